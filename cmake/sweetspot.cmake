@@ -1,0 +1,31 @@
+# Every part of the program is one folder under src/, one namespace and one static library.
+
+add_library(sweetspot_flags INTERFACE)
+target_compile_options(sweetspot_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -fno-math-errno)
+if(SWEETSPOT_SANITIZE)
+  target_compile_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE})
+endif()
+
+# sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder.
+function(sweetspot_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(sweetspot_${name} STATIC ${sources})
+  add_library(sweetspot::${name} ALIAS sweetspot_${name})
+  target_include_directories(sweetspot_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(sweetspot_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} sweetspot_flags)
+endfunction()
+
+# sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in tests/<name>.
+function(sweetspot_test name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LABELS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  add_executable(test_${name} ${sources})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${name} PRIVATE SWEETSPOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(test_${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main sweetspot_flags)
+  include(GoogleTest)
+  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()

@@ -1,0 +1,56 @@
+#include "core/buffer.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace sweetspot::core {
+namespace {
+
+std::array<std::atomic<Bytes>, use_count> live{};
+
+}  // namespace
+
+std::string_view name(Use use) {
+  constexpr std::array<std::string_view, use_count> names{"weights",     "gradients", "optimizer",
+                                                          "activations", "workspace", "input"};
+  return names[static_cast<std::size_t>(use)];
+}
+
+Bytes MemoryByUse::total() const { return std::accumulate(bytes.begin(), bytes.end(), Bytes{0}); }
+
+MemoryByUse& MemoryByUse::operator+=(const MemoryByUse& other) {
+  for (std::size_t i = 0; i < use_count; ++i) bytes[i] += other.bytes[i];
+  return *this;
+}
+
+Buffer::Buffer(Bytes size, Use use) : size_(size), use_(use) {
+  if (size == 0) return;
+  // Mapped, not malloc'ed: zeroed by the kernel, returned at once, and huge pages where there are any.
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    throw MachineError(fmt::format("the machine refused {} for {}; use a smaller batch, or free memory",
+                                   format_bytes(size), name(use)));
+  madvise(memory, size, MADV_HUGEPAGE);
+  data_ = static_cast<std::byte*>(memory);
+  live[static_cast<std::size_t>(use)] += size;
+}
+
+Buffer::~Buffer() {
+  if (!data_) return;
+  munmap(data_, size_);
+  live[static_cast<std::size_t>(use_)] -= size_;
+}
+
+MemoryByUse live_buffers() {
+  MemoryByUse now;
+  for (std::size_t i = 0; i < use_count; ++i) now.bytes[i] = live[i];
+  return now;
+}
+
+}  // namespace sweetspot::core

@@ -1,0 +1,90 @@
+#include "core/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <span>
+
+#include "core/error.h"
+
+namespace sweetspot::core {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// The number and the unit behind it; the unit is matched without regard to spaces.
+double parse_quantity(std::string_view text, std::string_view what, std::span<const Unit> units,
+                      std::string_view example) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  if (error == std::errc{} && std::isfinite(number) && number >= 0) {
+    for (const Unit& candidate : units)
+      if (candidate.name == unit) return number * candidate.factor;
+  }
+  throw InputError(fmt::format("{} '{}' is not understood; write it like {}", what, printable(text), example));
+}
+
+}  // namespace
+
+std::string format_bytes(Bytes bytes) {
+  if (bytes < KiB) return fmt::format("{} B", bytes);
+  constexpr std::array<std::string_view, 4> names{"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / KiB;
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < names.size()) value /= 1024, ++unit;
+  return fmt::format("{:.{}f} {}", value, value < 100 ? 1 : 0, names[unit]);
+}
+
+Bytes parse_bytes(std::string_view text, std::string_view what) {
+  static constexpr std::array<Unit, 16> units{{{"", 1},        {"B", 1},        {"K", 1024.},     {"KB", 1024.},
+                                               {"KiB", 1024.}, {"k", 1024.},    {"M", 1048576.},  {"MB", 1048576.},
+                                               {"MiB", 1048576.}, {"m", 1048576.}, {"G", 1073741824.}, {"GB", 1073741824.},
+                                               {"GiB", 1073741824.}, {"g", 1073741824.}, {"T", 1099511627776.}, {"TiB", 1099511627776.}}};
+  const double value = parse_quantity(text, what, units, "4GiB or 512MiB");
+  if (value >= 18e18) throw InputError(fmt::format("{} '{}' is larger than any memory", what, printable(text)));
+  return static_cast<Bytes>(value);
+}
+
+Seconds parse_duration(std::string_view text, std::string_view what) {
+  static constexpr std::array<Unit, 7> units{{{"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}}};
+  return Seconds(parse_quantity(text, what, units, "20ms, 1.5s or 5m"));
+}
+
+std::string format_duration(Seconds duration) {
+  const double s = duration.count();
+  if (s < 1e-3) return fmt::format("{:.0f} µs", s * 1e6);
+  if (s < 1) return fmt::format("{:.3g} ms", s * 1e3);
+  if (s < 60) return fmt::format("{:.1f} s", s);
+  const auto whole = static_cast<long long>(std::llround(s));
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string format_count(double count) {
+  std::string digits = fmt::format("{:.0f}", count);
+  const std::size_t first = digits.front() == '-' ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace sweetspot::core

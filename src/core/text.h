@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "core/units.h"
+
+namespace sweetspot::core {
+
+// "31.5 MiB"; exact below 1 KiB ("812 B").
+std::string format_bytes(Bytes bytes);
+// "4GiB", "512 MiB", "2G", "1000000": binary units with or without the i; InputError names `what`.
+Bytes parse_bytes(std::string_view text, std::string_view what);
+// "20ms", "1.5s", "2m", "100us"; InputError names `what`.
+Seconds parse_duration(std::string_view text, std::string_view what);
+// "850 µs", "12.3 ms", "4.1 s", "2 min 5 s".
+std::string format_duration(Seconds duration);
+// 9123.4 → "9,123"
+std::string format_count(double count);
+// Control characters made visible, for showing text from a file that is not ours.
+std::string printable(std::string_view text);
+
+}  // namespace sweetspot::core

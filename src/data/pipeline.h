@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/buffer.h"
+#include "core/units.h"
+#include "data/dataset.h"
+
+namespace sweetspot::data {
+
+// Stands for slow storage: every batch, or every sample of it, takes this long to load.
+struct LoadDelay {
+  core::Seconds duration{0};
+  bool per_sample = false;
+};
+LoadDelay parse_load_delay(std::string_view text);  // "1ms", "20ms/batch", "50us/sample"
+
+struct PipelineOptions {
+  std::int64_t batch = 100;
+  int workers = 1;        // threads that fill batches; 0: the trainer's own thread does
+  int prefetch = 2;       // batches that may be ready ahead of the trainer
+  bool shuffle = true;
+  bool drop_last = false;
+  bool cache = false;     // keep converted samples: the load delay and the conversion are paid once per sample
+  bool augment_shift = false;  // shift each image by up to two pixels each way, anew each epoch
+  LoadDelay delay;
+  std::uint64_t seed = 1000;
+};
+
+// A batch ready to train on; valid until the next call of next().
+struct Batch {
+  std::int64_t count = 0;                  // below `batch` only for an epoch's last
+  std::span<const float> inputs;           // (count, height, width, channels)
+  std::span<const std::int32_t> labels;    // (count), or empty
+  std::span<const float> targets;          // (count, target_size), or empty
+};
+
+// Feeds batches in an order that depends on the seed and the epoch alone, whatever the workers.
+// Used by one thread (the trainer's); `samples` must outlive it.
+class Pipeline {
+ public:
+  Pipeline(const Samples& samples, const PipelineOptions& options);
+  ~Pipeline();
+
+  std::int64_t batches_per_epoch() const;
+  void start_epoch(std::uint32_t epoch);  // abandons what is left of the epoch before it
+  bool next(Batch& batch);                // false at the end of the epoch
+  // Time spent inside next() waiting (or, without workers, loading) since the last start_epoch.
+  core::Seconds waited() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// What a Pipeline with these options allocates (Use::input), to the byte.
+core::Bytes pipeline_bytes(const Samples& samples, const PipelineOptions& options);
+
+}  // namespace sweetspot::data

@@ -1,0 +1,90 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.h"
+#include "model/network.h"
+
+namespace sweetspot::engine {
+
+struct Optimizer {
+  enum class Kind { sgd, momentum, nesterov, adam, adamw };
+  Kind kind = Kind::adam;
+  double learning_rate = 0.001;
+  double momentum = 0.9;                         // momentum, nesterov
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7;  // adam, adamw; Keras' epsilon
+  double weight_decay = 0.01;                    // adamw, decoupled
+};
+std::string_view name(Optimizer::Kind kind);
+
+// A whole batch in host memory, channels last; either labels or targets.
+struct BatchView {
+  std::int64_t count = 0;
+  const float* inputs = nullptr;
+  const std::int32_t* labels = nullptr;
+  const float* targets = nullptr;
+};
+
+struct StepResult {
+  double loss = 0;            // mean over the batch
+  std::int64_t correct = 0;   // samples whose largest output is their label
+};
+
+struct TrainerOptions {
+  Optimizer optimizer;
+  model::Loss loss = model::Loss::sparse_categorical_crossentropy;
+  std::uint64_t seed = 1000;
+  int threads = 1;
+};
+
+// A trainable or running variable in Keras' layout, for saving, loading and tests.
+struct Variable {
+  model::Parameter parameter;
+  std::vector<float> values;
+};
+
+// One operation of a plan: what it is called, which implementation runs it and the bytes it holds.
+struct Operation {
+  std::string name;            // "conv2d forward"
+  std::string implementation;  // "oneDNN brgconv:avx512_core", "sweetspot avx512"
+};
+
+// What training needs for one micro-batch, known before anything is allocated.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  virtual std::int64_t micro_batch() const = 0;
+  // The whole trainer with this plan as its only one: weights, gradients, optimizer, activations, workspace.
+  virtual core::MemoryByUse memory() const = 0;
+  virtual std::vector<Operation> operations() const = 0;
+};
+
+// Owns weights, gradients and optimizer state once, and an arena for each plan.
+// Used by one thread at a time.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  // Makes room for this micro-batch; steps with it allocate nothing afterwards. Idempotent.
+  virtual void prepare(std::int64_t micro_batch) = 0;
+  virtual void release(std::int64_t micro_batch) = 0;
+
+  // One weight update on `batch`, in passes of at most `micro_batch` samples.
+  virtual StepResult step(const BatchView& batch, std::int64_t micro_batch) = 0;
+  // Loss and gradients of a batch without the update; the gradients stay readable below.
+  virtual StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) = 0;
+  // Loss and accuracy with dropout off and running statistics; uses the evaluation plan.
+  virtual StepResult evaluate(const BatchView& batch) = 0;
+
+  virtual std::vector<Variable> variables() const = 0;
+  virtual std::vector<Variable> gradients() const = 0;  // of the trainable ones, after accumulate()
+  virtual void assign(std::span<const Variable> variables) = 0;
+  virtual void set_learning_rate(double learning_rate) = 0;
+  virtual std::uint32_t steps_done() const = 0;
+};
+
+}  // namespace sweetspot::engine

@@ -1,0 +1,42 @@
+#include "core/text.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace sweetspot::core {
+namespace {
+
+TEST(Text, FormatsBytes) {
+  EXPECT_EQ(format_bytes(812), "812 B");
+  EXPECT_EQ(format_bytes(31'457'280), "30.0 MiB");
+  EXPECT_EQ(format_bytes(200 * GiB), "200 GiB");
+}
+
+TEST(Text, ParsesBytes) {
+  EXPECT_EQ(parse_bytes("4GiB", "--limit"), 4 * GiB);
+  EXPECT_EQ(parse_bytes("1.5 MiB", "--limit"), MiB + MiB / 2);
+  EXPECT_EQ(parse_bytes("1000", "--limit"), 1000u);
+}
+
+TEST(Text, RefusesWhatIsNoSize) {
+  for (const char* text : {"", "GiB", "-1G", "4 parsecs", "nan", "1e30G"})
+    EXPECT_THROW(parse_bytes(text, "--limit"), InputError) << text;
+}
+
+TEST(Text, ParsesDurations) {
+  EXPECT_DOUBLE_EQ(parse_duration("20ms", "--load-delay").count(), 0.02);
+  EXPECT_DOUBLE_EQ(parse_duration("5m", "--budget").count(), 300);
+  EXPECT_THROW(parse_duration("5", "--budget"), InputError);
+}
+
+TEST(Text, GroupsThousands) {
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1234567.2), "1,234,567");
+  EXPECT_EQ(format_count(-1000), "-1,000");
+}
+
+TEST(Text, ShowsControlCharacters) { EXPECT_EQ(printable("a\033[31m\n"), "a\\x1b[31m\\x0a"); }
+
+}  // namespace
+}  // namespace sweetspot::core
