@@ -1,7 +1,8 @@
 # Every part of the program is one folder under src/, one namespace and one static library.
 
 add_library(sweetspot_flags INTERFACE)
-target_compile_options(sweetspot_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -fno-math-errno)
+target_compile_options(sweetspot_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -fno-math-errno
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # GCC 12 warns falsely on std::string::insert
 if(SWEETSPOT_SANITIZE)
   target_compile_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE})
