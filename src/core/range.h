@@ -1,0 +1,13 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sweetspot::core {
+
+// The batch sizes a flag asks for: "128", "16,32,64", "100..1000+100", "16..4096*2", "4..8", or any
+// of these with commas between. Ascending, without repeats, the end included when it is met.
+// InputError names `what`.
+std::vector<std::int64_t> parse_range(std::string_view text, std::string_view what);
+
+}  // namespace sweetspot::core
