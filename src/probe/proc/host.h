@@ -1,0 +1,33 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+
+namespace sweetspot::probe::proc {
+
+struct Cpu {
+  std::optional<std::string> model;
+  std::vector<std::string> flags;
+  bool has(const std::string& flag) const;
+};
+Cpu cpu(const std::filesystem::path& root = "/");
+
+// Cores this process may be scheduled on, and those worth a thread each once a CPU quota is
+// counted.
+int scheduled_cores();
+int usable_cores(const std::filesystem::path& root = "/");
+
+struct Memory {
+  std::optional<core::Bytes> total, available;  // of the machine
+  std::optional<core::Bytes> cgroup_limit;
+  std::optional<core::Bytes> free;  // what this process may still take: machine and groups together
+};
+Memory memory(const std::filesystem::path& root = "/");
+
+// NVIDIA GPUs the kernel driver shows; names where it tells them.
+std::vector<std::string> nvidia_gpus(const std::filesystem::path& root = "/");
+
+}  // namespace sweetspot::probe::proc

@@ -1,0 +1,147 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "probe/proc/cgroup.h"
+#include "probe/proc/host.h"
+
+namespace sweetspot::probe::proc {
+namespace {
+
+namespace fs = std::filesystem;
+using core::GiB;
+using core::MiB;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A made /proc and /sys.
+class MadeTree : public testing::Test {
+ protected:
+  MadeTree() {
+    std::string name = (fs::temp_directory_path() / "sweetspot-probe-XXXXXX").string();
+    root = mkdtemp(name.data());
+  }
+  ~MadeTree() override { fs::remove_all(root); }
+  void write(const fs::path& file, const std::string& text) const {
+    fs::create_directories((root / file).parent_path());
+    std::ofstream(root / file) << text;
+  }
+  fs::path root;
+};
+
+TEST_F(MadeTree, NothingIsKnownOfAnEmptyTree) {
+  EXPECT_FALSE(cpu(root).model);
+  EXPECT_FALSE(memory(root).total);
+  EXPECT_FALSE(memory(root).free);
+  EXPECT_FALSE(cgroup_memory(root));
+  EXPECT_FALSE(cgroup_cpu_quota(root));
+  EXPECT_THAT(nvidia_gpus(root), IsEmpty());
+  EXPECT_EQ(usable_cores(root), scheduled_cores());
+}
+
+TEST_F(MadeTree, ReadsTheCpu) {
+  write("proc/cpuinfo",
+        "processor\t: 0\nmodel\t\t: 143\nmodel name\t: Xeon 8488C\nflags\t\t: fpu avx2 amx_tile\n");
+  EXPECT_EQ(cpu(root).model, "Xeon 8488C");
+  EXPECT_TRUE(cpu(root).has("amx_tile"));
+  EXPECT_FALSE(cpu(root).has("amx"));
+}
+
+TEST_F(MadeTree, MemoryWithoutGroupsIsTheMachines) {
+  write("proc/meminfo",
+        "MemTotal:       8388608 kB\nMemFree:  1024 kB\nMemAvailable:    4194304 kB\n");
+  EXPECT_EQ(memory(root).total, 8 * GiB);
+  EXPECT_EQ(memory(root).free, 4 * GiB);
+  EXPECT_FALSE(memory(root).cgroup_limit);
+}
+
+TEST_F(MadeTree, TheTightestLevelOfVersion2Counts) {
+  write("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n");
+  write("proc/self/cgroup", "0::/job/step\n");
+  write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  write("sys/fs/cgroup/job/memory.max", "2147483648\n");
+  write("sys/fs/cgroup/job/memory.current", "1073741824\n");
+  write("sys/fs/cgroup/job/memory.stat", "anon 1\ninactive_file 536870912\n");
+  EXPECT_EQ(memory(root).cgroup_limit, 2 * GiB);
+  EXPECT_EQ(memory(root).free, GiB + 512 * MiB);
+}
+
+TEST_F(MadeTree, TheMachineCountsWhenItIsTighterThanTheGroup) {
+  write("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 1048576 kB\n");
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/memory.max", "2147483648\n");
+  EXPECT_EQ(memory(root).free, GiB);
+}
+
+TEST_F(MadeTree, MoreUsedThanTheLimitLeavesNothing) {
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/memory.max", "1000\n");
+  write("sys/fs/cgroup/memory.current", "2000\n");
+  EXPECT_EQ(memory(root).free, 0u);
+}
+
+TEST_F(MadeTree, Version1WithAHostPathThatIsNotVisible) {
+  write("proc/self/cgroup", "9:memory:/docker/abc\n4:cpu,cpuacct:/docker/abc\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "536870912\n");
+  write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 268435456\n");
+  EXPECT_EQ(cgroup_memory(root)->limit, GiB);
+  EXPECT_EQ(cgroup_memory(root)->room, 768 * MiB);
+}
+
+TEST_F(MadeTree, Version1sHugeValueIsNoLimit) {
+  write("proc/self/cgroup", "9:memory:/\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_FALSE(cgroup_memory(root));
+}
+
+TEST_F(MadeTree, AGroupPathCannotLeadOutOfTheMount) {
+  write("proc/self/cgroup", "0::/../../../secret\n");
+  write("secret/memory.max", "1\n");
+  write("sys/fs/cgroup/memory.max", "4096\n");
+  EXPECT_EQ(cgroup_memory(root)->limit, 4096u);
+}
+
+TEST_F(MadeTree, CpuQuotaOfVersion2) {
+  write("proc/self/cgroup", "0::/job\n");
+  write("sys/fs/cgroup/job/cpu.max", "50000 100000\n");
+  write("sys/fs/cgroup/cpu.max", "max 100000\n");
+  EXPECT_DOUBLE_EQ(*cgroup_cpu_quota(root), 0.5);
+  EXPECT_EQ(usable_cores(root), 1);
+}
+
+TEST_F(MadeTree, CpuQuotaOfVersion1) {
+  write("proc/self/cgroup", "4:cpu,cpuacct:/job\n");
+  write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "150000\n");
+  write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  EXPECT_DOUBLE_EQ(*cgroup_cpu_quota(root), 1.5);
+}
+
+TEST_F(MadeTree, Version1WithoutQuota) {
+  write("proc/self/cgroup", "4:cpu:/\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(cgroup_cpu_quota(root));
+}
+
+TEST_F(MadeTree, GpusByTheirDriver) {
+  write("proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: \t\t NVIDIA H200\nIRQ: 5\n");
+  EXPECT_THAT(nvidia_gpus(root), ElementsAre("NVIDIA H200"));
+}
+
+TEST_F(MadeTree, GpusByTheirDevices) {
+  for (const char* name : {"nvidia1", "nvidia0", "nvidiactl", "nvidia-uvm", "null"})
+    write(fs::path("dev") / name, "");
+  EXPECT_THAT(nvidia_gpus(root), ElementsAre("/dev/nvidia0", "/dev/nvidia1"));
+}
+
+TEST(Host, ThisMachineHasCoresAndMemory) {
+  EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), scheduled_cores());
+  EXPECT_GT(memory().total.value_or(0), 0u);
+}
+
+}  // namespace
+}  // namespace sweetspot::probe::proc
