@@ -8,6 +8,7 @@ namespace sweetspot::model {
 
 // Fills `values` (Keras' layout) for the parameter with this index in parameters(): element i comes
 // from the counter-based generator keyed by (seed, Purpose::weights, index), whatever the engine.
-void initialize(const Parameter& parameter, std::uint32_t index, std::uint64_t seed, std::span<float> values);
+void initialize(const Parameter& parameter, std::uint32_t index, std::uint64_t seed,
+                std::span<float> values);
 
 }  // namespace sweetspot::model

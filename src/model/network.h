@@ -27,13 +27,20 @@ struct Window {
 };
 
 struct Initializer {
-  enum class Kind { zeros, ones, random_normal, truncated_normal, random_uniform, variance_scaling };
+  enum class Kind {
+    zeros,
+    ones,
+    random_normal,
+    truncated_normal,
+    random_uniform,
+    variance_scaling
+  };
   enum class Mode { fan_in, fan_out, fan_avg };
   enum class Distribution { normal, truncated_normal, uniform };  // of variance_scaling
   Kind kind = Kind::zeros;
-  double mean = 0, stddev = 0.05;          // random_normal, truncated_normal
-  double low = -0.05, high = 0.05;         // random_uniform
-  double scale = 1;                        // variance_scaling, which Glorot, He and LeCun are made of
+  double mean = 0, stddev = 0.05;   // random_normal, truncated_normal
+  double low = -0.05, high = 0.05;  // random_uniform
+  double scale = 1;                 // variance_scaling, which Glorot, He and LeCun are made of
   Mode mode = Mode::fan_in;
   Distribution distribution = Distribution::truncated_normal;
 };
@@ -69,11 +76,12 @@ struct Activate {  // Activation, ReLU and Softmax layers
 struct BatchNormalization {
   double momentum = 0.99, epsilon = 1e-3;
   bool center = true, scale = true;
-  Initializer beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer;
+  Initializer beta_initializer, gamma_initializer, moving_mean_initializer,
+      moving_variance_initializer;
 };
 
-using LayerKind = std::variant<Conv2D, Pooling2D, GlobalAveragePooling2D, Flatten, Dense, Dropout, Activate,
-                               BatchNormalization>;
+using LayerKind = std::variant<Conv2D, Pooling2D, GlobalAveragePooling2D, Flatten, Dense, Dropout,
+                               Activate, BatchNormalization>;
 
 struct Layer {
   std::string name;  // unique in the network

@@ -1,0 +1,73 @@
+#include "model/counts.h"
+
+namespace sweetspot::model {
+namespace {
+
+// Multiply-adds count twice and a bias once for each output; what has no weights costs one FLOP for
+// each value it reads, except batch normalisation's scale and shift (two), and moving values
+// (Flatten) costs none.
+struct ForwardFlops {
+  const Layer& layer;
+
+  std::int64_t operator()(const Conv2D& conv) const {
+    const std::int64_t reads = conv.kernel.height * conv.kernel.width * layer.input.channels;
+    return layer.output.size() * (2 * reads + (conv.use_bias ? 1 : 0)) + of(conv.activation);
+  }
+  std::int64_t operator()(const Dense& dense) const {
+    return layer.output.size() * (2 * layer.input.channels + (dense.use_bias ? 1 : 0)) +
+           of(dense.activation);
+  }
+  std::int64_t operator()(const Pooling2D& pooling) const {
+    return layer.output.size() * pooling.size.height * pooling.size.width;
+  }
+  std::int64_t operator()(const GlobalAveragePooling2D&) const { return layer.input.size(); }
+  std::int64_t operator()(const Flatten&) const { return 0; }
+  std::int64_t operator()(const Dropout&) const { return layer.input.size(); }
+  std::int64_t operator()(const Activate& activate) const { return of(activate.function); }
+  std::int64_t operator()(const BatchNormalization&) const { return 2 * layer.input.size(); }
+
+  std::int64_t of(Activation function) const {
+    return function == Activation::linear ? 0 : layer.output.size();
+  }
+};
+
+std::vector<std::int64_t> parameters_by_layer(const Network& network) {
+  std::vector<std::int64_t> sizes(network.layers.size());
+  for (const Parameter& parameter : parameters(network)) sizes[parameter.layer] += parameter.size();
+  return sizes;
+}
+
+LayerCounts counts_of(const Network& network, std::size_t index,
+                      const std::vector<std::int64_t>& parameters) {
+  const Layer& layer = network.layers[index];
+  LayerCounts counts;
+  counts.parameters = parameters[index];
+  counts.forward_flops = std::visit(ForwardFlops{layer}, layer.kind);
+  // Each gradient takes as much arithmetic as the pass forward. The first layer needs none to its
+  // input, since nothing before it learns.
+  const int gradients = (counts.parameters > 0 ? 1 : 0) + (index > 0 ? 1 : 0);
+  counts.training_flops = counts.forward_flops * (1 + gradients);
+  counts.activation_bytes = layer.output.size() * static_cast<std::int64_t>(sizeof(float));
+  return counts;
+}
+
+}  // namespace
+
+LayerCounts counts(const Network& network, std::size_t layer) {
+  return counts_of(network, layer, parameters_by_layer(network));
+}
+
+LayerCounts total_counts(const Network& network) {
+  const std::vector<std::int64_t> sizes = parameters_by_layer(network);
+  LayerCounts total;
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const LayerCounts one = counts_of(network, i, sizes);
+    total.parameters += one.parameters;
+    total.forward_flops += one.forward_flops;
+    total.training_flops += one.training_flops;
+    total.activation_bytes += one.activation_bytes;
+  }
+  return total;
+}
+
+}  // namespace sweetspot::model

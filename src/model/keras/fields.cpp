@@ -1,0 +1,108 @@
+#include "model/keras/fields.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "model/keras/json.h"
+
+namespace sweetspot::model::keras {
+
+using nlohmann::json;
+
+void refuse(const Place& place, std::string_view field, std::string_view why) {
+  const std::string layer = place.layer.empty() ? "" : fmt::format("layer {}, ", place.layer);
+  throw core::InputError(core::printable(
+      fmt::format("{}: {}field '{}{}': {}", place.source, layer, place.path, field, why)));
+}
+
+std::string shown(const json& value) {
+  constexpr std::size_t longest = 40;
+  std::string text = value.dump(-1, ' ', true);  // ASCII, so that a cut never splits a character
+  if (text.size() > longest) text.replace(longest - 3, std::string::npos, "...");
+  return text;
+}
+
+Fields::Fields(const json& object, Place place) : object_(&object), place_(std::move(place)) {
+  if (object.is_object()) return;
+  std::string path = std::exchange(place_.path, "");
+  if (!path.empty()) path.pop_back();
+  keras::refuse(place_, path, fmt::format("{} is not an object", shown(object)));
+}
+
+void Fields::refuse(std::string_view field, std::string_view why) const {
+  keras::refuse(place_, field, why);
+}
+
+const json* Fields::find(std::string_view field) {
+  known_.emplace(field);
+  const auto found = object_->find(field);
+  return found == object_->end() || found->is_null() ? nullptr : &*found;
+}
+
+const json& Fields::need(std::string_view field) {
+  if (const json* value = find(field)) return *value;
+  refuse(field, "it is missing; write the file again with model.to_json()");
+}
+
+std::string Fields::need_text(std::string_view field) {
+  const json& value = need(field);
+  if (!value.is_string()) refuse(field, fmt::format("{} is not a text", shown(value)));
+  return value.get<std::string>();
+}
+
+Fields Fields::need_object(std::string_view field) {
+  Place inside = place_;
+  inside.path += fmt::format("{}.", field);
+  return Fields(need(field), inside);
+}
+
+std::int64_t Fields::as_size(std::string_view field, const json& value) const {
+  if (value.is_number_unsigned()) {
+    const auto size = value.get<std::uint64_t>();
+    if (size >= 1 && size <= static_cast<std::uint64_t>(max_size))
+      return static_cast<std::int64_t>(size);
+  }
+  refuse(field, fmt::format("{} is not a whole number from 1 to {}", shown(value), max_size));
+}
+
+std::int64_t Fields::need_size(std::string_view field) { return as_size(field, need(field)); }
+
+std::optional<double> Fields::number(std::string_view field, double low, double high) {
+  const json* value = find(field);
+  if (!value) return std::nullopt;
+  if (!value->is_number()) refuse(field, fmt::format("{} is not a number", shown(*value)));
+  const auto number = value->get<double>();
+  if (number < low || number > high)
+    refuse(field, fmt::format("{} is not between {} and {}", shown(*value), low, high));
+  return number;
+}
+
+bool Fields::flag(std::string_view field, bool otherwise) {
+  const json* value = find(field);
+  if (!value) return otherwise;
+  if (!value->is_boolean())
+    refuse(field, fmt::format("{} is neither true nor false", shown(*value)));
+  return value->get<bool>();
+}
+
+std::optional<Window> Fields::window(std::string_view field) {
+  const json* value = find(field);
+  if (!value) return std::nullopt;
+  if (!value->is_array()) {
+    const std::int64_t side = as_size(field, *value);
+    return Window{side, side};
+  }
+  if (value->size() != 2)
+    refuse(field, fmt::format("{} is not a height and a width", shown(*value)));
+  return Window{as_size(field, (*value)[0]), as_size(field, (*value)[1])};
+}
+
+std::string Fields::word(std::string_view field, std::string_view otherwise) {
+  return find(field) ? snake_case(need_text(field)) : std::string(otherwise);
+}
+
+}  // namespace sweetspot::model::keras

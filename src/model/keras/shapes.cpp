@@ -1,0 +1,99 @@
+#include "model/keras/shapes.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace sweetspot::model::keras {
+namespace {
+
+using nlohmann::json;
+
+constexpr double max_elements = 0x1p31;  // of one sample, 8 GiB in fp32
+
+// In double, since the product may overflow any integer before it is refused.
+double elements(const Shape& shape) {
+  return static_cast<double>(shape.height) * static_cast<double>(shape.width) *
+         static_cast<double>(shape.channels);
+}
+
+Shape checked(const Shape& shape, const Place& place, std::string_view field) {
+  if (elements(shape) <= max_elements) return shape;
+  refuse(place, field,
+         fmt::format("a sample of {} values is too large, the limit is 2^31", to_string(shape)));
+}
+
+struct Inference {
+  const Shape& input;
+  const Place& place;
+
+  void need_image() const {
+    if (input.vector)
+      refuse(place, "class_name",
+             fmt::format("it needs an image (height, width, channels), but "
+                         "its input is a vector of {}; put it before Flatten",
+                         input.channels));
+  }
+  std::int64_t along(std::int64_t size, std::int64_t window, std::int64_t stride, Padding padding,
+                     std::string_view field) const {
+    if (padding == Padding::same) return (size + stride - 1) / stride;
+    if (window <= size) return (size - window) / stride + 1;
+    refuse(place, field,
+           fmt::format("a window of {} does not fit an input of {}; make it smaller "
+                       "or pad with \"same\"",
+                       window, to_string(input)));
+  }
+  Shape slide(const Window& window, const Window& strides, Padding padding, std::int64_t channels,
+              std::string_view field) const {
+    need_image();
+    return {along(input.height, window.height, strides.height, padding, field),
+            along(input.width, window.width, strides.width, padding, field), channels};
+  }
+
+  Shape operator()(const Conv2D& conv) const {
+    return checked(slide(conv.kernel, conv.strides, conv.padding, conv.filters, "kernel_size"),
+                   place, "filters");
+  }
+  Shape operator()(const Pooling2D& pooling) const {
+    return slide(pooling.size, pooling.strides, pooling.padding, input.channels, "pool_size");
+  }
+  Shape operator()(const GlobalAveragePooling2D&) const {
+    need_image();
+    return Shape::of_vector(input.channels);
+  }
+  Shape operator()(const Flatten&) const { return Shape::of_vector(input.size()); }
+  Shape operator()(const Dense& dense) const {
+    if (!input.vector)
+      refuse(place, "class_name",
+             fmt::format("Dense needs a vector, but its input is an image of "
+                         "{}; put Flatten before it",
+                         to_string(input)));
+    return checked(Shape::of_vector(dense.units), place, "units");
+  }
+  Shape operator()(const auto&) const { return input; }
+};
+
+}  // namespace
+
+std::optional<Shape> read_shape(Fields& fields, std::string_view field) {
+  const json* value = fields.find(field);
+  if (!value) return std::nullopt;
+  if (!value->is_array() || (value->size() != 2 && value->size() != 4))
+    fields.refuse(field, fmt::format("{} is neither [null, height, width, channels] nor "
+                                     "[null, features]",
+                                     shown(*value)));
+  // A first number that is not null fixes the batch, which is ours to vary; no layer's arithmetic
+  // depends on it.
+  std::array<std::int64_t, 3> sizes{};
+  for (std::size_t i = 1; i < value->size(); ++i) sizes[i - 1] = fields.as_size(field, (*value)[i]);
+  const Shape shape =
+      value->size() == 2 ? Shape::of_vector(sizes[0]) : Shape{sizes[0], sizes[1], sizes[2]};
+  return checked(shape, fields.place(), field);
+}
+
+Shape output_shape(const LayerKind& kind, const Shape& input, const Place& place) {
+  return std::visit(Inference{input, place}, kind);
+}
+
+}  // namespace sweetspot::model::keras

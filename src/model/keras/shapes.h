@@ -1,0 +1,15 @@
+#pragma once
+#include "model/keras/fields.h"
+
+namespace sweetspot::model::keras {
+
+// [null, 28, 28, 1] or [null, 10], or nothing when the field is absent.
+std::optional<Shape> read_shape(Fields& fields, std::string_view field);
+
+// What the layer makes of its input; refuses what cannot be, or is larger than any machine.
+Shape output_shape(const LayerKind& kind, const Shape& input, const Place& place);
+
+// Refuses a network whose totals would overflow what counts them.
+void check_totals(const Network& network, const Place& place);
+
+}  // namespace sweetspot::model::keras
