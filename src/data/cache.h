@@ -1,0 +1,19 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+#include "data/catalog.h"
+
+namespace sweetspot::data {
+
+// Where fetched data sets lie: XDG_CACHE_HOME (or ~/.cache)/sweetspot.
+std::filesystem::path cache_root();
+
+// As fetch, is_fetched and verify of sources.h, for a package that need not be in the catalog.
+std::filesystem::path fetch_package(const Package& package,
+                                    const std::function<void(std::string_view)>& say);
+bool is_package_fetched(const Package& package);
+void verify_package(const Package& package);
+
+}  // namespace sweetspot::data

@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sweetspot::data {
+
+// The content of an IDX file of unsigned bytes: its dimensions, outermost first, and its values.
+struct Idx {
+  std::vector<std::int64_t> shape;  // 1 to 4 dimensions, none of them 0
+  std::vector<std::uint8_t> bytes;
+};
+
+// Reads IDX, raw or gzip, from memory. Whatever the bytes claim, no more is allocated than a small
+// multiple of what they hold. InputError names `source` and what is wrong.
+Idx read_idx(std::span<const std::uint8_t> bytes, std::string_view source);
+
+// The same from a file. MachineError when the machine has no memory for it.
+Idx read_idx_file(const std::filesystem::path& path);
+
+}  // namespace sweetspot::data
