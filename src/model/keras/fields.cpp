@@ -14,9 +14,11 @@ namespace sweetspot::model::keras {
 using nlohmann::json;
 
 void refuse(const Place& place, std::string_view field, std::string_view why) {
-  const std::string layer = place.layer.empty() ? "" : fmt::format("layer {}, ", place.layer);
-  throw core::InputError(core::printable(
-      fmt::format("{}: {}field '{}{}': {}", place.source, layer, place.path, field, why)));
+  std::string where = place.source;
+  if (!place.layer.empty()) where += fmt::format(": layer {}", place.layer);
+  const std::string path = fmt::format("{}{}", place.path, field);
+  if (!path.empty()) where += fmt::format("{} field '{}'", place.layer.empty() ? ":" : ",", path);
+  throw core::InputError(core::printable(fmt::format("{}: {}", where, why)));
 }
 
 std::string shown(const json& value) {

@@ -1,0 +1,117 @@
+// Text that is no model at all.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "model/keras.h"
+#include "model/keras/json.h"
+#include "support.h"
+
+namespace sweetspot::model {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Hostile, EveryTruncationIsAnInputError) {
+  const std::string whole = fixture("keras/keras3-paper-cnn.json");
+  ASSERT_EQ(whole.back(), '}');
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_THROW(read_keras(std::string_view(whole).substr(0, length), "cut.json"),
+                 core::InputError)
+        << length;
+}
+
+TEST(Hostile, EveryDamagedByteIsReadOrRefused) {
+  const std::string whole = fixture("tfjs/every-layer.json");
+  for (std::size_t at = 0; at < whole.size(); ++at)
+    for (const char byte : {'\0', '"', '{', '0', '\xff'}) {
+      std::string damaged = whole;
+      damaged[at] = byte;
+      try {
+        read_keras(damaged, "damaged.json");
+      } catch (const core::InputError&) {
+      }  // anything else fails the test
+    }
+}
+
+TEST(Hostile, DeepNestingIsRefusedWithoutRecursion) {
+  const std::string deep_array(100'000, '[');
+  std::string deep_object;
+  for (int i = 0; i < 100'000; ++i) deep_object += R"({"config":)";
+  for (const std::string& text : {deep_array, deep_array + std::string(100'000, ']'), deep_object,
+                                  R"({"modelTopology": ")" + deep_array + "\"}"})
+    EXPECT_THAT(refusal(text), HasSubstr("net.json is nested more than 64 levels deep"));
+}
+
+TEST(Hostile, JsonErrorsNameTheLine) {
+  EXPECT_THAT(refusal("{\n\"class_name\": oops}"),
+              HasSubstr("net.json is not valid JSON at line 2"));
+  EXPECT_THAT(refusal(""), HasSubstr("net.json is not valid JSON at line 1"));
+  EXPECT_THAT(refusal("{} {}"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal("{\"class_name\": \"\xff\"}"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal("[1e999]"), HasSubstr("net.json holds a number that is out of range"));
+}
+
+TEST(Hostile, TextLargerThanAnyModelIsRefused) {
+  const std::string spaces(keras::max_json_bytes + 1, ' ');
+  EXPECT_THAT(refusal(spaces), HasSubstr("net.json is larger than 16.0 MiB"));
+}
+
+class Files : public testing::Test {
+ protected:
+  Files()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("sweetspot-model-test-" + std::to_string(getpid()))) {
+    std::filesystem::create_directory(folder_);
+  }
+  ~Files() override { std::filesystem::remove_all(folder_); }
+
+  static std::string message(const std::string& path) {
+    try {
+      load_network(path);
+    } catch (const core::InputError& error) {
+      return error.what();
+    }
+    ADD_FAILURE() << path << " was read";
+    return "";
+  }
+  std::string write(std::string_view name, std::string_view text) const {
+    const std::filesystem::path path = folder_ / name;
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Files, AreReadByPath) {
+  const std::string path = write("net.json", zoo_json("mlp"));
+  EXPECT_EQ(describe(load_network(path)), describe(load_network("mlp")));
+}
+
+TEST_F(Files, ThatAreBrokenAreNamed) {
+  const std::string path = write("broken.json", "{");
+  EXPECT_THAT(message(path), HasSubstr(path + " is not valid JSON"));
+}
+
+TEST_F(Files, ThatDoNotExistAreAnsweredWithTheZoo) {
+  const std::string text = message((folder_ / "none.json").string());
+  EXPECT_THAT(text, HasSubstr("none.json"));
+  for (const std::string& name : zoo_names()) EXPECT_THAT(text, HasSubstr(name));
+}
+
+TEST_F(Files, ThatAreFoldersOrEndlessAreRefused) {
+  EXPECT_THAT(message(folder_.string()), HasSubstr("is a folder"));
+  EXPECT_THAT(message("/dev/zero"), HasSubstr("/dev/zero is larger than"));
+  EXPECT_THAT(message(""), HasSubstr("there is no model ''"));
+  EXPECT_THAT(message("a\x1b[2Jb"), HasSubstr("a\\x1b[2Jb"));
+  EXPECT_THAT(message(std::string(10'000, 'a')), HasSubstr("there is no model"));
+}
+
+}  // namespace
+}  // namespace sweetspot::model
