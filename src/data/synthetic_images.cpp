@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <span>
 
@@ -12,7 +13,7 @@ using core::Random;
 
 // Pixel values of a pattern lie in [0, 128] and noise in [0, 127]: their sum is a byte, no carry.
 constexpr float pattern_levels = 129;
-constexpr std::uint32_t noise_mask = 0x7f7f7f7f;
+constexpr std::uint32_t noise_mask = 0x7f;
 // Coarse, so that small convolutions see slopes and pooling does not wash the pattern out.
 constexpr std::int64_t cells = 7;
 
@@ -62,17 +63,12 @@ std::vector<std::uint8_t> class_patterns(const SyntheticOptions& options) {
 
 // 16 bytes of noise from each call of the generator.
 void add_noise(const Random& random, std::uint64_t first_index, std::span<std::uint8_t> pixels) {
-  for (std::size_t at = 0; at < pixels.size(); at += 16) {
-    const auto words = random.words(first_index + at / 16);
-    std::array<std::uint8_t, 16> noise;
-    for (std::size_t w = 0; w < 4; ++w) {
-      const std::uint32_t four = words[w] & noise_mask;
-      for (std::size_t b = 0; b < 4; ++b)
-        noise[4 * w + b] = static_cast<std::uint8_t>(four >> (8 * b));
-    }
-    const std::size_t count = std::min<std::size_t>(16, pixels.size() - at);
+  using Bytes16 = std::array<std::uint8_t, 16>;
+  for (std::size_t at = 0; at < pixels.size(); at += sizeof(Bytes16)) {
+    const auto noise = std::bit_cast<Bytes16>(random.words(first_index + at / sizeof(Bytes16)));
+    const std::size_t count = std::min(sizeof(Bytes16), pixels.size() - at);
     for (std::size_t i = 0; i < count; ++i)
-      pixels[at + i] = static_cast<std::uint8_t>(pixels[at + i] + noise[i]);
+      pixels[at + i] = static_cast<std::uint8_t>(pixels[at + i] + (noise[i] & noise_mask));
   }
 }
 

@@ -1,0 +1,57 @@
+#include "data/dataset.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/support.h"
+
+namespace sweetspot::data {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Dataset letters() {
+  Dataset dataset;
+  dataset.name = "letters";
+  dataset.classes = 27;
+  for (Samples* samples : {&dataset.train, &dataset.test}) {
+    samples->count = 2;
+    samples->height = samples->width = 2;
+    samples->bytes.resize(8);
+    samples->labels = {1, 3};
+  }
+  dataset.test.labels[1] = 26;
+  return dataset;
+}
+
+TEST(Dataset, FitsAModelOfItsShapeAndWideEnough) {
+  EXPECT_NO_THROW(require_fits(letters(), 2, 2, 1, 27));
+  EXPECT_NO_THROW(require_fits(letters(), 2, 2, 1, 1000));
+}
+
+TEST(Dataset, NamesBothShapesThatDiffer) {
+  EXPECT_THAT(
+      failure_of([] { require_fits(letters(), 28, 28, 3, 27); }),
+      AllOf(HasSubstr("2: "), HasSubstr("letters"), HasSubstr("2×2×1"), HasSubstr("28×28×3")));
+}
+
+TEST(Dataset, NamesTheLabelOutOfRange) {
+  EXPECT_THAT(failure_of([] { require_fits(letters(), 2, 2, 1, 26); }),
+              AllOf(HasSubstr("label 26"), HasSubstr("26 outputs"), HasSubstr("at least 27 wide")));
+}
+
+TEST(Dataset, ComparesTargetsWithOutputs) {
+  Dataset dataset = letters();
+  for (Samples* samples : {&dataset.train, &dataset.test}) {
+    samples->labels.clear();
+    samples->target_size = 3;
+    samples->targets.resize(6);
+  }
+  EXPECT_NO_THROW(require_fits(dataset, 2, 2, 1, 3));
+  EXPECT_THAT(failure_of([&] { require_fits(dataset, 2, 2, 1, 4); }),
+              AllOf(HasSubstr("3 values"), HasSubstr("4 outputs")));
+}
+
+}  // namespace
+}  // namespace sweetspot::data

@@ -1,0 +1,135 @@
+#include "data/idx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "data/allocations.h"
+#include "data/support.h"
+
+namespace sweetspot::data {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string refusal(const Bytes& bytes) {
+  return failure_of([&] { read_idx(bytes, "some-file"); });
+}
+
+TEST(Idx, ReadsEveryRankRawAndGzip) {
+  const std::vector<std::vector<std::uint32_t>> shapes{{7}, {3, 2}, {2, 3, 5}, {2, 3, 4, 3}};
+  for (const auto& shape : shapes) {
+    const Bytes raw = make_idx(shape);
+    for (const Bytes& bytes : {raw, gzip(raw)}) {
+      const Idx idx = read_idx(bytes, "file");
+      EXPECT_EQ(idx.shape, std::vector<std::int64_t>(shape.begin(), shape.end()));
+      ASSERT_EQ(idx.bytes.size(), raw.size() - 4 - 4 * shape.size());
+      for (std::size_t i = 0; i < idx.bytes.size(); ++i) EXPECT_EQ(idx.bytes[i], i);
+    }
+  }
+}
+
+TEST(Idx, ReadsMoreThanOnePiece) {
+  Bytes values(3 * core::MiB + 17);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i * i >> 7);
+  const Bytes raw = make_idx({static_cast<std::uint32_t>(values.size())}, values);
+  EXPECT_EQ(read_idx(raw, "file").bytes, values);
+  EXPECT_EQ(read_idx(gzip(raw), "file").bytes, values);
+}
+
+TEST(Idx, ReadsGzipInSeveralMembers) {
+  const Bytes raw = make_idx({2, 3, 5});
+  Bytes joined = gzip(Bytes(raw.begin(), raw.begin() + 9));
+  const Bytes rest = gzip(Bytes(raw.begin() + 9, raw.end()));
+  joined.insert(joined.end(), rest.begin(), rest.end());
+  EXPECT_EQ(read_idx(joined, "file").bytes, read_idx(raw, "file").bytes);
+}
+
+TEST(Idx, RefusesEveryTruncation) {
+  const Bytes raw = make_idx({2, 3, 5});
+  for (const Bytes& whole : {raw, gzip(raw)})
+    for (std::size_t size = 0; size < whole.size(); ++size)
+      EXPECT_THAT(refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
+                  StartsWith("2: some-file "))
+          << size << " of " << whole.size();
+}
+
+TEST(Idx, RefusesTrailingBytes) {
+  Bytes raw = make_idx({4});
+  raw.push_back(0);
+  EXPECT_THAT(refusal(raw), HasSubstr("beyond what its header declares"));
+  EXPECT_THAT(refusal(gzip(raw)), HasSubstr("beyond what its header declares"));
+  Bytes compressed = gzip(make_idx({4}));
+  compressed.insert(compressed.end(), {'j', 'u', 'n', 'k'});
+  EXPECT_THAT(refusal(compressed), StartsWith("2: some-file is corrupt gzip"));
+}
+
+TEST(Idx, DamagedGzipNeverGivesOtherValues) {
+  const Bytes raw = make_idx({2, 4, 4}), whole = gzip(raw);
+  const Idx right = read_idx(whole, "file");
+  int refused = 0;
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    Bytes damaged = whole;
+    damaged[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
+    try {
+      const Idx idx = read_idx(damaged, "file");  // a bit of the time stamp, say
+      EXPECT_EQ(idx.bytes, right.bytes) << "bit " << bit;
+    } catch (const core::InputError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(8 * (whole.size() - 18)));  // all but header and trailer
+}
+
+TEST(Idx, NamesWhatIsWrongWithTheHeader) {
+  EXPECT_THAT(refusal({'P', 'K', 3, 4, 0, 0}), HasSubstr("not an IDX file"));
+  EXPECT_THAT(refusal({0, 0, 0x0d, 1, 0, 0, 0, 1, 9, 9, 9, 9}), HasSubstr("type 0x0d"));
+  EXPECT_THAT(refusal({0, 0, 8, 0}), HasSubstr("0 dimensions"));
+  EXPECT_THAT(refusal({0, 0, 8, 5}), HasSubstr("5 dimensions"));
+  EXPECT_THAT(refusal(make_idx({0, 28, 28})), HasSubstr("no samples"));
+  EXPECT_THAT(refusal(make_idx({1, 0, 28})), HasSubstr("dimension of 0"));
+}
+
+TEST(Idx, ShowsControlCharactersOfTheName) {
+  EXPECT_THAT(failure_of([] { read_idx({}, "a\033[31m"); }), StartsWith("2: a\\x1b[31m "));
+}
+
+TEST(Idx, HeadersThatLieCostNoMemory) {
+  constexpr std::uint32_t most = 0xffffffff;
+  for (const Bytes& header :
+       {make_idx({most, most, most, most}, {1, 2}), make_idx({60000, 28, 28}, {1, 2}),
+        make_idx({65536, 512, 512}, {1, 2}), make_idx({most, 4}, {1, 2})}) {
+    for (const Bytes& bytes : {header, gzip(header)}) {
+      const LargestAllocation largest;
+      EXPECT_THAT(refusal(bytes), StartsWith("2: some-file "));
+      EXPECT_LE(largest.bytes(), 2 * core::MiB);
+    }
+  }
+}
+
+TEST(Idx, RefusesGzipBombs) {
+  constexpr std::uint32_t size = 100 << 20;
+  const Bytes bomb = gzip(make_idx({size}, Bytes(size)));
+  ASSERT_LT(bomb.size(), 200'000u);
+  EXPECT_THAT(refusal(bomb), HasSubstr("expands more than 200-fold"));
+}
+
+TEST(Idx, NamesAFileThatCannotBeRead) {
+  const TempFolder folder;
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "absent"); }),
+              testing::AllOf(StartsWith("2: cannot read "), HasSubstr("absent"),
+                             HasSubstr("No such file")));
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder.path()); }), HasSubstr("Is a directory"));
+}
+
+TEST(Idx, RefusesAFileBeyondAnyDataSet) {
+  const TempFolder folder;
+  write_text(folder / "huge", "");
+  std::filesystem::resize_file(folder / "huge", 20 * core::GiB);  // sparse: takes no disk
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "huge"); }), HasSubstr("20.0 GiB"));
+}
+
+}  // namespace
+}  // namespace sweetspot::data
