@@ -1,0 +1,62 @@
+#include "workload/native/memory.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "engine/cpu/cpu.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+// Beyond any machine's memory for any model, and far from overflow.
+constexpr std::int64_t most_samples = std::int64_t{1} << 30;
+
+}  // namespace
+
+core::MemoryByUse predict(const model::Network& network, const Options& options,
+                          const data::Dataset& dataset) {
+  core::MemoryByUse memory = engine::cpu::plan(network, trainer_options(options, network),
+                                               options.micro_batch(), options.evaluate)
+                                 ->memory();
+  memory[core::Use::input] += data::pipeline_bytes(dataset.train, options.pipeline);
+  if (options.evaluate)
+    memory[core::Use::input] += data::pipeline_bytes(dataset.test, evaluation_pipeline(options));
+  return memory;
+}
+
+std::optional<std::int64_t> largest_batch(const model::Network& network, const Options& options,
+                                          const data::Dataset& dataset, core::Bytes limit) {
+  const auto fits = [&](std::int64_t micro_batch) {
+    Options tried = options;
+    tried.pipeline.batch = micro_batch * options.accumulation;
+    return predict(network, tried, dataset).total() <= limit;
+  };
+  if (!fits(1)) return std::nullopt;
+  const auto fits_and_is_possible = [&](std::int64_t micro_batch) {
+    try {
+      return fits(micro_batch);
+    } catch (const core::Error&) {  // larger than the engine can plan
+      return false;
+    }
+  };
+  // Memory never falls as the batch grows, so doubling and then halving the gap finds the edge.
+  std::int64_t good = 1, bad = 2;
+  while (bad * options.accumulation <= most_samples && fits_and_is_possible(bad))
+    good = bad, bad *= 2;
+  while (bad - good > 1) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    (fits_and_is_possible(middle) ? good : bad) = middle;
+  }
+  return good * options.accumulation;
+}
+
+core::Bytes sample_bytes(const data::Dataset& dataset) {
+  const core::Bytes value_bytes = dataset.classes > 0 ? sizeof(std::uint8_t) : sizeof(float);
+  core::Bytes total = 0;
+  for (const data::Samples* samples : {&dataset.train, &dataset.test})
+    total += samples->count * (value_bytes * static_cast<core::Bytes>(samples->sample_size()) +
+                               sizeof(float) * std::max<core::Bytes>(1, samples->target_size));
+  return total;
+}
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "core/buffer.h"
+#include "data/dataset.h"
+#include "workload/native/options.h"
+
+namespace sweetspot::workload::native {
+
+// What a run will hold in memory, by category, to the byte. Only the counts and shapes of `dataset`
+// matter.
+core::MemoryByUse predict(const model::Network& network, const Options& options,
+                          const data::Dataset& dataset);
+
+// The largest batch (a multiple of the accumulation) whose run stays within `limit`; nothing when
+// not even the smallest does.
+std::optional<std::int64_t> largest_batch(const model::Network& network, const Options& options,
+                                          const data::Dataset& dataset, core::Bytes limit);
+
+// What the samples themselves hold, beside the run.
+core::Bytes sample_bytes(const data::Dataset& dataset);
+
+}  // namespace sweetspot::workload::native

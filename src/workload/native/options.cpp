@@ -1,0 +1,64 @@
+#include "workload/native/options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "engine/cpu/cpu.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+void require(bool holds, const std::string& sentence) {
+  if (!holds) throw core::InputError(sentence);
+}
+
+}  // namespace
+
+void check(const Options& o) {
+  require(o.batch() >= 1, fmt::format("the batch of {} must be at least 1", o.batch()));
+  require(o.accumulation >= 1 && o.batch() % o.accumulation == 0,
+          fmt::format("an accumulation of {} does not divide the batch of {}; choose one that does",
+                      o.accumulation, o.batch()));
+  require(o.epochs >= 1, fmt::format("{} epochs train nothing; ask for at least 1", o.epochs));
+  require(!o.max_steps || *o.max_steps >= 1, "at least 1 step is needed to train");
+  require(o.threads >= 1, fmt::format("{} threads cannot train; ask for at least 1", o.threads));
+  require(o.pipeline.workers >= 0 && o.pipeline.prefetch >= 1,
+          "the input pipeline needs 0 or more workers and at least 1 batch of prefetch");
+  const double lr = o.optimizer.learning_rate;
+  require(std::isfinite(static_cast<float>(lr)) && lr > 0,
+          fmt::format("a learning rate of {} cannot train; choose a number above 0, such as 0.001",
+                      lr));
+  require(o.optimizer.momentum >= 0 && o.optimizer.momentum < 1,
+          fmt::format("a momentum of {} must be at least 0 and below 1", o.optimizer.momentum));
+  require(std::isfinite(o.optimizer.weight_decay) && o.optimizer.weight_decay >= 0,
+          fmt::format("a weight decay of {} must be 0 or more", o.optimizer.weight_decay));
+}
+
+engine::TrainerOptions trainer_options(const Options& options, const model::Network& network) {
+  const model::Loss natural = model::natural_loss(network);
+  engine::TrainerOptions trainer;
+  trainer.optimizer = options.optimizer;
+  trainer.loss = options.loss.value_or(natural);
+  trainer.seed = options.seed;
+  trainer.threads = options.threads;
+  if (trainer.loss != natural && natural == model::Loss::mean_squared_error)
+    throw core::InputError(fmt::format(
+        "the model {} does not end in softmax, which {} needs; use --loss {}",
+        core::printable(network.name), model::name(trainer.loss), model::name(natural)));
+  return trainer;
+}
+
+data::PipelineOptions evaluation_pipeline(const Options& options) {
+  data::PipelineOptions pipeline;
+  pipeline.batch = engine::cpu::evaluation_batch;
+  pipeline.workers = 0;
+  pipeline.prefetch = 1;
+  pipeline.shuffle = false;
+  pipeline.seed = options.seed;
+  return pipeline;
+}
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,193 @@
+#include "workload/native/train.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "engine/cpu/cpu.h"
+#include "workload/native/memory.h"
+#include "workload/native/weights_file.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr core::Seconds progress_interval{0.05};
+
+core::Seconds since(Clock::time_point start) { return Clock::now() - start; }
+
+engine::BatchView view(const data::Batch& batch) {
+  return {batch.count, batch.inputs.data(), batch.labels.empty() ? nullptr : batch.labels.data(),
+          batch.targets.empty() ? nullptr : batch.targets.data()};
+}
+
+// Sums over the samples of an epoch or of the test split.
+struct Sums {
+  double loss = 0;
+  std::int64_t correct = 0, samples = 0;
+
+  void add(const engine::StepResult& step, std::int64_t count) {
+    loss += step.loss * static_cast<double>(count);
+    correct += step.correct;
+    samples += count;
+  }
+  double mean_loss() const { return loss / static_cast<double>(samples); }
+  double accuracy() const { return static_cast<double>(correct) / static_cast<double>(samples); }
+};
+
+// One training run in progress.
+class Training {
+ public:
+  Training(const Run& run, Observer& observer, const std::atomic<int>& stop)
+      : run_(run),
+        options_(run.options),
+        observer_(observer),
+        stop_(stop),
+        trainer_(engine::cpu::make_trainer(run.network, run.trainer)),
+        batches_(run.dataset.train, options_.pipeline) {
+    if (options_.evaluate) test_batches_.emplace(run.dataset.test, evaluation_pipeline(options_));
+    if (options_.load) trainer_->assign(load_weights(*options_.load, trainer_->variables()));
+    trainer_->prepare(options_.micro_batch());
+    samples_in_epoch_ = static_cast<std::int64_t>(run.dataset.train.count);
+    if (options_.pipeline.drop_last) samples_in_epoch_ -= samples_in_epoch_ % options_.batch();
+  }
+
+  Result run() {
+    result_.predicted = predict(run_.network, options_, run_.dataset);
+    for (int epoch = 1; epoch <= options_.epochs && result_.status == Status::finished; ++epoch)
+      run_epoch(epoch);
+    if (options_.save && result_.status != Status::diverged)
+      save_weights(*options_.save, run_.network.name, trainer_->variables());
+    return std::move(result_);
+  }
+
+ private:
+  void run_epoch(int number) {
+    EpochResult epoch;
+    epoch.epoch = number;
+    train_epoch(epoch);
+    note_memory();
+    if (options_.evaluate && result_.status != Status::cancelled &&
+        result_.status != Status::diverged)
+      evaluate(epoch);
+    if (epoch.steps == 0) return;  // stopped before the first step: nothing to tell
+    result_.epochs.push_back(epoch);
+    observer_.epoch(epoch);
+  }
+
+  void train_epoch(EpochResult& epoch) {
+    Sums sums;
+    data::Batch batch;
+    const auto start = Clock::now();
+    auto told = start;
+    batches_.start_epoch(static_cast<std::uint32_t>(epoch.epoch - 1));
+    while (may_go_on() && batches_.next(batch)) {
+      const engine::StepResult step = trainer_->step(view(batch), options_.micro_batch());
+      ++result_.steps, ++epoch.steps;
+      result_.last_loss = step.loss;
+      sums.add(step, batch.count);
+      if (!std::isfinite(step.loss)) {
+        result_.status = Status::diverged;
+        break;
+      }
+      if (since(told) >= progress_interval) {
+        told = Clock::now();
+        tell_progress(epoch, sums, since(start));
+      }
+    }
+    epoch.train_time = since(start);
+    epoch.data_wait = batches_.waited();
+    epoch.samples = sums.samples;
+    epoch.complete = sums.samples == samples_in_epoch_ && result_.status != Status::diverged;
+    if (sums.samples == 0) return;
+    epoch.train_loss = sums.mean_loss();
+    if (has_accuracy(run_.trainer.loss)) epoch.train_accuracy = sums.accuracy();
+    if (epoch.complete && epoch.epoch == options_.epochs &&
+        result_.status == Status::max_steps)  // it was the last step anyway
+      result_.status = Status::finished;
+  }
+
+  bool may_go_on() {
+    if (stop_ != 0)
+      result_.status = Status::cancelled;
+    else if (options_.max_steps && result_.steps >= *options_.max_steps)
+      result_.status = Status::max_steps;
+    return result_.status == Status::finished;
+  }
+
+  void evaluate(EpochResult& epoch) {
+    const auto start = Clock::now();
+    Sums sums;
+    data::Batch batch;
+    test_batches_->start_epoch(0);
+    while (test_batches_->next(batch)) {
+      if (stop_ != 0) {
+        result_.status = Status::cancelled;
+        return;
+      }
+      sums.add(trainer_->evaluate(view(batch)), batch.count);
+    }
+    note_memory();
+    epoch.evaluation_time = since(start);
+    if (sums.samples == 0) return;
+    epoch.test_loss = sums.mean_loss();
+    if (has_accuracy(run_.trainer.loss)) epoch.test_accuracy = sums.accuracy();
+  }
+
+  void tell_progress(const EpochResult& epoch, const Sums& sums, core::Seconds elapsed) {
+    Progress progress;
+    progress.epoch = epoch.epoch;
+    progress.epochs = options_.epochs;
+    progress.samples = sums.samples;
+    progress.samples_in_epoch = samples_in_epoch_;
+    progress.loss = sums.mean_loss();
+    progress.samples_per_second = static_cast<double>(sums.samples) / elapsed.count();
+    const int epochs_left = options_.epochs - epoch.epoch;
+    std::int64_t samples_left = samples_in_epoch_ - sums.samples + epochs_left * samples_in_epoch_;
+    if (options_.max_steps)
+      samples_left =
+          std::min(samples_left, (*options_.max_steps - result_.steps) * options_.batch());
+    progress.left = core::Seconds(static_cast<double>(samples_left) / progress.samples_per_second);
+    if (!result_.epochs.empty())
+      progress.left += (epochs_left + 1) * result_.epochs.back().evaluation_time;
+    observer_.progress(progress);
+  }
+
+  void note_memory() {
+    const core::MemoryByUse now = core::live_buffers();
+    if (now.total() > result_.measured.total()) result_.measured = now;
+  }
+
+  const Run& run_;
+  const Options& options_;
+  Observer& observer_;
+  const std::atomic<int>& stop_;
+  std::unique_ptr<engine::Trainer> trainer_;
+  data::Pipeline batches_;
+  std::optional<data::Pipeline> test_batches_;
+  std::int64_t samples_in_epoch_ = 0;
+  Result result_;
+};
+
+}  // namespace
+
+std::string_view name(Status status) {
+  switch (status) {
+    case Status::finished:
+      return "finished";
+    case Status::max_steps:
+      return "max_steps";
+    case Status::cancelled:
+      return "cancelled";
+    case Status::diverged:
+      return "diverged";
+  }
+  return "";
+}
+
+Result train(const Run& run, Observer& observer, const std::atomic<int>& stop) {
+  return Training(run, observer, stop).run();
+}
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,68 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/units.h"
+#include "workload/native/data_choice.h"
+#include "workload/native/options.h"
+
+namespace sweetspot::workload::native {
+
+// Where a run stands, between two steps.
+struct Progress {
+  int epoch = 1, epochs = 1;
+  std::int64_t samples = 0, samples_in_epoch = 0;
+  double loss = 0;  // mean over the epoch so far
+  double samples_per_second = 0;
+  core::Seconds left{0};  // to the end of the run, at this speed
+};
+
+struct EpochResult {
+  int epoch = 1;
+  bool complete = false;  // false when --max-steps or a signal ended it early
+  std::int64_t steps = 0, samples = 0;
+  std::optional<double> train_loss, train_accuracy;  // mean over the epoch, as the weights moved
+  std::optional<double> test_loss, test_accuracy;    // after the epoch
+  core::Seconds train_time{0}, evaluation_time{0};
+  core::Seconds data_wait{0};
+
+  double samples_per_second() const { return static_cast<double>(samples) / train_time.count(); }
+  double data_wait_share() const { return data_wait / train_time; }
+};
+
+enum class Status { finished, max_steps, cancelled, diverged };
+std::string_view name(Status status);
+
+struct Result {
+  Status status = Status::finished;
+  std::vector<EpochResult> epochs;
+  std::int64_t steps = 0;  // weight updates made; the last one diverged if status says so
+  double last_loss = 0;
+  core::MemoryByUse predicted, measured;  // before anything ran, and at the run's peak
+};
+
+// What the user sees of a run; called by the thread that trains.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void progress(const Progress&) {}  // twenty times a second at most
+  virtual void epoch(const EpochResult&) {}
+};
+
+// Opened and checked, nothing allocated yet.
+struct Run {
+  Options options;
+  model::Network network;
+  engine::TrainerOptions trainer;
+  data::Dataset dataset;
+};
+Run open(const Options& options, const Say& say);
+
+// Trains until the end, or until `stop` becomes non-zero. Weights are saved at the end, also when
+// stopped, but never when the loss has diverged.
+Result train(const Run& run, Observer& observer, const std::atomic<int>& stop);
+
+}  // namespace sweetspot::workload::native

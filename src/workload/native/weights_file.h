@@ -1,0 +1,27 @@
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/trainer.h"
+
+namespace sweetspot::workload::native {
+
+// Weights as safetensors: eight bytes of header length (little endian), a JSON header, the numbers.
+// Tensors are named as Keras names its variables and are all F32.
+
+// Throws when `file` could not be written later, so that no training is lost.
+void check_can_save(const std::filesystem::path& file);
+
+// Replaces `file` in one stroke: what was there stays whole until the new file is on the disk.
+// MachineError when it cannot be written; nothing is left behind.
+void save_weights(const std::filesystem::path& file, std::string_view model,
+                  std::span<const engine::Variable> variables);
+
+// The values of `file` for these variables; InputError when it is no safetensors file or is not of
+// this model.
+std::vector<engine::Variable> load_weights(const std::filesystem::path& file,
+                                           std::vector<engine::Variable> variables);
+
+}  // namespace sweetspot::workload::native
