@@ -4,7 +4,8 @@ add_library(sweetspot_flags INTERFACE)
 target_compile_options(sweetspot_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -fno-math-errno
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # GCC 12 warns falsely on std::string::insert
 if(SWEETSPOT_SANITIZE)
-  target_compile_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)  # undefined behaviour fails the test, not only prints
   target_link_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE})
 endif()
 
@@ -12,6 +13,7 @@ endif()
 function(sweetspot_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")  # programs are made of a library and a main
   add_library(sweetspot_${name} STATIC ${sources})
   add_library(sweetspot::${name} ALIAS sweetspot_${name})
   target_include_directories(sweetspot_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)

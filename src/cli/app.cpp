@@ -1,0 +1,81 @@
+#include "cli/app.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/environment.h"
+#include "cli/output.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr const char* examples = R"(
+Examples:
+  sweetspot train                                   the paper's CNN on MNIST, batch 100
+  sweetspot train --batch 256 --epochs 10 --json    the result as JSON on stdout
+  sweetspot train --model my.json --data folder     a Keras model, any IDX data set
+  sweetspot memory --batch 16..4096*2 --limit 4GiB  what each batch takes, and the largest that fits
+  sweetspot model show paper-cnn                    layers, parameters, FLOPs
+  sweetspot data fetch mnist                        bring the data set into the cache
+  sweetspot doctor                                  what this machine has to offer
+)";
+
+void say_error(std::string_view sentence) { Output::talk(fmt::format("sweetspot: {}", sentence)); }
+
+int run_chosen(const Action& action) {
+  Output output;
+  const int code = action(output);
+  output.finish();
+  return code;
+}
+
+int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& chosen) {
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    chosen = [&](Output& output) { return output.print(app.help()), 0; };
+  } catch (const CLI::CallForVersion& version) {
+    chosen = [&](Output& output) { return output.print(fmt::format("{}\n", version.what())), 0; };
+    return run_chosen(chosen);
+  } catch (const CLI::ParseError& error) {
+    std::string sentence = error.what();
+    std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+    throw core::InputError(fmt::format("{}; see sweetspot --help", core::printable(sentence)));
+  }
+  return run_chosen(chosen);
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments) {
+  CLI::App app{"sweetspot: which batch size to train with on this machine, and why", "sweetspot"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", version_line());
+  app.footer(examples);
+  Action chosen;
+  add_train(app, chosen);
+  add_memory(app, chosen);
+  add_model(app, chosen);
+  add_data(app, chosen);
+  add_doctor(app, chosen);
+  try {
+    return parse_and_run(app, arguments, chosen);
+  } catch (const core::Error& error) {
+    if (*error.what()) say_error(error.what());
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    say_error("the machine has no memory left; use a smaller batch, model or data set");
+  } catch (const std::exception& error) {
+    say_error(fmt::format("internal error ({}); please report it with the command you ran",
+                          error.what()));
+  }
+  return 1;
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,22 @@
+#pragma once
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace sweetspot::cli {
+
+class Output;
+
+// What the arguments chose to do; returns the exit code.
+using Action = std::function<int(Output&)>;
+
+// Each adds its command to the program and sets `chosen` when the arguments name it.
+void add_train(CLI::App& app, Action& chosen);
+void add_memory(CLI::App& app, Action& chosen);
+void add_model(CLI::App& app, Action& chosen);
+void add_data(CLI::App& app, Action& chosen);
+void add_doctor(CLI::App& app, Action& chosen);
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "data/sources.h"
+
+namespace sweetspot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Flags {
+  std::string data = "mnist";
+  bool json = false;
+};
+
+void print_place(const Flags& flags, const std::string& done, Output& output) {
+  const std::string folder = data::cache_folder(flags.data).string();
+  if (!flags.json)
+    return output.print(fmt::format("{} {} in {}\n", flags.data, done, core::printable(folder)));
+  Json json = result_object();
+  json["data"] = flags.data;
+  json["status"] = done;
+  json["folder"] = folder;
+  output.print_json(json);
+}
+
+int fetch(const Flags& flags, Output& output) {
+  data::fetch(flags.data, Output::talk);
+  print_place(flags, "fetched", output);
+  return 0;
+}
+
+int verify(const Flags& flags, Output& output) {
+  data::verify(flags.data);
+  print_place(flags, "verified", output);
+  return 0;
+}
+
+data::Dataset open(const std::string& data) {
+  if (data == "synthetic") return data::make_synthetic({});
+  if (data != "mnist") return data::read_folder(data);
+  if (!data::is_fetched(data))
+    throw core::InputError(
+        fmt::format("{} is not fetched yet; run sweetspot data fetch {}", data, data));
+  data::Dataset dataset = data::read_folder(data::cache_folder(data));
+  dataset.name = data;
+  return dataset;
+}
+
+std::vector<std::int64_t> label_counts(const data::Samples& samples, int classes) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes), 0);
+  for (const std::int32_t label : samples.labels) ++counts[static_cast<std::size_t>(label)];
+  return counts;
+}
+
+Json split_json(const data::Samples& samples, int classes) {
+  return {{"samples", samples.count},
+          {"sample_shape", {samples.height, samples.width, samples.channels}},
+          {"samples_per_class", label_counts(samples, classes)}};
+}
+
+int show(const Flags& flags, Output& output) {
+  const data::Dataset dataset = open(flags.data);
+  if (flags.json) {
+    Json json = result_object();
+    json["data"] = dataset.name;
+    json["classes"] = dataset.classes;
+    json["train"] = split_json(dataset.train, dataset.classes);
+    json["test"] = split_json(dataset.test, dataset.classes);
+    output.print_json(json);
+    return 0;
+  }
+  Table table({{"split", true},
+               {"samples"},
+               {"shape", true},
+               {"classes"},
+               {"fewest of a class"},
+               {"most"}});
+  for (const auto& [name, samples] :
+       {std::pair{"train", &dataset.train}, {"test", &dataset.test}}) {
+    const auto counts = label_counts(*samples, dataset.classes);
+    const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+    table.add({name, core::format_count(static_cast<double>(samples->count)),
+               fmt::format("{}×{}×{}", samples->height, samples->width, samples->channels),
+               std::to_string(dataset.classes), core::format_count(static_cast<double>(*least)),
+               core::format_count(static_cast<double>(*most))});
+  }
+  output.print(fmt::format("{}\n\n{}", core::printable(dataset.name), table.text()));
+  return 0;
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("data", "data sets: fetch, verify, show");
+  command->require_subcommand(1);
+  const auto flags = std::make_shared<Flags>();
+  const auto add = [&](const char* name, const char* help, const char* what, auto action) {
+    CLI::App* sub = command->add_subcommand(name, help);
+    sub->add_option("data", flags->data, what)->type_name("NAME")->capture_default_str();
+    sub->add_flag("--json", flags->json, "the result as one JSON object on stdout");
+    sub->callback([&chosen, flags, action] {
+      chosen = [flags, action](Output& output) { return action(*flags, output); };
+    });
+  };
+  add("fetch", "bring a data set into the cache and check it", "a known data set: mnist", fetch);
+  add("verify", "check the sums of a fetched data set", "a known data set: mnist", verify);
+  add("show", "sizes, shapes and classes", "mnist, synthetic, or a folder of IDX files", show);
+}
+
+}  // namespace sweetspot::cli

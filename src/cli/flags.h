@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace sweetspot::cli {
+
+// Flags whose text is read by `read`, which throws an InputError that names the flag: CLI11's own
+// conversions let NaN, and numbers that overflow, pass.
+CLI::Option* text_flag(CLI::App& app, const std::string& flag, const std::string& type,
+                       const std::string& help, std::function<void(const std::string&)> read);
+
+struct WholeBounds {
+  std::int64_t least = 0, most = INT64_MAX;
+};
+CLI::Option* whole_flag(CLI::App& app, const std::string& flag, std::int64_t& target,
+                        WholeBounds bounds, const std::string& help);
+CLI::Option* whole_flag(CLI::App& app, const std::string& flag, int& target, WholeBounds bounds,
+                        const std::string& help);
+
+// One of a few words.
+std::size_t index_of(const std::string& word, const std::vector<std::string_view>& words,
+                     const std::string& flag);
+
+}  // namespace sweetspot::cli

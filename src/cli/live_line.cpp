@@ -1,0 +1,93 @@
+#include "cli/live_line.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/table.h"
+#include "core/text.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr core::Seconds plain_interval{10};
+constexpr std::size_t widest_bar = 30, narrowest_bar = 5, usual_width = 80;
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && *value;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual_width;
+  return size.ws_col;
+}
+
+core::Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+std::string bar(double share, std::size_t width) {
+  const auto done = static_cast<std::size_t>(share * static_cast<double>(width));
+  std::string text;
+  for (std::size_t i = 0; i < width; ++i) text += i < done ? "━" : "─";
+  return text;
+}
+
+}  // namespace
+
+std::string progress_line(const workload::native::Progress& p, std::size_t width) {
+  const std::string epoch = fmt::format("epoch {}/{} ", p.epoch, p.epochs);
+  // What is told, most wanted first; what does not fit is left out.
+  const std::string facts[] = {
+      fmt::format("loss {:.4g}", p.loss),
+      fmt::format("{} samples/s", core::format_count(p.samples_per_second)),
+      fmt::format("ETA {}", core::format_duration(p.left)),
+      fmt::format("{}/{}", core::format_count(static_cast<double>(p.samples)),
+                  core::format_count(static_cast<double>(p.samples_in_epoch)))};
+  std::string tail;
+  for (const std::string& fact : facts) {
+    const std::string longer = tail.empty() ? fact : tail + " · " + fact;
+    if (display_width(epoch) + narrowest_bar + 1 + display_width(longer) > width) break;
+    tail = longer;
+  }
+  if (tail.empty()) return epoch.substr(0, width);
+  const std::size_t room = width - display_width(epoch) - 1 - display_width(tail);
+  const double share = static_cast<double>(p.samples) / static_cast<double>(p.samples_in_epoch);
+  return epoch + bar(share, std::min(room, widest_bar)) + " " + tail;
+}
+
+LiveLine::LiveLine() {
+  const char* term = std::getenv("TERM");
+  terminal_ = isatty(STDERR_FILENO) && term && std::string_view(term) != "dumb";
+  colour_ = terminal_ && !is_set("NO_COLOR");
+  next_plain_ = now() + plain_interval;
+}
+
+void LiveLine::show(const workload::native::Progress& p) {
+  if (terminal_) {
+    // One column short, so that no terminal wraps it.
+    const std::string line = progress_line(p, terminal_width() - 1);
+    fmt::print(stderr, "\r\033[K{}{}{}", colour_ ? "\033[36m" : "", line, colour_ ? "\033[0m" : "");
+    shown_ = true;
+  } else if (now() >= next_plain_) {
+    next_plain_ = now() + plain_interval;
+    Output::talk(fmt::format("epoch {}/{}: {} of {} samples, loss {:.4g}, {} samples/s, {} left",
+                             p.epoch, p.epochs, core::format_count(static_cast<double>(p.samples)),
+                             core::format_count(static_cast<double>(p.samples_in_epoch)), p.loss,
+                             core::format_count(p.samples_per_second),
+                             core::format_duration(p.left)));
+  }
+}
+
+void LiveLine::clear() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,161 @@
+#include "workload/native/memory.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/json.h"
+#include "cli/native_flags.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "core/error.h"
+#include "core/range.h"
+#include "core/text.h"
+#include "model/keras.h"
+#include "probe/proc/host.h"
+#include "workload/native/data_choice.h"
+
+namespace sweetspot::cli {
+namespace {
+
+namespace native = workload::native;
+using Json = nlohmann::ordered_json;
+
+constexpr int nothing_feasible_exit = 3;
+
+struct Flags {
+  NativeFlags native;
+  std::string batches = "16..4096*2";
+  std::optional<core::Bytes> limit;
+};
+
+struct Row {
+  std::int64_t batch = 0;
+  core::MemoryByUse memory;
+};
+
+struct Answer {
+  std::string model, data;
+  std::vector<Row> rows;
+  std::optional<core::Bytes> limit;
+  bool limit_is_machine = false;
+  std::optional<std::int64_t> largest;
+  std::size_t samples = 0;
+};
+
+// What the machine has free, less the data set, which a run holds too.
+std::optional<core::Bytes> machine_limit(const data::Dataset& dataset) {
+  const auto free = probe::proc::memory().free;
+  if (!free) return std::nullopt;
+  return *free - std::min(*free, native::sample_bytes(dataset));
+}
+
+Answer find(const Flags& flags) {
+  native::Options options = flags.native.resolved();
+  const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
+  const model::Network network = model::load_network(options.model);
+  const model::Loss loss = native::trainer_options(options, network).loss;
+  const data::Dataset dataset = native::describe_data(options.data, network, loss);
+  Answer answer;
+  answer.model = network.name;
+  answer.data = dataset.name;
+  answer.samples = dataset.train.count;
+  for (const std::int64_t batch : batches) {
+    options.pipeline.batch = batch;
+    check(options);
+    answer.rows.push_back({batch, native::predict(network, options, dataset)});
+  }
+  answer.limit_is_machine = !flags.limit;
+  answer.limit = flags.limit ? flags.limit : machine_limit(dataset);
+  if (answer.limit)
+    answer.largest = native::largest_batch(network, options, dataset, *answer.limit);
+  return answer;
+}
+
+Json json_of(const Answer& answer) {
+  Json json = result_object();
+  json["model"] = answer.model;
+  json["data"] = answer.data;
+  json["rows"] = Json::array();
+  for (const Row& row : answer.rows) {
+    Json fields{{"batch", row.batch}, {"total_bytes", row.memory.total()}};
+    for (const core::Use use : uses) fields[std::string(name(use)) + "_bytes"] = row.memory[use];
+    fields["fits"] = answer.limit ? Json(row.memory.total() <= *answer.limit) : Json(nullptr);
+    json["rows"].push_back(std::move(fields));
+  }
+  json["limit_bytes"] = or_null(answer.limit);
+  json["limit_source"] = answer.limit_is_machine ? "machine" : "flag";
+  json["largest_batch"] = or_null(answer.largest);
+  return json;
+}
+
+std::string text_of(const Answer& answer) {
+  std::vector<Column> columns{{"batch"}, {"total"}};
+  for (const core::Use use : uses) columns.push_back({std::string(name(use))});
+  columns.push_back({"fits", true});
+  Table table(std::move(columns));
+  for (const Row& row : answer.rows) {
+    std::vector<std::string> cells{core::format_count(static_cast<double>(row.batch)),
+                                   core::format_bytes(row.memory.total())};
+    for (const core::Use use : uses) cells.push_back(core::format_bytes(row.memory[use]));
+    cells.push_back(!answer.limit                         ? std::string(unknown)
+                    : row.memory.total() <= *answer.limit ? "yes"
+                                                          : "no");
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string sentence_of(const Answer& answer) {
+  if (!answer.limit)
+    return "how much memory is free here is unknown; pass --limit to get the largest batch";
+  const std::string limit = fmt::format(
+      "{} {}", core::format_bytes(*answer.limit),
+      answer.limit_is_machine ? "free on this machine beside the data set" : "of --limit");
+  if (!answer.largest) return fmt::format("no batch fits in the {}", limit);
+  std::string text = fmt::format("the largest batch that fits in the {} is {}", limit,
+                                 core::format_count(static_cast<double>(*answer.largest)));
+  if (static_cast<std::size_t>(*answer.largest) > answer.samples)
+    text += fmt::format(", more than the {} samples of {}",
+                        core::format_count(static_cast<double>(answer.samples)),
+                        core::printable(answer.data));
+  return text;
+}
+
+int memory(const Flags& flags, Output& output) {
+  const Answer answer = find(flags);
+  if (flags.native.json) {
+    output.print_json(json_of(answer));
+  } else {
+    output.print(text_of(answer));
+    output.print(fmt::format("\n{}\n", sentence_of(answer)));
+  }
+  return answer.limit && !answer.largest ? nothing_feasible_exit : 0;
+}
+
+}  // namespace
+
+void add_memory(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand(
+      "memory",
+      "memory by category over batch sizes, and the largest batch that fits; runs nothing");
+  const auto flags = std::make_shared<Flags>();
+  command
+      ->add_option("--batch", flags->batches,
+                   "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100")
+      ->type_name("RANGE")
+      ->capture_default_str();
+  text_flag(
+      *command, "--limit", "BYTES", "memory a run may take, such as 4GiB [what is free here]",
+      [flags](const std::string& text) { flags->limit = core::parse_bytes(text, "--limit"); });
+  add_memory_flags(*command, flags->native);
+  command->footer(
+      "\nExample:\n  sweetspot memory --model rgb128-cnn --batch 8..512*2 --limit 4GiB");
+  command->callback(
+      [&chosen, flags] { chosen = [flags](Output& output) { return memory(*flags, output); }; });
+}
+
+}  // namespace sweetspot::cli

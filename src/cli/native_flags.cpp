@@ -1,0 +1,126 @@
+#include "cli/native_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/flags.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "probe/proc/host.h"
+
+namespace sweetspot::cli {
+namespace {
+
+using Kind = engine::Optimizer::Kind;
+constexpr Kind kinds[] = {Kind::sgd, Kind::momentum, Kind::nesterov, Kind::adam, Kind::adamw};
+constexpr model::Loss losses[] = {model::Loss::sparse_categorical_crossentropy,
+                                  model::Loss::categorical_crossentropy,
+                                  model::Loss::mean_squared_error};
+
+// Guards against typing errors; far above what any machine has or any run needs.
+constexpr std::int64_t most_threads = 4096, most_prefetch = 65'536, most_epochs = 1'000'000;
+
+template <class Values>
+std::vector<std::string_view> names(const Values& values) {
+  std::vector<std::string_view> words;
+  for (const auto value : values) words.push_back(name(value));
+  return words;
+}
+
+void real_flag(CLI::App& app, const std::string& flag, std::optional<double>& target,
+               core::Bound least, core::Bound most, const std::string& help) {
+  text_flag(app, flag, "X", help, [=, &target](const std::string& text) {
+    target = core::parse_real(text, flag, least, most);
+  });
+}
+
+// Keras' defaults: adaptive steps want a smaller rate.
+double default_learning_rate(Kind kind) {
+  return kind == Kind::adam || kind == Kind::adamw ? 0.001 : 0.01;
+}
+
+}  // namespace
+
+NativeFlags::NativeFlags() { options.threads = probe::proc::usable_cores(); }
+
+void add_memory_flags(CLI::App& app, NativeFlags& flags) {
+  workload::native::Options& o = flags.options;
+  app.add_option("--model", o.model, "a model of the zoo, or a Keras JSON file")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  app.add_option("--data", o.data,
+                 "mnist, synthetic, synthetic:COUNT, or a folder of IDX files [by the model]")
+      ->type_name("NAME|DIR");
+  whole_flag(app, "--accumulation", o.accumulation, {1},
+             "micro-batches per weight update; must divide the batch");
+  text_flag(app, "--optimizer", "NAME", fmt::format("{}", fmt::join(names(kinds), ", ")),
+            [&o](const std::string& word) {
+              o.optimizer.kind = kinds[index_of(word, names(kinds), "--optimizer")];
+            })
+      ->default_str(std::string(name(o.optimizer.kind)));
+  text_flag(
+      app, "--loss", "NAME", fmt::format("{} [by the model]", fmt::join(names(losses), ", ")),
+      [&o](const std::string& word) { o.loss = losses[index_of(word, names(losses), "--loss")]; });
+  whole_flag(app, "--threads", o.threads, {1, most_threads}, "threads that compute");
+  whole_flag(app, "--workers", o.pipeline.workers, {0, most_threads},
+             "threads that load batches; 0: the trainer's own");
+  whole_flag(app, "--prefetch", o.pipeline.prefetch, {1, most_prefetch},
+             "batches that may be ready ahead");
+  app.add_flag("--cache", o.pipeline.cache, "keep converted samples in memory");
+  app.add_flag_callback(
+      "--no-eval", [&o] { o.evaluate = false; }, "do not evaluate on the test split");
+  app.add_flag("--json", flags.json, "the result as one JSON object on stdout");
+}
+
+void add_training_flags(CLI::App& app, NativeFlags& flags) {
+  workload::native::Options& o = flags.options;
+  whole_flag(app, "--batch", o.pipeline.batch, {1, std::int64_t{1} << 40},
+             "samples per weight update");
+  add_memory_flags(app, flags);
+  whole_flag(app, "--epochs", o.epochs, {1, most_epochs}, "passes over the training samples");
+  text_flag(
+      app, "--max-steps", "N", "end after so many weight updates",
+      [&o](const std::string& text) { o.max_steps = core::parse_whole(text, "--max-steps", 1); });
+  real_flag(app, "--lr", flags.learning_rate, {0, false}, {1e6},
+            "learning rate [0.001 for adam and adamw, 0.01 for the others]");
+  real_flag(app, "--momentum", flags.momentum, {0}, {1, false}, "of momentum and nesterov [0.9]");
+  real_flag(app, "--weight-decay", flags.weight_decay, {0}, {1e6}, "of adamw [0.01]");
+  text_flag(app, "--seed", "N", "of weights, shuffles and dropout", [&o](const std::string& text) {
+    o.seed = static_cast<std::uint64_t>(core::parse_whole(text, "--seed", 0));
+  })->default_str(std::to_string(o.seed));
+  app.add_flag_callback(
+      "--shuffle", [&o] { o.pipeline.shuffle = true; },
+      "a new order of the samples each epoch (the default)");
+  app.add_flag_callback(
+      "--no-shuffle", [&o] { o.pipeline.shuffle = false; }, "the samples in the order they have");
+  text_flag(app, "--augment", "KIND", "shift: move each image by up to two pixels",
+            [&o](const std::string& word) {
+              index_of(word, {"shift"}, "--augment");
+              o.pipeline.augment_shift = true;
+            });
+  text_flag(app, "--load-delay", "TIME", "stands for slow storage: 1ms, 20ms/batch, 50us/sample",
+            [&o](const std::string& text) { o.pipeline.delay = data::parse_load_delay(text); });
+  app.add_flag("--drop-last", o.pipeline.drop_last, "leave out an epoch's last, smaller batch");
+  app.add_option("--save", o.save, "write the weights here at the end (safetensors)")
+      ->type_name("FILE");
+  app.add_option("--load", o.load, "begin with these weights (safetensors)")->type_name("FILE");
+}
+
+workload::native::Options NativeFlags::resolved() const {
+  workload::native::Options o = options;
+  const Kind kind = o.optimizer.kind;
+  if (momentum && kind != Kind::momentum && kind != Kind::nesterov)
+    throw core::InputError(
+        fmt::format("--momentum does nothing for {}; add --optimizer momentum", name(kind)));
+  if (weight_decay && kind != Kind::adamw)
+    throw core::InputError(
+        fmt::format("--weight-decay does nothing for {}; add --optimizer adamw", name(kind)));
+  o.optimizer.learning_rate = learning_rate.value_or(default_learning_rate(kind));
+  o.optimizer.momentum = momentum.value_or(o.optimizer.momentum);
+  o.optimizer.weight_decay = weight_decay.value_or(o.optimizer.weight_decay);
+  o.pipeline.seed = o.seed;
+  return o;
+}
+
+}  // namespace sweetspot::cli

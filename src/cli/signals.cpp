@@ -1,0 +1,44 @@
+#include "cli/signals.h"
+
+#include <csignal>
+
+namespace sweetspot::cli {
+namespace {
+
+std::atomic<int> received{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may touch nothing else");
+
+void handle(int signal, void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigaction(signal, &action, nullptr);
+}
+
+void note(int signal) {
+  received = signal;
+  // From the second on, either signal kills: the first may be stuck behind a long step.
+  handle(SIGINT, SIG_DFL, 0);
+  handle(SIGTERM, SIG_DFL, 0);
+}
+
+}  // namespace
+
+void turn_signals_into_errors() {
+  handle(SIGPIPE, SIG_IGN, 0);
+  handle(SIGXFSZ, SIG_IGN, 0);
+}
+
+StopOnSignal::StopOnSignal() {
+  handle(SIGINT, note, SA_RESTART);
+  handle(SIGTERM, note, SA_RESTART);
+}
+
+StopOnSignal::~StopOnSignal() {
+  handle(SIGINT, SIG_DFL, 0);
+  handle(SIGTERM, SIG_DFL, 0);
+}
+
+const std::atomic<int>& StopOnSignal::stopped() { return received; }
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,20 @@
+#pragma once
+#include <atomic>
+
+namespace sweetspot::cli {
+
+// A closed pipe and a file-size limit become write errors instead of killing the process.
+void turn_signals_into_errors();
+
+// While it lives, the first Ctrl-C or SIGTERM is noted in stopped(), and the next one kills.
+class StopOnSignal {
+ public:
+  StopOnSignal();
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+  static const std::atomic<int>& stopped();  // the signal's number, or 0
+};
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,190 @@
+#include "workload/native/train.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/environment.h"
+#include "cli/json.h"
+#include "cli/live_line.h"
+#include "cli/native_flags.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/table.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "probe/proc/host.h"
+
+namespace sweetspot::cli {
+namespace {
+
+namespace native = workload::native;
+using Json = nlohmann::ordered_json;
+
+constexpr int signal_exit = 128;
+
+std::string percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:.2f}%", 100 * *share) : std::string(unknown);
+}
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4f}", *value) : std::string(unknown);
+}
+
+// The table grows by a row with each epoch; with --json it is talk.
+class Display : public native::Observer {
+ public:
+  Display(Output& output, bool json) : output_(output), json_(json) {}
+
+  void progress(const native::Progress& progress) override { line_.show(progress); }
+
+  void epoch(const native::EpochResult& e) override {
+    table_.add({e.complete ? std::to_string(e.epoch) : fmt::format("{} (part)", e.epoch),
+                number(e.train_loss), percent(e.train_accuracy), number(e.test_loss),
+                percent(e.test_accuracy), fmt::format("{:.2f}", e.train_time.count()),
+                core::format_count(e.samples_per_second()),
+                fmt::format("{:.1f}%", 100 * e.data_wait_share())});
+    line_.clear();
+    if (!headed_) print(table_.head());
+    headed_ = true;
+    print(table_.last_row());
+  }
+
+ private:
+  void print(std::string text) {
+    if (!json_) return output_.print(text);
+    text.pop_back();
+    Output::talk(text);
+  }
+
+  Output& output_;
+  bool json_, headed_ = false;
+  LiveLine line_;
+  Table table_{{{"epoch", false, 8},
+                {"loss", false, 7},
+                {"train accuracy"},
+                {"test loss", false, 7},
+                {"test accuracy"},
+                {"seconds", false, 8},
+                {"samples/s", false, 9},
+                {"data wait"}}};
+};
+
+Json setting_json(const native::Options& o, const engine::TrainerOptions& trainer) {
+  const engine::Optimizer& optimizer = o.optimizer;
+  return {{"batch", o.batch()},
+          {"micro_batch", o.micro_batch()},
+          {"accumulation", o.accumulation},
+          {"precision", "fp32"},
+          {"optimizer", name(optimizer.kind)},
+          {"learning_rate", optimizer.learning_rate},
+          {"loss", name(trainer.loss)},
+          {"epochs", o.epochs},
+          {"max_steps", or_null(o.max_steps)},
+          {"seed", o.seed},
+          {"threads", o.threads},
+          {"workers", o.pipeline.workers},
+          {"prefetch", o.pipeline.prefetch},
+          {"shuffle", o.pipeline.shuffle},
+          {"cache", o.pipeline.cache},
+          {"augment", o.pipeline.augment_shift ? Json("shift") : Json(nullptr)},
+          {"load_delay_seconds", o.pipeline.delay.duration.count()},
+          {"load_delay_per", o.pipeline.delay.per_sample ? "sample" : "batch"},
+          {"drop_last", o.pipeline.drop_last}};
+}
+
+Json epoch_json(const native::EpochResult& e) {
+  return {{"epoch", e.epoch},
+          {"complete", e.complete},
+          {"steps", e.steps},
+          {"samples", e.samples},
+          {"train_loss", or_null(e.train_loss)},
+          {"train_accuracy", or_null(e.train_accuracy)},
+          {"test_loss", or_null(e.test_loss)},
+          {"test_accuracy", or_null(e.test_accuracy)},
+          {"train_seconds", e.train_time.count()},
+          {"samples_per_second", e.samples_per_second()},
+          {"data_wait_share", e.data_wait_share()}};
+}
+
+Json memory_json(const native::Result& result) {
+  Json memory{{"predicted", result.predicted.total()}, {"measured", result.measured.total()}};
+  for (const core::Use use : uses) memory[std::string(name(use))] = result.measured[use];
+  for (const core::Use use : uses)
+    memory["predicted_by_use"][std::string(name(use))] = result.predicted[use];
+  return memory;
+}
+
+Json result_json(const native::Run& run, const native::Result& result) {
+  Json json = result_object();
+  json["model"] = run.network.name;
+  json["data"] = run.dataset.name;
+  json["device"] = "cpu";
+  json["setting"] = setting_json(run.options, run.trainer);
+  json["status"] = name(result.status);
+  json["steps"] = result.steps;
+  json["epochs"] = Json::array();
+  for (const native::EpochResult& epoch : result.epochs)
+    json["epochs"].push_back(epoch_json(epoch));
+  json["memory_bytes"] = memory_json(result);
+  json["environment"] = environment(run.options.threads);
+  return json;
+}
+
+void introduce(const native::Run& run) {
+  const native::Options& o = run.options;
+  Output::talk(fmt::format(
+      "training {} on {} ({} samples): batch {}{}, {} at {:g}, {} thread{}",
+      core::printable(run.network.name), core::printable(run.dataset.name),
+      core::format_count(static_cast<double>(run.dataset.train.count)), o.batch(),
+      o.accumulation > 1 ? fmt::format(" as {} × {}", o.accumulation, o.micro_batch()) : "",
+      name(o.optimizer.kind), o.optimizer.learning_rate, o.threads, o.threads == 1 ? "" : "s"));
+  const int cores = probe::proc::usable_cores();
+  if (o.threads > cores)
+    Output::talk(
+        fmt::format("{} threads share {} cores, which is slower than one each", o.threads, cores));
+}
+
+int exit_code(const native::Run& run, const native::Result& result) {
+  if (result.status == native::Status::diverged)
+    throw core::InputError(fmt::format(
+        "the loss became {} at step {} (epoch {}); choose a learning rate below --lr {:g}",
+        result.last_loss, result.steps, result.epochs.back().epoch,
+        run.options.optimizer.learning_rate));
+  if (result.status == native::Status::cancelled) return signal_exit + StopOnSignal::stopped();
+  return 0;
+}
+
+int train(const NativeFlags& flags, Output& output) {
+  const native::Run run = native::open(flags.resolved(), Output::talk);
+  introduce(run);
+  native::Result result;
+  {
+    const StopOnSignal stop;
+    Display display(output, flags.json);
+    result = native::train(run, display, StopOnSignal::stopped());
+  }
+  if (flags.json) output.print_json(result_json(run, result));
+  Output::talk(fmt::format("memory: {} predicted, {} used",
+                           core::format_bytes(result.predicted.total()),
+                           core::format_bytes(result.measured.total())));
+  if (run.options.save && result.status != native::Status::diverged)
+    Output::talk(fmt::format("weights saved to {}", core::printable(run.options.save->string())));
+  return exit_code(run, result);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("train", "one training run, accuracy after each epoch");
+  const auto flags = std::make_shared<NativeFlags>();
+  add_training_flags(*command, *flags);
+  command->footer(
+      "\nExample:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors");
+  command->callback(
+      [&chosen, flags] { chosen = [flags](Output& output) { return train(*flags, output); }; });
+}
+
+}  // namespace sweetspot::cli
