@@ -1,0 +1,46 @@
+# Thin fronts over scripts/setup, the CMake presets and the program itself.
+.DEFAULT_GOAL := help
+.PHONY: help run test slow bench format tidy asan tsan fuzz build data
+
+sweetspot := build/release/sweetspot
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+run: build data ## set up, build, fetch MNIST, train the paper's CNN
+	$(sweetspot) train
+
+build: ## set up and make the release build
+	scripts/setup
+	cmake --preset release
+	cmake --build --preset release
+
+data: build
+	$(sweetspot) data fetch mnist
+
+test: build ## every test but the slow ones
+	ctest --preset release -LE slow
+
+slow: build data ## the slow tests: accuracy on MNIST, fuzzing
+	ctest --preset release -L slow
+
+bench: ## against PyTorch on this machine
+	scripts/setup --bench
+	cmake --preset release
+	cmake --build --preset release
+	$(sweetspot) data fetch mnist
+	bench/run
+
+format: ## clang-format over all sources
+	scripts/setup --format
+	git ls-files --cached --others --exclude-standard '*.h' '*.cpp' | xargs clang-format -i
+
+asan: ## the tests under the address and undefined-behaviour sanitizers
+	scripts/sanitized asan
+
+tsan: ## the tests under the thread sanitizer
+	scripts/sanitized tsan
+
+fuzz: ## the fuzzers, for a bounded time
+	scripts/setup --fuzz
+	scripts/fuzz
