@@ -27,11 +27,11 @@ json with_snake_keys(json value) {
 }
 
 [[noreturn]] void refuse_text(std::string_view text, std::size_t byte, std::string_view source) {
-  const std::string_view before = text.substr(0, std::min(byte, text.size()));
-  const auto line = std::ranges::count(before, '\n') + 1;
-  throw core::InputError(fmt::format(
-      "{} is not valid JSON at line {}, byte {} of {}; write it again with model.to_json()",
-      core::printable(source), line, byte, text.size()));
+  byte = std::min(byte, text.size());  // the parser counts the end as a byte of its own
+  const auto line = std::ranges::count(text.substr(0, byte), '\n') + 1;
+  throw core::InputError(
+      fmt::format("{} is not valid JSON at line {}, byte {}; write it again with model.to_json()",
+                  core::printable(source), line, byte));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "model/keras/activation.h"
@@ -89,7 +88,9 @@ LayerKind read_dense(Fields& config, const Shape& input) {
 LayerKind read_dropout(Fields& config, const Shape&) {
   config.need("rate");
   config.ignore({"seed"});  // masks come from the run's own seed
-  return Dropout{*config.number("rate", 0, std::nextafter(1, 0))};
+  const double rate = *config.number("rate", 0, 1);
+  if (rate == 1) config.refuse("rate", "1 would drop everything; use a rate below 1");
+  return Dropout{rate};
 }
 
 LayerKind read_activation_layer(Fields& config, const Shape& input) {
@@ -110,7 +111,7 @@ LayerKind read_batch_normalization(Fields& config, const Shape& input) {
   norm.moving_variance_initializer =
       read_initializer(config, "moving_variance_initializer", ones());
   config.only_off({"synchronized", "renorm"});
-  if (!config.flag("renorm", false)) config.ignore({"renorm_clipping", "renorm_momentum", "fused"});
+  config.ignore({"renorm_clipping", "renorm_momentum", "fused"});  // unused, or the same arithmetic
   return norm;
 }
 
