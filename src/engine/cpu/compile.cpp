@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/error.h"
+#include "engine/cpu/extents.h"
+#include "engine/cpu/ops/batch_norm.h"
+#include "engine/cpu/ops/conv.h"
+#include "engine/cpu/ops/dense.h"
+#include "engine/cpu/ops/elementwise.h"
+#include "engine/cpu/ops/loss.h"
+#include "engine/cpu/ops/pool.h"
+#include "engine/cpu/program.h"
+#include "engine/cpu/rooms.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+// Turns layers into operations, merging those that run as one.
+class Compiler {
+ public:
+  Compiler(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training)
+      : network_(network), loss_(loss), extents_(live_extents(network)) {
+    program_.micro_batch = micro_batch, program_.training = training;
+    program_.weights = weight_layout(network);
+  }
+
+  Program compile() {
+    if (program_.weights.trainable_floats() == 0)
+      throw core::InputError(fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
+    if (!starts_with_conv()) push(make_input(tensor(extents_.front())), false);
+    for (layer_ = 0; layer_ < network_.layers.size(); ++layer_)
+      std::visit([this](const auto& kind) { add(kind); }, network_.layers[layer_].kind);
+    if (loss_ != model::Loss::mean_squared_error && !softmax_)
+      throw core::InputError(fmt::format("model {} does not end in softmax, which {} needs; use --loss mean_squared_error",
+                                         network_.name, model::name(loss_)));
+    push(make_loss(loss_, softmax_, current_), false);
+    make_stages();
+    assign_rooms(program_);
+    return std::move(program_);
+  }
+
+ private:
+  bool starts_with_conv() const {
+    return !network_.layers.empty() && std::holds_alternative<model::Conv2D>(network_.layers.front().kind);
+  }
+  const model::Layer& layer() const { return network_.layers[layer_]; }
+
+  Tensor* tensor(const Extent& extent) {
+    program_.tensors.push_back(std::make_unique<Tensor>());
+    program_.tensors.back()->extent = extent;
+    return program_.tensors.back().get();
+  }
+
+  void push(std::unique_ptr<Op> op, bool trainable) {
+    if (trainable && !seen_trainable_) {
+      program_.first_trainable = program_.ops.size();
+      op->wants_input_gradient = false;
+      seen_trainable_ = true;
+    }
+    current_ = op->out() ? op->out() : current_;
+    program_.ops.push_back(std::move(op));
+  }
+
+  // The offset of this layer's variable, if it has one.
+  std::optional<std::size_t> variable(std::string_view name) const {
+    for (const PackedVariable& v : program_.weights.variables())
+      if (v.parameter.layer == layer_ && v.parameter.name == fmt::format("{}/{}", layer().name, name))
+        return static_cast<std::size_t>(v.offset);
+    return std::nullopt;
+  }
+
+  // A ReLU of the layer itself or as the layer behind it is part of the operation.
+  bool takes_relu(model::Activation activation) {
+    if (activation == model::Activation::relu) return true;
+    if (activation != model::Activation::linear || layer_ + 1 >= network_.layers.size()) return false;
+    const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
+    if (!next || next->function != model::Activation::relu) return false;
+    ++layer_;
+    return true;
+  }
+
+  void add_activation(model::Activation activation) {
+    if (activation == model::Activation::relu || activation == model::Activation::linear) return;
+    if (activation == model::Activation::softmax) {
+      softmax_ = true;  // always the last function: the loss computes it
+      return;
+    }
+    push(make_activation(layer().name, activation, current_, tensor(current_->extent)), false);
+  }
+
+  // The max pooling behind the current layer, if it can run in the convolution's pass.
+  const model::Pooling2D* fusable_pool(model::Activation activation) const {
+    if (layer_ + 1 >= network_.layers.size()) return nullptr;
+    if (activation != model::Activation::relu && activation != model::Activation::linear) return nullptr;
+    const model::Layer& next = network_.layers[layer_ + 1];
+    const auto* pool = std::get_if<model::Pooling2D>(&next.kind);
+    const bool fits = pool && pool->kind == model::Pooling2D::Kind::max && pool->size == pool->strides &&
+                      pool->size.height * pool->size.width < no_gradient &&
+                      extents_[layer_ + 1].height == extents_[layer_ + 2].height * pool->size.height &&
+                      extents_[layer_ + 1].width == extents_[layer_ + 2].width * pool->size.width;
+    return fits ? pool : nullptr;
+  }
+
+  void add(const model::Conv2D& conv) {
+    ConvGeometry g = conv_geometry(network_, extents_, layer_);
+    g.weights = *variable("kernel"), g.bias = variable("bias");
+    const std::string name = layer().name;
+    g.relu = takes_relu(conv.activation);
+    if (const model::Pooling2D* pool = fusable_pool(conv.activation)) {
+      g.pool = pool->size;
+      ++layer_;
+      push(make_conv_pool(name, g, current_, tensor(extents_[layer_ + 1])), true);
+    } else {
+      push(make_conv(name, g, current_, tensor(g.out)), true);
+      add_activation(conv.activation);
+    }
+  }
+
+  void add(const model::Dense& dense) {
+    DenseGeometry g;
+    g.depth = current_->extent.floats();
+    g.columns = round_up(dense.units, unit);
+    g.weights = *variable("kernel"), g.bias = variable("bias");
+    const std::string name = layer().name;
+    const Extent out{1, 1, dense.units};
+    g.relu = takes_relu(dense.activation);
+    push(make_dense(name, g, program_.micro_batch, current_, tensor(out)), true);
+    add_activation(dense.activation);
+  }
+
+  void add(const model::BatchNormalization& norm) {
+    BatchNormGeometry g;
+    g.momentum = static_cast<float>(norm.momentum), g.epsilon = static_cast<float>(norm.epsilon);
+    g.per_position = layer().input.vector;
+    g.gamma = variable("gamma"), g.beta = variable("beta");
+    g.moving_mean = *variable("moving_mean"), g.moving_variance = *variable("moving_variance");
+    push(make_batch_norm(layer().name, g, current_, tensor(current_->extent)), norm.scale || norm.center);
+  }
+
+  void add(const model::Pooling2D& pool) {
+    push(make_pool(layer().name, pool, layer().input, current_, tensor(extents_[layer_ + 1])), false);
+  }
+  void add(const model::GlobalAveragePooling2D&) {
+    push(make_global_average(layer().name, current_, tensor({1, 1, current_->extent.channels})), false);
+  }
+  void add(const model::Flatten&) {}
+  void add(const model::Dropout& dropout) {
+    if (dropout.rate == 0 || !program_.training) return;
+    push(make_dropout(layer().name, dropout.rate, static_cast<std::uint32_t>(layer_), layer().input, current_,
+                      tensor(current_->extent)),
+         false);
+  }
+  void add(const model::Activate& activate) {
+    if (activate.function == model::Activation::relu)
+      push(make_activation(layer().name, activate.function, current_, tensor(current_->extent)), false);
+    else
+      add_activation(activate.function);
+  }
+
+  void make_stages() {
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      const bool whole = program_.ops[i]->whole();
+      if (whole || program_.stages.empty() || program_.stages.back().whole)
+        program_.stages.push_back({i, i + 1, whole});
+      else
+        program_.stages.back().end = i + 1;
+    }
+    std::int64_t at = 0;
+    for (const auto& op : program_.ops) {
+      const Range late = op->late_weights();
+      if (late.begin == late.end) continue;
+      program_.early_weights.push_back({at, late.begin});
+      at = late.end;
+    }
+    program_.early_weights.push_back({at, program_.weights.trainable_floats()});
+  }
+
+  const model::Network& network_;
+  model::Loss loss_;
+  std::vector<Extent> extents_;
+  Program program_;
+  Tensor* current_ = nullptr;
+  std::size_t layer_ = 0;
+  bool softmax_ = false, seen_trainable_ = false;
+};
+
+}  // namespace
+
+Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training) {
+  return Compiler(network, loss, micro_batch, training).compile();
+}
+
+}  // namespace sweetspot::engine::cpu

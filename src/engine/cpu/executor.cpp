@@ -1,0 +1,126 @@
+#include "engine/cpu/executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/cpu/ops/loss.h"
+#include "engine/cpu/plan.h"
+
+namespace sweetspot::engine::cpu {
+
+Executor::Executor(Program program, Team& team) : program_(std::move(program)), team_(team) {
+  const core::MemoryByUse memory = program_memory(program_, team.size());
+  const core::Bytes shared_bytes = static_cast<core::Bytes>(program_.shared_floats) * sizeof(float);
+  arena_ = core::Buffer(memory[core::Use::activations], core::Use::activations);
+  scratch_ = core::Buffer(memory[core::Use::workspace] - shared_bytes, core::Use::workspace);
+  shared_ = core::Buffer(shared_bytes, core::Use::workspace);
+  slots_ = core::Buffer(memory[core::Use::gradients], core::Use::gradients);
+  next_ = std::make_unique<std::atomic<std::int64_t>[]>(2 * program_.stages.size());
+}
+
+Pass Executor::pass() const {
+  Pass pass;
+  pass.kernels = &kernels();
+  pass.arena = arena_.data();
+  pass.scratch = scratch_.data(), pass.scratch_stride = program_.scratch_bytes;
+  pass.shared = shared_.as<float>();
+  pass.slots = slots_.as<float>(), pass.slot_floats = program_.slot_floats;
+  pass.used_slots = gradient_slots(program_.micro_batch, program_.slot_floats, team_.size());
+  pass.training = program_.training;
+  return pass;
+}
+
+void Executor::reset_counters() {
+  for (std::size_t i = 0; i < 2 * program_.stages.size(); ++i) next_[i].store(0, std::memory_order_relaxed);
+}
+
+void Executor::train(Pass& pass, bool first, Last last, const Update* update) {
+  reset_counters();
+  pass.adds = !first;
+  pass.late_gradients = first && last == Last::update;
+  auto work = [&](int member) {
+    if (first) {
+      for (const auto& op : program_.ops) op->prepare_part(pass, member, team_.size());
+      const Range zeroed = share(pass.used_slots * pass.slot_floats, member, team_.size());
+      std::fill(pass.slots + zeroed.begin, pass.slots + zeroed.end, 0.f);
+    }
+    forward(pass, member);
+    backward(pass, member);
+    if (last != Last::no) finish(pass, update, member);
+  };
+  team_.run(work);
+}
+
+void Executor::evaluate(Pass& pass) {
+  reset_counters();
+  auto work = [&](int member) { forward(pass, member); };
+  team_.run(work);
+}
+
+void Executor::forward(const Pass& pass, int member) {
+  // Samples are taken a few at a time: which thread has which sample changes nothing.
+  const std::int64_t grab = std::clamp<std::int64_t>(pass.count / (team_.size() * 8), 1, 8);
+  for (std::size_t s = 0; s < program_.stages.size(); ++s) {
+    const Stage& stage = program_.stages[s];
+    if (stage.whole) {
+      Op& op = *program_.ops[stage.begin];
+      for (int phase = 0; phase < op.forward_phases(); ++phase) {
+        op.forward_part(pass, phase, member, team_.size());
+        team_.barrier();
+      }
+      continue;
+    }
+    for (std::int64_t begin; (begin = next_[2 * s].fetch_add(grab, std::memory_order_relaxed)) < pass.count;)
+      for (std::int64_t sample = begin; sample < std::min(begin + grab, pass.count); ++sample)
+        for (std::size_t i = stage.begin; i < stage.end; ++i) program_.ops[i]->forward(pass, sample, member);
+    team_.barrier();
+  }
+}
+
+void Executor::backward(const Pass& pass, int member) {
+  const std::int64_t slots = std::min(pass.used_slots, pass.count);
+  for (std::size_t s = program_.stages.size(); s-- > 0;) {
+    const Stage& stage = program_.stages[s];
+    if (stage.end <= program_.first_trainable) break;
+    if (stage.whole) {
+      Op& op = *program_.ops[stage.begin];
+      for (int phase = 0; phase < op.backward_phases(); ++phase) {
+        op.backward_part(pass, phase, member, team_.size());
+        team_.barrier();
+      }
+      continue;
+    }
+    const std::size_t begin = std::max(stage.begin, program_.first_trainable);
+    for (std::int64_t slot; (slot = next_[2 * s + 1].fetch_add(1, std::memory_order_relaxed)) < slots;)
+      for (std::int64_t sample = pass.count * slot / slots; sample < pass.count * (slot + 1) / slots; ++sample)
+        for (std::size_t i = stage.end; i-- > begin;) program_.ops[i]->backward(pass, sample, member, slot);
+    team_.barrier();
+  }
+}
+
+void Executor::finish(const Pass& pass, const Update* update, int member) {
+  for (const auto& op : program_.ops) op->gather_part(pass, member, team_.size());
+  if (!update) return;
+  team_.barrier();
+  if (pass.late_gradients) {
+    for (const auto& op : program_.ops) op->update_part(pass, *update, member, member, team_.size());
+    for (const Range& range : program_.early_weights) {
+      const Range mine = share(range.end - range.begin, member, team_.size());
+      update->apply(range.begin + mine.begin, mine.end - mine.begin, pass.gradients + range.begin + mine.begin);
+    }
+  } else {
+    const Range mine = share(program_.weights.trainable_floats(), member, team_.size());
+    update->apply(mine.begin, mine.end - mine.begin, pass.gradients + mine.begin);
+  }
+}
+
+StepResult Executor::result(const Pass& pass) const {
+  StepResult sum;
+  for (std::int64_t sample = 0; sample < pass.count; ++sample) {
+    const auto* loss = pass.at<SampleLoss>(program_.loss().kept, sample, 0);
+    sum.loss += loss->loss, sum.correct += loss->correct;
+  }
+  return sum;
+}
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,39 @@
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "core/buffer.h"
+#include "engine/cpu/program.h"
+#include "engine/cpu/team.h"
+
+namespace sweetspot::engine::cpu {
+
+// A program with its memory, run by a team.
+class Executor {
+ public:
+  Executor(Program program, Team& team);
+
+  const Program& program() const { return program_; }
+  // The pass with this program's memory filled in.
+  Pass pass() const;
+
+  enum class Last { no, gather, update };
+  // Forward and backward of one micro-batch. Behind the last one of a batch the partial gradients
+  // are gathered, and the update is applied if there is one. Allocates nothing.
+  void train(Pass& pass, bool first, Last last, const Update* update);
+  void evaluate(Pass& pass);
+  StepResult result(const Pass& pass) const;
+
+ private:
+  void forward(const Pass& pass, int member);
+  void backward(const Pass& pass, int member);
+  void finish(const Pass& pass, const Update* update, int member);
+  void reset_counters();
+
+  Program program_;
+  Team& team_;
+  core::Buffer arena_, scratch_, shared_, slots_;
+  std::unique_ptr<std::atomic<std::int64_t>[]> next_;  // a counter for each stage's forward and backward
+};
+
+}  // namespace sweetspot::engine::cpu

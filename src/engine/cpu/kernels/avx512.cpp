@@ -1,0 +1,4 @@
+#define SWEETSPOT_KERNELS kernels_avx512
+#define SWEETSPOT_KERNELS_NAME "avx512"
+#define SWEETSPOT_LANES 16
+#include "engine/cpu/kernels/kernels.inl"

@@ -1,0 +1,126 @@
+#pragma once
+#include <cstdint>
+
+namespace sweetspot::engine::cpu {
+
+// The inner loops of the CPU engine, compiled once for each instruction set and chosen when the
+// program starts. Channels come in units of 16 floats: one AVX-512 register, two of AVX2, four of
+// SSE. Each result is computed by one call in one order, so that it does not depend on threads.
+constexpr std::int64_t unit = 16;
+// Columns of a weight matrix that are stored side by side: (columns / panel, rows, panel).
+constexpr std::int64_t panel = 64;
+// The pool index that says: no gradient passes here.
+constexpr std::uint8_t no_gradient = 255;
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+// C[r][n] = f(bias[n] + Σ_s Σ_j A[row r][segment s][j] · B[s · run + j][n]) for one panel of B.
+// A convolution is this with a row for each output position and a segment for each kernel row; a
+// dense layer has one segment.
+struct Multiply {
+  const float* a;
+  const std::int32_t* row_offsets;  // of row r in A; null: r · row_stride
+  std::int64_t row_stride;
+  std::int64_t rows;
+  const std::int32_t* segment_offsets;  // null: one segment
+  std::int64_t segments, run;
+  const float* b;
+  std::int64_t width;  // columns of this panel, a multiple of unit, at most panel
+  const float* bias;   // null: none
+  bool relu;
+  float* c;
+  std::int64_t c_row_stride, c_unit_stride;
+};
+
+// D[k][n] (+)= Σ_r A[row r][k] · G[r][n], k in [0, depth), n in one panel.
+struct Outer {
+  const float* a;
+  const std::int32_t* row_offsets;
+  std::int64_t row_stride;
+  std::int64_t rows, depth;
+  const float* g;
+  std::int64_t g_row_stride, g_unit_stride;
+  std::int64_t width;
+  float* d;  // row stride: width
+  bool accumulate;
+};
+
+// X[r][k] = Σ_n G[r][n] · B[k][n] over every panel of B: the gradient to a dense layer's input for
+// few rows, where transposing B would cost more than it saves. k in [first, first + depth).
+struct Dot {
+  const float* g;
+  std::int64_t g_row_stride, rows;
+  const float* b;
+  std::int64_t b_rows, columns;
+  std::int64_t first, depth;  // multiples of unit
+  float* x;
+  std::int64_t x_row_stride;
+};
+
+// Max over `slots` consecutive positions of one unit plane, with the index of the winner.
+struct PoolWindows {
+  const float* in;  // (windows, slots, unit)
+  std::int64_t windows, slots;
+  bool relu;
+  float* out;            // (windows, unit)
+  std::uint8_t* winner;  // (windows, unit)
+};
+
+// The gradient of a pooled convolution is zero at all but one position of each window, so its
+// backward passes go through the winners alone: a quarter of the arithmetic for 2×2 windows.
+struct Winners {
+  std::int64_t count;
+  const std::int32_t* offsets;  // of the kernel's first tap in the input plane, in floats
+  const float* gradients;
+};
+struct SparseConv {
+  std::int64_t kernel_height, kernel_width;
+  std::int64_t line_stride;   // floats from one line of the input plane to the next
+  Winners winners;            // of one output channel
+};
+
+struct AdamStep {
+  float learning_rate;  // bias-corrected
+  float beta1, beta2, epsilon;
+  float decay;          // learning rate × weight decay
+};
+struct MomentumStep {
+  float learning_rate, momentum;
+  bool nesterov;
+};
+
+struct Kernels {
+  const char* name;
+  void (*multiply)(const Multiply&);
+  void (*outer)(const Outer&);
+  void (*dot)(const Dot&);
+  void (*pool_windows)(const PoolWindows&);
+  // Zeroes gradients (windows, unit) that no winner takes and adds what is left to bias[unit].
+  void (*mask_gradients)(float* gradients, const std::uint8_t* winner, std::int64_t windows, float* bias);
+  // weights (taps, unit) += Σ winners g · input; input_gradient plane += Σ winners g · weights.
+  void (*sparse_weights)(const SparseConv&, const float* input, float* weights);
+  void (*sparse_data)(const SparseConv&, const float* weights, float* input_gradient);
+  // weights (unit, depth) += Σ windows gradient[lane] · patch of the lane's winner; for a first
+  // layer, whose patches (windows, slots, depth) are gathered beforehand.
+  void (*patch_weights)(const float* patches, std::int64_t windows, std::int64_t slots, std::int64_t depth,
+                        const float* gradients, const std::uint8_t* winner, float* weights);
+  // to (columns, rows) = from (rows, columns)ᵀ; both counts are multiples of unit.
+  void (*transpose)(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float* to,
+                    std::int64_t to_stride);
+  // keep[e] for e in [0, count): whether a word of the generator is at least `threshold`.
+  void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
+                    std::uint32_t threshold, std::int64_t count, std::uint8_t* keep);
+  void (*add)(const float* from, std::int64_t count, float* to);
+  void (*sgd)(float learning_rate, std::int64_t count, const float* gradient, float* weight);
+  void (*momentum)(const MomentumStep&, std::int64_t count, const float* gradient, float* weight, float* velocity);
+  void (*adam)(const AdamStep&, std::int64_t count, const float* gradient, float* weight, float* mean, float* square);
+};
+
+extern const Kernels kernels_avx512, kernels_avx2, kernels_generic;
+
+// The best this CPU runs; SWEETSPOT_ISA=avx512|avx2|generic asks for another.
+const Kernels& kernels();
+
+}  // namespace sweetspot::engine::cpu

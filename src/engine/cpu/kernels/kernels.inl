@@ -1,0 +1,388 @@
+// Included by one source file for each instruction set, which defines SWEETSPOT_KERNELS (the name
+// of its table) and SWEETSPOT_LANES (floats in a register). Everything here is in an anonymous
+// namespace and uses no template of the standard library: a function compiled for AVX-512 must
+// never be the copy that the linker keeps for the whole program.
+#include "engine/cpu/kernels/kernels.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+constexpr int lanes = SWEETSPOT_LANES;
+constexpr int vectors = 16 / lanes;  // registers in a unit
+typedef float vec __attribute__((vector_size(lanes * 4)));
+typedef float vec_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
+typedef std::int32_t ivec __attribute__((vector_size(lanes * 4)));
+typedef std::uint8_t bvec __attribute__((vector_size(lanes)));
+typedef std::uint8_t bvec_unaligned __attribute__((vector_size(lanes), aligned(1), may_alias));
+
+inline vec load(const float* p) { return *reinterpret_cast<const vec_unaligned*>(p); }
+inline void store(float* p, vec v) { *reinterpret_cast<vec_unaligned*>(p) = v; }
+inline vec broadcast(float x) { return x - vec{}; }
+inline vec larger(vec a, vec b) { return a > b ? a : b; }
+
+// Rows of A that are multiplied at once, for a panel of `units` units: as many accumulators as the
+// register file holds beside the operands (24 of 32 for AVX-512, 12 of 16 for AVX2).
+template <int units>
+constexpr int tile_rows = lanes == 16 ? 24 / units : (lanes == 8 ? 6 : 2);
+
+template <int rows, int units>
+inline void multiply_tile(const Multiply& m, std::int64_t first, std::int64_t column) {
+  constexpr int n = units * vectors;
+  const float* a[rows];
+  vec sum[rows][n];
+  for (int r = 0; r < rows; ++r) {
+    a[r] = m.a + (m.row_offsets ? m.row_offsets[first + r] : (first + r) * m.row_stride);
+    for (int v = 0; v < n; ++v) sum[r][v] = m.bias ? load(m.bias + column + v * lanes) : vec{};
+  }
+  const float* b = m.b + column;
+  for (std::int64_t s = 0; s < m.segments; ++s) {
+    const std::int64_t offset = m.segment_offsets ? m.segment_offsets[s] : 0;
+    for (std::int64_t j = offset; j < offset + m.run; ++j, b += m.width) {
+      vec column_values[n];
+#pragma GCC unroll 16
+      for (int v = 0; v < n; ++v) column_values[v] = load(b + v * lanes);
+#pragma GCC unroll 24
+      for (int r = 0; r < rows; ++r) {
+        const vec x = broadcast(a[r][j]);
+#pragma GCC unroll 16
+        for (int v = 0; v < n; ++v) sum[r][v] += x * column_values[v];
+      }
+    }
+  }
+#pragma GCC unroll 24
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < n; ++v) {
+      const vec y = m.relu ? larger(sum[r][v], vec{}) : sum[r][v];
+      store(m.c + (first + r) * m.c_row_stride + (column / 16 + v / vectors) * m.c_unit_stride + v % vectors * lanes, y);
+    }
+}
+
+template <int units, int rows = tile_rows<units>>
+inline void multiply_tail(const Multiply& m, std::int64_t first, std::int64_t column) {
+  if constexpr (rows > 0) {
+    if (m.rows - first == rows)
+      multiply_tile<rows, units>(m, first, column);
+    else
+      multiply_tail<units, rows - 1>(m, first, column);
+  }
+}
+
+template <int units>
+void multiply_units(const Multiply& m, std::int64_t column) {
+  std::int64_t r = 0;
+  for (; r + tile_rows<units> <= m.rows; r += tile_rows<units>) multiply_tile<tile_rows<units>, units>(m, r, column);
+  multiply_tail<units>(m, r, column);
+}
+
+void multiply(const Multiply& m) {
+  if constexpr (lanes == 16) {
+    switch (m.width / unit) {
+      case 1: return multiply_units<1>(m, 0);
+      case 2: return multiply_units<2>(m, 0);
+      case 3: return multiply_units<3>(m, 0);
+      default: return multiply_units<4>(m, 0);
+    }
+  } else {
+    for (std::int64_t column = 0; column < m.width; column += unit) multiply_units<1>(m, column);
+  }
+}
+
+template <int depth, int units>
+inline void outer_tile(const Outer& o, std::int64_t k, std::int64_t column) {
+  constexpr int n = units * vectors;
+  vec sum[depth][n];
+  for (int i = 0; i < depth; ++i)
+    for (int v = 0; v < n; ++v) sum[i][v] = o.accumulate ? load(o.d + (k + i) * o.width + column + v * lanes) : vec{};
+  const float* g = o.g + column / 16 * o.g_unit_stride;
+  for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
+    const float* a = o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k;
+    vec row[n];
+#pragma GCC unroll 16
+    for (int v = 0; v < n; ++v) row[v] = load(g + v / vectors * o.g_unit_stride + v % vectors * lanes);
+#pragma GCC unroll 24
+    for (int i = 0; i < depth; ++i) {
+      const vec x = broadcast(a[i]);
+#pragma GCC unroll 16
+      for (int v = 0; v < n; ++v) sum[i][v] += x * row[v];
+    }
+  }
+#pragma GCC unroll 24
+  for (int i = 0; i < depth; ++i)
+#pragma GCC unroll 16
+    for (int v = 0; v < n; ++v) store(o.d + (k + i) * o.width + column + v * lanes, sum[i][v]);
+}
+
+template <int units, int depth = tile_rows<units>>
+inline void outer_tail(const Outer& o, std::int64_t k, std::int64_t column) {
+  if constexpr (depth > 0) {
+    if (o.depth - k == depth)
+      outer_tile<depth, units>(o, k, column);
+    else
+      outer_tail<units, depth - 1>(o, k, column);
+  }
+}
+
+template <int units>
+void outer_units(const Outer& o, std::int64_t column) {
+  std::int64_t k = 0;
+  for (; k + tile_rows<units> <= o.depth; k += tile_rows<units>) outer_tile<tile_rows<units>, units>(o, k, column);
+  outer_tail<units>(o, k, column);
+}
+
+void outer(const Outer& o) {
+  if constexpr (lanes == 16) {
+    switch (o.width / unit) {
+      case 1: return outer_units<1>(o, 0);
+      case 2: return outer_units<2>(o, 0);
+      case 3: return outer_units<3>(o, 0);
+      default: return outer_units<4>(o, 0);
+    }
+  } else {
+    for (std::int64_t column = 0; column < o.width; column += unit) outer_units<1>(o, column);
+  }
+}
+
+void dot(const Dot& d) {
+  for (std::int64_t r = 0; r < d.rows; ++r) {
+    const float* g = d.g + r * d.g_row_stride;
+    for (std::int64_t k = d.first; k < d.first + d.depth; k += 16) {
+      vec sum[16]{};
+      for (std::int64_t column = 0; column < d.columns; column += panel) {
+        const std::int64_t width = d.columns - column < panel ? d.columns - column : panel;
+        const float* b = d.b + column * d.b_rows + k * width;
+        for (std::int64_t n = 0; n < width; n += lanes) {
+          const vec x = load(g + column + n);
+#pragma GCC unroll 16
+          for (int i = 0; i < 16; ++i) sum[i] += x * load(b + i * width + n);
+        }
+      }
+      float* x = d.x + r * d.x_row_stride + k;
+      for (int i = 0; i < 16; ++i) {
+        float total = 0;
+        for (int lane = 0; lane < lanes; ++lane) total += sum[i][lane];
+        x[i] = total;
+      }
+    }
+  }
+}
+
+void pool_windows(const PoolWindows& p) {
+  for (std::int64_t w = 0; w < p.windows; ++w)
+    for (int v = 0; v < 16; v += lanes) {
+      const float* in = p.in + w * p.slots * 16 + v;
+      vec best = load(in);
+      ivec winner{};
+      for (std::int64_t s = 1; s < p.slots; ++s) {
+        const vec x = load(in + s * 16);
+        const ivec wins = x > best;
+        best = wins ? x : best;
+        winner = wins ? ivec{} + static_cast<std::int32_t>(s) : winner;
+      }
+      if (p.relu) {
+        const ivec passes = best > vec{};
+        best = passes ? best : vec{};
+        winner = passes ? winner : ivec{} + no_gradient;
+      }
+      store(p.out + w * 16 + v, best);
+      *reinterpret_cast<bvec_unaligned*>(p.winner + w * 16 + v) = __builtin_convertvector(winner, bvec);
+    }
+}
+
+void mask_gradients(float* gradients, const std::uint8_t* winner, std::int64_t windows, float* bias) {
+  for (int v = 0; v < 16; v += lanes) {
+    vec sum = load(bias + v);
+    for (std::int64_t w = 0; w < windows; ++w) {
+      const ivec index = __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(winner + w * 16 + v), ivec);
+      const vec g = index != no_gradient ? load(gradients + w * 16 + v) : vec{};
+      store(gradients + w * 16 + v, g);
+      sum += g;
+    }
+    store(bias + v, sum);
+  }
+}
+
+template <int height, int width>
+void sparse_weights_fixed(const SparseConv& c, const float* input, float* weights) {
+  for (int v = 0; v < 16; v += lanes) {
+    vec sum[height * width];
+#pragma GCC unroll 32
+    for (int t = 0; t < height * width; ++t) sum[t] = load(weights + t * 16 + v);
+    for (std::int64_t e = 0; e < c.winners.count; ++e) {
+      const vec g = broadcast(c.winners.gradients[e]);
+      const float* in = input + c.winners.offsets[e] + v;
+#pragma GCC unroll 8
+      for (int y = 0; y < height; ++y)
+#pragma GCC unroll 8
+        for (int x = 0; x < width; ++x) sum[y * width + x] += g * load(in + y * c.line_stride + x * 16);
+    }
+#pragma GCC unroll 32
+    for (int t = 0; t < height * width; ++t) store(weights + t * 16 + v, sum[t]);
+  }
+}
+
+void sparse_weights_any(const SparseConv& c, const float* input, float* weights) {
+  for (std::int64_t y = 0; y < c.kernel_height; ++y)
+    for (std::int64_t x = 0; x < c.kernel_width; ++x, weights += 16)
+      for (int v = 0; v < 16; v += lanes) {
+        vec sum = load(weights + v);
+        for (std::int64_t e = 0; e < c.winners.count; ++e)
+          sum += c.winners.gradients[e] * load(input + c.winners.offsets[e] + y * c.line_stride + x * 16 + v);
+        store(weights + v, sum);
+      }
+}
+
+template <int height, int width>
+void sparse_data_fixed(const SparseConv& c, const float* weights, float* input_gradient) {
+  for (int v = 0; v < 16; v += lanes) {
+    vec w[height * width];
+#pragma GCC unroll 32
+    for (int t = 0; t < height * width; ++t) w[t] = load(weights + t * 16 + v);
+    for (std::int64_t e = 0; e < c.winners.count; ++e) {
+      const vec g = broadcast(c.winners.gradients[e]);
+      float* out = input_gradient + c.winners.offsets[e] + v;
+#pragma GCC unroll 8
+      for (int y = 0; y < height; ++y)
+#pragma GCC unroll 8
+        for (int x = 0; x < width; ++x) {
+          float* at = out + y * c.line_stride + x * 16;
+          store(at, load(at) + g * w[y * width + x]);
+        }
+    }
+  }
+}
+
+void sparse_data_any(const SparseConv& c, const float* weights, float* input_gradient) {
+  for (std::int64_t e = 0; e < c.winners.count; ++e) {
+    const vec g = broadcast(c.winners.gradients[e]);
+    const float* w = weights;
+    for (std::int64_t y = 0; y < c.kernel_height; ++y)
+      for (std::int64_t x = 0; x < c.kernel_width; ++x, w += 16)
+        for (int v = 0; v < 16; v += lanes) {
+          float* at = input_gradient + c.winners.offsets[e] + y * c.line_stride + x * 16 + v;
+          store(at, load(at) + g * load(w + v));
+        }
+  }
+}
+
+constexpr bool is(const SparseConv& c, std::int64_t size) { return c.kernel_height == size && c.kernel_width == size; }
+
+void sparse_weights(const SparseConv& c, const float* input, float* weights) {
+  if (is(c, 2)) return sparse_weights_fixed<2, 2>(c, input, weights);
+  if (is(c, 3)) return sparse_weights_fixed<3, 3>(c, input, weights);
+  if constexpr (lanes == 16) {  // more accumulators than AVX2 has registers
+    if (is(c, 4)) return sparse_weights_fixed<4, 4>(c, input, weights);
+    if (is(c, 5)) return sparse_weights_fixed<5, 5>(c, input, weights);
+  }
+  sparse_weights_any(c, input, weights);
+}
+
+void sparse_data(const SparseConv& c, const float* weights, float* input_gradient) {
+  if (is(c, 2)) return sparse_data_fixed<2, 2>(c, weights, input_gradient);
+  if (is(c, 3)) return sparse_data_fixed<3, 3>(c, weights, input_gradient);
+  if constexpr (lanes == 16) {
+    if (is(c, 4)) return sparse_data_fixed<4, 4>(c, weights, input_gradient);
+    if (is(c, 5)) return sparse_data_fixed<5, 5>(c, weights, input_gradient);
+  }
+  sparse_data_any(c, weights, input_gradient);
+}
+
+void patch_weights(const float* patches, std::int64_t windows, std::int64_t slots, std::int64_t depth,
+                   const float* gradients, const std::uint8_t* winner, float* weights) {
+  constexpr int group = lanes == 16 ? 16 : 8;  // output channels with an accumulator each
+  for (std::int64_t k = 0; k < depth; k += lanes)
+    for (int first = 0; first < 16; first += group) {
+      vec sum[group];
+#pragma GCC unroll 16
+      for (int i = 0; i < group; ++i) sum[i] = load(weights + (first + i) * depth + k);
+      for (std::int64_t w = 0; w < windows; ++w) {
+        const float* patch = patches + w * slots * depth + k;
+        const float* g = gradients + w * 16 + first;
+        const std::uint8_t* index = winner + w * 16 + first;
+#pragma GCC unroll 16
+        for (int i = 0; i < group; ++i) {
+          // A lane without a winner has gradient zero: any patch will do.
+          const std::int64_t slot = index[i] == no_gradient ? 0 : index[i];
+          sum[i] += g[i] * load(patch + slot * depth);
+        }
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < group; ++i) store(weights + (first + i) * depth + k, sum[i]);
+    }
+}
+
+void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float* to,
+               std::int64_t to_stride) {
+  for (std::int64_t c = 0; c < columns; c += 16)
+    for (std::int64_t r = 0; r < rows; r += 16) {
+      float tile[16][16];
+      for (int i = 0; i < 16; ++i)
+        for (int v = 0; v < 16; v += lanes) store(&tile[i][v], load(from + (r + i) * from_stride + c + v));
+      for (int j = 0; j < 16; ++j)
+        for (int i = 0; i < 16; ++i) to[(c + j) * to_stride + r + i] = tile[i][j];
+    }
+}
+
+// Philox4x32-10 as in core/random.h, sixteen counters at a time; four words of each.
+void keep_mask(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
+               std::uint32_t threshold, std::int64_t count, std::uint8_t* keep) {
+  for (std::int64_t e = 0; e < count; e += 64, first_counter += 16) {
+    std::uint32_t c0[16], c1[16], c2[16], c3[16];
+    for (int i = 0; i < 16; ++i) {
+      const std::uint64_t counter = first_counter + i;
+      c0[i] = static_cast<std::uint32_t>(counter), c1[i] = static_cast<std::uint32_t>(counter >> 32);
+      c2[i] = step, c3[i] = purpose;
+    }
+    std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85)
+      for (int i = 0; i < 16; ++i) {
+        const std::uint64_t a = std::uint64_t{0xD2511F53} * c0[i], b = std::uint64_t{0xCD9E8D57} * c2[i];
+        const std::uint32_t n0 = static_cast<std::uint32_t>(b >> 32) ^ c1[i] ^ k0;
+        const std::uint32_t n2 = static_cast<std::uint32_t>(a >> 32) ^ c3[i] ^ k1;
+        c0[i] = n0, c1[i] = static_cast<std::uint32_t>(b), c2[i] = n2, c3[i] = static_cast<std::uint32_t>(a);
+      }
+    std::uint8_t flags[64];
+    for (int i = 0; i < 16; ++i) flags[i] = c0[i] >= threshold;
+    for (int i = 0; i < 16; ++i) flags[16 + i] = c1[i] >= threshold;
+    for (int i = 0; i < 16; ++i) flags[32 + i] = c2[i] >= threshold;
+    for (int i = 0; i < 16; ++i) flags[48 + i] = c3[i] >= threshold;
+    const std::int64_t n = count - e < 64 ? count - e : 64;
+    for (std::int64_t i = 0; i < n; ++i) keep[e + i] = flags[i];
+  }
+}
+
+void add(const float* from, std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
+void sgd(float learning_rate, std::int64_t count, const float* gradient, float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) weight[i] -= learning_rate * gradient[i];
+}
+
+void momentum(const MomentumStep& s, std::int64_t count, const float* gradient, float* weight, float* velocity) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float v = s.momentum * velocity[i] - s.learning_rate * gradient[i];
+    velocity[i] = v;
+    weight[i] += s.nesterov ? s.momentum * v - s.learning_rate * gradient[i] : v;
+  }
+}
+
+void adam(const AdamStep& s, std::int64_t count, const float* __restrict gradient, float* __restrict weight,
+          float* __restrict mean, float* __restrict square) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i];
+    const float m = s.beta1 * mean[i] + (1 - s.beta1) * g;
+    const float v = s.beta2 * square[i] + (1 - s.beta2) * g * g;
+    mean[i] = m, square[i] = v;
+    weight[i] -= s.decay * weight[i] + s.learning_rate * m / (__builtin_sqrtf(v) + s.epsilon);
+  }
+}
+
+}  // namespace
+
+extern const Kernels SWEETSPOT_KERNELS;
+const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME, multiply,      outer,         dot,       pool_windows,
+                                   mask_gradients,         sparse_weights, sparse_data,  patch_weights, transpose,
+                                   keep_mask,              add,           sgd,           momentum,  adam};
+
+}  // namespace sweetspot::engine::cpu

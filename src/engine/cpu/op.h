@@ -1,0 +1,110 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "engine/cpu/kernels/kernels.h"
+#include "engine/cpu/tensor.h"
+#include "engine/cpu/weights.h"
+#include "model/network.h"
+
+namespace sweetspot::engine::cpu {
+
+// One micro-batch on its way through a plan: the memory, the samples and what is asked.
+struct Pass {
+  const Kernels* kernels = nullptr;
+  std::byte* arena = nullptr;
+  std::byte* scratch = nullptr;         // of member 0; the others follow
+  core::Bytes scratch_stride = 0;
+  float* shared = nullptr;              // weights in other layouts, made anew each step
+  float* weights = nullptr;
+  float* gradients = nullptr;
+  float* slots = nullptr;               // partial gradients of convolutions
+  std::int64_t slot_floats = 0;
+
+  const float* inputs = nullptr;        // of the micro-batch
+  const std::int32_t* labels = nullptr;
+  const float* targets = nullptr;
+  std::int64_t count = 0;               // samples of the micro-batch
+  std::int64_t first = 0;               // its first sample's index in the batch
+  std::int64_t batch = 0;               // samples of the whole batch
+  std::int64_t used_slots = 1;
+  std::uint32_t step = 0;
+  std::uint64_t seed = 0;
+  bool training = true;
+  bool adds = false;                    // gradients of earlier micro-batches are there already
+  bool late_gradients = false;          // dense layers make their weight gradients in the update
+
+  template <class T = float>
+  T* at(const Room& room, std::int64_t sample, int thread) const {
+    std::byte* base = room.per_thread ? scratch + thread * scratch_stride : arena + sample * room.bytes;
+    return reinterpret_cast<T*>(base + room.offset);
+  }
+};
+
+// The part of [0, count) that falls to `part` of `parts`.
+struct Range {
+  std::int64_t begin, end;
+};
+inline Range share(std::int64_t count, int part, int parts) { return {count * part / parts, count * (part + 1) / parts}; }
+
+// Applies the optimizer to weights [offset, offset + count) given their gradients.
+class Update {
+ public:
+  virtual void apply(std::int64_t offset, std::int64_t count, const float* gradients) const = 0;
+
+ protected:
+  ~Update() = default;
+};
+
+// One operation of a plan. Most work a sample at a time, so that a sample's activations stay in
+// cache from one operation to the next; those that must see the whole micro-batch are `whole` and
+// divide it among the threads themselves.
+class Op {
+ public:
+  Op(std::string name, Tensor* in, Tensor* out) : name_(std::move(name)), in_(in), out_(out) {}
+  virtual ~Op() = default;
+
+  const std::string& name() const { return name_; }
+  virtual bool whole() const { return false; }
+  virtual bool keeps_input() const { return false; }   // backward reads the input's value
+  virtual bool keeps_output() const { return false; }  // backward reads the output's value
+  virtual bool late() const { return false; }          // the update reads input value and output gradient
+
+  // Sample-wise operations.
+  virtual void forward(const Pass&, std::int64_t /*sample*/, int /*thread*/) {}
+  virtual void backward(const Pass&, std::int64_t /*sample*/, int /*thread*/, std::int64_t /*slot*/) {}
+
+  // Whole operations; a barrier follows each phase.
+  virtual int forward_phases() const { return 1; }
+  virtual int backward_phases() const { return 1; }
+  virtual void forward_part(const Pass&, int /*phase*/, int /*part*/, int /*parts*/) {}
+  virtual void backward_part(const Pass&, int /*phase*/, int /*part*/, int /*parts*/) {}
+
+  // Any operation: weights in the layouts that backward wants; slots into gradients; the update of
+  // what `late` left over.
+  virtual void prepare_part(const Pass&, int /*part*/, int /*parts*/) {}
+  virtual void gather_part(const Pass&, int /*part*/, int /*parts*/) {}
+  virtual void update_part(const Pass&, const Update&, int /*thread*/, int /*part*/, int /*parts*/) {}
+  // The variables whose update update_part does, when gradients are late.
+  virtual Range late_weights() const { return {0, 0}; }
+
+  // What the planner reads and sets.
+  Tensor* in() const { return in_; }
+  Tensor* out() const { return out_; }
+  Room kept;       // bytes of a sample that live from forward to backward
+  Room temporary;  // bytes of scratch a thread needs
+  std::int64_t shared_floats = 0, shared_offset = 0;
+  std::int64_t slot_floats = 0, slot_offset = 0;
+  bool wants_input_gradient = true;  // false for the first operation
+
+ protected:
+  float* slot(const Pass& pass, std::int64_t index) const {
+    return pass.slots + index * pass.slot_floats + slot_offset;
+  }
+
+  std::string name_;
+  Tensor *in_, *out_;
+};
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,155 @@
+#include "engine/cpu/ops/elementwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.h"
+#include "engine/cpu/scratch.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+class Input final : public Op {
+ public:
+  explicit Input(Tensor* out) : Op("input", nullptr, out), place_(keras_positions(out->extent)) {}
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    const float* from = pass.inputs + sample * static_cast<std::int64_t>(place_.size());
+    float* to = pass.at(out_->value, sample, thread);
+    std::fill_n(to, out_->extent.floats(), 0.f);
+    for (std::size_t i = 0; i < place_.size(); ++i) to[place_[i]] = from[i];
+  }
+
+ private:
+  std::vector<std::int32_t> place_;
+};
+
+class Activation final : public Op {
+ public:
+  Activation(std::string name, model::Activation function, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), function_(function) {}
+  bool keeps_output() const override { return function_ != model::Activation::linear; }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    const float* x = pass.at(in_->value, sample, thread);
+    float* y = pass.at(out_->value, sample, thread);
+    const std::int64_t n = in_->extent.floats();
+    switch (function_) {
+      case model::Activation::relu:
+        for (std::int64_t i = 0; i < n; ++i) y[i] = std::max(x[i], 0.f);
+        break;
+      case model::Activation::sigmoid:
+        for (std::int64_t i = 0; i < n; ++i) y[i] = 1 / (1 + std::exp(-x[i]));
+        clear_padding(y);  // the sigmoid of nothing is a half
+        break;
+      case model::Activation::tanh:
+        for (std::int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i]);
+        break;
+      default: std::copy_n(x, n, y);
+    }
+  }
+
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    const float* y = pass.at(out_->value, sample, thread);
+    const float* g = pass.at(out_->gradient, sample, thread);
+    float* to = pass.at(in_->gradient, sample, thread);
+    const std::int64_t n = in_->extent.floats();
+    switch (function_) {
+      case model::Activation::relu:
+        for (std::int64_t i = 0; i < n; ++i) to[i] = y[i] > 0 ? g[i] : 0.f;
+        break;
+      case model::Activation::sigmoid:
+        for (std::int64_t i = 0; i < n; ++i) to[i] = g[i] * y[i] * (1 - y[i]);
+        break;
+      case model::Activation::tanh:
+        for (std::int64_t i = 0; i < n; ++i) to[i] = g[i] * (1 - y[i] * y[i]);
+        break;
+      default: std::copy_n(g, n, to);
+    }
+  }
+
+ private:
+  void clear_padding(float* y) const {
+    const Extent& e = out_->extent;
+    const std::int64_t used = e.channels - (e.units() - 1) * unit;
+    float* last = y + (e.units() - 1) * e.plane();
+    for (std::int64_t p = 0; p < e.positions(); ++p) std::fill(last + p * unit + used, last + (p + 1) * unit, 0.f);
+  }
+
+  model::Activation function_;
+};
+
+class Dropout final : public Op {
+ public:
+  Dropout(std::string name, double rate, std::uint32_t layer, const model::Shape& full, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), layer_(layer), full_(full), place_(keras_positions(in->extent)) {
+    // A word below the threshold drops its element.
+    threshold_ = static_cast<std::uint32_t>(std::min(rate * 0x1p32, 0x1p32 - 1));
+    scale_ = static_cast<float>(1 / (1 - rate));
+    kept.bytes = aligned(static_cast<core::Bytes>(in->extent.floats()));
+    temporary.bytes = static_cast<core::Bytes>(round_up(full.size(), 64));
+    contiguous_ = in->extent.positions() == 1;
+  }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    const float* x = pass.at(in_->value, sample, thread);
+    float* y = pass.at(out_->value, sample, thread);
+    const std::int64_t n = in_->extent.floats();
+    if (!pass.training) {
+      std::copy_n(x, n, y);
+      return;
+    }
+    auto* keep = pass.at<std::uint8_t>(kept, sample, thread);
+    auto* drawn = pass.at<std::uint8_t>(temporary, sample, thread);
+    draw(pass, sample, contiguous_ ? keep : drawn);
+    if (!contiguous_) scatter(drawn, keep);
+    for (std::int64_t i = 0; i < n; ++i) y[i] = keep[i] ? x[i] * scale_ : 0.f;
+  }
+
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    const auto* keep = pass.at<std::uint8_t>(kept, sample, thread);
+    const float* g = pass.at(out_->gradient, sample, thread);
+    float* to = pass.at(in_->gradient, sample, thread);
+    for (std::int64_t i = 0; i < in_->extent.floats(); ++i) to[i] = keep[i] ? g[i] * scale_ : 0.f;
+  }
+
+ private:
+  // Element e of sample s takes word (e / 16) % 4 of counter (s · ⌈size / 64⌉ + e / 64) · 16 + e % 16
+  // of the stream (seed, dropout, step, layer): sixteen counters fill 64 elements.
+  void draw(const Pass& pass, std::int64_t sample, std::uint8_t* keep) const {
+    const std::uint64_t counters = static_cast<std::uint64_t>(round_up(full_.size(), 64)) / 4;
+    pass.kernels->keep_mask(pass.seed ^ (std::uint64_t{layer_} << 32), static_cast<std::uint32_t>(core::Purpose::dropout),
+                            pass.step, static_cast<std::uint64_t>(pass.first + sample) * counters, threshold_,
+                            full_.size(), keep);
+  }
+
+  void scatter(const std::uint8_t* drawn, std::uint8_t* keep) const {
+    const Extent& e = in_->extent;
+    std::fill_n(keep, e.floats(), std::uint8_t{0});
+    for (std::int64_t y = 0, i = 0; y < e.height; ++y)
+      for (std::int64_t x = 0; x < e.width; ++x)
+        for (std::int64_t c = 0; c < e.channels; ++c, ++i)
+          keep[place_[static_cast<std::size_t>(i)]] = drawn[(y * full_.width + x) * e.channels + c];
+  }
+
+  std::uint32_t layer_, threshold_;
+  float scale_;
+  bool contiguous_;
+  model::Shape full_;
+  std::vector<std::int32_t> place_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_input(Tensor* out) { return std::make_unique<Input>(out); }
+
+std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in, Tensor* out) {
+  return std::make_unique<Activation>(std::move(name), function, in, out);
+}
+
+std::unique_ptr<Op> make_dropout(std::string name, double rate, std::uint32_t layer, const model::Shape& full,
+                                 Tensor* in, Tensor* out) {
+  return std::make_unique<Dropout>(std::move(name), rate, layer, full, in, out);
+}
+
+}  // namespace sweetspot::engine::cpu

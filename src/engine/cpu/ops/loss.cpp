@@ -1,0 +1,99 @@
+#include "engine/cpu/ops/loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/cpu/scratch.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+class LossOp final : public Op {
+ public:
+  LossOp(model::Loss loss, bool softmax, Tensor* in)
+      : Op(std::string(name_of(loss)), in, nullptr), loss_(loss), softmax_(softmax), place_(keras_positions(in->extent)) {
+    kept.bytes = aligned(sizeof(SampleLoss));
+    ScratchLayout scratch;
+    scratch.add_floats(2 * size());
+    temporary.bytes = scratch.size();
+  }
+
+  bool keeps_input() const override { return true; }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    if (!pass.training) compute(pass, sample, thread, nullptr);
+  }
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    compute(pass, sample, thread, pass.at(in_->gradient, sample, thread));
+  }
+
+ private:
+  static std::string_view name_of(model::Loss loss) { return model::name(loss); }
+  std::int64_t size() const { return static_cast<std::int64_t>(place_.size()); }
+
+  void compute(const Pass& pass, std::int64_t sample, int thread, float* gradient) const {
+    const float* x = pass.at(in_->value, sample, thread);
+    float* y = pass.at(temporary, sample, thread);  // outputs in Keras' order, then their gradient
+    float* dy = y + size();
+    for (std::int64_t i = 0; i < size(); ++i) y[i] = x[place_[static_cast<std::size_t>(i)]];
+    const std::int64_t best = std::max_element(y, y + size()) - y;
+    auto* result = pass.at<SampleLoss>(kept, sample, thread);
+    const float* target = pass.targets ? pass.targets + sample * size() : nullptr;
+    const std::int64_t label = target ? std::max_element(target, target + size()) - target : pass.labels[sample];
+    result->correct = best == label;
+    const double log_sum = softmax_ ? normalise(y, y[best]) : 0;
+    result->loss = loss_ == model::Loss::mean_squared_error ? squared_error(pass, y, dy, sample)
+                                                            : cross_entropy(x, y, dy, target, label, log_sum);
+    if (!gradient) return;
+    std::fill_n(gradient, in_->extent.floats(), 0.f);
+    const float scale = 1 / static_cast<float>(pass.batch);
+    for (std::int64_t i = 0; i < size(); ++i) gradient[place_[static_cast<std::size_t>(i)]] = dy[i] * scale;
+  }
+
+  // Turns logits into probabilities; returns the logarithm of Σ exp(logit).
+  double normalise(float* y, float largest) const {
+    double sum = 0;
+    for (std::int64_t i = 0; i < size(); ++i) sum += y[i] = std::exp(y[i] - largest);
+    for (std::int64_t i = 0; i < size(); ++i) y[i] = static_cast<float>(y[i] / sum);
+    return largest + std::log(sum);
+  }
+
+  double cross_entropy(const float* x, const float* y, float* dy, const float* target, std::int64_t label,
+                       double log_sum) const {
+    double loss = 0;
+    float weight = target ? 0.f : 1.f;  // of the sample: Σ target
+    for (std::int64_t i = 0; target && i < size(); ++i) weight += target[i];
+    for (std::int64_t i = 0; i < size(); ++i) {
+      const float t = target ? target[i] : static_cast<float>(i == label);
+      if (t != 0) loss += t * (log_sum - x[place_[static_cast<std::size_t>(i)]]);
+      dy[i] = y[i] * weight - t;
+    }
+    return loss;
+  }
+
+  double squared_error(const Pass& pass, const float* y, float* dy, std::int64_t sample) const {
+    const double n = static_cast<double>(size());
+    double loss = 0, inner = 0;
+    for (std::int64_t i = 0; i < size(); ++i) {
+      const float t = pass.targets ? pass.targets[sample * size() + i] : static_cast<float>(i == pass.labels[sample]);
+      const double error = y[i] - t;
+      loss += error * error / n;
+      dy[i] = static_cast<float>(2 * error / n);
+      inner += dy[i] * y[i];
+    }
+    for (std::int64_t i = 0; softmax_ && i < size(); ++i) dy[i] = y[i] * (dy[i] - static_cast<float>(inner));
+    return loss;
+  }
+
+  model::Loss loss_;
+  bool softmax_;
+  std::vector<std::int32_t> place_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_loss(model::Loss loss, bool softmax, Tensor* in) {
+  return std::make_unique<LossOp>(loss, softmax, in);
+}
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,27 @@
+#pragma once
+#include "engine/cpu/op.h"
+#include "engine/trainer.h"
+
+namespace sweetspot::engine::cpu {
+
+// Floats of state for each trainable float.
+int state_floats(Optimizer::Kind kind);
+
+// One step of an optimizer, as Keras defines it, over any stretch of the weights.
+class OptimizerUpdate final : public Update {
+ public:
+  // `step` counts from 1; state holds `trainable` floats once or twice.
+  OptimizerUpdate(const Optimizer& optimizer, std::uint32_t step, const Kernels& kernels, float* weights, float* state,
+                  std::int64_t trainable);
+  void apply(std::int64_t offset, std::int64_t count, const float* gradients) const override;
+
+ private:
+  const Kernels& kernels_;
+  Optimizer::Kind kind_;
+  float learning_rate_;
+  MomentumStep momentum_;
+  AdamStep adam_;
+  float *weights_, *first_, *second_;
+};
+
+}  // namespace sweetspot::engine::cpu

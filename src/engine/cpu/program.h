@@ -1,0 +1,43 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/buffer.h"
+#include "engine/cpu/op.h"
+#include "engine/cpu/weights.h"
+#include "engine/trainer.h"
+#include "model/network.h"
+
+namespace sweetspot::engine::cpu {
+
+// Operations [begin, end) that a sample passes through one after the other, or one whole operation.
+struct Stage {
+  std::size_t begin, end;
+  bool whole;
+};
+
+// A network compiled for one micro-batch: operations, stages, and the place of every byte. Nothing
+// is allocated for it but its own description.
+struct Program {
+  std::int64_t micro_batch = 0;
+  bool training = true;
+  WeightLayout weights;
+  std::vector<std::unique_ptr<Tensor>> tensors;
+  std::vector<std::unique_ptr<Op>> ops;     // the last one is the loss
+  std::vector<Stage> stages;                // in forward order
+  std::size_t first_trainable = 0;          // backward stops behind this operation
+  std::vector<Range> early_weights;         // updated in one flat pass, when gradients are late
+
+  core::Bytes arena_bytes = 0;
+  core::Bytes scratch_bytes = 0;            // of one thread
+  std::int64_t shared_floats = 0, slot_floats = 0;
+
+  const Op& loss() const { return *ops.back(); }
+};
+
+Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training);
+
+// Weights as they lie in the flat buffer, the same for every program of a network.
+WeightLayout weight_layout(const model::Network& network);
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,105 @@
+#include "engine/cpu/rooms.h"
+
+#include <algorithm>
+
+#include "engine/cpu/program.h"
+#include "engine/cpu/scratch.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+// A room in the arena and the stages between which it is in use: forward stage s is time s, its
+// backward is time 2n − 1 − s, and the update is time 2n.
+struct Stay {
+  Room* room;
+  std::int64_t from, to;
+};
+
+class Assigner {
+ public:
+  explicit Assigner(Program& program) : program_(program) {
+    for (std::size_t s = 0; s < program.stages.size(); ++s)
+      for (std::size_t i = program.stages[s].begin; i < program.stages[s].end; ++i) stage_.push_back(static_cast<std::int64_t>(s));
+  }
+
+  void assign() {
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      Op& op = *program_.ops[i];
+      assign_op(op, stage_[i], i + 1 == program_.ops.size());
+      if (i > 0 && op.in()) assign_tensor(*op.in(), i - 1, i);
+    }
+    place();
+    program_.scratch_bytes = scratch_.size();
+  }
+
+ private:
+  std::int64_t backward(std::int64_t stage) const { return 2 * static_cast<std::int64_t>(program_.stages.size()) - 1 - stage; }
+  std::int64_t update() const { return 2 * static_cast<std::int64_t>(program_.stages.size()); }
+
+  void assign_op(Op& op, std::int64_t stage, bool is_loss) {
+    op.shared_offset = program_.shared_floats, program_.shared_floats += round_up(op.shared_floats, unit);
+    op.slot_offset = program_.slot_floats, program_.slot_floats += round_up(op.slot_floats, unit);
+    put_in_scratch(op.temporary);
+    if (program_.training || is_loss)
+      put_in_arena(op.kept, stage, is_loss ? update() : backward(stage));
+    else
+      put_in_scratch(op.kept);
+  }
+
+  void assign_tensor(Tensor& tensor, std::size_t producer, std::size_t consumer) {
+    const Op& from = *program_.ops[producer];
+    const Op& to = *program_.ops[consumer];
+    const std::int64_t begin = stage_[producer], end = stage_[consumer];
+    tensor.value.bytes = tensor.gradient.bytes = static_cast<core::Bytes>(tensor.extent.floats()) * sizeof(float);
+    const bool keeps = program_.training && (from.keeps_output() || to.keeps_input());
+    if (begin == end && !keeps)
+      put_in_scratch(tensor.value);
+    else
+      put_in_arena(tensor.value, begin, !keeps ? end : to.late() ? update() : backward(begin));
+    if (!program_.training || consumer <= program_.first_trainable) return;
+    if (begin == end)
+      put_in_scratch(tensor.gradient);
+    else
+      put_in_arena(tensor.gradient, backward(end), from.late() ? update() : backward(begin));
+  }
+
+  void put_in_scratch(Room& room) {
+    room.per_thread = true;
+    room.offset = scratch_.add(room.bytes);
+  }
+  void put_in_arena(Room& room, std::int64_t from, std::int64_t to) {
+    if (room.bytes > 0) stays_.push_back({&room, from, to});
+  }
+
+  // Largest first, each at the lowest place where no room of the same time lies.
+  void place() {
+    std::stable_sort(stays_.begin(), stays_.end(), [](const Stay& a, const Stay& b) { return a.room->bytes > b.room->bytes; });
+    std::vector<Stay> placed;  // by offset
+    const auto micro_batch = static_cast<core::Bytes>(program_.micro_batch);
+    for (const Stay& stay : stays_) {
+      core::Bytes offset = 0;
+      const core::Bytes size = stay.room->bytes * micro_batch;
+      for (const Stay& other : placed) {
+        if (other.to < stay.from || stay.to < other.from) continue;
+        if (offset + size <= other.room->offset) break;
+        offset = std::max(offset, other.room->offset + other.room->bytes * micro_batch);
+      }
+      stay.room->offset = offset;
+      program_.arena_bytes = std::max(program_.arena_bytes, offset + size);
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
+                                     [](core::Bytes at, const Stay& s) { return at < s.room->offset; }),
+                    stay);
+    }
+  }
+
+  Program& program_;
+  std::vector<std::int64_t> stage_;
+  std::vector<Stay> stays_;
+  ScratchLayout scratch_;
+};
+
+}  // namespace
+
+void assign_rooms(Program& program) { Assigner(program).assign(); }
+
+}  // namespace sweetspot::engine::cpu

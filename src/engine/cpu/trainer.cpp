@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "engine/cpu/cpu.h"
+#include "engine/cpu/executor.h"
+#include "engine/cpu/optimize.h"
+#include "engine/cpu/plan.h"
+#include "model/initialize.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+class CpuTrainer final : public Trainer {
+ public:
+  CpuTrainer(const model::Network& network, const TrainerOptions& options)
+      : network_(network), options_(options), layout_(weight_layout(network)), team_(options.threads) {
+    const core::MemoryByUse memory = trainer_memory(layout_, options.optimizer);
+    weights_ = core::Buffer(memory[core::Use::weights], core::Use::weights);
+    gradients_ = core::Buffer(memory[core::Use::gradients], core::Use::gradients);
+    state_ = core::Buffer(memory[core::Use::optimizer], core::Use::optimizer);
+    std::vector<float> values;
+    for (std::uint32_t i = 0; i < layout_.variables().size(); ++i) {
+      const PackedVariable& variable = layout_.variables()[i];
+      values.resize(static_cast<std::size_t>(variable.parameter.size()));
+      model::initialize(variable.parameter, i, options.seed, values);
+      pack(variable, values, weights_.as<float>());
+    }
+  }
+
+  void prepare(std::int64_t micro_batch) override {
+    if (!executors_.contains(micro_batch))
+      executors_.emplace(micro_batch, Executor(compile(network_, options_.loss, micro_batch, true), team_));
+  }
+  void release(std::int64_t micro_batch) override { executors_.erase(micro_batch); }
+
+  StepResult step(const BatchView& batch, std::int64_t micro_batch) override {
+    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), weights_.as<float>(), state_.as<float>(),
+                                 layout_.trainable_floats());
+    return train(batch, micro_batch, &update);
+  }
+  StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) override {
+    return train(batch, micro_batch, nullptr);
+  }
+
+  StepResult evaluate(const BatchView& batch) override {
+    if (!evaluator_) evaluator_.emplace(compile(network_, options_.loss, evaluation_batch, false), team_);
+    StepResult sum;
+    for (std::int64_t first = 0; first < batch.count; first += evaluation_batch) {
+      Pass pass = pass_of(*evaluator_, batch, first, evaluation_batch);
+      evaluator_->evaluate(pass);
+      add(sum, evaluator_->result(pass));
+    }
+    sum.loss /= static_cast<double>(batch.count);
+    return sum;
+  }
+
+  std::vector<Variable> variables() const override {
+    std::vector<Variable> variables;
+    for (const PackedVariable& variable : layout_.variables())
+      variables.push_back({variable.parameter, unpack(variable, weights_.as<float>())});
+    return variables;
+  }
+
+  std::vector<Variable> gradients() const override {
+    std::vector<Variable> gradients;
+    for (const PackedVariable& variable : layout_.variables())
+      if (variable.parameter.trainable)
+        gradients.push_back({variable.parameter, unpack(variable, gradients_.as<float>())});
+    return gradients;
+  }
+
+  void assign(std::span<const Variable> variables) override {
+    for (const Variable& given : variables) {
+      const auto found = std::ranges::find_if(layout_.variables(), [&](const PackedVariable& mine) {
+        return mine.parameter.name == given.parameter.name && mine.parameter.shape == given.parameter.shape;
+      });
+      if (found == layout_.variables().end())
+        throw core::InputError(fmt::format("model {} has no variable {} of that shape; use weights saved from the same model",
+                                           network_.name, given.parameter.name));
+      pack(*found, given.values, weights_.as<float>());
+    }
+  }
+
+  void set_learning_rate(double learning_rate) override { options_.optimizer.learning_rate = learning_rate; }
+  std::uint32_t steps_done() const override { return steps_; }
+
+ private:
+  StepResult train(const BatchView& batch, std::int64_t micro_batch, const Update* update) {
+    auto found = executors_.find(micro_batch);
+    if (found == executors_.end()) prepare(micro_batch), found = executors_.find(micro_batch);
+    Executor& executor = found->second;
+    StepResult sum;
+    for (std::int64_t first = 0; first < batch.count; first += micro_batch) {
+      Pass pass = pass_of(executor, batch, first, micro_batch);
+      const bool last = first + micro_batch >= batch.count;
+      executor.train(pass, first == 0, !last ? Executor::Last::no : update ? Executor::Last::update : Executor::Last::gather,
+                     update);
+      add(sum, executor.result(pass));
+    }
+    sum.loss /= static_cast<double>(batch.count);
+    return sum;
+  }
+
+  Pass pass_of(const Executor& executor, const BatchView& batch, std::int64_t first, std::int64_t micro_batch) const {
+    Pass pass = executor.pass();
+    pass.weights = weights_.as<float>(), pass.gradients = gradients_.as<float>();
+    pass.inputs = batch.inputs + first * network_.input.size();
+    pass.labels = batch.labels ? batch.labels + first : nullptr;
+    pass.targets = batch.targets ? batch.targets + first * network_.output().size() : nullptr;
+    pass.first = first, pass.count = std::min(micro_batch, batch.count - first), pass.batch = batch.count;
+    pass.step = steps_, pass.seed = options_.seed;
+    return pass;
+  }
+
+  static void add(StepResult& sum, const StepResult& part) { sum.loss += part.loss, sum.correct += part.correct; }
+
+  model::Network network_;
+  TrainerOptions options_;
+  WeightLayout layout_;
+  Team team_;
+  core::Buffer weights_, gradients_, state_;
+  std::map<std::int64_t, Executor> executors_;
+  std::optional<Executor> evaluator_;
+  std::uint32_t steps_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_trainer(const model::Network& network, const TrainerOptions& options) {
+  return std::make_unique<CpuTrainer>(network, options);
+}
+
+Backend backend() {
+  const std::string isa = kernels().name;
+  return {"sweetspot kernels", isa,
+          isa == "generic" ? "this CPU has neither AVX-512 nor AVX2 with FMA"
+                           : fmt::format("the widest of avx512, avx2 and generic that this CPU runs; SWEETSPOT_ISA overrides it")};
+}
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,39 @@
+#include <numeric>
+
+#include "engine/cpu/extents.h"
+#include "engine/cpu/program.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+std::vector<std::int32_t> in_order(std::int64_t count) {
+  std::vector<std::int32_t> place(static_cast<std::size_t>(count));
+  std::iota(place.begin(), place.end(), 0);
+  return place;
+}
+
+}  // namespace
+
+WeightLayout weight_layout(const model::Network& network) {
+  const std::vector<Extent> extents = live_extents(network);
+  WeightLayout layout;
+  for (const model::Parameter& parameter : model::parameters(network)) {
+    const model::Layer& layer = network.layers[parameter.layer];
+    const Extent& in = extents[parameter.layer];
+    const bool kernel = parameter.shape.size() > 1;
+    if (kernel && std::holds_alternative<model::Conv2D>(layer.kind)) {
+      const ConvGeometry g = conv_geometry(network, extents, parameter.layer);
+      layout.add_matrix(parameter, g.depth(), conv_rows(g));
+    } else if (kernel) {
+      layout.add_matrix(parameter, in.floats(), keras_positions(in));
+    } else if (std::holds_alternative<model::BatchNormalization>(layer.kind) && layer.input.vector) {
+      layout.add_vector(parameter, in.floats(), keras_positions(in));
+    } else {
+      layout.add_vector(parameter, round_up(parameter.size(), unit), in_order(parameter.size()));
+    }
+  }
+  layout.lay_out();
+  return layout;
+}
+
+}  // namespace sweetspot::engine::cpu
