@@ -1,0 +1,69 @@
+"""Interleaved rounds: every contestant meets the same weather."""
+import math
+import statistics
+import sys
+
+from contestants import cores
+
+MEASURE_SECONDS = 0.25
+SCREEN_SECONDS = 0.1
+KEPT_OF_PEER = 3  # PyTorch configurations that go on to the rounds, for each batch
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def calibrate(child, batch):
+    """Warms up, then gives seconds a step from a run long enough to be believed."""
+    child.seconds(batch, 2)
+    steps = 1
+    while True:
+        seconds = child.seconds(batch, steps)
+        if seconds >= SCREEN_SECONDS / 2:
+            return min(seconds, child.seconds(batch, steps)) / steps
+        steps = max(steps * 2, math.ceil(steps * SCREEN_SECONDS / max(seconds, 1e-6)))
+
+
+def screen(children, batches):
+    """Per batch: the children worth measuring there, with the steps of one measurement."""
+    lineup = {}
+    for batch in batches:
+        say(f"screening {len(children)} contestants at batch {batch}")
+        timed = sorted(((calibrate(child, batch), i, child) for i, child in enumerate(children)))
+        peers = [t for t in timed if t[2].contestant.side == "torch"][:KEPT_OF_PEER]
+        others = [t for t in timed if t[2].contestant.side != "torch"]
+        lineup[batch] = [(child, max(1, math.ceil(MEASURE_SECONDS / seconds)))
+                         for seconds, _, child in peers + others]
+    return lineup
+
+
+class Samples:
+    """Samples a second by (batch, contestant), one figure a round, and the machine's own by batch."""
+
+    def __init__(self):
+        self.speeds, self.probes = {}, {}
+
+    def round(self, lineup, limits, turn):
+        for batch, entries in lineup.items():
+            shift = turn % len(entries)  # nobody always runs first
+            self.probes.setdefault(batch, []).append(probe(limits))
+            for child, steps in entries[shift:] + entries[:shift]:
+                child.seconds(batch, max(1, steps // 10))  # bring its data back into the caches
+                speed = batch * steps / child.seconds(batch, steps)
+                self.speeds.setdefault((batch, child.contestant), []).append(speed)
+            self.probes[batch].append(probe(limits))
+
+    def contended(self, batch):
+        """Share of the probes around this batch that found less than 85% of the best machine seen."""
+        best = max(max(p) for p in self.probes.values())
+        return statistics.mean(p < 0.85 * best for p in self.probes[batch])
+
+    def of(self, batch, side):
+        """(contestant, speeds) of one side at a batch, best median first."""
+        found = [(c, s) for (b, c), s in self.speeds.items() if b == batch and c.side == side]
+        return sorted(found, key=lambda entry: -statistics.median(entry[1]))
+
+
+def probe(limits):
+    return float(limits.ask(f"probe {cores()}"))
