@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "engine/cpu/cpu.h"
+#include "golden.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+
+core::MemoryByUse difference(const core::MemoryByUse& after, const core::MemoryByUse& before) {
+  core::MemoryByUse out;
+  for (std::size_t i = 0; i < core::use_count; ++i) out.bytes[i] = after.bytes[i] - before.bytes[i];
+  return out;
+}
+
+TEST(Memory, PredictedToTheByteForEachModelBatchAndOptimizer) {
+  for (const std::string& name : model::zoo_names())
+    for (const std::int64_t micro_batch : {1, 7, 64})
+      for (const Optimizer::Kind kind : {Optimizer::Kind::sgd, Optimizer::Kind::momentum, Optimizer::Kind::adam}) {
+        const model::Network network = model::load_network(name);
+        TrainerOptions options;
+        options.loss = model::natural_loss(network);
+        options.optimizer.kind = kind;
+        options.threads = 3;
+        const core::MemoryByUse before = core::live_buffers();
+        const core::MemoryByUse predicted = cpu::plan(network, options, micro_batch, false)->memory();
+        EXPECT_EQ(core::live_buffers(), before) << "planning allocated something";
+        const auto trainer = cpu::make_trainer(network, options);
+        trainer->prepare(micro_batch);
+        EXPECT_EQ(difference(core::live_buffers(), before), predicted) << name << " at " << micro_batch;
+
+        const GoldenBatch batch(network, options.loss != model::Loss::mean_squared_error, micro_batch, 0);
+        trainer->step(batch.view(), micro_batch);
+        trainer->evaluate(batch.view());
+        EXPECT_EQ(difference(core::live_buffers(), before), cpu::plan(network, options, micro_batch, true)->memory())
+            << name << " at " << micro_batch << " with evaluation";
+      }
+}
+
+TEST(Memory, GrowsWithTheBatch) {
+  const model::Network network = model::load_network("paper-cnn");
+  core::Bytes last = 0;
+  for (std::int64_t micro_batch = 1; micro_batch < 200; micro_batch += 3) {
+    const core::Bytes now = cpu::plan(network, {}, micro_batch, false)->memory().total();
+    EXPECT_GT(now, last) << micro_batch;
+    last = now;
+  }
+}
+
+TEST(Memory, ReleasedPlansGiveBackTheirArena) {
+  const model::Network network = model::load_network("small-cnn");
+  const auto trainer = cpu::make_trainer(network, {});
+  const core::MemoryByUse before = core::live_buffers();
+  trainer->prepare(32);
+  EXPECT_NE(core::live_buffers(), before);
+  trainer->release(32);
+  EXPECT_EQ(core::live_buffers(), before);
+}
+
+TEST(Memory, RefusesAnEmptyBatch) {
+  const model::Network network = model::load_network("linear");
+  EXPECT_THROW(cpu::plan(network, {}, 0, false), core::InputError);
+}
+
+}  // namespace
+}  // namespace sweetspot::engine

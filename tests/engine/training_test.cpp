@@ -1,0 +1,150 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "engine/cpu/cpu.h"
+#include "golden.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+
+std::vector<double> loss_curve(const model::Network& network, int threads, std::span<const std::int64_t> micro_batches,
+                               std::int64_t samples = 50) {
+  TrainerOptions options;
+  options.threads = threads;
+  const auto trainer = cpu::make_trainer(network, options);
+  const GoldenBatch batch(network, true, samples, 0);
+  std::vector<double> losses;
+  for (int step = 0; step < 12; ++step)
+    losses.push_back(trainer->step(batch.view(), micro_batches[static_cast<std::size_t>(step) % micro_batches.size()]).loss);
+  return losses;
+}
+
+class Training : public ::testing::TestWithParam<std::string> {
+ protected:
+  model::Network network = model::load_network(GetParam().ends_with(".json") ? golden_path(GetParam()) : GetParam());
+};
+
+TEST_P(Training, IsTheSameBitForBitWhateverTheThreads) {
+  const std::int64_t whole[] = {50};
+  const std::vector<double> expected = loss_curve(network, 1, whole);
+  for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(loss_curve(network, threads, whole), expected) << threads << " threads";
+}
+
+TEST_P(Training, LearnsABatchByHeart) {
+  TrainerOptions options;
+  options.optimizer.learning_rate = 0.003;
+  const auto trainer = cpu::make_trainer(network, options);
+  const GoldenBatch batch(network, true, 10, 0);
+  const double first = trainer->step(batch.view(), 10).loss;
+  for (int step = 0; step < 80; ++step) trainer->step(batch.view(), 10);
+  EXPECT_LT(trainer->step(batch.view(), 10).loss, first * 0.7);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Training,
+                         ::testing::Values("paper-cnn", "small-cnn", "models/all-layers.json", "models/strided-same.json"),
+                         [](const auto& model) { return "model" + std::to_string(model.index); });
+
+TEST(Plans, CanBeSwitchedInMidTraining) {
+  const model::Network network = model::load_network("paper-cnn");  // with its dropout on
+  const std::int64_t whole[] = {50}, switching[] = {50, 16, 7, 1};
+  const std::vector<double> expected = loss_curve(network, 2, whole), switched = loss_curve(network, 2, switching);
+  for (std::size_t step = 0; step < expected.size(); ++step) EXPECT_NEAR(switched[step], expected[step], 1e-4 * expected[0]);
+}
+
+TEST(Seed, DecidesWeightsAndDropout) {
+  const model::Network network = model::load_network("paper-cnn");
+  const GoldenBatch batch(network, true, 10, 0);
+  const auto first_loss = [&](std::uint64_t seed) {
+    TrainerOptions options;
+    options.seed = seed;
+    return cpu::make_trainer(network, options)->step(batch.view(), 10).loss;
+  };
+  EXPECT_EQ(first_loss(1), first_loss(1));
+  EXPECT_NE(first_loss(1), first_loss(2));
+}
+
+TEST(Dropout, ChangesFromStepToStepAndIsOffInEvaluation) {
+  const model::Network network = model::load_network("paper-cnn");
+  TrainerOptions options;
+  options.optimizer.kind = Optimizer::Kind::sgd;
+  options.optimizer.learning_rate = 0;  // the weights stay, so only the masks differ
+  const auto trainer = cpu::make_trainer(network, options);
+  const GoldenBatch batch(network, true, 10, 0);
+  EXPECT_NE(trainer->step(batch.view(), 10).loss, trainer->step(batch.view(), 10).loss);
+  EXPECT_EQ(trainer->evaluate(batch.view()).loss, trainer->evaluate(batch.view()).loss);
+}
+
+TEST(Evaluation, MatchesTrainingWithoutDropout) {
+  const model::Network network = golden_network("paper-cnn");
+  const auto trainer = cpu::make_trainer(network, {});
+  const GoldenBatch batch(network, true, 300, 0);  // more than one pass of the evaluation plan
+  const StepResult evaluated = trainer->evaluate(batch.view()), trained = trainer->accumulate(batch.view(), 300);
+  EXPECT_NEAR(evaluated.loss, trained.loss, 1e-6 * trained.loss);
+  EXPECT_EQ(evaluated.correct, trained.correct);
+}
+
+TEST(BatchNormalization, KeepsRunningStatisticsOfTheBatch) {
+  const nlohmann::json golden = golden_json("all-layers.json");
+  const model::Network network = golden_network("all-layers");
+  const auto trainer = cpu::make_trainer(network, {});
+  assign_golden_weights(*trainer, golden["parameters"]);
+  const GoldenBatch batch(network, true, golden["batch"], golden["inputs_tensor"]);
+  trainer->accumulate(batch.view(), batch.count);
+  std::size_t norm = 0;
+  double momentum = 0;
+  for (const Variable& variable : trainer->variables()) {
+    if (variable.parameter.trainable) continue;
+    const bool is_mean = variable.parameter.name.ends_with("moving_mean");
+    const auto& statistics = golden["batch_statistics"][norm];
+    momentum = std::get<model::BatchNormalization>(network.layers[variable.parameter.layer].kind).momentum;
+    for (std::size_t c = 0; c < variable.values.size(); ++c) {
+      const double batch_value = statistics[is_mean ? "mean" : "variance"][c], initial = is_mean ? 0 : 1;
+      EXPECT_NEAR(variable.values[c], initial * momentum + batch_value * (1 - momentum), 1e-5) << variable.parameter.name;
+    }
+    if (!is_mean) ++norm;
+  }
+  EXPECT_EQ(norm, golden["batch_statistics"].size());
+}
+
+TEST(Targets, OneHotEqualsLabels) {
+  const model::Network network = model::load_network("small-cnn");
+  const GoldenBatch batch(network, true, 10, 0);
+  std::vector<float> one_hot(100, 0.f);
+  for (std::size_t i = 0; i < 10; ++i) one_hot[i * 10 + static_cast<std::size_t>(batch.labels[i])] = 1;
+  TrainerOptions options;
+  const StepResult sparse = cpu::make_trainer(network, options)->step(batch.view(), 10);
+  options.loss = model::Loss::categorical_crossentropy;
+  const StepResult full = cpu::make_trainer(network, options)->step({10, batch.inputs.data(), nullptr, one_hot.data()}, 10);
+  EXPECT_DOUBLE_EQ(sparse.loss, full.loss);
+  EXPECT_EQ(sparse.correct, full.correct);
+}
+
+TEST(Variables, SurviveUnpackingAndPacking) {
+  const model::Network network = model::load_network("rgb128-cnn-slim");
+  const auto one = cpu::make_trainer(network, {});
+  TrainerOptions other_seed;
+  other_seed.seed = 7;
+  const auto two = cpu::make_trainer(network, other_seed);
+  two->assign(one->variables());
+  const std::vector<Variable> a = one->variables(), b = two->variables();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
+}
+
+TEST(Variables, OfAnotherModelAreRefused) {
+  const auto trainer = cpu::make_trainer(model::load_network("linear"), {});
+  const auto other = cpu::make_trainer(model::load_network("paper-cnn"), {});
+  EXPECT_THROW(trainer->assign(other->variables()), core::InputError);
+}
+
+TEST(Loss, CrossEntropyNeedsSoftmax) {
+  TrainerOptions options;
+  options.loss = model::Loss::sparse_categorical_crossentropy;
+  EXPECT_THROW(cpu::plan(model::load_network("linear"), options, 8, false), core::InputError);
+}
+
+}  // namespace
+}  // namespace sweetspot::engine
