@@ -4,22 +4,25 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "data/files.h"
 
 namespace sweetspot::data {
 namespace {
 
 using core::InputError;
 
-class RawStream : public ByteStream {
+class MemoryStream : public ByteStream {
  public:
-  explicit RawStream(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
+  explicit MemoryStream(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
 
   std::size_t read(std::span<std::uint8_t> out) override {
     const std::size_t count = std::min(out.size(), rest_.size());
@@ -27,15 +30,35 @@ class RawStream : public ByteStream {
     rest_ = rest_.subspan(count);
     return count;
   }
+  core::Bytes known_left() const override { return rest_.size(); }
 
  private:
   std::span<const std::uint8_t> rest_;
+};
+
+// Straight from the file into the caller's memory: a raw data set is not held twice.
+class FileStream : public ByteStream {
+ public:
+  explicit FileStream(const std::filesystem::path& path) : file_(path), left_(file_.size()) {}
+
+  std::size_t read(std::span<std::uint8_t> out) override {
+    const std::size_t count = file_.read(out);
+    left_ -= std::min<core::Bytes>(left_, count);  // the file may have grown
+    return count;
+  }
+  core::Bytes known_left() const override { return left_; }
+
+ private:
+  InputFile file_;
+  core::Bytes left_;
 };
 
 // Images of handwriting shrink 5-fold; deflate can reach 1032-fold. Beyond both of these the file
 // is made to fill memory, not to hold pictures.
 constexpr std::uint64_t max_expansion = 200;
 constexpr core::Bytes always_allowed = 64 * core::MiB;
+
+constexpr core::Bytes max_compressed = 8 * core::GiB;
 
 class GzipStream : public ByteStream {
  public:
@@ -98,13 +121,48 @@ class GzipStream : public ByteStream {
   bool ended_ = false;
 };
 
+// Keeps what it inflates.
+class GzipFileStream : public ByteStream {
+ public:
+  explicit GzipFileStream(const std::filesystem::path& path)
+      : bytes_(read_whole(path)), inflated_(bytes_, path.string()) {}
+
+  std::size_t read(std::span<std::uint8_t> out) override { return inflated_.read(out); }
+
+ private:
+  static std::vector<std::uint8_t> read_whole(const std::filesystem::path& path) {
+    InputFile file(path);
+    if (file.size() > max_compressed)
+      throw InputError(fmt::format(
+          "{} is {}, more than the {} of compressed data that are held in memory; unpack it first",
+          core::printable(path.string()), core::format_bytes(file.size()),
+          core::format_bytes(max_compressed)));
+    std::vector<std::uint8_t> bytes(file.size());
+    bytes.resize(file.read(bytes));
+    return bytes;
+  }
+
+  std::vector<std::uint8_t> bytes_;
+  GzipStream inflated_;
+};
+
+bool is_gzip(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
 }  // namespace
 
 std::unique_ptr<ByteStream> open_stream(std::span<const std::uint8_t> bytes,
                                         std::string_view source) {
-  const bool gzip = bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
-  if (gzip) return std::make_unique<GzipStream>(bytes, source);
-  return std::make_unique<RawStream>(bytes);
+  if (is_gzip(bytes)) return std::make_unique<GzipStream>(bytes, source);
+  return std::make_unique<MemoryStream>(bytes);
+}
+
+std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& file) {
+  std::array<std::uint8_t, 2> first{};
+  InputFile(file).read(first);
+  if (is_gzip(first)) return std::make_unique<GzipFileStream>(file);
+  return std::make_unique<FileStream>(file);
 }
 
 }  // namespace sweetspot::data

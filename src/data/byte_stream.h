@@ -1,8 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
+
+#include "core/units.h"
 
 namespace sweetspot::data {
 
@@ -12,11 +15,14 @@ class ByteStream {
   virtual ~ByteStream() = default;
   // Fills `out` as far as there are bytes and says how many; less than asked only at the end.
   virtual std::size_t read(std::span<std::uint8_t> out) = 0;
+  // How many bytes are known to be left: what may be reserved for them in one go.
+  virtual core::Bytes known_left() const { return 0; }
 };
 
-// Over memory that outlives it, by the first two bytes gzip or raw. Inflating refuses, as
-// InputError naming `source`, corrupt data and expansion that no image set reaches (a gzip bomb).
-std::unique_ptr<ByteStream> open_stream(std::span<const std::uint8_t> bytes,
+// Both tell gzip from raw by the first two bytes. Inflating refuses, as InputError naming the
+// source, corrupt data and expansion that no image set reaches (a gzip bomb).
+std::unique_ptr<ByteStream> open_stream(std::span<const std::uint8_t> bytes,  // outlive the stream
                                         std::string_view source);
+std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& file);
 
 }  // namespace sweetspot::data

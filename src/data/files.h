@@ -1,15 +1,30 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "core/units.h"
+#include "data/descriptor.h"
 
 namespace sweetspot::data {
 
-// The whole file. InputError when it cannot be read or is larger than `limit`.
-std::vector<std::uint8_t> read_file(const std::filesystem::path& path, core::Bytes limit);
+// A file being read from its beginning; every failure is an InputError that names it.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& path);
+
+  core::Bytes size() const { return size_; }  // when it was opened
+  // As much as there is, up to the size of `out`.
+  std::size_t read(std::span<std::uint8_t> out);
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::string shown_path_;
+  Descriptor file_;
+  core::Bytes size_ = 0;
+};
 
 // SHA-256 in lower-case hexadecimal. InputError when the file cannot be read.
 std::string sha256_of_file(const std::filesystem::path& path);

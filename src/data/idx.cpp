@@ -11,7 +11,6 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "data/byte_stream.h"
-#include "data/files.h"
 
 namespace sweetspot::data {
 namespace {
@@ -20,7 +19,6 @@ using core::InputError;
 
 // ImageNet at 64×64×3 is 15.7 GB; what is larger than this is no data set to hold in memory.
 constexpr core::Bytes max_values = 16 * core::GiB;
-constexpr core::Bytes max_header = 4 + 4 * 4;
 constexpr std::uint8_t unsigned_byte = 0x08;
 
 // Checks as it reads, so that every refusal names the file.
@@ -74,6 +72,7 @@ class IdxReader {
 
   // Grows with what is really there: a header that lies costs no more than the file is worth.
   void read_values(core::Bytes count, std::vector<std::uint8_t>& values) {
+    values.reserve(std::min(count, stream_.known_left()));
     while (values.size() < count) {
       const std::size_t had = values.size();
       values.resize(std::min<core::Bytes>(count, std::max<core::Bytes>(core::MiB, 2 * had)));
@@ -100,7 +99,7 @@ Idx read_idx(std::span<const std::uint8_t> bytes, std::string_view source) {
 }
 
 Idx read_idx_file(const std::filesystem::path& path) try {
-  return read_idx(read_file(path, max_header + max_values), path.string());
+  return IdxReader(*open_stream(path), path.string()).read();
 } catch (const std::bad_alloc&) {
   throw core::MachineError(
       fmt::format("the machine has no memory to hold {}; use a smaller data set",

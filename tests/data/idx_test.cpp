@@ -11,6 +11,7 @@
 namespace sweetspot::data {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -119,16 +120,41 @@ TEST(Idx, RefusesGzipBombs) {
 TEST(Idx, NamesAFileThatCannotBeRead) {
   const TempFolder folder;
   EXPECT_THAT(failure_of([&] { read_idx_file(folder / "absent"); }),
-              testing::AllOf(StartsWith("2: cannot read "), HasSubstr("absent"),
-                             HasSubstr("No such file")));
+              AllOf(StartsWith("2: cannot read "), HasSubstr("absent"), HasSubstr("No such file")));
   EXPECT_THAT(failure_of([&] { read_idx_file(folder.path()); }), HasSubstr("Is a directory"));
 }
 
-TEST(Idx, RefusesAFileBeyondAnyDataSet) {
+// Sparse files: they take no disk.
+TEST(Idx, RefusesFilesBeyondAnyDataSet) {
   const TempFolder folder;
-  write_text(folder / "huge", "");
-  std::filesystem::resize_file(folder / "huge", 20 * core::GiB);  // sparse: takes no disk
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "huge"); }), HasSubstr("20.0 GiB"));
+  write_file(folder / "huge", make_idx({20, 1 << 15, 1 << 15}, {}));
+  std::filesystem::resize_file(folder / "huge", 16 + 20 * core::GiB);
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "huge"); }),
+              HasSubstr("huge declares more than 16.0 GiB"));
+  write_file(folder / "huge.gz", gzip(make_idx({2})));
+  std::filesystem::resize_file(folder / "huge.gz", 20 * core::GiB);
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "huge.gz"); }),
+              AllOf(HasSubstr("huge.gz is 20.0 GiB"), HasSubstr("unpack it first")));
+}
+
+TEST(Idx, ReadsFilesAsItReadsMemory) {
+  const TempFolder folder;
+  const Bytes raw = make_idx({1000, 40, 40});
+  write_file(folder / "raw", raw);
+  write_file(folder / "compressed", gzip(raw));
+  const Idx expected = read_idx(raw, "memory");
+  for (const char* name : {"raw", "compressed"}) {
+    const Idx idx = read_idx_file(folder / name);
+    EXPECT_EQ(idx.shape, expected.shape);
+    EXPECT_EQ(idx.bytes, expected.bytes);
+  }
+  std::filesystem::resize_file(folder / "raw", raw.size() - 1);
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "raw"); }), HasSubstr("raw ends before"));
+  std::filesystem::resize_file(folder / "raw", raw.size() + 1);
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "raw"); }),
+              HasSubstr("raw has bytes beyond"));
+  write_text(folder / "empty", "");
+  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "empty"); }), HasSubstr("empty ends before"));
 }
 
 }  // namespace
