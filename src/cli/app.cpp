@@ -44,7 +44,9 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& cho
     chosen = [&](Output& output) { return output.print(fmt::format("{}\n", version.what())), 0; };
     return run_chosen(chosen);
   } catch (const CLI::ParseError& error) {
-    std::string sentence = error.what();
+    const std::vector<std::string> strays = app.remaining(true);
+    std::string sentence =
+        strays.empty() ? error.what() : fmt::format("'{}' is not expected here", strays.front());
     std::replace(sentence.begin(), sentence.end(), '\n', ' ');
     throw core::InputError(fmt::format("{}; see sweetspot --help", core::printable(sentence)));
   }

@@ -159,10 +159,10 @@ int exit_code(const native::Run& run, const native::Result& result) {
 
 int train(const NativeFlags& flags, Output& output) {
   const native::Run run = native::open(flags.resolved(), Output::talk);
-  introduce(run);
   native::Result result;
   {
     const StopOnSignal stop;
+    introduce(run);
     Display display(output, flags.json);
     result = native::train(run, display, StopOnSignal::stopped());
   }

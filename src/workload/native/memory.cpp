@@ -20,7 +20,8 @@ core::MemoryByUse predict(const model::Network& network, const Options& options,
                                  ->memory();
   memory[core::Use::input] += data::pipeline_bytes(dataset.train, options.pipeline);
   if (options.evaluate)
-    memory[core::Use::input] += data::pipeline_bytes(dataset.test, evaluation_pipeline(options));
+    memory[core::Use::input] +=
+        data::pipeline_bytes(dataset.test, evaluation_pipeline(dataset.test));
   return memory;
 }
 

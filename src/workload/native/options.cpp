@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -51,13 +52,12 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
   return trainer;
 }
 
-data::PipelineOptions evaluation_pipeline(const Options& options) {
+data::PipelineOptions evaluation_pipeline(const data::Samples& test) {
   data::PipelineOptions pipeline;
-  pipeline.batch = engine::cpu::evaluation_batch;
+  pipeline.batch = std::min(engine::cpu::evaluation_batch, static_cast<std::int64_t>(test.count));
   pipeline.workers = 0;
   pipeline.prefetch = 1;
   pipeline.shuffle = false;
-  pipeline.seed = options.seed;
   return pipeline;
 }
 

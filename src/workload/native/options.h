@@ -34,6 +34,6 @@ void check(const Options& options);
 
 engine::TrainerOptions trainer_options(const Options& options, const model::Network& network);
 // How the test split is read: in the order it has, by the trainer's own thread.
-data::PipelineOptions evaluation_pipeline(const Options& options);
+data::PipelineOptions evaluation_pipeline(const data::Samples& test);
 
 }  // namespace sweetspot::workload::native

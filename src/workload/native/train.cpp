@@ -46,7 +46,8 @@ class Training {
         stop_(stop),
         trainer_(engine::cpu::make_trainer(run.network, run.trainer)),
         batches_(run.dataset.train, options_.pipeline) {
-    if (options_.evaluate) test_batches_.emplace(run.dataset.test, evaluation_pipeline(options_));
+    if (options_.evaluate)
+      test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test));
     if (options_.load) trainer_->assign(load_weights(*options_.load, trainer_->variables()));
     trainer_->prepare(options_.micro_batch());
     samples_in_epoch_ = static_cast<std::int64_t>(run.dataset.train.count);

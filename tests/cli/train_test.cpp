@@ -1,0 +1,214 @@
+// Training runs through the real binary.
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> small(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"train", "--model", "mlp", "--data", "synthetic:500"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<std::string> keys(const Json& json) {
+  std::vector<std::string> names;
+  for (const auto& item : json.items()) names.push_back(item.key());
+  return names;
+}
+
+TEST(Train, JsonHasItsForm) {
+  const Finished finished =
+      run({"train", "--data", "synthetic:500", "--batch", "50", "--epochs", "2", "--json"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  Json json = json_of(finished);
+  EXPECT_THAT(keys(json),
+              testing::IsSupersetOf({"schema_version", "model", "device", "setting", "status",
+                                     "epochs", "memory_bytes", "environment"}));
+  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["model"], "paper-cnn");
+  EXPECT_EQ(json["device"], "cpu");
+  EXPECT_EQ(json["status"], "finished");
+  EXPECT_EQ(json["setting"]["batch"], 50);
+  EXPECT_EQ(json["setting"]["learning_rate"], 0.001);
+  ASSERT_EQ(json["epochs"].size(), 2u);
+  Json& epoch = json["epochs"][1];
+  EXPECT_EQ(epoch["epoch"], 2);
+  EXPECT_EQ(epoch["samples"], 500);
+  for (const char* key : {"train_loss", "train_accuracy", "test_accuracy", "train_seconds",
+                          "samples_per_second", "data_wait_share"})
+    EXPECT_TRUE(epoch[key].is_number()) << key;
+  EXPECT_GT(epoch["samples_per_second"], 0);
+  EXPECT_LE(epoch["data_wait_share"], 1);
+  EXPECT_THAT(keys(json["memory_bytes"]),
+              testing::IsSupersetOf({"predicted", "measured", "weights", "gradients", "optimizer",
+                                     "activations", "workspace", "input"}));
+}
+
+TEST(Train, TheTableIsTheResultAndTalkStaysOffStdout) {
+  const Finished finished = run(small({"--epochs", "2"}));
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.out, testing::StartsWith("|"));
+  EXPECT_EQ(std::count(finished.out.begin(), finished.out.end(), '\n'),
+            4);  // head, rule, two epochs
+  EXPECT_THAT(finished.err, HasSubstr("training mlp on synthetic"));
+}
+
+TEST(Train, RegressionHasNoAccuracy) {
+  EXPECT_THAT(run(small({"--epochs", "1"})).out, HasSubstr("–"));
+  Json epoch = json_of(run(small({"--epochs", "1", "--json"})))["epochs"][0];
+  EXPECT_TRUE(epoch["train_accuracy"].is_null());
+  EXPECT_TRUE(epoch["test_accuracy"].is_null());
+  EXPECT_TRUE(epoch["test_loss"].is_number());
+}
+
+TEST(Train, MaxStepsEndsEarly) {
+  Json json = json_of(run(small({"--batch", "100", "--max-steps", "7", "--no-eval", "--json"})));
+  EXPECT_EQ(json["status"], "max_steps");
+  EXPECT_EQ(json["steps"], 7);
+  ASSERT_EQ(json["epochs"].size(), 2u);
+  EXPECT_EQ(json["epochs"][0]["complete"], true);
+  EXPECT_EQ(json["epochs"][1]["complete"], false);
+  EXPECT_EQ(json["epochs"][1]["steps"], 2);
+  EXPECT_TRUE(json["epochs"][1]["test_loss"].is_null());
+}
+
+TEST(Train, TheLastPartialBatchIsTrainedOnUnlessDropped) {
+  const auto epoch = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--batch", "300", "--epochs", "1", "--json"});
+    return json_of(run(small(more)))["epochs"][0];
+  };
+  EXPECT_EQ(epoch({})["samples"], 500);
+  EXPECT_EQ(epoch({})["steps"], 2);
+  EXPECT_EQ(epoch({"--drop-last"})["samples"], 300);
+  EXPECT_EQ(epoch({"--drop-last"})["complete"], true);
+}
+
+TEST(Train, EverySlowBatchIsWaitedFor) {
+  Json epoch = json_of(run(small({"--batch", "100", "--epochs", "1", "--workers", "0",
+                                  "--load-delay", "20ms/batch", "--json"})))["epochs"][0];
+  EXPECT_GE(epoch["train_seconds"].get<double>(), 0.1);  // five batches of 20 ms
+  EXPECT_GE(epoch["data_wait_share"].get<double>() * epoch["train_seconds"].get<double>(), 0.1);
+}
+
+TEST(Train, TheSameSeedGivesTheSameLosses) {
+  const auto losses = [](const char* seed, const char* threads, const char* workers) {
+    Json json =
+        json_of(run({"train", "--data", "synthetic:300", "--batch", "50", "--epochs", "2", "--seed",
+                     seed, "--threads", threads, "--workers", workers, "--json"}));
+    return std::pair{json["epochs"][0]["train_loss"].get<double>(),
+                     json["epochs"][1]["train_loss"].get<double>()};
+  };
+  const auto first = losses("1", "1", "1"), second = losses("1", "2", "3"),
+             other = losses("2", "1", "1");
+  EXPECT_NEAR(first.first, second.first, 1e-5 * first.first);
+  EXPECT_NEAR(first.second, second.second, 1e-5 * first.first);
+  EXPECT_NE(first.first, other.first);
+}
+
+TEST(Train, WeightsAreSavedAndLoaded) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "weights.safetensors").string();
+  Json before = json_of(run(small({"--epochs", "20", "--save", file, "--json"})));
+  // One tiny step from the saved weights: their loss, not that of fresh ones.
+  const auto first_loss = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--max-steps", "1", "--lr", "1e-9", "--json"});
+    return json_of(run(small(more)))["epochs"][0]["test_loss"].get<double>();
+  };
+  const double saved = before["epochs"][19]["test_loss"];
+  EXPECT_NEAR(first_loss({"--load", file}), saved, 1e-3 * saved);
+  EXPECT_GT(first_loss({}), 1.5 * saved);
+  expect_sentence(run({"train", "--model", "linear", "--load", file}), 2, "another model");
+  expect_sentence(run(small({"--load", (folder / "none").string()})), 2, "none");
+}
+
+TEST(Train, AnUnusablePlaceToSaveIsToldBeforeTraining) {
+  const TemporaryFolder folder;
+  const Finished finished = run(small({"--save", (folder / "missing/weights").string()}));
+  expect_sentence(finished, 2, "missing");
+  EXPECT_THAT(finished.err, Not(HasSubstr("training")));
+}
+
+TEST(Train, AFullDiskOnSaveLeavesNothingBehind) {
+  const TemporaryFolder folder;
+  Launch launch;
+  launch.arguments = {"train", "--data", "synthetic:100", "--max-steps",
+                      "1",     "--json", "--save",        (folder / "weights").string()};
+  launch.file_size_limit = 100'000;
+  const Finished finished = run(launch);
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("could not be written"));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+
+  const Finished device = run(small({"--max-steps", "1", "--save", "/dev/full"}));
+  EXPECT_EQ(device.exit_code, 1);
+  EXPECT_THAT(device.err, HasSubstr("/dev/full could not be written"));
+}
+
+TEST(Train, ADivergingLossStopsAndSaysWhere) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "weights").string();
+  const Finished finished =
+      run(small({"--optimizer", "sgd", "--lr", "1000000", "--json", "--save", file}));
+  EXPECT_EQ(finished.exit_code, 2);
+  Json json = json_of(finished);
+  EXPECT_EQ(json["status"], "diverged");
+  EXPECT_THAT(finished.err, HasSubstr("at step " + json["steps"].dump() + " "));
+  EXPECT_THAT(finished.err, HasSubstr("learning rate"));
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST(Train, CtrlCPrintsTheTableSoFar) {
+  Launch launch;
+  launch.arguments = small({"--epochs", "100000", "--batch", "50", "--load-delay", "10ms/batch"});
+  launch.signal_when_seen = "|        2 |";
+  launch.signal = SIGINT;
+  const Finished finished = run(launch);
+  EXPECT_EQ(finished.exit_code, 130) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("|        1 |"));
+  EXPECT_THAT(finished.out, HasSubstr("data wait"));
+}
+
+TEST(Train, SignalsInTheFirstEpochStillGiveTheJson) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Launch launch;
+    launch.arguments =
+        small({"--batch", "1", "--epochs", "100000", "--load-delay", "10ms/batch", "--json"});
+    launch.signal_when_seen = "training mlp";
+    launch.signal = signal;
+    const Finished finished = run(launch);
+    EXPECT_EQ(finished.exit_code, 128 + signal) << finished.err;
+    EXPECT_EQ(json_of(finished)["status"], "cancelled");
+  }
+}
+
+TEST(Train, ALiveLineOnATerminalOnly) {
+  Launch launch;
+  launch.arguments = small({"--epochs", "1", "--batch", "5", "--load-delay", "5ms/batch"});
+  launch.terminal = true;
+  launch.environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}};
+  const std::string coloured = run(launch).err;
+  EXPECT_THAT(coloured, HasSubstr("\r\033[K\033[36mepoch 1/1 "));
+  EXPECT_THAT(coloured, HasSubstr("samples/s"));
+  EXPECT_THAT(coloured, HasSubstr("ETA"));
+  launch.environment = {{"TERM", "xterm"}, {"NO_COLOR", "1"}};
+  const std::string plain = run(launch).err;
+  EXPECT_THAT(plain, HasSubstr("\r\033[Kepoch 1/1 "));
+  EXPECT_THAT(plain, Not(HasSubstr("\033[36m")));
+  launch.environment = {{"TERM", "dumb"}};
+  EXPECT_THAT(run(launch).err, Not(HasSubstr("\033")));
+  launch.terminal = false;
+  launch.environment = {{"TERM", "xterm"}};
+  EXPECT_THAT(run(launch).err, Not(HasSubstr("\033")));
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
