@@ -1,11 +1,11 @@
 # Thin fronts over scripts/setup, the CMake presets and the program itself.
 .DEFAULT_GOAL := help
-.PHONY: help run test slow bench format tidy asan tsan fuzz build data
+.PHONY: help run test slow bench format asan tsan fuzz build data
 
 sweetspot := build/release/sweetspot
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 run: build data ## set up, build, fetch MNIST, train the paper's CNN
 	$(sweetspot) train
@@ -21,7 +21,7 @@ data: build
 test: build ## every test but the slow ones
 	ctest --preset release -LE slow
 
-slow: build data ## the slow tests: accuracy on MNIST, fuzzing
+slow: build data fuzz ## the slow tests: accuracy on MNIST, fuzzing
 	ctest --preset release -L slow
 
 bench: ## against PyTorch on this machine
@@ -35,12 +35,14 @@ format: ## clang-format over all sources
 	scripts/setup --format
 	git ls-files --cached --others --exclude-standard '*.h' '*.cpp' | xargs clang-format -i
 
-asan: ## the tests under the address and undefined-behaviour sanitizers
-	scripts/sanitized asan
-
-tsan: ## the tests under the thread sanitizer
-	scripts/sanitized tsan
+asan tsan: ## the tests under a sanitizer: addresses and undefined behaviour, or threads
+	scripts/setup
+	cmake --preset $@
+	cmake --build --preset $@
+	ctest --preset $@ -LE slow
 
 fuzz: ## the fuzzers, for a bounded time
 	scripts/setup --fuzz
-	scripts/fuzz
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	ctest --test-dir build/fuzz --output-on-failure --no-tests=error -L slow
