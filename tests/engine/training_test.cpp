@@ -40,7 +40,7 @@ TEST_P(Training, LearnsABatchByHeart) {
   const GoldenBatch batch(network, true, 10, 0);
   const double first = trainer->step(batch.view(), 10).loss;
   for (int step = 0; step < 80; ++step) trainer->step(batch.view(), 10);
-  EXPECT_LT(trainer->step(batch.view(), 10).loss, first * 0.7);
+  EXPECT_LT(trainer->step(batch.view(), 10).loss, first * 0.8);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Training,

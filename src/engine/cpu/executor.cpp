@@ -43,6 +43,7 @@ void Executor::train(Pass& pass, bool first, Last last, const Update* update) {
       for (const auto& op : program_.ops) op->prepare_part(pass, member, team_.size());
       const Range zeroed = share(pass.used_slots * pass.slot_floats, member, team_.size());
       std::fill(pass.slots + zeroed.begin, pass.slots + zeroed.end, 0.f);
+      team_.barrier();
     }
     forward(pass, member);
     backward(pass, member);
@@ -53,7 +54,11 @@ void Executor::train(Pass& pass, bool first, Last last, const Update* update) {
 
 void Executor::evaluate(Pass& pass) {
   reset_counters();
-  auto work = [&](int member) { forward(pass, member); };
+  auto work = [&](int member) {
+    for (const auto& op : program_.ops) op->prepare_part(pass, member, team_.size());
+    team_.barrier();
+    forward(pass, member);
+  };
   team_.run(work);
 }
 

@@ -81,7 +81,7 @@ class Op {
   virtual void forward_part(const Pass&, int /*phase*/, int /*part*/, int /*parts*/) {}
   virtual void backward_part(const Pass&, int /*phase*/, int /*part*/, int /*parts*/) {}
 
-  // Any operation: weights in the layouts that backward wants; slots into gradients; the update of
+  // Any operation: weights in the layouts the pass wants; slots into gradients; the update of
   // what `late` left over.
   virtual void prepare_part(const Pass&, int /*part*/, int /*parts*/) {}
   virtual void gather_part(const Pass&, int /*part*/, int /*parts*/) {}

@@ -81,6 +81,16 @@ struct SparseConv {
   Winners winners;            // of one output channel
 };
 
+// One pooled window of 2×2 outputs, 16 channels of it, from its transformed points.
+struct WinogradOutput {
+  const float* points;
+  std::int64_t point_stride;
+  const float* bias;  // null: none
+  bool relu;
+  float* out;
+  std::uint8_t* winner;
+};
+
 struct AdamStep {
   float learning_rate;  // bias-corrected
   float beta1, beta2, epsilon;
@@ -109,6 +119,12 @@ struct Kernels {
   // to (columns, rows) = from (rows, columns)ᵀ; both counts are multiples of unit.
   void (*transpose)(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float* to,
                     std::int64_t to_stride);
+  // Winograd's transforms for kernels of r × r, r in 3..5; see winograd.inl. Each works on a unit.
+  void (*winograd_weights)(std::int64_t r, const float* taps, std::int64_t tap_stride, float* points,
+                           std::int64_t point_stride);
+  void (*winograd_input)(std::int64_t r, const float* plane, std::int64_t line_stride, float* points,
+                         std::int64_t point_stride);
+  void (*winograd_output)(std::int64_t r, const WinogradOutput&);
   // keep[e] for e in [0, count): whether a word of the generator is at least `threshold`.
   void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
                     std::uint32_t threshold, std::int64_t count, std::uint8_t* keep);

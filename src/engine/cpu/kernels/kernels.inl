@@ -167,26 +167,28 @@ void dot(const Dot& d) {
   }
 }
 
+inline void pool_lanes(const float* in, std::int64_t slots, bool relu, float* out, std::uint8_t* winners, int v) {
+  vec best = load(in + v);
+  ivec winner{};
+  for (std::int64_t s = 1; s < slots; ++s) {
+    const vec x = load(in + s * 16 + v);
+    const ivec wins = x > best;
+    best = wins ? x : best;
+    winner = wins ? ivec{} + static_cast<std::int32_t>(s) : winner;
+  }
+  if (relu) {
+    const ivec passes = best > vec{};
+    best = passes ? best : vec{};
+    winner = passes ? winner : ivec{} + no_gradient;
+  }
+  store(out + v, best);
+  *reinterpret_cast<bvec_unaligned*>(winners + v) = __builtin_convertvector(winner, bvec);
+}
+
 void pool_windows(const PoolWindows& p) {
   for (std::int64_t w = 0; w < p.windows; ++w)
-    for (int v = 0; v < 16; v += lanes) {
-      const float* in = p.in + w * p.slots * 16 + v;
-      vec best = load(in);
-      ivec winner{};
-      for (std::int64_t s = 1; s < p.slots; ++s) {
-        const vec x = load(in + s * 16);
-        const ivec wins = x > best;
-        best = wins ? x : best;
-        winner = wins ? ivec{} + static_cast<std::int32_t>(s) : winner;
-      }
-      if (p.relu) {
-        const ivec passes = best > vec{};
-        best = passes ? best : vec{};
-        winner = passes ? winner : ivec{} + no_gradient;
-      }
-      store(p.out + w * 16 + v, best);
-      *reinterpret_cast<bvec_unaligned*>(p.winner + w * 16 + v) = __builtin_convertvector(winner, bvec);
-    }
+    for (int v = 0; v < 16; v += lanes)
+      pool_lanes(p.in + w * p.slots * 16, p.slots, p.relu, p.out + w * 16, p.winner + w * 16, v);
 }
 
 void mask_gradients(float* gradients, const std::uint8_t* winner, std::int64_t windows, float* bias) {
@@ -351,6 +353,8 @@ void keep_mask(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, st
   }
 }
 
+#include "engine/cpu/kernels/winograd.inl"
+
 void add(const float* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
@@ -383,6 +387,7 @@ void adam(const AdamStep& s, std::int64_t count, const float* __restrict gradien
 extern const Kernels SWEETSPOT_KERNELS;
 const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME, multiply,      outer,         dot,       pool_windows,
                                    mask_gradients,         sparse_weights, sparse_data,  patch_weights, transpose,
+                                   winograd_weights,       winograd_input, winograd_output,
                                    keep_mask,              add,           sgd,           momentum,  adam};
 
 }  // namespace sweetspot::engine::cpu

@@ -79,7 +79,7 @@ class Conv final : public Op {
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
-    if (g_.raw_input || !wants_input_gradient) return;
+    if (g_.raw_input || !wants_input_gradient || !pass.training) return;
     const std::int64_t taps = g_.taps();
     const Range units = share(g_.in.units(), part, parts);
     for (std::int64_t i = units.begin; i < units.end; ++i) {

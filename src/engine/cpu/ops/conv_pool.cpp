@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <optional>
 
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/conv_input.h"
+#include "engine/cpu/ops/winograd.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -33,44 +35,33 @@ class ConvPool final : public Op {
         chunk_(windows_at_once(g_)),
         input_(g_, window_major(g_), chunk_ * g_.slots()) {
     kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()));
+    if (Winograd::fits(g_)) winograd_.emplace(g_);
     ScratchLayout scratch;
     input_at_ = scratch.add(input_.scratch_bytes());
-    rows_at_ = scratch.add_floats(chunk_ * g_.slots() * g_.columns());
+    rows_at_ = winograd_ ? scratch.add(winograd_->scratch_bytes())
+                         : scratch.add_floats(chunk_ * g_.slots() * g_.columns());
     offsets_at_ = scratch.add_floats(windows_);
     gradients_at_ = scratch.add_floats(windows_);
     frame_gradient_at_ = scratch.add_floats(input_.framed() ? g_.in.units() * input_.frame_plane() : 0);
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
-    shared_floats = g_.raw_input ? 0 : g_.columns() * g_.depth();
+    transposed_floats_ = g_.raw_input ? 0 : g_.columns() * g_.depth();
+    shared_floats = transposed_floats_ + (winograd_ ? winograd_->weight_floats() : 0);
   }
 
   bool keeps_input() const override { return true; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     std::byte* scratch = pass.at<std::byte>(temporary, sample, thread);
-    auto* rows = reinterpret_cast<float*>(scratch + rows_at_);
     const float* in = source(pass, sample, thread);
-    input_.frame(in, scratch + input_at_);
+    const float* frame = input_.frame(in, scratch + input_at_);
     float* out = pass.at(out_->value, sample, thread);
     auto* winner = pass.at<std::uint8_t>(kept, sample, thread);
-    for (std::int64_t w = 0; w < windows_; w += chunk_) {
-      const std::int64_t windows = std::min(chunk_, windows_ - w);
-      Multiply m{};
-      input_.point(m, in, scratch + input_at_, w * g_.slots(), windows * g_.slots());
-      m.c_row_stride = unit, m.c_unit_stride = m.rows * unit;
-      for (std::int64_t n = 0; n < g_.columns(); n += panel) {
-        m.b = pass.weights + g_.weights + n * g_.depth();
-        m.width = std::min(panel, g_.columns() - n);
-        m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
-        m.c = rows + n / unit * m.c_unit_stride;
-        pass.kernels->multiply(m);
-      }
-      for (std::int64_t u = 0; u < g_.out.units(); ++u) {
-        const std::int64_t at = (u * windows_ + w) * unit;
-        pass.kernels->pool_windows(
-            {rows + u * m.c_unit_stride, windows, g_.slots(), g_.relu, out + at, winner + at});
-      }
-    }
+    if (winograd_)
+      winograd_->forward(pass, input_, frame, pass.shared + shared_offset + transposed_floats_, scratch + rows_at_, out,
+                         winner);
+    else
+      forward_direct(pass, in, scratch, out, winner);
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t index) override {
@@ -90,7 +81,9 @@ class ConvPool final : public Op {
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
-    if (g_.raw_input || !wants_input_gradient) return;
+    if (winograd_)
+      winograd_->transform_weights(pass, pass.shared + shared_offset + transposed_floats_, part, parts);
+    if (g_.raw_input || !wants_input_gradient || !pass.training) return;
     const Range units = share(g_.out.units(), part, parts);
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
       const std::int64_t first = n / panel * panel, width = std::min(panel, g_.columns() - first);
@@ -118,6 +111,28 @@ class ConvPool final : public Op {
  private:
   const float* source(const Pass& pass, std::int64_t sample, int thread) const {
     return g_.raw_input ? pass.inputs + sample * g_.input.size() : pass.at(in_->value, sample, thread);
+  }
+
+  void forward_direct(const Pass& pass, const float* in, std::byte* scratch, float* out, std::uint8_t* winner) const {
+    auto* rows = reinterpret_cast<float*>(scratch + rows_at_);
+    for (std::int64_t w = 0; w < windows_; w += chunk_) {
+      const std::int64_t windows = std::min(chunk_, windows_ - w);
+      Multiply m{};
+      input_.point(m, in, scratch + input_at_, w * g_.slots(), windows * g_.slots());
+      m.c_row_stride = unit, m.c_unit_stride = m.rows * unit;
+      for (std::int64_t n = 0; n < g_.columns(); n += panel) {
+        m.b = pass.weights + g_.weights + n * g_.depth();
+        m.width = std::min(panel, g_.columns() - n);
+        m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+        m.c = rows + n / unit * m.c_unit_stride;
+        pass.kernels->multiply(m);
+      }
+      for (std::int64_t u = 0; u < g_.out.units(); ++u) {
+        const std::int64_t at = (u * windows_ + w) * unit;
+        pass.kernels->pool_windows(
+            {rows + u * m.c_unit_stride, windows, g_.slots(), g_.relu, out + at, winner + at});
+      }
+    }
   }
 
   void backward_raw(const Pass& pass, const float* in, const float* gradient, const std::uint8_t* winner,
@@ -183,6 +198,8 @@ class ConvPool final : public Op {
   ConvGeometry g_;
   std::int64_t windows_, chunk_;
   ConvInput input_;
+  std::optional<Winograd> winograd_;
+  std::int64_t transposed_floats_;
   core::Bytes input_at_, rows_at_, offsets_at_, gradients_at_, frame_gradient_at_;
 };
 

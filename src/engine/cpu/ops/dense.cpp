@@ -59,7 +59,7 @@ class Dense final : public Op {
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
-    if (!transposes_ || !wants_input_gradient) return;
+    if (!transposes_ || !wants_input_gradient || !pass.training) return;
     const Range units = share(g_.depth / unit, part, parts);
     for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit) {
       const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
