@@ -2,6 +2,10 @@
 // of its table) and SWEETSPOT_LANES (floats in a register). Everything here is in an anonymous
 // namespace and uses no template of the standard library: a function compiled for AVX-512 must
 // never be the copy that the linker keeps for the whole program.
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "engine/cpu/kernels/kernels.h"
 
 namespace sweetspot::engine::cpu {
@@ -325,34 +329,7 @@ void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, s
     }
 }
 
-// Philox4x32-10 as in core/random.h, sixteen counters at a time; four words of each.
-void keep_mask(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
-               std::uint32_t threshold, std::int64_t count, std::uint8_t* keep) {
-  for (std::int64_t e = 0; e < count; e += 64, first_counter += 16) {
-    std::uint32_t c0[16], c1[16], c2[16], c3[16];
-    for (int i = 0; i < 16; ++i) {
-      const std::uint64_t counter = first_counter + i;
-      c0[i] = static_cast<std::uint32_t>(counter), c1[i] = static_cast<std::uint32_t>(counter >> 32);
-      c2[i] = step, c3[i] = purpose;
-    }
-    std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
-    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85)
-      for (int i = 0; i < 16; ++i) {
-        const std::uint64_t a = std::uint64_t{0xD2511F53} * c0[i], b = std::uint64_t{0xCD9E8D57} * c2[i];
-        const std::uint32_t n0 = static_cast<std::uint32_t>(b >> 32) ^ c1[i] ^ k0;
-        const std::uint32_t n2 = static_cast<std::uint32_t>(a >> 32) ^ c3[i] ^ k1;
-        c0[i] = n0, c1[i] = static_cast<std::uint32_t>(b), c2[i] = n2, c3[i] = static_cast<std::uint32_t>(a);
-      }
-    std::uint8_t flags[64];
-    for (int i = 0; i < 16; ++i) flags[i] = c0[i] >= threshold;
-    for (int i = 0; i < 16; ++i) flags[16 + i] = c1[i] >= threshold;
-    for (int i = 0; i < 16; ++i) flags[32 + i] = c2[i] >= threshold;
-    for (int i = 0; i < 16; ++i) flags[48 + i] = c3[i] >= threshold;
-    const std::int64_t n = count - e < 64 ? count - e : 64;
-    for (std::int64_t i = 0; i < n; ++i) keep[e + i] = flags[i];
-  }
-}
-
+#include "engine/cpu/kernels/philox.inl"
 #include "engine/cpu/kernels/winograd.inl"
 
 void add(const float* from, std::int64_t count, float* to) {

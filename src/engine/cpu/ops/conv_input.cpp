@@ -1,6 +1,7 @@
 #include "engine/cpu/ops/conv_input.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace sweetspot::engine::cpu {
@@ -19,16 +20,19 @@ ConvInput::ConvInput(const ConvGeometry& geometry, std::vector<std::int32_t> pos
   // The lines and columns that the kernel reads, padding included.
   height_ = (g_.out.height - 1) * g_.strides.height + g_.kernel.height;
   width_ = (g_.out.width - 1) * g_.strides.width + g_.kernel.width;
-  framed_ = !g_.raw_input && (g_.pad_top > 0 || g_.pad_left > 0 || height_ > g_.in.height || width_ > g_.in.width);
-  if (!framed_) height_ = g_.in.height, width_ = g_.in.width;
-  if (g_.raw_input) return;
+  const std::int64_t in_height = g_.raw_input ? g_.input.height : g_.in.height;
+  const std::int64_t in_width = g_.raw_input ? g_.input.width : g_.in.width;
+  padded_ = g_.pad_top > 0 || g_.pad_left > 0 || height_ > in_height || width_ > in_width;
+  framed_ = padded_ && !g_.raw_input;
+  if (!framed_) height_ = in_height, width_ = in_width;
+  const std::int64_t channels = g_.raw_input ? g_.in.channels : unit;  // floats from one position to the next
   for (const std::int32_t at : positions_) {
     const std::int64_t y = at / g_.out.width * g_.strides.height, x = at % g_.out.width * g_.strides.width;
-    row_offsets_.push_back(static_cast<std::int32_t>((y * width_ + x) * unit));
+    row_offsets_.push_back(static_cast<std::int32_t>((y * width_ + x) * channels));
   }
-  for (std::int64_t u = 0; u < g_.in.units(); ++u)
+  for (std::int64_t u = 0; u < (g_.raw_input ? 1 : g_.in.units()); ++u)
     for (std::int64_t line = 0; line < g_.kernel.height; ++line)
-      segment_offsets_.push_back(static_cast<std::int32_t>(u * frame_plane() + line * width_ * unit));
+      segment_offsets_.push_back(static_cast<std::int32_t>(u * frame_plane() + line * width_ * channels));
 }
 
 core::Bytes ConvInput::scratch_bytes() const {
@@ -38,7 +42,7 @@ core::Bytes ConvInput::scratch_bytes() const {
 
 void ConvInput::point(Multiply& m, const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const {
   m.rows = rows;
-  if (g_.raw_input) {
+  if (g_.raw_input && padded_) {
     m.a = patches(sample, scratch, first, rows);
     m.row_offsets = nullptr, m.row_stride = g_.depth();
     m.segment_offsets = nullptr, m.segments = 1, m.run = g_.depth();
@@ -46,7 +50,7 @@ void ConvInput::point(Multiply& m, const float* sample, std::byte* scratch, std:
     m.a = framed_ ? reinterpret_cast<const float*>(scratch) : sample;
     m.row_offsets = row_offsets_.data() + first, m.row_stride = 0;
     m.segment_offsets = segment_offsets_.data();
-    m.segments = static_cast<std::int64_t>(segment_offsets_.size()), m.run = g_.kernel.width * unit;
+    m.segments = static_cast<std::int64_t>(segment_offsets_.size()), m.run = g_.kernel.width * (g_.raw_input ? g_.in.channels : unit);
   }
 }
 
@@ -64,27 +68,48 @@ const float* ConvInput::frame(const float* sample, std::byte* scratch) const {
 
 float* ConvInput::patches(const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const {
   auto* to = reinterpret_cast<float*>(scratch);
-  const std::int64_t channels = g_.in.channels, run = g_.kernel.width * channels;
+  const std::int64_t run = g_.kernel.width * g_.in.channels;
+  if (padded_)
+    gather_padded(sample, to, first, rows);
+  else if (run == 3)
+    gather<3>(sample, to, first, rows, run);
+  else if (run == 4)
+    gather<4>(sample, to, first, rows, run);
+  else if (run == 9)
+    gather<9>(sample, to, first, rows, run);
+  else
+    gather<0>(sample, to, first, rows, run);
+  return to;
+}
+
+// `fixed_run`: the run where it is common enough to be copied without a loop; 0: any.
+template <int fixed_run>
+void ConvInput::gather(const float* sample, float* to, std::int64_t first, std::int64_t rows, std::int64_t run) const {
+  const std::size_t bytes = static_cast<std::size_t>(fixed_run > 0 ? fixed_run : run) * sizeof(float);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* from = sample + row_offsets_[static_cast<std::size_t>(first + r)];
+    float* patch = to + r * g_.depth();
+    for (const std::int32_t segment : segment_offsets_) {
+      std::memcpy(patch, from + segment, bytes);
+      patch += run;
+    }
+  }
+}
+
+void ConvInput::gather_padded(const float* sample, float* to, std::int64_t first, std::int64_t rows) const {
+  const std::int64_t channels = g_.in.channels;
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t at = positions_[static_cast<std::size_t>(first + r)];
     const std::int64_t y0 = at / g_.out.width * g_.strides.height - g_.pad_top;
     const std::int64_t x0 = at % g_.out.width * g_.strides.width - g_.pad_left;
     float* patch = to + r * g_.depth();
-    const bool inside = x0 >= 0 && x0 + g_.kernel.width <= g_.input.width;
-    for (std::int64_t line = 0; line < g_.kernel.height; ++line, patch += run) {
-      const std::int64_t y = y0 + line;
-      const float* from = sample + (y * g_.input.width + x0) * channels;
-      if (y < 0 || y >= g_.input.height)
-        std::fill_n(patch, run, 0.f);
-      else if (inside)
-        for (std::int64_t i = 0; i < run; ++i) patch[i] = from[i];
-      else
-        for (std::int64_t x = 0; x < g_.kernel.width; ++x)
-          for (std::int64_t c = 0; c < channels; ++c)
-            patch[x * channels + c] = x0 + x >= 0 && x0 + x < g_.input.width ? from[x * channels + c] : 0.f;
-    }
+    for (std::int64_t y = y0; y < y0 + g_.kernel.height; ++y)
+      for (std::int64_t x = x0; x < x0 + g_.kernel.width; ++x)
+        for (std::int64_t c = 0; c < channels; ++c)
+          *patch++ = y >= 0 && y < g_.input.height && x >= 0 && x < g_.input.width
+                         ? sample[(y * g_.input.width + x) * channels + c]
+                         : 0.f;
   }
-  return to;
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -6,8 +6,8 @@
 namespace sweetspot::engine::cpu {
 
 // How a convolution reads its input: as rows, one for each output position in the order the caller
-// gives, and segments, one for each unit and kernel line. A raw input is gathered into patches, a
-// padded one copied into a frame of zeros, any other read where it lies.
+// gives, and segments, one for each unit and kernel line. A padded input is copied into a frame of
+// zeros (a padded raw one gathered into patches), any other is read where it lies.
 class ConvInput {
  public:
   // `positions`: output positions as y · out.width + x, in the order of the rows.
@@ -19,21 +19,27 @@ class ConvInput {
   void point(Multiply& multiply, const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const;
   // Copies the sample into the frame, if it needs one; returns the first unit's plane.
   const float* frame(const float* sample, std::byte* scratch) const;
+  // One row after the other, (rows, depth): what a kernel reads, lines side by side.
   float* patches(const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const;
 
   bool framed() const { return framed_; }
   std::int64_t frame_width() const { return width_; }
   std::int64_t frame_plane() const { return height_ * width_ * unit; }
+  // Of the first tap of this row, in floats.
   std::int32_t offset(std::int64_t row) const { return row_offsets_[static_cast<std::size_t>(row)]; }
   const std::int32_t* row_offsets() const { return row_offsets_.data(); }
   const std::vector<std::int32_t>& segment_offsets() const { return segment_offsets_; }
 
  private:
+  template <int fixed_run>
+  void gather(const float* sample, float* to, std::int64_t first, std::int64_t rows, std::int64_t run) const;
+  void gather_padded(const float* sample, float* to, std::int64_t first, std::int64_t rows) const;
+
   ConvGeometry g_;
   std::vector<std::int32_t> positions_, row_offsets_, segment_offsets_;
   std::int64_t rows_at_once_;
   std::int64_t height_, width_;  // of the frame
-  bool framed_;
+  bool padded_, framed_;
 };
 
 }  // namespace sweetspot::engine::cpu
