@@ -1,9 +1,9 @@
 // What the machine and bare oneDNN could do at best, on request; the thread count is
 // OMP_NUM_THREADS. Says one line of JSON when ready, then answers each line on stdin:
 //   run BATCH STEPS   seconds of that many passes over the bare oneDNN primitives of paper-cnn
-//   peak THREADS      GFLOP/s of fp32 multiply-adds in registers
+//   peak THREADS      GFLOP/s of fp32 multiply-adds in registers, each thread's best millisecond
 //   bandwidth THREADS GB/s of a STREAM triad
-//   probe THREADS     as peak, for 30 ms: is the machine ours at this moment?
+//   probe THREADS     their mean over 30 ms: is the machine ours at this moment?
 //   flops             operations a training step needs for one sample: nominal, live
 #include <exception>
 #include <iomanip>
@@ -34,9 +34,9 @@ class Limits {
     if (command == "run")
       reply << bare_primitives(first).run(second);
     else if (command == "peak")
-      reply << fma_gflops(threads, 0.5);
+      reply << fma_speed(threads, 0.3).best_gflops;
     else if (command == "probe")
-      reply << fma_gflops(threads, 0.03);
+      reply << fma_speed(threads, 0.03).mean_gflops;
     else if (command == "bandwidth")
       reply << triad_gigabytes_per_second(threads);
     else if (command == "flops")

@@ -72,7 +72,7 @@ class Contestant {
 void serve(int threads) {
   Contestant contestant(threads);
   const auto backend = engine::cpu::backend();
-  std::cout << R"({"version": "sweetspot on )" << backend.library << ", " << backend.isa << "\"}\n"
+  std::cout << R"({"version": "sweetspot ()" << backend.library << ", " << backend.isa << ")\"}\n"
             << std::setprecision(9) << std::flush;
   std::string command;
   for (std::int64_t batch = 0, steps = 0; std::cin >> command >> batch >> steps;)

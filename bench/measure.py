@@ -16,13 +16,11 @@ def say(text):
 
 def calibrate(child, batch):
     """Warms up, then gives seconds a step from a run long enough to be believed."""
-    child.seconds(batch, 2)
+    child.seconds(batch, 1)
     steps = 1
-    while True:
-        seconds = child.seconds(batch, steps)
-        if seconds >= SCREEN_SECONDS / 2:
-            return min(seconds, child.seconds(batch, steps)) / steps
+    while (seconds := child.seconds(batch, steps)) < SCREEN_SECONDS / 2:
         steps = max(steps * 2, math.ceil(steps * SCREEN_SECONDS / max(seconds, 1e-6)))
+    return seconds / steps
 
 
 def screen(children, batches):
@@ -54,10 +52,9 @@ class Samples:
                 self.speeds.setdefault((batch, child.contestant), []).append(speed)
             self.probes[batch].append(probe(limits))
 
-    def contended(self, batch):
-        """Share of the probes around this batch that found less than 85% of the best machine seen."""
-        best = max(max(p) for p in self.probes.values())
-        return statistics.mean(p < 0.85 * best for p in self.probes[batch])
+    def contended(self, batch, peak_gflops):
+        """Share of the probes around this batch that found less than 85% of the machine's peak."""
+        return statistics.mean(p < 0.85 * peak_gflops for p in self.probes[batch])
 
     def of(self, batch, side):
         """(contestant, speeds) of one side at a batch, best median first."""

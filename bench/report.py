@@ -30,12 +30,11 @@ def spread(speeds):
 
 
 def rows(samples, batches, limits):
-    # The best the machine ever showed: a peak taken in a bad moment would be no bound.
-    peak_gflops = max([limits["peak_gflops_all"], *(max(p) for p in samples.probes.values())])
-    bound = peak_gflops * 1e9 / limits["live_flops_per_sample"]
+    peak = limits["peak_gflops_all"]
+    bound = peak * 1e9 / limits["live_flops_per_sample"]
     for batch in batches:
         peer, ours, bare = (samples.of(batch, side) for side in ("torch", "sweetspot", "onednn"))
-        row = {"batch": batch, "contended_share": samples.contended(batch), "fma_bound": bound,
+        row = {"batch": batch, "contended_share": samples.contended(batch, peak), "fma_bound": bound,
                "onednn": statistics.median(bare[0][1])}
         if peer:
             row |= {"torch": statistics.median(peer[0][1]), "torch_configuration": peer[0][0].label,

@@ -1,6 +1,7 @@
 #include <immintrin.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "limits/limits.h"
@@ -61,23 +62,32 @@ Kernel best_kernel() {
 
 }  // namespace
 
-double fma_gflops(int threads, double seconds) {
+FmaSpeed fma_speed(int threads, double seconds) {
   using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  constexpr double slice_seconds = 1e-3;
   const Kernel kernel = best_kernel();
-  double total = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : total)
+  double mean = 0, best = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : mean, best)
   {
     kernel();  // wakes the wide units
 #pragma omp barrier
     const auto start = Clock::now();
-    double operations = 0, elapsed = 0;
-    while (elapsed < seconds) {
-      operations += kernel();
-      elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+    auto now = start;
+    double operations = 0;
+    while (Seconds(now - start).count() < seconds) {
+      const auto slice_start = now;
+      double slice_operations = 0;
+      do {
+        slice_operations += kernel();
+        now = Clock::now();
+      } while (Seconds(now - slice_start).count() < slice_seconds);
+      best = std::max(best, slice_operations / Seconds(now - slice_start).count() / 1e9);
+      operations += slice_operations;
     }
-    total += operations / elapsed / 1e9;
+    mean = operations / Seconds(now - start).count() / 1e9;
   }
-  return total;
+  return {mean, best};
 }
 
 }  // namespace sweetspot::bench

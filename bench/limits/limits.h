@@ -9,8 +9,12 @@ struct Network;
 namespace sweetspot::bench {
 
 // Billions of fp32 operations a second (a multiply-add is two) of independent multiply-adds in
-// registers, summed over `threads` threads running for about `seconds`.
-double fma_gflops(int threads, double seconds);
+// registers, summed over `threads` threads running for about `seconds`: what they got, and what
+// they would get on a machine of their own, judged by each thread's best millisecond.
+struct FmaSpeed {
+  double mean_gflops = 0, best_gflops = 0;
+};
+FmaSpeed fma_speed(int threads, double seconds);
 
 // STREAM triad over arrays that no cache holds, 3 × 4 bytes an element, write-allocation not
 // counted.
