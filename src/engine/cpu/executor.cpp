@@ -109,14 +109,17 @@ void Executor::finish(const Pass& pass, const Update* update, int member) {
   team_.barrier();
   if (pass.late_gradients) {
     for (const auto& op : program_.ops) op->update_part(pass, *update, member, member, team_.size());
-    for (const Range& range : program_.early_weights) {
-      const Range mine = share(range.end - range.begin, member, team_.size());
-      update->apply(range.begin + mine.begin, mine.end - mine.begin, pass.gradients + range.begin + mine.begin);
-    }
+    for (const Range& range : program_.early_weights) apply(*update, range, pass, member);
   } else {
-    const Range mine = share(program_.weights.trainable_floats(), member, team_.size());
-    update->apply(mine.begin, mine.end - mine.begin, pass.gradients + mine.begin);
+    apply(*update, {0, program_.weights.trainable_floats()}, pass, member);
   }
+}
+
+// Every member takes whole units of the range.
+void Executor::apply(const Update& update, const Range& range, const Pass& pass, int member) const {
+  const Range units = share((range.end - range.begin) / unit, member, team_.size());
+  const std::int64_t begin = range.begin + units.begin * unit;
+  update.apply(begin, (units.end - units.begin) * unit, pass.gradients + begin);
 }
 
 StepResult Executor::result(const Pass& pass) const {

@@ -28,6 +28,7 @@ class Executor {
   void forward(const Pass& pass, int member);
   void backward(const Pass& pass, int member);
   void finish(const Pass& pass, const Update* update, int member);
+  void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
 
   Program program_;

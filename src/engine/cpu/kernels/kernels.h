@@ -129,6 +129,9 @@ struct Kernels {
   void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
                     std::uint32_t threshold, std::int64_t count, std::uint8_t* keep);
   void (*add)(const float* from, std::int64_t count, float* to);
+  // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.
+  void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count, float* to);
+  void (*pass_positive)(const float* value, std::int64_t count, float* gradient);
   void (*sgd)(float learning_rate, std::int64_t count, const float* gradient, float* weight);
   void (*momentum)(const MomentumStep&, std::int64_t count, const float* gradient, float* weight, float* velocity);
   void (*adam)(const AdamStep&, std::int64_t count, const float* gradient, float* weight, float* mean, float* square);

@@ -68,10 +68,7 @@ class Conv final : public Op {
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t index) override {
     float* gradient = pass.at(out_->gradient, sample, thread);
-    if (g_.relu) {
-      const float* y = pass.at(out_->value, sample, thread);
-      for (std::int64_t i = 0; i < g_.out.floats(); ++i) gradient[i] = y[i] > 0 ? gradient[i] : 0.f;
-    }
+    if (g_.relu) pass.kernels->pass_positive(pass.at(out_->value, sample, thread), g_.out.floats(), gradient);
     float* weights = slot(pass, index);
     add_bias(gradient, weights + g_.columns() * g_.depth());
     add_weights(pass, sample, thread, gradient, weights);

@@ -82,7 +82,11 @@ class Activation final : public Op {
 class Dropout final : public Op {
  public:
   Dropout(std::string name, double rate, std::uint32_t layer, const model::Shape& full, Tensor* in, Tensor* out)
-      : Op(std::move(name), in, out), layer_(layer), full_(full), place_(keras_positions(in->extent)) {
+      : Op(std::move(name), in, out),
+        layer_(layer),
+        full_size_(full.size()),
+        // A flattened image is drawn in the image's order.
+        full_width_(full.vector ? in->extent.width : full.width) {
     // A word below the threshold drops its element.
     threshold_ = static_cast<std::uint32_t>(std::min(rate * 0x1p32, 0x1p32 - 1));
     scale_ = static_cast<float>(1 / (1 - rate));
@@ -103,40 +107,40 @@ class Dropout final : public Op {
     auto* drawn = pass.at<std::uint8_t>(temporary, sample, thread);
     draw(pass, sample, contiguous_ ? keep : drawn);
     if (!contiguous_) scatter(drawn, keep);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = keep[i] ? x[i] * scale_ : 0.f;
+    pass.kernels->scale_kept(x, keep, scale_, n, y);
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
     const auto* keep = pass.at<std::uint8_t>(kept, sample, thread);
     const float* g = pass.at(out_->gradient, sample, thread);
     float* to = pass.at(in_->gradient, sample, thread);
-    for (std::int64_t i = 0; i < in_->extent.floats(); ++i) to[i] = keep[i] ? g[i] * scale_ : 0.f;
+    pass.kernels->scale_kept(g, keep, scale_, in_->extent.floats(), to);
   }
 
  private:
   // Element e of sample s takes word (e / 16) % 4 of counter (s · ⌈size / 64⌉ + e / 64) · 16 + e % 16
   // of the stream (seed, dropout, step, layer): sixteen counters fill 64 elements.
   void draw(const Pass& pass, std::int64_t sample, std::uint8_t* keep) const {
-    const std::uint64_t counters = static_cast<std::uint64_t>(round_up(full_.size(), 64)) / 4;
+    const std::uint64_t counters = static_cast<std::uint64_t>(round_up(full_size_, 64)) / 4;
     pass.kernels->keep_mask(pass.seed ^ (std::uint64_t{layer_} << 32), static_cast<std::uint32_t>(core::Purpose::dropout),
                             pass.step, static_cast<std::uint64_t>(pass.first + sample) * counters, threshold_,
-                            full_.size(), keep);
+                            full_size_, keep);
   }
 
+  // From Keras' order of the full shape into the layout of the extent.
   void scatter(const std::uint8_t* drawn, std::uint8_t* keep) const {
     const Extent& e = in_->extent;
-    std::fill_n(keep, e.floats(), std::uint8_t{0});
-    for (std::int64_t y = 0, i = 0; y < e.height; ++y)
+    for (std::int64_t y = 0; y < e.height; ++y)
       for (std::int64_t x = 0; x < e.width; ++x)
-        for (std::int64_t c = 0; c < e.channels; ++c, ++i)
-          keep[place_[static_cast<std::size_t>(i)]] = drawn[(y * full_.width + x) * e.channels + c];
+        for (std::int64_t u = 0; u < e.units(); ++u)
+          std::copy_n(drawn + (y * full_width_ + x) * e.channels + u * unit, std::min(unit, e.channels - u * unit),
+                      keep + u * e.plane() + (y * e.width + x) * unit);
   }
 
   std::uint32_t layer_, threshold_;
   float scale_;
   bool contiguous_;
-  model::Shape full_;
-  std::vector<std::int32_t> place_;
+  std::int64_t full_size_, full_width_;
 };
 
 }  // namespace
