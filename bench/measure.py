@@ -1,4 +1,5 @@
 """Interleaved rounds: every contestant meets the same weather."""
+import collections
 import math
 import statistics
 import sys
@@ -7,7 +8,9 @@ from contestants import cores
 
 MEASURE_SECONDS = 0.25
 SCREEN_SECONDS = 0.1
-KEPT_OF_PEER = 3  # PyTorch configurations that go on to the rounds, for each batch
+# PyTorch configurations that go on to the rounds for each batch, of each thread count: a neighbour
+# during the screening slows several threads more than one, and must not cost PyTorch its best.
+KEPT_OF_PEER = 2
 
 
 def say(text):
@@ -29,10 +32,14 @@ def screen(children, batches):
     for batch in batches:
         say(f"screening {len(children)} contestants at batch {batch}")
         timed = sorted(((calibrate(child, batch), i, child) for i, child in enumerate(children)))
-        peers = [t for t in timed if t[2].contestant.side == "torch"][:KEPT_OF_PEER]
-        others = [t for t in timed if t[2].contestant.side != "torch"]
-        lineup[batch] = [(child, max(1, math.ceil(MEASURE_SECONDS / seconds)))
-                         for seconds, _, child in peers + others]
+        kept, of_threads = [], collections.Counter()
+        for seconds, _, child in timed:
+            if child.contestant.side == "torch":
+                of_threads[child.contestant.threads] += 1
+                if of_threads[child.contestant.threads] > KEPT_OF_PEER:
+                    continue
+            kept.append((child, max(1, math.ceil(MEASURE_SECONDS / seconds))))
+        lineup[batch] = kept
     return lineup
 
 
