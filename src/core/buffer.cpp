@@ -31,11 +31,13 @@ MemoryByUse& MemoryByUse::operator+=(const MemoryByUse& other) {
 
 Buffer::Buffer(Bytes size, Use use) : size_(size), use_(use) {
   if (size == 0) return;
-  // Mapped, not malloc'ed: zeroed by the kernel, returned at once, and huge pages where there are any.
+  // Mapped, not malloc'ed: zeroed by the kernel, returned at once, and huge pages where there are
+  // any.
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw MachineError(fmt::format("the machine refused {} for {}; use a smaller batch, or free memory",
-                                   format_bytes(size), name(use)));
+    throw MachineError(
+        fmt::format("the machine refused {} for {}; use a smaller batch, or free memory",
+                    format_bytes(size), name(use)));
   madvise(memory, size, MADV_HUGEPAGE);
   data_ = static_cast<std::byte*>(memory);
   live[static_cast<std::size_t>(use)] += size;

@@ -38,7 +38,9 @@ class Buffer {
   Bytes size() const { return size_; }
   std::byte* data() const { return data_; }
   template <class T>
-  T* as(Bytes offset = 0) const { return reinterpret_cast<T*>(data_ + offset); }
+  T* as(Bytes offset = 0) const {
+    return reinterpret_cast<T*>(data_ + offset);
+  }
 
  private:
   void swap(Buffer& other) noexcept {

@@ -29,7 +29,8 @@ double parse_quantity(std::string_view text, std::string_view what, std::span<co
     for (const Unit& candidate : units)
       if (candidate.name == unit) return number * candidate.factor;
   }
-  throw InputError(fmt::format("{} '{}' is not understood; write it like {}", what, printable(text), example));
+  throw InputError(
+      fmt::format("{} '{}' is not understood; write it like {}", what, printable(text), example));
 }
 
 }  // namespace
@@ -44,17 +45,31 @@ std::string format_bytes(Bytes bytes) {
 }
 
 Bytes parse_bytes(std::string_view text, std::string_view what) {
-  static constexpr std::array<Unit, 16> units{{{"", 1},        {"B", 1},        {"K", 1024.},     {"KB", 1024.},
-                                               {"KiB", 1024.}, {"k", 1024.},    {"M", 1048576.},  {"MB", 1048576.},
-                                               {"MiB", 1048576.}, {"m", 1048576.}, {"G", 1073741824.}, {"GB", 1073741824.},
-                                               {"GiB", 1073741824.}, {"g", 1073741824.}, {"T", 1099511627776.}, {"TiB", 1099511627776.}}};
+  static constexpr std::array<Unit, 16> units{{{"", 1},
+                                               {"B", 1},
+                                               {"K", 1024.},
+                                               {"KB", 1024.},
+                                               {"KiB", 1024.},
+                                               {"k", 1024.},
+                                               {"M", 1048576.},
+                                               {"MB", 1048576.},
+                                               {"MiB", 1048576.},
+                                               {"m", 1048576.},
+                                               {"G", 1073741824.},
+                                               {"GB", 1073741824.},
+                                               {"GiB", 1073741824.},
+                                               {"g", 1073741824.},
+                                               {"T", 1099511627776.},
+                                               {"TiB", 1099511627776.}}};
   const double value = parse_quantity(text, what, units, "4GiB or 512MiB");
-  if (value >= 18e18) throw InputError(fmt::format("{} '{}' is larger than any memory", what, printable(text)));
+  if (value >= 18e18)
+    throw InputError(fmt::format("{} '{}' is larger than any memory", what, printable(text)));
   return static_cast<Bytes>(value);
 }
 
 Seconds parse_duration(std::string_view text, std::string_view what) {
-  static constexpr std::array<Unit, 7> units{{{"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}}};
+  static constexpr std::array<Unit, 7> units{
+      {{"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}}};
   return Seconds(parse_quantity(text, what, units, "20ms, 1.5s or 5m"));
 }
 

@@ -4,11 +4,16 @@ namespace sweetspot::engine {
 
 std::string_view name(Optimizer::Kind kind) {
   switch (kind) {
-    case Optimizer::Kind::sgd: return "sgd";
-    case Optimizer::Kind::momentum: return "momentum";
-    case Optimizer::Kind::nesterov: return "nesterov";
-    case Optimizer::Kind::adam: return "adam";
-    case Optimizer::Kind::adamw: return "adamw";
+    case Optimizer::Kind::sgd:
+      return "sgd";
+    case Optimizer::Kind::momentum:
+      return "momentum";
+    case Optimizer::Kind::nesterov:
+      return "nesterov";
+    case Optimizer::Kind::adam:
+      return "adam";
+    case Optimizer::Kind::adamw:
+      return "adamw";
   }
   return "";
 }

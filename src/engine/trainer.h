@@ -15,9 +15,9 @@ struct Optimizer {
   enum class Kind { sgd, momentum, nesterov, adam, adamw };
   Kind kind = Kind::adam;
   double learning_rate = 0.001;
-  double momentum = 0.9;                         // momentum, nesterov
+  double momentum = 0.9;                              // momentum, nesterov
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-7;  // adam, adamw; Keras' epsilon
-  double weight_decay = 0.01;                    // adamw, decoupled
+  double weight_decay = 0.01;                         // adamw, decoupled
 };
 std::string_view name(Optimizer::Kind kind);
 
@@ -30,8 +30,8 @@ struct BatchView {
 };
 
 struct StepResult {
-  double loss = 0;            // mean over the batch
-  std::int64_t correct = 0;   // samples whose largest output is their label
+  double loss = 0;           // mean over the batch
+  std::int64_t correct = 0;  // samples whose largest output is their label
 };
 
 struct TrainerOptions {
@@ -47,10 +47,10 @@ struct Variable {
   std::vector<float> values;
 };
 
-// One operation of a plan: what it is called, which implementation runs it and the bytes it holds.
+// One operation of a plan: the layer it runs, and how.
 struct Operation {
-  std::string name;            // "conv2d forward"
-  std::string implementation;  // "oneDNN brgconv:avx512_core", "sweetspot avx512"
+  std::string name;            // "conv2d"
+  std::string implementation;  // "avx512 convolution, ReLU and max pooling by minimal filtering"
 };
 
 // What training needs for one micro-batch, known before anything is allocated.
@@ -58,7 +58,8 @@ class Plan {
  public:
   virtual ~Plan() = default;
   virtual std::int64_t micro_batch() const = 0;
-  // The whole trainer with this plan as its only one: weights, gradients, optimizer, activations, workspace.
+  // The whole trainer with this plan as its only one: weights, gradients, optimizer, activations,
+  // workspace.
   virtual core::MemoryByUse memory() const = 0;
   virtual std::vector<Operation> operations() const = 0;
 };

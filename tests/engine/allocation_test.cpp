@@ -19,9 +19,15 @@ void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 
 void* malloc(std::size_t size) { return ++allocations, __libc_malloc(size); }
-void* calloc(std::size_t count, std::size_t size) { return ++allocations, __libc_calloc(count, size); }
-void* realloc(void* memory, std::size_t size) { return ++allocations, __libc_realloc(memory, size); }
-void* aligned_alloc(std::size_t alignment, std::size_t size) { return ++allocations, __libc_memalign(alignment, size); }
+void* calloc(std::size_t count, std::size_t size) {
+  return ++allocations, __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  return ++allocations, __libc_realloc(memory, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  return ++allocations, __libc_memalign(alignment, size);
+}
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   ++allocations;
   *memory = __libc_memalign(alignment, size);
@@ -43,8 +49,8 @@ TEST(Allocations, AreCounted) {
 
 TEST(Allocations, NoneInASteadyStep) {
   for (const char* name : {"paper-cnn", "all-layers"}) {
-    const model::Network network =
-        model::load_network(std::string(name) == "all-layers" ? golden_path("models/all-layers.json") : name);
+    const model::Network network = model::load_network(
+        std::string(name) == "all-layers" ? golden_path("models/all-layers.json") : name);
     TrainerOptions options;
     options.threads = 2;
     const auto trainer = cpu::make_trainer(network, options);

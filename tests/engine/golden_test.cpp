@@ -19,8 +19,10 @@ class Golden : public ::testing::TestWithParam<const char*> {
     golden = golden_json(std::string(GetParam()) + ".json");
     network = golden_network(GetParam());
     const bool labelled = golden["loss_kind"] != "mean_squared_error";
-    options.loss = labelled ? model::Loss::sparse_categorical_crossentropy : model::Loss::mean_squared_error;
-    batch.emplace(network, labelled, golden["batch"].get<std::int64_t>(), golden["inputs_tensor"].get<std::uint32_t>());
+    options.loss =
+        labelled ? model::Loss::sparse_categorical_crossentropy : model::Loss::mean_squared_error;
+    batch.emplace(network, labelled, golden["batch"].get<std::int64_t>(),
+                  golden["inputs_tensor"].get<std::uint32_t>());
   }
 
   void expect_golden_gradients(std::int64_t micro_batch, int threads) {
@@ -28,13 +30,15 @@ class Golden : public ::testing::TestWithParam<const char*> {
     const auto trainer = cpu::make_trainer(network, options);
     assign_golden_weights(*trainer, golden["parameters"]);
     const StepResult result = trainer->accumulate(batch->view(), micro_batch);
-    EXPECT_NEAR(result.loss, golden["loss"].get<double>(), tolerance * golden["loss"].get<double>());
+    EXPECT_NEAR(result.loss, golden["loss"].get<double>(),
+                tolerance * golden["loss"].get<double>());
     if (!golden["correct"].is_null()) {
       EXPECT_EQ(result.correct, golden["correct"].get<std::int64_t>());
     }
     const std::vector<Variable> gradients = trainer->gradients();
     ASSERT_EQ(gradients.size(), golden["parameters"].size());
-    for (std::size_t p = 0; p < gradients.size(); ++p) expect_golden(gradients[p], golden["parameters"][p]);
+    for (std::size_t p = 0; p < gradients.size(); ++p)
+      expect_golden(gradients[p], golden["parameters"][p]);
   }
 
   static void expect_golden(const Variable& variable, const nlohmann::json& parameter) {
@@ -45,13 +49,16 @@ class Golden : public ::testing::TestWithParam<const char*> {
     double square = 0, signed_sum = 0;
     for (std::size_t i = 0; i < variable.values.size(); ++i) {
       square += static_cast<double>(variable.values[i]) * variable.values[i];
-      signed_sum += (golden_hash(77, static_cast<std::uint32_t>(i)) & 1 ? -1.0 : 1.0) * variable.values[i];
+      signed_sum +=
+          (golden_hash(77, static_cast<std::uint32_t>(i)) & 1 ? -1.0 : 1.0) * variable.values[i];
     }
-    EXPECT_NEAR(std::sqrt(square), expected["l2"].get<double>(), tolerance * expected["l2"].get<double>() + 1e-12);
-    EXPECT_NEAR(signed_sum, expected["signed_sum"].get<double>(), tolerance * expected["l2"].get<double>() * 3 + 1e-12);
+    EXPECT_NEAR(std::sqrt(square), expected["l2"].get<double>(),
+                tolerance * expected["l2"].get<double>() + 1e-12);
+    EXPECT_NEAR(signed_sum, expected["signed_sum"].get<double>(),
+                tolerance * expected["l2"].get<double>() * 3 + 1e-12);
     for (std::size_t k = 0; k < expected["samples"].size(); ++k)
-      ASSERT_NEAR(variable.values[k * static_cast<std::size_t>(stride)], expected["samples"][k].get<double>(),
-                  tolerance * largest + 1e-12)
+      ASSERT_NEAR(variable.values[k * static_cast<std::size_t>(stride)],
+                  expected["samples"][k].get<double>(), tolerance * largest + 1e-12)
           << "element " << k * static_cast<std::size_t>(stride);
   }
 
@@ -67,15 +74,18 @@ TEST_P(Golden, LossAndEveryGradientWithThreeThreads) { expect_golden_gradients(b
 
 TEST_P(Golden, AccumulationEqualsTheWholeBatch) {
   for (const model::Layer& layer : network.layers)
-    if (std::holds_alternative<model::BatchNormalization>(layer.kind)) return;  // has each micro-batch's own statistics
+    if (std::holds_alternative<model::BatchNormalization>(layer.kind))
+      return;  // has each micro-batch's own statistics
   expect_golden_gradients(5, 2);
   expect_golden_gradients(1, 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Golden,
-                         ::testing::Values("paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn", "rgb128-cnn-slim", "linear",
-                                           "mlp", "all-layers", "avg-same", "conv-regression", "dense-only", "odd-channels",
-                                           "overlap-pool", "strided-same", "tiny-mlp"),
+                         ::testing::Values("paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn",
+                                           "rgb128-cnn-slim", "linear", "mlp", "all-layers",
+                                           "avg-same", "conv-regression", "dense-only",
+                                           "odd-channels", "overlap-pool", "strided-same",
+                                           "tiny-mlp"),
                          [](const auto& model) {
                            std::string name = model.param;
                            std::ranges::replace(name, '-', '_');
@@ -86,7 +96,8 @@ class OptimizerSteps : public ::testing::TestWithParam<Optimizer::Kind> {};
 
 TEST_P(OptimizerSteps, FollowKeras) {
   const nlohmann::json golden = golden_json("optimizers.json");
-  const auto expected = std::ranges::find_if(golden["optimizers"], [](const auto& o) { return o["kind"] == name(GetParam()); });
+  const auto expected = std::ranges::find_if(
+      golden["optimizers"], [](const auto& o) { return o["kind"] == name(GetParam()); });
   ASSERT_NE(expected, golden["optimizers"].end());
   const model::Network network = golden_network("tiny-mlp");
   TrainerOptions options;
@@ -95,23 +106,27 @@ TEST_P(OptimizerSteps, FollowKeras) {
   options.optimizer.momentum = expected->value("momentum", options.optimizer.momentum);
   options.optimizer.weight_decay = expected->value("weight_decay", options.optimizer.weight_decay);
   const GoldenBatch batch(network, true, golden["batch"], golden["inputs_tensor"]);
-  for (const std::int64_t micro_batch : {batch.count, batch.count / 2}) {  // late and gathered gradients
+  for (const std::int64_t micro_batch :
+       {batch.count, batch.count / 2}) {  // late and gathered gradients
     const auto trainer = cpu::make_trainer(network, options);
     assign_golden_weights(*trainer, golden["parameters"]);
     for (const auto& loss : expected->at("losses"))
-      EXPECT_NEAR(trainer->step(batch.view(), micro_batch).loss, loss.get<double>(), 1e-5 * loss.get<double>());
+      EXPECT_NEAR(trainer->step(batch.view(), micro_batch).loss, loss.get<double>(),
+                  1e-5 * loss.get<double>());
     const std::vector<Variable> variables = trainer->variables();
     for (std::size_t v = 0; v < variables.size(); ++v) {
       const auto& values = expected->at("weights")[v]["value"];
       for (std::size_t i = 0; i < values["samples"].size(); ++i)
-        EXPECT_NEAR(variables[v].values[i * values["stride"].get<std::size_t>()], values["samples"][i].get<double>(), 1e-5);
+        EXPECT_NEAR(variables[v].values[i * values["stride"].get<std::size_t>()],
+                    values["samples"][i].get<double>(), 1e-5);
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OptimizerSteps,
-                         ::testing::Values(Optimizer::Kind::sgd, Optimizer::Kind::momentum, Optimizer::Kind::nesterov,
-                                           Optimizer::Kind::adam, Optimizer::Kind::adamw),
+                         ::testing::Values(Optimizer::Kind::sgd, Optimizer::Kind::momentum,
+                                           Optimizer::Kind::nesterov, Optimizer::Kind::adam,
+                                           Optimizer::Kind::adamw),
                          [](const auto& kind) { return std::string(name(kind.param)); });
 
 }  // namespace

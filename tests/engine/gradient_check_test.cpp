@@ -19,7 +19,8 @@ std::string network_with(const std::string& layer) {
     {"class_name": "Dense", "config": {"name": "last", "units": 3, "activation": "softmax"}}]}, "keras_version": "2.11.0"})";
 }
 
-// The slope of the loss along a random direction in weight space, by the gradients and by differences.
+// The slope of the loss along a random direction in weight space, by the gradients and by
+// differences.
 void check(const std::string& layer) {
   SCOPED_TRACE(layer);
   const model::Network network = model::read_keras(network_with(layer), "check.json");
@@ -43,7 +44,8 @@ void check(const std::string& layer) {
     const float distance = 2e-3f / std::sqrt(static_cast<float>(direction.size()));
     const auto loss_at = [&](float sign) {
       std::vector<Variable> moved = start;
-      for (std::size_t i = 0; i < direction.size(); ++i) moved[v].values[i] += sign * distance * direction[i];
+      for (std::size_t i = 0; i < direction.size(); ++i)
+        moved[v].values[i] += sign * distance * direction[i];
       trainer->assign(moved);
       return trainer->accumulate(batch.view(), 6).loss;
     };
@@ -55,21 +57,29 @@ void check(const std::string& layer) {
 
 TEST(GradientCheck, EachLayerKind) {
   check("");
-  check(R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": [3, 3]}},)");
-  check(R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 18, "kernel_size": [3, 2], "strides": [2, 2], "padding": "same", "use_bias": false}},)");
-  check(R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": [3, 3], "padding": "same"}},
+  check(
+      R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": [3, 3]}},)");
+  check(
+      R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 18, "kernel_size": [3, 2], "strides": [2, 2], "padding": "same", "use_bias": false}},)");
+  check(
+      R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 4, "kernel_size": [3, 3], "padding": "same"}},
            {"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2]}},)");
   check(R"({"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2]}},)");
-  check(R"({"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [3, 3], "strides": [2, 2], "padding": "same"}},)");
-  check(R"({"class_name": "AveragePooling2D", "config": {"name": "p", "pool_size": [2, 3], "strides": [1, 2]}},)");
+  check(
+      R"({"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [3, 3], "strides": [2, 2], "padding": "same"}},)");
+  check(
+      R"({"class_name": "AveragePooling2D", "config": {"name": "p", "pool_size": [2, 3], "strides": [1, 2]}},)");
   check(R"({"class_name": "GlobalAveragePooling2D", "config": {"name": "g"}},)");
   check(R"({"class_name": "Dropout", "config": {"name": "d", "rate": 0.4}},)");
   check(R"({"class_name": "BatchNormalization", "config": {"name": "b"}},)");
-  check(R"({"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "BatchNormalization", "config": {"name": "b"}},)");
+  check(
+      R"({"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "BatchNormalization", "config": {"name": "b"}},)");
   for (const char* function : {"relu", "sigmoid", "tanh", "linear"})
-    check(std::string(R"({"class_name": "Activation", "config": {"name": "a", "activation": ")") + function + R"("}},)");
+    check(std::string(R"({"class_name": "Activation", "config": {"name": "a", "activation": ")") +
+          function + R"("}},)");
   check(R"({"class_name": "ReLU", "config": {"name": "r"}},)");
-  check(R"({"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "Dense", "config": {"name": "h", "units": 19, "activation": "sigmoid"}},)");
+  check(
+      R"({"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "Dense", "config": {"name": "h", "units": 19, "activation": "sigmoid"}},)");
 }
 
 }  // namespace

@@ -18,23 +18,28 @@ core::MemoryByUse difference(const core::MemoryByUse& after, const core::MemoryB
 TEST(Memory, PredictedToTheByteForEachModelBatchAndOptimizer) {
   for (const std::string& name : model::zoo_names())
     for (const std::int64_t micro_batch : {1, 7, 64})
-      for (const Optimizer::Kind kind : {Optimizer::Kind::sgd, Optimizer::Kind::momentum, Optimizer::Kind::adam}) {
+      for (const Optimizer::Kind kind :
+           {Optimizer::Kind::sgd, Optimizer::Kind::momentum, Optimizer::Kind::adam}) {
         const model::Network network = model::load_network(name);
         TrainerOptions options;
         options.loss = model::natural_loss(network);
         options.optimizer.kind = kind;
         options.threads = 3;
         const core::MemoryByUse before = core::live_buffers();
-        const core::MemoryByUse predicted = cpu::plan(network, options, micro_batch, false)->memory();
+        const core::MemoryByUse predicted =
+            cpu::plan(network, options, micro_batch, false)->memory();
         EXPECT_EQ(core::live_buffers(), before) << "planning allocated something";
         const auto trainer = cpu::make_trainer(network, options);
         trainer->prepare(micro_batch);
-        EXPECT_EQ(difference(core::live_buffers(), before), predicted) << name << " at " << micro_batch;
+        EXPECT_EQ(difference(core::live_buffers(), before), predicted)
+            << name << " at " << micro_batch;
 
-        const GoldenBatch batch(network, options.loss != model::Loss::mean_squared_error, micro_batch, 0);
+        const GoldenBatch batch(network, options.loss != model::Loss::mean_squared_error,
+                                micro_batch, 0);
         trainer->step(batch.view(), micro_batch);
         trainer->evaluate(batch.view());
-        EXPECT_EQ(difference(core::live_buffers(), before), cpu::plan(network, options, micro_batch, true)->memory())
+        EXPECT_EQ(difference(core::live_buffers(), before),
+                  cpu::plan(network, options, micro_batch, true)->memory())
             << name << " at " << micro_batch << " with evaluation";
       }
 }

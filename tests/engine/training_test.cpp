@@ -10,7 +10,8 @@ namespace {
 
 using namespace testing;
 
-std::vector<double> loss_curve(const model::Network& network, int threads, std::span<const std::int64_t> micro_batches,
+std::vector<double> loss_curve(const model::Network& network, int threads,
+                               std::span<const std::int64_t> micro_batches,
                                std::int64_t samples = 50) {
   TrainerOptions options;
   options.threads = threads;
@@ -18,19 +19,25 @@ std::vector<double> loss_curve(const model::Network& network, int threads, std::
   const GoldenBatch batch(network, true, samples, 0);
   std::vector<double> losses;
   for (int step = 0; step < 12; ++step)
-    losses.push_back(trainer->step(batch.view(), micro_batches[static_cast<std::size_t>(step) % micro_batches.size()]).loss);
+    losses.push_back(
+        trainer
+            ->step(batch.view(),
+                   micro_batches[static_cast<std::size_t>(step) % micro_batches.size()])
+            .loss);
   return losses;
 }
 
 class Training : public ::testing::TestWithParam<std::string> {
  protected:
-  model::Network network = model::load_network(GetParam().ends_with(".json") ? golden_path(GetParam()) : GetParam());
+  model::Network network =
+      model::load_network(GetParam().ends_with(".json") ? golden_path(GetParam()) : GetParam());
 };
 
 TEST_P(Training, IsTheSameBitForBitWhateverTheThreads) {
   const std::int64_t whole[] = {50};
   const std::vector<double> expected = loss_curve(network, 1, whole);
-  for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(loss_curve(network, threads, whole), expected) << threads << " threads";
+  for (const int threads : {2, 3, 5, 8})
+    EXPECT_EQ(loss_curve(network, threads, whole), expected) << threads << " threads";
 }
 
 TEST_P(Training, LearnsABatchByHeart) {
@@ -44,14 +51,17 @@ TEST_P(Training, LearnsABatchByHeart) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Training,
-                         ::testing::Values("paper-cnn", "small-cnn", "models/all-layers.json", "models/strided-same.json"),
+                         ::testing::Values("paper-cnn", "small-cnn", "models/all-layers.json",
+                                           "models/strided-same.json"),
                          [](const auto& model) { return "model" + std::to_string(model.index); });
 
 TEST(Plans, CanBeSwitchedInMidTraining) {
   const model::Network network = model::load_network("paper-cnn");  // with its dropout on
   const std::int64_t whole[] = {50}, switching[] = {50, 16, 7, 1};
-  const std::vector<double> expected = loss_curve(network, 2, whole), switched = loss_curve(network, 2, switching);
-  for (std::size_t step = 0; step < expected.size(); ++step) EXPECT_NEAR(switched[step], expected[step], 1e-4 * expected[0]);
+  const std::vector<double> expected = loss_curve(network, 2, whole),
+                            switched = loss_curve(network, 2, switching);
+  for (std::size_t step = 0; step < expected.size(); ++step)
+    EXPECT_NEAR(switched[step], expected[step], 1e-4 * expected[0]);
 }
 
 TEST(Seed, DecidesWeightsAndDropout) {
@@ -81,7 +91,8 @@ TEST(Evaluation, MatchesTrainingWithoutDropout) {
   const model::Network network = golden_network("paper-cnn");
   const auto trainer = cpu::make_trainer(network, {});
   const GoldenBatch batch(network, true, 300, 0);  // more than one pass of the evaluation plan
-  const StepResult evaluated = trainer->evaluate(batch.view()), trained = trainer->accumulate(batch.view(), 300);
+  const StepResult evaluated = trainer->evaluate(batch.view()),
+                   trained = trainer->accumulate(batch.view(), 300);
   EXPECT_NEAR(evaluated.loss, trained.loss, 1e-6 * trained.loss);
   EXPECT_EQ(evaluated.correct, trained.correct);
 }
@@ -99,10 +110,13 @@ TEST(BatchNormalization, KeepsRunningStatisticsOfTheBatch) {
     if (variable.parameter.trainable) continue;
     const bool is_mean = variable.parameter.name.ends_with("moving_mean");
     const auto& statistics = golden["batch_statistics"][norm];
-    momentum = std::get<model::BatchNormalization>(network.layers[variable.parameter.layer].kind).momentum;
+    momentum =
+        std::get<model::BatchNormalization>(network.layers[variable.parameter.layer].kind).momentum;
     for (std::size_t c = 0; c < variable.values.size(); ++c) {
-      const double batch_value = statistics[is_mean ? "mean" : "variance"][c], initial = is_mean ? 0 : 1;
-      EXPECT_NEAR(variable.values[c], initial * momentum + batch_value * (1 - momentum), 1e-5) << variable.parameter.name;
+      const double batch_value = statistics[is_mean ? "mean" : "variance"][c],
+                   initial = is_mean ? 0 : 1;
+      EXPECT_NEAR(variable.values[c], initial * momentum + batch_value * (1 - momentum), 1e-5)
+          << variable.parameter.name;
     }
     if (!is_mean) ++norm;
   }
@@ -113,11 +127,13 @@ TEST(Targets, OneHotEqualsLabels) {
   const model::Network network = model::load_network("small-cnn");
   const GoldenBatch batch(network, true, 10, 0);
   std::vector<float> one_hot(100, 0.f);
-  for (std::size_t i = 0; i < 10; ++i) one_hot[i * 10 + static_cast<std::size_t>(batch.labels[i])] = 1;
+  for (std::size_t i = 0; i < 10; ++i)
+    one_hot[i * 10 + static_cast<std::size_t>(batch.labels[i])] = 1;
   TrainerOptions options;
   const StepResult sparse = cpu::make_trainer(network, options)->step(batch.view(), 10);
   options.loss = model::Loss::categorical_crossentropy;
-  const StepResult full = cpu::make_trainer(network, options)->step({10, batch.inputs.data(), nullptr, one_hot.data()}, 10);
+  const StepResult full = cpu::make_trainer(network, options)
+                              ->step({10, batch.inputs.data(), nullptr, one_hot.data()}, 10);
   EXPECT_DOUBLE_EQ(sparse.loss, full.loss);
   EXPECT_EQ(sparse.correct, full.correct);
 }
@@ -131,7 +147,8 @@ TEST(Variables, SurviveUnpackingAndPacking) {
   two->assign(one->variables());
   const std::vector<Variable> a = one->variables(), b = two->variables();
   ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
 }
 
 TEST(Variables, OfAnotherModelAreRefused) {

@@ -28,13 +28,15 @@ class Compiler {
 
   Program compile() {
     if (program_.weights.trainable_floats() == 0)
-      throw core::InputError(fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
+      throw core::InputError(
+          fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
     if (!starts_with_conv()) push(make_input(tensor(extents_.front())), false);
     for (layer_ = 0; layer_ < network_.layers.size(); ++layer_)
       std::visit([this](const auto& kind) { add(kind); }, network_.layers[layer_].kind);
     if (loss_ != model::Loss::mean_squared_error && !softmax_)
-      throw core::InputError(fmt::format("model {} does not end in softmax, which {} needs; use --loss mean_squared_error",
-                                         network_.name, model::name(loss_)));
+      throw core::InputError(fmt::format(
+          "model {} does not end in softmax, which {} needs; use --loss mean_squared_error",
+          network_.name, model::name(loss_)));
     push(make_loss(loss_, softmax_, current_), false);
     make_stages();
     assign_rooms(program_);
@@ -43,7 +45,8 @@ class Compiler {
 
  private:
   bool starts_with_conv() const {
-    return !network_.layers.empty() && std::holds_alternative<model::Conv2D>(network_.layers.front().kind);
+    return !network_.layers.empty() &&
+           std::holds_alternative<model::Conv2D>(network_.layers.front().kind);
   }
   const model::Layer& layer() const { return network_.layers[layer_]; }
 
@@ -66,7 +69,8 @@ class Compiler {
   // The offset of this layer's variable, if it has one.
   std::optional<std::size_t> variable(std::string_view name) const {
     for (const PackedVariable& v : program_.weights.variables())
-      if (v.parameter.layer == layer_ && v.parameter.name == fmt::format("{}/{}", layer().name, name))
+      if (v.parameter.layer == layer_ &&
+          v.parameter.name == fmt::format("{}/{}", layer().name, name))
         return static_cast<std::size_t>(v.offset);
     return std::nullopt;
   }
@@ -74,7 +78,8 @@ class Compiler {
   // A ReLU of the layer itself or as the layer behind it is part of the operation.
   bool takes_relu(model::Activation activation) {
     if (activation == model::Activation::relu) return true;
-    if (activation != model::Activation::linear || layer_ + 1 >= network_.layers.size()) return false;
+    if (activation != model::Activation::linear || layer_ + 1 >= network_.layers.size())
+      return false;
     const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
     if (!next || next->function != model::Activation::relu) return false;
     ++layer_;
@@ -93,13 +98,15 @@ class Compiler {
   // The max pooling behind the current layer, if it can run in the convolution's pass.
   const model::Pooling2D* fusable_pool(model::Activation activation) const {
     if (layer_ + 1 >= network_.layers.size()) return nullptr;
-    if (activation != model::Activation::relu && activation != model::Activation::linear) return nullptr;
+    if (activation != model::Activation::relu && activation != model::Activation::linear)
+      return nullptr;
     const model::Layer& next = network_.layers[layer_ + 1];
     const auto* pool = std::get_if<model::Pooling2D>(&next.kind);
-    const bool fits = pool && pool->kind == model::Pooling2D::Kind::max && pool->size == pool->strides &&
-                      pool->size.height * pool->size.width < no_gradient &&
-                      extents_[layer_ + 1].height == extents_[layer_ + 2].height * pool->size.height &&
-                      extents_[layer_ + 1].width == extents_[layer_ + 2].width * pool->size.width;
+    const bool fits =
+        pool && pool->kind == model::Pooling2D::Kind::max && pool->size == pool->strides &&
+        pool->size.height * pool->size.width < no_gradient &&
+        extents_[layer_ + 1].height == extents_[layer_ + 2].height * pool->size.height &&
+        extents_[layer_ + 1].width == extents_[layer_ + 2].width * pool->size.width;
     return fits ? pool : nullptr;
   }
 
@@ -136,25 +143,29 @@ class Compiler {
     g.per_position = layer().input.vector;
     g.gamma = variable("gamma"), g.beta = variable("beta");
     g.moving_mean = *variable("moving_mean"), g.moving_variance = *variable("moving_variance");
-    push(make_batch_norm(layer().name, g, current_, tensor(current_->extent)), norm.scale || norm.center);
+    push(make_batch_norm(layer().name, g, current_, tensor(current_->extent)),
+         norm.scale || norm.center);
   }
 
   void add(const model::Pooling2D& pool) {
-    push(make_pool(layer().name, pool, layer().input, current_, tensor(extents_[layer_ + 1])), false);
+    push(make_pool(layer().name, pool, layer().input, current_, tensor(extents_[layer_ + 1])),
+         false);
   }
   void add(const model::GlobalAveragePooling2D&) {
-    push(make_global_average(layer().name, current_, tensor({1, 1, current_->extent.channels})), false);
+    push(make_global_average(layer().name, current_, tensor({1, 1, current_->extent.channels})),
+         false);
   }
   void add(const model::Flatten&) {}
   void add(const model::Dropout& dropout) {
     if (dropout.rate == 0 || !program_.training) return;
-    push(make_dropout(layer().name, dropout.rate, static_cast<std::uint32_t>(layer_), layer().input, current_,
-                      tensor(current_->extent)),
+    push(make_dropout(layer().name, dropout.rate, static_cast<std::uint32_t>(layer_), layer().input,
+                      current_, tensor(current_->extent)),
          false);
   }
   void add(const model::Activate& activate) {
     if (activate.function == model::Activation::relu)
-      push(make_activation(layer().name, activate.function, current_, tensor(current_->extent)), false);
+      push(make_activation(layer().name, activate.function, current_, tensor(current_->extent)),
+           false);
     else
       add_activation(activate.function);
   }
@@ -188,7 +199,8 @@ class Compiler {
 
 }  // namespace
 
-Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training) {
+Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
+                bool training) {
   return Compiler(network, loss, micro_batch, training).compile();
 }
 

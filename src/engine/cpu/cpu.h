@@ -15,10 +15,10 @@ std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& 
 
 std::unique_ptr<Trainer> make_trainer(const model::Network& network, const TrainerOptions& options);
 
-// What oneDNN will use here, and why: for doctor.
+// The kernels that run here, and why: for doctor.
 struct Backend {
-  std::string library;  // "oneDNN 2.6.3 (OpenMP)"
-  std::string isa;      // "avx512_core_bf16"
+  std::string library;
+  std::string isa;  // "avx512", "avx2", "generic"
   std::string reason;
 };
 Backend backend();

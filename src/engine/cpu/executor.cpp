@@ -31,7 +31,8 @@ Pass Executor::pass() const {
 }
 
 void Executor::reset_counters() {
-  for (std::size_t i = 0; i < 2 * program_.stages.size(); ++i) next_[i].store(0, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < 2 * program_.stages.size(); ++i)
+    next_[i].store(0, std::memory_order_relaxed);
 }
 
 void Executor::train(Pass& pass, bool first, Last last, const Update* update) {
@@ -75,9 +76,11 @@ void Executor::forward(const Pass& pass, int member) {
       }
       continue;
     }
-    for (std::int64_t begin; (begin = next_[2 * s].fetch_add(grab, std::memory_order_relaxed)) < pass.count;)
+    for (std::int64_t begin;
+         (begin = next_[2 * s].fetch_add(grab, std::memory_order_relaxed)) < pass.count;)
       for (std::int64_t sample = begin; sample < std::min(begin + grab, pass.count); ++sample)
-        for (std::size_t i = stage.begin; i < stage.end; ++i) program_.ops[i]->forward(pass, sample, member);
+        for (std::size_t i = stage.begin; i < stage.end; ++i)
+          program_.ops[i]->forward(pass, sample, member);
     team_.barrier();
   }
 }
@@ -96,9 +99,12 @@ void Executor::backward(const Pass& pass, int member) {
       continue;
     }
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
-    for (std::int64_t slot; (slot = next_[2 * s + 1].fetch_add(1, std::memory_order_relaxed)) < slots;)
-      for (std::int64_t sample = pass.count * slot / slots; sample < pass.count * (slot + 1) / slots; ++sample)
-        for (std::size_t i = stage.end; i-- > begin;) program_.ops[i]->backward(pass, sample, member, slot);
+    for (std::int64_t slot;
+         (slot = next_[2 * s + 1].fetch_add(1, std::memory_order_relaxed)) < slots;)
+      for (std::int64_t sample = pass.count * slot / slots;
+           sample < pass.count * (slot + 1) / slots; ++sample)
+        for (std::size_t i = stage.end; i-- > begin;)
+          program_.ops[i]->backward(pass, sample, member, slot);
     team_.barrier();
   }
 }
@@ -108,7 +114,8 @@ void Executor::finish(const Pass& pass, const Update* update, int member) {
   if (!update) return;
   team_.barrier();
   if (pass.late_gradients) {
-    for (const auto& op : program_.ops) op->update_part(pass, *update, member, member, team_.size());
+    for (const auto& op : program_.ops)
+      op->update_part(pass, *update, member, member, team_.size());
     for (const Range& range : program_.early_weights) apply(*update, range, pass, member);
   } else {
     apply(*update, {0, program_.weights.trainable_floats()}, pass, member);

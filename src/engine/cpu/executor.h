@@ -34,7 +34,8 @@ class Executor {
   Program program_;
   Team& team_;
   core::Buffer arena_, scratch_, shared_, slots_;
-  std::unique_ptr<std::atomic<std::int64_t>[]> next_;  // a counter for each stage's forward and backward
+  std::unique_ptr<std::atomic<std::int64_t>[]>
+      next_;  // a counter for each stage's forward and backward
 };
 
 }  // namespace sweetspot::engine::cpu

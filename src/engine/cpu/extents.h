@@ -13,6 +13,7 @@ namespace sweetspot::engine::cpu {
 std::vector<Extent> live_extents(const model::Network& network);
 
 // Everything about convolution `layer` but the place of its weights.
-ConvGeometry conv_geometry(const model::Network& network, const std::vector<Extent>& extents, std::size_t layer);
+ConvGeometry conv_geometry(const model::Network& network, const std::vector<Extent>& extents,
+                           std::size_t layer);
 
 }  // namespace sweetspot::engine::cpu

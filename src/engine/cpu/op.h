@@ -14,30 +14,31 @@ namespace sweetspot::engine::cpu {
 struct Pass {
   const Kernels* kernels = nullptr;
   std::byte* arena = nullptr;
-  std::byte* scratch = nullptr;         // of member 0; the others follow
+  std::byte* scratch = nullptr;  // of member 0; the others follow
   core::Bytes scratch_stride = 0;
-  float* shared = nullptr;              // weights in other layouts, made anew each step
+  float* shared = nullptr;  // weights in other layouts, made anew each step
   float* weights = nullptr;
   float* gradients = nullptr;
-  float* slots = nullptr;               // partial gradients of convolutions
+  float* slots = nullptr;  // partial gradients of convolutions
   std::int64_t slot_floats = 0;
 
-  const float* inputs = nullptr;        // of the micro-batch
+  const float* inputs = nullptr;  // of the micro-batch
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;
-  std::int64_t count = 0;               // samples of the micro-batch
-  std::int64_t first = 0;               // its first sample's index in the batch
-  std::int64_t batch = 0;               // samples of the whole batch
+  std::int64_t count = 0;  // samples of the micro-batch
+  std::int64_t first = 0;  // its first sample's index in the batch
+  std::int64_t batch = 0;  // samples of the whole batch
   std::int64_t used_slots = 1;
   std::uint32_t step = 0;
   std::uint64_t seed = 0;
   bool training = true;
-  bool adds = false;                    // gradients of earlier micro-batches are there already
-  bool late_gradients = false;          // dense layers make their weight gradients in the update
+  bool adds = false;            // gradients of earlier micro-batches are there already
+  bool late_gradients = false;  // dense layers make their weight gradients in the update
 
   template <class T = float>
   T* at(const Room& room, std::int64_t sample, int thread) const {
-    std::byte* base = room.per_thread ? scratch + thread * scratch_stride : arena + sample * room.bytes;
+    std::byte* base =
+        room.per_thread ? scratch + thread * scratch_stride : arena + sample * room.bytes;
     return reinterpret_cast<T*>(base + room.offset);
   }
 };
@@ -46,7 +47,9 @@ struct Pass {
 struct Range {
   std::int64_t begin, end;
 };
-inline Range share(std::int64_t count, int part, int parts) { return {count * part / parts, count * (part + 1) / parts}; }
+inline Range share(std::int64_t count, int part, int parts) {
+  return {count * part / parts, count * (part + 1) / parts};
+}
 
 // Applies the optimizer to weights [offset, offset + count) given their gradients.
 class Update {
@@ -66,14 +69,16 @@ class Op {
   virtual ~Op() = default;
 
   const std::string& name() const { return name_; }
+  virtual std::string method() const = 0;  // what it does in one pass, in words
   virtual bool whole() const { return false; }
   virtual bool keeps_input() const { return false; }   // backward reads the input's value
   virtual bool keeps_output() const { return false; }  // backward reads the output's value
-  virtual bool late() const { return false; }          // the update reads input value and output gradient
+  virtual bool late() const { return false; }  // the update reads input value and output gradient
 
   // Sample-wise operations.
   virtual void forward(const Pass&, std::int64_t /*sample*/, int /*thread*/) {}
-  virtual void backward(const Pass&, std::int64_t /*sample*/, int /*thread*/, std::int64_t /*slot*/) {}
+  virtual void backward(const Pass&, std::int64_t /*sample*/, int /*thread*/,
+                        std::int64_t /*slot*/) {}
 
   // Whole operations; a barrier follows each phase.
   virtual int forward_phases() const { return 1; }
@@ -85,7 +90,8 @@ class Op {
   // what `late` left over.
   virtual void prepare_part(const Pass&, int /*part*/, int /*parts*/) {}
   virtual void gather_part(const Pass&, int /*part*/, int /*parts*/) {}
-  virtual void update_part(const Pass&, const Update&, int /*thread*/, int /*part*/, int /*parts*/) {}
+  virtual void update_part(const Pass&, const Update&, int /*thread*/, int /*part*/,
+                           int /*parts*/) {}
   // The variables whose update update_part does, when gradients are late.
   virtual Range late_weights() const { return {0, 0}; }
 

@@ -6,40 +6,47 @@ namespace sweetspot::engine::cpu {
 
 int state_floats(Optimizer::Kind kind) {
   switch (kind) {
-    case Optimizer::Kind::sgd: return 0;
+    case Optimizer::Kind::sgd:
+      return 0;
     case Optimizer::Kind::momentum:
-    case Optimizer::Kind::nesterov: return 1;
+    case Optimizer::Kind::nesterov:
+      return 1;
     case Optimizer::Kind::adam:
-    case Optimizer::Kind::adamw: return 2;
+    case Optimizer::Kind::adamw:
+      return 2;
   }
   return 0;
 }
 
-OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const Kernels& kernels, float* weights,
-                                 float* state, std::int64_t trainable)
+OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const Kernels& kernels,
+                                 float* weights, float* state, std::int64_t trainable)
     : kernels_(kernels),
       kind_(o.kind),
       learning_rate_(static_cast<float>(o.learning_rate)),
-      momentum_{learning_rate_, static_cast<float>(o.momentum), o.kind == Optimizer::Kind::nesterov},
+      momentum_{learning_rate_, static_cast<float>(o.momentum),
+                o.kind == Optimizer::Kind::nesterov},
       weights_(weights),
       first_(state),
       second_(state + trainable) {
   // Keras folds the bias correction into the learning rate and leaves epsilon outside of it.
   const double correction = std::sqrt(1 - std::pow(o.beta2, step)) / (1 - std::pow(o.beta1, step));
-  adam_ = {static_cast<float>(o.learning_rate * correction), static_cast<float>(o.beta1), static_cast<float>(o.beta2),
-           static_cast<float>(o.epsilon),
-           o.kind == Optimizer::Kind::adamw ? static_cast<float>(o.learning_rate * o.weight_decay) : 0.f};
+  adam_ = {static_cast<float>(o.learning_rate * correction), static_cast<float>(o.beta1),
+           static_cast<float>(o.beta2), static_cast<float>(o.epsilon),
+           o.kind == Optimizer::Kind::adamw ? static_cast<float>(o.learning_rate * o.weight_decay)
+                                            : 0.f};
 }
 
 void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, const float* gradients) const {
   switch (kind_) {
-    case Optimizer::Kind::sgd: return kernels_.sgd(learning_rate_, count, gradients, weights_ + offset);
+    case Optimizer::Kind::sgd:
+      return kernels_.sgd(learning_rate_, count, gradients, weights_ + offset);
     case Optimizer::Kind::momentum:
     case Optimizer::Kind::nesterov:
       return kernels_.momentum(momentum_, count, gradients, weights_ + offset, first_ + offset);
     case Optimizer::Kind::adam:
     case Optimizer::Kind::adamw:
-      return kernels_.adam(adam_, count, gradients, weights_ + offset, first_ + offset, second_ + offset);
+      return kernels_.adam(adam_, count, gradients, weights_ + offset, first_ + offset,
+                           second_ + offset);
   }
 }
 

@@ -11,8 +11,8 @@ int state_floats(Optimizer::Kind kind);
 class OptimizerUpdate final : public Update {
  public:
   // `step` counts from 1; state holds `trainable` floats once or twice.
-  OptimizerUpdate(const Optimizer& optimizer, std::uint32_t step, const Kernels& kernels, float* weights, float* state,
-                  std::int64_t trainable);
+  OptimizerUpdate(const Optimizer& optimizer, std::uint32_t step, const Kernels& kernels,
+                  float* weights, float* state, std::int64_t trainable);
   void apply(std::int64_t offset, std::int64_t count, const float* gradients) const override;
 
  private:

@@ -11,18 +11,21 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-core::Bytes float_bytes(std::int64_t count) { return static_cast<core::Bytes>(count) * sizeof(float); }
+core::Bytes float_bytes(std::int64_t count) {
+  return static_cast<core::Bytes>(count) * sizeof(float);
+}
 
 class CpuPlan final : public Plan {
  public:
-  CpuPlan(Program program, const core::MemoryByUse& memory) : program_(std::move(program)), memory_(memory) {}
+  CpuPlan(Program program, const core::MemoryByUse& memory)
+      : program_(std::move(program)), memory_(memory) {}
 
   std::int64_t micro_batch() const override { return program_.micro_batch; }
   core::MemoryByUse memory() const override { return memory_; }
   std::vector<Operation> operations() const override {
     std::vector<Operation> operations;
     for (const auto& op : program_.ops)
-      operations.push_back({op->name(), fmt::format("sweetspot {}", kernels().name)});
+      operations.push_back({op->name(), fmt::format("{} {}", kernels().name, op->method())});
     return operations;
   }
 
@@ -37,7 +40,8 @@ std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int th
   // Enough slots for every thread of a usual machine, unless the convolutions are so large that
   // sixteen copies of their gradients would leave the last-level cache.
   constexpr std::int64_t many = 16, few = 4, cached_floats = 1 << 20;
-  const std::int64_t most = std::max<std::int64_t>(slot_floats * many <= 4 * cached_floats ? many : few, threads);
+  const std::int64_t most =
+      std::max<std::int64_t>(slot_floats * many <= 4 * cached_floats ? many : few, threads);
   // A slot is zeroed and summed for each step: four samples pay for that.
   return std::min(most, std::max(std::min<std::int64_t>(count, few), (count + 3) / 4));
 }
@@ -46,28 +50,32 @@ core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& o
   core::MemoryByUse memory;
   memory[core::Use::weights] = float_bytes(weights.floats());
   memory[core::Use::gradients] = float_bytes(weights.trainable_floats());
-  memory[core::Use::optimizer] = float_bytes(weights.trainable_floats() * state_floats(optimizer.kind));
+  memory[core::Use::optimizer] =
+      float_bytes(weights.trainable_floats() * state_floats(optimizer.kind));
   return memory;
 }
 
 core::MemoryByUse program_memory(const Program& program, int threads) {
   core::MemoryByUse memory;
   memory[core::Use::activations] = program.arena_bytes;
-  memory[core::Use::workspace] =
-      program.scratch_bytes * static_cast<core::Bytes>(threads) + float_bytes(program.shared_floats);
+  memory[core::Use::workspace] = program.scratch_bytes * static_cast<core::Bytes>(threads) +
+                                 float_bytes(program.shared_floats);
   if (program.training)
-    memory[core::Use::gradients] =
-        float_bytes(gradient_slots(program.micro_batch, program.slot_floats, threads) * program.slot_floats);
+    memory[core::Use::gradients] = float_bytes(
+        gradient_slots(program.micro_batch, program.slot_floats, threads) * program.slot_floats);
   return memory;
 }
 
-std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& options, std::int64_t micro_batch,
-                           bool with_evaluation) {
-  if (micro_batch < 1) throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
+std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& options,
+                           std::int64_t micro_batch, bool with_evaluation) {
+  if (micro_batch < 1)
+    throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
   Program program = compile(network, options.loss, micro_batch, true);
   core::MemoryByUse memory = trainer_memory(program.weights, options.optimizer);
   memory += program_memory(program, options.threads);
-  if (with_evaluation) memory += program_memory(compile(network, options.loss, evaluation_batch, false), options.threads);
+  if (with_evaluation)
+    memory +=
+        program_memory(compile(network, options.loss, evaluation_batch, false), options.threads);
   return std::make_unique<CpuPlan>(std::move(program), memory);
 }
 

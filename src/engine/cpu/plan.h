@@ -4,9 +4,9 @@
 
 namespace sweetspot::engine::cpu {
 
-// Partial gradients of convolutions that a micro-batch of `count` samples is summed into. It depends
-// on the count and the model alone as long as there are at most as many threads, so that the sums,
-// and with them the whole training, are the same bit for bit whatever the thread count.
+// Partial gradients of convolutions that a micro-batch of `count` samples is summed into. It
+// depends on the count and the model alone as long as there are at most as many threads, so that
+// the sums, and with them the whole training, are the same bit for bit whatever the thread count.
 std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int threads);
 
 // What the trainer holds whatever its plans.

@@ -19,7 +19,8 @@ class Assigner {
  public:
   explicit Assigner(Program& program) : program_(program) {
     for (std::size_t s = 0; s < program.stages.size(); ++s)
-      for (std::size_t i = program.stages[s].begin; i < program.stages[s].end; ++i) stage_.push_back(static_cast<std::int64_t>(s));
+      for (std::size_t i = program.stages[s].begin; i < program.stages[s].end; ++i)
+        stage_.push_back(static_cast<std::int64_t>(s));
   }
 
   void assign() {
@@ -33,11 +34,14 @@ class Assigner {
   }
 
  private:
-  std::int64_t backward(std::int64_t stage) const { return 2 * static_cast<std::int64_t>(program_.stages.size()) - 1 - stage; }
+  std::int64_t backward(std::int64_t stage) const {
+    return 2 * static_cast<std::int64_t>(program_.stages.size()) - 1 - stage;
+  }
   std::int64_t update() const { return 2 * static_cast<std::int64_t>(program_.stages.size()); }
 
   void assign_op(Op& op, std::int64_t stage, bool is_loss) {
-    op.shared_offset = program_.shared_floats, program_.shared_floats += round_up(op.shared_floats, unit);
+    op.shared_offset = program_.shared_floats,
+    program_.shared_floats += round_up(op.shared_floats, unit);
     op.slot_offset = program_.slot_floats, program_.slot_floats += round_up(op.slot_floats, unit);
     put_in_scratch(op.temporary);
     if (program_.training || is_loss)
@@ -50,7 +54,8 @@ class Assigner {
     const Op& from = *program_.ops[producer];
     const Op& to = *program_.ops[consumer];
     const std::int64_t begin = stage_[producer], end = stage_[consumer];
-    tensor.value.bytes = tensor.gradient.bytes = static_cast<core::Bytes>(tensor.extent.floats()) * sizeof(float);
+    tensor.value.bytes = tensor.gradient.bytes =
+        static_cast<core::Bytes>(tensor.extent.floats()) * sizeof(float);
     const bool keeps = program_.training && (from.keeps_output() || to.keeps_input());
     if (begin == end && !keeps)
       put_in_scratch(tensor.value);
@@ -73,7 +78,8 @@ class Assigner {
 
   // Largest first, each at the lowest place where no room of the same time lies.
   void place() {
-    std::stable_sort(stays_.begin(), stays_.end(), [](const Stay& a, const Stay& b) { return a.room->bytes > b.room->bytes; });
+    std::stable_sort(stays_.begin(), stays_.end(),
+                     [](const Stay& a, const Stay& b) { return a.room->bytes > b.room->bytes; });
     std::vector<Stay> placed;  // by offset
     const auto micro_batch = static_cast<core::Bytes>(program_.micro_batch);
     for (const Stay& stay : stays_) {
@@ -86,9 +92,10 @@ class Assigner {
       }
       stay.room->offset = offset;
       program_.arena_bytes = std::max(program_.arena_bytes, offset + size);
-      placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
-                                     [](core::Bytes at, const Stay& s) { return at < s.room->offset; }),
-                    stay);
+      placed.insert(
+          std::upper_bound(placed.begin(), placed.end(), offset,
+                           [](core::Bytes at, const Stay& s) { return at < s.room->offset; }),
+          stay);
     }
   }
 

@@ -16,7 +16,9 @@ class ScratchLayout {
     size_ += aligned(bytes);
     return offset;
   }
-  core::Bytes add_floats(std::int64_t count) { return add(static_cast<core::Bytes>(count) * sizeof(float)); }
+  core::Bytes add_floats(std::int64_t count) {
+    return add(static_cast<core::Bytes>(count) * sizeof(float));
+  }
   core::Bytes size() const { return size_; }
 
  private:

@@ -39,7 +39,8 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
 }  // namespace
 
 Team::Team(int size) : size_(size) {
-  for (int member = 1; member < size; ++member) members_.emplace_back([this, member] { serve(member); });
+  for (int member = 1; member < size; ++member)
+    members_.emplace_back([this, member] { serve(member); });
 }
 
 Team::~Team() {

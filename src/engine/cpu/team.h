@@ -33,7 +33,7 @@ class Team {
   int size_;
   Function function_ = nullptr;
   void* context_ = nullptr;
-  std::atomic<std::uint32_t> round_{0};      // a new round of work, or the end
+  std::atomic<std::uint32_t> round_{0};  // a new round of work, or the end
   std::atomic<bool> ending_{false};
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};

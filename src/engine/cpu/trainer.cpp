@@ -18,7 +18,10 @@ namespace {
 class CpuTrainer final : public Trainer {
  public:
   CpuTrainer(const model::Network& network, const TrainerOptions& options)
-      : network_(network), options_(options), layout_(weight_layout(network)), team_(options.threads) {
+      : network_(network),
+        options_(options),
+        layout_(weight_layout(network)),
+        team_(options.threads) {
     const core::MemoryByUse memory = trainer_memory(layout_, options.optimizer);
     weights_ = core::Buffer(memory[core::Use::weights], core::Use::weights);
     gradients_ = core::Buffer(memory[core::Use::gradients], core::Use::gradients);
@@ -34,13 +37,14 @@ class CpuTrainer final : public Trainer {
 
   void prepare(std::int64_t micro_batch) override {
     if (!executors_.contains(micro_batch))
-      executors_.emplace(micro_batch, Executor(compile(network_, options_.loss, micro_batch, true), team_));
+      executors_.emplace(micro_batch,
+                         Executor(compile(network_, options_.loss, micro_batch, true), team_));
   }
   void release(std::int64_t micro_batch) override { executors_.erase(micro_batch); }
 
   StepResult step(const BatchView& batch, std::int64_t micro_batch) override {
-    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), weights_.as<float>(), state_.as<float>(),
-                                 layout_.trainable_floats());
+    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), weights_.as<float>(),
+                                 state_.as<float>(), layout_.trainable_floats());
     return train(batch, micro_batch, &update);
   }
   StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) override {
@@ -48,7 +52,8 @@ class CpuTrainer final : public Trainer {
   }
 
   StepResult evaluate(const BatchView& batch) override {
-    if (!evaluator_) evaluator_.emplace(compile(network_, options_.loss, evaluation_batch, false), team_);
+    if (!evaluator_)
+      evaluator_.emplace(compile(network_, options_.loss, evaluation_batch, false), team_);
     StepResult sum;
     for (std::int64_t first = 0; first < batch.count; first += evaluation_batch) {
       Pass pass = pass_of(*evaluator_, batch, first, evaluation_batch);
@@ -77,16 +82,20 @@ class CpuTrainer final : public Trainer {
   void assign(std::span<const Variable> variables) override {
     for (const Variable& given : variables) {
       const auto found = std::ranges::find_if(layout_.variables(), [&](const PackedVariable& mine) {
-        return mine.parameter.name == given.parameter.name && mine.parameter.shape == given.parameter.shape;
+        return mine.parameter.name == given.parameter.name &&
+               mine.parameter.shape == given.parameter.shape;
       });
       if (found == layout_.variables().end())
-        throw core::InputError(fmt::format("model {} has no variable {} of that shape; use weights saved from the same model",
-                                           network_.name, given.parameter.name));
+        throw core::InputError(fmt::format(
+            "model {} has no variable {} of that shape; use weights saved from the same model",
+            network_.name, given.parameter.name));
       pack(*found, given.values, weights_.as<float>());
     }
   }
 
-  void set_learning_rate(double learning_rate) override { options_.optimizer.learning_rate = learning_rate; }
+  void set_learning_rate(double learning_rate) override {
+    options_.optimizer.learning_rate = learning_rate;
+  }
   std::uint32_t steps_done() const override { return steps_; }
 
  private:
@@ -98,7 +107,10 @@ class CpuTrainer final : public Trainer {
     for (std::int64_t first = 0; first < batch.count; first += micro_batch) {
       Pass pass = pass_of(executor, batch, first, micro_batch);
       const bool last = first + micro_batch >= batch.count;
-      executor.train(pass, first == 0, !last ? Executor::Last::no : update ? Executor::Last::update : Executor::Last::gather,
+      executor.train(pass, first == 0,
+                     !last    ? Executor::Last::no
+                     : update ? Executor::Last::update
+                              : Executor::Last::gather,
                      update);
       add(sum, executor.result(pass));
     }
@@ -106,18 +118,22 @@ class CpuTrainer final : public Trainer {
     return sum;
   }
 
-  Pass pass_of(const Executor& executor, const BatchView& batch, std::int64_t first, std::int64_t micro_batch) const {
+  Pass pass_of(const Executor& executor, const BatchView& batch, std::int64_t first,
+               std::int64_t micro_batch) const {
     Pass pass = executor.pass();
     pass.weights = weights_.as<float>(), pass.gradients = gradients_.as<float>();
     pass.inputs = batch.inputs + first * network_.input.size();
     pass.labels = batch.labels ? batch.labels + first : nullptr;
     pass.targets = batch.targets ? batch.targets + first * network_.output().size() : nullptr;
-    pass.first = first, pass.count = std::min(micro_batch, batch.count - first), pass.batch = batch.count;
+    pass.first = first, pass.count = std::min(micro_batch, batch.count - first),
+    pass.batch = batch.count;
     pass.step = steps_, pass.seed = options_.seed;
     return pass;
   }
 
-  static void add(StepResult& sum, const StepResult& part) { sum.loss += part.loss, sum.correct += part.correct; }
+  static void add(StepResult& sum, const StepResult& part) {
+    sum.loss += part.loss, sum.correct += part.correct;
+  }
 
   model::Network network_;
   TrainerOptions options_;
@@ -131,7 +147,8 @@ class CpuTrainer final : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_trainer(const model::Network& network, const TrainerOptions& options) {
+std::unique_ptr<Trainer> make_trainer(const model::Network& network,
+                                      const TrainerOptions& options) {
   return std::make_unique<CpuTrainer>(network, options);
 }
 
@@ -139,7 +156,8 @@ Backend backend() {
   const std::string isa = kernels().name;
   return {"sweetspot kernels", isa,
           isa == "generic" ? "this CPU has neither AVX-512 nor AVX2 with FMA"
-                           : fmt::format("the widest of avx512, avx2 and generic that this CPU runs; SWEETSPOT_ISA overrides it")};
+                           : fmt::format("the widest of avx512, avx2 and generic that this CPU "
+                                         "runs; SWEETSPOT_ISA overrides it")};
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -26,7 +26,8 @@ WeightLayout weight_layout(const model::Network& network) {
       layout.add_matrix(parameter, g.depth(), conv_rows(g));
     } else if (kernel) {
       layout.add_matrix(parameter, in.floats(), keras_positions(in));
-    } else if (std::holds_alternative<model::BatchNormalization>(layer.kind) && layer.input.vector) {
+    } else if (std::holds_alternative<model::BatchNormalization>(layer.kind) &&
+               layer.input.vector) {
       layout.add_vector(parameter, in.floats(), keras_positions(in));
     } else {
       layout.add_vector(parameter, round_up(parameter.size(), unit), in_order(parameter.size()));

@@ -9,14 +9,16 @@ namespace sweetspot::engine::cpu {
 
 std::int64_t PackedVariable::index(std::int64_t i) const {
   if (!matrix) return place[static_cast<std::size_t>(i)];
-  const std::int64_t out = parameter.shape.back(), n = i % out, k = place[static_cast<std::size_t>(i / out)];
+  const std::int64_t out = parameter.shape.back(), n = i % out,
+                     k = place[static_cast<std::size_t>(i / out)];
   const std::int64_t first = n / panel * panel, width = std::min(panel, columns - first);
   return first * rows + k * width + (n - first);
 }
 
 std::size_t WeightLayout::add_matrix(const model::Parameter& parameter, std::int64_t rows,
                                      std::vector<std::int32_t> place) {
-  variables_.push_back({parameter, 0, rows, round_up(parameter.shape.back(), unit), true, std::move(place)});
+  variables_.push_back(
+      {parameter, 0, rows, round_up(parameter.shape.back(), unit), true, std::move(place)});
   return variables_.size() - 1;
 }
 

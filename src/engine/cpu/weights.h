@@ -9,15 +9,16 @@
 
 namespace sweetspot::engine::cpu {
 
-// One variable inside the flat weight buffer. A matrix of (rows, columns) lies in panels of up to 64
-// columns; a vector lies as its feature map says. What pads them is zero and stays zero.
+// One variable inside the flat weight buffer. A matrix of (rows, columns) lies in panels of up to
+// 64 columns; a vector lies as its feature map says. What pads them is zero and stays zero.
 struct PackedVariable {
   model::Parameter parameter;
-  std::int64_t offset = 0;        // floats into the buffer
-  std::int64_t rows = 1;          // of the packed matrix
-  std::int64_t columns = 1;       // padded to a unit
+  std::int64_t offset = 0;   // floats into the buffer
+  std::int64_t rows = 1;     // of the packed matrix
+  std::int64_t columns = 1;  // padded to a unit
   bool matrix = false;
-  std::vector<std::int32_t> place;  // Keras row (matrix) or feature (vector) → packed row or feature
+  std::vector<std::int32_t>
+      place;  // Keras row (matrix) or feature (vector) → packed row or feature
 
   std::int64_t floats() const { return matrix ? rows * columns : rows; }
   // Where element i of Keras' layout lies, from the start of the variable.
@@ -27,9 +28,12 @@ struct PackedVariable {
 // The flat buffer: trainable variables first, so that the optimizer is one pass over its front.
 class WeightLayout {
  public:
-  // Returns the variable's index. Trainable ones must be added before running statistics are laid out.
-  std::size_t add_matrix(const model::Parameter&, std::int64_t rows, std::vector<std::int32_t> place);
-  std::size_t add_vector(const model::Parameter&, std::int64_t floats, std::vector<std::int32_t> place);
+  // Returns the variable's index. Trainable ones must be added before running statistics are laid
+  // out.
+  std::size_t add_matrix(const model::Parameter&, std::int64_t rows,
+                         std::vector<std::int32_t> place);
+  std::size_t add_vector(const model::Parameter&, std::int64_t floats,
+                         std::vector<std::int32_t> place);
   void lay_out();
 
   const std::vector<PackedVariable>& variables() const { return variables_; }

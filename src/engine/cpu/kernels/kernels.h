@@ -77,8 +77,8 @@ struct Winners {
 };
 struct SparseConv {
   std::int64_t kernel_height, kernel_width;
-  std::int64_t line_stride;   // floats from one line of the input plane to the next
-  Winners winners;            // of one output channel
+  std::int64_t line_stride;  // floats from one line of the input plane to the next
+  Winners winners;           // of one output channel
 };
 
 // One pooled window of 2×2 outputs, 16 channels of it, from its transformed points.
@@ -94,7 +94,7 @@ struct WinogradOutput {
 struct AdamStep {
   float learning_rate;  // bias-corrected
   float beta1, beta2, epsilon;
-  float decay;          // learning rate × weight decay
+  float decay;  // learning rate × weight decay
 };
 struct MomentumStep {
   float learning_rate, momentum;
@@ -108,33 +108,39 @@ struct Kernels {
   void (*dot)(const Dot&);
   void (*pool_windows)(const PoolWindows&);
   // Zeroes gradients (windows, unit) that no winner takes and adds what is left to bias[unit].
-  void (*mask_gradients)(float* gradients, const std::uint8_t* winner, std::int64_t windows, float* bias);
+  void (*mask_gradients)(float* gradients, const std::uint8_t* winner, std::int64_t windows,
+                         float* bias);
   // weights (taps, unit) += Σ winners g · input; input_gradient plane += Σ winners g · weights.
   void (*sparse_weights)(const SparseConv&, const float* input, float* weights);
   void (*sparse_data)(const SparseConv&, const float* weights, float* input_gradient);
   // weights (unit, depth) += Σ windows gradient[lane] · patch of the lane's winner; for a first
   // layer, whose patches (windows, slots, depth) are gathered beforehand.
-  void (*patch_weights)(const float* patches, std::int64_t windows, std::int64_t slots, std::int64_t depth,
-                        const float* gradients, const std::uint8_t* winner, float* weights);
+  void (*patch_weights)(const float* patches, std::int64_t windows, std::int64_t slots,
+                        std::int64_t depth, const float* gradients, const std::uint8_t* winner,
+                        float* weights);
   // to (columns, rows) = from (rows, columns)ᵀ; both counts are multiples of unit.
-  void (*transpose)(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float* to,
-                    std::int64_t to_stride);
+  void (*transpose)(const float* from, std::int64_t from_stride, std::int64_t rows,
+                    std::int64_t columns, float* to, std::int64_t to_stride);
   // Winograd's transforms for kernels of r × r, r in 3..5; see winograd.inl. Each works on a unit.
-  void (*winograd_weights)(std::int64_t r, const float* taps, std::int64_t tap_stride, float* points,
-                           std::int64_t point_stride);
-  void (*winograd_input)(std::int64_t r, const float* plane, std::int64_t line_stride, float* points,
-                         std::int64_t point_stride);
+  void (*winograd_weights)(std::int64_t r, const float* taps, std::int64_t tap_stride,
+                           float* points, std::int64_t point_stride);
+  void (*winograd_input)(std::int64_t r, const float* plane, std::int64_t line_stride,
+                         float* points, std::int64_t point_stride);
   void (*winograd_output)(std::int64_t r, const WinogradOutput&);
   // keep[e] for e in [0, count): whether a word of the generator is at least `threshold`.
-  void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
-                    std::uint32_t threshold, std::int64_t count, std::uint8_t* keep);
+  void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
+                    std::uint64_t first_counter, std::uint32_t threshold, std::int64_t count,
+                    std::uint8_t* keep);
   void (*add)(const float* from, std::int64_t count, float* to);
   // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.
-  void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count, float* to);
+  void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
+                     float* to);
   void (*pass_positive)(const float* value, std::int64_t count, float* gradient);
   void (*sgd)(float learning_rate, std::int64_t count, const float* gradient, float* weight);
-  void (*momentum)(const MomentumStep&, std::int64_t count, const float* gradient, float* weight, float* velocity);
-  void (*adam)(const AdamStep&, std::int64_t count, const float* gradient, float* weight, float* mean, float* square);
+  void (*momentum)(const MomentumStep&, std::int64_t count, const float* gradient, float* weight,
+                   float* velocity);
+  void (*adam)(const AdamStep&, std::int64_t count, const float* gradient, float* weight,
+               float* mean, float* square);
 };
 
 extern const Kernels kernels_avx512, kernels_avx2, kernels_generic;

@@ -58,7 +58,9 @@ inline void multiply_tile(const Multiply& m, std::int64_t first, std::int64_t co
 #pragma GCC unroll 16
     for (int v = 0; v < n; ++v) {
       const vec y = m.relu ? larger(sum[r][v], vec{}) : sum[r][v];
-      store(m.c + (first + r) * m.c_row_stride + (column / 16 + v / vectors) * m.c_unit_stride + v % vectors * lanes, y);
+      store(m.c + (first + r) * m.c_row_stride + (column / 16 + v / vectors) * m.c_unit_stride +
+                v % vectors * lanes,
+            y);
     }
 }
 
@@ -75,17 +77,22 @@ inline void multiply_tail(const Multiply& m, std::int64_t first, std::int64_t co
 template <int units>
 void multiply_units(const Multiply& m, std::int64_t column) {
   std::int64_t r = 0;
-  for (; r + tile_rows<units> <= m.rows; r += tile_rows<units>) multiply_tile<tile_rows<units>, units>(m, r, column);
+  for (; r + tile_rows<units> <= m.rows; r += tile_rows<units>)
+    multiply_tile<tile_rows<units>, units>(m, r, column);
   multiply_tail<units>(m, r, column);
 }
 
 void multiply(const Multiply& m) {
   if constexpr (lanes == 16) {
     switch (m.width / unit) {
-      case 1: return multiply_units<1>(m, 0);
-      case 2: return multiply_units<2>(m, 0);
-      case 3: return multiply_units<3>(m, 0);
-      default: return multiply_units<4>(m, 0);
+      case 1:
+        return multiply_units<1>(m, 0);
+      case 2:
+        return multiply_units<2>(m, 0);
+      case 3:
+        return multiply_units<3>(m, 0);
+      default:
+        return multiply_units<4>(m, 0);
     }
   } else {
     for (std::int64_t column = 0; column < m.width; column += unit) multiply_units<1>(m, column);
@@ -97,13 +104,15 @@ inline void outer_tile(const Outer& o, std::int64_t k, std::int64_t column) {
   constexpr int n = units * vectors;
   vec sum[depth][n];
   for (int i = 0; i < depth; ++i)
-    for (int v = 0; v < n; ++v) sum[i][v] = o.accumulate ? load(o.d + (k + i) * o.width + column + v * lanes) : vec{};
+    for (int v = 0; v < n; ++v)
+      sum[i][v] = o.accumulate ? load(o.d + (k + i) * o.width + column + v * lanes) : vec{};
   const float* g = o.g + column / 16 * o.g_unit_stride;
   for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
     const float* a = o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k;
     vec row[n];
 #pragma GCC unroll 16
-    for (int v = 0; v < n; ++v) row[v] = load(g + v / vectors * o.g_unit_stride + v % vectors * lanes);
+    for (int v = 0; v < n; ++v)
+      row[v] = load(g + v / vectors * o.g_unit_stride + v % vectors * lanes);
 #pragma GCC unroll 24
     for (int i = 0; i < depth; ++i) {
       const vec x = broadcast(a[i]);
@@ -130,17 +139,22 @@ inline void outer_tail(const Outer& o, std::int64_t k, std::int64_t column) {
 template <int units>
 void outer_units(const Outer& o, std::int64_t column) {
   std::int64_t k = 0;
-  for (; k + tile_rows<units> <= o.depth; k += tile_rows<units>) outer_tile<tile_rows<units>, units>(o, k, column);
+  for (; k + tile_rows<units> <= o.depth; k += tile_rows<units>)
+    outer_tile<tile_rows<units>, units>(o, k, column);
   outer_tail<units>(o, k, column);
 }
 
 void outer(const Outer& o) {
   if constexpr (lanes == 16) {
     switch (o.width / unit) {
-      case 1: return outer_units<1>(o, 0);
-      case 2: return outer_units<2>(o, 0);
-      case 3: return outer_units<3>(o, 0);
-      default: return outer_units<4>(o, 0);
+      case 1:
+        return outer_units<1>(o, 0);
+      case 2:
+        return outer_units<2>(o, 0);
+      case 3:
+        return outer_units<3>(o, 0);
+      default:
+        return outer_units<4>(o, 0);
     }
   } else {
     for (std::int64_t column = 0; column < o.width; column += unit) outer_units<1>(o, column);
@@ -172,7 +186,8 @@ inline void dot_tile(const Dot& d, std::int64_t r, std::int64_t k) {
       for (std::int64_t n = 0; n < width; n += lanes) {
         vec g[rows];
 #pragma GCC unroll 4
-        for (int row = 0; row < rows; ++row) g[row] = load(d.g + (r + row) * d.g_row_stride + column + n);
+        for (int row = 0; row < rows; ++row)
+          g[row] = load(d.g + (r + row) * d.g_row_stride + column + n);
 #pragma GCC unroll 8
         for (int j = 0; j < depth; ++j) {
           const vec x = load(b + j * width + n);
@@ -184,7 +199,8 @@ inline void dot_tile(const Dot& d, std::int64_t r, std::int64_t k) {
 #pragma GCC unroll 4
     for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 8
-      for (int j = 0; j < depth; ++j) d.x[(r + row) * d.x_row_stride + i + j] = lane_sum(sum[row][j]);
+      for (int j = 0; j < depth; ++j)
+        d.x[(r + row) * d.x_row_stride + i + j] = lane_sum(sum[row][j]);
   }
 }
 
@@ -197,7 +213,8 @@ void dot(const Dot& d) {
   }
 }
 
-inline void pool_lanes(const float* in, std::int64_t slots, bool relu, float* out, std::uint8_t* winners, int v) {
+inline void pool_lanes(const float* in, std::int64_t slots, bool relu, float* out,
+                       std::uint8_t* winners, int v) {
   vec best = load(in + v);
   ivec winner{};
   for (std::int64_t s = 1; s < slots; ++s) {
@@ -221,11 +238,13 @@ void pool_windows(const PoolWindows& p) {
       pool_lanes(p.in + w * p.slots * 16, p.slots, p.relu, p.out + w * 16, p.winner + w * 16, v);
 }
 
-void mask_gradients(float* gradients, const std::uint8_t* winner, std::int64_t windows, float* bias) {
+void mask_gradients(float* gradients, const std::uint8_t* winner, std::int64_t windows,
+                    float* bias) {
   for (int v = 0; v < 16; v += lanes) {
     vec sum = load(bias + v);
     for (std::int64_t w = 0; w < windows; ++w) {
-      const ivec index = __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(winner + w * 16 + v), ivec);
+      const ivec index = __builtin_convertvector(
+          *reinterpret_cast<const bvec_unaligned*>(winner + w * 16 + v), ivec);
       const vec g = index != no_gradient ? load(gradients + w * 16 + v) : vec{};
       store(gradients + w * 16 + v, g);
       sum += g;
@@ -246,7 +265,8 @@ void sparse_weights_fixed(const SparseConv& c, const float* input, float* weight
 #pragma GCC unroll 8
       for (int y = 0; y < height; ++y)
 #pragma GCC unroll 8
-        for (int x = 0; x < width; ++x) sum[y * width + x] += g * load(in + y * c.line_stride + x * 16);
+        for (int x = 0; x < width; ++x)
+          sum[y * width + x] += g * load(in + y * c.line_stride + x * 16);
     }
 #pragma GCC unroll 32
     for (int t = 0; t < height * width; ++t) store(weights + t * 16 + v, sum[t]);
@@ -259,7 +279,8 @@ void sparse_weights_any(const SparseConv& c, const float* input, float* weights)
       for (int v = 0; v < 16; v += lanes) {
         vec sum = load(weights + v);
         for (std::int64_t e = 0; e < c.winners.count; ++e)
-          sum += c.winners.gradients[e] * load(input + c.winners.offsets[e] + y * c.line_stride + x * 16 + v);
+          sum += c.winners.gradients[e] *
+                 load(input + c.winners.offsets[e] + y * c.line_stride + x * 16 + v);
         store(weights + v, sum);
       }
 }
@@ -297,7 +318,9 @@ void sparse_data_any(const SparseConv& c, const float* weights, float* input_gra
   }
 }
 
-constexpr bool is(const SparseConv& c, std::int64_t size) { return c.kernel_height == size && c.kernel_width == size; }
+constexpr bool is(const SparseConv& c, std::int64_t size) {
+  return c.kernel_height == size && c.kernel_width == size;
+}
 
 void sparse_weights(const SparseConv& c, const float* input, float* weights) {
   if (is(c, 2)) return sparse_weights_fixed<2, 2>(c, input, weights);
@@ -319,8 +342,9 @@ void sparse_data(const SparseConv& c, const float* weights, float* input_gradien
   sparse_data_any(c, weights, input_gradient);
 }
 
-void patch_weights(const float* patches, std::int64_t windows, std::int64_t slots, std::int64_t depth,
-                   const float* gradients, const std::uint8_t* winner, float* weights) {
+void patch_weights(const float* patches, std::int64_t windows, std::int64_t slots,
+                   std::int64_t depth, const float* gradients, const std::uint8_t* winner,
+                   float* weights) {
   constexpr int group = lanes == 16 ? 16 : 8;  // output channels with an accumulator each
   for (std::int64_t k = 0; k < depth; k += lanes)
     for (int first = 0; first < 16; first += group) {
@@ -345,7 +369,8 @@ void patch_weights(const float* patches, std::int64_t windows, std::int64_t slot
 
 #if SWEETSPOT_LANES == 16
 // Four rounds of shuffles exchange pairs, quads, halves of 256 bits and halves of 512 bits.
-inline void transpose_tile(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
+inline void transpose_tile(const float* from, std::int64_t from_stride, float* to,
+                           std::int64_t to_stride) {
   __m512 a[16], b[16];
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i) a[i] = _mm512_loadu_ps(from + i * from_stride);
@@ -362,10 +387,11 @@ inline void transpose_tile(const float* from, std::int64_t from_stride, float* t
       a[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(lower, upper));
       a[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lower, upper));
     }
-  // Now a[4q + c] holds column c + 4 · lane of rows 4q..4q+3, for each 128-bit lane.
+    // Now a[4q + c] holds column c + 4 · lane of rows 4q..4q+3, for each 128-bit lane.
 #pragma GCC unroll 4
   for (int c = 0; c < 4; ++c) {
-    const __m512 even01 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0x88), odd01 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0xdd);
+    const __m512 even01 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0x88),
+                 odd01 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0xdd);
     const __m512 even23 = _mm512_shuffle_f32x4(a[c + 8], a[c + 12], 0x88);
     const __m512 odd23 = _mm512_shuffle_f32x4(a[c + 8], a[c + 12], 0xdd);
     _mm512_storeu_ps(to + c * to_stride, _mm512_shuffle_f32x4(even01, even23, 0x88));
@@ -375,14 +401,15 @@ inline void transpose_tile(const float* from, std::int64_t from_stride, float* t
   }
 }
 #else
-inline void transpose_tile(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
+inline void transpose_tile(const float* from, std::int64_t from_stride, float* to,
+                           std::int64_t to_stride) {
   for (int j = 0; j < 16; ++j)
     for (int i = 0; i < 16; ++i) to[j * to_stride + i] = from[i * from_stride + j];
 }
 #endif
 
-void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float* to,
-               std::int64_t to_stride) {
+void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
+               float* to, std::int64_t to_stride) {
   for (std::int64_t c = 0; c < columns; c += 16)
     for (std::int64_t r = 0; r < rows; r += 16)
       transpose_tile(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
@@ -395,9 +422,11 @@ void add(const float* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
-void scale_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t count, float* to) {
+void scale_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
+                float* to) {
   for (std::int64_t i = 0; i < count; i += lanes) {
-    const ivec kept = __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(keep + i), ivec);
+    const ivec kept =
+        __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(keep + i), ivec);
     store(to + i, kept != 0 ? load(from + i) * scale : vec{});
   }
 }
@@ -411,7 +440,8 @@ void sgd(float learning_rate, std::int64_t count, const float* gradient, float* 
   for (std::int64_t i = 0; i < count; ++i) weight[i] -= learning_rate * gradient[i];
 }
 
-void momentum(const MomentumStep& s, std::int64_t count, const float* gradient, float* weight, float* velocity) {
+void momentum(const MomentumStep& s, std::int64_t count, const float* gradient, float* weight,
+              float* velocity) {
   for (std::int64_t i = 0; i < count; ++i) {
     const float v = s.momentum * velocity[i] - s.learning_rate * gradient[i];
     velocity[i] = v;
@@ -439,7 +469,8 @@ inline vec quotient(vec m, vec v, float epsilon) {
 }
 #endif
 
-void adam(const AdamStep& s, std::int64_t count, const float* gradient, float* weight, float* mean, float* square) {
+void adam(const AdamStep& s, std::int64_t count, const float* gradient, float* weight, float* mean,
+          float* square) {
   for (std::int64_t i = 0; i < count; i += lanes) {  // every stretch of weights is whole units
     const vec g = load(gradient + i), w = load(weight + i);
     const vec m = s.beta1 * load(mean + i) + (1 - s.beta1) * g;
@@ -452,9 +483,25 @@ void adam(const AdamStep& s, std::int64_t count, const float* gradient, float* w
 }  // namespace
 
 extern const Kernels SWEETSPOT_KERNELS;
-const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME, multiply,      outer,         dot,       pool_windows,
-                                   mask_gradients,         sparse_weights, sparse_data,  patch_weights, transpose,
-                                   winograd_weights,       winograd_input, winograd_output,
-                                   keep_mask,              add,           scale_kept,    pass_positive, sgd,           momentum,  adam};
+const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
+                                   multiply,
+                                   outer,
+                                   dot,
+                                   pool_windows,
+                                   mask_gradients,
+                                   sparse_weights,
+                                   sparse_data,
+                                   patch_weights,
+                                   transpose,
+                                   winograd_weights,
+                                   winograd_input,
+                                   winograd_output,
+                                   keep_mask,
+                                   add,
+                                   scale_kept,
+                                   pass_positive,
+                                   sgd,
+                                   momentum,
+                                   adam};
 
 }  // namespace sweetspot::engine::cpu

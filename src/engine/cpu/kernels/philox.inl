@@ -8,9 +8,11 @@ constexpr int wide_count = 16 / (lanes / 2);
 
 inline wide multiply_low(wide a, wide b) {
 #if SWEETSPOT_LANES == 16
-  return reinterpret_cast<wide>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+  return reinterpret_cast<wide>(
+      _mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 #else
-  return reinterpret_cast<wide>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+  return reinterpret_cast<wide>(
+      _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 #endif
 }
 inline wide upper_half(wide a) {
@@ -25,8 +27,8 @@ inline wide multiply_low(wide a, wide b) { return (a & 0xffffffffull) * (b & 0xf
 inline wide upper_half(wide a) { return a >> 32; }
 #endif
 
-void philox_words(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
-                  std::uint32_t (&words)[4][16]) {
+void philox_words(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
+                  std::uint64_t first_counter, std::uint32_t (&words)[4][16]) {
   constexpr int per_wide = 16 / wide_count;
   alignas(64) std::uint64_t lower[16], upper[16];
   for (int i = 0; i < 16; ++i) {
@@ -52,11 +54,13 @@ void philox_words(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
       c[3][w] = a;
     }
   for (int word = 0; word < 4; ++word)
-    for (int i = 0; i < 16; ++i) words[word][i] = static_cast<std::uint32_t>(c[word][i / per_wide][i % per_wide]);
+    for (int i = 0; i < 16; ++i)
+      words[word][i] = static_cast<std::uint32_t>(c[word][i / per_wide][i % per_wide]);
 }
 
-void keep_mask(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, std::uint64_t first_counter,
-               std::uint32_t threshold, std::int64_t count, std::uint8_t* keep) {
+void keep_mask(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
+               std::uint64_t first_counter, std::uint32_t threshold, std::int64_t count,
+               std::uint8_t* keep) {
   for (std::int64_t e = 0; e < count; e += 64, first_counter += 16) {
     std::uint32_t words[4][16];
     philox_words(seed, purpose, step, first_counter, words);
@@ -68,4 +72,3 @@ void keep_mask(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step, st
     }
   }
 }
-

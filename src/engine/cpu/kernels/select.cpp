@@ -14,7 +14,8 @@ bool runs(const Kernels& kernels) {
   if (&kernels == &kernels_avx512)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (&kernels == &kernels_avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (&kernels == &kernels_avx2)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
   if (&kernels != &kernels_generic) return false;
 #endif
@@ -26,10 +27,12 @@ const Kernels& choose() {
   for (const Kernels* candidate : {&kernels_avx512, &kernels_avx2, &kernels_generic})
     if (asked && *asked ? std::string_view(asked) == candidate->name : runs(*candidate)) {
       if (!runs(*candidate))
-        throw core::InputError(fmt::format("SWEETSPOT_ISA={} is not what this CPU has; unset it", asked));
+        throw core::InputError(
+            fmt::format("SWEETSPOT_ISA={} is not what this CPU has; unset it", asked));
       return *candidate;
     }
-  throw core::InputError("SWEETSPOT_ISA names no instruction set; use avx512, avx2 or generic, or unset it");
+  throw core::InputError(
+      "SWEETSPOT_ISA names no instruction set; use avx512, avx2 or generic, or unset it");
 }
 
 }  // namespace

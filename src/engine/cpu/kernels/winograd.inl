@@ -1,9 +1,11 @@
 // Winograd's minimal filtering F(2×2, r×r), where the 2×2 outputs are one pooling window: (r + 1)²
-// multiplications instead of 4r², 25 instead of 64 for the paper's 4×4 kernels. Included by kernels.inl.
+// multiplications instead of 4r², 25 instead of 64 for the paper's 4×4 kernels. Included by
+// kernels.inl.
 //
-// y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A with interpolation points 0, 1, −1, 2, −2 and ∞ (as many as r + 1);
-// the matrices follow from the Vandermonde matrix of the points, with the denominators in G. Rounding
-// is about 5 times that of the direct sum: 3e-6 of a typical output for r = 4 and 32 channels.
+// y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A with interpolation points 0, 1, −1, 2, −2 and ∞ (as many as r +
+// 1); the matrices follow from the Vandermonde matrix of the points, with the denominators in G.
+// Rounding is about 5 times that of the direct sum: 3e-6 of a typical output for r = 4 and 32
+// channels.
 
 template <int r>
 struct WinogradMatrices;
@@ -11,7 +13,8 @@ struct WinogradMatrices;
 template <>
 struct WinogradMatrices<3> {
   static constexpr float at[2][4] = {{1, 1, 1, 0}, {0, 1, -1, 1}};
-  static constexpr float g[4][3] = {{1, 0, 0}, {1 / 2.f, 1 / 2.f, 1 / 2.f}, {1 / 2.f, -1 / 2.f, 1 / 2.f}, {0, 0, 1}};
+  static constexpr float g[4][3] = {
+      {1, 0, 0}, {1 / 2.f, 1 / 2.f, 1 / 2.f}, {1 / 2.f, -1 / 2.f, 1 / 2.f}, {0, 0, 1}};
   static constexpr float bt[4][4] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, -1, 0, 1}};
 };
 
@@ -36,15 +39,17 @@ struct WinogradMatrices<5> {
                                     {1 / 24.f, 1 / 12.f, 1 / 6.f, 1 / 3.f, 2 / 3.f},
                                     {1 / 24.f, -1 / 12.f, 1 / 6.f, -1 / 3.f, 2 / 3.f},
                                     {0, 0, 0, 0, 1}};
-  static constexpr float bt[6][6] = {{4, 0, -5, 0, 1, 0},  {0, 4, 4, -1, -1, 0}, {0, -4, 4, 1, -1, 0},
-                                     {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+  static constexpr float bt[6][6] = {{4, 0, -5, 0, 1, 0},  {0, 4, 4, -1, -1, 0},
+                                     {0, -4, 4, 1, -1, 0}, {0, -2, -1, 2, 1, 0},
+                                     {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
 };
 
 // out[i] = Σ_j matrix[i][j] · in[j], with stride between the elements of in and of out. The loops
 // unroll, so that zeros and ones cost nothing.
 template <int rows, int columns>
-__attribute__((always_inline)) inline void transform(const float (&matrix)[rows][columns], const vec* in, int in_stride,
-                                                     vec* out, int out_stride) {
+__attribute__((always_inline)) inline void transform(const float (&matrix)[rows][columns],
+                                                     const vec* in, int in_stride, vec* out,
+                                                     int out_stride) {
 #pragma GCC unroll 8
   for (int i = 0; i < rows; ++i) {
     vec sum{};
@@ -73,7 +78,8 @@ __attribute__((always_inline)) inline void transform_square(const float (&matrix
 }
 
 template <int r>
-void winograd_weights_of(const float* taps, std::int64_t tap_stride, float* points, std::int64_t point_stride) {
+void winograd_weights_of(const float* taps, std::int64_t tap_stride, float* points,
+                         std::int64_t point_stride) {
   for (int v = 0; v < 16; v += lanes) {
     vec in[r * r], out[(r + 1) * (r + 1)];
 #pragma GCC unroll 32
@@ -85,7 +91,8 @@ void winograd_weights_of(const float* taps, std::int64_t tap_stride, float* poin
 }
 
 template <int r>
-void winograd_input_of(const float* plane, std::int64_t line_stride, float* points, std::int64_t point_stride) {
+void winograd_input_of(const float* plane, std::int64_t line_stride, float* points,
+                       std::int64_t point_stride) {
   constexpr int n = r + 1;
   for (int v = 0; v < 16; v += lanes) {
     vec in[n * n], out[n * n];
@@ -114,13 +121,15 @@ void winograd_output_of(const WinogradOutput& o) {
   }
 }
 
-void winograd_weights(std::int64_t r, const float* taps, std::int64_t tap_stride, float* points, std::int64_t point_stride) {
+void winograd_weights(std::int64_t r, const float* taps, std::int64_t tap_stride, float* points,
+                      std::int64_t point_stride) {
   if (r == 3) return winograd_weights_of<3>(taps, tap_stride, points, point_stride);
   if (r == 4) return winograd_weights_of<4>(taps, tap_stride, points, point_stride);
   winograd_weights_of<5>(taps, tap_stride, points, point_stride);
 }
 
-void winograd_input(std::int64_t r, const float* plane, std::int64_t line_stride, float* points, std::int64_t point_stride) {
+void winograd_input(std::int64_t r, const float* plane, std::int64_t line_stride, float* points,
+                    std::int64_t point_stride) {
   if (r == 3) return winograd_input_of<3>(plane, line_stride, points, point_stride);
   if (r == 4) return winograd_input_of<4>(plane, line_stride, points, point_stride);
   winograd_input_of<5>(plane, line_stride, points, point_stride);

@@ -18,6 +18,7 @@ class BatchNorm final : public Op {
     shared_floats = 2 * features_ * unit;  // the micro-batch's mean and 1/σ
   }
 
+  std::string method() const override { return "batch normalisation"; }
   bool whole() const override { return true; }
   bool keeps_input() const override { return true; }
 
@@ -34,7 +35,8 @@ class BatchNorm final : public Op {
         float* y = at(pass, out_->value, s, u);
         for (std::int64_t p = 0; p < positions_; ++p)
           for (std::int64_t c = 0; c < unit; ++c)
-            y[p * unit + c] = (x[p * unit + c] - mean[c]) * scale[c] + (g_.beta ? pass.weights[*g_.beta + u * unit + c] : 0.f);
+            y[p * unit + c] = (x[p * unit + c] - mean[c]) * scale[c] +
+                              (g_.beta ? pass.weights[*g_.beta + u * unit + c] : 0.f);
       }
       clear_padding(pass, u);
     }
@@ -66,7 +68,8 @@ class BatchNorm final : public Op {
           for (std::int64_t c = 0; c < unit; ++c) {
             const float normal = (x[p * unit + c] - mean[c]) * scale[c];
             to[p * unit + c] = gamma(pass, u, c) * scale[c] *
-                               (g[p * unit + c] - static_cast<float>(sum[c] / n) - normal * static_cast<float>(product[c] / n));
+                               (g[p * unit + c] - static_cast<float>(sum[c] / n) -
+                                normal * static_cast<float>(product[c] / n));
           }
       }
     }
@@ -94,13 +97,15 @@ class BatchNorm final : public Op {
     double sum[unit]{}, square[unit]{};
     each_value(pass, u, [&](const float* x, std::int64_t c) { sum[c] += *x; });
     for (double& total : sum) total /= n;
-    each_value(pass, u, [&](const float* x, std::int64_t c) { square[c] += (*x - sum[c]) * (*x - sum[c]); });
+    each_value(pass, u,
+               [&](const float* x, std::int64_t c) { square[c] += (*x - sum[c]) * (*x - sum[c]); });
     for (std::int64_t c = 0; c < unit; ++c) {
       const double variance = square[c] / n;
       mean[c] = static_cast<float>(sum[c]);
       scale[c] = static_cast<float>(1 / std::sqrt(variance + g_.epsilon));
       moving_mean[c] = moving_mean[c] * g_.momentum + mean[c] * (1 - g_.momentum);
-      moving_variance[c] = moving_variance[c] * g_.momentum + static_cast<float>(variance) * (1 - g_.momentum);
+      moving_variance[c] =
+          moving_variance[c] * g_.momentum + static_cast<float>(variance) * (1 - g_.momentum);
     }
   }
 
@@ -122,7 +127,8 @@ class BatchNorm final : public Op {
         std::fill_n(at(pass, out_->value, s, u) + p * unit + used, unit - used, 0.f);
   }
 
-  void add_gradients(const Pass& pass, std::int64_t u, const double* sum, const double* product) const {
+  void add_gradients(const Pass& pass, std::int64_t u, const double* sum,
+                     const double* product) const {
     for (std::int64_t c = 0; c < unit; ++c) {
       const auto add = [&](const std::optional<std::size_t>& offset, double value) {
         if (!offset) return;
@@ -140,7 +146,8 @@ class BatchNorm final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_batch_norm(std::string name, const BatchNormGeometry& geometry, Tensor* in, Tensor* out) {
+std::unique_ptr<Op> make_batch_norm(std::string name, const BatchNormGeometry& geometry, Tensor* in,
+                                    Tensor* out) {
   return std::make_unique<BatchNorm>(std::move(name), geometry, in, out);
 }
 

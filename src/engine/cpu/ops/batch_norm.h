@@ -14,6 +14,7 @@ struct BatchNormGeometry {
 };
 
 // Statistics are those of the micro-batch, so accumulation does not equal the whole batch here.
-std::unique_ptr<Op> make_batch_norm(std::string name, const BatchNormGeometry& geometry, Tensor* in, Tensor* out);
+std::unique_ptr<Op> make_batch_norm(std::string name, const BatchNormGeometry& geometry, Tensor* in,
+                                    Tensor* out);
 
 }  // namespace sweetspot::engine::cpu

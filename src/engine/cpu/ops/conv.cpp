@@ -32,8 +32,10 @@ class Conv final : public Op {
         g_(geometry),
         turned_(turned_around(g_)),
         // Patches of a raw input are gathered for as many rows as fit half a first-level cache.
-        chunk_(g_.raw_input ? std::clamp<std::int64_t>(24 * 1024 / 4 / g_.depth(), 12, std::max<std::int64_t>(g_.out.positions(), 12))
-                            : g_.out.positions()),
+        chunk_(g_.raw_input
+                   ? std::clamp<std::int64_t>(24 * 1024 / 4 / g_.depth(), 12,
+                                              std::max<std::int64_t>(g_.out.positions(), 12))
+                   : g_.out.positions()),
         input_(g_, row_major(g_.out), chunk_),
         gradient_(turned_, row_major(turned_.out), 0) {
     ScratchLayout scratch;
@@ -44,6 +46,7 @@ class Conv final : public Op {
     shared_floats = g_.raw_input ? 0 : turned_.columns() * turned_.depth();
   }
 
+  std::string method() const override { return g_.relu ? "convolution and ReLU" : "convolution"; }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
 
@@ -68,7 +71,8 @@ class Conv final : public Op {
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t index) override {
     float* gradient = pass.at(out_->gradient, sample, thread);
-    if (g_.relu) pass.kernels->pass_positive(pass.at(out_->value, sample, thread), g_.out.floats(), gradient);
+    if (g_.relu)
+      pass.kernels->pass_positive(pass.at(out_->value, sample, thread), g_.out.floats(), gradient);
     float* weights = slot(pass, index);
     add_bias(gradient, weights + g_.columns() * g_.depth());
     add_weights(pass, sample, thread, gradient, weights);
@@ -80,16 +84,19 @@ class Conv final : public Op {
     const std::int64_t taps = g_.taps();
     const Range units = share(g_.in.units(), part, parts);
     for (std::int64_t i = units.begin; i < units.end; ++i) {
-      const std::int64_t in_first = i * unit / panel * panel, in_width = std::min(panel, turned_.columns() - in_first);
+      const std::int64_t in_first = i * unit / panel * panel,
+                         in_width = std::min(panel, turned_.columns() - in_first);
       for (std::int64_t o = 0; o < g_.out.units(); ++o) {
-        const std::int64_t first = o * unit / panel * panel, width = std::min(panel, g_.columns() - first);
+        const std::int64_t first = o * unit / panel * panel,
+                           width = std::min(panel, g_.columns() - first);
         for (std::int64_t tap = 0; tap < taps; ++tap)
-          pass.kernels->transpose(
-              pass.weights + g_.weights + first * g_.depth() + (i * taps + tap) * unit * width + o * unit - first, width,
-              unit, unit,
-              pass.shared + shared_offset + in_first * turned_.depth() + (o * taps + taps - 1 - tap) * unit * in_width +
-                  i * unit - in_first,
-              in_width);
+          pass.kernels->transpose(pass.weights + g_.weights + first * g_.depth() +
+                                      (i * taps + tap) * unit * width + o * unit - first,
+                                  width, unit, unit,
+                                  pass.shared + shared_offset + in_first * turned_.depth() +
+                                      (o * taps + taps - 1 - tap) * unit * in_width + i * unit -
+                                      in_first,
+                                  in_width);
       }
     }
   }
@@ -97,27 +104,33 @@ class Conv final : public Op {
   void gather_part(const Pass& pass, int part, int parts) override {
     const Range range = share(g_.depth(), part, parts);
     float* sum = slot(pass, 0);
-    const std::int64_t begin = range.begin * g_.columns(), count = (range.end - range.begin) * g_.columns();
-    for (std::int64_t s = 1; s < pass.used_slots; ++s) pass.kernels->add(slot(pass, s) + begin, count, sum + begin);
+    const std::int64_t begin = range.begin * g_.columns(),
+                       count = (range.end - range.begin) * g_.columns();
+    for (std::int64_t s = 1; s < pass.used_slots; ++s)
+      pass.kernels->add(slot(pass, s) + begin, count, sum + begin);
     std::copy_n(sum + begin, count, pass.gradients + g_.weights + begin);
     if (part > 0 || !g_.bias) return;
     const std::int64_t bias = g_.columns() * g_.depth();
-    for (std::int64_t s = 1; s < pass.used_slots; ++s) pass.kernels->add(slot(pass, s) + bias, g_.columns(), sum + bias);
+    for (std::int64_t s = 1; s < pass.used_slots; ++s)
+      pass.kernels->add(slot(pass, s) + bias, g_.columns(), sum + bias);
     std::copy_n(sum + bias, g_.columns(), pass.gradients + *g_.bias);
   }
 
  private:
   const float* source(const Pass& pass, std::int64_t sample, int thread) const {
-    return g_.raw_input ? pass.inputs + sample * g_.input.size() : pass.at(in_->value, sample, thread);
+    return g_.raw_input ? pass.inputs + sample * g_.input.size()
+                        : pass.at(in_->value, sample, thread);
   }
 
   void add_bias(const float* gradient, float* bias) const {
     for (std::int64_t u = 0; u < g_.out.units(); ++u)
       for (std::int64_t p = 0; p < g_.out.positions(); ++p)
-        for (std::int64_t c = 0; c < unit; ++c) bias[u * unit + c] += gradient[u * g_.out.plane() + p * unit + c];
+        for (std::int64_t c = 0; c < unit; ++c)
+          bias[u * unit + c] += gradient[u * g_.out.plane() + p * unit + c];
   }
 
-  void add_weights(const Pass& pass, std::int64_t sample, int thread, const float* gradient, float* weights) const {
+  void add_weights(const Pass& pass, std::int64_t sample, int thread, const float* gradient,
+                   float* weights) const {
     std::byte* scratch = pass.at<std::byte>(temporary, sample, thread) + input_at_;
     const float* in = source(pass, sample, thread);
     const float* frame = input_.frame(in, scratch);
@@ -145,15 +158,20 @@ class Conv final : public Op {
     }
   }
 
-  void make_input_gradient(const Pass& pass, std::int64_t sample, int thread, const float* gradient) const {
-    auto* frame = reinterpret_cast<float*>(pass.at<std::byte>(temporary, sample, thread) + frame_at_);
-    const std::int64_t top = g_.kernel.height - 1 - g_.pad_top, left = g_.kernel.width - 1 - g_.pad_left;
+  void make_input_gradient(const Pass& pass, std::int64_t sample, int thread,
+                           const float* gradient) const {
+    auto* frame =
+        reinterpret_cast<float*>(pass.at<std::byte>(temporary, sample, thread) + frame_at_);
+    const std::int64_t top = g_.kernel.height - 1 - g_.pad_top,
+                       left = g_.kernel.width - 1 - g_.pad_left;
     for (std::int64_t u = 0; u < g_.out.units(); ++u)
       for (std::int64_t y = 0; y < g_.out.height; ++y)
         for (std::int64_t x = 0; x < g_.out.width; ++x)
-          std::copy_n(gradient + u * g_.out.plane() + (y * g_.out.width + x) * unit, unit,
-                      frame + u * turned_.in.plane() +
-                          ((y * g_.strides.height + top) * turned_.in.width + x * g_.strides.width + left) * unit);
+          std::copy_n(
+              gradient + u * g_.out.plane() + (y * g_.out.width + x) * unit, unit,
+              frame + u * turned_.in.plane() +
+                  ((y * g_.strides.height + top) * turned_.in.width + x * g_.strides.width + left) *
+                      unit);
     Multiply m{};
     gradient_.point(m, frame, nullptr, 0, g_.in.positions());
     m.c_row_stride = unit, m.c_unit_stride = g_.in.plane();
@@ -173,7 +191,8 @@ class Conv final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out) {
+std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry, Tensor* in,
+                              Tensor* out) {
   return std::make_unique<Conv>(std::move(name), geometry, in, out);
 }
 

@@ -11,26 +11,31 @@ struct ConvGeometry {
   model::Window kernel, strides;
   std::int64_t pad_top = 0, pad_left = 0;
   bool relu = false;
-  bool raw_input = false;       // reads the batch itself: the first layer
-  model::Shape input;           // full shape, for a raw input
-  Extent in;                    // what is read of it
-  Extent out;                   // before pooling
-  model::Window pool{1, 1};     // fused max pooling without overlap; 1×1: none
-  std::size_t weights = 0;      // offsets into the weight buffer, in floats
+  bool raw_input = false;    // reads the batch itself: the first layer
+  model::Shape input;        // full shape, for a raw input
+  Extent in;                 // what is read of it
+  Extent out;                // before pooling
+  model::Window pool{1, 1};  // fused max pooling without overlap; 1×1: none
+  std::size_t weights = 0;   // offsets into the weight buffer, in floats
   std::optional<std::size_t> bias;
 
   std::int64_t slots() const { return pool.height * pool.width; }
   std::int64_t taps() const { return kernel.height * kernel.width; }
   // Rows of the weight matrix: (in units, taps, 16), or (taps, channels) padded to a unit if raw.
-  std::int64_t depth() const { return raw_input ? round_up(taps() * in.channels, unit) : in.units() * taps() * unit; }
+  std::int64_t depth() const {
+    return raw_input ? round_up(taps() * in.channels, unit) : in.units() * taps() * unit;
+  }
   std::int64_t columns() const { return out.units() * unit; }
 };
 // Keras' (height, width, in) row of the kernel → row of the weight matrix.
 std::vector<std::int32_t> conv_rows(const ConvGeometry& geometry);
 
 // Any convolution.
-std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out);
-// Convolution, ReLU or nothing, and max pooling in one pass, with backward passes over winners only.
-std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out);
+std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry, Tensor* in,
+                              Tensor* out);
+// Convolution, ReLU or nothing, and max pooling in one pass, with backward passes over winners
+// only.
+std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in,
+                                   Tensor* out);
 
 }  // namespace sweetspot::engine::cpu

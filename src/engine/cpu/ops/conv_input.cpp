@@ -15,7 +15,8 @@ std::vector<std::int32_t> conv_rows(const ConvGeometry& g) {
   return rows;
 }
 
-ConvInput::ConvInput(const ConvGeometry& geometry, std::vector<std::int32_t> positions, std::int64_t rows_at_once)
+ConvInput::ConvInput(const ConvGeometry& geometry, std::vector<std::int32_t> positions,
+                     std::int64_t rows_at_once)
     : g_(geometry), positions_(std::move(positions)), rows_at_once_(rows_at_once) {
   // The lines and columns that the kernel reads, padding included.
   height_ = (g_.out.height - 1) * g_.strides.height + g_.kernel.height;
@@ -25,14 +26,17 @@ ConvInput::ConvInput(const ConvGeometry& geometry, std::vector<std::int32_t> pos
   padded_ = g_.pad_top > 0 || g_.pad_left > 0 || height_ > in_height || width_ > in_width;
   framed_ = padded_ && !g_.raw_input;
   if (!framed_) height_ = in_height, width_ = in_width;
-  const std::int64_t channels = g_.raw_input ? g_.in.channels : unit;  // floats from one position to the next
+  const std::int64_t channels =
+      g_.raw_input ? g_.in.channels : unit;  // floats from one position to the next
   for (const std::int32_t at : positions_) {
-    const std::int64_t y = at / g_.out.width * g_.strides.height, x = at % g_.out.width * g_.strides.width;
+    const std::int64_t y = at / g_.out.width * g_.strides.height,
+                       x = at % g_.out.width * g_.strides.width;
     row_offsets_.push_back(static_cast<std::int32_t>((y * width_ + x) * channels));
   }
   for (std::int64_t u = 0; u < (g_.raw_input ? 1 : g_.in.units()); ++u)
     for (std::int64_t line = 0; line < g_.kernel.height; ++line)
-      segment_offsets_.push_back(static_cast<std::int32_t>(u * frame_plane() + line * width_ * channels));
+      segment_offsets_.push_back(
+          static_cast<std::int32_t>(u * frame_plane() + line * width_ * channels));
 }
 
 core::Bytes ConvInput::scratch_bytes() const {
@@ -40,7 +44,8 @@ core::Bytes ConvInput::scratch_bytes() const {
   return framed_ ? static_cast<core::Bytes>(g_.in.units() * frame_plane()) * sizeof(float) : 0;
 }
 
-void ConvInput::point(Multiply& m, const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const {
+void ConvInput::point(Multiply& m, const float* sample, std::byte* scratch, std::int64_t first,
+                      std::int64_t rows) const {
   m.rows = rows;
   if (g_.raw_input && padded_) {
     m.a = patches(sample, scratch, first, rows);
@@ -50,7 +55,8 @@ void ConvInput::point(Multiply& m, const float* sample, std::byte* scratch, std:
     m.a = framed_ ? reinterpret_cast<const float*>(scratch) : sample;
     m.row_offsets = row_offsets_.data() + first, m.row_stride = 0;
     m.segment_offsets = segment_offsets_.data();
-    m.segments = static_cast<std::int64_t>(segment_offsets_.size()), m.run = g_.kernel.width * (g_.raw_input ? g_.in.channels : unit);
+    m.segments = static_cast<std::int64_t>(segment_offsets_.size()),
+    m.run = g_.kernel.width * (g_.raw_input ? g_.in.channels : unit);
   }
 }
 
@@ -66,7 +72,8 @@ const float* ConvInput::frame(const float* sample, std::byte* scratch) const {
   return to;
 }
 
-float* ConvInput::patches(const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const {
+float* ConvInput::patches(const float* sample, std::byte* scratch, std::int64_t first,
+                          std::int64_t rows) const {
   auto* to = reinterpret_cast<float*>(scratch);
   const std::int64_t run = g_.kernel.width * g_.in.channels;
   if (padded_)
@@ -84,8 +91,10 @@ float* ConvInput::patches(const float* sample, std::byte* scratch, std::int64_t 
 
 // `fixed_run`: the run where it is common enough to be copied without a loop; 0: any.
 template <int fixed_run>
-void ConvInput::gather(const float* sample, float* to, std::int64_t first, std::int64_t rows, std::int64_t run) const {
-  const std::size_t bytes = static_cast<std::size_t>(fixed_run > 0 ? fixed_run : run) * sizeof(float);
+void ConvInput::gather(const float* sample, float* to, std::int64_t first, std::int64_t rows,
+                       std::int64_t run) const {
+  const std::size_t bytes =
+      static_cast<std::size_t>(fixed_run > 0 ? fixed_run : run) * sizeof(float);
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* from = sample + row_offsets_[static_cast<std::size_t>(first + r)];
     float* patch = to + r * g_.depth();
@@ -96,7 +105,8 @@ void ConvInput::gather(const float* sample, float* to, std::int64_t first, std::
   }
 }
 
-void ConvInput::gather_padded(const float* sample, float* to, std::int64_t first, std::int64_t rows) const {
+void ConvInput::gather_padded(const float* sample, float* to, std::int64_t first,
+                              std::int64_t rows) const {
   const std::int64_t channels = g_.in.channels;
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t at = positions_[static_cast<std::size_t>(first + r)];

@@ -11,28 +11,34 @@ namespace sweetspot::engine::cpu {
 class ConvInput {
  public:
   // `positions`: output positions as y · out.width + x, in the order of the rows.
-  ConvInput(const ConvGeometry& geometry, std::vector<std::int32_t> positions, std::int64_t rows_at_once);
+  ConvInput(const ConvGeometry& geometry, std::vector<std::int32_t> positions,
+            std::int64_t rows_at_once);
 
   core::Bytes scratch_bytes() const;  // zeroed once, before the first use
 
   // Makes rows [first, first + rows) readable and returns the multiplication's left side.
-  void point(Multiply& multiply, const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const;
+  void point(Multiply& multiply, const float* sample, std::byte* scratch, std::int64_t first,
+             std::int64_t rows) const;
   // Copies the sample into the frame, if it needs one; returns the first unit's plane.
   const float* frame(const float* sample, std::byte* scratch) const;
   // One row after the other, (rows, depth): what a kernel reads, lines side by side.
-  float* patches(const float* sample, std::byte* scratch, std::int64_t first, std::int64_t rows) const;
+  float* patches(const float* sample, std::byte* scratch, std::int64_t first,
+                 std::int64_t rows) const;
 
   bool framed() const { return framed_; }
   std::int64_t frame_width() const { return width_; }
   std::int64_t frame_plane() const { return height_ * width_ * unit; }
   // Of the first tap of this row, in floats.
-  std::int32_t offset(std::int64_t row) const { return row_offsets_[static_cast<std::size_t>(row)]; }
+  std::int32_t offset(std::int64_t row) const {
+    return row_offsets_[static_cast<std::size_t>(row)];
+  }
   const std::int32_t* row_offsets() const { return row_offsets_.data(); }
   const std::vector<std::int32_t>& segment_offsets() const { return segment_offsets_; }
 
  private:
   template <int fixed_run>
-  void gather(const float* sample, float* to, std::int64_t first, std::int64_t rows, std::int64_t run) const;
+  void gather(const float* sample, float* to, std::int64_t first, std::int64_t rows,
+              std::int64_t run) const;
   void gather_padded(const float* sample, float* to, std::int64_t first, std::int64_t rows) const;
 
   ConvGeometry g_;

@@ -22,7 +22,8 @@ std::vector<std::int32_t> window_major(const ConvGeometry& g) {
 
 // As many windows at once as keep the convolution's output in half of a 48 KiB first-level cache.
 std::int64_t windows_at_once(const ConvGeometry& g) {
-  const std::int64_t window_bytes = g.slots() * g.columns() * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t window_bytes =
+      g.slots() * g.columns() * static_cast<std::int64_t>(sizeof(float));
   return std::clamp<std::int64_t>(24 * 1024 / window_bytes, 1, g.out.positions() / g.slots());
 }
 
@@ -42,13 +43,19 @@ class ConvPool final : public Op {
                          : scratch.add_floats(chunk_ * g_.slots() * g_.columns());
     offsets_at_ = scratch.add_floats(windows_);
     gradients_at_ = scratch.add_floats(windows_);
-    frame_gradient_at_ = scratch.add_floats(input_.framed() ? g_.in.units() * input_.frame_plane() : 0);
+    frame_gradient_at_ =
+        scratch.add_floats(input_.framed() ? g_.in.units() * input_.frame_plane() : 0);
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
     transposed_floats_ = g_.raw_input ? 0 : g_.columns() * g_.depth();
     shared_floats = transposed_floats_ + (winograd_ ? winograd_->weight_floats() : 0);
   }
 
+  std::string method() const override {
+    return std::string(g_.relu ? "convolution, ReLU and max pooling"
+                               : "convolution and max pooling") +
+           (winograd_ ? " by minimal filtering" : "") + ", gradients of the winners only";
+  }
   bool keeps_input() const override { return true; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
@@ -58,8 +65,8 @@ class ConvPool final : public Op {
     float* out = pass.at(out_->value, sample, thread);
     auto* winner = pass.at<std::uint8_t>(kept, sample, thread);
     if (winograd_)
-      winograd_->forward(pass, input_, frame, pass.shared + shared_offset + transposed_floats_, scratch + rows_at_, out,
-                         winner);
+      winograd_->forward(pass, input_, frame, pass.shared + shared_offset + transposed_floats_,
+                         scratch + rows_at_, out, winner);
     else
       forward_direct(pass, in, scratch, out, winner);
   }
@@ -71,7 +78,8 @@ class ConvPool final : public Op {
     float* bias = weights + g_.columns() * g_.depth();
     const std::int64_t plane = windows_ * unit;
     for (std::int64_t u = 0; u < g_.out.units(); ++u)
-      pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows_, bias + u * unit);
+      pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows_,
+                                   bias + u * unit);
     std::byte* scratch = pass.at<std::byte>(temporary, sample, thread);
     const float* in = source(pass, sample, thread);
     if (g_.raw_input)
@@ -82,13 +90,15 @@ class ConvPool final : public Op {
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     if (winograd_)
-      winograd_->transform_weights(pass, pass.shared + shared_offset + transposed_floats_, part, parts);
+      winograd_->transform_weights(pass, pass.shared + shared_offset + transposed_floats_, part,
+                                   parts);
     if (g_.raw_input || !wants_input_gradient || !pass.training) return;
     const Range units = share(g_.out.units(), part, parts);
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
       const std::int64_t first = n / panel * panel, width = std::min(panel, g_.columns() - first);
-      pass.kernels->transpose(pass.weights + g_.weights + first * g_.depth() + n - first, width, g_.depth(), unit,
-                              pass.shared + shared_offset + n * g_.depth(), g_.depth());
+      pass.kernels->transpose(pass.weights + g_.weights + first * g_.depth() + n - first, width,
+                              g_.depth(), unit, pass.shared + shared_offset + n * g_.depth(),
+                              g_.depth());
     }
   }
 
@@ -110,10 +120,12 @@ class ConvPool final : public Op {
 
  private:
   const float* source(const Pass& pass, std::int64_t sample, int thread) const {
-    return g_.raw_input ? pass.inputs + sample * g_.input.size() : pass.at(in_->value, sample, thread);
+    return g_.raw_input ? pass.inputs + sample * g_.input.size()
+                        : pass.at(in_->value, sample, thread);
   }
 
-  void forward_direct(const Pass& pass, const float* in, std::byte* scratch, float* out, std::uint8_t* winner) const {
+  void forward_direct(const Pass& pass, const float* in, std::byte* scratch, float* out,
+                      std::uint8_t* winner) const {
     auto* rows = reinterpret_cast<float*>(scratch + rows_at_);
     for (std::int64_t w = 0; w < windows_; w += chunk_) {
       const std::int64_t windows = std::min(chunk_, windows_ - w);
@@ -135,26 +147,29 @@ class ConvPool final : public Op {
     }
   }
 
-  void backward_raw(const Pass& pass, const float* in, const float* gradient, const std::uint8_t* winner,
-                    std::byte* scratch, float* weights) const {
+  void backward_raw(const Pass& pass, const float* in, const float* gradient,
+                    const std::uint8_t* winner, std::byte* scratch, float* weights) const {
     for (std::int64_t w = 0; w < windows_; w += chunk_) {
       const std::int64_t windows = std::min(chunk_, windows_ - w);
-      const float* patches = input_.patches(in, scratch + input_at_, w * g_.slots(), windows * g_.slots());
+      const float* patches =
+          input_.patches(in, scratch + input_at_, w * g_.slots(), windows * g_.slots());
       for (std::int64_t u = 0; u < g_.out.units(); ++u) {
         const std::int64_t at = (u * windows_ + w) * unit;
-        pass.kernels->patch_weights(patches, windows, g_.slots(), g_.depth(), gradient + at, winner + at,
-                                    weights + u * unit * g_.depth());
+        pass.kernels->patch_weights(patches, windows, g_.slots(), g_.depth(), gradient + at,
+                                    winner + at, weights + u * unit * g_.depth());
       }
     }
   }
 
-  void backward_sparse(const Pass& pass, std::int64_t sample, int thread, const float* in, const float* gradient,
-                       const std::uint8_t* winner, std::byte* scratch, float* weights) const {
+  void backward_sparse(const Pass& pass, std::int64_t sample, int thread, const float* in,
+                       const float* gradient, const std::uint8_t* winner, std::byte* scratch,
+                       float* weights) const {
     const float* frame = input_.frame(in, scratch + input_at_);
     float* in_gradient = pass.at(in_->gradient, sample, thread);
     float* frame_gradient =
         input_.framed() ? reinterpret_cast<float*>(scratch + frame_gradient_at_) : in_gradient;
-    if (wants_input_gradient) std::fill_n(frame_gradient, g_.in.units() * input_.frame_plane(), 0.f);
+    if (wants_input_gradient)
+      std::fill_n(frame_gradient, g_.in.units() * input_.frame_plane(), 0.f);
     const float* transposed = pass.shared + shared_offset;
     const std::int64_t taps = g_.taps() * unit;
     for (std::int64_t channel = 0; channel < g_.out.channels; ++channel) {
@@ -164,7 +179,8 @@ class ConvPool final : public Op {
       for (std::int64_t u = 0; u < g_.in.units(); ++u) {
         const std::int64_t tap = channel * g_.depth() + u * taps, plane = u * input_.frame_plane();
         pass.kernels->sparse_weights(conv, frame + plane, weights + tap);
-        if (wants_input_gradient) pass.kernels->sparse_data(conv, transposed + tap, frame_gradient + plane);
+        if (wants_input_gradient)
+          pass.kernels->sparse_data(conv, transposed + tap, frame_gradient + plane);
       }
     }
     if (wants_input_gradient && input_.framed()) crop(frame_gradient, in_gradient);
@@ -186,12 +202,14 @@ class ConvPool final : public Op {
   }
 
   void crop(const float* frame, float* to) const {
-    const std::int64_t lines = std::min(g_.in.height, input_.frame_plane() / unit / input_.frame_width() - g_.pad_top);
+    const std::int64_t lines =
+        std::min(g_.in.height, input_.frame_plane() / unit / input_.frame_width() - g_.pad_top);
     const std::int64_t columns = std::min(g_.in.width, input_.frame_width() - g_.pad_left);
     if (lines < g_.in.height || columns < g_.in.width) std::fill_n(to, g_.in.floats(), 0.f);
     for (std::int64_t u = 0; u < g_.in.units(); ++u)
       for (std::int64_t y = 0; y < lines; ++y)
-        std::copy_n(frame + u * input_.frame_plane() + ((y + g_.pad_top) * input_.frame_width() + g_.pad_left) * unit,
+        std::copy_n(frame + u * input_.frame_plane() +
+                        ((y + g_.pad_top) * input_.frame_width() + g_.pad_left) * unit,
                     columns * unit, to + u * g_.in.plane() + y * g_.in.width * unit);
   }
 
@@ -205,7 +223,8 @@ class ConvPool final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out) {
+std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in,
+                                   Tensor* out) {
   return std::make_unique<ConvPool>(std::move(name), geometry, in, out);
 }
 

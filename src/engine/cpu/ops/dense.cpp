@@ -7,9 +7,11 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Rows of a micro-batch that a thread multiplies at once, so that they stay in its second-level cache.
+// Rows of a micro-batch that a thread multiplies at once, so that they stay in its second-level
+// cache.
 constexpr std::int64_t row_chunk = 48;
-// Rows of a weight gradient that are made and applied at once: 12 KiB of gradients in first-level cache.
+// Rows of a weight gradient that are made and applied at once: 12 KiB of gradients in first-level
+// cache.
 constexpr std::int64_t depth_chunk = 48;
 // Up to here the gradient to the input is cheaper without transposing the weights.
 constexpr std::int64_t few_rows = 16;
@@ -20,7 +22,8 @@ std::int64_t pieces(std::int64_t count, std::int64_t size) { return (count + siz
 // once: a thread has some panels of columns, or some rows of the gradient.
 class Dense final : public Op {
  public:
-  Dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in, Tensor* out)
+  Dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
+        Tensor* out)
       : Op(std::move(name), in, out), g_(geometry), transposes_(micro_batch > few_rows) {
     shared_floats = transposes_ ? g_.depth * g_.columns : 0;
     ScratchLayout scratch;
@@ -28,6 +31,7 @@ class Dense final : public Op {
     temporary.bytes = scratch.size();
   }
 
+  std::string method() const override { return g_.relu ? "dense and ReLU" : "dense"; }
   bool whole() const override { return true; }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
@@ -35,16 +39,19 @@ class Dense final : public Op {
   int backward_phases() const override { return g_.relu ? 2 : 1; }
 
   void forward_part(const Pass& pass, int, int part, int parts) override {
-    each_tile(pass.count, g_.columns, part, parts, [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-      Multiply m{};
-      m.a = pass.at(in_->value, row, 0), m.row_stride = g_.depth, m.rows = rows;
-      m.segments = 1, m.run = g_.depth;
-      m.b = pass.weights + g_.weights + n * g_.depth, m.width = std::min(panel, g_.columns - n);
-      m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
-      m.relu = g_.relu;
-      m.c = pass.at(out_->value, row, 0) + n, m.c_row_stride = g_.columns, m.c_unit_stride = unit;
-      pass.kernels->multiply(m);
-    });
+    each_tile(pass.count, g_.columns, part, parts,
+              [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
+                Multiply m{};
+                m.a = pass.at(in_->value, row, 0), m.row_stride = g_.depth, m.rows = rows;
+                m.segments = 1, m.run = g_.depth;
+                m.b = pass.weights + g_.weights + n * g_.depth,
+                m.width = std::min(panel, g_.columns - n);
+                m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+                m.relu = g_.relu;
+                m.c = pass.at(out_->value, row, 0) + n, m.c_row_stride = g_.columns,
+                m.c_unit_stride = unit;
+                pass.kernels->multiply(m);
+              });
   }
 
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
@@ -65,16 +72,20 @@ class Dense final : public Op {
       float* to = pass.shared + shared_offset + first * g_.columns + k - first;
       for (std::int64_t n = 0; n < g_.columns; n += panel) {
         const std::int64_t width = std::min(panel, g_.columns - n);
-        pass.kernels->transpose(pass.weights + offset(n, k), width, unit, width, to + n * to_width, to_width);
+        pass.kernels->transpose(pass.weights + offset(n, k), width, unit, width, to + n * to_width,
+                                to_width);
       }
     }
   }
 
-  void update_part(const Pass& pass, const Update& update, int thread, int part, int parts) override {
+  void update_part(const Pass& pass, const Update& update, int thread, int part,
+                   int parts) override {
     auto* gradients = pass.at(temporary, 0, thread);
     each_chunk(part, parts, [&](std::int64_t n, std::int64_t k) {
       make_weights(pass, n, k, gradients, false);
-      update.apply(offset(n, k), std::min(depth_chunk, g_.depth - k) * std::min(panel, g_.columns - n), gradients);
+      update.apply(offset(n, k),
+                   std::min(depth_chunk, g_.depth - k) * std::min(panel, g_.columns - n),
+                   gradients);
     });
   }
 
@@ -86,7 +97,8 @@ class Dense final : public Op {
  private:
   // Row k of the panel that begins at column n.
   std::int64_t offset(std::int64_t n, std::int64_t k) const {
-    return static_cast<std::int64_t>(g_.weights) + n * g_.depth + k * std::min(panel, g_.columns - n);
+    return static_cast<std::int64_t>(g_.weights) + n * g_.depth +
+           k * std::min(panel, g_.columns - n);
   }
 
   template <class Visit>
@@ -110,24 +122,29 @@ class Dense final : public Op {
   void mask(const Pass& pass, int part, int parts) const {
     const Range samples = share(pass.count, part, parts);
     const std::int64_t n = (samples.end - samples.begin) * g_.columns;
-    pass.kernels->pass_positive(pass.at(out_->value, samples.begin, 0), n, pass.at(out_->gradient, samples.begin, 0));
+    pass.kernels->pass_positive(pass.at(out_->value, samples.begin, 0), n,
+                                pass.at(out_->gradient, samples.begin, 0));
   }
 
   void make_input_gradient(const Pass& pass, int part, int parts) const {
     if (!transposes_) {
       const Range units = share(g_.depth / unit, part, parts);
-      return pass.kernels->dot({pass.at(out_->gradient, 0, 0), g_.columns, pass.count, pass.weights + g_.weights,
-                                g_.depth, g_.columns, units.begin * unit, (units.end - units.begin) * unit,
-                                pass.at(in_->gradient, 0, 0), g_.depth});
+      return pass.kernels->dot({pass.at(out_->gradient, 0, 0), g_.columns, pass.count,
+                                pass.weights + g_.weights, g_.depth, g_.columns, units.begin * unit,
+                                (units.end - units.begin) * unit, pass.at(in_->gradient, 0, 0),
+                                g_.depth});
     }
-    each_tile(pass.count, g_.depth, part, parts, [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
-      Multiply m{};
-      m.a = pass.at(out_->gradient, row, 0), m.row_stride = g_.columns, m.rows = rows;
-      m.segments = 1, m.run = g_.columns;
-      m.b = pass.shared + shared_offset + k * g_.columns, m.width = std::min(panel, g_.depth - k);
-      m.c = pass.at(in_->gradient, row, 0) + k, m.c_row_stride = g_.depth, m.c_unit_stride = unit;
-      pass.kernels->multiply(m);
-    });
+    each_tile(pass.count, g_.depth, part, parts,
+              [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
+                Multiply m{};
+                m.a = pass.at(out_->gradient, row, 0), m.row_stride = g_.columns, m.rows = rows;
+                m.segments = 1, m.run = g_.columns;
+                m.b = pass.shared + shared_offset + k * g_.columns,
+                m.width = std::min(panel, g_.depth - k);
+                m.c = pass.at(in_->gradient, row, 0) + k, m.c_row_stride = g_.depth,
+                m.c_unit_stride = unit;
+                pass.kernels->multiply(m);
+              });
   }
 
   void make_weights(const Pass& pass, std::int64_t n, std::int64_t k, float* to, bool adds) const {
@@ -146,7 +163,8 @@ class Dense final : public Op {
     const std::int64_t begin = units.begin * unit, count = (units.end - units.begin) * unit;
     float* bias = pass.gradients + *g_.bias + begin;
     if (!pass.adds) std::fill_n(bias, count, 0.f);
-    for (std::int64_t s = 0; s < pass.count; ++s) pass.kernels->add(pass.at(out_->gradient, s, 0) + begin, count, bias);
+    for (std::int64_t s = 0; s < pass.count; ++s)
+      pass.kernels->add(pass.at(out_->gradient, s, 0) + begin, count, bias);
   }
 
   DenseGeometry g_;
@@ -155,8 +173,8 @@ class Dense final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
-                               Tensor* out) {
+std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry,
+                               std::int64_t micro_batch, Tensor* in, Tensor* out) {
   return std::make_unique<Dense>(std::move(name), geometry, micro_batch, in, out);
 }
 

@@ -10,11 +10,11 @@ struct DenseGeometry {
   std::int64_t depth = 0;    // floats of an input sample
   std::int64_t columns = 0;  // units of output, padded
   bool relu = false;
-  std::size_t weights = 0;   // offsets into the weight buffer, in floats
+  std::size_t weights = 0;  // offsets into the weight buffer, in floats
   std::optional<std::size_t> bias;
 };
 
-std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
-                               Tensor* out);
+std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry,
+                               std::int64_t micro_batch, Tensor* in, Tensor* out);
 
 }  // namespace sweetspot::engine::cpu

@@ -12,6 +12,7 @@ namespace {
 class Input final : public Op {
  public:
   explicit Input(Tensor* out) : Op("input", nullptr, out), place_(keras_positions(out->extent)) {}
+  std::string method() const override { return "copy into units of 16 channels"; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     const float* from = pass.inputs + sample * static_cast<std::int64_t>(place_.size());
@@ -28,6 +29,7 @@ class Activation final : public Op {
  public:
   Activation(std::string name, model::Activation function, Tensor* in, Tensor* out)
       : Op(std::move(name), in, out), function_(function) {}
+  std::string method() const override { return "activation"; }
   bool keeps_output() const override { return function_ != model::Activation::linear; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
@@ -45,7 +47,8 @@ class Activation final : public Op {
       case model::Activation::tanh:
         for (std::int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i]);
         break;
-      default: std::copy_n(x, n, y);
+      default:
+        std::copy_n(x, n, y);
     }
   }
 
@@ -64,7 +67,8 @@ class Activation final : public Op {
       case model::Activation::tanh:
         for (std::int64_t i = 0; i < n; ++i) to[i] = g[i] * (1 - y[i] * y[i]);
         break;
-      default: std::copy_n(g, n, to);
+      default:
+        std::copy_n(g, n, to);
     }
   }
 
@@ -73,7 +77,8 @@ class Activation final : public Op {
     const Extent& e = out_->extent;
     const std::int64_t used = e.channels - (e.units() - 1) * unit;
     float* last = y + (e.units() - 1) * e.plane();
-    for (std::int64_t p = 0; p < e.positions(); ++p) std::fill(last + p * unit + used, last + (p + 1) * unit, 0.f);
+    for (std::int64_t p = 0; p < e.positions(); ++p)
+      std::fill(last + p * unit + used, last + (p + 1) * unit, 0.f);
   }
 
   model::Activation function_;
@@ -81,7 +86,8 @@ class Activation final : public Op {
 
 class Dropout final : public Op {
  public:
-  Dropout(std::string name, double rate, std::uint32_t layer, const model::Shape& full, Tensor* in, Tensor* out)
+  Dropout(std::string name, double rate, std::uint32_t layer, const model::Shape& full, Tensor* in,
+          Tensor* out)
       : Op(std::move(name), in, out),
         layer_(layer),
         full_size_(full.size()),
@@ -94,6 +100,7 @@ class Dropout final : public Op {
     temporary.bytes = static_cast<core::Bytes>(round_up(full.size(), 64));
     contiguous_ = in->extent.positions() == 1;
   }
+  std::string method() const override { return "dropout"; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     const float* x = pass.at(in_->value, sample, thread);
@@ -118,12 +125,13 @@ class Dropout final : public Op {
   }
 
  private:
-  // Element e of sample s takes word (e / 16) % 4 of counter (s · ⌈size / 64⌉ + e / 64) · 16 + e % 16
-  // of the stream (seed, dropout, step, layer): sixteen counters fill 64 elements.
+  // Element e of sample s takes word (e / 16) % 4 of counter (s · ⌈size / 64⌉ + e / 64) · 16 + e %
+  // 16 of the stream (seed, dropout, step, layer): sixteen counters fill 64 elements.
   void draw(const Pass& pass, std::int64_t sample, std::uint8_t* keep) const {
     const std::uint64_t counters = static_cast<std::uint64_t>(round_up(full_size_, 64)) / 4;
-    pass.kernels->keep_mask(pass.seed ^ (std::uint64_t{layer_} << 32), static_cast<std::uint32_t>(core::Purpose::dropout),
-                            pass.step, static_cast<std::uint64_t>(pass.first + sample) * counters, threshold_,
+    pass.kernels->keep_mask(pass.seed ^ (std::uint64_t{layer_} << 32),
+                            static_cast<std::uint32_t>(core::Purpose::dropout), pass.step,
+                            static_cast<std::uint64_t>(pass.first + sample) * counters, threshold_,
                             full_size_, keep);
   }
 
@@ -133,7 +141,8 @@ class Dropout final : public Op {
     for (std::int64_t y = 0; y < e.height; ++y)
       for (std::int64_t x = 0; x < e.width; ++x)
         for (std::int64_t u = 0; u < e.units(); ++u)
-          std::copy_n(drawn + (y * full_width_ + x) * e.channels + u * unit, std::min(unit, e.channels - u * unit),
+          std::copy_n(drawn + (y * full_width_ + x) * e.channels + u * unit,
+                      std::min(unit, e.channels - u * unit),
                       keep + u * e.plane() + (y * e.width + x) * unit);
   }
 
@@ -147,12 +156,13 @@ class Dropout final : public Op {
 
 std::unique_ptr<Op> make_input(Tensor* out) { return std::make_unique<Input>(out); }
 
-std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in, Tensor* out) {
+std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in,
+                                    Tensor* out) {
   return std::make_unique<Activation>(std::move(name), function, in, out);
 }
 
-std::unique_ptr<Op> make_dropout(std::string name, double rate, std::uint32_t layer, const model::Shape& full,
-                                 Tensor* in, Tensor* out) {
+std::unique_ptr<Op> make_dropout(std::string name, double rate, std::uint32_t layer,
+                                 const model::Shape& full, Tensor* in, Tensor* out) {
   return std::make_unique<Dropout>(std::move(name), rate, layer, full, in, out);
 }
 

@@ -11,13 +11,17 @@ namespace {
 class LossOp final : public Op {
  public:
   LossOp(model::Loss loss, bool softmax, Tensor* in)
-      : Op(std::string(name_of(loss)), in, nullptr), loss_(loss), softmax_(softmax), place_(keras_positions(in->extent)) {
+      : Op(std::string(name_of(loss)), in, nullptr),
+        loss_(loss),
+        softmax_(softmax),
+        place_(keras_positions(in->extent)) {
     kept.bytes = aligned(sizeof(SampleLoss));
     ScratchLayout scratch;
     scratch.add_floats(2 * size());
     temporary.bytes = scratch.size();
   }
 
+  std::string method() const override { return softmax_ ? "softmax and loss" : "loss"; }
   bool keeps_input() const override { return true; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
@@ -39,15 +43,18 @@ class LossOp final : public Op {
     const std::int64_t best = std::max_element(y, y + size()) - y;
     auto* result = pass.at<SampleLoss>(kept, sample, thread);
     const float* target = pass.targets ? pass.targets + sample * size() : nullptr;
-    const std::int64_t label = target ? std::max_element(target, target + size()) - target : pass.labels[sample];
+    const std::int64_t label =
+        target ? std::max_element(target, target + size()) - target : pass.labels[sample];
     result->correct = best == label;
     const double log_sum = softmax_ ? normalise(y, y[best]) : 0;
-    result->loss = loss_ == model::Loss::mean_squared_error ? squared_error(pass, y, dy, sample)
-                                                            : cross_entropy(x, y, dy, target, label, log_sum);
+    result->loss = loss_ == model::Loss::mean_squared_error
+                       ? squared_error(pass, y, dy, sample)
+                       : cross_entropy(x, y, dy, target, label, log_sum);
     if (!gradient) return;
     std::fill_n(gradient, in_->extent.floats(), 0.f);
     const float scale = 1 / static_cast<float>(pass.batch);
-    for (std::int64_t i = 0; i < size(); ++i) gradient[place_[static_cast<std::size_t>(i)]] = dy[i] * scale;
+    for (std::int64_t i = 0; i < size(); ++i)
+      gradient[place_[static_cast<std::size_t>(i)]] = dy[i] * scale;
   }
 
   // Turns logits into probabilities; returns the logarithm of Σ exp(logit).
@@ -58,8 +65,8 @@ class LossOp final : public Op {
     return largest + std::log(sum);
   }
 
-  double cross_entropy(const float* x, const float* y, float* dy, const float* target, std::int64_t label,
-                       double log_sum) const {
+  double cross_entropy(const float* x, const float* y, float* dy, const float* target,
+                       std::int64_t label, double log_sum) const {
     double loss = 0;
     float weight = target ? 0.f : 1.f;  // of the sample: Σ target
     for (std::int64_t i = 0; target && i < size(); ++i) weight += target[i];
@@ -75,13 +82,15 @@ class LossOp final : public Op {
     const double n = static_cast<double>(size());
     double loss = 0, inner = 0;
     for (std::int64_t i = 0; i < size(); ++i) {
-      const float t = pass.targets ? pass.targets[sample * size() + i] : static_cast<float>(i == pass.labels[sample]);
+      const float t = pass.targets ? pass.targets[sample * size() + i]
+                                   : static_cast<float>(i == pass.labels[sample]);
       const double error = y[i] - t;
       loss += error * error / n;
       dy[i] = static_cast<float>(2 * error / n);
       inner += dy[i] * y[i];
     }
-    for (std::int64_t i = 0; softmax_ && i < size(); ++i) dy[i] = y[i] * (dy[i] - static_cast<float>(inner));
+    for (std::int64_t i = 0; softmax_ && i < size(); ++i)
+      dy[i] = y[i] * (dy[i] - static_cast<float>(inner));
     return loss;
   }
 

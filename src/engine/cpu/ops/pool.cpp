@@ -9,14 +9,20 @@ namespace {
 
 class Pool final : public Op {
  public:
-  Pool(std::string name, const model::Pooling2D& pool, const model::Shape& full, Tensor* in, Tensor* out)
+  Pool(std::string name, const model::Pooling2D& pool, const model::Shape& full, Tensor* in,
+       Tensor* out)
       : Op(std::move(name), in, out),
         pool_(pool),
-        top_(model::padding_along(pool.padding, full.height, pool.size.height, pool.strides.height).before),
-        left_(model::padding_along(pool.padding, full.width, pool.size.width, pool.strides.width).before) {
+        top_(model::padding_along(pool.padding, full.height, pool.size.height, pool.strides.height)
+                 .before),
+        left_(model::padding_along(pool.padding, full.width, pool.size.width, pool.strides.width)
+                  .before) {
     // The winner's position in the input plane.
-    if (is_max()) kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()) * sizeof(std::int32_t));
+    if (is_max())
+      kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()) * sizeof(std::int32_t));
   }
+
+  std::string method() const override { return is_max() ? "max pooling" : "average pooling"; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     const float* x = pass.at(in_->value, sample, thread);
@@ -29,14 +35,16 @@ class Pool final : public Op {
           std::int64_t best = w.top * in_->extent.width + w.left;
           for (std::int64_t iy = w.top; iy < w.bottom; ++iy)
             for (std::int64_t ix = w.left; ix < w.right; ++ix)
-              if (const std::int64_t at = iy * in_->extent.width + ix; plane[at * unit + c] > plane[best * unit + c])
+              if (const std::int64_t at = iy * in_->extent.width + ix;
+                  plane[at * unit + c] > plane[best * unit + c])
                 best = at;
           winner[out + c] = static_cast<std::int32_t>(best);
           y[out + c] = plane[best * unit + c];
         } else {
           float sum = 0;
           for (std::int64_t iy = w.top; iy < w.bottom; ++iy)
-            for (std::int64_t ix = w.left; ix < w.right; ++ix) sum += plane[(iy * in_->extent.width + ix) * unit + c];
+            for (std::int64_t ix = w.left; ix < w.right; ++ix)
+              sum += plane[(iy * in_->extent.width + ix) * unit + c];
           y[out + c] = sum / static_cast<float>(w.size());
         }
       }
@@ -57,7 +65,8 @@ class Pool final : public Op {
       const float part = 1 / static_cast<float>(w.size());
       for (std::int64_t iy = w.top; iy < w.bottom; ++iy)
         for (std::int64_t ix = w.left; ix < w.right; ++ix)
-          for (std::int64_t c = 0; c < unit; ++c) plane[(iy * in_->extent.width + ix) * unit + c] += g[out + c] * part;
+          for (std::int64_t c = 0; c < unit; ++c)
+            plane[(iy * in_->extent.width + ix) * unit + c] += g[out + c] * part;
     });
   }
 
@@ -77,10 +86,12 @@ class Pool final : public Op {
     for (std::int64_t u = 0; u < out.units(); ++u)
       for (std::int64_t y = 0; y < out.height; ++y)
         for (std::int64_t x = 0; x < out.width; ++x) {
-          const std::int64_t top = y * pool_.strides.height - top_, left = x * pool_.strides.width - left_;
-          visit(u, u * out.plane() + (y * out.width + x) * unit,
-                Window{std::max<std::int64_t>(top, 0), std::min(top + pool_.size.height, in.height),
-                       std::max<std::int64_t>(left, 0), std::min(left + pool_.size.width, in.width)});
+          const std::int64_t top = y * pool_.strides.height - top_,
+                             left = x * pool_.strides.width - left_;
+          visit(
+              u, u * out.plane() + (y * out.width + x) * unit,
+              Window{std::max<std::int64_t>(top, 0), std::min(top + pool_.size.height, in.height),
+                     std::max<std::int64_t>(left, 0), std::min(left + pool_.size.width, in.width)});
         }
   }
 
@@ -91,6 +102,7 @@ class Pool final : public Op {
 class GlobalAverage final : public Op {
  public:
   using Op::Op;
+  std::string method() const override { return "global average"; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     const Extent& in = in_->extent;
@@ -100,7 +112,8 @@ class GlobalAverage final : public Op {
     for (std::int64_t u = 0; u < in.units(); ++u)
       for (std::int64_t p = 0; p < in.positions(); ++p)
         for (std::int64_t c = 0; c < unit; ++c) y[u * unit + c] += x[u * in.plane() + p * unit + c];
-    for (std::int64_t c = 0; c < out_->extent.floats(); ++c) y[c] /= static_cast<float>(in.positions());
+    for (std::int64_t c = 0; c < out_->extent.floats(); ++c)
+      y[c] /= static_cast<float>(in.positions());
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
@@ -110,14 +123,15 @@ class GlobalAverage final : public Op {
     const float part = 1 / static_cast<float>(in.positions());
     for (std::int64_t u = 0; u < in.units(); ++u)
       for (std::int64_t p = 0; p < in.positions(); ++p)
-        for (std::int64_t c = 0; c < unit; ++c) to[u * in.plane() + p * unit + c] = g[u * unit + c] * part;
+        for (std::int64_t c = 0; c < unit; ++c)
+          to[u * in.plane() + p * unit + c] = g[u * unit + c] * part;
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make_pool(std::string name, const model::Pooling2D& pool, const model::Shape& full, Tensor* in,
-                              Tensor* out) {
+std::unique_ptr<Op> make_pool(std::string name, const model::Pooling2D& pool,
+                              const model::Shape& full, Tensor* in, Tensor* out) {
   return std::make_unique<Pool>(std::move(name), pool, full, in, out);
 }
 

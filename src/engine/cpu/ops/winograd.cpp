@@ -38,14 +38,16 @@ void Winograd::transform_weights(const Pass& pass, float* to, int part, int part
     const std::int64_t first = n / panel * panel, width = std::min(panel, g_.columns() - first);
     for (std::int64_t k = mine.begin; k < mine.end; ++k) {
       const std::int64_t tap = k / unit * g_.taps() * unit + k % unit;
-      pass.kernels->winograd_weights(size_, pass.weights + g_.weights + first * g_.depth() + tap * width + n - first,
-                                     unit * width, to + first * rows + k * width + n - first, rows * g_.columns());
+      pass.kernels->winograd_weights(
+          size_, pass.weights + g_.weights + first * g_.depth() + tap * width + n - first,
+          unit * width, to + first * rows + k * width + n - first, rows * g_.columns());
     }
   }
 }
 
-void Winograd::forward(const Pass& pass, const ConvInput& input, const float* frame, const float* weights,
-                       std::byte* scratch, float* out, std::uint8_t* winner) const {
+void Winograd::forward(const Pass& pass, const ConvInput& input, const float* frame,
+                       const float* weights, std::byte* scratch, float* out,
+                       std::uint8_t* winner) const {
   auto* transformed = reinterpret_cast<float*>(scratch);
   float* product = transformed + product_offset();
   const std::int64_t depth = g_.in.units() * unit;
@@ -53,8 +55,9 @@ void Winograd::forward(const Pass& pass, const ConvInput& input, const float* fr
     const std::int64_t windows = std::min(chunk_, windows_ - w);
     for (std::int64_t i = 0; i < windows; ++i)
       for (std::int64_t u = 0; u < g_.in.units(); ++u)
-        pass.kernels->winograd_input(size_, frame + u * input.frame_plane() + input.offset((w + i) * g_.slots()),
-                                     input.frame_width() * unit, transformed + i * depth + u * unit, chunk_ * depth);
+        pass.kernels->winograd_input(
+            size_, frame + u * input.frame_plane() + input.offset((w + i) * g_.slots()),
+            input.frame_width() * unit, transformed + i * depth + u * unit, chunk_ * depth);
     for (std::int64_t n = 0; n < g_.columns(); n += panel) {
       Multiply m{};
       m.row_stride = depth, m.rows = windows, m.segments = 1, m.run = depth;
@@ -70,8 +73,8 @@ void Winograd::forward(const Pass& pass, const ConvInput& input, const float* fr
         for (std::int64_t i = 0; i < windows; ++i) {
           const std::int64_t at = c * windows_ + (w + i) * unit;
           pass.kernels->winograd_output(size_, {product + i * panel + c - n, chunk_ * panel,
-                                                g_.bias ? pass.weights + *g_.bias + c : nullptr, g_.relu, out + at,
-                                                winner + at});
+                                                g_.bias ? pass.weights + *g_.bias + c : nullptr,
+                                                g_.relu, out + at, winner + at});
         }
     }
   }

@@ -19,8 +19,8 @@ class Winograd {
   // Transforms the weights of some input channels into `to`.
   void transform_weights(const Pass& pass, float* to, int part, int parts) const;
   // `frame`: the input as ConvInput frames it.
-  void forward(const Pass& pass, const ConvInput& input, const float* frame, const float* weights, std::byte* scratch,
-               float* out, std::uint8_t* winner) const;
+  void forward(const Pass& pass, const ConvInput& input, const float* frame, const float* weights,
+               std::byte* scratch, float* out, std::uint8_t* winner) const;
 
  private:
   std::int64_t product_offset() const;

@@ -1,0 +1,52 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/cpu/cpu.h"
+#include "engine/cpu/kernels/kernels.h"
+#include "model/keras.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// The plan's operation for a layer, without the instruction set's name.
+std::string method(const std::string& model, const std::string& layer) {
+  const model::Network network = model::load_network(model);
+  TrainerOptions options;
+  options.loss = model::natural_loss(network);
+  for (const Operation& operation : cpu::plan(network, options, 16, false)->operations()) {
+    EXPECT_THAT(operation.implementation, StartsWith(cpu::kernels().name));
+    if (operation.name == layer)
+      return operation.implementation.substr(std::string(cpu::kernels().name).size() + 1);
+  }
+  return "none";
+}
+
+TEST(Operations, EveryConvolutionOfTheZooTakesTheFastPath) {
+  const char* first = "convolution, ReLU and max pooling, gradients of the winners only";
+  const char* second =
+      "convolution, ReLU and max pooling by minimal filtering, gradients of the winners only";
+  for (const std::string& model : model::zoo_names()) {
+    const model::Network network = model::load_network(model);
+    for (std::size_t i = 0; i < network.layers.size(); ++i)
+      if (std::holds_alternative<model::Conv2D>(network.layers[i].kind)) {
+        EXPECT_EQ(method(model, network.layers[i].name), i == 0 ? first : second) << model;
+      }
+  }
+}
+
+TEST(Operations, ActivationsAndLossAreFused) {
+  const model::Network network = model::load_network("paper-cnn");
+  const auto operations = cpu::plan(network, {}, 16, false)->operations();
+  std::vector<std::string> names;
+  for (const Operation& operation : operations) names.push_back(operation.implementation);
+  // Two convolutions with their pooling, two dropouts, two dense layers, the loss.
+  EXPECT_EQ(operations.size(), 7u);
+  EXPECT_THAT(names, ::testing::Contains(HasSubstr("dense and ReLU")));
+  EXPECT_THAT(names.back(), HasSubstr("softmax and loss"));
+}
+
+}  // namespace
+}  // namespace sweetspot::engine
