@@ -1,6 +1,6 @@
 # Thin fronts over scripts/setup, the CMake presets and the program itself.
 .DEFAULT_GOAL := help
-.PHONY: help run test slow bench format asan tsan fuzz build data
+.PHONY: help run test bench format asan tsan fuzz build data
 
 sweetspot := build/release/sweetspot
 
@@ -18,11 +18,8 @@ build: ## set up and make the release build
 data: build
 	$(sweetspot) data fetch mnist
 
-test: build ## every test but the slow ones
+test: build data ## set up, build, run every test
 	ctest --preset release -LE slow
-
-slow: build data fuzz ## the slow tests: accuracy on MNIST, fuzzing
-	ctest --preset release -L slow
 
 bench: ## against PyTorch on this machine
 	scripts/setup --bench
@@ -41,7 +38,7 @@ asan tsan: ## the tests under a sanitizer: addresses and undefined behaviour, or
 	cmake --build --preset $@
 	ctest --preset $@ -LE slow
 
-fuzz: ## the fuzzers, for a bounded time
+fuzz: ## the slow label: the fuzzers, for a bounded time
 	scripts/setup --fuzz
 	cmake --preset fuzz
 	cmake --build --preset fuzz

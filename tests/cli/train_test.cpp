@@ -109,8 +109,7 @@ TEST(Train, TheSameSeedGivesTheSameLosses) {
   };
   const auto first = losses("1", "1", "1"), second = losses("1", "2", "3"),
              other = losses("2", "1", "1");
-  EXPECT_NEAR(first.first, second.first, 1e-5 * first.first);
-  EXPECT_NEAR(first.second, second.second, 1e-5 * first.first);
+  EXPECT_EQ(first, second);  // bit for bit
   EXPECT_NE(first.first, other.first);
 }
 
