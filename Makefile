@@ -36,7 +36,7 @@ asan tsan: ## the tests under a sanitizer: addresses and undefined behaviour, or
 	scripts/setup
 	cmake --preset $@
 	cmake --build --preset $@
-	ctest --preset $@ -LE slow
+	ctest --preset $@ -LE 'slow|accuracy'
 
 fuzz: ## the slow label: the fuzzers, for a bounded time
 	scripts/setup --fuzz

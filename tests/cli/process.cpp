@@ -16,7 +16,7 @@
 namespace sweetspot::tests {
 namespace {
 
-constexpr std::chrono::seconds patience{120};
+constexpr std::chrono::seconds patience{540};
 
 struct Pipe {
   int read = -1, write = -1;

@@ -24,7 +24,7 @@ struct Launch {
   int signal = 0;
 };
 
-// Runs the real binary to its end; killed, and so failing, after two minutes.
+// Runs the real binary to its end; killed, and so failing, after nine minutes.
 Finished run(const Launch& launch);
 Finished run(const std::vector<std::string>& arguments);
 
