@@ -32,6 +32,8 @@ struct BatchView {
 struct StepResult {
   double loss = 0;           // mean over the batch
   std::int64_t correct = 0;  // samples whose largest output is their label
+  // Where the time went, over all micro-batches; the update includes gathering partial gradients.
+  core::Seconds forward{0}, backward{0}, update{0};
 };
 
 struct TrainerOptions {

@@ -1,6 +1,7 @@
 #include "engine/cpu/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/cpu/ops/loss.h"
@@ -35,8 +36,11 @@ void Executor::reset_counters() {
     next_[i].store(0, std::memory_order_relaxed);
 }
 
-void Executor::train(Pass& pass, bool first, Last last, const Update* update) {
+void Executor::train(Pass& pass, bool first, Last last, const Update* update, StepResult& times) {
+  using Clock = std::chrono::steady_clock;
   reset_counters();
+  const Clock::time_point start = Clock::now();
+  Clock::time_point forward_end, backward_end;
   pass.adds = !first;
   pass.late_gradients = first && last == Last::update;
   auto work = [&](int member) {
@@ -47,10 +51,15 @@ void Executor::train(Pass& pass, bool first, Last last, const Update* update) {
       team_.barrier();
     }
     forward(pass, member);
+    if (member == 0) forward_end = Clock::now();
     backward(pass, member);
+    if (member == 0) backward_end = Clock::now();
     if (last != Last::no) finish(pass, update, member);
   };
   team_.run(work);
+  times.forward += forward_end - start;
+  times.backward += backward_end - forward_end;
+  times.update += Clock::now() - backward_end;
 }
 
 void Executor::evaluate(Pass& pass) {

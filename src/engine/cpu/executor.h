@@ -18,9 +18,9 @@ class Executor {
   Pass pass() const;
 
   enum class Last { no, gather, update };
-  // Forward and backward of one micro-batch. Behind the last one of a batch the partial gradients
+  // Forward and backward of one micro-batch, with their times added to `times`. Behind the last one of a batch the partial gradients
   // are gathered, and the update is applied if there is one. Allocates nothing.
-  void train(Pass& pass, bool first, Last last, const Update* update);
+  void train(Pass& pass, bool first, Last last, const Update* update, StepResult& times);
   void evaluate(Pass& pass);
   StepResult result(const Pass& pass) const;
 

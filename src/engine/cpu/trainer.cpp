@@ -111,7 +111,7 @@ class CpuTrainer final : public Trainer {
                      !last    ? Executor::Last::no
                      : update ? Executor::Last::update
                               : Executor::Last::gather,
-                     update);
+                     update, sum);
       add(sum, executor.result(pass));
     }
     sum.loss /= static_cast<double>(batch.count);

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+
+namespace sweetspot::trial {
+
+// What is asked. Two studies with the same question (the same key) are one study: it is resumed.
+struct Question {
+  std::string workload;     // "native paper-cnn on mnist": for people
+  std::string key;          // everything that decides the answer, as one canonical JSON text
+};
+
+struct Environment {
+  std::string program;      // "sweetspot 0.1.0 (abc1234, Release)"
+  std::string machine;      // CPU model and cores
+  std::string json;         // all of it, as the commands' `environment` object
+};
+
+enum class StudyState { running, finished, stopped };
+std::string_view name(StudyState);
+
+struct Study {
+  std::int64_t id = 0;
+  Question question;
+  Environment environment;
+  StudyState state = StudyState::running;
+  double started_at = 0;
+  std::vector<Trial> trials;  // finished ones, oldest first
+};
+
+}  // namespace sweetspot::trial

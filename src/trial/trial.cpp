@@ -1,0 +1,44 @@
+#include "trial/trial.h"
+
+#include "trial/study.h"
+
+namespace sweetspot::trial {
+namespace {
+
+constexpr std::array<std::string_view, 7> outcomes{"ok",     "out_of_memory", "timed_out", "crashed",
+                                                   "killed", "refused",       "cancelled"};
+constexpr std::array<std::string_view, 4> stop_reasons{"precise", "noise_floor", "max_steps",
+                                                       "time_limit"};
+constexpr std::array<std::string_view, phase_count> phases{"data_wait", "forward", "backward",
+                                                           "optimizer", "overhead"};
+
+template <class Enum, std::size_t n>
+std::optional<Enum> named(const std::array<std::string_view, n>& names, std::string_view text) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (names[i] == text) return static_cast<Enum>(i);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name(Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; }
+std::string_view name(StopReason reason) { return stop_reasons[static_cast<std::size_t>(reason)]; }
+std::string_view name(Phase phase) { return phases[static_cast<std::size_t>(phase)]; }
+
+std::string_view name(StudyState state) {
+  switch (state) {
+    case StudyState::running: return "running";
+    case StudyState::finished: return "finished";
+    case StudyState::stopped: return "stopped";
+  }
+  return "";
+}
+
+std::optional<Outcome> outcome_named(std::string_view text) {
+  return named<Outcome>(outcomes, text);
+}
+std::optional<StopReason> stop_reason_named(std::string_view text) {
+  return named<StopReason>(stop_reasons, text);
+}
+
+}  // namespace sweetspot::trial

@@ -1,0 +1,82 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/units.h"
+
+namespace sweetspot::trial {
+
+// One point to try.
+struct Setting {
+  std::int64_t batch = 1;
+  std::int64_t accumulation = 1;
+  std::string precision = "fp32";
+  int workers = 1;
+  int prefetch = 2;
+  double learning_rate = 0.001;
+
+  std::int64_t micro_batch() const { return batch / accumulation; }
+  bool operator==(const Setting&) const = default;
+};
+
+enum class Outcome { ok, out_of_memory, timed_out, crashed, killed, refused, cancelled };
+enum class StopReason { precise, noise_floor, max_steps, time_limit };
+
+// Where a step's time goes.
+enum class Phase { data_wait, forward, backward, optimizer, overhead };
+constexpr std::size_t phase_count = 5;
+using PhaseSeconds = std::array<double, phase_count>;
+
+std::string_view name(Outcome);
+std::string_view name(StopReason);
+std::string_view name(Phase);
+// The inverse; nothing for a name that is none.
+std::optional<Outcome> outcome_named(std::string_view);
+std::optional<StopReason> stop_reason_named(std::string_view);
+
+// An estimate with its 95% interval.
+struct Interval {
+  double mean = 0, low = 0, high = 0;
+  double half_width_share() const { return (high - low) / 2 / mean; }
+};
+
+// One step as it was measured; warm-up steps and outliers are flagged, never dropped.
+struct Step {
+  double seconds = 0;
+  std::int64_t samples = 0;
+  PhaseSeconds phases{};
+  bool warm_up = false, outlier = false;
+};
+
+// What else the machine did meanwhile.
+struct Contention {
+  std::optional<double> cpu_pressure_share;   // of the trial's time, some task waited for a CPU (PSI)
+  std::optional<double> other_cpu_share;      // CPU time of other processes, as a share of all cores
+  std::optional<double> speed_change_share;   // a fixed probe before and after: how far apart
+  bool contended = false;
+};
+
+// One setting, run once.
+struct Trial {
+  std::int64_t id = 0;  // of the store; 0 before it is there
+  Setting setting;
+  Outcome outcome = Outcome::ok;
+  std::optional<StopReason> stop_reason;
+  std::optional<Interval> samples_per_second;
+  std::optional<double> step_seconds_median;
+  std::int64_t steps = 0, warm_up_steps = 0, outlier_steps = 0;
+  std::int64_t samples_seen = 0;
+  std::optional<core::Bytes> memory_predicted, memory_measured;
+  std::optional<PhaseSeconds> phases;   // a mean step's, in seconds
+  Contention contention;
+  std::string note;                     // why it ended as it did, one sentence
+  double started_at = 0;                // seconds since 1970
+  double seconds = 0;                   // wall time of the whole trial, warm-up and start-up included
+  std::vector<Step> raw;                // every step, in order; empty where only summaries were read
+};
+
+}  // namespace sweetspot::trial
