@@ -1,0 +1,35 @@
+#pragma once
+#include <atomic>
+#include <functional>
+
+#include "core/units.h"
+#include "trial/trial.h"
+#include "workload/workload.h"
+
+namespace sweetspot::measure {
+
+struct MeasureOptions {
+  double precision = 0.02;           // half-width of the 95% interval of throughput, as a share
+  std::int64_t max_steps = 10000;
+  core::Seconds max_time{8};         // of sampling, warm-up apart
+  core::Seconds max_warm_up{3};
+  int min_steps = 16;                // sampled ones
+};
+
+// What a display may show while a trial runs; called between steps, at most ~10 times a second.
+struct Sight {
+  const trial::Setting* setting;
+  bool warming_up;
+  std::int64_t steps;
+  std::optional<trial::Interval> samples_per_second;
+};
+using Watch = std::function<void(const Sight&)>;
+
+// One trial: opens the setting, warms up until step times settle, samples until the interval is
+// tight or a limit is reached, flags outliers, records contention, memory and proof of what ran.
+// Never throws for what the workload does: that is the outcome. `stop`: 0 go on, 2 or more give up
+// at once (outcome cancelled); a value of 1 lets this trial finish.
+trial::Trial measure(workload::Workload& workload, const trial::Setting& setting, const MeasureOptions& options,
+                     const Watch& watch, const std::atomic<int>& stop);
+
+}  // namespace sweetspot::measure
