@@ -1,0 +1,21 @@
+#pragma once
+#include <memory>
+
+#include "workload/native/train.h"
+#include "workload/workload.h"
+
+namespace sweetspot::workload::native {
+
+// The run's model on its data, open to any setting. The data set is opened once; each session
+// begins with fresh weights, so that no trial depends on the ones before it. Sessions leave out an
+// epoch's last, smaller batch: every step is exactly one batch. The run's own batch, accumulation,
+// workers, prefetch and learning rate are the setting's to say.
+std::unique_ptr<Workload> make_workload(Run run);
+
+// The run's options at this setting. InputError for a setting that the engine cannot run.
+Options options_at(const Run& run, const trial::Setting& setting);
+
+// The other way round: what these options ask for, as a setting.
+trial::Setting setting_of(const Options& options);
+
+}  // namespace sweetspot::workload::native
