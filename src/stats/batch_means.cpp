@@ -1,0 +1,72 @@
+#include "stats/batch_means.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "stats/autocorrelation.h"
+#include "stats/moments.h"
+#include "stats/quantile.h"
+
+namespace sweetspot::stats {
+namespace {
+
+constexpr int most_batches = 32;  // t95 is 2.04 there: more batches tighten nothing
+
+// Batches of nearly equal length that use every value: of `over` by `under`, batch for batch.
+std::vector<double> ratios(std::span<const double> over, std::span<const double> under, int count) {
+  std::vector<double> means(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    const std::size_t from = i * over.size() / means.size(),
+                      to = (i + 1) * over.size() / means.size();
+    const double top = std::accumulate(over.begin() + from, over.begin() + to, 0.0);
+    const double bottom = std::accumulate(under.begin() + from, under.begin() + to, 0.0);
+    means[i] = top / bottom;
+  }
+  return means;
+}
+
+// Half the interval's width, in the unit of over/under.
+double half_width(std::span<const double> over, std::span<const double> under) {
+  for (int count = most_batches;; count /= 2) {
+    if (static_cast<std::size_t>(count) > over.size()) continue;
+    const auto means = ratios(over, under, count);
+    const double correlation = lag1_autocorrelation(means).value_or(0);
+    // One-sided 5% test for white noise. A negative correlation only makes the interval too wide.
+    const bool independent = correlation < 1.645 / std::sqrt(count);
+    if (!independent && count > min_batches_for_interval) continue;
+    double variance = Moments(means).variance().value_or(0) / count;
+    if (!independent) {
+      // The mean of an AR(1) series has this much more variance; 0.6 keeps 8 noisy means in check.
+      const double left = std::min(correlation, 0.6);
+      variance *= (1 + left) / (1 - left);
+    }
+    return t95(count - 1) * std::sqrt(variance);
+  }
+}
+
+}  // namespace
+
+std::optional<Interval> mean_interval(std::span<const double> values) {
+  if (values.size() < min_batches_for_interval) return std::nullopt;
+  const std::vector<double> ones(values.size(), 1.0);
+  const double mean = Moments(values).mean(), half = half_width(values, ones);
+  return Interval{mean, mean - half, mean + half};
+}
+
+std::optional<Interval> throughput_interval(std::span<const double> seconds,
+                                            std::span<const std::int64_t> samples) {
+  if (seconds.size() < min_batches_for_interval || seconds.size() != samples.size())
+    return std::nullopt;
+  const std::vector<double> counts(samples.begin(), samples.end());
+  const double total_seconds = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  const double total_samples = std::accumulate(counts.begin(), counts.end(), 0.0);
+  if (!(total_seconds > 0) || std::ranges::any_of(samples, [](auto count) { return count <= 0; }))
+    return std::nullopt;
+  const double mean = total_samples / total_seconds;
+  const double share = half_width(seconds, counts) * mean;  // of the seconds per sample
+  return Interval{mean, mean * std::exp(-share), mean * std::exp(share)};
+}
+
+}  // namespace sweetspot::stats

@@ -1,0 +1,38 @@
+#include "stats/quantile.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+namespace sweetspot::stats {
+
+double t95(double degrees) {
+  return boost::math::quantile(boost::math::students_t(degrees), 0.975);
+}
+
+double normal_density(double z) {
+  return std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
+
+double normal_below(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
+
+std::optional<double> median(std::span<const double> values) {
+  if (values.empty()) return std::nullopt;
+  std::vector<double> sorted(values.begin(), values.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  if (sorted.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(sorted.begin(), middle)) / 2;
+}
+
+std::optional<double> robust_deviation(std::span<const double> values) {
+  const auto centre = median(values);
+  if (!centre) return std::nullopt;
+  std::vector<double> distances(values.begin(), values.end());
+  for (double& value : distances) value = std::abs(value - *centre);
+  return 1.4826 * *median(distances);
+}
+
+}  // namespace sweetspot::stats

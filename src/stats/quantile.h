@@ -1,0 +1,21 @@
+#pragma once
+#include <optional>
+#include <span>
+
+namespace sweetspot::stats {
+
+// How many standard errors a two-sided 95% interval reaches, by Student's t; degrees ≥ 1.
+double t95(double degrees);
+// The same for a normal distribution.
+constexpr double normal95 = 1.959963984540054;
+
+// Standard normal density and distribution.
+double normal_density(double z);
+double normal_below(double z);
+
+std::optional<double> median(std::span<const double> values);
+// 1.4826 × the median distance from the median: a standard deviation for normal data, and not moved
+// by a heavy tail.
+std::optional<double> robust_deviation(std::span<const double> values);
+
+}  // namespace sweetspot::stats
