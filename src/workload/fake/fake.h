@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workload/workload.h"
+
+namespace sweetspot::workload::fake {
+
+// From this batch on a step takes `factor` times as long: above 1 a cache is outgrown, below 1 a
+// better algorithm sets in.
+struct Cliff {
+  std::int64_t from_batch = 1;
+  double factor = 1;
+};
+
+// A machine and a model of exact arithmetic, so that the right answer is known.
+struct Options {
+  std::string name = "fake";
+  double fixed_seconds = 0.002, per_sample_seconds = 1e-5;
+  std::vector<Cliff> cliffs;
+  std::int64_t padded_to = 1;        // a batch costs as much as the next multiple of this
+  double data_wait_share = 0.05;     // of the step; the rest is shared by the other phases
+  double noise_share = 0;            // standard deviation of a step's time
+  double slow_step_probability = 0;  // a heavy tail: such a step takes up to ten times as long
+  double drift_share_per_step = 0;   // contention: each step of a session is slower by this share
+  core::Bytes memory_fixed = 0, memory_per_sample = 0;
+  std::int64_t memory_padded_to = 1;  // memory grows in steps of this many samples
+  bool predicts_memory = true;
+  std::optional<std::int64_t> out_of_memory_above;  // a batch
+  std::optional<std::int64_t> samples;
+  std::uint64_t seed = 1000;
+};
+
+// Of a step without noise; what a session's steps are made of.
+double step_seconds(const Options& options, std::int64_t batch);
+double samples_per_second(const Options& options, std::int64_t batch);
+core::Bytes memory(const Options& options, std::int64_t batch);
+
+// Virtual time: a step's seconds are made up and nothing sleeps. A session's steps depend on the
+// seed, the batch and their number only, so that a repeated trial is the same trial.
+class FakeWorkload : public Workload {
+ public:
+  explicit FakeWorkload(Options options) : options_(std::move(options)) {}
+  std::string name() const override { return options_.name; }
+  std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
+  std::optional<std::int64_t> samples() const override { return options_.samples; }
+  std::unique_ptr<Session> open(const trial::Setting& setting) override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace sweetspot::workload::fake
