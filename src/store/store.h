@@ -13,20 +13,22 @@ namespace sweetspot::store {
 class Writer {
  public:
   virtual ~Writer() = default;
-  virtual const trial::Study& study() const = 0;          // with the trials that were there
+  virtual const trial::Study& study() const = 0;  // with the trials that were there
   // On the disk when it returns (synchronous=FULL): a kill right after loses nothing.
   virtual void add(const trial::Trial& trial) = 0;
   virtual void set_state(trial::StudyState state) = 0;
 };
 
 // Trial history. Many processes may read while one writes. MachineError or InputError in one
-// sentence: locked by another run (with its pid), newer schema, corrupt, read-only, disk full, gone.
+// sentence: locked by another run (with its pid), newer schema, corrupt, read-only, disk full,
+// gone.
 class Store {
  public:
   virtual ~Store() = default;
-  // The unfinished or finished study with this question's key, or a new one; `fresh` always starts a
-  // new one and keeps the old.
-  virtual std::unique_ptr<Writer> open_study(const trial::Question&, const trial::Environment&, bool fresh) = 0;
+  // The unfinished or finished study with this question's key, or a new one; `fresh` always starts
+  // a new one and keeps the old.
+  virtual std::unique_ptr<Writer> open_study(const trial::Question&, const trial::Environment&,
+                                             bool fresh) = 0;
   virtual std::vector<trial::Study> studies() const = 0;  // newest first, trials without raw steps
   virtual std::optional<trial::Study> study(std::int64_t id) const = 0;  // with raw steps
   virtual bool remove(std::int64_t id) = 0;

@@ -40,14 +40,14 @@ const std::vector<Room> rooms = {
     {R"(omp\.h|immintrin\.h)", {"engine/cpu/"}},
     {R"((cuda|cudnn|cublas|nccl).*)", {"engine/cuda/"}},
     {R"(nvml\.h)", {"probe/nvml/"}},
-    {R"(sqlite3\.h)", {"store/sqlite/"}},
+    {R"(sqlite3\.h|SQLiteCpp/.*)", {"store/sqlite/"}},
     {R"(libpq.*)", {"store/postgres/"}},
     {R"(zlib\.h|openssl/.*)", {"data/"}},
     {R"(CLI/.*)", {"cli/"}},
 };
 
 // Slow to compile: allowed in .cpp files only. Their forward declarations are light.
-const std::regex heavy(R"(nlohmann/json\.hpp|fmt/.*|CLI/.*|(oneapi/)?dnnl.*|iostream|regex)");
+const std::regex heavy(R"(nlohmann/json\.hpp|fmt/.*|CLI/.*|SQLiteCpp/.*|(oneapi/)?dnnl.*|iostream|regex)");
 
 void reach(const std::string& part, std::set<std::string>& reached) {
   if (!reached.insert(part).second) return;

@@ -1,0 +1,37 @@
+#pragma once
+#include "trial/trial.h"
+
+namespace sweetspot::store::sqlite {
+
+// The columns of a trial, each declared once: inserting, selecting and reading all go through this
+// list. visit(name, field) is called for each; what spans several columns (an interval, phases) is
+// taken apart by the visitor.
+template <class Trial, class Visit>
+void each_field(Trial& trial, Visit&& visit) {
+  visit("batch", trial.setting.batch);
+  visit("accumulation", trial.setting.accumulation);
+  visit("precision", trial.setting.precision);
+  visit("workers", trial.setting.workers);
+  visit("prefetch", trial.setting.prefetch);
+  visit("learning_rate", trial.setting.learning_rate);
+  visit("outcome", trial.outcome);
+  visit("stop_reason", trial.stop_reason);
+  visit("samples_per_second", trial.samples_per_second);
+  visit("step_seconds_median", trial.step_seconds_median);
+  visit("steps", trial.steps);
+  visit("warm_up_steps", trial.warm_up_steps);
+  visit("outlier_steps", trial.outlier_steps);
+  visit("samples_seen", trial.samples_seen);
+  visit("memory_predicted_bytes", trial.memory_predicted);
+  visit("memory_measured_bytes", trial.memory_measured);
+  visit("phase_seconds", trial.phases);
+  visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
+  visit("other_cpu_share", trial.contention.other_cpu_share);
+  visit("speed_change_share", trial.contention.speed_change_share);
+  visit("contended", trial.contention.contended);
+  visit("note", trial.note);
+  visit("started_at", trial.started_at);
+  visit("seconds", trial.seconds);
+}
+
+}  // namespace sweetspot::store::sqlite

@@ -1,0 +1,72 @@
+#include "store/sqlite/lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace sweetspot::store::sqlite {
+namespace {
+
+std::string lock_file(const std::filesystem::path& database) { return database.string() + "-lock"; }
+
+// Open file description locks: unlike the classic ones they exclude two writers of one process too,
+// and closing another descriptor does not drop them.
+struct flock byte_of(std::int64_t number) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = number;
+  range.l_len = 1;
+  return range;
+}
+
+[[noreturn]] void fail(const std::filesystem::path& database) {
+  throw core::MachineError(fmt::format("{} cannot be locked ({}); pass --db other.db",
+                                       core::printable(lock_file(database)), std::strerror(errno)));
+}
+
+// Not handed on to the programs that a trial starts: they would hold the lock after us.
+int open_file(const std::filesystem::path& database) {
+  const int descriptor = ::open(lock_file(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail(database);
+  return descriptor;
+}
+
+}  // namespace
+
+Lock::~Lock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number) {
+  Lock lock(open_file(database));
+  struct flock range = byte_of(number);
+  if (::fcntl(lock.descriptor_, F_OFD_SETLK, &range) == 0) return lock;
+  if (errno == EAGAIN || errno == EACCES) return std::nullopt;
+  fail(database);
+}
+
+Lock wait_for_lock(const std::filesystem::path& database, std::int64_t number) {
+  Lock lock(open_file(database));
+  struct flock range = byte_of(number);
+  while (::fcntl(lock.descriptor_, F_OFD_SETLKW, &range) != 0)
+    if (errno != EINTR) fail(database);
+  return lock;
+}
+
+bool is_locked(const std::filesystem::path& database, std::int64_t number) {
+  const int descriptor = ::open(lock_file(database).c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  struct flock range = byte_of(number);
+  const bool known = ::fcntl(descriptor, F_OFD_GETLK, &range) == 0;
+  ::close(descriptor);
+  return known && range.l_type != F_UNLCK;
+}
+
+}  // namespace sweetspot::store::sqlite

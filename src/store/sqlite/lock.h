@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace sweetspot::store::sqlite {
+
+// One byte of the file beside the database, held by this open file and by nobody else. The kernel
+// lets go of it when the process ends, however it ends, so that no lock is ever stale. It is not a
+// lock on the database itself: closing a second descriptor of that file would drop SQLite's own.
+class Lock {
+ public:
+  Lock(Lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Lock& operator=(Lock&& other) noexcept {
+    return std::swap(descriptor_, other.descriptor_), *this;
+  }
+  ~Lock();
+
+ private:
+  friend std::optional<Lock> try_lock(const std::filesystem::path&, std::int64_t);
+  friend Lock wait_for_lock(const std::filesystem::path&, std::int64_t);
+  explicit Lock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+// The number of a study, or:
+constexpr std::int64_t setup = 0;  // held while the file is made or migrated
+
+// Nothing when another holds it; MachineError when there can be no such file.
+std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number);
+Lock wait_for_lock(const std::filesystem::path& database, std::int64_t number);
+bool is_locked(const std::filesystem::path& database, std::int64_t number);
+
+}  // namespace sweetspot::store::sqlite

@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "trial/study.h"
+
+namespace SQLite {
+class Database;
+}
+
+namespace sweetspot::store::sqlite {
+
+// What is in the tables, as plain values; Damaged (errors.h) where a row makes no sense.
+
+void insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
+                  const trial::Trial& trial);
+std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study);
+void read_steps(SQLite::Database& database, trial::Trial& trial);
+
+std::int64_t insert_study(SQLite::Database& database, const trial::Question& question);
+std::int64_t insert_run(SQLite::Database& database, std::int64_t study,
+                        const trial::Environment& environment);
+void update_state(SQLite::Database& database, std::int64_t study, trial::StudyState state);
+
+// Newest first, without trials; all of them, or the one with this number.
+std::vector<trial::Study> select_studies(SQLite::Database& database,
+                                         std::optional<std::int64_t> id = std::nullopt);
+// The newest with this question; 0 when there is none.
+std::int64_t find_study(SQLite::Database& database, const std::string& key);
+// The process that last opened this study for writing.
+std::optional<std::int64_t> last_pid(SQLite::Database& database, std::int64_t study);
+bool delete_study(SQLite::Database& database, std::int64_t study);
+
+}  // namespace sweetspot::store::sqlite

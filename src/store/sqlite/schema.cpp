@@ -1,0 +1,114 @@
+#include "store/sqlite/schema.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <string>
+
+namespace sweetspot::store::sqlite {
+namespace {
+
+// Doubles may be NULL: that is how SQLite keeps a NaN. Ids are never used twice, so that a deleted
+// study's number does not come to mean another.
+constexpr const char* first = R"sql(
+  CREATE TABLE study (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    workload TEXT NOT NULL,
+    question TEXT NOT NULL,
+    state TEXT NOT NULL,
+    started_at REAL,
+    program TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    environment TEXT NOT NULL
+  );
+  CREATE INDEX study_by_question ON study (question);
+  CREATE TABLE trial (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    study INTEGER NOT NULL REFERENCES study ON DELETE CASCADE,
+    batch INTEGER NOT NULL,
+    accumulation INTEGER NOT NULL,
+    precision TEXT NOT NULL,
+    workers INTEGER NOT NULL,
+    prefetch INTEGER NOT NULL,
+    learning_rate REAL,
+    outcome TEXT NOT NULL,
+    stop_reason TEXT,
+    samples_per_second_mean REAL,
+    samples_per_second_low REAL,
+    samples_per_second_high REAL,
+    step_seconds_median REAL,
+    steps INTEGER NOT NULL,
+    warm_up_steps INTEGER NOT NULL,
+    outlier_steps INTEGER NOT NULL,
+    samples_seen INTEGER NOT NULL,
+    memory_predicted_bytes INTEGER,
+    memory_measured_bytes INTEGER,
+    phase_seconds_data_wait REAL,
+    phase_seconds_forward REAL,
+    phase_seconds_backward REAL,
+    phase_seconds_optimizer REAL,
+    phase_seconds_overhead REAL,
+    cpu_pressure_share REAL,
+    other_cpu_share REAL,
+    speed_change_share REAL,
+    contended INTEGER NOT NULL,
+    note TEXT NOT NULL,
+    started_at REAL,
+    seconds REAL
+  );
+  CREATE INDEX trial_by_study ON trial (study);
+  CREATE TABLE steps (
+    trial INTEGER PRIMARY KEY REFERENCES trial ON DELETE CASCADE,
+    data BLOB NOT NULL
+  );
+)sql";
+
+// A study that is resumed is run by several processes, perhaps of several versions on a changed
+// machine: each trial knows the run, and so the environment, that it comes from.
+constexpr const char* runs = R"sql(
+  CREATE TABLE run (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    study INTEGER NOT NULL REFERENCES study ON DELETE CASCADE,
+    program TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    pid INTEGER,
+    started_at REAL
+  );
+  CREATE INDEX run_by_study ON run (study);
+  INSERT INTO run (study, program, machine, environment, started_at)
+    SELECT id, program, machine, environment, started_at FROM study;
+  ALTER TABLE trial ADD COLUMN run INTEGER REFERENCES run ON DELETE CASCADE;
+  UPDATE trial SET run = (SELECT run.id FROM run WHERE run.study = trial.study);
+  ALTER TABLE study DROP COLUMN program;
+  ALTER TABLE study DROP COLUMN machine;
+  ALTER TABLE study DROP COLUMN environment;
+)sql";
+
+constexpr const char* steps[] = {first, runs};
+
+}  // namespace
+
+std::span<const char* const> migrations() { return steps; }
+
+int version_of(SQLite::Database& database) {
+  return database.execAndGet("PRAGMA user_version").getInt();
+}
+
+Kind kind_of(SQLite::Database& database) {
+  if (database.execAndGet("PRAGMA application_id").getInt() == application_id) return Kind::ours;
+  const bool blank = database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+  return blank && version_of(database) == 0 ? Kind::empty : Kind::foreign;
+}
+
+void migrate(SQLite::Database& database) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  const int version = version_of(database);
+  if (version >= schema_version()) return;  // another process was faster
+  for (const char* step : migrations().subspan(static_cast<std::size_t>(version)))
+    database.exec(step);
+  database.exec("PRAGMA application_id = " + std::to_string(application_id));
+  database.exec("PRAGMA user_version = " + std::to_string(schema_version()));
+  transaction.commit();
+}
+
+}  // namespace sweetspot::store::sqlite

@@ -1,0 +1,76 @@
+#include "store/sqlite/sqlite.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "store/sqlite/errors.h"
+#include "store/sqlite/file.h"
+#include "store/sqlite/lock.h"
+#include "store/sqlite/rows.h"
+#include "store/sqlite/writer.h"
+
+namespace sweetspot::store::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each call opens the file anew, in well under a millisecond: nothing is shared between threads,
+// and a reader holds nothing that a writer could wait for.
+class SqliteStore : public Store {
+ public:
+  explicit SqliteStore(fs::path file) : file_(std::move(file)) {}
+
+  std::unique_ptr<Writer> open_study(const trial::Question& question,
+                                     const trial::Environment& environment, bool fresh) override {
+    return open_writer(file_, question, environment, fresh);
+  }
+
+  std::vector<trial::Study> studies() const override { return read(std::nullopt, false); }
+
+  std::optional<trial::Study> study(std::int64_t id) const override {
+    auto found = read(id, true);
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+  }
+
+  bool remove(std::int64_t id) override {
+    bool removed = false;
+    guarded(file_, [&] {
+      if (!open_for_reading(file_)) return;
+      const auto database = open_for_writing(file_);
+      SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
+      const auto lock = try_lock(file_, id);
+      if (!lock) fail_locked(file_, id, last_pid(*database, id));
+      removed = delete_study(*database, id);
+      transaction.commit();
+    });
+    return removed;
+  }
+
+ private:
+  std::vector<trial::Study> read(std::optional<std::int64_t> id, bool with_steps) const {
+    std::vector<trial::Study> studies;
+    guarded(file_, [&] {
+      const auto database = open_for_reading(file_);
+      if (!database) return;
+      SQLite::Transaction snapshot(*database);
+      studies = select_studies(*database, id);
+      for (trial::Study& study : studies) {
+        study.trials = select_trials(*database, study.id);
+        if (with_steps)
+          for (trial::Trial& trial : study.trials) read_steps(*database, trial);
+        // Its process ended without a word.
+        if (study.state == trial::StudyState::running && !is_locked(file_, study.id))
+          study.state = trial::StudyState::stopped;
+      }
+    });
+    return studies;
+  }
+
+  fs::path file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open(const fs::path& file) { return std::make_unique<SqliteStore>(file); }
+
+}  // namespace sweetspot::store::sqlite

@@ -1,0 +1,13 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+
+#include "store/store.h"
+
+namespace sweetspot::store::sqlite {
+
+// Trial history in one SQLite file. Touches nothing until it is asked for something; only
+// open_study() makes the file.
+std::unique_ptr<Store> open(const std::filesystem::path& file);
+
+}  // namespace sweetspot::store::sqlite

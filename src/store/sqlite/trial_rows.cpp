@@ -1,0 +1,169 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "store/sqlite/errors.h"
+#include "store/sqlite/fields.h"
+#include "store/sqlite/rows.h"
+#include "store/sqlite/steps.h"
+
+namespace sweetspot::store::sqlite {
+namespace {
+
+using trial::Interval;
+using trial::PhaseSeconds;
+
+constexpr std::string_view interval_parts[] = {"mean", "low", "high"};
+
+// The names of all columns, for INSERT and SELECT alike.
+struct Names {
+  std::vector<std::string> names;
+
+  void operator()(std::string_view name, const auto&) { names.emplace_back(name); }
+  void operator()(std::string_view name, const std::optional<Interval>&) {
+    for (const std::string_view part : interval_parts)
+      names.push_back(fmt::format("{}_{}", name, part));
+  }
+  void operator()(std::string_view name, const std::optional<PhaseSeconds>&) {
+    for (std::size_t i = 0; i < trial::phase_count; ++i)
+      names.push_back(fmt::format("{}_{}", name, trial::name(static_cast<trial::Phase>(i))));
+  }
+};
+
+const std::vector<std::string>& column_names() {
+  static const std::vector<std::string> names = [] {
+    Names visitor;
+    const trial::Trial trial;
+    each_field(trial, visitor);
+    return visitor.names;
+  }();
+  return names;
+}
+
+struct Bind {
+  SQLite::Statement& statement;
+  int next = 1;
+
+  void put(const auto& value) { statement.bind(next++, value); }
+  void put_null() { statement.bind(next++); }
+  void put_text(std::string_view text) { put(std::string(text)); }
+
+  void operator()(std::string_view, const auto& value) { put(value); }
+  void operator()(std::string_view, bool value) { put(value ? 1 : 0); }
+  void operator()(std::string_view, trial::Outcome outcome) { put_text(name(outcome)); }
+  void operator()(std::string_view, const std::optional<trial::StopReason>& reason) {
+    reason ? put_text(name(*reason)) : put_null();
+  }
+  void operator()(std::string_view, const std::optional<double>& value) {
+    value ? put(*value) : put_null();
+  }
+  void operator()(std::string_view, const std::optional<core::Bytes>& value) {
+    value ? put(static_cast<std::int64_t>(*value)) : put_null();
+  }
+  void operator()(std::string_view, const std::optional<Interval>& value) {
+    for (const auto part : {&Interval::mean, &Interval::low, &Interval::high})
+      value ? put((*value).*part) : put_null();
+  }
+  void operator()(std::string_view, const std::optional<PhaseSeconds>& value) {
+    for (std::size_t i = 0; i < trial::phase_count; ++i) value ? put((*value)[i]) : put_null();
+  }
+};
+
+double real(const SQLite::Column& column) {
+  return column.isNull() ? std::numeric_limits<double>::quiet_NaN() : column.getDouble();
+}
+
+struct Read {
+  SQLite::Statement& row;
+  int next = 0;
+
+  SQLite::Column take() { return row.getColumn(next++); }
+
+  void operator()(std::string_view, std::int64_t& value) { value = take().getInt64(); }
+  void operator()(std::string_view, int& value) { value = take().getInt(); }
+  void operator()(std::string_view, bool& value) { value = take().getInt() != 0; }
+  void operator()(std::string_view, double& value) { value = real(take()); }
+  void operator()(std::string_view, std::string& value) { value = take().getString(); }
+  void operator()(std::string_view, trial::Outcome& value) {
+    const auto outcome = trial::outcome_named(take().getString());
+    if (!outcome) throw Damaged{};
+    value = *outcome;
+  }
+  void operator()(std::string_view, std::optional<trial::StopReason>& value) {
+    const SQLite::Column column = take();
+    if (column.isNull()) return;
+    value = trial::stop_reason_named(column.getString());
+    if (!value) throw Damaged{};
+  }
+  void operator()(std::string_view, std::optional<double>& value) {
+    const SQLite::Column column = take();
+    if (!column.isNull()) value = column.getDouble();
+  }
+  void operator()(std::string_view, std::optional<core::Bytes>& value) {
+    const SQLite::Column column = take();
+    if (!column.isNull()) value = static_cast<core::Bytes>(column.getInt64());
+  }
+  void operator()(std::string_view, std::optional<Interval>& value) {
+    const SQLite::Column mean = take(), low = take(), high = take();
+    if (!mean.isNull()) value = {real(mean), real(low), real(high)};
+  }
+  void operator()(std::string_view, std::optional<PhaseSeconds>& value) {
+    PhaseSeconds phases{};
+    bool known = false;
+    for (double& seconds : phases) {
+      const SQLite::Column column = take();
+      known = known || !column.isNull();
+      seconds = real(column);
+    }
+    if (known) value = phases;
+  }
+};
+
+}  // namespace
+
+void insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
+                  const trial::Trial& trial) {
+  const auto& names = column_names();
+  static const std::string sql =
+      fmt::format("INSERT INTO trial ({}, study, run) VALUES ({}, ?, ?)", fmt::join(names, ", "),
+                  fmt::join(std::vector<std::string_view>(names.size(), "?"), ", "));
+  SQLite::Statement insert(database, sql);
+  Bind bind{insert};
+  each_field(trial, bind);
+  bind.put(study);
+  bind.put(run);
+  insert.exec();
+  const std::string data = pack(trial.raw);
+  SQLite::Statement steps(database, "INSERT INTO steps (trial, data) VALUES (?, ?)");
+  steps.bind(1, static_cast<std::int64_t>(database.getLastInsertRowid()));
+  steps.bindNoCopy(2, data.data(), static_cast<int>(data.size()));
+  steps.exec();
+}
+
+std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study) {
+  static const std::string sql = fmt::format("SELECT {}, id FROM trial WHERE study = ? ORDER BY id",
+                                             fmt::join(column_names(), ", "));
+  SQLite::Statement row(database, sql);
+  row.bind(1, study);
+  std::vector<trial::Trial> trials;
+  while (row.executeStep()) {
+    Read read{row};
+    each_field(trials.emplace_back(), read);
+    read("id", trials.back().id);
+  }
+  return trials;
+}
+
+void read_steps(SQLite::Database& database, trial::Trial& trial) {
+  SQLite::Statement row(database, "SELECT data FROM steps WHERE trial = ?");
+  row.bind(1, trial.id);
+  if (!row.executeStep()) return;
+  const SQLite::Column data = row.getColumn(0);
+  auto steps =
+      unpack({static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())});
+  if (!steps) throw Damaged{};
+  trial.raw = std::move(*steps);
+}
+
+}  // namespace sweetspot::store::sqlite

@@ -1,0 +1,42 @@
+#include "store/store.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "store/sqlite/sqlite.h"
+
+namespace sweetspot::store {
+namespace {
+
+// "postgresql" of "postgresql://host/db"; a path has no scheme, "C:" and "a:b" included.
+std::string_view scheme_of(std::string_view url) {
+  const std::size_t end = url.find("://");
+  return end == std::string_view::npos ? "" : url.substr(0, end);
+}
+
+}  // namespace
+
+std::unique_ptr<Store> open_store(const std::string& url) {
+  constexpr std::string_view prefix = "sqlite:";
+  const bool prefixed = url.starts_with(prefix);
+  if (!prefixed && !scheme_of(url).empty())
+    throw core::InputError(
+        fmt::format("the database '{}' is of a kind that is not known; pass --db sqlite:PATH",
+                    core::printable(url)));
+  const std::string path = prefixed ? url.substr(prefix.size()) : url;
+  if (path.empty())
+    throw core::InputError(fmt::format("the database '{}' names no file; pass --db sqlite:PATH",
+                                       core::printable(url)));
+  return sqlite::open(path);
+}
+
+std::string store_url(const std::optional<std::string>& asked) {
+  if (asked) return *asked;
+  const char* variable = std::getenv("SWEETSPOT_DB");
+  return variable && *variable ? variable : "sqlite:sweetspot.db";
+}
+
+}  // namespace sweetspot::store

@@ -1,0 +1,205 @@
+// What every store promises, over every implementation there is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "core/error.h"
+#include "store/store.h"
+#include "store/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using trial::StudyState;
+
+class StoreContract : public testing::TestWithParam<const char*> {
+ protected:
+  std::string url() const { return GetParam() + (folder_ / "a.db").string(); }
+  std::unique_ptr<store::Store> open() const { return store::open_store(url()); }
+  TemporaryFolder folder_;
+};
+
+std::vector<std::int64_t> batches(const trial::Study& study) {
+  std::vector<std::int64_t> found;
+  for (const trial::Trial& trial : study.trials) found.push_back(trial.setting.batch);
+  return found;
+}
+
+TEST_P(StoreContract, WhatIsAddedIsReadBackByAnother) {
+  const auto writer = open()->open_study(question(), environment(), false);
+  writer->add(full_trial());
+  const auto study = open()->study(writer->study().id);
+  ASSERT_TRUE(study);
+  EXPECT_EQ(study->question.workload, question().workload);
+  EXPECT_EQ(study->question.key, question().key);
+  EXPECT_EQ(study->environment.program, environment().program);
+  EXPECT_EQ(study->environment.machine, environment().machine);
+  EXPECT_EQ(study->environment.json, environment().json);
+  EXPECT_GT(study->started_at, 1.7e9);
+  ASSERT_EQ(study->trials.size(), 1u);
+  expect_equal(study->trials[0], full_trial());
+  EXPECT_GT(study->trials[0].id, 0);
+}
+
+TEST_P(StoreContract, UnknownStaysUnknown) {
+  const auto writer = open()->open_study(question(), environment(), false);
+  trial::Trial trial;
+  trial.outcome = trial::Outcome::out_of_memory;
+  writer->add(trial);
+  const trial::Study study = open()->study(writer->study().id).value();
+  expect_equal(study.trials.at(0), trial);
+}
+
+TEST_P(StoreContract, NumbersThatAreNoneDoNotBecomeZero) {
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const auto writer = open()->open_study(question(), environment(), false);
+  trial::Trial trial = full_trial();
+  trial.samples_per_second = {1, -infinity, infinity};
+  trial.seconds = nan;
+  trial.memory_predicted = std::numeric_limits<core::Bytes>::max();
+  writer->add(trial);
+  const trial::Trial read = open()->study(writer->study().id)->trials.at(0);
+  EXPECT_EQ(read.samples_per_second->low, -infinity);
+  EXPECT_EQ(read.samples_per_second->high, infinity);
+  EXPECT_TRUE(std::isnan(read.seconds));
+  EXPECT_EQ(read.memory_predicted, trial.memory_predicted);
+}
+
+TEST_P(StoreContract, TheSameQuestionResumesTheSameStudy) {
+  const auto store = open();
+  std::int64_t id = 0;
+  {
+    const auto writer = store->open_study(question(), environment(), false);
+    id = writer->study().id;
+    EXPECT_TRUE(writer->study().trials.empty());
+    writer->add(trial_of(8));
+    writer->add(trial_of(16));
+  }
+  const auto writer = store->open_study(question(), environment("sweetspot 0.2.0"), false);
+  EXPECT_EQ(writer->study().id, id);
+  EXPECT_EQ(writer->study().state, StudyState::running);
+  EXPECT_THAT(batches(writer->study()), ElementsAre(8, 16));
+  EXPECT_EQ(store->study(id)->environment.program, "sweetspot 0.2.0");
+}
+
+TEST_P(StoreContract, AnotherQuestionIsAnotherStudy) {
+  const auto store = open();
+  const auto one = store->open_study(question("1"), environment(), false);
+  const auto two = store->open_study(question("2"), environment(), false);
+  one->add(trial_of(1));
+  two->add(trial_of(2));
+  EXPECT_NE(one->study().id, two->study().id);
+  EXPECT_THAT(batches(*store->study(one->study().id)), ElementsAre(1));
+  EXPECT_THAT(batches(*store->study(two->study().id)), ElementsAre(2));
+}
+
+TEST_P(StoreContract, FreshKeepsTheOldAndIsResumedFromThenOn) {
+  const auto store = open();
+  store->open_study(question(), environment(), false)->add(trial_of(1));
+  store->open_study(question(), environment(), true)->add(trial_of(2));
+  const auto studies = store->studies();
+  ASSERT_EQ(studies.size(), 2u);
+  EXPECT_THAT(batches(studies[0]), ElementsAre(2));
+  EXPECT_THAT(batches(studies[1]), ElementsAre(1));
+  EXPECT_THAT(batches(store->open_study(question(), environment(), false)->study()),
+              ElementsAre(2));
+}
+
+TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawSteps) {
+  const auto store = open();
+  for (const char* key : {"1", "2", "3"})
+    store->open_study(question(key), environment(), false)->add(full_trial());
+  const auto studies = store->studies();
+  ASSERT_EQ(studies.size(), 3u);
+  EXPECT_EQ(studies[0].question.key, "3");
+  EXPECT_EQ(studies[2].question.key, "1");
+  trial::Trial summary = full_trial();
+  summary.raw.clear();
+  expect_equal(studies[0].trials.at(0), summary);
+}
+
+TEST_P(StoreContract, StatesAreKept) {
+  const auto store = open();
+  const auto state = [&] { return store->studies().at(0).state; };
+  auto writer = store->open_study(question(), environment(), false);
+  EXPECT_EQ(state(), StudyState::running);
+  writer->set_state(StudyState::finished);
+  writer.reset();
+  EXPECT_EQ(state(), StudyState::finished);
+  writer = store->open_study(question(), environment(), false);
+  EXPECT_EQ(state(), StudyState::running);
+  writer->set_state(StudyState::stopped);
+  EXPECT_EQ(writer->study().state, StudyState::stopped);
+  EXPECT_EQ(state(), StudyState::stopped);
+}
+
+TEST_P(StoreContract, AStudyWhoseWriterEndedWithoutAWordIsNotRunning) {
+  const auto store = open();
+  store->open_study(question(), environment(), false).reset();
+  EXPECT_EQ(store->studies().at(0).state, StudyState::stopped);
+}
+
+TEST_P(StoreContract, ASecondWriterIsRefusedWithThePid) {
+  const auto writer = open()->open_study(question(), environment(), false);
+  try {
+    open()->open_study(question(), environment(), false);
+    FAIL() << "two writers";
+  } catch (const core::MachineError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("pid " + std::to_string(getpid())));
+    EXPECT_THAT(error.what(), HasSubstr("--db"));
+  }
+  EXPECT_NO_THROW(open()->open_study(question(), environment(), true));
+  EXPECT_NO_THROW(writer->add(trial_of(1)));
+}
+
+TEST_P(StoreContract, RemovedIsGoneAndItsNumberIsNotUsedAgain) {
+  const auto store = open();
+  auto writer = store->open_study(question(), environment(), false);
+  const std::int64_t id = writer->study().id;
+  writer->add(full_trial());
+  EXPECT_THROW(store->remove(id), core::MachineError) << "it is being written";
+  writer.reset();
+  EXPECT_TRUE(store->remove(id));
+  EXPECT_FALSE(store->remove(id));
+  EXPECT_FALSE(store->study(id));
+  EXPECT_TRUE(store->studies().empty());
+  EXPECT_GT(store->open_study(question(), environment(), false)->study().id, id);
+}
+
+TEST_P(StoreContract, ReadingMakesNothing) {
+  const auto store = open();
+  EXPECT_TRUE(store->studies().empty());
+  EXPECT_FALSE(store->study(1));
+  EXPECT_FALSE(store->remove(1));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_P(StoreContract, ManyReadWhileTwoStudiesAreWritten) {
+  constexpr int trials = 40;
+  const auto write = [&](const char* key) {
+    const auto writer = open()->open_study(question(key), environment(), false);
+    for (int batch = 1; batch <= trials; ++batch) writer->add(trial_of(batch, 50));
+  };
+  open()->open_study(question("1"), environment(), false);
+  std::thread one(write, "1"), two(write, "2");
+  std::size_t seen = 0;
+  while (seen < 2 * trials) {
+    std::size_t now = 0;
+    for (const trial::Study& study : open()->studies()) now += study.trials.size();
+    EXPECT_GE(now, seen) << "a trial went away";
+    seen = now;
+  }
+  one.join(), two.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values("sqlite:", ""),
+                         [](const auto& kind) { return *kind.param ? "url" : "path"; });
+
+}  // namespace
+}  // namespace sweetspot::tests

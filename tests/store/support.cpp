@@ -1,0 +1,79 @@
+#include "store/support.h"
+
+#include <gtest/gtest.h>
+
+namespace sweetspot::tests {
+
+using trial::Trial;
+
+trial::Question question(const std::string& key) { return {"paper-cnn on mnist", key}; }
+
+trial::Environment environment(const std::string& program) {
+  return {program, "a CPU with 2 cores", R"({"cpu":"a CPU","usable_cores":2})"};
+}
+
+Trial full_trial() {
+  Trial trial;
+  trial.setting = {96, 3, "bf16", 4, 5, 0.0125};
+  trial.outcome = trial::Outcome::timed_out;
+  trial.stop_reason = trial::StopReason::time_limit;
+  trial.samples_per_second = {9100.5, 9010.25, 9190.75};
+  trial.step_seconds_median = 0.0141;
+  trial.steps = 60, trial.warm_up_steps = 7, trial.outlier_steps = 2;
+  trial.samples_seen = 5760;
+  trial.memory_predicted = 31457280, trial.memory_measured = 31457281;
+  trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
+  trial.contention = {0.11, 0.22, 0.33, true};
+  trial.note = "it took “too” long; 'quoted'\n\x01";
+  trial.started_at = 1792000000.125;
+  trial.seconds = 8.5;
+  trial.raw = {{0.015, 96, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false},
+               {0.25, 95, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true}};
+  return trial;
+}
+
+Trial trial_of(std::int64_t batch, std::size_t steps) {
+  Trial trial;
+  trial.setting.batch = batch;
+  trial.samples_per_second = {100.0 * static_cast<double>(batch), 99, 101};
+  for (std::size_t i = 0; i < steps; ++i)
+    trial.raw.push_back({0.001 * static_cast<double>(i), batch, {}, i < 2, false});
+  return trial;
+}
+
+void expect_equal(const Trial& a, const Trial& b) {
+  EXPECT_EQ(a.setting, b.setting);
+  EXPECT_EQ(a.outcome, b.outcome);
+  EXPECT_EQ(a.stop_reason, b.stop_reason);
+  ASSERT_EQ(a.samples_per_second.has_value(), b.samples_per_second.has_value());
+  if (a.samples_per_second) {
+    EXPECT_EQ(a.samples_per_second->mean, b.samples_per_second->mean);
+    EXPECT_EQ(a.samples_per_second->low, b.samples_per_second->low);
+    EXPECT_EQ(a.samples_per_second->high, b.samples_per_second->high);
+  }
+  EXPECT_EQ(a.step_seconds_median, b.step_seconds_median);
+  EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.warm_up_steps, b.warm_up_steps);
+  EXPECT_EQ(a.outlier_steps, b.outlier_steps);
+  EXPECT_EQ(a.samples_seen, b.samples_seen);
+  EXPECT_EQ(a.memory_predicted, b.memory_predicted);
+  EXPECT_EQ(a.memory_measured, b.memory_measured);
+  EXPECT_EQ(a.phases, b.phases);
+  EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
+  EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);
+  EXPECT_EQ(a.contention.speed_change_share, b.contention.speed_change_share);
+  EXPECT_EQ(a.contention.contended, b.contention.contended);
+  EXPECT_EQ(a.note, b.note);
+  EXPECT_EQ(a.started_at, b.started_at);
+  EXPECT_EQ(a.seconds, b.seconds);
+  ASSERT_EQ(a.raw.size(), b.raw.size());
+  for (std::size_t i = 0; i < a.raw.size(); ++i) {
+    EXPECT_EQ(a.raw[i].seconds, b.raw[i].seconds);
+    EXPECT_EQ(a.raw[i].samples, b.raw[i].samples);
+    EXPECT_EQ(a.raw[i].phases, b.raw[i].phases);
+    EXPECT_EQ(a.raw[i].warm_up, b.raw[i].warm_up);
+    EXPECT_EQ(a.raw[i].outlier, b.raw[i].outlier);
+  }
+}
+
+}  // namespace sweetspot::tests

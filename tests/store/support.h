@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include "trial/study.h"
+
+namespace sweetspot::tests {
+
+trial::Question question(const std::string& key = "{\"model\":\"a\"}");
+trial::Environment environment(const std::string& program = "sweetspot 0.1.0 (abc, Release)");
+
+// A trial with every field set, each to a value of its own.
+trial::Trial full_trial();
+// A trial of a batch with this many raw steps.
+trial::Trial trial_of(std::int64_t batch, std::size_t steps = 3);
+
+// Every field, the raw steps included.
+void expect_equal(const trial::Trial& a, const trial::Trial& b);
+
+}  // namespace sweetspot::tests
