@@ -1,0 +1,82 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "probe/cpu/roofline.h"
+#include "probe/proc/text_file.h"
+
+namespace sweetspot::probe::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 1;  // a file of another one is measured again, and replaced
+
+// The entries, or none where the file is missing, cut short or not ours.
+Json entries_of(const fs::path& file) {
+  const Json json = Json::parse(proc::read_text(file).value_or(""), nullptr, false);
+  if (!json.is_object() || json.value("schema_version", Json()) != schema_version)
+    return Json::array();
+  const Json entries = json.value("entries", Json());
+  return entries.is_array() ? entries : Json::array();
+}
+
+bool is_of(const Json& entry, const RooflineKey& key) {
+  return entry.is_object() && entry.value("cpu", Json()) == key.cpu &&
+         entry.value("threads", Json()) == key.threads;
+}
+
+std::optional<double> positive(const Json& entry, const char* name) {
+  const Json value = entry.value(name, Json());
+  if (!value.is_number() || !(value.get<double>() > 0)) return std::nullopt;
+  return value.get<double>();
+}
+
+}  // namespace
+
+std::optional<Roofline> read_roofline(const fs::path& file, const RooflineKey& key) {
+  for (const Json& entry : entries_of(file)) {
+    if (!is_of(entry, key)) continue;
+    const auto flops = positive(entry, "flops_per_second");
+    const auto bytes = positive(entry, "bytes_per_second");
+    if (flops && bytes) return Roofline{*flops, *bytes};
+  }
+  return std::nullopt;
+}
+
+bool write_roofline(const fs::path& file, const RooflineKey& key, const Roofline& roofline) {
+  Json kept = Json::array();
+  for (const Json& entry : entries_of(file))
+    if (!is_of(entry, key)) kept.push_back(entry);
+  kept.push_back({{"cpu", key.cpu},
+                  {"threads", key.threads},
+                  {"flops_per_second", roofline.flops_per_second},
+                  {"bytes_per_second", roofline.bytes_per_second}});
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  // Beside the file and then in its place: readers see the old one or the new one.
+  const fs::path fresh = file.string() + "." + std::to_string(getpid());
+  std::ofstream out(fresh);
+  out << Json{{"schema_version", schema_version}, {"entries", kept}}.dump(
+             2, ' ', false, Json::error_handler_t::replace)
+      << "\n";
+  out.close();
+  if (out) fs::rename(fresh, file, error);
+  if (out && !error) return true;
+  fs::remove(fresh, error);
+  return false;
+}
+
+std::optional<fs::path> roofline_file() {
+  // The XDG specification: a relative path is to be ignored.
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
+    return fs::path(cache) / "sweetspot" / "roofline.json";
+  if (const char* home = std::getenv("HOME"); home && fs::path(home).is_absolute())
+    return fs::path(home) / ".cache" / "sweetspot" / "roofline.json";
+  return std::nullopt;
+}
+
+}  // namespace sweetspot::probe::cpu

@@ -1,0 +1,16 @@
+#pragma once
+
+namespace sweetspot::probe::cpu {
+
+// Multiply-adds in registers that wait for nothing but the CPU: the fp32 operations (a multiply-add
+// is two) of one call, some microseconds of the widest instructions this CPU has.
+double multiply_adds();
+
+// Operations a second of this thread, judged by the best of a few slices in about a millisecond: a
+// slice that another process interrupted does not count, a slower clock does.
+double speed();
+
+// Of `threads` threads at once, each judged by its best millisecond of `seconds`.
+double peak_flops_per_second(int threads, double seconds);
+
+}  // namespace sweetspot::probe::cpu

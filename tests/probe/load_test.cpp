@@ -1,0 +1,87 @@
+#include "probe/proc/load.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "temporary_folder.h"
+
+namespace sweetspot::probe::proc {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MadeLoad : testing::Test {
+  void write(const fs::path& file, const std::string& text) const {
+    fs::create_directories((root.path() / file).parent_path());
+    std::ofstream(root.path() / file) << text;
+  }
+  tests::TemporaryFolder root;
+};
+
+TEST_F(MadeLoad, NothingIsKnownOfAnEmptyTree) {
+  const Load nothing = load(root.path());
+  EXPECT_FALSE(nothing.pressure_us);
+  EXPECT_FALSE(nothing.busy_ticks);
+  EXPECT_FALSE(nothing.own_ticks);
+  const Disturbance unknown = between(nothing, nothing, 1);
+  EXPECT_FALSE(unknown.pressure_share);
+  EXPECT_FALSE(unknown.other_cpu_share);
+}
+
+TEST_F(MadeLoad, ReadsThePressureOfSome) {
+  write("proc/pressure/cpu",
+        "some avg10=85.14 avg60=93.52 avg300=75.24 total=2713553810\n"
+        "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
+  EXPECT_EQ(load(root.path()).pressure_us, 2713553810u);
+}
+
+TEST_F(MadeLoad, AddsUpTheCpusThatCount) {
+  write("proc/stat",
+        "cpu  1000 0 0 9000 0 0 0 0 0 0\n"
+        "cpu0 10 20 30 400 50 6 7 8 5 5\n"
+        "cpu1 1 1 1 100 0 0 0 0 0 0\n"
+        "cpu10 9 9 9 9 9 9 9 9 9 9\n"
+        "intr 1 2 3\n");
+  EXPECT_EQ(load(root.path(), {0}).busy_ticks, 81u) << "guests are in user and nice already";
+  EXPECT_EQ(load(root.path(), {0}).all_ticks, 531u);
+  EXPECT_EQ(load(root.path(), {0, 1}).busy_ticks, 84u);
+  EXPECT_EQ(load(root.path(), {}).all_ticks, 10000u) << "all of them";
+  EXPECT_FALSE(load(root.path(), {5}).all_ticks);
+}
+
+TEST_F(MadeLoad, OldKernelsHaveNoSteal) {
+  write("proc/stat", "cpu  1 2 3 4 5 6 7\n");
+  EXPECT_EQ(load(root.path(), {}).busy_ticks, 19u);
+}
+
+TEST_F(MadeLoad, OwnTimeIsFoundBehindAnyName) {
+  write("proc/self/stat",
+        "4211 (a) 9 (b) S 1 4211 4211 0 -1 4194304 100 0 0 0 70 30 5 5 20 0 3 0 12345\n");
+  EXPECT_EQ(load(root.path()).own_ticks, 100u);
+  write("proc/self/stat", "4211 (cut");
+  EXPECT_FALSE(load(root.path()).own_ticks);
+}
+
+TEST(Disturbance, IsTheTimeOfOthers) {
+  const Load before{1'000'000, 500, 1000, 100}, after{1'500'000, 660, 1200, 200};
+  const Disturbance found = between(before, after, 2);
+  EXPECT_NEAR(*found.pressure_share, 0.25, 1e-12);
+  EXPECT_NEAR(*found.other_cpu_share, 0.3, 1e-12);  // 160 busy, 100 of them ours, of 200
+}
+
+TEST(Disturbance, IsUnknownOverTooShortATimeOrBackwards) {
+  const Load before{0, 500, 1000, 100};
+  EXPECT_FALSE(between(before, {0, 505, 1010, 100}, 0.05).other_cpu_share);
+  EXPECT_FALSE(between(before, {0, 400, 900, 100}, 1).other_cpu_share);
+  EXPECT_FALSE(between(before, before, 0).pressure_share);
+}
+
+TEST(Disturbance, IsNeverNegative) {  // own time is counted at other moments than the CPUs'
+  EXPECT_EQ(between({0, 0, 0, 0}, {0, 99, 200, 101}, 1).other_cpu_share, 0);
+}
+
+TEST(ScheduledCpus, AreKnownHere) { EXPECT_FALSE(scheduled_cpus().empty()); }
+
+}  // namespace
+}  // namespace sweetspot::probe::proc
