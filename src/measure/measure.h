@@ -9,11 +9,11 @@
 namespace sweetspot::measure {
 
 struct MeasureOptions {
-  double precision = 0.02;           // half-width of the 95% interval of throughput, as a share
+  double precision = 0.02;  // half-width of the 95% interval of throughput, as a share
   std::int64_t max_steps = 10000;
-  core::Seconds max_time{8};         // of sampling, warm-up apart
+  core::Seconds max_time{8};  // of sampling, warm-up apart
   core::Seconds max_warm_up{3};
-  int min_steps = 16;                // sampled ones
+  int min_steps = 16;  // sampled ones
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.
@@ -29,7 +29,14 @@ using Watch = std::function<void(const Sight&)>;
 // tight or a limit is reached, flags outliers, records contention, memory and proof of what ran.
 // Never throws for what the workload does: that is the outcome. `stop`: 0 go on, 2 or more give up
 // at once (outcome cancelled); a value of 1 lets this trial finish.
-trial::Trial measure(workload::Workload& workload, const trial::Setting& setting, const MeasureOptions& options,
-                     const Watch& watch, const std::atomic<int>& stop);
+trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
+                     const MeasureOptions& options, const Watch& watch,
+                     const std::atomic<int>& stop);
+
+// The same with a clock and a machine of the caller's.
+class Surroundings;
+trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
+                     const MeasureOptions& options, const Watch& watch,
+                     const std::atomic<int>& stop, Surroundings& surroundings);
 
 }  // namespace sweetspot::measure

@@ -1,0 +1,195 @@
+#include "measure/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+
+#include "core/error.h"
+#include "measure/sampling.h"
+#include "measure/surroundings.h"
+#include "stats/outliers.h"
+#include "stats/quantile.h"
+
+namespace sweetspot::measure {
+namespace {
+
+using trial::Outcome;
+using trial::Trial;
+
+constexpr std::int64_t most_warm_up_steps = 2000;
+constexpr double watch_interval_seconds = 0.1;
+constexpr int give_up = 2;  // of `stop`
+
+// Time as the steps tell it or as the clock does, whichever is more: a workload's steps may take
+// virtual time, and its clock may run on between them.
+class Elapsed {
+ public:
+  explicit Elapsed(Surroundings& surroundings)
+      : surroundings_(surroundings), start_(surroundings.now()) {}
+  void add(double step_seconds) { stepped_ += step_seconds; }
+  double seconds() const { return std::max(stepped_, surroundings_.now() - start_); }
+
+ private:
+  Surroundings& surroundings_;
+  double start_, stepped_ = 0;
+};
+
+// One trial in progress.
+class Measurement {
+ public:
+  Measurement(workload::Workload& workload, const trial::Setting& setting,
+              const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
+              Surroundings& surroundings)
+      : workload_(workload),
+        options_(options),
+        watch_(watch),
+        stop_(stop),
+        surroundings_(surroundings),
+        whole_(surroundings),
+        sampling_(options) {
+    trial_.setting = setting;
+    trial_.started_at = surroundings.seconds_since_1970();
+  }
+
+  Trial run() {
+    try {
+      attempt();
+    } catch (const std::bad_alloc&) {
+      end(Outcome::out_of_memory, "the machine refused the memory");
+    } catch (const core::MachineError& error) {
+      // The one thing a machine refuses for a setting's sake; any other is a failure of its own.
+      const bool memory = std::string_view(error.what()).find("memory") != std::string_view::npos;
+      end(memory ? Outcome::out_of_memory : Outcome::crashed, error.what());
+    } catch (const std::exception& error) {
+      end(Outcome::crashed, error.what());
+    }
+    session_.reset();
+    trial_.seconds = whole_.seconds();
+    return std::move(trial_);
+  }
+
+ private:
+  void attempt() {
+    trial_.memory_predicted = workload_.predict(trial_.setting);
+    session_ = workload_.open(trial_.setting);
+    note_memory();
+    if (!warm_up()) return;
+    const Look before = look(surroundings_);
+    const bool finished = sample();
+    const Look after = look(surroundings_);
+    trial_.contention = contention(before, after, surroundings_.best_speed);
+    note_memory();
+    if (finished) summarize();
+  }
+
+  // False when the trial is over, with its outcome set.
+  bool warm_up() {
+    Elapsed elapsed(surroundings_);
+    std::vector<double> seconds;
+    std::size_t next_judgement = 1;
+    do {
+      if (!step(true, elapsed)) return false;
+      seconds.push_back(trial_.raw.back().seconds);
+      tell(true);
+      if (elapsed.seconds() >= options_.max_warm_up.count() ||
+          trial_.warm_up_steps >= most_warm_up_steps)
+        return true;
+      if (seconds.size() < next_judgement) continue;
+      next_judgement = seconds.size() + 1 + seconds.size() / 8;
+      if (warmed_up(seconds, elapsed.seconds())) return true;
+    } while (true);
+  }
+
+  bool sample() {
+    Elapsed elapsed(surroundings_);
+    while (!sampling_.stop()) {
+      if (!step(false, elapsed)) return false;
+      const trial::Step& done = trial_.raw.back();
+      sampling_.add(done.seconds, done.samples, elapsed.seconds());
+      tell(false);
+    }
+    return true;
+  }
+
+  bool step(bool warming_up, Elapsed& elapsed) {
+    if (stop_.load(std::memory_order_relaxed) >= give_up) {
+      end(Outcome::cancelled, "it was stopped before it was measured");
+      return false;
+    }
+    trial::Step step = session_->step();
+    step.warm_up = warming_up;
+    elapsed.add(step.seconds), whole_.add(step.seconds);
+    trial_.raw.push_back(step);
+    ++(warming_up ? trial_.warm_up_steps : trial_.steps);
+    trial_.samples_seen += step.samples;
+    if (step.samples == trial_.setting.batch) return true;
+    end(Outcome::refused, fmt::format("a step used {} samples where {} were asked for",
+                                      step.samples, trial_.setting.batch));
+    return false;
+  }
+
+  void summarize() {
+    trial_.stop_reason = sampling_.stop();
+    trial_.samples_per_second = sampling_.samples_per_second();
+    trial_.step_seconds_median = stats::median(sampling_.seconds());
+    const std::vector<bool> flags = stats::outliers(sampling_.seconds());
+    trial::PhaseSeconds sums{};
+    const auto warm_up_steps = static_cast<std::size_t>(trial_.warm_up_steps);
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      trial::Step& step = trial_.raw[warm_up_steps + i];
+      step.outlier = flags[i];
+      trial_.outlier_steps += flags[i];
+      for (std::size_t phase = 0; phase < sums.size(); ++phase) sums[phase] += step.phases[phase];
+    }
+    for (double& sum : sums) sum /= static_cast<double>(trial_.steps);
+    // A workload that cannot tell its phases leaves them at zero.
+    if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial_.phases = sums;
+  }
+
+  void end(Outcome outcome, std::string note) {
+    trial_.outcome = outcome;
+    trial_.note = std::move(note);
+  }
+
+  void note_memory() {
+    if (const auto now = session_->memory())
+      trial_.memory_measured = std::max(trial_.memory_measured.value_or(0), *now);
+  }
+
+  void tell(bool warming_up) {
+    if (!watch_) return;
+    const double now = surroundings_.now();
+    if (now < next_told_) return;
+    next_told_ = now + watch_interval_seconds;
+    watch_({&trial_.setting, warming_up, warming_up ? trial_.warm_up_steps : trial_.steps,
+            sampling_.samples_per_second()});
+  }
+
+  workload::Workload& workload_;
+  const MeasureOptions& options_;
+  const Watch& watch_;
+  const std::atomic<int>& stop_;
+  Surroundings& surroundings_;
+  Elapsed whole_;
+  Sampling sampling_;
+  std::unique_ptr<workload::Session> session_;
+  double next_told_ = 0;
+  Trial trial_;
+};
+
+}  // namespace
+
+Trial measure(workload::Workload& workload, const trial::Setting& setting,
+              const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop) {
+  return Measurement(workload, setting, options, watch, stop, this_machine()).run();
+}
+
+Trial measure(workload::Workload& workload, const trial::Setting& setting,
+              const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
+              Surroundings& surroundings) {
+  return Measurement(workload, setting, options, watch, stop, surroundings).run();
+}
+
+}  // namespace sweetspot::measure

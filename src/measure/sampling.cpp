@@ -1,0 +1,84 @@
+#include "measure/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "stats/batch_means.h"
+#include "stats/moments.h"
+#include "stats/noise_floor.h"
+#include "stats/quantile.h"
+#include "stats/settled.h"
+
+namespace sweetspot::measure {
+namespace {
+
+// Caches fill and clocks rise in tens of milliseconds, which may be hundreds of small steps.
+constexpr std::size_t fewest_warm_up_steps = 6;
+constexpr double least_warm_up_seconds = 0.05;
+// Where steps are long, two neighbours that agree are all the warm-up there is time for.
+constexpr double long_warm_up_seconds = 0.5, agreeing_share = 0.05;
+
+// A step may take seconds: these many are worth exceeding the time limit for, and these few end a
+// trial that has gone on for twice as long.
+constexpr std::int64_t few_steps = 5, fewest_steps = 3;
+// Long steps tell much each: a quarter of the time and as many as batch means need will do.
+constexpr double share_of_time_for_few = 0.25;
+
+}  // namespace
+
+bool warmed_up(const std::vector<double>& seconds, double elapsed) {
+  const std::size_t count = seconds.size();
+  if (elapsed >= long_warm_up_seconds && count >= 3) {
+    const double last = seconds[count - 1], before = seconds[count - 2];
+    if (std::abs(last - before) <= agreeing_share * std::min(last, before)) return true;
+  }
+  return count >= fewest_warm_up_steps && elapsed >= least_warm_up_seconds &&
+         stats::settled(seconds);
+}
+
+std::optional<trial::Interval> throughput(const std::vector<double>& seconds,
+                                          const std::vector<std::int64_t>& samples) {
+  if (const auto interval = stats::throughput_interval(seconds, samples))
+    return trial::Interval{interval->mean, interval->low, interval->high};
+  const stats::Moments moments{seconds};
+  const auto stddev = moments.stddev();
+  if (!stddev || !(moments.mean() > 0)) return std::nullopt;
+  const auto count = static_cast<double>(seconds.size());
+  const double mean =
+      static_cast<double>(std::accumulate(samples.begin(), samples.end(), std::int64_t{0})) /
+      std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  // Multiplicative, so that the low end is positive however wide three steps make it.
+  const double reach = 1 + stats::t95(count - 1) * *stddev / std::sqrt(count) / moments.mean();
+  return trial::Interval{mean, mean / reach, mean * reach};
+}
+
+void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
+  seconds_.push_back(seconds);
+  samples_.push_back(samples);
+  const bool limit = count() >= options_.max_steps || elapsed >= options_.max_time.count();
+  if (count() < next_judgement_ && !limit) return;
+  next_judgement_ = count() + std::max<std::int64_t>(1, count() / 8);
+  judge(elapsed);
+}
+
+bool Sampling::enough(double elapsed) const {
+  return count() >= options_.min_steps ||
+         (count() >= stats::min_batches_for_interval &&
+          elapsed >= share_of_time_for_few * options_.max_time.count());
+}
+
+void Sampling::judge(double elapsed) {
+  interval_ = throughput(seconds_, samples_);
+  const double over = elapsed / options_.max_time.count();
+  if (interval_ && enough(elapsed) && interval_->half_width_share() <= options_.precision)
+    stop_ = trial::StopReason::precise;
+  else if (count() >= options_.max_steps)
+    stop_ = trial::StopReason::max_steps;
+  else if ((over >= 1 && count() >= few_steps) || (over >= 2 && count() >= fewest_steps))
+    stop_ = trial::StopReason::time_limit;
+  else if (enough(elapsed) && stats::at_noise_floor(seconds_, samples_))
+    stop_ = trial::StopReason::noise_floor;
+}
+
+}  // namespace sweetspot::measure

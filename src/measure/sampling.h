@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "measure/measure.h"
+#include "trial/trial.h"
+
+namespace sweetspot::measure {
+
+// Whether the warm-up is over, from the times of its steps and the time they took in all.
+bool warmed_up(const std::vector<double>& seconds, double elapsed);
+
+// The sampled steps of a trial and what they say so far: a stopping criterion without clock or
+// workload, fed one step at a time.
+class Sampling {
+ public:
+  explicit Sampling(const MeasureOptions& options) : options_(options) {}
+
+  // `elapsed` is the time since sampling began. The interval is computed anew at times that grow
+  // apart, so that sampling costs the same for each step however many there are.
+  void add(double seconds, std::int64_t samples, double elapsed);
+
+  std::optional<trial::StopReason> stop() const { return stop_; }
+  // As of the last time it was computed; exact once there is a reason to stop.
+  const std::optional<trial::Interval>& samples_per_second() const { return interval_; }
+  const std::vector<double>& seconds() const { return seconds_; }
+
+ private:
+  void judge(double elapsed);
+  bool enough(double elapsed) const;
+  std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
+
+  MeasureOptions options_;
+  std::vector<double> seconds_;
+  std::vector<std::int64_t> samples_;
+  std::int64_t next_judgement_ = 2;
+  std::optional<trial::Interval> interval_;
+  std::optional<trial::StopReason> stop_;
+};
+
+// The 95% interval of samples per second: by batch means, and below the eight steps those need by
+// Student's t over the steps themselves. Nothing below two steps.
+std::optional<trial::Interval> throughput(const std::vector<double>& seconds,
+                                          const std::vector<std::int64_t>& samples);
+
+}  // namespace sweetspot::measure

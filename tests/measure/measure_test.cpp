@@ -1,0 +1,247 @@
+#include "measure/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "core/error.h"
+#include "made_up.h"
+
+namespace sweetspot::measure {
+namespace {
+
+using testing::HasSubstr;
+using trial::Outcome;
+using trial::Setting;
+using trial::Step;
+using trial::StopReason;
+using trial::Trial;
+
+struct Measure : testing::Test {
+  Trial run(ScriptedWorkload::Script script, const Setting& setting = {.batch = 32}) {
+    ScriptedWorkload workload(machine, std::move(script));
+    Trial trial = measure(workload, setting, options, watch, stop, machine);
+    EXPECT_EQ(workload.open_sessions, 0) << "the session outlived its trial";
+    return trial;
+  }
+  StillMachine machine;
+  MeasureOptions options;
+  Watch watch;
+  std::atomic<int> stop = 0;
+};
+
+TEST_F(Measure, AQuietWorkloadIsKnownExactly) {
+  const Trial trial = run([](auto, const Setting& s) { return step_of(0.01, s.batch); });
+  EXPECT_EQ(trial.outcome, Outcome::ok);
+  EXPECT_EQ(trial.stop_reason, StopReason::precise);
+  ASSERT_TRUE(trial.samples_per_second);
+  EXPECT_NEAR(trial.samples_per_second->mean, 3200, 1e-6);
+  EXPECT_NEAR(trial.samples_per_second->low, 3200, 1e-6);
+  EXPECT_NEAR(*trial.step_seconds_median, 0.01, 1e-12);
+  EXPECT_EQ(trial.steps, options.min_steps);
+  EXPECT_EQ(trial.outlier_steps, 0);
+  EXPECT_FALSE(trial.contention.contended);
+  EXPECT_EQ(trial.note, "");
+}
+
+TEST_F(Measure, RecordsWhatRan) {
+  const Trial trial = run([](auto, const Setting& s) { return step_of(0.01, s.batch); });
+  EXPECT_EQ(trial.setting, Setting{.batch = 32});
+  EXPECT_EQ(static_cast<std::int64_t>(trial.raw.size()), trial.steps + trial.warm_up_steps);
+  EXPECT_EQ(trial.samples_seen, 32 * static_cast<std::int64_t>(trial.raw.size()));
+  EXPECT_EQ(trial.memory_predicted, 3200u);
+  EXPECT_EQ(trial.memory_measured, 1000 + trial.raw.size()) << "the most it ever held";
+  EXPECT_EQ(trial.started_at, 1.7e9 + 1000);
+  EXPECT_NEAR(trial.seconds, 0.01 * static_cast<double>(trial.raw.size()), 1e-9);
+}
+
+TEST_F(Measure, WarmUpStepsAreKeptAndFlaggedAndNotCounted) {
+  const Trial trial = run([](std::int64_t n, const Setting& s) {  // halves until step 20
+    return step_of(n < 20 ? 0.01 * (21 - static_cast<double>(n)) : 0.01, s.batch);
+  });
+  EXPECT_GE(trial.warm_up_steps, 20);
+  EXPECT_TRUE(trial.raw.front().warm_up);
+  EXPECT_FALSE(trial.raw.back().warm_up);
+  EXPECT_NEAR(trial.samples_per_second->mean, 3200, 1e-6);
+}
+
+TEST_F(Measure, WarmUpIsBoundedByTime) {
+  options.max_warm_up = core::Seconds(2);
+  const Trial trial = run([](std::int64_t n, const Setting& s) {  // never settles
+    return step_of(1 / (1 + static_cast<double>(n)), s.batch);
+  });
+  EXPECT_EQ(trial.outcome, Outcome::ok);
+  double warm_up_seconds = 0;
+  for (const Step& step : trial.raw) warm_up_seconds += step.warm_up ? step.seconds : 0;
+  EXPECT_LT(warm_up_seconds, 3);
+}
+
+TEST_F(Measure, NoiseTakesMoreStepsAndTheIntervalHoldsTheTruth) {
+  const auto noisy = [](std::int64_t n, const Setting& s) {
+    return step_of(0.01 * (1 + 0.2 * wobble(n)), s.batch);
+  };
+  const Trial trial = run(noisy);
+  EXPECT_EQ(trial.stop_reason, StopReason::precise);
+  EXPECT_GT(trial.steps, options.min_steps);
+  EXPECT_LE(trial.samples_per_second->half_width_share(), options.precision);
+  EXPECT_LT(trial.samples_per_second->low, 3200);
+  EXPECT_GT(trial.samples_per_second->high, 3200);
+}
+
+TEST_F(Measure, StopsAtTheStepLimit) {
+  options.max_steps = 20;
+  options.precision = 1e-9;
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    return step_of(0.01 * (1 + 0.1 * wobble(n)), s.batch);
+  });
+  EXPECT_EQ(trial.stop_reason, StopReason::max_steps);
+  EXPECT_EQ(trial.steps, 20);
+  EXPECT_TRUE(trial.samples_per_second);
+}
+
+TEST_F(Measure, StopsAtTheTimeLimit) {
+  options.precision = 1e-9;
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    return step_of(0.1 * (1 + 0.1 * wobble(n)), s.batch);
+  });
+  EXPECT_EQ(trial.stop_reason, StopReason::time_limit);
+  EXPECT_NEAR(static_cast<double>(trial.steps), 80, 3);
+}
+
+TEST_F(Measure, DriftThatNoStepCanAverageAwayIsTheNoiseFloor) {
+  options.precision = 1e-3;
+  options.max_time = core::Seconds(1e6);
+  options.max_steps = 1'000'000;
+  const Trial trial = run([](std::int64_t n, const Setting& s) {  // slower and slower
+    return step_of(0.01 * (1 + 0.001 * static_cast<double>(n)) + 1e-4 * wobble(n), s.batch);
+  });
+  EXPECT_EQ(trial.stop_reason, StopReason::noise_floor);
+}
+
+TEST_F(Measure, StepsOfSecondsStillGiveAnEstimate) {
+  for (const double seconds : {0.6, 2.0, 7.0}) {
+    const Trial trial = run([=](std::int64_t n, const Setting& s) {
+      return step_of(seconds * (1 + 0.05 * wobble(n)), s.batch);
+    });
+    EXPECT_EQ(trial.outcome, Outcome::ok);
+    ASSERT_TRUE(trial.samples_per_second) << seconds;
+    EXPECT_LT(trial.samples_per_second->low, 32 / seconds);
+    EXPECT_GT(trial.samples_per_second->high, 32 / seconds);
+    EXPECT_GT(trial.samples_per_second->low, 0);
+    EXPECT_LE(trial.seconds, std::max(12.0, 8 * seconds))
+        << "a limit of 8 s, and steps of " << seconds;
+  }
+}
+
+TEST_F(Measure, OutliersAreFlaggedAndCounted) {
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    return step_of(n % 20 == 19 ? 0.02 : 0.01, s.batch);
+  });
+  EXPECT_GT(trial.outlier_steps, 0);
+  double seconds = 0;
+  for (const Step& step : trial.raw) {
+    if (step.warm_up) continue;
+    EXPECT_EQ(step.outlier, step.seconds > 0.015);
+    seconds += step.seconds;
+  }
+  EXPECT_NEAR(trial.samples_per_second->mean, 32 * static_cast<double>(trial.steps) / seconds, 1e-6)
+      << "an outlier is time spent all the same";
+}
+
+TEST_F(Measure, PhasesAreAMeanStepsAndUnknownWhereNotTold) {
+  const Trial told = run([](auto, const Setting& s) {
+    Step step = step_of(0.01, s.batch);
+    step.phases = {0.001, 0.003, 0.004, 0.0015, 0.0005};
+    return step;
+  });
+  ASSERT_TRUE(told.phases);
+  EXPECT_NEAR((*told.phases)[2], 0.004, 1e-12);
+  const Trial silent = run([](auto, const Setting& s) { return step_of(0.01, s.batch); });
+  EXPECT_FALSE(silent.phases);
+}
+
+TEST_F(Measure, AWorkloadThatChangedItsBatchIsRefused) {
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    return step_of(0.01, n < 12 ? s.batch : s.batch / 2);
+  });
+  EXPECT_EQ(trial.outcome, Outcome::refused);
+  EXPECT_THAT(trial.note, HasSubstr("16 samples where 32"));
+  EXPECT_FALSE(trial.samples_per_second);
+}
+
+TEST_F(Measure, FailuresAreOutcomes) {
+  const Trial refused_memory = run([](auto, const Setting&) -> Step { throw std::bad_alloc(); });
+  EXPECT_EQ(refused_memory.outcome, Outcome::out_of_memory);
+  const Trial no_room = run([](auto, const Setting&) -> Step {
+    throw core::MachineError("the machine refused 4 GiB for input; free memory");
+  });
+  EXPECT_EQ(no_room.outcome, Outcome::out_of_memory);
+  EXPECT_THAT(no_room.note, HasSubstr("4 GiB"));
+  const Trial disk = run([](auto, const Setting&) -> Step {
+    throw core::MachineError("the disk is full; free space");
+  });
+  EXPECT_EQ(disk.outcome, Outcome::crashed);
+  const Trial bug = run([](std::int64_t n, const Setting& s) -> Step {
+    if (n == 7) throw std::runtime_error("step 7 broke");
+    return step_of(0.01, s.batch);
+  });
+  EXPECT_EQ(bug.outcome, Outcome::crashed);
+  EXPECT_EQ(bug.note, "step 7 broke");
+  EXPECT_EQ(bug.raw.size(), 7u) << "what ran before is kept";
+  EXPECT_FALSE(bug.samples_per_second);
+}
+
+TEST_F(Measure, OnlyTheSecondStopEndsATrial) {
+  const auto stop_at_step_3 = [&](int value) {
+    stop = 0;
+    return run([&, value](std::int64_t n, const Setting& s) {
+      if (n == 3) stop = value;
+      return step_of(0.01, s.batch);
+    });
+  };
+  EXPECT_EQ(stop_at_step_3(1).outcome, Outcome::ok);
+  const Trial cancelled = stop_at_step_3(2);
+  EXPECT_EQ(cancelled.outcome, Outcome::cancelled);
+  EXPECT_EQ(cancelled.raw.size(), 4u);
+  EXPECT_FALSE(cancelled.samples_per_second);
+}
+
+TEST_F(Measure, TheWatcherSeesWarmUpThenSamplesTenTimesASecondAtMost) {
+  std::int64_t told = 0, sampled = 0;
+  bool warmed = false;
+  watch = [&](const Sight& sight) {
+    EXPECT_EQ(sight.setting->batch, 32);
+    ++told;
+    warmed |= sight.warming_up;
+    if (sight.warming_up) return;
+    EXPECT_GE(sight.steps, sampled);
+    sampled = sight.steps;
+  };
+  options.precision = 1e-9;
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    return step_of(0.01 * (1 + 0.1 * wobble(n)), s.batch);
+  });
+  EXPECT_TRUE(warmed);
+  EXPECT_GT(sampled, 0);
+  EXPECT_LE(static_cast<double>(told), 10 * trial.seconds + 2);
+  EXPECT_GE(static_cast<double>(told), 8 * trial.seconds);
+}
+
+TEST_F(Measure, ALoadedMachineIsRecordedWithTheTrial) {
+  machine.load_now = {.pressure_us = 0, .busy_ticks = 0, .all_ticks = 0, .own_ticks = 0};
+  const Trial trial = run([&](std::int64_t, const Setting& s) {
+    // Two cores: this process takes one, another takes half of the other.
+    *machine.load_now.own_ticks += 100, *machine.load_now.busy_ticks += 150;
+    *machine.load_now.all_ticks += 200, *machine.load_now.pressure_us += 2500;
+    return step_of(0.01, s.batch);
+  });
+  EXPECT_EQ(trial.outcome, Outcome::ok);
+  EXPECT_TRUE(trial.contention.contended);
+  EXPECT_NEAR(*trial.contention.other_cpu_share, 0.25, 1e-9);
+  EXPECT_NEAR(*trial.contention.cpu_pressure_share, 0.25, 1e-6);
+  EXPECT_EQ(trial.contention.speed_change_share, 0);
+}
+
+}  // namespace
+}  // namespace sweetspot::measure
