@@ -13,7 +13,8 @@ namespace sweetspot::store {
 class Writer {
  public:
   virtual ~Writer() = default;
-  virtual const trial::Study& study() const = 0;  // with the trials that were there
+  // With the trials that were there when it was opened, without raw steps.
+  virtual const trial::Study& study() const = 0;
   // On the disk when it returns (synchronous=FULL): a kill right after loses nothing.
   virtual void add(const trial::Trial& trial) = 0;
   virtual void set_state(trial::StudyState state) = 0;
@@ -29,12 +30,14 @@ class Store {
   // a new one and keeps the old.
   virtual std::unique_ptr<Writer> open_study(const trial::Question&, const trial::Environment&,
                                              bool fresh) = 0;
-  virtual std::vector<trial::Study> studies() const = 0;  // newest first, trials without raw steps
+  // Newest first, trials without raw steps. A study whose process was killed is `stopped`.
+  virtual std::vector<trial::Study> studies() const = 0;
   virtual std::optional<trial::Study> study(std::int64_t id) const = 0;  // with raw steps
   virtual bool remove(std::int64_t id) = 0;
 };
 
-// "sqlite:PATH" or a bare path. Created if missing, migrated if older.
+// "sqlite:PATH" or a bare path. Created if missing, by the first open_study(): reading makes no
+// file and finds no studies. Migrated if older.
 std::unique_ptr<Store> open_store(const std::string& url);
 // --db, else SWEETSPOT_DB, else sqlite:sweetspot.db in the current directory.
 std::string store_url(const std::optional<std::string>& asked);

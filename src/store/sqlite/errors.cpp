@@ -38,9 +38,14 @@ namespace fs = std::filesystem;
           fmt::format("{} could not be read or written ({}); the finished trials are kept, check "
                       "its disk, or pass --db other.db",
                       shown, error.what()));
+    case SQLITE_CANTOPEN:
+      check_place(file);
+      throw core::InputError(
+          fmt::format("{} cannot be opened; make it and its folder readable and writable, or pass "
+                      "--db other.db",
+                      shown));
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_CANTOPEN:
       check_place(file);
       throw core::InputError(fmt::format(
           "{} cannot be written; make it and its folder writable, or pass --db other.db", shown));

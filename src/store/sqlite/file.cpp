@@ -59,7 +59,9 @@ void check_version(SQLite::Database& database, const fs::path& file) {
 // mode is in question.
 void set_up(SQLite::Database& database, const fs::path& file) {
   if (version_of(database) == schema_version() && is_wal(database)) return;
-  const Lock lock = wait_for_lock(file, setup);
+  const std::optional<Lock> lock =
+      try_lock_for(std::chrono::milliseconds(busy_timeout_ms), file, setup);
+  if (!lock) throw SQLite::Exception("being set up", SQLITE_BUSY);
   database.exec("PRAGMA journal_mode = WAL");
   migrate(database);
 }
@@ -84,7 +86,8 @@ Connection open_for_writing(const fs::path& file) {
 
 Connection open_for_reading(const fs::path& file) {
   check_place(file);
-  if (!fs::exists(file)) return nullptr;
+  std::error_code status;
+  if (!fs::exists(file, status) && !status) return nullptr;
   // With the right to write where there is one: the last to close then tidies the log away.
   Connection database = connect(file, SQLite::OPEN_READWRITE);
   try {

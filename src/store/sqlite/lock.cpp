@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -52,12 +53,15 @@ std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t
   fail(database);
 }
 
-Lock wait_for_lock(const std::filesystem::path& database, std::int64_t number) {
-  Lock lock(open_file(database));
-  struct flock range = byte_of(number);
-  while (::fcntl(lock.descriptor_, F_OFD_SETLKW, &range) != 0)
-    if (errno != EINTR) fail(database);
-  return lock;
+// There is no waiting for such a lock with an end to it.
+std::optional<Lock> try_lock_for(std::chrono::milliseconds patience,
+                                 const std::filesystem::path& database, std::int64_t number) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    if (auto lock = try_lock(database, number)) return lock;
+    if (std::chrono::steady_clock::now() >= end) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
 }
 
 bool is_locked(const std::filesystem::path& database, std::int64_t number) {

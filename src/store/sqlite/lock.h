@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,7 +20,6 @@ class Lock {
 
  private:
   friend std::optional<Lock> try_lock(const std::filesystem::path&, std::int64_t);
-  friend Lock wait_for_lock(const std::filesystem::path&, std::int64_t);
   explicit Lock(int descriptor) : descriptor_(descriptor) {}
   int descriptor_;
 };
@@ -29,7 +29,8 @@ constexpr std::int64_t setup = 0;  // held while the file is made or migrated
 
 // Nothing when another holds it; MachineError when there can be no such file.
 std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number);
-Lock wait_for_lock(const std::filesystem::path& database, std::int64_t number);
+std::optional<Lock> try_lock_for(std::chrono::milliseconds patience,
+                                 const std::filesystem::path& database, std::int64_t number);
 bool is_locked(const std::filesystem::path& database, std::int64_t number);
 
 }  // namespace sweetspot::store::sqlite

@@ -52,18 +52,34 @@ class SqliteStore : public Store {
     guarded(file_, [&] {
       const auto database = open_for_reading(file_);
       if (!database) return;
-      SQLite::Transaction snapshot(*database);
-      studies = select_studies(*database, id);
-      for (trial::Study& study : studies) {
-        study.trials = select_trials(*database, study.id);
-        if (with_steps)
-          for (trial::Trial& trial : study.trials) read_steps(*database, trial);
-        // Its process ended without a word.
-        if (study.state == trial::StudyState::running && !is_locked(file_, study.id))
-          study.state = trial::StudyState::stopped;
-      }
+      studies = select_all(*database, id, with_steps);
+      for (trial::Study& study : studies)
+        if (has_no_writer(study)) study.state = state_without_writer(*database, study.id);
     });
     return studies;
+  }
+
+  static std::vector<trial::Study> select_all(SQLite::Database& database,
+                                              std::optional<std::int64_t> id, bool with_steps) {
+    SQLite::Transaction snapshot(database);
+    auto studies = select_studies(database, id);
+    for (trial::Study& study : studies) {
+      study.trials = select_trials(database, study.id);
+      if (!with_steps) continue;
+      for (trial::Trial& trial : study.trials) read_steps(database, trial);
+    }
+    return studies;
+  }
+
+  bool has_no_writer(const trial::Study& study) const {
+    return study.state == trial::StudyState::running && !is_locked(file_, study.id);
+  }
+
+  // Its process ended: with a word since we read, or, if it is still said to run, without one.
+  trial::StudyState state_without_writer(SQLite::Database& database, std::int64_t id) const {
+    const auto now = select_studies(database, id);
+    if (now.empty() || has_no_writer(now.front())) return trial::StudyState::stopped;
+    return now.front().state;
   }
 
   fs::path file_;

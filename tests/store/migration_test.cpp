@@ -1,0 +1,99 @@
+// Files of older schemas, kept as they were written, are read and written on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "store/store.h"
+#include "store/support.h"
+#include "store/unprivileged.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Migration : public testing::Test {
+ protected:
+  Migration() {
+    fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v1.db", file_);
+  }
+  TemporaryFolder folder_;
+  fs::path file_ = folder_ / "v1.db";
+};
+
+void expect_v1(const std::vector<trial::Study>& studies) {
+  ASSERT_EQ(studies.size(), 2u);
+  EXPECT_EQ(studies[0].id, 2);
+  EXPECT_EQ(studies[0].environment.program, "sweetspot 0.1.0");
+  EXPECT_EQ(studies[0].state, trial::StudyState::stopped) << "its process is long gone";
+  EXPECT_EQ(studies[1].environment.program, "sweetspot 0.0.9");
+  EXPECT_EQ(studies[1].environment.machine, "a CPU");
+  EXPECT_EQ(studies[1].environment.json, R"({"cpu":"a CPU"})");
+  EXPECT_EQ(studies[1].question.key, R"({"number":1})");
+  EXPECT_EQ(studies[1].state, trial::StudyState::finished);
+  EXPECT_EQ(studies[1].started_at, 1790000000.5);
+  ASSERT_EQ(studies[1].trials.size(), 2u);
+  EXPECT_EQ(studies[1].trials[1].setting.batch, 32);
+  EXPECT_EQ(studies[1].trials[1].samples_per_second->mean, 32000);
+}
+
+TEST_F(Migration, AnOldFileIsReadInFull) {
+  const auto store = store::open_store(file_.string());
+  expect_v1(store->studies());
+  const trial::Trial trial = store->study(1)->trials.at(0);
+  ASSERT_EQ(trial.raw.size(), 3u);
+  EXPECT_TRUE(trial.raw[0].warm_up);
+  EXPECT_FALSE(trial.raw[1].warm_up);
+  EXPECT_EQ(trial.raw[2].seconds, 0.003);
+  EXPECT_EQ(trial.raw[2].samples, 16);
+}
+
+TEST_F(Migration, AnOldStudyIsResumed) {
+  const auto store = store::open_store(file_.string());
+  const auto writer = store->open_study(question(R"({"number":1})"), environment(), false);
+  EXPECT_EQ(writer->study().id, 1);
+  EXPECT_EQ(writer->study().trials.size(), 2u);
+  writer->add(full_trial());
+  expect_equal(store->study(1)->trials.at(2), full_trial());
+  EXPECT_TRUE(store->remove(2));
+}
+
+TEST_F(Migration, EachTrialKnowsItsRun) {
+  store::open_store(file_.string())
+      ->open_study(question(R"({"number":1})"), environment("sweetspot 9"), false)
+      ->add(full_trial());
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file_.c_str(), &database), SQLITE_OK);
+  std::string programs;
+  sqlite3_exec(
+      database,
+      "SELECT program FROM trial JOIN run ON run.id = trial.run WHERE trial.study = 1 ORDER BY "
+      "trial.id",
+      [](void* text, int, char** cells, char**) {
+        *static_cast<std::string*>(text) += std::string(cells[0]) + ";";
+        return 0;
+      },
+      &programs, nullptr);
+  sqlite3_close(database);
+  EXPECT_EQ(programs, "sweetspot 0.0.9;sweetspot 0.0.9;sweetspot 9;");
+}
+
+TEST_F(Migration, WhereItCannotBeWrittenThatIsSaid) {
+  fs::permissions(file_, fs::perms(0444));
+  fs::permissions(folder_.path(), fs::perms(0555));
+  const Unprivileged user;
+  try {
+    store::open_store(file_.string())->studies();
+    FAIL() << "read without migrating";
+  } catch (const core::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot be written"));
+  }
+}
+
+}  // namespace
+}  // namespace sweetspot::tests

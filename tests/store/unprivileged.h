@@ -1,0 +1,26 @@
+#pragma once
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+namespace sweetspot::tests {
+
+// While it lives, root is nobody: file permissions then mean something. Does nothing for others.
+class Unprivileged {
+ public:
+  Unprivileged() {
+    constexpr uid_t nobody = 65534;
+    if (was_root_ && seteuid(nobody) != 0) throw std::runtime_error("root cannot become nobody");
+  }
+  ~Unprivileged() {
+    if (was_root_ && seteuid(0) != 0) std::abort();
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+
+ private:
+  bool was_root_ = geteuid() == 0;
+};
+
+}  // namespace sweetspot::tests
