@@ -55,6 +55,25 @@ struct Operation {
   std::string implementation;  // "avx512 convolution, ReLU and max pooling by minimal filtering"
 };
 
+// Where one thread's time went in a step.
+struct ThreadProfile {
+  struct Times {
+    core::Seconds forward{0}, backward{0}, update{0};
+  };
+  std::vector<Times> operations;  // in the order of the profile's operations
+  Times waiting;                  // for the other threads
+};
+
+// One step with a clock read around each operation on each sample: slower than a plain step by
+// those readings, and otherwise the same, bit for bit.
+struct StepProfile {
+  StepResult result;
+  // The plan's, and behind them one that stands for the work of no single operation: zeroing
+  // partial gradients and updating weights in one flat pass.
+  std::vector<Operation> operations;
+  std::vector<ThreadProfile> threads;
+};
+
 // What training needs for one micro-batch, known before anything is allocated.
 class Plan {
  public:
@@ -78,6 +97,8 @@ class Trainer {
 
   // One weight update on `batch`, in passes of at most `micro_batch` samples.
   virtual StepResult step(const BatchView& batch, std::int64_t micro_batch) = 0;
+  // The same step, taken apart.
+  virtual StepProfile profile(const BatchView& batch, std::int64_t micro_batch) = 0;
   // Loss and gradients of a batch without the update; the gradients stay readable below.
   virtual StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) = 0;
   // Loss and accuracy with dropout off and running statistics; uses the evaluation plan.

@@ -8,6 +8,38 @@
 #include "engine/cpu/plan.h"
 
 namespace sweetspot::engine::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Times = ThreadProfile::Times;
+
+// Nobody asks where the time of a plain step goes.
+struct Untold {
+  void phase(core::Seconds Times::*) {}
+  void did(std::size_t) {}
+  void waited() {}
+};
+
+// Gives the time since the last word to whoever the next word names.
+class Told {
+ public:
+  explicit Told(ThreadProfile& profile) : profile_(profile) {}
+  void phase(core::Seconds Times::*phase) { phase_ = phase; }
+  void did(std::size_t operation) { give(profile_.operations[operation]); }
+  void waited() { give(profile_.waiting); }
+
+ private:
+  void give(Times& times) {
+    const Clock::time_point now = Clock::now();
+    times.*phase_ += now - last_;
+    last_ = now;
+  }
+  ThreadProfile& profile_;
+  core::Seconds Times::*phase_ = &Times::forward;
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace
 
 Executor::Executor(Program program, Team& team) : program_(std::move(program)), team_(team) {
   const core::MemoryByUse memory = program_memory(program_, team.size());
@@ -36,25 +68,31 @@ void Executor::reset_counters() {
     next_[i].store(0, std::memory_order_relaxed);
 }
 
-void Executor::train(Pass& pass, bool first, Last last, const Update* update, StepResult& times) {
-  using Clock = std::chrono::steady_clock;
+template <class Make>
+void Executor::run(Pass& pass, bool first, Last last, const Update* update, StepResult& times,
+                   Make make_told) {
   reset_counters();
   const Clock::time_point start = Clock::now();
   Clock::time_point forward_end, backward_end;
   pass.adds = !first;
   pass.late_gradients = first && last == Last::update;
   auto work = [&](int member) {
+    auto told = make_told(member);
     if (first) {
-      for (const auto& op : program_.ops) op->prepare_part(pass, member, team_.size());
+      prepare(pass, member, told);
       const Range zeroed = share(pass.used_slots * pass.slot_floats, member, team_.size());
       std::fill(pass.slots + zeroed.begin, pass.slots + zeroed.end, 0.f);
+      told.did(program_.ops.size());
       team_.barrier();
+      told.waited();
     }
-    forward(pass, member);
+    forward(pass, member, told);
     if (member == 0) forward_end = Clock::now();
-    backward(pass, member);
+    told.phase(&Times::backward);
+    backward(pass, member, told);
     if (member == 0) backward_end = Clock::now();
-    if (last != Last::no) finish(pass, update, member);
+    told.phase(&Times::update);
+    if (last != Last::no) finish(pass, update, member, told);
   };
   team_.run(work);
   times.forward += forward_end - start;
@@ -62,17 +100,37 @@ void Executor::train(Pass& pass, bool first, Last last, const Update* update, St
   times.update += Clock::now() - backward_end;
 }
 
+void Executor::train(Pass& pass, bool first, Last last, const Update* update, StepResult& times) {
+  run(pass, first, last, update, times, [](int) { return Untold(); });
+}
+
+void Executor::profile(Pass& pass, bool first, Last last, const Update* update,
+                       StepProfile& profile) {
+  run(pass, first, last, update, profile.result,
+      [&](int member) { return Told(profile.threads[static_cast<std::size_t>(member)]); });
+}
+
 void Executor::evaluate(Pass& pass) {
   reset_counters();
   auto work = [&](int member) {
-    for (const auto& op : program_.ops) op->prepare_part(pass, member, team_.size());
+    Untold nobody;
+    prepare(pass, member, nobody);
     team_.barrier();
-    forward(pass, member);
+    forward(pass, member, nobody);
   };
   team_.run(work);
 }
 
-void Executor::forward(const Pass& pass, int member) {
+template <class Told>
+void Executor::prepare(const Pass& pass, int member, Told& told) {
+  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+    program_.ops[i]->prepare_part(pass, member, team_.size());
+    told.did(i);
+  }
+}
+
+template <class Told>
+void Executor::forward(const Pass& pass, int member, Told& told) {
   // Samples are taken a few at a time: which thread has which sample changes nothing.
   const std::int64_t grab = std::clamp<std::int64_t>(pass.count / (team_.size() * 8), 1, 8);
   for (std::size_t s = 0; s < program_.stages.size(); ++s) {
@@ -81,20 +139,26 @@ void Executor::forward(const Pass& pass, int member) {
       Op& op = *program_.ops[stage.begin];
       for (int phase = 0; phase < op.forward_phases(); ++phase) {
         op.forward_part(pass, phase, member, team_.size());
+        told.did(stage.begin);
         team_.barrier();
+        told.waited();
       }
       continue;
     }
     for (std::int64_t begin;
          (begin = next_[2 * s].fetch_add(grab, std::memory_order_relaxed)) < pass.count;)
       for (std::int64_t sample = begin; sample < std::min(begin + grab, pass.count); ++sample)
-        for (std::size_t i = stage.begin; i < stage.end; ++i)
+        for (std::size_t i = stage.begin; i < stage.end; ++i) {
           program_.ops[i]->forward(pass, sample, member);
+          told.did(i);
+        }
     team_.barrier();
+    told.waited();
   }
 }
 
-void Executor::backward(const Pass& pass, int member) {
+template <class Told>
+void Executor::backward(const Pass& pass, int member, Told& told) {
   const std::int64_t slots = std::min(pass.used_slots, pass.count);
   for (std::size_t s = program_.stages.size(); s-- > 0;) {
     const Stage& stage = program_.stages[s];
@@ -103,7 +167,9 @@ void Executor::backward(const Pass& pass, int member) {
       Op& op = *program_.ops[stage.begin];
       for (int phase = 0; phase < op.backward_phases(); ++phase) {
         op.backward_part(pass, phase, member, team_.size());
+        told.did(stage.begin);
         team_.barrier();
+        told.waited();
       }
       continue;
     }
@@ -112,23 +178,34 @@ void Executor::backward(const Pass& pass, int member) {
          (slot = next_[2 * s + 1].fetch_add(1, std::memory_order_relaxed)) < slots;)
       for (std::int64_t sample = pass.count * slot / slots;
            sample < pass.count * (slot + 1) / slots; ++sample)
-        for (std::size_t i = stage.end; i-- > begin;)
+        for (std::size_t i = stage.end; i-- > begin;) {
           program_.ops[i]->backward(pass, sample, member, slot);
+          told.did(i);
+        }
     team_.barrier();
+    told.waited();
   }
 }
 
-void Executor::finish(const Pass& pass, const Update* update, int member) {
-  for (const auto& op : program_.ops) op->gather_part(pass, member, team_.size());
+template <class Told>
+void Executor::finish(const Pass& pass, const Update* update, int member, Told& told) {
+  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+    program_.ops[i]->gather_part(pass, member, team_.size());
+    told.did(i);
+  }
   if (!update) return;
   team_.barrier();
+  told.waited();
   if (pass.late_gradients) {
-    for (const auto& op : program_.ops)
-      op->update_part(pass, *update, member, member, team_.size());
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      program_.ops[i]->update_part(pass, *update, member, member, team_.size());
+      told.did(i);
+    }
     for (const Range& range : program_.early_weights) apply(*update, range, pass, member);
   } else {
     apply(*update, {0, program_.weights.trainable_floats()}, pass, member);
   }
+  told.did(program_.ops.size());
 }
 
 // Every member takes whole units of the range.

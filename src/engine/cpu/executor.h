@@ -18,16 +18,27 @@ class Executor {
   Pass pass() const;
 
   enum class Last { no, gather, update };
-  // Forward and backward of one micro-batch, with their times added to `times`. Behind the last one of a batch the partial gradients
-  // are gathered, and the update is applied if there is one. Allocates nothing.
+  // Forward and backward of one micro-batch, with their times added to `times`. Behind the last one
+  // of a batch the partial gradients are gathered, and the update is applied if there is one.
+  // Allocates nothing.
   void train(Pass& pass, bool first, Last last, const Update* update, StepResult& times);
+  // The same, with every operation's time added to `profile`, which has a place for each.
+  void profile(Pass& pass, bool first, Last last, const Update* update, StepProfile& profile);
   void evaluate(Pass& pass);
   StepResult result(const Pass& pass) const;
 
  private:
-  void forward(const Pass& pass, int member);
-  void backward(const Pass& pass, int member);
-  void finish(const Pass& pass, const Update* update, int member);
+  // `Told` hears what was just done; for a plain step it is nobody, and compiles to nothing.
+  template <class Make>
+  void run(Pass& pass, bool first, Last last, const Update* update, StepResult& times, Make told);
+  template <class Told>
+  void prepare(const Pass& pass, int member, Told& told);
+  template <class Told>
+  void forward(const Pass& pass, int member, Told& told);
+  template <class Told>
+  void backward(const Pass& pass, int member, Told& told);
+  template <class Told>
+  void finish(const Pass& pass, const Update* update, int member, Told& told);
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
 

@@ -22,12 +22,7 @@ class CpuPlan final : public Plan {
 
   std::int64_t micro_batch() const override { return program_.micro_batch; }
   core::MemoryByUse memory() const override { return memory_; }
-  std::vector<Operation> operations() const override {
-    std::vector<Operation> operations;
-    for (const auto& op : program_.ops)
-      operations.push_back({op->name(), fmt::format("{} {}", kernels().name, op->method())});
-    return operations;
-  }
+  std::vector<Operation> operations() const override { return operations_of(program_); }
 
  private:
   Program program_;
@@ -35,6 +30,13 @@ class CpuPlan final : public Plan {
 };
 
 }  // namespace
+
+std::vector<Operation> operations_of(const Program& program) {
+  std::vector<Operation> operations;
+  for (const auto& op : program.ops)
+    operations.push_back({op->name(), fmt::format("{} {}", kernels().name, op->method())});
+  return operations;
+}
 
 std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int threads) {
   // Enough slots for every thread of a usual machine, unless the convolutions are so large that

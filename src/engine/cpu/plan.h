@@ -9,6 +9,9 @@ namespace sweetspot::engine::cpu {
 // the sums, and with them the whole training, are the same bit for bit whatever the thread count.
 std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int threads);
 
+// What each operation of a program is called and does.
+std::vector<Operation> operations_of(const Program& program);
+
 // What the trainer holds whatever its plans.
 core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& optimizer);
 // What one program adds.

@@ -47,6 +47,23 @@ class CpuTrainer final : public Trainer {
                                  state_.as<float>(), layout_.trainable_floats());
     return train(batch, micro_batch, &update);
   }
+  StepProfile profile(const BatchView& batch, std::int64_t micro_batch) override {
+    prepare(micro_batch);
+    StepProfile profile;
+    profile.operations = operations_of(executors_.at(micro_batch).program());
+    profile.operations.push_back(
+        {"weights", fmt::format("{} partial gradients and flat update", kernels().name)});
+    ThreadProfile thread;
+    thread.operations.resize(profile.operations.size());
+    profile.threads.assign(static_cast<std::size_t>(team_.size()), thread);
+    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), weights_.as<float>(),
+                                 state_.as<float>(), layout_.trainable_floats());
+    for_passes(batch, micro_batch, &update, profile.result,
+               [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
+                 executor.profile(pass, first, last, &update, profile);
+               });
+    return profile;
+  }
   StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) override {
     return train(batch, micro_batch, nullptr);
   }
@@ -100,22 +117,31 @@ class CpuTrainer final : public Trainer {
 
  private:
   StepResult train(const BatchView& batch, std::int64_t micro_batch, const Update* update) {
+    StepResult sum;
+    for_passes(batch, micro_batch, update, sum,
+               [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
+                 executor.train(pass, first, last, update, sum);
+               });
+    return sum;
+  }
+
+  // Calls run(executor, pass, first, last) for each micro-batch and sums up what came out.
+  template <class Run>
+  void for_passes(const BatchView& batch, std::int64_t micro_batch, const Update* update,
+                  StepResult& sum, Run run) {
     auto found = executors_.find(micro_batch);
     if (found == executors_.end()) prepare(micro_batch), found = executors_.find(micro_batch);
     Executor& executor = found->second;
-    StepResult sum;
     for (std::int64_t first = 0; first < batch.count; first += micro_batch) {
       Pass pass = pass_of(executor, batch, first, micro_batch);
       const bool last = first + micro_batch >= batch.count;
-      executor.train(pass, first == 0,
-                     !last    ? Executor::Last::no
-                     : update ? Executor::Last::update
-                              : Executor::Last::gather,
-                     update, sum);
+      run(executor, pass, first == 0,
+          !last    ? Executor::Last::no
+          : update ? Executor::Last::update
+                   : Executor::Last::gather);
       add(sum, executor.result(pass));
     }
     sum.loss /= static_cast<double>(batch.count);
-    return sum;
   }
 
   Pass pass_of(const Executor& executor, const BatchView& batch, std::int64_t first,
