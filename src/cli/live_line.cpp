@@ -1,34 +1,20 @@
 #include "cli/live_line.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "core/text.h"
 
 namespace sweetspot::cli {
 namespace {
 
 constexpr core::Seconds plain_interval{10};
-constexpr std::size_t widest_bar = 30, narrowest_bar = 5, usual_width = 80;
-
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value && *value;
-}
-
-std::size_t terminal_width() {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual_width;
-  return size.ws_col;
-}
+constexpr std::size_t widest_bar = 30, narrowest_bar = 5;
 
 core::Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -62,12 +48,8 @@ std::string progress_line(const workload::native::Progress& p, std::size_t width
   return epoch + bar(share, std::min(room, widest_bar)) + " " + tail;
 }
 
-LiveLine::LiveLine() {
-  const char* term = std::getenv("TERM");
-  terminal_ = isatty(STDERR_FILENO) && term && std::string_view(term) != "dumb";
-  colour_ = terminal_ && !is_set("NO_COLOR");
-  next_plain_ = now() + plain_interval;
-}
+LiveLine::LiveLine()
+    : terminal_(is_live_terminal()), colour_(has_colour()), next_plain_(now() + plain_interval) {}
 
 void LiveLine::show(const workload::native::Progress& p) {
   if (terminal_) {

@@ -73,15 +73,9 @@ void add_memory_flags(CLI::App& app, NativeFlags& flags) {
   app.add_flag("--json", flags.json, "the result as one JSON object on stdout");
 }
 
-void add_training_flags(CLI::App& app, NativeFlags& flags) {
+void add_workload_flags(CLI::App& app, NativeFlags& flags) {
   workload::native::Options& o = flags.options;
-  whole_flag(app, "--batch", o.pipeline.batch, {1, std::int64_t{1} << 40},
-             "samples per weight update");
   add_memory_flags(app, flags);
-  whole_flag(app, "--epochs", o.epochs, {1, most_epochs}, "passes over the training samples");
-  text_flag(
-      app, "--max-steps", "N", "end after so many weight updates",
-      [&o](const std::string& text) { o.max_steps = core::parse_whole(text, "--max-steps", 1); });
   real_flag(app, "--lr", flags.learning_rate, {0, false}, {1e6},
             "learning rate [0.001 for adam and adamw, 0.01 for the others]");
   real_flag(app, "--momentum", flags.momentum, {0}, {1, false}, "of momentum and nesterov [0.9]");
@@ -102,6 +96,17 @@ void add_training_flags(CLI::App& app, NativeFlags& flags) {
   text_flag(app, "--load-delay", "TIME", "stands for slow storage: 1ms, 20ms/batch, 50us/sample",
             [&o](const std::string& text) { o.pipeline.delay = data::parse_load_delay(text); });
   app.add_flag("--drop-last", o.pipeline.drop_last, "leave out an epoch's last, smaller batch");
+}
+
+void add_training_flags(CLI::App& app, NativeFlags& flags) {
+  workload::native::Options& o = flags.options;
+  whole_flag(app, "--batch", o.pipeline.batch, {1, std::int64_t{1} << 40},
+             "samples per weight update");
+  add_workload_flags(app, flags);
+  whole_flag(app, "--epochs", o.epochs, {1, most_epochs}, "passes over the training samples");
+  text_flag(
+      app, "--max-steps", "N", "end after so many weight updates",
+      [&o](const std::string& text) { o.max_steps = core::parse_whole(text, "--max-steps", 1); });
   app.add_option("--save", o.save, "write the weights here at the end (safetensors)")
       ->type_name("FILE");
   app.add_option("--load", o.load, "begin with these weights (safetensors)")->type_name("FILE");

@@ -9,8 +9,8 @@ class App;
 
 namespace sweetspot::cli {
 
-// The flags of a native training run: `train` takes them all, `memory` those that memory depends
-// on.
+// The flags of a native training run: `train` takes them all, `tune` and `sweep` those that its
+// speed depends on, `memory` those that memory depends on.
 struct NativeFlags {
   workload::native::Options options;
   std::optional<double> learning_rate, momentum, weight_decay;
@@ -23,6 +23,7 @@ struct NativeFlags {
 };
 
 void add_memory_flags(CLI::App& app, NativeFlags& flags);
+void add_workload_flags(CLI::App& app, NativeFlags& flags);  // those of memory too
 void add_training_flags(CLI::App& app, NativeFlags& flags);
 
 }  // namespace sweetspot::cli

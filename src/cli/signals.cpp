@@ -5,7 +5,7 @@
 namespace sweetspot::cli {
 namespace {
 
-std::atomic<int> received{0};
+std::atomic<int> received{0}, pressed{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may touch nothing else");
 
 void handle(int signal, void (*handler)(int), int flags) {
@@ -18,6 +18,15 @@ void handle(int signal, void (*handler)(int), int flags) {
 void note(int signal) {
   received = signal;
   // From the second on, either signal kills: the first may be stuck behind a long step.
+  handle(SIGINT, SIG_DFL, 0);
+  handle(SIGTERM, SIG_DFL, 0);
+}
+
+constexpr int last_counted_press = 2;
+
+void count_press(int signal) {
+  received = signal;
+  if (++pressed < last_counted_press) return;
   handle(SIGINT, SIG_DFL, 0);
   handle(SIGTERM, SIG_DFL, 0);
 }
@@ -40,5 +49,18 @@ StopOnSignal::~StopOnSignal() {
 }
 
 const std::atomic<int>& StopOnSignal::stopped() { return received; }
+
+CountSignals::CountSignals() {
+  handle(SIGINT, count_press, SA_RESTART);
+  handle(SIGTERM, count_press, SA_RESTART);
+}
+
+CountSignals::~CountSignals() {
+  handle(SIGINT, SIG_DFL, 0);
+  handle(SIGTERM, SIG_DFL, 0);
+}
+
+const std::atomic<int>& CountSignals::presses() { return pressed; }
+int CountSignals::last() { return received; }
 
 }  // namespace sweetspot::cli

@@ -17,4 +17,17 @@ class StopOnSignal {
   static const std::atomic<int>& stopped();  // the signal's number, or 0
 };
 
+// While it lives, Ctrl-C and SIGTERM are counted in presses(): what one or two mean is the reader's
+// business, the third kills.
+class CountSignals {
+ public:
+  CountSignals();
+  ~CountSignals();
+  CountSignals(const CountSignals&) = delete;
+  CountSignals& operator=(const CountSignals&) = delete;
+
+  static const std::atomic<int>& presses();
+  static int last();  // the signal's number, or 0
+};
+
 }  // namespace sweetspot::cli

@@ -1,0 +1,51 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr std::size_t usual_width = 80, usual_height = 24;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+winsize size() {
+  winsize found{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &found) != 0) return {};
+  return found;
+}
+
+}  // namespace
+
+bool is_live_terminal() {
+  const std::string term = variable("TERM");
+  return isatty(STDERR_FILENO) && !term.empty() && term != "dumb";
+}
+
+bool has_colour() { return is_live_terminal() && variable("NO_COLOR").empty(); }
+
+std::size_t terminal_width() { return size().ws_col ? size().ws_col : usual_width; }
+std::size_t terminal_height() { return size().ws_row ? size().ws_row : usual_height; }
+
+bool is_utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = variable(name);
+    if (value.empty()) continue;
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,15 @@
+#pragma once
+#include <cstddef>
+
+namespace sweetspot::cli {
+
+// What stderr can show.
+bool is_live_terminal();  // lines may be rewritten: a terminal, and not a dumb one
+bool has_colour();        // a live terminal, and NO_COLOR is not set
+std::size_t terminal_width();
+std::size_t terminal_height();
+
+// Whether the locale's characters are UTF-8; else plots are drawn in ASCII.
+bool is_utf8_locale();
+
+}  // namespace sweetspot::cli
