@@ -1,0 +1,122 @@
+// Killed at any moment, a writer leaves a whole database with every trial it was told is there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <csignal>
+#include <random>
+
+#include "core/error.h"
+#include "faults/victim.h"
+#include "store/store.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using testing::HasSubstr;
+
+std::string integrity(const std::filesystem::path& file) {
+  sqlite3* database = nullptr;
+  std::string answer;
+  sqlite3_open(file.c_str(), &database);
+  const auto append = [](void* text, int, char** cells, char**) {
+    return static_cast<std::string*>(text)->append(cells[0]), 0;
+  };
+  sqlite3_exec(database, "PRAGMA integrity_check", append, &answer, nullptr);
+  sqlite3_exec(database, "PRAGMA foreign_key_check", append, &answer, nullptr);
+  sqlite3_close(database);
+  return answer;
+}
+
+// Each trial whole, in order, and none of the acknowledged ones missing.
+void expect_all_there(const std::filesystem::path& file, const LastWords& words) {
+  ASSERT_EQ(integrity(file), "ok");
+  if (words.study == 0) return;
+  const auto study = store::open_store(file.string())->study(words.study);
+  ASSERT_TRUE(study);
+  EXPECT_EQ(study->state, trial::StudyState::stopped);
+  ASSERT_GE(static_cast<std::int64_t>(study->trials.size()), words.trials);
+  for (std::size_t i = 0; i < study->trials.size(); ++i) {
+    const trial::Trial& trial = study->trials[i];
+    ASSERT_EQ(trial.setting.batch, static_cast<std::int64_t>(i + 1));
+    ASSERT_EQ(static_cast<std::int64_t>(trial.raw.size()), trial.steps);
+  }
+}
+
+// 200 moments of a writer's life. A database is used for 20 of them: making it is one of the things
+// that are interrupted, and so are going on with a large one and moving its log into it.
+TEST(Killed, AtAnyMomentNothingIsLost) {
+  constexpr int moments = 200, moments_of_a_database = 20, longest_us = 80000;
+  std::mt19937 random(1000);
+  std::int64_t acknowledged = 0;
+  for (int done = 0; done < moments;) {
+    const TemporaryFolder folder;
+    const auto file = folder / "a.db";
+    std::int64_t study = 0, trials = 0;
+    for (int i = 0; i < moments_of_a_database; ++i, ++done) {
+      SCOPED_TRACE(testing::Message() << "moment " << done);
+      Victim victim(file, static_cast<unsigned>(done));
+      // Two of three wait for the study to be open, so that its writes are what is hit.
+      if (done % 3) victim.wait_for("opened");
+      LastWords words = victim.kill_after(std::chrono::microseconds(random() % longest_us));
+      ASSERT_EQ(words.failure, "");
+      if (words.study != 0) study = words.study;
+      trials = std::max(trials, words.trials), acknowledged += words.trials > 0;
+      words = {study, trials, ""};
+      expect_all_there(file, words);
+      if (HasFatalFailure()) return;
+    }
+    const auto writer = store::open_store(file.string())
+                            ->open_study({"fake", "question"}, {"program", "machine", "{}"}, false);
+    EXPECT_EQ(writer->study().id, study);
+  }
+  EXPECT_GT(acknowledged, moments / 2) << "the moments were too early to show anything";
+}
+
+TEST(Killed, AnotherProcessIsRefusedUntilThen) {
+  const TemporaryFolder folder;
+  const auto file = folder / "a.db";
+  Victim first(file, 1);
+  first.wait_for("trial 2");
+  const LastWords second = Victim(file, 2).wait();
+  EXPECT_EQ(second.study, 0);
+  EXPECT_THAT(second.failure, HasSubstr("(pid " + std::to_string(first.pid()) + ")"));
+  const auto store = store::open_store(file.string());
+  EXPECT_THROW(store->remove(1), core::MachineError);
+  EXPECT_EQ(store->studies().at(0).state, trial::StudyState::running);
+  first.kill_after(std::chrono::microseconds(0));
+  EXPECT_EQ(store->studies().at(0).state, trial::StudyState::stopped);
+  EXPECT_TRUE(store->remove(1));
+}
+
+TEST(Killed, ARunningStudyBlocksNoOther) {
+  const TemporaryFolder folder;
+  const auto file = folder / "a.db";
+  Victim first(file, 1);
+  first.wait_for("trial 2");
+  const auto other = store::open_store(file.string())
+                         ->open_study({"fake", "another question"}, {"", "", "{}"}, false);
+  for (int i = 0; i < 20; ++i) other->add({});
+  EXPECT_EQ(store::open_store(file.string())->study(other->study().id)->trials.size(), 20u);
+}
+
+// Every process finds the file missing, and all of them make it.
+TEST(Killed, ManyMakeTheDatabaseAtOnce) {
+  constexpr unsigned processes = 8;
+  const TemporaryFolder folder;
+  const auto file = folder / "a.db";
+  std::vector<std::unique_ptr<Victim>> victims;
+  for (unsigned i = 0; i < processes; ++i) victims.push_back(std::make_unique<Victim>(file, i));
+  int opened = 0;
+  for (const auto& victim : victims) try {
+      victim->wait_for("opened");
+      ++opened;
+    } catch (const std::runtime_error& ended) {
+      EXPECT_THAT(ended.what(), HasSubstr("being written by another run"));
+    }
+  EXPECT_EQ(opened, 1);
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
