@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/cpu/cpu.h"
+#include "workload/native/feed.h"
 #include "workload/native/memory.h"
 #include "workload/native/weights_file.h"
 
@@ -16,11 +17,6 @@ using Clock = std::chrono::steady_clock;
 constexpr core::Seconds progress_interval{0.05};
 
 core::Seconds since(Clock::time_point start) { return Clock::now() - start; }
-
-engine::BatchView view(const data::Batch& batch) {
-  return {batch.count, batch.inputs.data(), batch.labels.empty() ? nullptr : batch.labels.data(),
-          batch.targets.empty() ? nullptr : batch.targets.data()};
-}
 
 // Sums over the samples of an epoch or of the test split.
 struct Sums {

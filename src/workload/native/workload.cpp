@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "engine/cpu/cpu.h"
+#include "workload/native/feed.h"
 #include "workload/native/memory.h"
 
 namespace sweetspot::workload::native {
@@ -24,13 +25,13 @@ class NativeSession final : public Session {
       : held_before_(core::live_buffers().total()),
         micro_batch_(options.micro_batch()),
         trainer_(engine::cpu::make_trainer(run.network, trainer_options(options, run.network))),
-        batches_(run.dataset.train, options.pipeline) {
+        feed_(run.dataset.train, options.pipeline) {
     trainer_->prepare(micro_batch_);
   }
 
   trial::Step step() override {
     const auto start = Clock::now();
-    const data::Batch batch = next_batch();
+    const data::Batch batch = feed_.next();
     const auto loaded = Clock::now();
     const engine::StepResult result = trainer_->step(view(batch), micro_batch_);
     const auto end = Clock::now();
@@ -55,26 +56,10 @@ class NativeSession final : public Session {
   }
 
  private:
-  // Starting an epoch (a new order of the samples) is part of waiting for its first batch.
-  data::Batch next_batch() {
-    data::Batch batch;
-    if (epoch_ == 0 || !batches_.next(batch)) {
-      batches_.start_epoch(epoch_++);
-      if (!batches_.next(batch)) throw std::logic_error("an epoch without batches");
-    }
-    return batch;
-  }
-
-  static engine::BatchView view(const data::Batch& batch) {
-    return {batch.count, batch.inputs.data(), batch.labels.empty() ? nullptr : batch.labels.data(),
-            batch.targets.empty() ? nullptr : batch.targets.data()};
-  }
-
   core::Bytes held_before_;
   std::int64_t micro_batch_;
   std::unique_ptr<engine::Trainer> trainer_;
-  data::Pipeline batches_;
-  std::uint32_t epoch_ = 0;
+  Feed feed_;
 };
 
 class NativeWorkload final : public Workload {
@@ -92,7 +77,7 @@ class NativeWorkload final : public Workload {
     return static_cast<std::int64_t>(run_.dataset.train.count);
   }
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
-    return std::make_unique<NativeSession>(run_, options_at(run_, setting));
+    return open_session(run_, setting);
   }
 
  private:
@@ -103,6 +88,10 @@ class NativeWorkload final : public Workload {
 
 std::unique_ptr<Workload> make_workload(Run run) {
   return std::make_unique<NativeWorkload>(std::move(run));
+}
+
+std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& setting) {
+  return std::make_unique<NativeSession>(run, options_at(run, setting));
 }
 
 Options options_at(const Run& run, const trial::Setting& setting) {

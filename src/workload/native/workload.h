@@ -12,6 +12,9 @@ namespace sweetspot::workload::native {
 // workers, prefetch and learning rate are the setting's to say.
 std::unique_ptr<Workload> make_workload(Run run);
 
+// One session of such a workload; `run` must outlive it.
+std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& setting);
+
 // The run's options at this setting. InputError for a setting that the engine cannot run.
 Options options_at(const Run& run, const trial::Setting& setting);
 

@@ -1,0 +1,96 @@
+#include "workload/native/profile.h"
+
+#include <chrono>
+
+#include "engine/cpu/cpu.h"
+#include "workload/native/feed.h"
+#include "workload/native/workload.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Times = engine::ThreadProfile::Times;
+
+constexpr std::int64_t warm_up_steps = 3;
+
+double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
+
+// Steps of one kind: as many as asked for, or until the time is over, and one at least.
+template <class Step>
+void repeat(const ProfileOptions& options, const std::atomic<int>& stop, Step step) {
+  const auto start = Clock::now();
+  for (std::int64_t done = 0; stop == 0 || done == 0; ++done) {
+    if (done > 0 && (options.steps ? done >= *options.steps : since(start) >= options.time.count()))
+      return;
+    step();
+  }
+}
+
+void add(OperationTime& sum, const Times& times, double weight) {
+  sum.forward_seconds += weight * times.forward.count();
+  sum.backward_seconds += weight * times.backward.count();
+  sum.update_seconds += weight * times.update.count();
+}
+
+ProfiledStep profiled_step(engine::Trainer& trainer, Feed& feed, std::int64_t micro_batch,
+                           Clock::time_point beginning) {
+  ProfiledStep step;
+  step.start = since(beginning);
+  const data::Batch batch = feed.next();
+  step.data_wait = since(beginning) - step.start;
+  step.parts = trainer.profile(view(batch), micro_batch);
+  step.seconds = since(beginning) - step.start;
+  return step;
+}
+
+}  // namespace
+
+Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,
+                const std::atomic<int>& stop) {
+  Profile profile;
+  profile.setting = setting;
+  const Options at = options_at(run, setting);
+  {
+    const auto session = open_session(run, setting);
+    for (std::int64_t i = 0; i < warm_up_steps && stop == 0; ++i) session->step();
+    repeat(options, stop, [&] {
+      const trial::Step step = session->step();
+      ++profile.plain_steps;
+      profile.step_seconds += step.seconds;
+      for (std::size_t i = 0; i < step.phases.size(); ++i) profile.phases[i] += step.phases[i];
+    });
+  }
+  profile.step_seconds /= static_cast<double>(profile.plain_steps);
+  for (double& phase : profile.phases) phase /= static_cast<double>(profile.plain_steps);
+
+  const auto trainer = engine::cpu::make_trainer(run.network, trainer_options(at, run.network));
+  Feed feed(run.dataset.train, at.pipeline);
+  for (std::int64_t i = 0; i < warm_up_steps && stop == 0; ++i)
+    trainer->step(view(feed.next()), setting.micro_batch());
+  const auto beginning = Clock::now();
+  repeat(options, stop, [&] {
+    profile.steps.push_back(profiled_step(*trainer, feed, setting.micro_batch(), beginning));
+  });
+  return profile;
+}
+
+std::vector<OperationTime> operation_times(const Profile& profile) {
+  std::vector<OperationTime> operations;
+  if (profile.steps.empty()) return operations;
+  for (const engine::Operation& operation : profile.steps.front().parts.operations)
+    operations.push_back({operation.name, operation.implementation});
+  OperationTime waiting{"waiting", "threads for each other"};
+  for (const ProfiledStep& step : profile.steps) {
+    const double weight = 1 / static_cast<double>(profile.steps.size() * step.parts.threads.size());
+    for (const engine::ThreadProfile& thread : step.parts.threads) {
+      for (std::size_t i = 0; i < operations.size(); ++i)
+        add(operations[i], thread.operations[i], weight);
+      add(waiting, thread.waiting, weight);
+    }
+  }
+  operations.push_back(waiting);
+  return operations;
+}
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,47 @@
+#pragma once
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "workload/native/train.h"
+#include "workload/workload.h"
+
+namespace sweetspot::workload::native {
+
+// One profiled step, in seconds since the profile began.
+struct ProfiledStep {
+  double start = 0;
+  double seconds = 0;
+  double data_wait = 0;
+  engine::StepProfile parts;
+};
+
+// Where a step's time goes at one setting.
+struct Profile {
+  trial::Setting setting;
+  std::int64_t plain_steps = 0;
+  double step_seconds = 0;          // a mean plain step's
+  trial::PhaseSeconds phases{};     // of it
+  std::vector<ProfiledStep> steps;  // the ones taken apart, which are slower by the clock readings
+};
+
+struct ProfileOptions {
+  std::optional<std::int64_t> steps;  // else as many as fit in `time`
+  core::Seconds time{0.5};            // of plain steps, and again of profiled ones
+};
+
+// Warms up, runs plain steps for the phases and then profiled ones for the operations. A stop other
+// than 0 ends it after the step it is in, with what there is.
+Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,
+                const std::atomic<int>& stop);
+
+// One operation in a mean profiled step: the time of one thread, averaged over them.
+struct OperationTime {
+  std::string name, implementation;
+  double forward_seconds = 0, backward_seconds = 0, update_seconds = 0;
+  double seconds() const { return forward_seconds + backward_seconds + update_seconds; }
+};
+// Those of the profile in the plan's order, and last what the threads waited for each other.
+std::vector<OperationTime> operation_times(const Profile& profile);
+
+}  // namespace sweetspot::workload::native
