@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 #include <stdexcept>
@@ -39,26 +40,36 @@ Victim::~Victim() {
   close(pipe_);
 }
 
-bool Victim::read_some(int timeout_ms) {
+bool Victim::read_some() {
   pollfd ready{pipe_, POLLIN, 0};
-  if (poll(&ready, 1, timeout_ms) <= 0) throw std::runtime_error("the writer says nothing");
+  if (poll(&ready, 1, patience_ms) <= 0) throw std::runtime_error("the writer says nothing");
   char bytes[4096];
   const ssize_t count = read(pipe_, bytes, sizeof bytes);
   if (count > 0) said_.append(bytes, static_cast<std::size_t>(count));
   return count > 0;
 }
 
+void Victim::wait_until(const std::function<bool()>& seen) {
+  while (!seen())
+    if (!read_some()) throw std::runtime_error("the writer ended: " + said_);
+}
+
 void Victim::wait_for(const std::string& words) {
-  while (said_.find(words) == std::string::npos)
-    if (!read_some(patience_ms)) throw std::runtime_error("the writer ended: " + said_);
+  wait_until([&] { return said_.find(words) != std::string::npos; });
+}
+
+void Victim::wait_for_lines(std::ptrdiff_t count) {
+  wait_until([&] { return std::count(said_.begin(), said_.end(), '\n') >= count; });
 }
 
 LastWords Victim::reap() {
-  while (read_some(patience_ms)) {
+  while (read_some()) {
   }
-  waitpid(pid_, nullptr, 0);
+  int status = 0;
+  waitpid(pid_, &status, 0);
   pid_ = -1;
   LastWords words;
+  words.killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   std::istringstream lines(said_);
   for (std::string word, rest; lines >> word && std::getline(lines >> std::ws, rest);) {
     if (word == "opened") words.study = std::stoll(rest);

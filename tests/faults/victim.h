@@ -14,6 +14,7 @@ struct LastWords {
   std::int64_t study = 0;   // 0: it had not opened one
   std::int64_t trials = 0;  // the number of the last that was acknowledged
   std::string failure;      // its sentence
+  bool killed = false;      // by us, not ended on its own
 };
 
 // A store_writer process with its stdout in a pipe.
@@ -29,11 +30,13 @@ class Victim {
 
   pid_t pid() const { return pid_; }
   void wait_for(const std::string& words);  // in what it says
+  void wait_for_lines(std::ptrdiff_t count);
   LastWords kill_after(std::chrono::microseconds moment);
   LastWords wait();  // for its own end
 
  private:
-  bool read_some(int timeout_ms);  // false at the end of the pipe
+  bool read_some();  // false at the end of the pipe
+  void wait_until(const std::function<bool()>& seen);
   LastWords reap();
 
   pid_t pid_ = -1;

@@ -1,7 +1,7 @@
 // Writes trials until it is killed or fails: the victim of the fault tests.
-//   store_writer DATABASE SEED [TRIALS]
-// A line on stdout for each thing that is on the disk: "opened ID" once, "trial N" after each add();
-// "failed SENTENCE" at the end of a run that failed.
+//   store_writer DATABASE SEED
+// A line on stdout for each thing that is on the disk: "opened ID" once, "trial N" after each
+// add(); "failed SENTENCE" at the end of a run that failed.
 #include <unistd.h>
 
 #include <csignal>
@@ -35,14 +35,12 @@ trial::Trial trial_of(std::int64_t number, std::mt19937& random) {
 int main(int, char** arguments) {
   std::signal(SIGXFSZ, SIG_IGN);  // as the program itself does
   std::mt19937 random(static_cast<unsigned>(std::atoi(arguments[2])));
-  const std::int64_t most = arguments[3] ? std::atoll(arguments[3]) : INT64_MAX;
   try {
     const auto store = store::open_store(arguments[1]);
     const auto writer =
         store->open_study({"fake", "question"}, {"program", "machine", "{}"}, false);
     say("opened " + std::to_string(writer->study().id));
-    const auto before = static_cast<std::int64_t>(writer->study().trials.size());
-    for (std::int64_t number = before + 1; number <= before + most; ++number) {
+    for (auto number = static_cast<std::int64_t>(writer->study().trials.size()) + 1;; ++number) {
       writer->add(trial_of(number, random));
       say("trial " + std::to_string(number));
     }
