@@ -15,6 +15,7 @@
 #include "core/text.h"
 #include "data/sources.h"
 #include "engine/cpu/cpu.h"
+#include "probe/cpu/roofline.h"
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
 
@@ -48,10 +49,11 @@ std::string data_text() {
   return fmt::format("mnist in {}", core::printable(data::cache_folder("mnist").string()));
 }
 
-std::string text_of() {
+std::string text_of(bool measure) {
   const proc::Memory memory = proc::memory();
   const engine::cpu::Backend backend = engine::cpu::backend();
   const auto quota = proc::cgroup_cpu_quota();
+  const probe::cpu::Roofline roofline = probe::cpu::roofline(proc::usable_cores(), measure);
   Table table({{"what", true}, {"this machine", true}});
   table.add({"program", version_line()});
   table.add({"CPU", core::printable(proc::cpu().model.value_or(std::string(unknown)))});
@@ -60,6 +62,10 @@ std::string text_of() {
   table.add({"threads", fmt::format("{} by default: {} cores may be used{}", proc::usable_cores(),
                                     proc::scheduled_cores(),
                                     quota ? fmt::format(", with a quota of {:g}", *quota) : "")});
+  table.add({"arithmetic", fmt::format("{:.0f} billion fp32 operations/s at most",
+                                       roofline.flops_per_second / 1e9)});
+  table.add(
+      {"bandwidth", fmt::format("{:.1f} GB/s to memory at most", roofline.bytes_per_second / 1e9)});
   table.add({"memory",
              fmt::format("{} in all, {} free for a run", bytes(memory.total), bytes(memory.free))});
   table.add({"memory limit", memory.cgroup_limit ? fmt::format("{} by the control group",
@@ -71,7 +77,7 @@ std::string text_of() {
   return table.text();
 }
 
-Json json_of() {
+Json json_of(bool measure) {
   const proc::Memory memory = proc::memory();
   const engine::cpu::Backend backend = engine::cpu::backend();
   Json json = result_object();
@@ -80,6 +86,10 @@ Json json_of() {
   json["scheduled_cores"] = proc::scheduled_cores();
   json["cpu_quota_cores"] = or_null(proc::cgroup_cpu_quota());
   json["memory_limit_bytes"] = or_null(memory.cgroup_limit);
+  const probe::cpu::Roofline roofline = probe::cpu::roofline(proc::usable_cores(), measure);
+  json["roofline"] = {{"threads", proc::usable_cores()},
+                      {"flops_per_second", roofline.flops_per_second},
+                      {"bytes_per_second", roofline.bytes_per_second}};
   json["data_sets"] = {{{"name", "mnist"},
                         {"fetched", data::is_fetched("mnist")},
                         {"folder", data::cache_folder("mnist").string()}}};
@@ -92,11 +102,17 @@ Json json_of() {
 void add_doctor(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("doctor", "what this machine has and what sweetspot can use of it");
-  const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "the result as one JSON object on stdout");
-  command->callback([&chosen, json] {
-    chosen = [json](Output& output) {
-      *json ? output.print_json(json_of()) : output.print(text_of());
+  struct Flags {
+    bool json = false, measure = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
+  command->add_flag("--measure", flags->measure,
+                    "measure arithmetic and bandwidth anew, instead of once for each machine");
+  command->callback([&chosen, flags] {
+    chosen = [flags](Output& output) {
+      flags->json ? output.print_json(json_of(flags->measure))
+                  : output.print(text_of(flags->measure));
       return 0;
     };
   });
