@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "core/error.h"
 #include "engine/cpu/cpu.h"
 #include "golden.h"
@@ -155,6 +159,52 @@ TEST(Variables, OfAnotherModelAreRefused) {
   const auto trainer = cpu::make_trainer(model::load_network("linear"), {});
   const auto other = cpu::make_trainer(model::load_network("paper-cnn"), {});
   EXPECT_THROW(trainer->assign(other->variables()), core::InputError);
+}
+
+// A run that went astray must not look like one that learns nothing.
+TEST(NotANumber, PassesThroughReluAndPooling) {
+  for (const char* name : {"paper-cnn", "small-cnn", "models/strided-same.json"}) {
+    const model::Network network = model::load_network(
+        std::string(name).ends_with(".json") ? golden_path(name) : std::string(name));
+    const GoldenBatch batch(network, true, 4, 0);
+    for (const Variable& variable : cpu::make_trainer(network, {})->variables()) {
+      if (variable.parameter.shape.size() < 2) continue;
+      SCOPED_TRACE(variable.parameter.name);
+      const auto trainer = cpu::make_trainer(network, {});
+      Variable astray = variable;
+      std::ranges::fill(astray.values, std::numeric_limits<float>::quiet_NaN());
+      trainer->assign({&astray, 1});
+      EXPECT_TRUE(std::isnan(trainer->evaluate(batch.view()).loss));
+      EXPECT_TRUE(std::isnan(trainer->accumulate(batch.view(), 4).loss));
+    }
+  }
+}
+
+std::string network_of(const std::string& shape, const std::string& layers) {
+  return R"({"class_name": "Sequential", "keras_version": "2.11.0", "config": {"name": "large", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "input", "batch_input_shape": [null, )" +
+         shape + "]}}, " + layers + R"(, {"class_name": "Flatten", "config": {"name": "flatten"}},
+    {"class_name": "Dense", "config": {"name": "last", "units": 2, "activation": "softmax"}}]}})";
+}
+
+TEST(Sizes, BeyondWhatOffsetsReachAreRefusedBeforeAnythingIsLaidOut) {
+  for (
+      const std::string& text :
+      {network_of("40000, 40000, 1",
+                  R"({"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": 100}})"),
+       network_of(
+           "12000, 12000, 1",
+           R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 1, "kernel_size": 3}})"),
+       network_of(
+           "28, 28, 1",
+           R"({"class_name": "Conv2D", "config": {"name": "c", "filters": 1, "kernel_size": 30000, "padding": "same"}})")})
+    EXPECT_THROW(cpu::plan(model::read_keras(text, "large.json"), {}, 1, false), core::InputError);
+}
+
+TEST(Sizes, ABatchBeyondAllMemoryIsRefusedWithoutOverflow) {
+  const model::Network network = model::load_network("rgb128-cnn");
+  EXPECT_NO_THROW(cpu::plan(network, {}, std::int64_t{1} << 30, false));
+  EXPECT_THROW(cpu::plan(network, {}, std::int64_t{1} << 50, false), core::InputError);
 }
 
 TEST(Loss, CrossEntropyNeedsSoftmax) {

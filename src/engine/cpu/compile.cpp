@@ -30,7 +30,7 @@ class Compiler {
     if (program_.weights.trainable_floats() == 0)
       throw core::InputError(
           fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
-    if (!starts_with_conv()) push(make_input(tensor(extents_.front())), false);
+    if (!starts_with_conv()) push(make_input(network_.input, tensor(extents_.front())), false);
     for (layer_ = 0; layer_ < network_.layers.size(); ++layer_)
       std::visit([this](const auto& kind) { add(kind); }, network_.layers[layer_].kind);
     if (loss_ != model::Loss::mean_squared_error && !softmax_)

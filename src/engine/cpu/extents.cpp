@@ -1,6 +1,11 @@
 #include "engine/cpu/extents.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
+
+#include "core/error.h"
 
 namespace sweetspot::engine::cpu {
 namespace {
@@ -35,6 +40,40 @@ struct Reader {
   Extent operator()(const auto&) const { return full(layer.input); }
 };
 
+// Offsets inside a sample are 32 bits wide. In double, since products may overflow any integer.
+constexpr double most_floats = std::numeric_limits<std::int32_t>::max();
+
+double padded_floats(double height, double width, std::int64_t channels) {
+  return height * width * static_cast<double>(round_up(channels, unit));
+}
+
+// The largest of what a layer reads, writes and lays out for one sample.
+double sample_floats(const model::Layer& layer, const Extent& in, const Extent& out) {
+  double most = std::max(
+      padded_floats(static_cast<double>(in.height), static_cast<double>(in.width), in.channels),
+      padded_floats(static_cast<double>(out.height), static_cast<double>(out.width), out.channels));
+  if (const auto* conv = std::get_if<model::Conv2D>(&layer.kind)) {
+    const auto high = static_cast<double>(conv->kernel.height),
+               wide = static_cast<double>(conv->kernel.width);
+    // The frame with its padding, and one filter over all channels.
+    most = std::max(
+        {most,
+         padded_floats(static_cast<double>(in.height) + high, static_cast<double>(in.width) + wide,
+                       std::max(in.channels, out.channels)),
+         padded_floats(high, wide, in.channels)});
+  }
+  return most;
+}
+
+void check_sizes(const model::Network& network, const std::vector<Extent>& extents) {
+  for (std::size_t i = 0; i < network.layers.size(); ++i)
+    if (sample_floats(network.layers[i], extents[i], extents[i + 1]) > most_floats)
+      throw core::InputError(
+          fmt::format("layer {} of model {} takes more than 2^31 values for one sample, channels "
+                      "in units of {}; make it smaller",
+                      network.layers[i].name, network.name, unit));
+}
+
 }  // namespace
 
 std::vector<Extent> live_extents(const model::Network& network) {
@@ -42,16 +81,17 @@ std::vector<Extent> live_extents(const model::Network& network) {
   extents.back() = full(network.output());
   for (std::size_t i = network.layers.size(); i-- > 0;)
     extents[i] = std::visit(Reader{network.layers[i], extents[i + 1]}, network.layers[i].kind);
-  // A flattened image keeps its layout up to the layer that mixes its elements.
+  // These layers give what they are given: a flattened image keeps its layout up to the layer that
+  // mixes its elements, and what batch normalisation needs whole stays whole behind it.
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const auto& kind = network.layers[i].kind;
     if (std::holds_alternative<model::Flatten>(kind) ||
-        (network.layers[i].input.vector &&
-         (std::holds_alternative<model::Dropout>(kind) ||
-          std::holds_alternative<model::Activate>(kind) ||
-          std::holds_alternative<model::BatchNormalization>(kind))))
+        std::holds_alternative<model::Dropout>(kind) ||
+        std::holds_alternative<model::Activate>(kind) ||
+        std::holds_alternative<model::BatchNormalization>(kind))
       extents[i + 1] = extents[i];
   }
+  check_sizes(network, extents);
   return extents;
 }
 

@@ -1,7 +1,10 @@
 #include "engine/cpu/rooms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/error.h"
 #include "engine/cpu/program.h"
 #include "engine/cpu/scratch.h"
 
@@ -14,6 +17,9 @@ struct Stay {
   Room* room;
   std::int64_t from, to;
 };
+
+// What a 64-bit machine can address, and far from overflow.
+constexpr core::Bytes most_arena_bytes = core::Bytes{1} << 62;
 
 class Assigner {
  public:
@@ -85,6 +91,10 @@ class Assigner {
     for (const Stay& stay : stays_) {
       core::Bytes offset = 0;
       const core::Bytes size = stay.room->bytes * micro_batch;
+      if (stay.room->bytes > most_arena_bytes / micro_batch / stays_.size())
+        throw core::InputError(
+            fmt::format("a batch of {} takes more memory than any machine has; use a smaller one",
+                        program_.micro_batch));
       for (const Stay& other : placed) {
         if (other.to < stay.from || stay.to < other.from) continue;
         if (offset + size <= other.room->offset) break;

@@ -23,6 +23,8 @@ inline vec load(const float* p) { return *reinterpret_cast<const vec_unaligned*>
 inline void store(float* p, vec v) { *reinterpret_cast<vec_unaligned*>(p) = v; }
 inline vec broadcast(float x) { return x - vec{}; }
 inline vec larger(vec a, vec b) { return a > b ? a : b; }
+// A NaN passes: training must see that it went astray.
+inline vec positive_part(vec x) { return larger(vec{}, x); }
 
 // Rows of A that are multiplied at once, for a panel of `units` units: as many accumulators as the
 // register file holds beside the operands (24 of 32 for AVX-512, 12 of 16 for AVX2).
@@ -57,7 +59,7 @@ inline void multiply_tile(const Multiply& m, std::int64_t first, std::int64_t co
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 16
     for (int v = 0; v < n; ++v) {
-      const vec y = m.relu ? larger(sum[r][v], vec{}) : sum[r][v];
+      const vec y = m.relu ? positive_part(sum[r][v]) : sum[r][v];
       store(m.c + (first + r) * m.c_row_stride + (column / 16 + v / vectors) * m.c_unit_stride +
                 v % vectors * lanes,
             y);
@@ -224,9 +226,9 @@ inline void pool_lanes(const float* in, std::int64_t slots, bool relu, float* ou
     winner = wins ? ivec{} + static_cast<std::int32_t>(s) : winner;
   }
   if (relu) {
-    const ivec passes = best > vec{};
-    best = passes ? best : vec{};
-    winner = passes ? winner : ivec{} + no_gradient;
+    const ivec stops = best <= vec{};  // a NaN passes
+    best = stops ? vec{} : best;
+    winner = stops ? ivec{} + no_gradient : winner;
   }
   store(out + v, best);
   *reinterpret_cast<bvec_unaligned*>(winners + v) = __builtin_convertvector(winner, bvec);

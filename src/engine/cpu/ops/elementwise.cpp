@@ -11,17 +11,24 @@ namespace {
 
 class Input final : public Op {
  public:
-  explicit Input(Tensor* out) : Op("input", nullptr, out), place_(keras_positions(out->extent)) {}
+  Input(const model::Shape& full, Tensor* out)
+      : Op("input", nullptr, out), full_(full), place_(keras_positions(out->extent)) {}
   std::string method() const override { return "copy into units of 16 channels"; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
-    const float* from = pass.inputs + sample * static_cast<std::int64_t>(place_.size());
+    const Extent& read = out_->extent;
+    const std::int64_t run = read.width * read.channels;  // of a line
     float* to = pass.at(out_->value, sample, thread);
-    std::fill_n(to, out_->extent.floats(), 0.f);
-    for (std::size_t i = 0; i < place_.size(); ++i) to[place_[i]] = from[i];
+    std::fill_n(to, read.floats(), 0.f);
+    for (std::int64_t y = 0; y < read.height; ++y) {
+      const float* from = pass.inputs + sample * full_.size() + y * full_.width * full_.channels;
+      const std::int32_t* place = place_.data() + y * run;
+      for (std::int64_t i = 0; i < run; ++i) to[place[i]] = from[i];
+    }
   }
 
  private:
+  model::Shape full_;
   std::vector<std::int32_t> place_;
 };
 
@@ -98,7 +105,7 @@ class Dropout final : public Op {
     scale_ = static_cast<float>(1 / (1 - rate));
     kept.bytes = aligned(static_cast<core::Bytes>(in->extent.floats()));
     temporary.bytes = static_cast<core::Bytes>(round_up(full.size(), 64));
-    contiguous_ = in->extent.positions() == 1;
+    contiguous_ = full.size() == in->extent.channels;  // nothing of it was dropped
   }
   std::string method() const override { return "dropout"; }
 
@@ -154,7 +161,9 @@ class Dropout final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_input(Tensor* out) { return std::make_unique<Input>(out); }
+std::unique_ptr<Op> make_input(const model::Shape& full, Tensor* out) {
+  return std::make_unique<Input>(full, out);
+}
 
 std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in,
                                     Tensor* out) {

@@ -5,8 +5,8 @@
 
 namespace sweetspot::engine::cpu {
 
-// Copies a sample from Keras' order into units of 16 channels.
-std::unique_ptr<Op> make_input(Tensor* out);
+// Copies what is read of a sample from Keras' order into units of 16 channels.
+std::unique_ptr<Op> make_input(const model::Shape& full, Tensor* out);
 std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in,
                                     Tensor* out);
 // `full`: the shape before dead positions were dropped, by which the mask is indexed.

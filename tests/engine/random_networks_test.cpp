@@ -1,0 +1,271 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "engine/cpu/cpu.h"
+#include "golden.h"
+#include "reference.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+using nlohmann::json;
+
+// Small Sequential networks of every layer kind, with the sizes at which kernels, strides, padding,
+// units of 16 channels and panels of 64 columns have their corners.
+class NetworkMaker {
+ public:
+  explicit NetworkMaker(unsigned seed) : draw_(seed) {}
+
+  std::string keras() {
+    height_ = pick({1, 2, 3, 5, 6, 7, 9, 10, 11, 13}), width_ = pick({1, 2, 4, 5, 7, 8, 9, 12});
+    const int channels = pick({1, 1, 2, 3, 16, 17, 20});
+    layers_ = json::array();
+    add("InputLayer", {{"batch_input_shape", {nullptr, height_, width_, channels}}});
+    for (int left = below(6); left > 0; --left) add_image_layer();
+    if (chance(25))
+      add("GlobalAveragePooling2D", {});
+    else
+      add("Flatten", {});
+    for (int left = below(4); left > 0; --left) add_vector_layer();
+    const bool classifies = chance(70);
+    add("Dense", {{"units", classifies ? 2 + below(19) : 1 + below(3)},
+                  {"use_bias", chance(80)},
+                  {"activation", classifies ? "softmax" : "linear"}});
+    return json{{"class_name", "Sequential"},
+                {"config", {{"name", "random"}, {"layers", layers_}}},
+                {"keras_version", "2.11.0"}}
+        .dump();
+  }
+
+  int below(int n) { return static_cast<int>(draw_() % static_cast<unsigned>(n)); }
+  bool chance(int percent) { return below(100) < percent; }
+  double uniform() { return draw_() * 0x1p-32; }
+
+ private:
+  template <class T>
+  T pick(std::initializer_list<T> values) {
+    return values.begin()[below(static_cast<int>(values.size()))];
+  }
+
+  void add(const char* kind, json config) {
+    config["name"] = std::string(kind) + std::to_string(layers_.size());
+    layers_.push_back({{"class_name", kind}, {"config", std::move(config)}});
+  }
+
+  // "valid" only where the window fits.
+  std::string padding(int high, int wide) {
+    return high > height_ || wide > width_ || chance(40) ? "same" : "valid";
+  }
+  void slide(int high, int wide, int down, int right, bool same) {
+    height_ = same ? (height_ + down - 1) / down : (height_ - high) / down + 1;
+    width_ = same ? (width_ + right - 1) / right : (width_ - wide) / right + 1;
+  }
+
+  void add_conv() {
+    const int high = 1 + below(5), wide = chance(60) ? high : 1 + below(5);
+    const int down = pick({1, 1, 1, 2, 3}), right = chance(70) ? down : 1 + below(3);
+    const std::string pad = padding(high, wide);
+    add("Conv2D", {{"filters", pick({1, 3, 8, 16, 17, 33, 66})},
+                   {"kernel_size", {high, wide}},
+                   {"strides", {down, right}},
+                   {"padding", pad},
+                   {"use_bias", chance(75)},
+                   {"activation", pick({"linear", "relu", "relu", "tanh", "sigmoid"})}});
+    slide(high, wide, down, right, pad == "same");
+  }
+
+  void add_pool() {
+    const int high = 1 + below(3), wide = chance(70) ? high : 1 + below(3);
+    const int down = chance(70) ? high : 1 + below(3), right = chance(70) ? wide : 1 + below(3);
+    const std::string pad = padding(high, wide);
+    add(chance(70) ? "MaxPooling2D" : "AveragePooling2D",
+        {{"pool_size", {high, wide}}, {"strides", {down, right}}, {"padding", pad}});
+    slide(high, wide, down, right, pad == "same");
+  }
+
+  void add_elementwise() {
+    switch (below(3)) {
+      case 0:
+        return add("Activation", {{"activation", pick({"relu", "tanh", "sigmoid", "linear"})}});
+      case 1:
+        return add("Dropout", {{"rate", pick({0.0, 0.3, 0.5})}});
+      default:
+        return add("BatchNormalization", {{"scale", chance(80)}, {"center", chance(80)}});
+    }
+  }
+
+  void add_image_layer() {
+    const int kind = below(10);
+    if (kind < 4) return add_conv();
+    if (kind < 7) return add_pool();
+    add_elementwise();
+  }
+
+  void add_vector_layer() {
+    if (chance(50)) return add_elementwise();
+    add("Dense", {{"units", pick({1, 3, 16, 19, 64, 70, 130})},
+                  {"use_bias", chance(75)},
+                  {"activation", pick({"linear", "relu", "tanh"})}});
+  }
+
+  std::mt19937 draw_;
+  json layers_;
+  int height_ = 1, width_ = 1;
+};
+
+struct Case {
+  explicit Case(unsigned seed)
+      : maker(seed),
+        keras(maker.keras()),
+        network(model::read_keras(keras, "random.json")),
+        loss(model::natural_loss(network)),
+        batch(network, loss != model::Loss::mean_squared_error, 1 + maker.below(21), seed) {}
+
+  // Random weights of a size that keeps activations near one, and no exact zeros: a ReLU at zero
+  // has no slope to compare.
+  std::vector<Variable> weights(const Trainer& trainer) {
+    std::vector<Variable> variables = trainer.variables();
+    for (Variable& variable : variables) {
+      const bool kernel = variable.parameter.shape.size() > 1;
+      const bool near_one = variable.parameter.name.ends_with("gamma") ||
+                            variable.parameter.name.ends_with("moving_variance");
+      const double size =
+          kernel ? std::sqrt(6.0 / static_cast<double>(variable.parameter.fan_in)) : 0.5;
+      for (float& value : variable.values)
+        value = static_cast<float>((near_one ? 1.0 : 0.0) + size * (2 * maker.uniform() - 1));
+    }
+    return variables;
+  }
+
+  std::unique_ptr<Trainer> trainer(int threads) const {
+    TrainerOptions options;
+    options.loss = loss, options.threads = threads;
+    return cpu::make_trainer(network, options);
+  }
+
+  bool has_batch_normalization() const {
+    return std::ranges::any_of(network.layers, [](const model::Layer& layer) {
+      return std::holds_alternative<model::BatchNormalization>(layer.kind);
+    });
+  }
+  void turn_dropout_off() {
+    for (model::Layer& layer : network.layers)
+      if (auto* dropout = std::get_if<model::Dropout>(&layer.kind)) dropout->rate = 0;
+  }
+
+  NetworkMaker maker;
+  std::string keras;
+  model::Network network;
+  model::Loss loss;
+  GoldenBatch batch;
+};
+
+// How far two sets of gradients are apart, against their size.
+double distance(const std::vector<Variable>& a, const std::vector<Variable>& b) {
+  double apart = 0, size = 0;
+  for (std::size_t v = 0; v < a.size(); ++v)
+    for (std::size_t i = 0; i < a[v].values.size(); ++i) {
+      apart += std::pow(double{a[v].values[i]} - b[v].values[i], 2);
+      size += std::pow(double{a[v].values[i]}, 2);
+    }
+  return size == 0 ? std::sqrt(apart) : std::sqrt(apart / size);
+}
+
+class RandomNetworks : public ::testing::TestWithParam<unsigned> {
+ protected:
+  // Each instance has a share of the seeds, so that they run side by side.
+  template <class Check>
+  void each_case(Check check) {
+    constexpr unsigned cases = 25;
+    for (unsigned seed = GetParam() * cases; seed < (GetParam() + 1) * cases && !HasFailure();
+         ++seed) {
+      Case one(seed);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ": " + one.keras);
+      check(one);
+    }
+  }
+};
+
+TEST_P(RandomNetworks, EvaluateAsThePlainReferenceDoes) {
+  each_case([](Case& c) {
+    const auto trainer = c.trainer(2);
+    const std::vector<Variable> weights = c.weights(*trainer);
+    trainer->assign(weights);
+    const double expected =
+        Reference(c.network, c.loss).loss(c.batch.view(), Reference::weights_of(weights), false);
+    EXPECT_NEAR(trainer->evaluate(c.batch.view()).loss, expected, 1e-4 * (1 + expected));
+  });
+}
+
+TEST_P(RandomNetworks, HaveTheReferencesLossAndSlopes) {
+  each_case([](Case& c) {
+    c.turn_dropout_off();
+    const auto trainer = c.trainer(2);
+    const std::vector<Variable> weights = c.weights(*trainer);
+    trainer->assign(weights);
+    const Reference reference(c.network, c.loss);
+    const Reference::Weights start = Reference::weights_of(weights);
+    const double expected = reference.loss(c.batch.view(), start, true);
+    EXPECT_NEAR(trainer->accumulate(c.batch.view(), c.batch.count).loss, expected,
+                1e-4 * (1 + expected));
+    for (const Variable& gradient : trainer->gradients()) {
+      SCOPED_TRACE(gradient.parameter.name);
+      // Along a random direction, by the gradient and by differences of the reference.
+      Reference::Weights ahead = start, behind = start;
+      constexpr double step = 1e-7;
+      double slope = 0, size = 0;
+      for (std::size_t i = 0; i < gradient.values.size(); ++i) {
+        const double direction = 2 * c.maker.uniform() - 1;
+        ahead[gradient.parameter.name][i] += step * direction;
+        behind[gradient.parameter.name][i] -= step * direction;
+        slope += direction * double{gradient.values[i]};
+        size += std::pow(double{gradient.values[i]}, 2);
+      }
+      const double measured = (reference.loss(c.batch.view(), ahead, true) -
+                               reference.loss(c.batch.view(), behind, true)) /
+                              (2 * step);
+      EXPECT_NEAR(slope, measured, 2e-3 * std::sqrt(size) + 1e-4);
+    }
+  });
+}
+
+TEST_P(RandomNetworks, DoNotDependOnThreads) {
+  each_case([](Case& c) {
+    const auto one = c.trainer(1), several = c.trainer(2 + c.maker.below(4));
+    const std::vector<Variable> weights = c.weights(*one);
+    one->assign(weights), several->assign(weights);
+    const std::int64_t micro_batch = 1 + c.maker.below(static_cast<int>(c.batch.count));
+    for (int step = 0; step < 2; ++step)
+      EXPECT_EQ(one->step(c.batch.view(), micro_batch).loss,
+                several->step(c.batch.view(), micro_batch).loss);
+    EXPECT_EQ(one->evaluate(c.batch.view()).loss, several->evaluate(c.batch.view()).loss);
+    EXPECT_EQ(distance(one->variables(), several->variables()), 0);
+  });
+}
+
+TEST_P(RandomNetworks, DoNotDependOnMicroBatches) {
+  each_case([](Case& c) {
+    if (c.has_batch_normalization()) return;  // its statistics are the micro-batch's
+    const auto trainer = c.trainer(2);
+    trainer->assign(c.weights(*trainer));
+    const double whole = trainer->accumulate(c.batch.view(), c.batch.count).loss;
+    const std::vector<Variable> gradients = trainer->gradients();
+    for (const std::int64_t micro_batch :
+         {std::int64_t{1}, std::int64_t{1 + c.maker.below(static_cast<int>(c.batch.count))},
+          c.batch.count + 3}) {
+      SCOPED_TRACE("micro-batch " + std::to_string(micro_batch));
+      EXPECT_NEAR(trainer->accumulate(c.batch.view(), micro_batch).loss, whole, 1e-5 * (1 + whole));
+      EXPECT_LT(distance(gradients, trainer->gradients()), 1e-3);
+      trainer->release(micro_batch);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomNetworks, ::testing::Range(0u, 4u));
+
+}  // namespace
+}  // namespace sweetspot::engine
