@@ -1,5 +1,11 @@
 #include "engine/cpu/team.h"
 
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "core/error.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -39,11 +45,19 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
 }  // namespace
 
 Team::Team(int size) : size_(size) {
-  for (int member = 1; member < size; ++member)
-    members_.emplace_back([this, member] { serve(member); });
+  try {
+    for (int member = 1; member < size; ++member)
+      members_.emplace_back([this, member] { serve(member); });
+  } catch (const std::exception&) {  // no thread, or no memory for it
+    end();
+    throw core::MachineError(fmt::format("the machine refused thread {} of {}; use fewer --threads",
+                                         members_.size() + 2, size));
+  }
 }
 
-Team::~Team() {
+Team::~Team() { end(); }
+
+void Team::end() {
   ending_ = true;
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();

@@ -29,6 +29,7 @@ class Team {
   using Function = void (*)(void*, int);
   void start(Function function, void* context);
   void serve(int member);
+  void end();
 
   int size_;
   Function function_ = nullptr;
