@@ -1,0 +1,118 @@
+#include "search/knee.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sweetspot::search {
+namespace {
+
+// Small enough to be cheap and to fit, large enough that padding does not decide.
+constexpr std::int64_t first_batch = 16;
+// One probe is at most this many times the largest before it: a line through small batches is no
+// ground for a step of minutes.
+constexpr double most_growth = 16;
+constexpr double cheap_step_seconds = 0.25, look_ahead = 4;
+// The chosen batch is to be within this share of the tolerance: noise takes the rest. On a smooth
+// curve nothing smaller by a quarter is within the tolerance then (its loss is a third larger).
+constexpr double aim = 0.9;
+// What a trial has to promise: this share of throughput beyond the tolerance, or else a tenth of
+// the chance to save an octave.
+constexpr double worth_a_trial = 0.003, throughput_per_octave = 0.02;
+constexpr std::size_t most_probes = 12, most_failures_at_first = 4;
+
+double mean_speed(const stats::StepModel& model, std::int64_t batch) {
+  return std::exp(stats::summary(model.throughput(batch)).mean);
+}
+
+// What is chosen if nothing more is measured.
+Choice choose_now(const stats::StepModel& model, const Evidence& evidence,
+                  const std::vector<std::int64_t>& sizes, double tolerance) {
+  Choice choice;
+  for (const auto& point : evidence.points)
+    if (const double speed = mean_speed(model, point.batch); speed > choice.best_samples_per_second)
+      choice.best_batch = point.batch, choice.best_samples_per_second = speed;
+  // A better one may lie between two that were measured.
+  double best = choice.best_samples_per_second;
+  for (std::int64_t batch : sizes)
+    if (batch < evidence.points.back().batch) best = std::max(best, mean_speed(model, batch));
+  choice.batch = choice.best_batch, choice.samples_per_second = choice.best_samples_per_second;
+  for (const auto& point : evidence.points)
+    if (const double speed = mean_speed(model, point.batch);
+        speed >= (1 - aim * tolerance) * best) {
+      choice.batch = point.batch, choice.samples_per_second = speed;
+      break;
+    }
+  return choice;
+}
+
+double largest_worth_a_look(const stats::StepModel& model, const Evidence& evidence,
+                            double tolerance) {
+  const double fixed_samples = model.fixed_seconds() / model.per_sample_seconds();
+  const double line_knee = fixed_samples * (1 - tolerance) / tolerance;
+  const double cheap = cheap_step_seconds / model.per_sample_seconds() - fixed_samples;
+  return std::min(std::max(look_ahead * line_knee, cheap),
+                  most_growth * static_cast<double>(evidence.points.back().batch));
+}
+
+// What measuring this batch may change.
+double score(const stats::StepModel& model, std::int64_t batch, const Choice& now,
+             double tolerance) {
+  const double within = std::log(1 - tolerance);
+  double sum = stats::expected_excess(model.ratio(batch, now.batch), -within);
+  const double octaves = std::log2(static_cast<double>(now.batch) / static_cast<double>(batch));
+  constexpr double worth_saving = 0.32;  // a fifth less
+  if (octaves > worth_saving)
+    sum += throughput_per_octave * octaves *
+           stats::probability_above(model.ratio(batch, now.best_batch), within);
+  return sum;
+}
+
+Next first(const std::vector<std::int64_t>& sizes, const Evidence& evidence) {
+  if (sizes.empty() || evidence.failed.size() >= most_failures_at_first)
+    return {std::nullopt, fmt::format("none of {} trials ran", evidence.failed.size())};
+  const auto distance = [](std::int64_t batch) {
+    return std::abs(std::log(static_cast<double>(batch) / first_batch));
+  };
+  return {*std::ranges::min_element(sizes, {}, distance), ""};
+}
+
+}  // namespace
+
+Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& limits) {
+  const auto all = candidates(range, limits.multiple_of);
+  std::vector<std::int64_t> sizes = all;
+  std::erase_if(sizes, [&](std::int64_t batch) { return evidence.failed.contains(batch); });
+  if (evidence.points.empty()) return first(sizes, evidence);
+  const stats::StepModel model(evidence.points);
+  const Choice now = choose_now(model, evidence, all, limits.tolerance);
+  if (evidence.points.size() + evidence.failed.size() >= most_probes)
+    return {std::nullopt, fmt::format("{} batches were tried", most_probes)};
+  const double highest = largest_worth_a_look(model, evidence, limits.tolerance);
+  std::optional<std::int64_t> best;
+  double most = worth_a_trial;
+  for (std::int64_t batch : sizes) {
+    if (static_cast<double>(batch) > highest && batch != range.low) continue;
+    if (std::ranges::binary_search(evidence.points, batch, {}, &stats::StepPoint::batch)) continue;
+    const double value = score(model, batch, now, limits.tolerance);
+    if (value > most && range.fits(batch)) most = value, best = batch;
+  }
+  if (best) return {best, ""};
+  return {std::nullopt,
+          fmt::format("no other batch promises to be more than {:.3g}% faster than {}, or as fast "
+                      "and smaller",
+                      100 * limits.tolerance, now.batch)};
+}
+
+std::optional<Choice> choose_knee(const Evidence& evidence, const Range& range,
+                                  const Limits& limits) {
+  if (evidence.points.empty()) return std::nullopt;
+  const stats::StepModel model(evidence.points);
+  Choice choice =
+      choose_now(model, evidence, candidates(range, limits.multiple_of), limits.tolerance);
+  choice.settled = !next_for_knee(evidence, range, limits).batch;
+  return choice;
+}
+
+}  // namespace sweetspot::search

@@ -1,0 +1,42 @@
+#include "search/max_batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sweetspot::search {
+namespace {
+
+constexpr std::int64_t first_batch = 16, growth = 4;
+constexpr std::size_t most_trials = 24;  // four octaves up and a bisection down
+
+}  // namespace
+
+Next next_for_max_batch(const Evidence& evidence, const Range& range, const MemoryFit& memory) {
+  if (evidence.points.size() + evidence.failed.size() >= most_trials)
+    return {std::nullopt, fmt::format("{} batches were tried", most_trials)};
+  const std::int64_t ran = evidence.largest_ok.value_or(0);
+  const bool predicted = memory.predicted(range.high);
+  if (ran >= range.high || (!predicted && ran >= range.low && close(ran, range.high)))
+    return {std::nullopt, fmt::format("batch {} ran, and nothing larger fits", ran)};
+  std::int64_t batch = range.high;
+  if (!predicted)
+    batch = std::min(batch, ran > 0 ? growth * ran : std::max(first_batch, range.low));
+  if (evidence.failed.contains(batch))
+    return {std::nullopt, fmt::format("batch {} failed, and nothing smaller is left", batch)};
+  return {batch, ""};
+}
+
+std::optional<Choice> choose_max_batch(const Evidence& evidence, const Range& range,
+                                       const MemoryFit& memory) {
+  if (evidence.points.empty()) return std::nullopt;
+  const auto speed = [](const stats::StepPoint& point) {
+    return static_cast<double>(point.batch) / point.seconds;
+  };
+  const auto best = std::ranges::max_element(evidence.points, {}, speed);
+  const stats::StepPoint& largest = evidence.points.back();
+  return Choice{largest.batch, speed(largest), speed(*best), best->batch,
+                !next_for_max_batch(evidence, range, memory).batch};
+}
+
+}  // namespace sweetspot::search

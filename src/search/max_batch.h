@@ -1,0 +1,14 @@
+#pragma once
+#include "search/evidence.h"
+#include "search/range.h"
+
+namespace sweetspot::search {
+
+// The search for the largest batch that fits: straight to the predicted one, and one trial to prove
+// it. Where the workload cannot predict, upwards by a bounded factor, each trial refining the fit;
+// below one that failed, by halves.
+Next next_for_max_batch(const Evidence& evidence, const Range& range, const MemoryFit& memory);
+std::optional<Choice> choose_max_batch(const Evidence& evidence, const Range& range,
+                                       const MemoryFit& memory);
+
+}  // namespace sweetspot::search

@@ -1,0 +1,27 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+
+#include "search/search.h"
+
+namespace sweetspot::search {
+
+// The most bytes a batch may take: the workload's own prediction, else the upper end of a fit of
+// fixed + per-sample bytes over what was measured.
+class MemoryFit {
+ public:
+  MemoryFit(std::span<const trial::Trial> trials, const Predict& predict);
+  // Nothing when nothing is known.
+  std::optional<double> most_bytes(std::int64_t batch) const;
+  // Whether the workload itself can tell.
+  bool predicted(std::int64_t batch) const { return predict_ && predict_(batch); }
+
+ private:
+  double extrapolated(std::int64_t batch) const;
+
+  const Predict& predict_;
+  std::map<std::int64_t, double> measured_;  // the peak of each batch
+};
+
+}  // namespace sweetspot::search

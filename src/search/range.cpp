@@ -1,0 +1,76 @@
+#include "search/range.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sweetspot::search {
+namespace {
+
+// The largest multiple that fits, by bisection.
+std::optional<std::int64_t> largest(std::int64_t low, std::int64_t high, std::int64_t step,
+                                    const std::function<bool(std::int64_t)>& fits) {
+  if (low > high || !fits(low)) return std::nullopt;
+  std::int64_t good = low / step, bad = high / step + 1;
+  while (bad - good > 1) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    (fits(middle * step) ? good : bad) = middle;
+  }
+  return good * step;
+}
+
+// How far to go below a batch that was too large: half way, in octaves, to what is known to work.
+std::int64_t below(std::int64_t too_large, std::optional<std::int64_t> works, std::int64_t low) {
+  if (works && *works < too_large && close(*works, too_large)) return *works;
+  const std::int64_t least = std::min(works.value_or(low), too_large);
+  const double middle = std::sqrt(static_cast<double>(least) * static_cast<double>(too_large));
+  return std::min(static_cast<std::int64_t>(middle), too_large - 1);
+}
+
+}  // namespace
+
+bool close(std::int64_t works, std::int64_t other) {
+  constexpr std::int64_t share = 16;  // a sixteenth
+  return other - works <= std::max<std::int64_t>(works / share, 1);
+}
+
+std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
+                              const MemoryFit& memory) {
+  const std::int64_t step = std::max<std::int64_t>(limits.multiple_of, 1);
+  const std::int64_t low = (std::max<std::int64_t>(limits.min, 1) + step - 1) / step * step;
+  std::int64_t high = limits.max / step * step;
+  if (evidence.too_large)
+    high = std::min(high, below(*evidence.too_large, evidence.largest_ok, low) / step * step);
+  const auto fits = [&limits, &evidence, &memory, low, step](std::int64_t batch) {
+    if (!limits.memory_limit) return true;
+    if (!memory.predicted(batch)) {
+      // Of unknown memory only the smallest batch may be tried, and then the next, even where its
+      // fixed part might as well be nothing: one size cannot tell fixed from per-sample bytes.
+      if (evidence.points.empty()) return batch == low;
+      if (evidence.points.size() == 1 && batch <= low + step) return true;
+    }
+    const auto bytes = memory.most_bytes(batch);
+    return !bytes || *bytes <= static_cast<double>(*limits.memory_limit);
+  };
+  const auto most = largest(low, high, step, fits);
+  if (!most) return std::nullopt;
+  return Range{low, *most, fits};
+}
+
+std::vector<std::int64_t> candidates(const Range& range, std::int64_t multiple_of) {
+  const std::int64_t step = std::max<std::int64_t>(multiple_of, 1);
+  std::vector<std::int64_t> sizes = {range.low, range.high};
+  const auto add = [&](std::int64_t size) {
+    const std::int64_t batch = (size + step / 2) / step * step;
+    if (batch >= range.low && batch <= range.high) sizes.push_back(batch);
+  };
+  for (std::int64_t small = 1; small < 4; ++small) add(small);
+  for (std::int64_t unit = 1; unit <= range.high / 4; unit *= 2)
+    for (std::int64_t quarter = 4; quarter < 8; ++quarter) add(quarter * unit);
+  for (std::int64_t multiple = 8; multiple <= 32; multiple *= 2)
+    add(range.high / multiple * multiple);
+  std::ranges::sort(sizes);
+  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+  return sizes;
+}
+
+}  // namespace sweetspot::search

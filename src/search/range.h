@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "search/evidence.h"
+#include "search/memory_fit.h"
+
+namespace sweetspot::search {
+
+// The batches that may be tried now: multiples within the limits that are known or predicted to
+// fit, below any that did not.
+struct Range {
+  std::int64_t low = 1, high = 1;
+  // Memory is taken to grow with the batch; this asks about one in between.
+  std::function<bool(std::int64_t)> fits;
+};
+// Refers to all three.
+std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
+                              const MemoryFit& memory);
+
+// The sizes worth a thought, ascending: four to an octave (4, 5, 6 and 7 times a power of two), so
+// that a smaller one is never a quarter away and larger ones are multiples of 8, 16 and so on,
+// which devices like; both ends; and the last multiples of 8, 16 and 32 below the upper one.
+std::vector<std::int64_t> candidates(const Range& range, std::int64_t multiple_of);
+
+// What is known to work and what is not are this close: what lies between is not worth a trial.
+bool close(std::int64_t works, std::int64_t other);
+
+}  // namespace sweetspot::search
