@@ -11,8 +11,8 @@
 namespace sweetspot::advise {
 
 enum class Bottleneck { step_overhead, data_loading, compute, memory_bandwidth, memory_capacity };
-std::string_view name(Bottleneck);  // "step_overhead", …
-std::string_view words(Bottleneck); // "step overhead", …
+std::string_view name(Bottleneck);   // "step_overhead", …
+std::string_view words(Bottleneck);  // "step overhead", …
 
 // What this machine can do, measured by `doctor`; what is unknown stays out of the diagnosis.
 struct Roofline {
@@ -23,34 +23,65 @@ struct SampleCost {
   std::optional<double> flops, bytes;
 };
 
+// The loader advice at the chosen batch, followed in a trial of its own.
+struct LoaderCheck {
+  int workers = 1, prefetch = 2;
+  double samples_per_second_before = 0;
+  std::optional<double> samples_per_second;  // nothing when that trial failed
+  std::optional<double> data_wait_share;
+  std::optional<core::Bytes> memory_bytes;
+};
+bool check_helped(const LoaderCheck& check);  // by enough to recommend it
+
 struct Facts {
   search::Limits limits;
   Roofline roofline;
   SampleCost cost;
   std::optional<core::Bytes> largest_batch_bytes;
   std::optional<std::int64_t> largest_fitting;
+  std::optional<LoaderCheck> loader_check;
+  std::string cut_short;  // why the search could not end by itself, or empty
 };
 
+// The straight line through the step times: what a step costs whatever its batch, and each sample.
+// Time spent waiting for data is left out: it has a name of its own.
+struct StepCost {
+  double fixed_seconds = 0, per_sample_seconds = 0;
+  double fixed_share(std::int64_t batch) const;
+};
+std::optional<StepCost> step_cost(std::span<const trial::Trial> trials);
+
+// Of what the machine can do at most, how much this throughput uses; what is unknown stays out.
+struct RooflineShare {
+  std::optional<double> flops, bytes;
+};
+RooflineShare roofline_share(double samples_per_second, const Facts& facts);
+
+// Of a mean step's time, in [0, 1]; nothing where the phases are unknown.
+std::optional<double> data_wait_share(const trial::Trial& trial);
+
 // What limits this batch, from its phases, the fitted fixed cost of a step and the roofline.
-std::optional<Bottleneck> bottleneck(const trial::Trial& trial, std::span<const trial::Trial> all, const Facts& facts);
+std::optional<Bottleneck> bottleneck(const trial::Trial& trial, std::span<const trial::Trial> all,
+                                     const Facts& facts);
 
 // Workers and prefetch that would hide loading at a batch, by the phases measured there; nothing
 // when loading is no bottleneck.
 struct LoaderAdvice {
   int workers = 1, prefetch = 2;
-  double hidden_share = 0;   // of the step's time that the waiting takes now
+  double hidden_share = 0;  // of the step's time that the waiting takes now
 };
 std::optional<LoaderAdvice> loader_advice(const trial::Trial& trial);
 
 struct Recommendation {
   trial::Setting setting;
   double samples_per_second = 0;
-  double throughput_share = 0;                 // of the best feasible one
+  double throughput_share = 0;  // of the best feasible one
   std::optional<core::Bytes> memory_bytes;
   std::optional<Bottleneck> limited_by;
-  std::vector<std::string> reasons;            // sentences that quote the numbers
-  std::string sentence;                        // the one to act on
+  std::vector<std::string> reasons;  // sentences that quote the numbers
+  std::string sentence;              // the one to act on
 };
-std::optional<Recommendation> recommend(std::span<const trial::Trial> trials, const search::Choice& choice, const Facts& facts);
+std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
+                                        const search::Choice& choice, const Facts& facts);
 
 }  // namespace sweetspot::advise

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advise/advise.h"
+#include "core/text.h"
+
+namespace sweetspot::advise {
+namespace {
+
+std::string count(double value) { return core::format_count(value); }
+std::string count(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
+std::string percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
+
+// The most precise of the batch's trials; nothing when the batch is the model's idea alone.
+const trial::Trial* trial_at(std::span<const trial::Trial> trials, std::int64_t batch) {
+  const trial::Trial* best = nullptr;
+  for (const trial::Trial& t : trials) {
+    if (t.outcome != trial::Outcome::ok || t.setting.batch != batch || !t.samples_per_second)
+      continue;
+    if (!best ||
+        t.samples_per_second->half_width_share() < best->samples_per_second->half_width_share())
+      best = &t;
+  }
+  return best;
+}
+
+std::string speed_reason(const search::Choice& choice, const trial::Trial* chosen,
+                         const search::Limits& limits) {
+  std::string text = fmt::format("batch {} trains {} samples/s", count(choice.batch),
+                                 count(choice.samples_per_second));
+  if (chosen)
+    text += fmt::format(" (±{:.1f}%)", 100 * chosen->samples_per_second->half_width_share());
+  if (choice.batch == choice.best_batch) return text + ", the most of all that was found";
+  return text +
+         fmt::format(", {} of the best, {} at batch {}",
+                     percent(choice.samples_per_second / choice.best_samples_per_second),
+                     count(choice.best_samples_per_second), count(choice.best_batch)) +
+         (limits.objective == search::Objective::throughput
+              ? fmt::format(": a larger batch gains no more than the {} tolerated",
+                            percent(limits.tolerance))
+              : "");
+}
+
+std::string cost_reason(const StepCost& cost, std::int64_t batch) {
+  return fmt::format("a step costs {} whatever its batch and {} a sample: {} of this step is fixed",
+                     core::format_duration(core::Seconds(cost.fixed_seconds)),
+                     core::format_duration(core::Seconds(cost.per_sample_seconds)),
+                     percent(cost.fixed_share(batch)));
+}
+
+std::string memory_reason(core::Bytes bytes, const Facts& facts) {
+  std::string text = fmt::format("it takes {} of memory", core::format_bytes(bytes));
+  if (facts.limits.memory_limit)
+    text += fmt::format(" of the {} allowed", core::format_bytes(*facts.limits.memory_limit));
+  if (facts.largest_fitting)
+    text +=
+        fmt::format("; the largest batch that may be used is {}", count(*facts.largest_fitting));
+  return text;
+}
+
+std::string bottleneck_reason(Bottleneck limited_by, const trial::Trial& trial,
+                              const Facts& facts) {
+  if (limited_by == Bottleneck::data_loading)
+    return fmt::format("{} of the step is spent waiting for data: loading limits it",
+                       percent(data_wait_share(trial).value_or(0)));
+  const std::string text = fmt::format("what limits it is {}", words(limited_by));
+  const RooflineShare share = roofline_share(trial.samples_per_second->mean, facts);
+  if (limited_by == Bottleneck::compute && share.flops)
+    return text +
+           fmt::format(": its arithmetic runs at {} of this machine's peak", percent(*share.flops));
+  if (limited_by == Bottleneck::memory_bandwidth && share.bytes)
+    return text + fmt::format(": its activations alone take {} of this machine's bandwidth",
+                              percent(*share.bytes));
+  return text;
+}
+
+std::string loader_reason(const LoaderCheck& check) {
+  const std::string tried =
+      fmt::format("with --workers {} --prefetch {}", check.workers, check.prefetch);
+  if (!check.samples_per_second) return fmt::format("{} the trial failed", tried);
+  const double gain = *check.samples_per_second / check.samples_per_second_before - 1;
+  std::string text = fmt::format("{} it trains {} samples/s, {:+.0f}%", tried,
+                                 count(*check.samples_per_second), 100 * gain);
+  if (check.data_wait_share)
+    text += fmt::format(", and waits for data {} of the time", percent(*check.data_wait_share));
+  return text + (check_helped(check) ? "; a smaller batch may do then: run tune with these" : "");
+}
+
+std::optional<std::string> contention_reason(std::span<const trial::Trial> trials) {
+  const auto contended = std::count_if(
+      trials.begin(), trials.end(), [](const trial::Trial& t) { return t.contention.contended; });
+  if (contended == 0) return std::nullopt;
+  double pressure = 0;
+  for (const trial::Trial& t : trials)
+    pressure = std::max({pressure, t.contention.cpu_pressure_share.value_or(0),
+                         t.contention.other_cpu_share.value_or(0)});
+  return fmt::format(
+      "the machine was contended in {} of {} trials (other work took or waited for up to {} of the "
+      "time): the intervals are wider for it, and a quiet machine may answer otherwise",
+      contended, trials.size(), percent(pressure));
+}
+
+std::vector<std::string> reasons(std::span<const trial::Trial> trials, const search::Choice& choice,
+                                 const trial::Trial* chosen, const Recommendation& made,
+                                 const Facts& facts) {
+  std::vector<std::string> list{speed_reason(choice, chosen, facts.limits)};
+  if (const auto cost = step_cost(trials)) list.push_back(cost_reason(*cost, choice.batch));
+  if (made.memory_bytes) list.push_back(memory_reason(*made.memory_bytes, facts));
+  if (made.limited_by && chosen)
+    list.push_back(bottleneck_reason(*made.limited_by, *chosen, facts));
+  if (facts.loader_check) list.push_back(loader_reason(*facts.loader_check));
+  if (const auto contended = contention_reason(trials)) list.push_back(*contended);
+  if (!facts.cut_short.empty())
+    list.push_back(fmt::format("{}: this is the best known so far", facts.cut_short));
+  else if (!choice.settled)
+    list.push_back("the noise leaves room for a batch that is better by more than the tolerance");
+  return list;
+}
+
+std::string sentence(const search::Choice& choice, const Recommendation& made, const Facts& facts) {
+  std::string text = fmt::format("Train with batch {}", count(choice.batch));
+  if (facts.loader_check && check_helped(*facts.loader_check))
+    text += fmt::format(" and {} loader workers", made.setting.workers);
+  text += fmt::format(": {} samples/s", count(made.samples_per_second));
+  if (facts.limits.objective == search::Objective::max_batch)
+    text += facts.limits.memory_limit && facts.largest_fitting
+                ? fmt::format(", the largest that fits in {}",
+                              core::format_bytes(*facts.limits.memory_limit))
+                : ", the largest there is";
+  else if (choice.batch == choice.best_batch)
+    text += ", the most this machine gave";
+  else
+    text += fmt::format(", {} of the best ({} at batch {})", percent(made.throughput_share),
+                        count(choice.best_samples_per_second), count(choice.best_batch));
+  if (made.memory_bytes) text += fmt::format(", with {}", core::format_bytes(*made.memory_bytes));
+  return text + ".";
+}
+
+}  // namespace
+
+bool check_helped(const LoaderCheck& check) {
+  constexpr double worth_changing = 1.05;
+  return check.samples_per_second &&
+         *check.samples_per_second > worth_changing * check.samples_per_second_before;
+}
+
+std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
+                                        const search::Choice& choice, const Facts& facts) {
+  if (trials.empty()) return std::nullopt;
+  const trial::Trial* chosen = trial_at(trials, choice.batch);
+  Recommendation made;
+  made.setting = chosen ? chosen->setting : trials.front().setting;
+  made.setting.batch = choice.batch;
+  made.samples_per_second = choice.samples_per_second;
+  made.throughput_share = choice.samples_per_second / choice.best_samples_per_second;
+  if (chosen) {
+    made.memory_bytes =
+        chosen->memory_measured ? chosen->memory_measured : chosen->memory_predicted;
+    made.limited_by = bottleneck(*chosen, trials, facts);
+  }
+  if (facts.loader_check && check_helped(*facts.loader_check)) {
+    made.setting.workers = facts.loader_check->workers;
+    made.setting.prefetch = facts.loader_check->prefetch;
+    made.samples_per_second = *facts.loader_check->samples_per_second;
+    made.throughput_share = std::min(1.0, made.samples_per_second / choice.best_samples_per_second);
+    if (facts.loader_check->memory_bytes) made.memory_bytes = facts.loader_check->memory_bytes;
+  }
+  made.reasons = reasons(trials, choice, chosen, made, facts);
+  made.sentence = sentence(choice, made, facts);
+  return made;
+}
+
+}  // namespace sweetspot::advise
