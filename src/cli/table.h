@@ -1,36 +1,11 @@
 #pragma once
-#include <string>
-#include <string_view>
-#include <vector>
+#include "report/table.h"
 
 namespace sweetspot::cli {
 
-// Markdown tables, so that they can be pasted; numbers to the right.
-struct Column {
-  std::string title;
-  bool left = false;
-  std::size_t width = 0;  // at least this wide, for tables printed row by row
-};
-
-class Table {
- public:
-  explicit Table(std::vector<Column> columns);
-  void add(std::vector<std::string> cells);
-
-  std::string head() const;
-  std::string last_row() const;
-  std::string text() const;
-
- private:
-  std::string line(const std::vector<std::string>& cells) const;
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
-// Columns on a terminal, counting a multi-byte character as one.
-std::size_t display_width(std::string_view text);
-
-// Unknown is not zero.
-constexpr std::string_view unknown = "–";
+using report::Column;
+using report::display_width;
+using report::Table;
+using report::unknown;
 
 }  // namespace sweetspot::cli

@@ -1,8 +1,8 @@
-#include "cli/table.h"
+#include "report/table.h"
 
 #include <algorithm>
 
-namespace sweetspot::cli {
+namespace sweetspot::report {
 
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -49,4 +49,4 @@ std::string Table::text() const {
   return text;
 }
 
-}  // namespace sweetspot::cli
+}  // namespace sweetspot::report

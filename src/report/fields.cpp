@@ -1,0 +1,148 @@
+#include "report/fields.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "core/text.h"
+#include "report/table.h"
+
+namespace sweetspot::report {
+namespace {
+
+using trial::Phase;
+
+template <class T>
+Value known(const std::optional<T>& value) {
+  if (!value) return {};
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<std::int64_t>(*value);
+  else
+    return *value;
+}
+
+std::string dash() { return std::string(unknown); }
+std::string count(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
+
+Value share_of(const Row& row, Phase phase) {
+  if (!row.trial->phases) return {};
+  const double step = std::accumulate(row.trial->phases->begin(), row.trial->phases->end(), 0.0);
+  if (step <= 0) return {};
+  return (*row.trial->phases)[static_cast<std::size_t>(phase)] / step;
+}
+
+std::string speed_words(const Row& row) {
+  const auto& speed = row.trial->samples_per_second;
+  if (!speed) return dash();
+  return fmt::format("{} ±{:4.1f}%", core::format_count(speed->mean),
+                     100 * speed->half_width_share());
+}
+
+std::string step_words(const Row& row) {
+  const auto& median = row.trial->step_seconds_median;
+  return median ? fmt::format("{:.4g}", 1e3 * *median) : dash();
+}
+
+std::string memory_words(const Row& row) {
+  const trial::Trial& t = *row.trial;
+  const auto& bytes = t.memory_measured ? t.memory_measured : t.memory_predicted;
+  return bytes ? core::format_bytes(*bytes) : dash();
+}
+
+std::string bottleneck_words(const Row& row) {
+  if (row.trial->outcome == trial::Outcome::ok)
+    return row.bottleneck ? std::string(advise::words(*row.bottleneck)) : dash();
+  std::string text(name(row.trial->outcome));
+  for (char& c : text)
+    if (c == '_') c = ' ';
+  return row.trial->note.empty() ? text
+                                 : fmt::format("{}: {}", text, core::printable(row.trial->note));
+}
+
+Value text(std::string_view words) { return std::string(words); }
+
+const Field table[] = {
+    {"/setting/batch", "batch", [](const Row& r) -> Value { return r.trial->setting.batch; },
+     Show::always, "batch", false, [](const Row& r) { return count(r.trial->setting.batch); }},
+    {"/setting/micro_batch", "micro_batch",
+     [](const Row& r) -> Value { return r.trial->setting.micro_batch(); }},
+    {"/setting/accumulation", "accumulation",
+     [](const Row& r) -> Value { return r.trial->setting.accumulation; }, Show::when_it_varies,
+     "accumulation", false, [](const Row& r) { return count(r.trial->setting.accumulation); }},
+    {"/setting/precision", "precision",
+     [](const Row& r) -> Value { return r.trial->setting.precision; }},
+    {"/setting/workers", "workers",
+     [](const Row& r) -> Value { return std::int64_t{r.trial->setting.workers}; },
+     Show::when_it_varies, "workers", false,
+     [](const Row& r) { return count(r.trial->setting.workers); }},
+    {"/setting/prefetch", "prefetch",
+     [](const Row& r) -> Value { return std::int64_t{r.trial->setting.prefetch}; }},
+    {"/setting/learning_rate", "learning_rate",
+     [](const Row& r) -> Value { return r.trial->setting.learning_rate; }},
+    {"/outcome", "outcome", [](const Row& r) { return text(name(r.trial->outcome)); }},
+    {"/stop_reason", "stop_reason",
+     [](const Row& r) {
+       return r.trial->stop_reason ? text(name(*r.trial->stop_reason)) : Value{};
+     }},
+    {"/samples_per_second/mean", "samples_per_second",
+     [](const Row& r) -> Value {
+       if (!r.trial->samples_per_second) return {};
+       return r.trial->samples_per_second->mean;
+     },
+     Show::always, "samples/s", false, speed_words},
+    {"/samples_per_second/low", "samples_per_second_low",
+     [](const Row& r) -> Value {
+       if (!r.trial->samples_per_second) return {};
+       return r.trial->samples_per_second->low;
+     }},
+    {"/samples_per_second/high", "samples_per_second_high",
+     [](const Row& r) -> Value {
+       if (!r.trial->samples_per_second) return {};
+       return r.trial->samples_per_second->high;
+     }},
+    {"/step_seconds/median", "step_seconds_median",
+     [](const Row& r) { return known(r.trial->step_seconds_median); }, Show::always, "step ms",
+     false, step_words},
+    {"/steps", "steps", [](const Row& r) -> Value { return r.trial->steps; }},
+    {"/warm_up_steps", "warm_up_steps",
+     [](const Row& r) -> Value { return r.trial->warm_up_steps; }},
+    {"/outlier_steps", "outlier_steps",
+     [](const Row& r) -> Value { return r.trial->outlier_steps; }},
+    {"/samples_seen", "samples_seen", [](const Row& r) -> Value { return r.trial->samples_seen; }},
+    {"/memory_bytes/predicted", "memory_predicted_bytes",
+     [](const Row& r) { return known(r.trial->memory_predicted); }},
+    {"/memory_bytes/measured", "memory_measured_bytes",
+     [](const Row& r) { return known(r.trial->memory_measured); }, Show::always, "memory", false,
+     memory_words},
+    {"/phases/data_wait", "data_wait_share",
+     [](const Row& r) { return share_of(r, Phase::data_wait); }},
+    {"/phases/forward", "forward_share", [](const Row& r) { return share_of(r, Phase::forward); }},
+    {"/phases/backward", "backward_share",
+     [](const Row& r) { return share_of(r, Phase::backward); }},
+    {"/phases/optimizer", "optimizer_share",
+     [](const Row& r) { return share_of(r, Phase::optimizer); }},
+    {"/phases/overhead", "overhead_share",
+     [](const Row& r) { return share_of(r, Phase::overhead); }},
+    {"/bottleneck", "bottleneck",
+     [](const Row& r) { return r.bottleneck ? text(advise::name(*r.bottleneck)) : Value{}; },
+     Show::always, "bottleneck", true, bottleneck_words},
+    {"/contention/contended", "contended",
+     [](const Row& r) -> Value { return r.trial->contention.contended; }},
+    {"/contention/cpu_pressure_share", "cpu_pressure_share",
+     [](const Row& r) { return known(r.trial->contention.cpu_pressure_share); }},
+    {"/contention/other_cpu_share", "other_cpu_share",
+     [](const Row& r) { return known(r.trial->contention.other_cpu_share); }},
+    {"/contention/speed_change_share", "speed_change_share",
+     [](const Row& r) { return known(r.trial->contention.speed_change_share); }},
+    {"/note", "note",
+     [](const Row& r) { return r.trial->note.empty() ? Value{} : text(r.trial->note); }},
+    {"/started_at_unix_seconds", "started_at_unix_seconds",
+     [](const Row& r) -> Value { return r.trial->started_at; }},
+    {"/seconds", "seconds", [](const Row& r) -> Value { return r.trial->seconds; }},
+};
+
+}  // namespace
+
+std::span<const Field> fields() { return table; }
+
+}  // namespace sweetspot::report

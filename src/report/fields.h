@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "report/answer.h"
+
+namespace sweetspot::report {
+
+// monostate: unknown, which is null in JSON, empty in CSV and a dash in a table.
+using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+enum class Show { never, always, when_it_varies };
+
+// One field of a trial, declared once for every form of output.
+struct Field {
+  const char* json;  // its place in a trial's object, as a JSON pointer
+  const char* csv;   // its column, the unit in the name
+  Value (*value)(const Row&);
+  Show show = Show::never;  // in tables for people
+  const char* title = "";
+  bool left = false;
+  std::string (*words)(const Row&) = nullptr;
+};
+std::span<const Field> fields();
+
+}  // namespace sweetspot::report

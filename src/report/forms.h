@@ -1,0 +1,25 @@
+#pragma once
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "report/answer.h"
+
+namespace sweetspot::report {
+
+// For people, and for pasting: a markdown table of the trials.
+std::string table(const Answer& answer);
+// A page: the sentence, the table, the reasons, the command.
+std::string markdown(const Answer& answer);
+// RFC 4180 with a header; unknown is empty; text that a spreadsheet would take for a formula is
+// prefixed with an apostrophe.
+std::string csv(const Answer& answer);
+// The object of `--json`, schema_version first.
+nlohmann::ordered_json json(const Answer& answer);
+
+// Whole or not at all: written beside the file and renamed over it. MachineError names the file.
+void write_file(const std::filesystem::path& file, const std::string& text);
+// InputError before hours are spent, when the file could not be written at the end.
+void check_can_write(const std::filesystem::path& file, const std::string& flag);
+
+}  // namespace sweetspot::report

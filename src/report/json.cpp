@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/fields.h"
+#include "report/forms.h"
+
+namespace sweetspot::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 1;
+
+struct ToJson {
+  Json operator()(std::monostate) const { return nullptr; }
+  template <class T>
+  Json operator()(const T& value) const {
+    return value;
+  }
+};
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json recommendation_json(const Answer& answer) {
+  if (!answer.recommendation) return nullptr;
+  const advise::Recommendation& r = *answer.recommendation;
+  return {{"batch", r.setting.batch},
+          {"micro_batch", r.setting.micro_batch()},
+          {"accumulation", r.setting.accumulation},
+          {"precision", r.setting.precision},
+          {"learning_rate", r.setting.learning_rate},
+          {"workers", r.setting.workers},
+          {"prefetch", r.setting.prefetch},
+          {"samples_per_second", r.samples_per_second},
+          {"throughput_share", r.throughput_share},
+          {"memory_bytes", or_null(r.memory_bytes)},
+          {"bottleneck", r.limited_by ? Json(name(*r.limited_by)) : Json(nullptr)},
+          {"sentence", r.sentence},
+          {"reasons", r.reasons},
+          {"command", answer.command}};
+}
+
+Json trial_json(const Row& row) {
+  Json trial = Json::object();
+  for (const Field& field : fields())
+    trial[Json::json_pointer(field.json)] = std::visit(ToJson{}, field.value(row));
+  return trial;
+}
+
+Json limits_json(const search::Limits& limits) {
+  return {{"objective", name(limits.objective)},
+          {"min_batch", limits.min},
+          {"max_batch", limits.max},
+          {"multiple_of", limits.multiple_of},
+          {"tolerance_share", limits.tolerance},
+          {"memory_bytes", or_null(limits.memory_limit)}};
+}
+
+}  // namespace
+
+Json json(const Answer& answer) {
+  Json result{{"schema_version", schema_version},
+              {"study", answer.study},
+              {"workload", answer.workload},
+              {"status", answer.status},
+              {"message", answer.message.empty() ? Json(nullptr) : Json(answer.message)},
+              {"recommendation", recommendation_json(answer)}};
+  const std::optional<Measured> found = measured(answer);
+  result["measured"] = found ? Json{{"best_batch", found->best_batch},
+                                    {"best_samples_per_second", found->best_samples_per_second},
+                                    {"smallest_within_tolerance", found->knee_batch},
+                                    {"smallest_samples_per_second", found->knee_samples_per_second}}
+                             : Json(nullptr);
+  result["trials"] = Json::array();
+  for (const Row& row : rows(answer)) result["trials"].push_back(trial_json(row));
+  result["limits"] = limits_json(answer.facts.limits);
+  result["cost"] = {{"seconds", answer.seconds},
+                    {"trials", answer.trials.size() - answer.resumed},
+                    {"resumed_trials", answer.resumed},
+                    {"out_of_memory",
+                     std::count_if(answer.trials.begin(), answer.trials.end(), [](const auto& t) {
+                       return t.outcome == trial::Outcome::out_of_memory;
+                     })}};
+  result["environment"] = Json::parse(answer.environment_json, nullptr, false);
+  if (result["environment"].is_discarded()) result["environment"] = Json::object();
+  return result;
+}
+
+}  // namespace sweetspot::report

@@ -1,0 +1,77 @@
+#include "study/loop.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+
+namespace sweetspot::study {
+
+core::Seconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+Loop::Loop(workload::Workload& workload, store::Writer& writer, const LoopOptions& options,
+           Observer& observer, const std::atomic<int>& stop)
+    : workload_(workload),
+      writer_(writer),
+      options_(options),
+      observer_(observer),
+      stop_(stop),
+      started_(options.now()),
+      trials_(writer.study().trials),
+      resumed_(trials_.size()) {
+  for (trial::Trial& trial : trials_) trial.raw = {};
+  observer_.resumed(trials_);
+}
+
+bool Loop::may_go_on() {
+  if (end_ == End::none && stop_ != 0) end_ = End::stopped;
+  if (end_ == End::none && options_.budget && spent() >= *options_.budget) end_ = End::budget;
+  return end_ == End::none;
+}
+
+const trial::Trial* Loop::run(const trial::Setting& setting) {
+  observer_.started(setting);
+  measure::MeasureOptions options = options_.measure;
+  if (options_.budget) {
+    const core::Seconds left = std::max(core::Seconds(0), *options_.budget - spent());
+    options.max_time = std::min(options.max_time, left);
+    options.max_warm_up = std::min(options.max_warm_up, left);
+  }
+  const auto watch = [this](const measure::Sight& sight) { observer_.sight(sight); };
+  trial::Trial trial = measure::measure(workload_, setting, options, watch, stop_);
+  if (trial.outcome == trial::Outcome::cancelled) {
+    if (end_ == End::none) end_ = End::stopped;
+    return nullptr;
+  }
+  return keep(std::move(trial));
+}
+
+const trial::Trial* Loop::keep(trial::Trial trial) {
+  told_store([&] { writer_.add(trial); });
+  trial.raw = {};  // a long study's steps need not stay in memory
+  trials_.push_back(std::move(trial));
+  observer_.finished(trials_.back());
+  return &trials_.back();
+}
+
+void Loop::close() {
+  told_store([&] {
+    writer_.set_state(end_ == End::none ? trial::StudyState::finished : trial::StudyState::stopped);
+  });
+}
+
+// A store that fails ends the study, not the program: what was measured still makes an answer.
+template <class Action>
+bool Loop::told_store(const Action& action) {
+  if (end_ == End::store_failed) return false;
+  try {
+    action();
+    return true;
+  } catch (const core::Error& error) {
+    end_ = End::store_failed;
+    store_error_ = error.what();
+    return false;
+  }
+}
+
+}  // namespace sweetspot::study

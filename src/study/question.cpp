@@ -1,0 +1,108 @@
+#include "study/question.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "engine/cpu/cpu.h"
+#include "model/counts.h"
+#include "probe/proc/host.h"
+
+namespace sweetspot::study {
+namespace {
+
+using Json = nlohmann::json;  // its keys are sorted: one text for one question
+
+// FNV-1a: tells an edited model file from the one before, nothing more.
+std::string fingerprint(const std::string& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+Json model_json(const workload::native::Run& run) {
+  std::ifstream file(run.options.model, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  return {{"name", run.network.name},
+          {"parameters", model::total_counts(run.network).parameters},
+          {"file", bytes.empty() ? Json(nullptr) : Json(fingerprint(bytes))}};
+}
+
+Json data_json(const data::Dataset& dataset) {
+  return {{"name", dataset.name},
+          {"samples", dataset.train.count},
+          {"test_samples", dataset.test.count},
+          {"sample_size", dataset.train.sample_size()},
+          {"classes", dataset.classes}};
+}
+
+Json options_json(const workload::native::Options& o, const engine::TrainerOptions& trainer) {
+  const data::PipelineOptions& p = o.pipeline;
+  return {{"accumulation", o.accumulation},
+          {"optimizer", name(o.optimizer.kind)},
+          {"learning_rate", o.optimizer.learning_rate},
+          {"momentum", o.optimizer.momentum},
+          {"weight_decay", o.optimizer.weight_decay},
+          {"loss", name(trainer.loss)},
+          {"evaluate", o.evaluate},
+          {"seed", o.seed},
+          {"workers", p.workers},
+          {"prefetch", p.prefetch},
+          {"shuffle", p.shuffle},
+          {"cache", p.cache},
+          {"augment_shift", p.augment_shift},
+          {"load_delay_seconds", p.delay.duration.count()},
+          {"load_delay_per_sample", p.delay.per_sample},
+          {"drop_last", p.drop_last}};
+}
+
+Json limits_json(const search::Limits& limits) {
+  return {{"objective", name(limits.objective)},
+          {"min", limits.min},
+          {"max", limits.max},
+          {"multiple_of", limits.multiple_of},
+          {"tolerance", limits.tolerance},
+          {"memory_limit", limits.memory_limit ? Json(*limits.memory_limit) : Json(nullptr)}};
+}
+
+Json machine_json(int threads) {
+  return {{"cpu", probe::proc::cpu().model.value_or("")},
+          {"cores", probe::proc::usable_cores()},
+          {"isa", engine::cpu::backend().isa},
+          {"threads", threads}};
+}
+
+Json terms_json(const Terms& terms) {
+  return {{"kind", terms.kind},
+          {"limits", limits_json(terms.limits)},
+          {"memory_share", terms.memory_share ? Json(*terms.memory_share) : Json(nullptr)},
+          {"precision", terms.precision},
+          {"batches", terms.batches},
+          {"accumulations", terms.accumulations},
+          {"workers", terms.workers},
+          {"repeat", terms.repeat},
+          {"program", terms.program_major},
+          {"machine", machine_json(terms.threads)}};
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string identity(const workload::native::Run& run) {
+  return text_of({{"model", model_json(run)},
+                  {"data", data_json(run.dataset)},
+                  {"options", options_json(run.options, run.trainer)}});
+}
+
+trial::Question question(const std::string& title, const std::string& identity_json,
+                         const Terms& terms) {
+  return {fmt::format("{} {}", terms.kind, title),
+          text_of({{"workload", Json::parse(identity_json)}, {"terms", terms_json(terms)}})};
+}
+
+}  // namespace sweetspot::study

@@ -1,0 +1,31 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "search/search.h"
+#include "trial/study.h"
+#include "workload/native/train.h"
+
+namespace sweetspot::study {
+
+// What is asked of a workload, as it was asked: what depends on the moment, such as the memory that
+// happens to be free, is left out, or no study would ever be resumed.
+struct Terms {
+  std::string kind;  // "tune" or "sweep"
+  search::Limits limits;
+  std::optional<double> memory_share;
+  double precision = 0.02;
+  std::vector<std::int64_t> batches, accumulations, workers;  // of a sweep
+  int repeat = 1;
+  int threads = 1;
+  std::string program_major;  // a new major version measures anew
+};
+
+// What tells this run's workload from another, as JSON: model, data and options.
+std::string identity(const workload::native::Run& run);
+
+// The question with its key: the same for the same workload, terms and machine.
+trial::Question question(const std::string& title, const std::string& identity_json,
+                         const Terms& terms);
+
+}  // namespace sweetspot::study

@@ -1,0 +1,36 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "study/loop.h"
+
+namespace sweetspot::study {
+
+struct SweepOptions {
+  std::vector<trial::Setting> points;
+  int repeat = 1;
+  std::uint64_t seed = 1000;
+  std::optional<core::Bytes> memory_limit;
+  LoopOptions loop;
+};
+
+// The order of one round: every point once, shuffled anew in each round, so that a drift of the
+// machine does not look like an effect of the batch.
+std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_t seed);
+
+struct SweepResult {
+  End end = End::none;
+  std::string message;  // of the store's failure
+  std::vector<trial::Trial> trials;
+  std::size_t resumed = 0, planned = 0;
+  core::Seconds spent{0};
+};
+
+// Every point, as often as asked, less what the store has already. A point that cannot fit or does
+// not exist (more samples than the data set has) is kept as refused, with the reason.
+SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
+                  Observer& observer, const std::atomic<int>& stop);
+
+}  // namespace sweetspot::study

@@ -1,0 +1,39 @@
+#pragma once
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advise/advise.h"
+#include "search/search.h"
+#include "study/loop.h"
+
+namespace sweetspot::study {
+
+struct TuneOptions {
+  search::Limits limits;
+  trial::Setting base;  // everything but the batch
+  LoopOptions loop;
+  advise::Roofline roofline;
+  advise::SampleCost cost;
+};
+
+enum class Status { found, nothing_feasible, budget, stopped, store_failed };
+std::string_view name(Status status);
+
+struct TuneResult {
+  Status status = Status::found;
+  std::string message;  // why it is not "found", or why the search was over
+  std::vector<trial::Trial> trials;
+  std::size_t resumed = 0;
+  core::Seconds spent{0};
+  std::optional<advise::Recommendation> recommendation;
+  advise::Facts facts;
+};
+
+// Asks the search, measures, tells the store, until the search is over or something ends it; then
+// answers from all that is known. A study that is in the store already goes on where it was.
+TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
+                Observer& observer, const std::atomic<int>& stop);
+
+}  // namespace sweetspot::study

@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "advise/trials.h"
+#include "core/error.h"
+#include "report/fields.h"
+#include "report/forms.h"
+#include "report/plot.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using tests::made_trial;
+using tests::TemporaryFolder;
+
+Answer made_answer() {
+  Answer answer;
+  answer.study = "7";
+  answer.workload = "paper-cnn on mnist";
+  answer.status = "found";
+  for (const std::int64_t batch : {1024, 1, 128})
+    answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
+  advise::Recommendation made;
+  made.setting.batch = 128;
+  made.sentence = "Train with batch 128.";
+  made.reasons = {"because"};
+  answer.recommendation = made;
+  answer.command = "sweetspot train --batch 128";
+  answer.environment_json = R"({"cpu": "none"})";
+  return answer;
+}
+
+trial::Trial failed(std::int64_t batch, const std::string& note) {
+  trial::Trial t;
+  t.setting.batch = batch;
+  t.outcome = trial::Outcome::crashed;
+  t.note = note;
+  return t;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> list;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) list.push_back(line);
+  return list;
+}
+
+TEST(Fields, AreDeclaredOnceEach) {
+  std::set<std::string> json, csv;
+  for (const Field& field : fields()) {
+    EXPECT_TRUE(json.insert(field.json).second) << field.json;
+    EXPECT_TRUE(csv.insert(field.csv).second) << field.csv;
+    EXPECT_EQ(field.show != Show::never, field.words != nullptr) << field.csv;
+  }
+}
+
+TEST(TrialTable, HasARowForEachTrialByBatch) {
+  const auto text = lines(table(made_answer()));
+  ASSERT_EQ(text.size(), 5u);
+  EXPECT_THAT(text[0], HasSubstr("samples/s | step ms |"));
+  EXPECT_THAT(text[0], Not(HasSubstr("workers")));
+  EXPECT_THAT(text[2], HasSubstr("|     1 |   476 ± 1.0% |"));
+  EXPECT_THAT(text[3], HasSubstr("|   128 |"));
+  EXPECT_THAT(text[4], HasSubstr("| 1,024 |"));
+}
+
+TEST(TrialTable, ShowsWhatVaries) {
+  Answer answer = made_answer();
+  answer.trials[0].setting.workers = 4;
+  EXPECT_THAT(table(answer), HasSubstr("workers"));
+}
+
+TEST(TrialTable, ShowsFailuresAndTheUnknown) {
+  Answer answer = made_answer();
+  answer.trials.push_back(failed(4, "a | b\n"));
+  EXPECT_THAT(table(answer), HasSubstr("– |"));
+  EXPECT_THAT(table(answer), HasSubstr("crashed: a \\| b\\x0a"));
+}
+
+TEST(Csv, FollowsRfc4180) {
+  Answer answer = made_answer();
+  answer.trials = {failed(4, "said \"no\", twice")};
+  const std::string text = csv(answer);
+  EXPECT_THAT(text, StartsWith("batch,micro_batch,"));
+  EXPECT_THAT(text, testing::EndsWith("\r\n"));
+  EXPECT_THAT(text, HasSubstr(",\"said \"\"no\"\", twice\","));
+  EXPECT_THAT(text, HasSubstr("crashed,,,,,"));  // unknown is empty
+}
+
+TEST(Csv, DisarmsFormulas) {
+  Answer answer = made_answer();
+  for (const char* note : {"=1+1", "+1", "-1", "@x"}) {
+    answer.trials = {failed(4, note)};
+    EXPECT_THAT(csv(answer), HasSubstr(std::string(",'") + note + ","));
+  }
+}
+
+TEST(Csv, HasAsManyCellsAsColumns) {
+  for (const std::string& line : lines(csv(made_answer())))
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), static_cast<long>(fields().size()) - 1);
+}
+
+TEST(Json, HasTheFormOfTheDesign) {
+  const auto json = report::json(made_answer());
+  EXPECT_EQ(json.begin().key(), "schema_version");
+  EXPECT_EQ(json["status"], "found");
+  EXPECT_EQ(json["recommendation"]["batch"], 128);
+  EXPECT_EQ(json["recommendation"]["command"], "sweetspot train --batch 128");
+  ASSERT_EQ(json["trials"].size(), 3u);
+  const auto& trial = json["trials"][1];
+  EXPECT_EQ(trial["setting"]["batch"], 128);
+  EXPECT_EQ(trial["outcome"], "ok");
+  EXPECT_EQ(trial["stop_reason"], "precise");
+  EXPECT_NEAR(trial["samples_per_second"]["mean"].get<double>(), 128 / 0.0148, 1e-6);
+  EXPECT_NEAR(trial["step_seconds"]["median"].get<double>(), 0.0148, 1e-12);
+  EXPECT_EQ(trial["memory_bytes"]["predicted"], 1128000);
+  EXPECT_NEAR(trial["phases"]["backward"].get<double>(), 0.6, 1e-9);
+  EXPECT_EQ(json["cost"]["trials"], 3);
+  EXPECT_EQ(json["cost"]["out_of_memory"], 0);
+  EXPECT_EQ(json["environment"]["cpu"], "none");
+}
+
+TEST(Json, UnknownIsNull) {
+  Answer answer = made_answer();
+  answer.recommendation.reset();
+  answer.trials = {failed(4, "")};
+  const auto json = report::json(answer);
+  EXPECT_TRUE(json["recommendation"].is_null());
+  EXPECT_TRUE(json["measured"].is_null());
+  EXPECT_TRUE(json["trials"][0]["samples_per_second"]["mean"].is_null());
+  EXPECT_TRUE(json["trials"][0]["memory_bytes"]["measured"].is_null());
+  EXPECT_TRUE(json["trials"][0]["note"].is_null());
+}
+
+TEST(Measured, TheKneeIsTheSmallestWithinTheTolerance) {
+  Answer answer = made_answer();
+  answer.facts.limits.tolerance = 0.15;
+  const auto found = measured(answer);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->best_batch, 1024);
+  EXPECT_EQ(found->knee_batch, 128);
+  answer.facts.limits.tolerance = 0.05;
+  EXPECT_EQ(measured(answer)->knee_batch, 1024);
+}
+
+TEST(Measured, RepeatsCountByTheirMean) {
+  Answer answer = made_answer();
+  answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-3), made_trial(20, 0, 1.02e-3)};
+  answer.trials[1].samples_per_second->mean = 500;  // one of the two was slow
+  EXPECT_EQ(measured(answer)->best_batch, 20);
+}
+
+TEST(Markdown, HasEverything) {
+  const std::string text = markdown(made_answer());
+  for (const char* part : {"# Batch size of paper-cnn on mnist", "Train with batch 128.",
+                           "| batch |", "- because", "sweetspot train --batch 128"})
+    EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST(Plot, IsAsWideAndHighAsAskedAndMarksTheChosen) {
+  const Answer answer = made_answer();
+  const std::string text = plot(answer.trials, {60, 13, true, 128});
+  EXPECT_EQ(lines(text).size(), 13u);
+  EXPECT_THAT(text, HasSubstr("◆"));
+  EXPECT_THAT(text, HasSubstr("10,000 │"));
+  EXPECT_THAT(lines(text).back(), HasSubstr("128"));
+  EXPECT_THAT(lines(text).back(), HasSubstr("1,024"));
+}
+
+TEST(Plot, IsPlainAsciiWhereAsked) {
+  const std::string text = plot(made_answer().trials, {60, 13, false, 128});
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c > 0; })) << text;
+  EXPECT_THAT(text, HasSubstr("#"));
+  for (const std::string& line : lines(text)) EXPECT_LE(line.size(), 60u);
+}
+
+TEST(Plot, NeedsTwoBatchesAndSomeRoom) {
+  const std::vector<trial::Trial> one{made_trial(8, 0.002, 1e-4), failed(9, "")};
+  EXPECT_EQ(plot(one, {}), "");
+  EXPECT_EQ(plot(made_answer().trials, {10, 13, true, {}}), "");
+  EXPECT_EQ(plot(made_answer().trials, {60, 2, true, {}}), "");
+}
+
+TEST(WriteFile, ReplacesTheFileWholeAndLeavesNothingBeside) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.csv", "old and longer");
+  write_file(folder / "a.csv", "new");
+  std::ostringstream text;
+  text << std::ifstream(folder / "a.csv").rdbuf();
+  EXPECT_EQ(text.str(), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_THROW(write_file(folder / "none/a.csv", "x"), core::MachineError);
+  EXPECT_THROW(write_file("/dev/full", "x"), core::MachineError);
+}
+
+TEST(WriteFile, IsCheckedBeforehand) {
+  const TemporaryFolder folder;
+  EXPECT_NO_THROW(check_can_write(folder / "a.csv", "--export-csv"));
+  EXPECT_NO_THROW(check_can_write("a.csv", "--export-csv"));
+  EXPECT_NO_THROW(check_can_write("/dev/null", "--export-csv"));
+  EXPECT_THROW(check_can_write(folder / "none/a.csv", "--export-csv"), core::InputError);
+  EXPECT_THROW(check_can_write(folder.path(), "--export-csv"), core::InputError);
+}
+
+}  // namespace
+}  // namespace sweetspot::report

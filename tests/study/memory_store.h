@@ -1,0 +1,28 @@
+#pragma once
+#include "core/error.h"
+#include "store/store.h"
+
+namespace sweetspot::tests {
+
+// A study that outlives its writers, in memory; its disk can be full after so many trials.
+struct Kept {
+  trial::Study study;
+  std::size_t room = 1000;
+};
+
+class MemoryWriter : public store::Writer {
+ public:
+  explicit MemoryWriter(Kept& kept) : kept_(kept), opened_(kept.study) {}
+  const trial::Study& study() const override { return opened_; }
+  void add(const trial::Trial& trial) override {
+    if (kept_.study.trials.size() >= kept_.room) throw core::MachineError("the disk is full");
+    kept_.study.trials.push_back(trial);
+  }
+  void set_state(trial::StudyState state) override { kept_.study.state = state; }
+
+ private:
+  Kept& kept_;
+  trial::Study opened_;  // as it was when this writer came
+};
+
+}  // namespace sweetspot::tests

@@ -1,0 +1,116 @@
+#include "study/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "study/memory_store.h"
+#include "workload/fake/fake.h"
+
+namespace sweetspot::study {
+namespace {
+
+using testing::HasSubstr;
+using tests::Kept;
+using tests::MemoryWriter;
+using workload::fake::FakeWorkload;
+
+SweepOptions grid(std::vector<std::int64_t> batches, int repeat) {
+  SweepOptions options;
+  for (const std::int64_t batch : batches) {
+    trial::Setting setting;
+    setting.batch = batch;
+    options.points.push_back(setting);
+  }
+  options.repeat = repeat;
+  return options;
+}
+
+SweepResult run(Kept& kept, const SweepOptions& options, int stop_value = 0) {
+  workload::fake::Options fake;
+  fake.samples = 1000;
+  FakeWorkload workload(fake);
+  MemoryWriter writer(kept);
+  Observer quiet;
+  const std::atomic<int> stop{stop_value};
+  return sweep(workload, writer, options, quiet, stop);
+}
+
+std::vector<std::int64_t> batches(const std::vector<trial::Trial>& trials) {
+  std::vector<std::int64_t> list;
+  for (const trial::Trial& trial : trials) list.push_back(trial.setting.batch);
+  return list;
+}
+
+TEST(RoundOrder, IsAPermutationThatTheSeedAndRoundDecide) {
+  const auto first = round_order(20, 0, 1000);
+  auto sorted = first;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i);
+  EXPECT_EQ(first, round_order(20, 0, 1000));
+  EXPECT_NE(first, round_order(20, 1, 1000));
+  EXPECT_NE(first, round_order(20, 0, 1001));
+  EXPECT_NE(first, sorted);
+}
+
+TEST(RoundOrder, EveryPlaceIsAsLikely) {
+  std::map<std::size_t, int> first_places;
+  for (int round = 0; round < 3000; ++round) ++first_places[round_order(3, round, 1)[0]];
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(first_places[i], 1000, 120);
+}
+
+TEST(Sweep, RunsEveryPointOnceInEachRound) {
+  Kept kept;
+  const SweepResult result = run(kept, grid({1, 2, 4, 8, 16}, 3));
+  ASSERT_EQ(result.trials.size(), 15u);
+  for (int round = 0; round < 3; ++round) {
+    auto part = batches({result.trials.begin() + 5 * round, result.trials.begin() + 5 * round + 5});
+    EXPECT_THAT(part, testing::UnorderedElementsAre(1, 2, 4, 8, 16));
+  }
+  EXPECT_EQ(result.end, End::none);
+  EXPECT_EQ(kept.study.state, trial::StudyState::finished);
+}
+
+TEST(Sweep, ResumesInTheSameOrder) {
+  Kept whole;
+  const auto truth = batches(run(whole, grid({1, 2, 4, 8}, 2)).trials);
+  for (std::size_t cut = 0; cut <= truth.size(); ++cut) {
+    Kept kept;
+    kept.study.trials.assign(whole.study.trials.begin(),
+                             whole.study.trials.begin() + static_cast<std::ptrdiff_t>(cut));
+    const SweepResult result = run(kept, grid({1, 2, 4, 8}, 2));
+    EXPECT_EQ(batches(result.trials), truth) << cut;
+    EXPECT_EQ(result.resumed, cut);
+  }
+}
+
+TEST(Sweep, WhatCannotRunIsRefusedWithTheReason) {
+  Kept kept;
+  SweepOptions options = grid({10, 2000}, 1);
+  options.points.push_back(options.points[0]);
+  options.points.back().accumulation = 4;
+  const SweepResult result = run(kept, options);
+  ASSERT_EQ(result.trials.size(), 3u);
+  for (const trial::Trial& trial : result.trials) {
+    const bool good = trial.setting.batch == 10 && trial.setting.accumulation == 1;
+    EXPECT_EQ(trial.outcome, good ? trial::Outcome::ok : trial::Outcome::refused);
+    if (trial.setting.batch == 2000) {
+      EXPECT_THAT(trial.note, HasSubstr("1,000 samples"));
+    }
+    if (trial.setting.accumulation == 4) {
+      EXPECT_THAT(trial.note, HasSubstr("accumulation of 4"));
+    }
+  }
+}
+
+TEST(Sweep, StopsWhenTold) {
+  Kept kept;
+  const SweepResult result = run(kept, grid({1, 2}, 1), 1);
+  EXPECT_EQ(result.end, End::stopped);
+  EXPECT_TRUE(result.trials.empty());
+  EXPECT_EQ(kept.study.state, trial::StudyState::stopped);
+}
+
+}  // namespace
+}  // namespace sweetspot::study
