@@ -16,6 +16,9 @@ namespace {
 
 constexpr const char* examples = R"(
 Examples:
+  sweetspot tune                                    the batch size for the paper's CNN on MNIST
+  sweetspot tune --for max-batch --memory-limit 4GiB  the largest that fits
+  sweetspot sweep --batch 16..4096*2 --repeat 3     every point of a grid
   sweetspot train                                   the paper's CNN on MNIST, batch 100
   sweetspot train --batch 256 --epochs 10 --json    the result as JSON on stdout
   sweetspot train --model my.json --data folder     a Keras model, any IDX data set
@@ -61,6 +64,8 @@ int run(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", version_line());
   app.footer(examples);
   Action chosen;
+  add_tune(app, chosen);
+  add_sweep(app, chosen);
   add_train(app, chosen);
   add_memory(app, chosen);
   add_model(app, chosen);

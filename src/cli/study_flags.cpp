@@ -1,0 +1,78 @@
+#include "cli/study_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/flags.h"
+#include "cli/output.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "probe/proc/host.h"
+#include "report/forms.h"
+
+namespace sweetspot::cli {
+namespace {
+
+void share_flag(CLI::App& app, const std::string& flag, double& target, double most,
+                const std::string& help) {
+  text_flag(app, flag, "SHARE", help, [=, &target](const std::string& text) {
+    target = parse_share(text, flag, most);
+  })->default_str(fmt::format("{:g}%", 100 * target));
+}
+
+}  // namespace
+
+double parse_share(const std::string& text, const std::string& flag, double most) {
+  if (!text.ends_with('%')) return core::parse_real(text, flag, {0, false}, {most});
+  const std::string number = text.substr(0, text.size() - 1);
+  return core::parse_real(number, flag, {0, false}, {100 * most}) / 100;
+}
+
+void add_study_flags(CLI::App& app, StudyFlags& flags) {
+  text_flag(app, "--memory-limit", "BYTES", "memory a run may take, such as 4GiB",
+            [&flags](const std::string& text) {
+              flags.memory_limit = core::parse_bytes(text, "--memory-limit");
+            });
+  share_flag(app, "--memory-share", flags.memory_share, 1,
+             "of the free memory that a run may take");
+  share_flag(app, "--tolerance", flags.tolerance, 0.5,
+             "of the best throughput that a smaller batch may give up");
+  share_flag(app, "--precision-of-estimate", flags.precision, 0.5,
+             "half-width of the 95% interval to measure each throughput to");
+  text_flag(app, "--budget", "TIME", "answer with what is known after so long, such as 5m",
+            [&flags](const std::string& text) {
+              flags.budget = core::parse_duration(text, "--budget");
+              if (flags.budget->count() <= 0)
+                throw core::InputError("--budget must be more than nothing, such as 5m");
+            });
+  app.add_flag("--fresh", flags.fresh, "measure anew what the store knows already");
+  app.add_option("--db", flags.db,
+                 "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
+      ->type_name("URL");
+  app.add_option("--export-csv", flags.csv, "write the trials here as CSV")->type_name("FILE");
+  app.add_option("--export-markdown", flags.markdown, "write the result here as markdown")
+      ->type_name("FILE");
+  app.add_option("--workload", flags.workload)->group("");  // hidden: a fake one, for tests
+}
+
+void check_exports(const StudyFlags& flags) {
+  if (flags.csv) report::check_can_write(*flags.csv, "--export-csv");
+  if (flags.markdown) report::check_can_write(*flags.markdown, "--export-markdown");
+}
+
+void write_exports(const StudyFlags& flags, const report::Answer& answer) {
+  if (flags.csv) report::write_file(*flags.csv, report::csv(answer));
+  if (flags.markdown) report::write_file(*flags.markdown, report::markdown(answer));
+}
+
+std::optional<core::Bytes> memory_allowed(const StudyFlags& flags) {
+  const auto free = probe::proc::memory().free;
+  if (!free) return flags.memory_limit;
+  const auto share = static_cast<core::Bytes>(static_cast<double>(*free) * flags.memory_share);
+  return flags.memory_limit ? std::min(*flags.memory_limit, share) : share;
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,74 @@
+#include "cli/study_workload.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/environment.h"
+#include "cli/fake_flags.h"
+#include "cli/output.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "model/counts.h"
+#include "probe/cpu/roofline.h"
+#include "probe/proc/host.h"
+#include "study/question.h"
+#include "workload/native/workload.h"
+
+namespace sweetspot::cli {
+namespace {
+
+namespace native = workload::native;
+
+StudyWorkload open_fake(const StudyFlags& flags) {
+  StudyWorkload opened;
+  opened.workload = std::make_unique<workload::fake::FakeWorkload>(parse_fake(flags.workload));
+  opened.title = flags.workload;
+  opened.identity = nlohmann::json(flags.workload).dump();
+  return opened;
+}
+
+// At the least each activation is written going forward and read going back.
+constexpr double passes_over_activations = 2;
+
+StudyWorkload open_native(const StudyFlags& flags) {
+  native::Options options = flags.native.resolved();
+  options.pipeline.batch =
+      options.accumulation;  // the smallest there is: the batch is the question
+  native::Run run = native::open(options, Output::talk);
+  const model::LayerCounts counts = model::total_counts(run.network);
+  const probe::cpu::Roofline roofline = probe::cpu::roofline(options.threads);
+  StudyWorkload opened;
+  opened.title =
+      fmt::format("{} on {}", core::printable(run.network.name), core::printable(run.dataset.name));
+  opened.base = native::setting_of(options);
+  opened.cost = {static_cast<double>(counts.training_flops),
+                 passes_over_activations * static_cast<double>(counts.activation_bytes)};
+  opened.roofline = {roofline.flops_per_second, roofline.bytes_per_second};
+  opened.threads = options.threads;
+  opened.identity = study::identity(run);
+  opened.workload = native::make_workload(std::move(run));
+  return opened;
+}
+
+}  // namespace
+
+StudyWorkload open_workload(const StudyFlags& flags) {
+  if (flags.workload == "native") return open_native(flags);
+  if (flags.workload.starts_with("fake")) return open_fake(flags);
+  throw core::InputError(
+      fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
+}
+
+trial::Environment store_environment(int threads) {
+  const auto model = probe::proc::cpu().model.value_or("unknown CPU");
+  return {version_line(), fmt::format("{}, {} cores", model, probe::proc::usable_cores()),
+          environment(threads).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+}
+
+std::string program_major() {
+  const std::string version = SWEETSPOT_VERSION;
+  return version.substr(0, version.find('.'));
+}
+
+}  // namespace sweetspot::cli

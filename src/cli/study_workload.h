@@ -1,0 +1,28 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "advise/advise.h"
+#include "cli/study_flags.h"
+#include "trial/study.h"
+#include "workload/workload.h"
+
+namespace sweetspot::cli {
+
+// The workload that the flags name, ready to be measured, and what is known of it.
+struct StudyWorkload {
+  std::unique_ptr<workload::Workload> workload;
+  std::string title;  // "paper-cnn on mnist"
+  trial::Setting base;
+  advise::SampleCost cost;
+  advise::Roofline roofline;
+  int threads = 1;
+  std::string identity;  // JSON, for the question's key
+};
+StudyWorkload open_workload(const StudyFlags& flags);
+
+// What the store keeps of this program and machine.
+trial::Environment store_environment(int threads);
+std::string program_major();  // "0"
+
+}  // namespace sweetspot::cli

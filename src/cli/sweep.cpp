@@ -1,0 +1,189 @@
+#include "study/sweep.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/live_study.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/study_answer.h"
+#include "cli/study_flags.h"
+#include "cli/study_workload.h"
+#include "core/error.h"
+#include "core/range.h"
+#include "store/store.h"
+#include "study/question.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr int nothing_feasible_exit = 3, partial_exit = 4, signal_exit = 128;
+constexpr std::size_t most_points = 10'000;
+
+struct Flags {
+  StudyFlags study;
+  std::string batches = "16..4096*2", accumulations = "1", workers;
+  int repeat = 1;
+};
+
+// As parse_range, but 0 is a number of workers too.
+std::vector<std::int64_t> parse_workers(const std::string& text) {
+  std::vector<std::int64_t> values;
+  std::string rest;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (part == "0")
+      values = {0};
+    else
+      rest += (rest.empty() ? "" : ",") + part;
+  }
+  if (values.empty() || !rest.empty())
+    for (const std::int64_t value : core::parse_range(rest, "--workers")) values.push_back(value);
+  return values;
+}
+
+study::Terms terms_of(const Flags& flags, const StudyWorkload& opened) {
+  study::Terms terms;
+  terms.kind = "sweep";
+  terms.limits.memory_limit = flags.study.memory_limit;
+  terms.memory_share = flags.study.memory_share;
+  terms.precision = flags.study.precision;
+  terms.batches = core::parse_range(flags.batches, "--batch");
+  terms.accumulations = core::parse_range(flags.accumulations, "--accumulation");
+  terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
+                                        : parse_workers(flags.workers);
+  terms.repeat = flags.repeat;
+  terms.threads = opened.threads;
+  terms.program_major = program_major();
+  return terms;
+}
+
+std::vector<trial::Setting> grid(const study::Terms& terms, trial::Setting setting) {
+  if (terms.batches.size() * terms.accumulations.size() * terms.workers.size() > most_points)
+    throw core::InputError(
+        fmt::format("the grid has more than {} points; take larger steps", most_points));
+  std::vector<trial::Setting> points;
+  for (const std::int64_t workers : terms.workers)
+    for (const std::int64_t accumulation : terms.accumulations)
+      for (const std::int64_t batch : terms.batches) {
+        setting.batch = batch, setting.accumulation = accumulation;
+        setting.workers = static_cast<int>(workers);
+        points.push_back(setting);
+      }
+  return points;
+}
+
+std::string status_of(study::End end, bool any_ok) {
+  switch (end) {
+    case study::End::none:
+      return any_ok ? "finished" : "nothing_feasible";
+    case study::End::stopped:
+      return "stopped";
+    case study::End::budget:
+      return "budget";
+    case study::End::store_failed:
+      return "store_failed";
+  }
+  return "";
+}
+
+std::string message_of(const study::SweepResult& result, bool any_ok) {
+  const std::string done = fmt::format("{} of {} trials are done; the same command goes on",
+                                       result.trials.size(), result.planned);
+  switch (result.end) {
+    case study::End::none:
+      return any_ok ? "" : "no point of the grid could be trained";
+    case study::End::stopped:
+      return "the sweep was stopped: " + done;
+    case study::End::budget:
+      return "the budget ended: " + done;
+    case study::End::store_failed:
+      return result.message;
+  }
+  return "";
+}
+
+int exit_code(study::End end, bool any_ok) {
+  switch (end) {
+    case study::End::none:
+      return any_ok ? 0 : nothing_feasible_exit;
+    case study::End::stopped:
+      return signal_exit + CountSignals::last();
+    case study::End::budget:
+      return partial_exit;
+    case study::End::store_failed:
+      return 1;
+  }
+  return 1;
+}
+
+int sweep(const Flags& flags, Output& output) {
+  check_exports(flags.study);
+  const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
+  const StudyWorkload opened = open_workload(flags.study);
+  const study::Terms terms = terms_of(flags, opened);
+  study::SweepOptions options;
+  options.points = grid(terms, opened.base);
+  options.repeat = flags.repeat;
+  options.seed = flags.study.native.options.seed;
+  options.memory_limit = memory_allowed(flags.study);
+  options.loop.measure.precision = flags.study.precision;
+  options.loop.budget = flags.study.budget;
+  const CountSignals signals;
+  const std::unique_ptr<store::Writer> writer =
+      store->open_study(study::question(opened.title, opened.identity, terms),
+                        store_environment(opened.threads), flags.study.fresh);
+  study::SweepResult result;
+  {
+    LiveStudy live({"sweeping " + opened.title, flags.study.precision,
+                    options.points.size() * static_cast<std::size_t>(flags.repeat)});
+    result = study::sweep(*opened.workload, *writer, options, live, CountSignals::presses());
+  }
+  report::Answer answer;
+  answer.study = std::to_string(writer->study().id);
+  answer.workload = opened.title;
+  answer.trials = result.trials;
+  answer.resumed = result.resumed;
+  answer.seconds = result.spent.count();
+  answer.facts.limits.tolerance = flags.study.tolerance;
+  answer.facts.limits.memory_limit = options.memory_limit;
+  answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
+  answer.facts.roofline = opened.roofline;
+  answer.facts.cost = opened.cost;
+  answer.environment_json = store_environment(opened.threads).json;
+  const bool any_ok = report::measured(answer).has_value();
+  answer.status = status_of(result.end, any_ok);
+  answer.message = message_of(result, any_ok);
+  print_answer(flags.study, answer, output);
+  if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
+  return exit_code(result.end, any_ok);
+}
+
+void range_flag(CLI::App& app, const char* flag, std::string& target, const char* help) {
+  app.add_option(flag, target, help)->type_name("RANGE")->capture_default_str();
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("sweep", "measure every point of a grid of settings");
+  const auto flags = std::make_shared<Flags>();
+  range_flag(*command, "--batch", flags->batches,
+             "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100");
+  add_study_flags(*command, flags->study);
+  add_workload_flags(*command, flags->study.native);
+  command->remove_option(command->get_option("--accumulation"));
+  command->remove_option(command->get_option("--workers"));
+  range_flag(*command, "--accumulation", flags->accumulations, "micro-batches per weight update");
+  range_flag(*command, "--workers", flags->workers, "threads that load batches [1]");
+  whole_flag(*command, "--repeat", flags->repeat, {1, 1000}, "trials of each point, in rounds");
+  command->footer("\nExample:\n  sweetspot sweep --batch 16..1024*2 --workers 0,1,2 --repeat 3");
+  command->callback(
+      [&chosen, flags] { chosen = [flags](Output& output) { return sweep(*flags, output); }; });
+}
+
+}  // namespace sweetspot::cli

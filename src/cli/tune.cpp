@@ -1,0 +1,157 @@
+#include "study/tune.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <numeric>
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/live_study.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/study_answer.h"
+#include "cli/study_flags.h"
+#include "cli/study_workload.h"
+#include "cli/train_command.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "store/store.h"
+#include "study/question.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr int nothing_feasible_exit = 3, partial_exit = 4, signal_exit = 128;
+constexpr std::int64_t most_batch = std::int64_t{1} << 40;
+
+struct Flags {
+  StudyFlags study;
+  search::Objective objective = search::Objective::throughput;
+  std::int64_t min = 1, multiple_of = 1;
+  std::optional<std::int64_t> max;
+};
+
+// What may be tried: the flags, the accumulation and the data set together.
+search::Limits limits_of(const Flags& flags, const StudyWorkload& opened) {
+  search::Limits limits;
+  limits.objective = flags.objective;
+  limits.multiple_of = std::lcm(flags.multiple_of, opened.base.accumulation);
+  limits.min = (flags.min + limits.multiple_of - 1) / limits.multiple_of * limits.multiple_of;
+  limits.max = flags.max.value_or(most_batch);
+  if (const auto samples = opened.workload->samples()) limits.max = std::min(limits.max, *samples);
+  limits.max = limits.max / limits.multiple_of * limits.multiple_of;
+  limits.tolerance = flags.study.tolerance;
+  limits.memory_limit = memory_allowed(flags.study);
+  if (limits.max < limits.min)
+    throw core::InputError(fmt::format(
+        "there is no batch to try from {} to {}{}; change --min, --max or --multiple-of", flags.min,
+        limits.max,
+        limits.multiple_of > 1 ? fmt::format(" in steps of {}", limits.multiple_of) : ""));
+  return limits;
+}
+
+study::Terms terms_of(const Flags& flags, const search::Limits& limits, int threads) {
+  study::Terms terms;
+  terms.kind = "tune";
+  terms.limits = limits;
+  terms.limits.memory_limit = flags.study.memory_limit;
+  terms.memory_share = flags.study.memory_share;
+  terms.precision = flags.study.precision;
+  terms.threads = threads;
+  terms.program_major = program_major();
+  return terms;
+}
+
+report::Answer answer_of(const Flags& flags, const StudyWorkload& opened,
+                         const study::TuneResult& result, const store::Writer& writer) {
+  report::Answer answer;
+  answer.study = std::to_string(writer.study().id);
+  answer.workload = opened.title;
+  answer.status = name(result.status);
+  answer.message = result.message;
+  answer.trials = result.trials;
+  answer.resumed = result.resumed;
+  answer.seconds = result.spent.count();
+  answer.recommendation = result.recommendation;
+  if (result.recommendation && flags.study.workload == "native")
+    answer.command = train_command(flags.study.native, result.recommendation->setting);
+  answer.facts = result.facts;
+  answer.environment_json = store_environment(opened.threads).json;
+  return answer;
+}
+
+int exit_code(const study::TuneResult& result) {
+  switch (result.status) {
+    case study::Status::found:
+      return 0;
+    case study::Status::nothing_feasible:
+      return nothing_feasible_exit;
+    case study::Status::budget:
+      return partial_exit;
+    case study::Status::stopped:
+      return signal_exit + CountSignals::last();
+    case study::Status::store_failed:
+      return 1;
+  }
+  return 1;
+}
+
+int tune(const Flags& flags, Output& output) {
+  check_exports(flags.study);
+  const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
+  const StudyWorkload opened = open_workload(flags.study);
+  study::TuneOptions options;
+  options.limits = limits_of(flags, opened);
+  options.base = opened.base;
+  options.roofline = opened.roofline;
+  options.cost = opened.cost;
+  options.loop.measure.precision = flags.study.precision;
+  options.loop.budget = flags.study.budget;
+  const trial::Question question = study::question(opened.title, opened.identity,
+                                                   terms_of(flags, options.limits, opened.threads));
+  const CountSignals signals;
+  const std::unique_ptr<store::Writer> writer =
+      store->open_study(question, store_environment(opened.threads), flags.study.fresh);
+  study::TuneResult result;
+  {
+    LiveStudy live({"tuning " + opened.title, flags.study.precision, {}});
+    result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
+  }
+  print_answer(flags.study, answer_of(flags, opened, result, *writer), output);
+  if (result.status != study::Status::found)
+    Output::talk(fmt::format("sweetspot: {}", result.message));
+  return exit_code(result);
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
+  const auto flags = std::make_shared<Flags>();
+  using search::Objective;
+  text_flag(*command, "--for", "GOAL",
+            "throughput: the smallest batch that is about as fast as any; max-batch: the largest "
+            "that fits",
+            [flags](const std::string& word) {
+              flags->objective = index_of(word, {"throughput", "max-batch"}, "--for") == 0
+                                     ? Objective::throughput
+                                     : Objective::max_batch;
+            })
+      ->default_str("throughput");
+  whole_flag(*command, "--min", flags->min, {1, most_batch}, "the smallest batch to try");
+  text_flag(*command, "--max", "N", "the largest batch to try [the data set's size]",
+            [flags](const std::string& text) {
+              flags->max = core::parse_whole(text, "--max", 1, most_batch);
+            });
+  whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
+             "try multiples of this only");
+  add_study_flags(*command, flags->study);
+  add_workload_flags(*command, flags->study.native);
+  command->footer(
+      "\nExample:\n  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8");
+  command->callback(
+      [&chosen, flags] { chosen = [flags](Output& output) { return tune(*flags, output); }; });
+}
+
+}  // namespace sweetspot::cli
