@@ -20,7 +20,7 @@ struct Limits {
   std::int64_t max = 1;                        // already capped by the data set
   std::int64_t multiple_of = 1;
   double tolerance = 0.05;                     // of the best throughput
-  std::optional<core::Bytes> memory_limit;     // margin already taken off
+  std::optional<core::Bytes> memory_limit{};   // margin already taken off
 };
 
 // Memory of a batch, where the workload can tell it before running.
@@ -42,7 +42,7 @@ struct Choice {
   double samples_per_second = 0;      // the model's or the measured value at this batch
   double best_samples_per_second = 0;
   std::int64_t best_batch = 1;        // where the best was
-  bool settled = false;               // no feasible batch can, at 95%, beat it by more than the tolerance
+  bool settled = false;               // next() would ask for nothing more: see knee.h for what is worth a trial
 };
 std::optional<Choice> choose(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);
 

@@ -19,7 +19,7 @@ struct Cliff {
 struct Options {
   std::string name = "fake";
   double fixed_seconds = 0.002, per_sample_seconds = 1e-5;
-  std::vector<Cliff> cliffs;
+  std::vector<Cliff> cliffs{};
   std::int64_t padded_to = 1;        // a batch costs as much as the next multiple of this
   double data_wait_share = 0.05;     // of the step; the rest is shared by the other phases
   double noise_share = 0;            // standard deviation of a step's time
@@ -28,8 +28,8 @@ struct Options {
   core::Bytes memory_fixed = 0, memory_per_sample = 0;
   std::int64_t memory_padded_to = 1;  // memory grows in steps of this many samples
   bool predicts_memory = true;
-  std::optional<std::int64_t> out_of_memory_above;  // a batch
-  std::optional<std::int64_t> samples;
+  std::optional<std::int64_t> out_of_memory_above{};  // a batch
+  std::optional<std::int64_t> samples{};
   std::uint64_t seed = 1000;
 };
 

@@ -1,0 +1,240 @@
+#include "search/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+namespace sweetspot::search {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::Le;
+using testing::SizeIs;
+
+using Speed = std::function<double(std::int64_t)>;
+
+trial::Trial ok(std::int64_t batch, double speed, double noise = 0.01) {
+  trial::Trial trial;
+  trial.setting.batch = batch;
+  trial.samples_per_second = {speed, speed * (1 - noise), speed * (1 + noise)};
+  return trial;
+}
+
+trial::Trial failed(std::int64_t batch, trial::Outcome outcome) {
+  trial::Trial trial;
+  trial.setting.batch = batch;
+  trial.outcome = outcome;
+  return trial;
+}
+
+struct Study {
+  std::vector<trial::Trial> trials;
+  std::vector<std::int64_t> asked;
+  std::string reason;
+  std::optional<Choice> choice;
+};
+
+// Runs a search to its end; `run` makes the trial of a batch.
+Study study(const Limits& limits, const std::function<trial::Trial(std::int64_t)>& run,
+            const Predict& predict = {}) {
+  Study result;
+  for (int i = 0; i < 50; ++i) {
+    const Next asked = next(result.trials, limits, predict);
+    result.reason = asked.reason;
+    if (!asked.batch) break;
+    result.asked.push_back(*asked.batch);
+    result.trials.push_back(run(*asked.batch));
+  }
+  result.choice = choose(result.trials, limits, predict);
+  return result;
+}
+
+double line_speed(std::int64_t batch, double fixed_samples) {
+  const double b = static_cast<double>(batch);
+  return 1e5 * b / (fixed_samples + b);
+}
+
+TEST(Knee, OfAStraightLine) {
+  // Within 5% from 19 × the fixed cost on.
+  const auto found = study({.max = 60000}, [](auto b) { return ok(b, line_speed(b, 10)); });
+  ASSERT_TRUE(found.choice);
+  EXPECT_GE(found.choice->batch, 180);
+  EXPECT_LE(found.choice->batch, 256);
+  EXPECT_TRUE(found.choice->settled);
+  EXPECT_THAT(found.asked, SizeIs(Le(6)));
+  EXPECT_THAT(found.reason, HasSubstr("no other batch"));
+}
+
+TEST(Knee, OfThePaperCnnAsMeasured) {
+  const std::map<double, double> measured = {{1, 3293},     {4, 10715},    {16, 18044},
+                                             {64, 21351},   {100, 21478},  {256, 24656},
+                                             {1000, 25248}, {2048, 24056}, {60000, 24056}};
+  const auto speed = [&](std::int64_t batch) {
+    const double b = static_cast<double>(batch);
+    const auto above = measured.lower_bound(b);
+    if (above->first == b) return above->second;
+    const auto below = std::prev(above);
+    const double share = std::log(b / below->first) / std::log(above->first / below->first);
+    return below->second + share * (above->second - below->second);
+  };
+  const auto found = study({.max = 60000}, [&](auto b) { return ok(b, speed(b), 0.02); });
+  ASSERT_TRUE(found.choice);
+  EXPECT_GE(speed(found.choice->batch), 0.95 * 25248);
+  EXPECT_LE(found.choice->batch, 288);
+  // A step of 60000 takes 2.5 s.
+  EXPECT_THAT(found.asked, Each(Le(8192)));
+  EXPECT_THAT(found.asked, SizeIs(Le(9)));
+}
+
+TEST(Knee, BeforeACacheCliff) {
+  const auto found =
+      study({.max = 4096}, [](auto b) { return ok(b, line_speed(b, 4) * (b > 200 ? 0.6 : 1)); });
+  EXPECT_GE(found.choice->batch, 72);
+  EXPECT_LE(found.choice->batch, 128);
+}
+
+TEST(Knee, SizesArePaddedOnesWhereTheDevicePads) {
+  const auto found = study({.max = 4096}, [](auto b) {
+    return ok(b, static_cast<double>(b) / (1e-5 * (2.0 + static_cast<double>((b + 31) / 32 * 32))));
+  });
+  EXPECT_EQ(found.choice->batch % 32, 0) << found.choice->batch;
+  EXPECT_LE(found.choice->batch, 64);
+}
+
+TEST(Knee, AFlatCurveEndsAtTheSmallestBatch) {
+  const auto found = study({.max = 1024}, [](auto b) { return ok(b, 1000); });
+  EXPECT_LE(found.choice->batch, 2);
+}
+
+TEST(Knee, RespectsMultiplesAndBounds) {
+  const auto found = study({.min = 50, .max = 3000, .multiple_of = 24},
+                           [](auto b) { return ok(b, line_speed(b, 10)); });
+  ASSERT_FALSE(found.asked.empty());
+  for (std::int64_t batch : found.asked) {
+    EXPECT_EQ(batch % 24, 0);
+    EXPECT_GE(batch, 50);
+    EXPECT_LE(batch, 3000);
+  }
+  EXPECT_GE(found.choice->batch, 168);
+  EXPECT_LE(found.choice->batch, 264);
+}
+
+TEST(Knee, AToleranceOfTwentyPercentIsAnotherKnee) {
+  const auto found =
+      study({.max = 60000, .tolerance = 0.2}, [](auto b) { return ok(b, line_speed(b, 10)); });
+  EXPECT_GE(found.choice->batch, 40);
+  EXPECT_LE(found.choice->batch, 56);
+}
+
+TEST(Knee, OneFeasibleBatchIsMeasuredOnce) {
+  const auto found = study({.min = 64, .max = 64}, [](auto b) { return ok(b, 5); });
+  EXPECT_EQ(found.asked, std::vector<std::int64_t>{64});
+  EXPECT_EQ(found.choice->batch, 64);
+}
+
+TEST(Knee, CancelledTrialsAreAskedForAgain) {
+  const Limits limits{.max = 1024};
+  const auto batch = next({}, limits, {}).batch;
+  const std::vector trials = {failed(*batch, trial::Outcome::cancelled)};
+  EXPECT_EQ(next(trials, limits, {}).batch, batch);
+  EXPECT_FALSE(choose(trials, limits, {}));
+}
+
+TEST(Knee, RepeatedTrialsCountByTheirPrecision) {
+  const std::vector trials = {ok(64, 1000, 0.001), ok(64, 2000, 0.5)};
+  EXPECT_NEAR(choose(trials, {.max = 64}, {})->samples_per_second, 1000, 10);
+}
+
+TEST(Knee, OutOfMemoryCapsTheRange) {
+  const auto found = study({.max = 60000}, [](auto b) {
+    return b > 100 ? failed(b, trial::Outcome::out_of_memory) : ok(b, line_speed(b, 50));
+  });
+  // The best that fits is 100, of which 95% begins at 92.
+  EXPECT_GE(found.choice->batch, 80);
+  EXPECT_LE(found.choice->batch, 100);
+  int out_of_memory = 0;
+  for (const auto& trial : found.trials)
+    out_of_memory += trial.outcome == trial::Outcome::out_of_memory;
+  EXPECT_LE(out_of_memory, 4);
+}
+
+TEST(Knee, ACrashAtOneBatchIsGoneAround) {
+  const auto found = study({.max = 4096}, [](auto b) {
+    return b == 256 ? failed(b, trial::Outcome::crashed) : ok(b, line_speed(b, 10));
+  });
+  ASSERT_TRUE(found.choice);
+  EXPECT_GE(line_speed(found.choice->batch, 10), 0.94e5);
+}
+
+TEST(Knee, GivesUpWhenNothingRuns) {
+  const auto found =
+      study({.max = 4096}, [](auto b) { return failed(b, trial::Outcome::crashed); });
+  EXPECT_FALSE(found.choice);
+  EXPECT_THAT(found.asked, SizeIs(4));
+  EXPECT_THAT(found.reason, HasSubstr("none of 4 trials ran"));
+}
+
+TEST(Knee, NothingFeasibleIsSaid) {
+  const Predict large = [](std::int64_t) { return core::GiB; };
+  EXPECT_THAT(next({}, {.max = 64, .memory_limit = core::MiB}, large).reason,
+              HasSubstr("smallest batch fits into 1.0 MiB"));
+  EXPECT_THAT(next({}, {.min = 9, .max = 15, .multiple_of = 8}, {}).reason,
+              HasSubstr("no multiple of 8 lies between 9 and 15"));
+  EXPECT_FALSE(choose({}, {.max = 64}, {}));
+}
+
+TEST(Memory, NeverAsksAbovePrediction) {
+  const Predict predict = [](std::int64_t b) { return 1000u + 10 * static_cast<core::Bytes>(b); };
+  const Limits limits{.max = 60000, .memory_limit = 3000};  // 200 samples
+  const auto found = study(
+      limits, [](auto b) { return ok(b, line_speed(b, 100)); }, predict);
+  EXPECT_THAT(found.asked, Each(Le(200)));
+  EXPECT_EQ(largest_fitting({}, limits, predict), 200);
+  EXPECT_GE(found.choice->batch, 184);
+}
+
+TEST(Memory, IsFittedFromSmallBatchesWhereItCannotBePredicted) {
+  const Limits limits{.max = 60000, .memory_limit = 10'000};
+  const auto run = [](std::int64_t b) {
+    trial::Trial trial = ok(b, line_speed(b, 100));
+    trial.memory_measured = 8000 + 10 * static_cast<core::Bytes>(b);  // 200 samples
+    return trial;
+  };
+  const auto found = study(limits, run);
+  EXPECT_THAT(found.asked, Each(Le(200)));
+  EXPECT_GE(found.choice->batch, 160);
+}
+
+TEST(MaxBatch, ThePredictedOneIsProvenByOneTrial) {
+  const Predict predict = [](std::int64_t b) { return 1000u + 10 * static_cast<core::Bytes>(b); };
+  const Limits limits{
+      .objective = Objective::max_batch, .max = 60000, .multiple_of = 8, .memory_limit = 3005};
+  const auto found = study(
+      limits, [](auto b) { return ok(b, 1); }, predict);
+  EXPECT_EQ(found.asked, std::vector<std::int64_t>{200});
+  EXPECT_EQ(found.choice->batch, 200);
+  EXPECT_TRUE(found.choice->settled);
+}
+
+TEST(MaxBatch, IsFoundByTryingWhereNothingIsKnown) {
+  const auto found = study({.objective = Objective::max_batch, .max = 60000}, [](auto b) {
+    return b > 777 ? failed(b, trial::Outcome::out_of_memory) : ok(b, 1);
+  });
+  EXPECT_GE(found.choice->batch, 777 - 777 / 16);
+  EXPECT_LE(found.choice->batch, 777);
+  EXPECT_THAT(found.asked, SizeIs(Le(12)));
+  EXPECT_EQ(largest_fitting(found.trials, {.max = 60000}, {}), found.choice->batch);
+}
+
+TEST(MaxBatch, EndsAtTheDataSet) {
+  const auto found =
+      study({.objective = Objective::max_batch, .max = 1000}, [](auto b) { return ok(b, 1); });
+  EXPECT_EQ(found.choice->batch, 1000);
+}
+
+}  // namespace
+}  // namespace sweetspot::search
