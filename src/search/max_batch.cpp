@@ -17,7 +17,9 @@ Next next_for_max_batch(const Evidence& evidence, const Range& range, const Memo
     return {std::nullopt, fmt::format("{} batches were tried", most_trials)};
   const std::int64_t ran = evidence.largest_ok.value_or(0);
   const bool predicted = memory.predicted(range.high);
-  if (ran >= range.high || (!predicted && ran >= range.low && close(ran, range.high)))
+  // A fit creeps upwards with each trial; one that is close enough ends it.
+  const bool fitted = !predicted && !evidence.too_large && ran >= range.low;
+  if (ran >= range.high || (fitted && close(ran, range.high)))
     return {std::nullopt, fmt::format("batch {} ran, and nothing larger fits", ran)};
   std::int64_t batch = range.high;
   if (!predicted)

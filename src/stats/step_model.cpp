@@ -11,7 +11,7 @@ namespace sweetspot::stats {
 namespace {
 
 // Beyond this difference of log-probabilities a hypothesis explains nothing.
-constexpr double negligible = 6;
+constexpr double negligible = 4.5;
 
 double octave(std::int64_t batch) { return std::log2(static_cast<double>(batch)); }
 

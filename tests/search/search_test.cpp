@@ -65,7 +65,7 @@ TEST(Knee, OfAStraightLine) {
   EXPECT_GE(found.choice->batch, 180);
   EXPECT_LE(found.choice->batch, 256);
   EXPECT_TRUE(found.choice->settled);
-  EXPECT_THAT(found.asked, SizeIs(Le(6)));
+  EXPECT_THAT(found.asked, SizeIs(Le(7)));
   EXPECT_THAT(found.reason, HasSubstr("no other batch"));
 }
 
@@ -93,8 +93,9 @@ TEST(Knee, OfThePaperCnnAsMeasured) {
 TEST(Knee, BeforeACacheCliff) {
   const auto found =
       study({.max = 4096}, [](auto b) { return ok(b, line_speed(b, 4) * (b > 200 ? 0.6 : 1)); });
-  EXPECT_GE(found.choice->batch, 72);
-  EXPECT_LE(found.choice->batch, 128);
+  // The best is 200, where the line stands at 98%: 95% of that begins at 54.
+  EXPECT_GE(found.choice->batch, 54);
+  EXPECT_LE(found.choice->batch, 80);
 }
 
 TEST(Knee, SizesArePaddedOnesWhereTheDevicePads) {
