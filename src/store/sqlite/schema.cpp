@@ -94,7 +94,9 @@ int version_of(SQLite::Database& database) {
   return database.execAndGet("PRAGMA user_version").getInt();
 }
 
+// As of one moment: another process may be making the file.
 Kind kind_of(SQLite::Database& database) {
+  SQLite::Transaction snapshot(database);
   if (database.execAndGet("PRAGMA application_id").getInt() == application_id) return Kind::ours;
   const bool blank = database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
   return blank && version_of(database) == 0 ? Kind::empty : Kind::foreign;

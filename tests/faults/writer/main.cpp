@@ -1,5 +1,5 @@
 // Writes trials until it is killed or fails: the victim of the fault tests.
-//   store_writer DATABASE SEED
+//   store_writer DATABASE SEED        with seed 0 it opens its study, writes nothing and waits
 // A line on stdout for each thing that is on the disk: "opened ID" once, "trial N" after each
 // add(); "failed SENTENCE" at the end of a run that failed.
 #include <unistd.h>
@@ -40,6 +40,7 @@ int main(int, char** arguments) {
     const auto writer =
         store->open_study({"fake", "question"}, {"program", "machine", "{}"}, false);
     say("opened " + std::to_string(writer->study().id));
+    while (std::atoi(arguments[2]) == 0) pause();
     for (auto number = static_cast<std::int64_t>(writer->study().trials.size()) + 1;; ++number) {
       writer->add(trial_of(number, random));
       say("trial " + std::to_string(number));
