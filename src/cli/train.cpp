@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -30,7 +31,8 @@ std::string percent(const std::optional<double>& share) {
 }
 
 std::string number(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4f}", *value) : std::string(unknown);
+  if (!value) return std::string(unknown);
+  return std::isnan(*value) ? "NaN" : fmt::format("{:.4f}", *value);  // fmt writes -nan
 }
 
 // The table grows by a row with each epoch; with --json it is talk.
@@ -151,7 +153,7 @@ int exit_code(const native::Run& run, const native::Result& result) {
   if (result.status == native::Status::diverged)
     throw core::InputError(fmt::format(
         "the loss became {} at step {} (epoch {}); choose a learning rate below --lr {:g}",
-        result.last_loss, result.steps, result.epochs.back().epoch,
+        std::isnan(result.last_loss) ? "NaN" : "infinite", result.steps, result.epochs.back().epoch,
         run.options.optimizer.learning_rate));
   if (result.status == native::Status::cancelled) return signal_exit + StopOnSignal::stopped();
   return 0;

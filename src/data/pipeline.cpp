@@ -64,16 +64,19 @@ const PipelineOptions& checked(const Samples& samples, const PipelineOptions& op
 }  // namespace
 
 struct Pipeline::State {
-  State(const Samples& from, const PipelineOptions& options)
+  State(const Samples& from, const PipelineOptions& options, const std::atomic<int>* stop)
       : samples(from),
         layout(lay_out(from, options)),
         loader(from, options),
         memory(layout.ring_bytes(), core::Use::input),
-        ring(options.workers, layout.slots, [this](std::int64_t batch, std::size_t slot) {
-          const core::Seconds delay = loader.delay(batch);
-          if (delay.count() == 0 || ring.sleep_unless_cancelled(delay))
-            loader.load(batch, at(slot));
-        }) {}
+        ring(
+            options.workers, layout.slots,
+            [this](std::int64_t batch, std::size_t slot) {
+              const core::Seconds delay = loader.delay(batch);
+              if (delay.count() == 0 || ring.sleep_unless_cancelled(delay))
+                loader.load(batch, at(slot));
+            },
+            stop) {}
 
   BatchMemory at(std::size_t slot) const {
     const core::Bytes inputs = slot * layout.slot_bytes(), answers = inputs + layout.inputs_bytes;
@@ -102,8 +105,9 @@ struct Pipeline::State {
   Ring ring;  // last: its threads use all of the above
 };
 
-Pipeline::Pipeline(const Samples& samples, const PipelineOptions& options)
-    : state_(std::make_unique<State>(samples, checked(samples, options))) {}
+Pipeline::Pipeline(const Samples& samples, const PipelineOptions& options,
+                   const std::atomic<int>* stop)
+    : state_(std::make_unique<State>(samples, checked(samples, options), stop)) {}
 Pipeline::~Pipeline() = default;
 
 std::int64_t Pipeline::batches_per_epoch() const { return state_->loader.batches(); }

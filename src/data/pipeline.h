@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -42,7 +43,9 @@ struct Batch {
 // Used by one thread (the trainer's); `samples` must outlive it.
 class Pipeline {
  public:
-  Pipeline(const Samples& samples, const PipelineOptions& options);
+  // Once `stop` is not zero, next() gives nothing, however slow the storage.
+  Pipeline(const Samples& samples, const PipelineOptions& options,
+           const std::atomic<int>* stop = nullptr);
   ~Pipeline();
 
   std::int64_t batches_per_epoch() const;

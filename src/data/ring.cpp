@@ -11,13 +11,16 @@
 
 namespace sweetspot::data {
 
-Ring::Ring(int workers, std::size_t slots, Fill fill)
-    : fill_(std::move(fill)), slot_count_(static_cast<std::int64_t>(slots)), slots_(slots) {
+Ring::Ring(int workers, std::size_t slots, Fill fill, const std::atomic<int>* stop)
+    : fill_(std::move(fill)),
+      stop_(stop),
+      slot_count_(static_cast<std::int64_t>(slots)),
+      slots_(slots) {
   threads_.reserve(static_cast<std::size_t>(workers));
   try {
     for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {
-    stop();
+    this->stop();
     throw core::MachineError(
         fmt::format("cannot start loader thread {} of {}: {}; use fewer --workers",
                     threads_.size() + 1, workers, error.what()));
@@ -95,6 +98,7 @@ std::optional<std::size_t> Ring::next() {
   work_to_do_.notify_one();
   if (threads_.empty()) fill_one(lock);
   slot_filled_.wait(lock, [&] { return slots_[at].filled; });
+  if (stopped()) return std::nullopt;  // it may not be loaded
   if (const std::exception_ptr failure = std::exchange(slots_[at].failure, nullptr)) {
     lock.unlock();
     cancel();
@@ -108,8 +112,15 @@ bool Ring::sleep_unless_cancelled(core::Seconds duration) {
   constexpr core::Seconds longest{365.0 * 86400};
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::ceil<std::chrono::nanoseconds>(std::min(duration, longest));
+  // Nobody can wake a sleeper from a signal handler: it looks for itself now and then.
+  constexpr std::chrono::milliseconds look{50};
   std::unique_lock lock(mutex_);
-  return !cancelled_.wait_until(lock, until, [&] { return cancelling_; });
+  for (;;) {
+    const auto now = std::chrono::steady_clock::now();
+    if (cancelling_ || stopped()) return false;
+    if (now >= until) return true;
+    cancelled_.wait_until(lock, stop_ ? std::min(until, now + look) : until);
+  }
 }
 
 }  // namespace sweetspot::data

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -19,8 +20,9 @@ class Ring {
  public:
   using Fill = std::function<void(std::int64_t ticket, std::size_t slot)>;
 
-  // With no workers, next() itself calls `fill`. MachineError when threads cannot be had.
-  Ring(int workers, std::size_t slots, Fill fill);
+  // With no workers, next() itself calls `fill`. MachineError when threads cannot be had. Once
+  // `stop` is not zero (a signal handler may set it), sleeps end and next() gives nothing.
+  Ring(int workers, std::size_t slots, Fill fill, const std::atomic<int>* stop = nullptr);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -34,7 +36,7 @@ class Ring {
   std::optional<std::size_t> next();
 
   // For `fill`: waits so long and gives true, or false at once when the work is cancelled
-  // meanwhile.
+  // meanwhile or the stop is set.
   bool sleep_unless_cancelled(core::Seconds duration);
 
  private:
@@ -46,9 +48,11 @@ class Ring {
   void work();
   void fill_one(std::unique_lock<std::mutex>& lock);
   bool has_work() const;
+  bool stopped() const { return stop_ && *stop_ != 0; }
   void stop();
 
   const Fill fill_;
+  const std::atomic<int>* const stop_;
   const std::int64_t slot_count_;
   std::mutex mutex_;  // guards all below but the threads
   std::condition_variable work_to_do_, slot_filled_, idle_, cancelled_;

@@ -162,6 +162,7 @@ TEST(Train, ADivergingLossStopsAndSaysWhere) {
   EXPECT_EQ(json["status"], "diverged");
   EXPECT_THAT(finished.err, HasSubstr("at step " + json["steps"].dump() + " "));
   EXPECT_THAT(finished.err, HasSubstr("learning rate"));
+  EXPECT_THAT(finished.err, Not(HasSubstr("-nan")));
   EXPECT_FALSE(fs::exists(file));
 }
 
@@ -186,6 +187,18 @@ TEST(Train, SignalsInTheFirstEpochStillGiveTheJson) {
     const Finished finished = run(launch);
     EXPECT_EQ(finished.exit_code, 128 + signal) << finished.err;
     EXPECT_EQ(json_of(finished)["status"], "cancelled");
+  }
+}
+
+TEST(Train, ASignalEndsAWaitForSlowStorage) {
+  for (const char* workers : {"0", "2"}) {
+    Launch launch;
+    launch.arguments = small({"--workers", workers, "--load-delay", "1h", "--json"});
+    launch.signal_when_seen = "training mlp";
+    launch.signal = SIGTERM;
+    const Finished stopped = run(launch);
+    EXPECT_EQ(stopped.exit_code, 143) << stopped.err;
+    EXPECT_EQ(json_of(stopped)["status"], "cancelled");
   }
 }
 

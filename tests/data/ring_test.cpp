@@ -32,6 +32,24 @@ TEST(Ring, DeliversInOrderWhateverTheWorkers) {
     }
 }
 
+TEST(Ring, AStopEndsSleepsAndDelivery) {
+  for (const int workers : {0, 1, 3}) {
+    std::atomic<int> stop{0};
+    std::atomic<bool> slept{false};
+    Ring* sleeper = nullptr;
+    Ring ring(
+        workers, 2,
+        [&](std::int64_t, std::size_t) { slept = sleeper->sleep_unless_cancelled(very_long); },
+        &stop);
+    sleeper = &ring;
+    ring.start(10);
+    std::thread signal([&] { stop = 2; });
+    EXPECT_EQ(ring.next(), std::nullopt);
+    signal.join();
+    EXPECT_FALSE(slept);
+  }
+}
+
 TEST(Ring, WorksAheadByAsManyAsThereAreSlotsAndNoMore) {
   constexpr std::size_t slots = 4;
   std::atomic<std::int64_t> asked{0};

@@ -41,11 +41,13 @@ class Training {
         observer_(observer),
         stop_(stop),
         trainer_(engine::cpu::make_trainer(run.network, run.trainer)),
-        batches_(run.dataset.train, options_.pipeline) {
+        batches_(run.dataset.train, options_.pipeline, &stop) {
     if (options_.evaluate)
-      test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test));
+      test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test), &stop);
     if (options_.load) trainer_->assign(load_weights(*options_.load, trainer_->variables()));
+    // All the memory now, not after an epoch: a run that cannot have it ends at once.
     trainer_->prepare(options_.micro_batch());
+    if (options_.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
     samples_in_epoch_ = static_cast<std::int64_t>(run.dataset.train.count);
     if (options_.pipeline.drop_last) samples_in_epoch_ -= samples_in_epoch_ % options_.batch();
   }
@@ -93,6 +95,7 @@ class Training {
         tell_progress(epoch, sums, since(start));
       }
     }
+    if (stop_ != 0 && result_.status == Status::finished) result_.status = Status::cancelled;
     epoch.train_time = since(start);
     epoch.data_wait = batches_.waited();
     epoch.samples = sums.samples;
@@ -118,17 +121,19 @@ class Training {
     Sums sums;
     data::Batch batch;
     test_batches_->start_epoch(0);
-    while (test_batches_->next(batch)) {
-      if (stop_ != 0) {
-        result_.status = Status::cancelled;
-        return;
-      }
-      sums.add(trainer_->evaluate(view(batch)), batch.count);
+    while (test_batches_->next(batch)) sums.add(trainer_->evaluate(view(batch)), batch.count);
+    if (stop_ != 0) {  // half an evaluation tells nothing
+      result_.status = Status::cancelled;
+      return;
     }
     note_memory();
     epoch.evaluation_time = since(start);
     if (sums.samples == 0) return;
     epoch.test_loss = sums.mean_loss();
+    if (!std::isfinite(*epoch.test_loss)) {  // the last step went astray
+      result_.status = Status::diverged;
+      result_.last_loss = *epoch.test_loss;
+    }
     if (has_accuracy(run_.trainer.loss)) epoch.test_accuracy = sums.accuracy();
   }
 
