@@ -14,6 +14,7 @@ constexpr std::int64_t first_batch = 16;
 // ground for a step of minutes.
 constexpr double most_growth = 16;
 constexpr double cheap_step_seconds = 0.25, look_ahead = 4;
+constexpr double dear_step_seconds = 1, least_look_ahead = 1.25;
 // The chosen batch is to be within this share of the tolerance: noise takes the rest. On a smooth
 // curve nothing smaller by a quarter is within the tolerance then (its loss is a third larger).
 constexpr double aim = 0.9;
@@ -51,8 +52,12 @@ double largest_worth_a_look(const stats::StepModel& model, const Evidence& evide
                             double tolerance) {
   const double fixed_samples = model.fixed_seconds() / model.per_sample_seconds();
   const double line_knee = fixed_samples * (1 - tolerance) / tolerance;
-  const double cheap = cheap_step_seconds / model.per_sample_seconds() - fixed_samples;
-  return std::min(std::max(look_ahead * line_knee, cheap),
+  const auto batch_of_step = [&](double seconds) {
+    return seconds / model.per_sample_seconds() - fixed_samples;
+  };
+  const double ahead = std::min(look_ahead * line_knee, std::max(batch_of_step(dear_step_seconds),
+                                                                 least_look_ahead * line_knee));
+  return std::min(std::max(ahead, batch_of_step(cheap_step_seconds)),
                   most_growth * static_cast<double>(evidence.points.back().batch));
 }
 
