@@ -23,6 +23,7 @@ Examples:
   sweetspot train --batch 256 --epochs 10 --json    the result as JSON on stdout
   sweetspot train --model my.json --data folder     a Keras model, any IDX data set
   sweetspot memory --batch 16..4096*2 --limit 4GiB  what each batch takes, and the largest that fits
+  sweetspot profile --batch 32,256 --trace t.json   where a step's time goes
   sweetspot model show paper-cnn                    layers, parameters, FLOPs
   sweetspot data fetch mnist                        bring the data set into the cache
   sweetspot doctor                                  what this machine has to offer
@@ -66,8 +67,10 @@ int run(const std::vector<std::string>& arguments) {
   Action chosen;
   add_tune(app, chosen);
   add_sweep(app, chosen);
+  add_studies(app, chosen);
   add_train(app, chosen);
   add_memory(app, chosen);
+  add_profile(app, chosen);
   add_model(app, chosen);
   add_data(app, chosen);
   add_doctor(app, chosen);

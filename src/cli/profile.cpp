@@ -1,0 +1,189 @@
+#include "workload/native/profile.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/bar.h"
+#include "cli/commands.h"
+#include "cli/environment.h"
+#include "cli/flags.h"
+#include "cli/json.h"
+#include "cli/native_flags.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "core/number.h"
+#include "core/range.h"
+#include "core/text.h"
+#include "measure/trace.h"
+#include "report/forms.h"
+#include "workload/native/workload.h"
+
+namespace sweetspot::cli {
+namespace {
+
+namespace native = workload::native;
+using Json = nlohmann::ordered_json;
+using native::OperationTime;
+
+constexpr int signal_exit = 128;
+constexpr int bar_width = 24;
+
+struct Flags {
+  NativeFlags native;
+  std::string batches = "16,128,1024";
+  native::ProfileOptions options;
+  std::optional<std::filesystem::path> trace;
+};
+
+std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
+std::string percent(double share) { return fmt::format("{:.1f}%", share * 100); }
+
+double samples_per_second(const native::Profile& profile) {
+  return static_cast<double>(profile.setting.batch) / profile.step_seconds;
+}
+
+double total_seconds(const std::vector<OperationTime>& operations) {
+  double total = 0;
+  for (const OperationTime& operation : operations) total += operation.seconds();
+  return total;
+}
+
+std::string phases_text(const native::Profile& profile, bool utf8) {
+  Table table({{"phase", true}, {"ms"}, {"share"}, {"", true}});
+  for (std::size_t i = 0; i < trial::phase_count; ++i) {
+    const double share = profile.phases[i] / profile.step_seconds;
+    table.add({std::string(name(static_cast<trial::Phase>(i))), milliseconds(profile.phases[i]),
+               percent(share), share_bar(share, bar_width, utf8)});
+  }
+  return table.text();
+}
+
+std::string operations_text(const native::Profile& profile, bool utf8) {
+  Table table(
+      {{"operation", true}, {"forward ms"}, {"backward ms"}, {"update ms"}, {"share"}, {"", true}});
+  const std::vector<OperationTime> operations = operation_times(profile);
+  const double total = total_seconds(operations);
+  for (const OperationTime& operation : operations) {
+    const double share = operation.seconds() / total;
+    table.add({core::printable(operation.name), milliseconds(operation.forward_seconds),
+               milliseconds(operation.backward_seconds), milliseconds(operation.update_seconds),
+               percent(share), share_bar(share, bar_width, utf8)});
+  }
+  return table.text();
+}
+
+std::string text_of(const native::Run& run, const native::Profile& profile) {
+  const bool utf8 = is_utf8_locale();
+  return fmt::format(
+      "{} on {}, batch {}{}, {} thread{}: {} a step, {} samples/s\n\n{}\n{}\n",
+      core::printable(run.network.name), core::printable(run.dataset.name), profile.setting.batch,
+      profile.setting.accumulation > 1
+          ? fmt::format(" as {} × {}", profile.setting.accumulation, profile.setting.micro_batch())
+          : "",
+      run.options.threads, run.options.threads == 1 ? "" : "s",
+      core::format_duration(core::Seconds(profile.step_seconds)),
+      core::format_count(samples_per_second(profile)), phases_text(profile, utf8),
+      operations_text(profile, utf8));
+}
+
+Json json_of(const native::Profile& profile) {
+  const trial::Setting& setting = profile.setting;
+  Json json{{"setting",
+             {{"batch", setting.batch},
+              {"micro_batch", setting.micro_batch()},
+              {"accumulation", setting.accumulation},
+              {"precision", setting.precision},
+              {"workers", setting.workers},
+              {"prefetch", setting.prefetch}}},
+            {"steps", profile.plain_steps},
+            {"step_seconds", profile.step_seconds},
+            {"samples_per_second", samples_per_second(profile)}};
+  for (std::size_t i = 0; i < trial::phase_count; ++i)
+    json["phases"][std::string(name(static_cast<trial::Phase>(i)))] =
+        profile.phases[i] / profile.step_seconds;
+  const std::vector<OperationTime> operations = operation_times(profile);
+  const double total = total_seconds(operations);
+  json["profiled_steps"] = profile.steps.size();
+  json["operations"] = Json::array();
+  for (const OperationTime& operation : operations)
+    json["operations"].push_back({{"name", operation.name},
+                                  {"implementation", operation.implementation},
+                                  {"forward_seconds", operation.forward_seconds},
+                                  {"backward_seconds", operation.backward_seconds},
+                                  {"update_seconds", operation.update_seconds},
+                                  {"share", operation.seconds() / total}});
+  return json;
+}
+
+Json json_of(const native::Run& run, const std::vector<native::Profile>& profiles) {
+  Json json = result_object();
+  json["model"] = run.network.name;
+  json["data"] = run.dataset.name;
+  json["device"] = "cpu";
+  json["profiles"] = Json::array();
+  for (const native::Profile& profile : profiles) json["profiles"].push_back(json_of(profile));
+  json["environment"] = environment(run.options.threads);
+  return json;
+}
+
+// The largest batch opens the run, so that one the data set is too small for is refused at once.
+native::Run open_for(const Flags& flags, const std::vector<std::int64_t>& batches) {
+  native::Options options = flags.native.resolved();
+  for (const std::int64_t batch : batches) {
+    options.pipeline.batch = batch;
+    check(options);
+  }
+  options.pipeline.batch = *std::max_element(batches.begin(), batches.end());
+  return native::open(options, Output::talk);
+}
+
+int profile(const Flags& flags, Output& output) {
+  const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
+  if (flags.trace) report::check_can_write(*flags.trace, "--trace");
+  const native::Run run = open_for(flags, batches);
+  const StopOnSignal stop;
+  std::vector<native::Profile> profiles;
+  for (const std::int64_t batch : batches) {
+    if (StopOnSignal::stopped() != 0) break;
+    trial::Setting setting = native::setting_of(run.options);
+    setting.batch = batch;
+    profiles.push_back(native::profile(run, setting, flags.options, StopOnSignal::stopped()));
+    if (!flags.native.json) output.print(text_of(run, profiles.back()));
+  }
+  if (flags.native.json) output.print_json(json_of(run, profiles));
+  if (flags.trace) {
+    report::write_file(*flags.trace, measure::chrome_trace(profiles));
+    Output::talk(fmt::format("trace written to {}; open it in chrome://tracing or Perfetto",
+                             core::printable(flags.trace->string())));
+  }
+  return StopOnSignal::stopped() != 0 ? signal_exit + StopOnSignal::stopped() : 0;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand(
+      "profile", "where a step's time goes, per phase and per operation, over batch sizes");
+  const auto flags = std::make_shared<Flags>();
+  command
+      ->add_option("--batch", flags->batches,
+                   "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100")
+      ->type_name("RANGE")
+      ->capture_default_str();
+  text_flag(*command, "--steps", "N", "steps to profile at each batch [half a second of them]",
+            [flags](const std::string& text) {
+              flags->options.steps = core::parse_whole(text, "--steps", 1);
+            });
+  command->add_option("--trace", flags->trace, "write the steps as a Chrome trace")
+      ->type_name("FILE");
+  add_workload_flags(*command, flags->native);
+  command->footer("\nExample:\n  sweetspot profile --batch 32,256 --trace trace.json");
+  command->callback(
+      [&chosen, flags] { chosen = [flags](Output& output) { return profile(*flags, output); }; });
+}
+
+}  // namespace sweetspot::cli

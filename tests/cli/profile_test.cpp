@@ -1,0 +1,101 @@
+// Where a step's time goes: the tables, the JSON and the trace.
+#include <nlohmann/json.hpp>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> profile(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"profile", "--model", "small-cnn", "--data", "synthetic:64",
+                                     "--steps", "2",       "--threads", "2"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(Profile, ShowsPhasesAndOperationsOfEachBatch) {
+  const Finished finished = run(profile({"--batch", "4,16"}));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("small-cnn on synthetic, batch 4, 2 threads"));
+  EXPECT_THAT(finished.out, HasSubstr("batch 16, 2 threads"));
+  for (const char* word : {"| data_wait", "| backward", "| conv2d", "| waiting"})
+    EXPECT_THAT(finished.out, HasSubstr(word));
+}
+
+TEST(Profile, BarsAreAsciiWithoutUtf8) {
+  Launch launch;
+  launch.arguments = profile({"--batch", "4"});
+  launch.environment = {{"LC_ALL", "C"}};
+  const Finished plain = run(launch);
+  EXPECT_THAT(plain.out, HasSubstr("##"));
+  EXPECT_THAT(plain.out, Not(HasSubstr("█")));
+}
+
+TEST(Profile, JsonSharesAddUp) {
+  const Json json = json_of(run(profile({"--batch", "4,16", "--accumulation", "2", "--json"})));
+  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["model"], "small-cnn");
+  ASSERT_EQ(json["profiles"].size(), 2u);
+  for (const Json& found : json["profiles"]) {
+    EXPECT_EQ(found["setting"]["accumulation"], 2);
+    EXPECT_EQ(found["setting"]["micro_batch"].get<int>() * 2, found["setting"]["batch"]);
+    EXPECT_EQ(found["steps"], 2);
+    EXPECT_EQ(found["profiled_steps"], 2);
+    EXPECT_GT(found["samples_per_second"].get<double>(), 0);
+    double phases = 0, operations = 0;
+    for (const auto& [name, share] : found["phases"].items()) phases += share.get<double>();
+    for (const Json& operation : found["operations"])
+      operations += operation["share"].get<double>();
+    EXPECT_NEAR(phases, 1, 1e-6);
+    EXPECT_NEAR(operations, 1, 1e-6);
+  }
+  EXPECT_EQ(json["profiles"][0]["setting"]["batch"], 4);
+}
+
+TEST(Profile, TraceIsOneJsonObjectOfEvents) {
+  const TemporaryFolder folder;
+  const auto file = folder / "trace.json";
+  const Finished finished = run(profile({"--batch", "4,16", "--trace", file.string()}));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json trace = Json::parse(read_file(file));
+  int steps = 0, operations = 0;
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    EXPECT_GE(event.at("dur").get<double>(), 0);
+    steps += event.at("name") == "step";
+    operations += event.at("name") == "conv2d";
+  }
+  EXPECT_EQ(steps, 4);
+  EXPECT_GE(operations, 4 * 2) << "forward and backward of each step";
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    ++files;
+  EXPECT_EQ(files, 1) << "nothing is left beside it";
+}
+
+TEST(Profile, RefusesWhatCannotBeDoneBeforeRunning) {
+  expect_sentence(run(profile({"--batch", "65"})), 2, "larger than the data set");
+  expect_sentence(run(profile({"--batch", "4", "--trace", "/nowhere/trace.json"})), 2, "--trace");
+  expect_sentence(run(profile({"--batch", "4", "--steps", "0"})), 2, "--steps");
+  expect_sentence(run(profile({"--batch", "5", "--accumulation", "2"})), 2, "accumulation");
+}
+
+TEST(Doctor, SaysWhatTheMachineReachesAndKeepsIt) {
+  const TemporaryFolder cache;
+  Launch launch;
+  launch.arguments = {"doctor", "--json"};
+  launch.environment = {{"XDG_CACHE_HOME", cache.path().string()}};
+  const Json first = json_of(run(launch));
+  EXPECT_GT(first["roofline"]["flops_per_second"].get<double>(), 0);
+  EXPECT_GT(first["roofline"]["bytes_per_second"].get<double>(), 0);
+  EXPECT_EQ(json_of(run(launch))["roofline"], first["roofline"]) << "measured once";
+  EXPECT_TRUE(std::filesystem::exists(cache / "sweetspot/roofline.json"));
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
