@@ -75,6 +75,24 @@ std::string bottleneck_reason(Bottleneck limited_by, const trial::Trial& trial,
   return text;
 }
 
+// Loading that limits smaller batches only is hidden by a larger one; workers would hide it too.
+std::optional<std::string> smaller_reason(std::span<const trial::Trial> trials,
+                                          const search::Choice& choice, const Facts& facts) {
+  const trial::Trial* largest = nullptr;
+  for (const trial::Trial& t : trials)
+    if (t.setting.batch < choice.batch && (!largest || t.setting.batch > largest->setting.batch) &&
+        bottleneck(t, trials, facts) == Bottleneck::data_loading)
+      largest = &t;
+  const auto advice = largest ? loader_advice(*largest) : std::nullopt;
+  if (!advice) return std::nullopt;
+  return fmt::format(
+      "at batch {} and below loading is the limit ({} of the step): --workers {} --prefetch {} "
+      "would "
+      "hide it there, and a smaller batch may do then",
+      count(largest->setting.batch), percent(advice->hidden_share), advice->workers,
+      advice->prefetch);
+}
+
 std::string loader_reason(const LoaderCheck& check) {
   const std::string tried =
       fmt::format("with --workers {} --prefetch {}", check.workers, check.prefetch);
@@ -109,7 +127,10 @@ std::vector<std::string> reasons(std::span<const trial::Trial> trials, const sea
   if (made.memory_bytes) list.push_back(memory_reason(*made.memory_bytes, facts));
   if (made.limited_by && chosen)
     list.push_back(bottleneck_reason(*made.limited_by, *chosen, facts));
-  if (facts.loader_check) list.push_back(loader_reason(*facts.loader_check));
+  if (facts.loader_check)
+    list.push_back(loader_reason(*facts.loader_check));
+  else if (const auto smaller = smaller_reason(trials, choice, facts))
+    list.push_back(*smaller);
   if (const auto contended = contention_reason(trials)) list.push_back(*contended);
   if (!facts.cut_short.empty())
     list.push_back(fmt::format("{}: this is the best known so far", facts.cut_short));

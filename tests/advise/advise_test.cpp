@@ -195,6 +195,14 @@ TEST(Recommend, FollowsLoaderAdviceThatHelped) {
   EXPECT_EQ(made->samples_per_second, 8649);
 }
 
+TEST(Recommend, SaysWhenLoadingLimitsSmallerBatches) {
+  auto trials = curve(0.002, 1e-4);
+  EXPECT_THAT(recommend(trials, choice(), facts())->reasons, Not(Contains(HasSubstr("loading"))));
+  trials[1] = made_trial(16, 0.002, 1e-4, 0.5);
+  EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
+              Contains(HasSubstr("at batch 16 and below loading is the limit (50% of the step)")));
+}
+
 TEST(Recommend, NothingWithoutTrials) { EXPECT_FALSE(recommend({}, choice(), facts())); }
 
 }  // namespace
