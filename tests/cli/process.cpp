@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 
 namespace sweetspot::tests {
 namespace {
@@ -41,6 +42,7 @@ Pipe make_pipe(bool terminal) {
 [[noreturn]] void become(const Launch& launch, int out, int err) {
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
+  if (!launch.folder.empty() && chdir(launch.folder.c_str()) != 0) _exit(126);
   for (const auto& [name, value] : launch.environment)
     value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
   if (launch.file_size_limit) {
@@ -78,7 +80,12 @@ Finished run(const Launch& launch) {
 
   Finished finished;
   bool sent = launch.signal == 0;
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto started = std::chrono::steady_clock::now(), deadline = started + patience;
+  if (launch.signal_after) {
+    std::this_thread::sleep_until(started + *launch.signal_after);
+    kill(child, launch.signal);
+    sent = true;
+  }
   std::array<pollfd, 2> streams{{{out.read, POLLIN, 0}, {err.read, POLLIN, 0}}};
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     if (std::chrono::steady_clock::now() > deadline) kill(child, SIGKILL);

@@ -1,5 +1,5 @@
 #pragma once
-#include <functional>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +22,8 @@ struct Launch {
   std::string stdout_file;
   std::string signal_when_seen;  // in what stdout and stderr have shown so far
   int signal = 0;
+  std::optional<std::chrono::microseconds> signal_after;  // its start, instead of something seen
+  std::string folder;                                     // to run in
 };
 
 // Runs the real binary to its end; killed, and so failing, after nine minutes.

@@ -1,0 +1,67 @@
+// The grid through the real binary, on a fake workload in virtual time.
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+
+struct Sweep : testing::Test {
+  TemporaryFolder folder;
+
+  Finished sweep(std::vector<std::string> more) {
+    Launch made;
+    made.arguments = {"sweep", "--workload", "fake:fixed=1ms,sample=10us,samples=2000"};
+    made.arguments.insert(made.arguments.end(), more.begin(), more.end());
+    made.environment = {{"SWEETSPOT_DB", ""}};
+    made.folder = folder.path().string();
+    return run(made);
+  }
+};
+
+TEST_F(Sweep, MeasuresEveryPointAsOftenAsAsked) {
+  Json json = json_of(sweep({"--batch", "16..256*2", "--workers", "0,1,2", "--accumulation", "1,2",
+                             "--repeat", "2", "--json"}));
+  EXPECT_EQ(json["status"], "finished");
+  EXPECT_EQ(json["trials"].size(), 5u * 3 * 2 * 2);
+  std::set<std::string> settings;
+  for (const auto& trial : json["trials"]) settings.insert(trial["setting"].dump());
+  EXPECT_EQ(settings.size(), 5u * 3 * 2);
+  EXPECT_EQ(json["measured"]["best_batch"], 256);
+}
+
+TEST_F(Sweep, AnInterleavedOrderIsKept) {
+  Json json = json_of(sweep({"--batch", "1..64*2", "--json"}));
+  std::vector<std::pair<double, std::int64_t>> by_time;
+  for (const auto& trial : json["trials"])
+    by_time.emplace_back(trial["started_at_unix_seconds"], trial["setting"]["batch"]);
+  std::sort(by_time.begin(), by_time.end());
+  EXPECT_FALSE(std::is_sorted(by_time.begin(), by_time.end(),
+                              [](auto& a, auto& b) { return a.second < b.second; }));
+}
+
+TEST_F(Sweep, ResumesAndRepeatsNothing) {
+  EXPECT_EQ(json_of(sweep({"--batch", "1,2,3", "--json"}))["cost"]["trials"], 3);
+  EXPECT_EQ(json_of(sweep({"--batch", "1,2,3", "--json"}))["cost"]["trials"], 0);
+}
+
+TEST_F(Sweep, PointsThatDoNotExistAreRefusedNotFatal) {
+  const Finished finished = sweep({"--batch", "1000,4000"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.out, HasSubstr("refused: the data set has 2,000 samples"));
+  EXPECT_EQ(sweep({"--batch", "4000"}).exit_code, 3);
+}
+
+TEST_F(Sweep, BadGridsAreTold) {
+  expect_sentence(sweep({"--batch", "9..1"}), 2, "--batch '9..1'");
+  expect_sentence(sweep({"--workers", "x"}), 2, "--workers");
+  expect_sentence(sweep({"--repeat", "0"}), 2, "--repeat");
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
