@@ -7,8 +7,8 @@ sweetspot := build/release/sweetspot
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-run: build data ## set up, build, fetch MNIST, train the paper's CNN
-	$(sweetspot) train
+run: build data ## set up, build, fetch MNIST, find the batch size of the paper's CNN
+	$(sweetspot) tune
 
 build: ## set up and make the release build
 	scripts/setup
