@@ -67,6 +67,7 @@ int run(const std::vector<std::string>& arguments) {
   Action chosen;
   add_tune(app, chosen);
   add_sweep(app, chosen);
+  add_studies(app, chosen);
   add_train(app, chosen);
   add_memory(app, chosen);
   add_profile(app, chosen);

@@ -15,6 +15,7 @@ using Action = std::function<int(Output&)>;
 // Each adds its command to the program and sets `chosen` when the arguments name it.
 void add_tune(CLI::App& app, Action& chosen);
 void add_sweep(CLI::App& app, Action& chosen);
+void add_studies(CLI::App& app, Action& chosen);
 void add_train(CLI::App& app, Action& chosen);
 void add_memory(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);

@@ -1,0 +1,156 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/table.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "report/forms.h"
+#include "store/store.h"
+
+namespace sweetspot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Flags {
+  std::optional<std::string> db;
+  std::int64_t study = 0;
+  bool json = false;
+
+  std::string url() const { return store::store_url(db); }
+};
+
+std::string local_time(double unix_seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(unix_seconds)));
+}
+
+report::Answer answer_of(const trial::Study& study) {
+  report::Answer answer;
+  answer.trials = study.trials;
+  return answer;
+}
+
+// What every form of a study begins with.
+Json json_of(const trial::Study& study) {
+  const std::optional<report::Measured> found = report::measured(answer_of(study));
+  return {{"study", std::to_string(study.id)},
+          {"workload", study.question.workload},
+          {"state", name(study.state)},
+          {"trial_count", study.trials.size()},
+          {"started_at_unix_seconds", study.started_at},
+          {"best", found ? Json{{"batch", found->best_batch},
+                                {"samples_per_second", found->best_samples_per_second}}
+                         : Json(nullptr)}};
+}
+
+// Text of ours from the store, which is JSON unless somebody else wrote it.
+Json parsed(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  return json.is_discarded() ? Json(text) : json;
+}
+
+int list(const Flags& flags, Output& output) {
+  const std::vector<trial::Study> studies = store::open_store(flags.url())->studies();
+  if (flags.json) {
+    Json json = result_object();
+    json["db"] = flags.url();
+    json["studies"] = Json::array();
+    for (const trial::Study& study : studies) json["studies"].push_back(json_of(study));
+    output.print_json(json);
+    return 0;
+  }
+  if (studies.empty()) {
+    Output::talk(fmt::format("no study is in {} yet; sweetspot tune begins one",
+                             core::printable(flags.url())));
+    return 0;
+  }
+  Table table({{"study"},
+               {"workload", true},
+               {"state", true},
+               {"trials"},
+               {"started", true},
+               {"best batch"},
+               {"samples/s"}});
+  for (const trial::Study& study : studies) {
+    const auto found = report::measured(answer_of(study));
+    table.add({std::to_string(study.id), core::printable(study.question.workload),
+               std::string(name(study.state)), std::to_string(study.trials.size()),
+               local_time(study.started_at),
+               found ? std::to_string(found->best_batch) : std::string(unknown),
+               found ? core::format_count(found->best_samples_per_second) : std::string(unknown)});
+  }
+  output.print(table.text());
+  return 0;
+}
+
+[[noreturn]] void fail_unknown(const Flags& flags) {
+  throw core::InputError(fmt::format("there is no study {} in {}; see sweetspot studies list",
+                                     flags.study, core::printable(flags.url())));
+}
+
+int show(const Flags& flags, Output& output) {
+  const auto study = store::open_store(flags.url())->study(flags.study);
+  if (!study) fail_unknown(flags);
+  if (flags.json) {
+    Json json = result_object();
+    json.update(json_of(*study));
+    json["question"] = parsed(study->question.key);
+    json["trials"] = report::json(answer_of(*study))["trials"];
+    json["environment"] = parsed(study->environment.json);
+    output.print_json(json);
+    return 0;
+  }
+  output.print(fmt::format(
+      "study {} · {} · {} · {} trial{} · begun {}\n{} · {}\n", study->id,
+      core::printable(study->question.workload), name(study->state), study->trials.size(),
+      study->trials.size() == 1 ? "" : "s", local_time(study->started_at),
+      core::printable(study->environment.program), core::printable(study->environment.machine)));
+  if (!study->trials.empty()) output.print("\n" + report::table(answer_of(*study)));
+  return 0;
+}
+
+int remove(const Flags& flags, Output& output) {
+  if (!store::open_store(flags.url())->remove(flags.study)) fail_unknown(flags);
+  if (!flags.json) return output.print(fmt::format("study {} deleted\n", flags.study)), 0;
+  Json json = result_object();
+  json["study"] = std::to_string(flags.study);
+  json["status"] = "deleted";
+  output.print_json(json);
+  return 0;
+}
+
+}  // namespace
+
+void add_studies(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("studies", "what was measured before: list, show, delete");
+  command->require_subcommand(1);
+  const auto flags = std::make_shared<Flags>();
+  const auto add = [&](const char* name, const char* help, auto action) {
+    CLI::App* sub = command->add_subcommand(name, help);
+    sub->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
+        ->type_name("PATH");
+    sub->add_flag("--json", flags->json, "the result as one JSON object on stdout");
+    sub->callback([&chosen, flags, action] {
+      chosen = [flags, action](Output& output) { return action(*flags, output); };
+    });
+    return sub;
+  };
+  const auto take_number = [&](CLI::App* sub) {
+    text_flag(*sub, "study", "N", "its number, as in the list", [flags](const std::string& text) {
+      flags->study = core::parse_whole(text, "the study", 1);
+    })->required();
+  };
+  add("list", "every study: what, when, how far, and its best batch", list);
+  take_number(add("show", "one study with its trials", show));
+  take_number(add("delete", "forget a study and its trials", remove));
+}
+
+}  // namespace sweetspot::cli

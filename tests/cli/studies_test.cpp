@@ -1,0 +1,120 @@
+// The studies that are in a database: listed, shown, deleted. The database is one of an older
+// schema, so that every command here reads what an earlier version wrote.
+#include <nlohmann/json.hpp>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+class Studies : public testing::Test {
+ protected:
+  Studies() { fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v1.db", file_); }
+  // `sweetspot studies …` on the database, by flag.
+  Finished studies(std::vector<std::string> more) const {
+    more.insert(more.begin(), "studies");
+    more.insert(more.end(), {"--db", file_.string()});
+    return run(more);
+  }
+  Json json(std::vector<std::string> more) const {
+    more.push_back("--json");
+    const Finished finished = studies(more);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return json_of(finished);
+  }
+
+  TemporaryFolder folder_;
+  fs::path file_ = folder_ / "a.db";
+};
+
+TEST_F(Studies, AreListedNewestFirst) {
+  const Json list = json({"list"})["studies"];
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0]["study"], "2");
+  EXPECT_EQ(list[0]["state"], "stopped");
+  EXPECT_EQ(list[1]["study"], "1");
+  EXPECT_EQ(list[1]["workload"], "paper-cnn on mnist");
+  EXPECT_EQ(list[1]["state"], "finished");
+  EXPECT_EQ(list[1]["trial_count"], 2);
+  EXPECT_EQ(list[1]["started_at_unix_seconds"], 1790000000.5);
+  EXPECT_EQ(list[1]["best"]["batch"], 32);
+  EXPECT_EQ(list[1]["best"]["samples_per_second"], 32000);
+}
+
+TEST_F(Studies, AreListedAsATable) {
+  const Finished finished = studies({"list"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.err, "");
+  for (const char* word : {"| study |", "paper-cnn on mnist", "finished", "stopped", "32,000"})
+    EXPECT_THAT(finished.out, HasSubstr(word));
+}
+
+TEST_F(Studies, AreShownWithTheirTrials) {
+  const Json study = json({"show", "1"});
+  EXPECT_EQ(study["study"], "1");
+  EXPECT_EQ(study["question"]["number"], 1);
+  EXPECT_EQ(study["environment"]["cpu"], "a CPU");
+  ASSERT_EQ(study["trials"].size(), 2u);
+  const Json& trial = study["trials"][1];
+  EXPECT_EQ(trial["setting"]["batch"], 32);
+  EXPECT_EQ(trial["outcome"], "ok");
+  EXPECT_EQ(trial["samples_per_second"]["low"], 990 * 32);
+  EXPECT_EQ(trial["memory_bytes"]["measured"], 5000000);
+  EXPECT_TRUE(trial["contention"]["speed_change_share"].is_null());
+
+  const std::string text = studies({"show", "1"}).out;
+  for (const char* word : {"study 1", "finished", "2 trials", "sweetspot 0.0.9", "32,000"})
+    EXPECT_THAT(text, HasSubstr(word));
+}
+
+TEST_F(Studies, AreDeleted) {
+  EXPECT_EQ(json({"delete", "1"})["status"], "deleted");
+  expect_sentence(studies({"delete", "1"}), 2, "sweetspot studies list");
+  EXPECT_EQ(json({"list"})["studies"].size(), 1u);
+  EXPECT_THAT(studies({"delete", "2"}).out, HasSubstr("study 2 deleted"));
+  const Finished none = studies({"list"});
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.err, HasSubstr("sweetspot tune"));
+}
+
+TEST_F(Studies, ThatAreUnknownAreSaidToBe) {
+  expect_sentence(studies({"show", "7"}), 2, "there is no study 7");
+  expect_sentence(studies({"show", "7"}), 2, "sweetspot studies list");
+  expect_sentence(studies({"delete", "7"}), 2, "sweetspot studies list");
+  for (const char* number : {"0", "-1", "x", "1.5", ""})
+    expect_sentence(studies({"show", number}), 2, "the study '" + std::string(number) + "'");
+  expect_sentence(studies({"show"}), 2, "--help");
+  expect_sentence(studies({}), 2, "--help");
+}
+
+TEST_F(Studies, TheDatabaseIsTheVariablesWithoutTheFlag) {
+  Launch launch;
+  launch.arguments = {"studies", "list", "--json"};
+  launch.environment = {{"SWEETSPOT_DB", "sqlite:" + file_.string()}};
+  EXPECT_EQ(json_of(run(launch))["studies"].size(), 2u);
+}
+
+TEST_F(Studies, OfNoDatabaseAreNoneAndNothingIsMade) {
+  fs::remove(file_);
+  EXPECT_TRUE(json({"list"})["studies"].empty());
+  expect_sentence(studies({"delete", "1"}), 2, "there is no study 1");
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
+}
+
+TEST_F(Studies, OfABadDatabaseAreASentence) {
+  write_file(file_, std::string(5000, 'x'));
+  for (const auto& command :
+       std::vector<std::vector<std::string>>{{"list"}, {"show", "1"}, {"delete", "1"}})
+    expect_sentence(studies(command), 2, "not a database");
+  EXPECT_EQ(read_file(file_), std::string(5000, 'x'));
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
