@@ -43,7 +43,7 @@ class NetworkMaker {
 
   int below(int n) { return static_cast<int>(draw_() % static_cast<unsigned>(n)); }
   bool chance(int percent) { return below(100) < percent; }
-  double uniform() { return draw_() * 0x1p-32; }
+  double uniform() { return static_cast<double>(draw_()) * 0x1p-32; }
 
  private:
   template <class T>
