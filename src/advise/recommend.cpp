@@ -66,6 +66,10 @@ std::string bottleneck_reason(Bottleneck limited_by, const trial::Trial& trial,
                        percent(data_wait_share(trial).value_or(0)));
   const std::string text = fmt::format("what limits it is {}", words(limited_by));
   const RooflineShare share = roofline_share(trial.samples_per_second->mean, facts);
+  // FLOPs are those of the layers as written; the engine leaves some of them out.
+  if (limited_by == Bottleneck::compute && share.flops && *share.flops > 1)
+    return text + fmt::format(": done directly, its arithmetic would take {} of this machine's peak",
+                              percent(*share.flops));
   if (limited_by == Bottleneck::compute && share.flops)
     return text +
            fmt::format(": its arithmetic runs at {} of this machine's peak", percent(*share.flops));
