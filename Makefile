@@ -10,15 +10,16 @@ help: ## this list
 run: build data ## set up, build, fetch MNIST, find the batch size of the paper's CNN
 	$(sweetspot) tune
 
-build: ## set up and make the release build
+build: ## set up and build the program
 	scripts/setup
 	cmake --preset release
-	cmake --build --preset release
+	cmake --build --preset release --target sweetspot
 
 data: build
 	$(sweetspot) data fetch mnist
 
 test: build data ## set up, build, run every test
+	cmake --build --preset release
 	ctest --preset release -LE slow
 
 bench: ## against PyTorch on this machine
