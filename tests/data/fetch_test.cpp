@@ -70,7 +70,7 @@ class Fetch : public testing::Test {
     return names;
   }
 
-  TempFolder folder_;
+  TemporaryFolder folder_;
   fs::path bin_ = fs::create_directories(folder_ / "bin") ? folder_ / "bin" : fs::path();
   ScopedVariable cache_{"XDG_CACHE_HOME", (folder_ / "cache").string()};
   ScopedVariable path_{"PATH", bin_.string() + ":/usr/bin:/bin"};

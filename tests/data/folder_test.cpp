@@ -21,14 +21,14 @@ void write(const std::filesystem::path& path, const Bytes& idx) {
   write_file(path, path.extension() == ".gz" ? gzip(idx) : idx);
 }
 
-void fill(const TempFolder& folder, const Names& names = {}) {
+void fill(const TemporaryFolder& folder, const Names& names = {}) {
   write(folder / names.train_images, make_idx({3, 2, 2}));
   write(folder / names.train_labels, make_idx({3}, {2, 0, 1}));
   write(folder / names.test_images, make_idx({2, 2, 2}));
   write(folder / names.test_labels, make_idx({2}, {1, 4}));
 }
 
-std::string refusal(const TempFolder& folder) {
+std::string refusal(const TemporaryFolder& folder) {
   return failure_of([&] { read_folder(folder.path()); });
 }
 
@@ -44,7 +44,7 @@ TEST(Folder, ReadsTheNamesDataSetsComeWith) {
       {"latest-train-images-idx3-ubyte", "latest-train-labels-idx1-ubyte", "test-images-idx3-ubyte",
        "test-labels-idx1-ubyte"}};
   for (const Names& names : all) {
-    const TempFolder folder;
+    const TemporaryFolder folder;
     fill(folder, names);
     const Dataset dataset = read_folder(folder.path());
     EXPECT_EQ(dataset.name, folder.path().string());
@@ -61,7 +61,7 @@ TEST(Folder, ReadsTheNamesDataSetsComeWith) {
 }
 
 TEST(Folder, ReadsChannels) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fill(folder);
   write(folder / "train-images-idx3-ubyte", make_idx({3, 2, 2, 3}));
   write(folder / "t10k-images-idx3-ubyte", make_idx({2, 2, 2, 3}));
@@ -69,14 +69,14 @@ TEST(Folder, ReadsChannels) {
 }
 
 TEST(Folder, PrefersTheRawCopyOfACompressedFile) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fill(folder);
   write_text(folder / "train-images-idx3-ubyte.gz", "not gzip at all");
   EXPECT_EQ(read_folder(folder.path()).train.count, 3u);
 }
 
 TEST(Folder, RefusesAmbiguityNamingTheCandidates) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fill(folder);
   write(folder / "emnist-digits-train-images-idx3-ubyte", make_idx({3, 2, 2}));
   EXPECT_THAT(refusal(folder),
@@ -85,7 +85,7 @@ TEST(Folder, RefusesAmbiguityNamingTheCandidates) {
 }
 
 TEST(Folder, NamesWhatIsMissing) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_THAT(refusal(folder), HasSubstr("no IDX file of train images"));
   fill(folder);
   std::filesystem::remove(folder / "t10k-labels-idx1-ubyte");
@@ -97,21 +97,21 @@ TEST(Folder, NamesWhatIsMissing) {
 }
 
 TEST(Folder, RefusesCountsThatDiffer) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fill(folder);
   write(folder / "train-labels-idx1-ubyte", make_idx({4}));
   EXPECT_THAT(refusal(folder), AllOf(HasSubstr("3 images"), HasSubstr("4 labels")));
 }
 
 TEST(Folder, RefusesSplitsOfDifferentShape) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fill(folder);
   write(folder / "t10k-images-idx3-ubyte", make_idx({2, 2, 3}));
   EXPECT_THAT(refusal(folder), AllOf(HasSubstr("2×2×1"), HasSubstr("2×3×1")));
 }
 
 TEST(Folder, RefusesImagesAndLabelsExchanged) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fill(folder);
   write(folder / "train-images-idx3-ubyte", make_idx({3}));
   EXPECT_THAT(refusal(folder), HasSubstr("exchanged"));
@@ -121,7 +121,7 @@ TEST(Folder, RefusesImagesAndLabelsExchanged) {
 }
 
 TEST(Folder, NamesTheFileThatIsCorrupt) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   fill(folder);
   write_text(folder / "t10k-labels-idx1-ubyte", "junk");
   EXPECT_THAT(refusal(folder), HasSubstr("t10k-labels-idx1-ubyte is not an IDX file"));

@@ -118,7 +118,7 @@ TEST(Idx, RefusesGzipBombs) {
 }
 
 TEST(Idx, NamesAFileThatCannotBeRead) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_THAT(failure_of([&] { read_idx_file(folder / "absent"); }),
               AllOf(StartsWith("2: cannot read "), HasSubstr("absent"), HasSubstr("No such file")));
   EXPECT_THAT(failure_of([&] { read_idx_file(folder.path()); }), HasSubstr("Is a directory"));
@@ -126,7 +126,7 @@ TEST(Idx, NamesAFileThatCannotBeRead) {
 
 // Sparse files: they take no disk.
 TEST(Idx, RefusesFilesBeyondAnyDataSet) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_file(folder / "huge", make_idx({20, 1 << 15, 1 << 15}, {}));
   std::filesystem::resize_file(folder / "huge", 16 + 20 * core::GiB);
   EXPECT_THAT(failure_of([&] { read_idx_file(folder / "huge"); }),
@@ -138,7 +138,7 @@ TEST(Idx, RefusesFilesBeyondAnyDataSet) {
 }
 
 TEST(Idx, ReadsFilesAsItReadsMemory) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const Bytes raw = make_idx({1000, 40, 40});
   write_file(folder / "raw", raw);
   write_file(folder / "compressed", gzip(raw));

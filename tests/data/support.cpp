@@ -12,17 +12,6 @@
 namespace sweetspot::data {
 namespace fs = std::filesystem;
 
-TempFolder::TempFolder() {
-  std::string name = (fs::temp_directory_path() / "sweetspot-test-XXXXXX").string();
-  if (!mkdtemp(name.data())) throw std::runtime_error("cannot make " + name);
-  path_ = name;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 ScopedVariable::ScopedVariable(const char* name, const std::optional<std::string>& value)
     : name_(name) {
   if (const char* before = std::getenv(name)) before_ = before;

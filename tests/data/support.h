@@ -8,23 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "temporary_folder.h"
+
 namespace sweetspot::data {
 
 using Bytes = std::vector<std::uint8_t>;
-
-// A folder of the test's own, removed with all that is in it.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using tests::TemporaryFolder;
 
 // Sets (or, with nothing, removes) an environment variable until the end of the scope.
 class ScopedVariable {

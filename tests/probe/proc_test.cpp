@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
+#include "temporary_folder.h"
 
 namespace sweetspot::probe::proc {
 namespace {
@@ -19,16 +19,12 @@ using testing::IsEmpty;
 // A made /proc and /sys.
 class MadeTree : public testing::Test {
  protected:
-  MadeTree() {
-    std::string name = (fs::temp_directory_path() / "sweetspot-probe-XXXXXX").string();
-    root = mkdtemp(name.data());
-  }
-  ~MadeTree() override { fs::remove_all(root); }
   void write(const fs::path& file, const std::string& text) const {
     fs::create_directories((root / file).parent_path());
     std::ofstream(root / file) << text;
   }
-  fs::path root;
+  tests::TemporaryFolder folder;
+  const fs::path root = folder.path();
 };
 
 TEST_F(MadeTree, NothingIsKnownOfAnEmptyTree) {
