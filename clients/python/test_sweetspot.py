@@ -271,6 +271,20 @@ class Steps(TestCase):
             self.assertEqual(lines[-1]["dropped"], client._link.dropped)
             self.assertGreater(dropped, 0)
 
+    def test_no_line_begins_before_the_one_before_is_out(self):
+        server, client = self.serve()
+        client.begin()
+        server.accept()
+        wire = client._link._socket
+        client._link._socket = mock.Mock(
+            wraps=wire, send=lambda data, flags: wire.send(data[:10], flags))
+        for samples in range(100):
+            client.step(samples)
+        steps = [line for line in server.read_all() if line["type"] == "step"]
+        self.assertGreater(len(steps), 5)
+        for before, line in enumerate(steps):
+            self.assertEqual(line["samples"], before + line["dropped"])
+
     def test_a_begin_that_is_dropped_is_a_gap_too(self):
         server, client = self.serve()
         client.step()
@@ -514,6 +528,17 @@ class BadLines(TestCase):
             client.step()
         self.assertEqual(client._link.bad_lines, 2)  # the endless one, and the one behind it
 
+    def test_a_line_that_is_too_long_is_not_read(self):
+        server, client = self.serve()
+        client.begin()
+        server.accept()
+        line = json.dumps({"type": "done", "filling": "x" * (1 << 16)}).encode() + b"\n"
+        for part in (line[:60000], line[60000:]):
+            server.send(part)
+            client.step()
+        self.assertEqual(client._link.bad_lines, 1)
+        self.assertIsNotNone(client._link._socket)
+
     def test_lines_may_come_in_pieces(self):
         server, client = self.serve()
         setting = json.dumps(SETTING).encode() + b"\n"
@@ -642,6 +667,48 @@ class Sessions(TestCase):
             client.step()
         go_on.set()
         self.assertEqual(self.within_patience(lambda: list(batches)), [])
+
+    def test_ready_comes_behind_the_rest_of_a_line(self):
+        server, client = self.serve()
+
+        def dialogue():
+            server.read_until("ready")
+            server.send(SETTING)
+            self.assertEqual([server.read()["type"] for _ in range(3)], ["begin", "step", "ready"])
+            server.send({"type": "done"})
+
+        self.talk(server, dialogue)
+        batches = client.batches()
+        next(batches)
+        wire = client._link._socket
+        half = mock.Mock(wraps=wire, send=lambda data, flags: wire.send(data[:10], flags))
+        with mock.patch.object(client._link, "_socket", half):
+            client.step()
+        self.assertEqual(self.within_patience(lambda: list(batches)), [])
+
+    def test_another_threads_step_is_none_of_the_next_batch(self):
+        server, client = self.serve()
+        batches = client.batches()
+        given = []
+        waiting = threading.Thread(target=lambda: given.append(next(batches)))
+        waiting.start()
+        server.read_until("ready")
+        client.step()
+        client.begin()
+        server.send(SETTING)
+        waiting.join(PATIENCE_SECONDS)
+        self.assertEqual(given, [64])
+        self.assertEqual([line["type"] for line in server.read_all()], ["begin"])
+
+    def test_ctrl_c_while_it_waits_is_the_scripts(self):
+        server, client = self.serve()
+        client._open(session=True)
+        with mock.patch.object(client._link, "_receive", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                next(client.batches())
+        self.assertIs(client.enough(), True)
+        self.assertIsNotNone(server.read_until("ready"))
+        self.assertIsNone(server.read())
 
     def test_after_a_step_there_is_no_session(self):
         server, client = self.serve(SWEETSPOT_BATCH="24")
