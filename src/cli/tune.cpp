@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <numeric>
 
 #include "cli/commands.h"
@@ -28,7 +29,7 @@ constexpr std::int64_t most_batch = std::int64_t{1} << 40;
 struct Flags {
   StudyFlags study;
   search::Objective objective = search::Objective::throughput;
-  std::int64_t min = 1, multiple_of = 1;
+  std::int64_t min = 1, multiple_of = 1, repeat = 3;
   std::optional<std::int64_t> max;
 };
 
@@ -43,6 +44,7 @@ search::Limits limits_of(const Flags& flags, const StudyWorkload& opened) {
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.study.tolerance;
   limits.memory_limit = memory_allowed(flags.study);
+  limits.repeats = static_cast<int>(flags.repeat);
   if (limits.max < limits.min)
     throw core::InputError(fmt::format(
         "there is no batch to try from {} to {}{}; change --min, --max or --multiple-of", flags.min,
@@ -58,6 +60,7 @@ study::Terms terms_of(const Flags& flags, const search::Limits& limits, int thre
   terms.limits.memory_limit = flags.study.memory_limit;
   terms.memory_share = flags.study.memory_share;
   terms.precision = flags.study.precision;
+  terms.repeat = limits.repeats;
   terms.threads = threads;
   terms.program_major = program_major();
   return terms;
@@ -106,7 +109,9 @@ int tune(const Flags& flags, Output& output) {
   options.base = opened.base;
   options.roofline = opened.roofline;
   options.cost = opened.cost;
-  options.loop.measure.precision = flags.study.precision;
+  // The trials of a batch are averaged: together they are as precise as asked.
+  options.loop.measure.precision =
+      flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
   options.loop.budget = flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity,
                                                    terms_of(flags, options.limits, opened.threads));
@@ -146,6 +151,8 @@ void add_tune(CLI::App& app, Action& chosen) {
             });
   whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
              "try multiples of this only");
+  whole_flag(*command, "--repeat", flags->repeat, {1, 100},
+             "trials of each batch that the answer rests on, taken in turn");
   add_study_flags(*command, flags->study);
   add_workload_flags(*command, flags->study.native);
   command->footer(

@@ -11,9 +11,12 @@ namespace sweetspot::measure {
 struct MeasureOptions {
   double precision = 0.02;  // half-width of the 95% interval of throughput, as a share
   std::int64_t max_steps = 10000;
-  core::Seconds max_time{8};  // of sampling, warm-up apart
+  core::Seconds max_time{3};  // of sampling, warm-up apart
   core::Seconds max_warm_up{3};
   int min_steps = 16;  // sampled ones
+  // A machine's disturbances last for tens of milliseconds: a shorter look may miss them, or see
+  // nothing else.
+  core::Seconds min_time{0.15};
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.

@@ -63,7 +63,8 @@ void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
 }
 
 bool Sampling::enough(double elapsed) const {
-  return count() >= options_.min_steps ||
+  return (count() >= options_.min_steps &&
+          elapsed >= std::min(options_.min_time, options_.max_time).count()) ||
          (count() >= stats::min_batches_for_interval &&
           elapsed >= share_of_time_for_few * options_.max_time.count());
 }

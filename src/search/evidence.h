@@ -17,7 +17,8 @@ struct Evidence {
   std::optional<std::int64_t> largest_ok;
 };
 
-// Repeated trials of one batch are averaged by their precision. Cancelled trials say nothing.
+// Repeated trials of one batch are averaged by their precision, and by how well repeated trials
+// agree at all. Cancelled trials say nothing.
 Evidence evidence(std::span<const trial::Trial> trials);
 
 }  // namespace sweetspot::search

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "search/confirm.h"
 #include "search/evidence.h"
 #include "search/knee.h"
 #include "search/max_batch.h"
@@ -43,7 +44,13 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
   const auto range = feasible(limits, known, memory);
   if (!range) return {std::nullopt, nothing_fits(limits)};
   if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
-  return next_for_knee(known, *range, limits);
+  if (const auto batch = disturbed(trials, limits)) return {batch, ""};
+  if (const auto batch = unrepeated_first(trials, known, limits)) return {batch, ""};
+  Next next = next_for_knee(known, *range, limits);
+  if (next.batch) return next;
+  if (const auto choice = choose_knee(known, *range, limits))
+    next.batch = unconfirmed(trials, *choice, known, limits);
+  return next;
 }
 
 std::optional<Choice> choose(std::span<const trial::Trial> trials, const Limits& limits,

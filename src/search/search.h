@@ -21,6 +21,7 @@ struct Limits {
   std::int64_t multiple_of = 1;
   double tolerance = 0.05;                     // of the best throughput
   std::optional<core::Bytes> memory_limit{};   // margin already taken off
+  int repeats = 1;                             // trials of each batch that the answer rests on
 };
 
 // Memory of a batch, where the workload can tell it before running.

@@ -100,8 +100,16 @@ TEST_F(Measure, StopsAtTheStepLimit) {
   EXPECT_TRUE(trial.samples_per_second);
 }
 
+// Sixteen steps of a microsecond would be a blink.
+TEST_F(Measure, LooksForAWhileHoweverShortTheSteps) {
+  const Trial trial = run([](std::int64_t, const Setting& s) { return step_of(1e-4, s.batch); });
+  EXPECT_EQ(trial.stop_reason, StopReason::precise);
+  EXPECT_GE(static_cast<double>(trial.steps) * 1e-4, options.min_time.count());
+}
+
 TEST_F(Measure, StopsAtTheTimeLimit) {
   options.precision = 1e-9;
+  options.max_time = core::Seconds(8);
   const Trial trial = run([](std::int64_t n, const Setting& s) {
     return step_of(0.1 * (1 + 0.1 * wobble(n)), s.batch);
   });

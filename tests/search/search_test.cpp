@@ -146,8 +146,64 @@ TEST(Knee, CancelledTrialsAreAskedForAgain) {
 }
 
 TEST(Knee, RepeatedTrialsCountByTheirPrecision) {
-  const std::vector trials = {ok(64, 1000, 0.001), ok(64, 2000, 0.5)};
+  const std::vector trials = {ok(64, 1000, 0.001), ok(64, 1200, 0.5)};
   EXPECT_NEAR(choose(trials, {.max = 64}, {})->samples_per_second, 1000, 10);
+}
+
+// Each is precise by itself, and they disagree: then neither is.
+TEST(Knee, RepeatedTrialsThatDisagreeAreTrustedAlike) {
+  const std::vector trials = {ok(64, 1000, 0.001), ok(64, 1200, 0.002)};
+  const double mean = std::sqrt(1000.0 * 1200.0);
+  EXPECT_NEAR(choose(trials, {.max = 64}, {})->samples_per_second, mean, 0.01 * mean);
+}
+
+trial::Trial contended(trial::Trial trial) {
+  trial.contention.contended = true;
+  return trial;
+}
+
+TEST(Knee, ACalmTrialCountsAndOneBesideABusyProcessDoesNot) {
+  const std::vector trials = {contended(ok(64, 500, 0.001)), ok(64, 1000, 0.02)};
+  EXPECT_NEAR(choose(trials, {.max = 64}, {})->samples_per_second, 1000, 1);
+}
+
+TEST(Repeats, ABatchMeasuredBesideABusyProcessIsMeasuredAgain) {
+  const Limits limits{.max = 4096, .repeats = 3};
+  std::vector trials = {ok(16, 600), ok(16, 600), ok(16, 600), contended(ok(64, 500))};
+  EXPECT_EQ(next(trials, limits, {}).batch, 64);
+  trials.push_back(ok(64, 900));
+  EXPECT_NE(next(trials, limits, {}).batch, 64);
+}
+
+TEST(Repeats, AMachineThatIsNeverCalmIsNotWaitedFor) {
+  const Limits limits{.max = 4096, .repeats = 3};
+  std::vector<trial::Trial> trials;
+  while (trials.size() < 100) {
+    const auto asked = next(trials, limits, {}).batch;
+    if (!asked) break;
+    trials.push_back(contended(ok(*asked, line_speed(*asked, 10))));
+  }
+  EXPECT_LT(trials.size(), 30u);
+}
+
+// What the answer rests on is measured in turn, not thrice in a row.
+TEST(Repeats, TheAnswersBatchesAreMeasuredAgainInTurn) {
+  const Limits limits{.max = 4096, .repeats = 3};
+  std::vector<std::int64_t> asked;
+  std::vector<trial::Trial> trials;
+  while (const auto batch = next(trials, limits, {}).batch) {
+    asked.push_back(*batch);
+    trials.push_back(ok(*batch, line_speed(*batch, 10)));
+    ASSERT_LT(trials.size(), 50u);
+  }
+  const auto choice = choose(trials, limits, {});
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(std::ranges::count(asked, choice->batch), 3);
+  EXPECT_EQ(std::ranges::count(asked, choice->best_batch), 3);
+  EXPECT_EQ(asked[0], asked[1]);
+  for (std::size_t i = 4; i < asked.size(); ++i) {
+    EXPECT_NE(asked[i], asked[i - 1]) << i;
+  }
 }
 
 TEST(Knee, OutOfMemoryCapsTheRange) {

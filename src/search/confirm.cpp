@@ -1,0 +1,67 @@
+#include "search/confirm.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sweetspot::search {
+namespace {
+
+// Within this many tolerances of the fastest, drift may have decided.
+constexpr double close_tolerances = 2;
+
+std::set<std::int64_t> contenders(const Choice& choice, const Evidence& evidence,
+                                  double tolerance) {
+  std::set<std::int64_t> found{choice.batch, choice.best_batch};
+  const auto chosen =
+      std::ranges::lower_bound(evidence.points, choice.batch, {}, &stats::StepPoint::batch);
+  if (chosen != evidence.points.begin()) {
+    const stats::StepPoint& smaller = *std::prev(chosen);
+    const double speed = static_cast<double>(smaller.batch) / smaller.seconds;
+    if (speed >= (1 - close_tolerances * tolerance) * choice.best_samples_per_second)
+      found.insert(smaller.batch);
+  }
+  return found;
+}
+
+std::ptrdiff_t trials_of(std::span<const trial::Trial> trials, std::int64_t batch) {
+  return std::ranges::count(trials, batch,
+                            [](const trial::Trial& trial) { return trial.setting.batch; });
+}
+
+}  // namespace
+
+std::optional<std::int64_t> unrepeated_first(std::span<const trial::Trial> trials,
+                                             const Evidence& evidence, const Limits& limits) {
+  if (evidence.points.size() != 1) return std::nullopt;
+  const std::int64_t first = evidence.points.front().batch;
+  if (trials_of(trials, first) >= limits.repeats) return std::nullopt;
+  return first;
+}
+
+std::optional<std::int64_t> disturbed(std::span<const trial::Trial> trials, const Limits& limits) {
+  constexpr std::ptrdiff_t few = 4;
+  const auto contended = [](const trial::Trial& trial) { return trial.contention.contended; };
+  const std::ptrdiff_t busy = std::ranges::count_if(trials, contended);
+  if (busy > few && 2 * busy > std::ssize(trials)) return std::nullopt;
+  for (const trial::Trial& trial : trials) {
+    const std::int64_t batch = trial.setting.batch;
+    const bool never_calm = std::ranges::none_of(trials, [&](const trial::Trial& other) {
+      return other.setting.batch == batch && !contended(other);
+    });
+    if (never_calm && trials_of(trials, batch) < limits.repeats) return batch;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> unconfirmed(std::span<const trial::Trial> trials, const Choice& choice,
+                                        const Evidence& evidence, const Limits& limits) {
+  std::optional<std::int64_t> next;
+  std::ptrdiff_t fewest = limits.repeats;
+  for (std::int64_t batch : contenders(choice, evidence, limits.tolerance)) {
+    const std::ptrdiff_t count = trials_of(trials, batch);
+    if (count < fewest) fewest = count, next = batch;
+  }
+  return next;
+}
+
+}  // namespace sweetspot::search
