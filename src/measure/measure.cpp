@@ -56,6 +56,8 @@ class Measurement {
   Trial run() {
     try {
       attempt();
+    } catch (const workload::Ended& ended) {
+      end(ended.outcome, ended.what());
     } catch (const std::bad_alloc&) {
       end(Outcome::out_of_memory, "the machine refused the memory");
     } catch (const core::MachineError& error) {
@@ -65,7 +67,7 @@ class Measurement {
     } catch (const std::exception& error) {
       end(Outcome::crashed, error.what());
     }
-    session_.reset();
+    close();
     trial_.seconds = whole_.seconds();
     return std::move(trial_);
   }
@@ -75,7 +77,14 @@ class Measurement {
     trial_.memory_predicted = workload_.predict(trial_.setting);
     session_ = workload_.open(trial_.setting);
     note_memory();
-    if (!warm_up()) return;
+    try {
+      if (!warm_up()) return;
+    } catch (const workload::Ended& ended) {
+      if (ended.outcome != Outcome::ok) throw;
+      sample_warm_up();
+      summarize();
+      return;
+    }
     const Look before = look(surroundings_);
     const bool finished = sample();
     const Look after = look(surroundings_);
@@ -102,10 +111,27 @@ class Measurement {
     } while (true);
   }
 
+  // The program was over before it had warmed up: all but its first step is what there is.
+  void sample_warm_up() {
+    for (std::size_t i = 1; i < trial_.raw.size(); ++i) {
+      trial::Step& step = trial_.raw[i];
+      step.warm_up = false;
+      sampling_.add(step.seconds, step.samples, 0);
+      --trial_.warm_up_steps, ++trial_.steps;
+    }
+    sampling_.end();
+  }
+
   bool sample() {
     Elapsed elapsed(surroundings_);
     while (!sampling_.stop()) {
-      if (!step(false, elapsed)) return false;
+      try {
+        if (!step(false, elapsed)) return false;
+      } catch (const workload::Ended& ended) {
+        if (ended.outcome != Outcome::ok) throw;
+        sampling_.end();
+        return true;
+      }
       const trial::Step& done = trial_.raw.back();
       sampling_.add(done.seconds, done.samples, elapsed.seconds());
       tell(false);
@@ -124,16 +150,30 @@ class Measurement {
     trial_.raw.push_back(step);
     ++(warming_up ? trial_.warm_up_steps : trial_.steps);
     trial_.samples_seen += step.samples;
-    if (step.samples == trial_.setting.batch) return true;
+    if (step.samples == step.updates * trial_.setting.batch || may_be_an_epochs_last(step))
+      return true;
     end(Outcome::refused, fmt::format("a step used {} samples where {} were asked for",
                                       step.samples, trial_.setting.batch));
     return false;
   }
 
+  // A data set seldom is a multiple of the batch; many programs train on what is left over. Once in
+  // a while, that is: a program that does so all the time has another batch than it was given.
+  bool may_be_an_epochs_last(const trial::Step& step) {
+    constexpr std::int64_t seldom = 8;
+    const auto steps = static_cast<std::int64_t>(trial_.raw.size());
+    return step.samples > 0 && step.samples < step.updates * trial_.setting.batch && steps > 1 &&
+           ++short_steps_ <= 1 + steps / seldom;
+  }
+
   void summarize() {
     trial_.stop_reason = sampling_.stop();
     trial_.samples_per_second = sampling_.samples_per_second();
-    trial_.step_seconds_median = stats::median(sampling_.seconds());
+    if (!trial_.samples_per_second) {
+      end(Outcome::crashed, "the program ended before two steps were measured");
+      return;
+    }
+    trial_.step_seconds_median = stats::median(seconds_per_update());
     const std::vector<bool> flags = stats::outliers(sampling_.seconds());
     trial::PhaseSeconds sums{};
     const auto warm_up_steps = static_cast<std::size_t>(trial_.warm_up_steps);
@@ -146,6 +186,25 @@ class Measurement {
     for (double& sum : sums) sum /= static_cast<double>(trial_.steps);
     // A workload that cannot tell its phases leaves them at zero.
     if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial_.phases = sums;
+  }
+
+  std::vector<double> seconds_per_update() const {
+    std::vector<double> seconds;
+    for (const trial::Step& step : trial_.raw)
+      if (!step.warm_up) seconds.push_back(step.seconds / static_cast<double>(step.updates));
+    return seconds;
+  }
+
+  void close() {
+    if (!session_) return;
+    const workload::Account account = session_->close();
+    session_.reset();
+    if (account.memory_peak)
+      trial_.memory_measured = std::max(trial_.memory_measured.value_or(0), *account.memory_peak);
+    trial_.memory_source = account.memory_source;
+    trial_.step_source = account.step_source;
+    trial_.start_up_seconds = account.start_up_seconds;
+    trial_.cpu_seconds = account.cpu_seconds;
   }
 
   void end(Outcome outcome, std::string note) {
@@ -176,6 +235,7 @@ class Measurement {
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
   double next_told_ = 0;
+  std::int64_t short_steps_ = 0;
   Trial trial_;
 };
 

@@ -62,6 +62,11 @@ void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
   judge(elapsed);
 }
 
+void Sampling::end() {
+  interval_ = throughput(seconds_, samples_);
+  stop_ = trial::StopReason::ended;
+}
+
 bool Sampling::enough(double elapsed) const {
   return (count() >= options_.min_steps &&
           elapsed >= std::min(options_.min_time, options_.max_time).count()) ||

@@ -21,6 +21,9 @@ class Sampling {
   // apart, so that sampling costs the same for each step however many there are.
   void add(double seconds, std::int64_t samples, double elapsed);
 
+  // No further step will come.
+  void end();
+
   std::optional<trial::StopReason> stop() const { return stop_; }
   // As of the last time it was computed; exact once there is a reason to stop.
   const std::optional<trial::Interval>& samples_per_second() const { return interval_; }

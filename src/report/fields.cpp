@@ -60,6 +60,7 @@ std::string bottleneck_words(const Row& row) {
 }
 
 Value text(std::string_view words) { return std::string(words); }
+Value text_or_unknown(const std::string& words) { return words.empty() ? Value{} : text(words); }
 
 const Field table[] = {
     {"/setting/batch", "batch", [](const Row& r) -> Value { return r.trial->setting.batch; },
@@ -114,6 +115,13 @@ const Field table[] = {
     {"/memory_bytes/measured", "memory_measured_bytes",
      [](const Row& r) { return known(r.trial->memory_measured); }, Show::always, "memory", false,
      memory_words},
+    {"/memory_bytes/source", "memory_source",
+     [](const Row& r) { return text_or_unknown(r.trial->memory_source); }},
+    {"/step_source", "step_source",
+     [](const Row& r) { return text_or_unknown(r.trial->step_source); }},
+    {"/start_up_seconds", "start_up_seconds",
+     [](const Row& r) { return known(r.trial->start_up_seconds); }},
+    {"/cpu_seconds", "cpu_seconds", [](const Row& r) { return known(r.trial->cpu_seconds); }},
     {"/phases/data_wait", "data_wait_share",
      [](const Row& r) { return share_of(r, Phase::data_wait); }},
     {"/phases/forward", "forward_share", [](const Row& r) { return share_of(r, Phase::forward); }},
@@ -134,8 +142,7 @@ const Field table[] = {
      [](const Row& r) { return known(r.trial->contention.other_cpu_share); }},
     {"/contention/speed_change_share", "speed_change_share",
      [](const Row& r) { return known(r.trial->contention.speed_change_share); }},
-    {"/note", "note",
-     [](const Row& r) { return r.trial->note.empty() ? Value{} : text(r.trial->note); }},
+    {"/note", "note", [](const Row& r) { return text_or_unknown(r.trial->note); }},
     {"/started_at_unix_seconds", "started_at_unix_seconds",
      [](const Row& r) -> Value { return r.trial->started_at; }},
     {"/seconds", "seconds", [](const Row& r) -> Value { return r.trial->seconds; }},

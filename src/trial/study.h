@@ -10,14 +10,14 @@ namespace sweetspot::trial {
 
 // What is asked. Two studies with the same question (the same key) are one study: it is resumed.
 struct Question {
-  std::string workload;     // "native paper-cnn on mnist": for people
-  std::string key;          // everything that decides the answer, as one canonical JSON text
+  std::string workload;  // "native paper-cnn on mnist": for people
+  std::string key;       // everything that decides the answer, as one canonical JSON text
 };
 
 struct Environment {
-  std::string program;      // "sweetspot 0.1.0 (abc1234, Release)"
-  std::string machine;      // CPU model and cores
-  std::string json;         // all of it, as the commands' `environment` object
+  std::string program;  // "sweetspot 0.1.0 (abc1234, Release)"
+  std::string machine;  // CPU model and cores
+  std::string json;     // all of it, as the commands' `environment` object
 };
 
 enum class StudyState { running, finished, stopped };

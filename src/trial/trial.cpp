@@ -5,10 +5,10 @@
 namespace sweetspot::trial {
 namespace {
 
-constexpr std::array<std::string_view, 7> outcomes{"ok",     "out_of_memory", "timed_out", "crashed",
-                                                   "killed", "refused",       "cancelled"};
-constexpr std::array<std::string_view, 4> stop_reasons{"precise", "noise_floor", "max_steps",
-                                                       "time_limit"};
+constexpr std::array<std::string_view, 7> outcomes{
+    "ok", "out_of_memory", "timed_out", "crashed", "killed", "refused", "cancelled"};
+constexpr std::array<std::string_view, 5> stop_reasons{"precise", "noise_floor", "max_steps",
+                                                       "time_limit", "ended"};
 constexpr std::array<std::string_view, phase_count> phases{"data_wait", "forward", "backward",
                                                            "optimizer", "overhead"};
 
@@ -27,9 +27,12 @@ std::string_view name(Phase phase) { return phases[static_cast<std::size_t>(phas
 
 std::string_view name(StudyState state) {
   switch (state) {
-    case StudyState::running: return "running";
-    case StudyState::finished: return "finished";
-    case StudyState::stopped: return "stopped";
+    case StudyState::running:
+      return "running";
+    case StudyState::finished:
+      return "finished";
+    case StudyState::stopped:
+      return "stopped";
   }
   return "";
 }

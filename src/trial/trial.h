@@ -24,7 +24,8 @@ struct Setting {
 };
 
 enum class Outcome { ok, out_of_memory, timed_out, crashed, killed, refused, cancelled };
-enum class StopReason { precise, noise_floor, max_steps, time_limit };
+// `ended`: the program came to its own end before enough was known.
+enum class StopReason { precise, noise_floor, max_steps, time_limit, ended };
 
 // Where a step's time goes.
 enum class Phase { data_wait, forward, backward, optimizer, overhead };
@@ -44,19 +45,21 @@ struct Interval {
   double half_width_share() const { return (high - low) / 2 / mean; }
 };
 
-// One step as it was measured; warm-up steps and outliers are flagged, never dropped.
+// One step as it was measured; warm-up steps and outliers are flagged, never dropped. A program
+// that is only watched may show several weight updates at once: they are one step here.
 struct Step {
   double seconds = 0;
-  std::int64_t samples = 0;
+  std::int64_t samples = 0, updates = 1;
   PhaseSeconds phases{};
   bool warm_up = false, outlier = false;
 };
 
 // What else the machine did meanwhile.
 struct Contention {
-  std::optional<double> cpu_pressure_share;   // of the trial's time, some task waited for a CPU (PSI)
-  std::optional<double> other_cpu_share;      // CPU time of other processes, as a share of all cores
-  std::optional<double> speed_change_share;   // a fixed probe before and after: how far apart
+  std::optional<double>
+      cpu_pressure_share;                 // of the trial's time, some task waited for a CPU (PSI)
+  std::optional<double> other_cpu_share;  // CPU time of other processes, as a share of all cores
+  std::optional<double> speed_change_share;  // a fixed probe before and after: how far apart
   bool contended = false;
 };
 
@@ -71,12 +74,16 @@ struct Trial {
   std::int64_t steps = 0, warm_up_steps = 0, outlier_steps = 0;
   std::int64_t samples_seen = 0;
   std::optional<core::Bytes> memory_predicted, memory_measured;
-  std::optional<PhaseSeconds> phases;   // a mean step's, in seconds
+  std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
+  std::string step_source;    // who counted: "tqdm bar", "client"; empty: our own engine
+  std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
+  std::optional<double> cpu_seconds;       // of the whole trial, all its processes
+  std::optional<PhaseSeconds> phases;      // a mean step's, in seconds
   Contention contention;
-  std::string note;                     // why it ended as it did, one sentence
-  double started_at = 0;                // seconds since 1970
-  double seconds = 0;                   // wall time of the whole trial, warm-up and start-up included
-  std::vector<Step> raw;                // every step, in order; empty where only summaries were read
+  std::string note;       // why it ended as it did, one sentence
+  double started_at = 0;  // seconds since 1970
+  double seconds = 0;     // wall time of the whole trial, warm-up and start-up included
+  std::vector<Step> raw;  // every step, in order; empty where only summaries were read
 };
 
 }  // namespace sweetspot::trial

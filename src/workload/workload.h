@@ -2,11 +2,27 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "trial/trial.h"
 
 namespace sweetspot::workload {
+
+// A session that cannot step any more. `ok`: it came to its proper end, and what it did counts.
+class Ended : public std::runtime_error {
+ public:
+  Ended(trial::Outcome its_outcome, const std::string& note)
+      : std::runtime_error(note), outcome(its_outcome) {}
+  trial::Outcome outcome;
+};
+
+// What a session can tell when it is over.
+struct Account {
+  std::optional<core::Bytes> memory_peak;
+  std::string memory_source, step_source;
+  std::optional<double> start_up_seconds, cpu_seconds;
+};
 
 // "Run steps at this setting": what is measured. A session holds one setting open, so that its
 // start-up is paid once and its steps can be timed one by one.
@@ -14,9 +30,12 @@ class Session {
  public:
   virtual ~Session() = default;
   // Runs one weight update and says what it took, phase by phase. `samples` is what it really used.
+  // Throws Ended when there is no further one.
   virtual trial::Step step() = 0;
   // What it holds now, where that can be known to the byte.
   virtual std::optional<core::Bytes> memory() const { return std::nullopt; }
+  // Ends it and tells. Called once, after the last step, whatever the outcome.
+  virtual Account close() { return {}; }
 };
 
 class Workload {

@@ -178,6 +178,55 @@ TEST_F(Measure, AWorkloadThatChangedItsBatchIsRefused) {
   EXPECT_FALSE(trial.samples_per_second);
 }
 
+TEST_F(Measure, AnEpochsShortLastBatchIsNoChangeOfBatch) {
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    return step_of(0.01, n % 20 == 19 ? s.batch / 2 : s.batch);
+  });
+  EXPECT_EQ(trial.outcome, Outcome::ok);
+}
+
+TEST_F(Measure, SeveralUpdatesAtOnceAreOneStep) {
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    const std::int64_t updates = 1 + n % 3;
+    Step step = step_of(0.01 * static_cast<double>(updates), updates * s.batch);
+    step.updates = updates;
+    return step;
+  });
+  EXPECT_EQ(trial.outcome, Outcome::ok);
+  EXPECT_NEAR(*trial.step_seconds_median, 0.01, 1e-12);
+  EXPECT_NEAR(trial.samples_per_second->mean, 3200, 1e-6);
+}
+
+TEST_F(Measure, AProgramThatEndsEarlyIsJudgedByWhatItDid) {
+  options.precision = 1e-9;
+  for (const std::int64_t last : {3, 40}) {  // within the warm-up, and after it
+    const Trial trial = run([&](std::int64_t n, const Setting& s) {
+      if (n == last) throw workload::Ended(Outcome::ok, "it is over");
+      return step_of(0.01 + 1e-3 * wobble(n), s.batch);
+    });
+    EXPECT_EQ(trial.outcome, Outcome::ok);
+    EXPECT_EQ(trial.stop_reason, StopReason::ended);
+    EXPECT_NEAR(trial.samples_per_second->mean, 3200, 320);
+    EXPECT_EQ(trial.steps + trial.warm_up_steps, last);
+  }
+}
+
+TEST_F(Measure, AProgramThatEndsWithoutAStepIsNoTrial) {
+  const Trial trial =
+      run([](auto, const Setting&) -> Step { throw workload::Ended(Outcome::ok, "it is over"); });
+  EXPECT_EQ(trial.outcome, Outcome::crashed);
+  EXPECT_FALSE(trial.samples_per_second);
+}
+
+TEST_F(Measure, AnEndingSaysItsOwnOutcome) {
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    if (n == 2) throw workload::Ended(Outcome::timed_out, "no step for a minute");
+    return step_of(0.01, s.batch);
+  });
+  EXPECT_EQ(trial.outcome, Outcome::timed_out);
+  EXPECT_EQ(trial.note, "no step for a minute");
+}
+
 TEST_F(Measure, FailuresAreOutcomes) {
   const Trial refused_memory = run([](auto, const Setting&) -> Step { throw std::bad_alloc(); });
   EXPECT_EQ(refused_memory.outcome, Outcome::out_of_memory);

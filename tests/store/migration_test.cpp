@@ -95,5 +95,23 @@ TEST_F(Migration, WhereItCannotBeWrittenThatIsSaid) {
   }
 }
 
+// Written by the program itself before trials of other programs were kept.
+TEST(MigrationFromVersion2, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v2.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v2.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(1);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 6u);
+  EXPECT_EQ(old->trials[5].setting.batch, 64);
+  EXPECT_EQ(old->trials[5].raw.size(), 76u);
+  EXPECT_EQ(old->trials[5].step_source, "");
+  EXPECT_EQ(old->trials[5].start_up_seconds, std::nullopt);
+  const auto writer = store->open_study(old->question, environment(), false);
+  writer->add(full_trial());
+  expect_equal(store->study(1)->trials.at(6), full_trial());
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

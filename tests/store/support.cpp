@@ -22,13 +22,15 @@ Trial full_trial() {
   trial.steps = 60, trial.warm_up_steps = 7, trial.outlier_steps = 2;
   trial.samples_seen = 5760;
   trial.memory_predicted = 31457280, trial.memory_measured = 31457281;
+  trial.memory_source = "cgroup v2 memory.peak", trial.step_source = "tqdm bar";
+  trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
   trial.contention = {0.11, 0.22, 0.33, true};
   trial.note = "it took “too” long; 'quoted'\n\x01";
   trial.started_at = 1792000000.125;
   trial.seconds = 8.5;
-  trial.raw = {{0.015, 96, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false},
-               {0.25, 95, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true}};
+  trial.raw = {{0.015, 96, 1, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false},
+               {0.25, 95, 1, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true}};
   return trial;
 }
 
@@ -37,7 +39,7 @@ Trial trial_of(std::int64_t batch, std::size_t steps) {
   trial.setting.batch = batch;
   trial.samples_per_second = {100.0 * static_cast<double>(batch), 99, 101};
   for (std::size_t i = 0; i < steps; ++i)
-    trial.raw.push_back({0.001 * static_cast<double>(i), batch, {}, i < 2, false});
+    trial.raw.push_back({0.001 * static_cast<double>(i), batch, 1, {}, i < 2, false});
   return trial;
 }
 
@@ -53,6 +55,10 @@ void expect_equal(const Trial& a, const Trial& b) {
   }
   EXPECT_EQ(a.step_seconds_median, b.step_seconds_median);
   EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.memory_source, b.memory_source);
+  EXPECT_EQ(a.step_source, b.step_source);
+  EXPECT_EQ(a.start_up_seconds, b.start_up_seconds);
+  EXPECT_EQ(a.cpu_seconds, b.cpu_seconds);
   EXPECT_EQ(a.warm_up_steps, b.warm_up_steps);
   EXPECT_EQ(a.outlier_steps, b.outlier_steps);
   EXPECT_EQ(a.samples_seen, b.samples_seen);

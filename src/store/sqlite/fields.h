@@ -24,6 +24,10 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("samples_seen", trial.samples_seen);
   visit("memory_predicted_bytes", trial.memory_predicted);
   visit("memory_measured_bytes", trial.memory_measured);
+  visit("memory_source", trial.memory_source);
+  visit("step_source", trial.step_source);
+  visit("start_up_seconds", trial.start_up_seconds);
+  visit("cpu_seconds", trial.cpu_seconds);
   visit("phase_seconds", trial.phases);
   visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
   visit("other_cpu_share", trial.contention.other_cpu_share);

@@ -84,7 +84,15 @@ constexpr const char* runs = R"sql(
   ALTER TABLE study DROP COLUMN environment;
 )sql";
 
-constexpr const char* steps[] = {first, runs};
+// Trials of programs that are only watched.
+constexpr const char* commands = R"sql(
+  ALTER TABLE trial ADD COLUMN memory_source TEXT NOT NULL DEFAULT '';
+  ALTER TABLE trial ADD COLUMN step_source TEXT NOT NULL DEFAULT '';
+  ALTER TABLE trial ADD COLUMN start_up_seconds REAL;
+  ALTER TABLE trial ADD COLUMN cpu_seconds REAL;
+)sql";
+
+constexpr const char* steps[] = {first, runs, commands};
 
 }  // namespace
 
