@@ -1,6 +1,9 @@
 #include "cli/signals.h"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <string_view>
 
 namespace sweetspot::cli {
 namespace {
@@ -24,9 +27,18 @@ void note(int signal) {
 
 constexpr int last_counted_press = 2;
 
+// From a handler: nothing but write() may be called.
+void say(std::string_view words) {
+  if (write(STDERR_FILENO, words.data(), words.size()) < 0) return;  // nobody listens
+}
+
 void count_press(int signal) {
   received = signal;
-  if (++pressed < last_counted_press) return;
+  if (++pressed < last_counted_press) {
+    say("\nsweetspot: finishing this trial, then answering; once more stops it now\n");
+    return;
+  }
+  say("\nsweetspot: stopping this trial; once more leaves at once\n");
   handle(SIGINT, SIG_DFL, 0);
   handle(SIGTERM, SIG_DFL, 0);
 }

@@ -86,6 +86,7 @@ Finished run(const Launch& launch) {
     kill(child, launch.signal);
     sent = true;
   }
+  auto cue = launch.cues.begin();
   std::array<pollfd, 2> streams{{{out.read, POLLIN, 0}, {err.read, POLLIN, 0}}};
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
     if (std::chrono::steady_clock::now() > deadline) kill(child, SIGKILL);
@@ -96,6 +97,9 @@ Finished run(const Launch& launch) {
       kill(child, launch.signal);
       sent = true;
     }
+    while (sent && cue != launch.cues.end() &&
+           (finished.out + finished.err).find(cue->seen) != std::string::npos)
+      (cue++)->act(child);
   }
   close(out.read);
   close(err.read);

@@ -1,5 +1,8 @@
 #pragma once
+#include <sys/types.h>
+
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +25,12 @@ struct Launch {
   std::string stdout_file;
   std::string signal_when_seen;  // in what stdout and stderr have shown so far
   int signal = 0;
+  // After that, in order: what to do to the process once some further text has been seen.
+  struct Cue {
+    std::string seen;
+    std::function<void(pid_t)> act;
+  };
+  std::vector<Cue> cues{};
   std::optional<std::chrono::microseconds> signal_after;  // its start, instead of something seen
   std::string folder;                                     // to run in
 };

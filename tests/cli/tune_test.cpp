@@ -4,6 +4,7 @@
 #include <random>
 
 #include "cli/support.h"
+#include "integrity.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::tests {
@@ -164,6 +165,64 @@ TEST_F(Tune, CtrlCFinishesTheTrialSavesAndAnswers) {
   EXPECT_GE(json_of(run(made))["cost"]["resumed_trials"], json["trials"].size());
 }
 
+// A trial that goes on until somebody stops it.
+Launch endless(Launch made) {
+  made.arguments.insert(
+      made.arguments.end(),
+      {"--model", "mlp", "--data", "synthetic:2000", "--json", "--load-delay", "1s/batch",
+       "--workers", "0", "--min", "8", "--max", "8", "--precision-of-estimate", "0.01%"});
+  made.terminal = true;  // which shows each trial from its start
+  made.environment["TERM"] = "xterm";
+  made.signal_when_seen = "batch 8";
+  return made;
+}
+
+void press(pid_t process) { kill(process, SIGINT); }
+
+TEST_F(Tune, TheSecondCtrlCStopsTheTrialAndTheStoreIsWhole) {
+  Launch made = endless(launch({}, "native"));
+  made.signal = SIGINT;
+  made.cues = {{"once more stops it now", press}};
+  const Finished finished = run(made);
+  EXPECT_EQ(finished.exit_code, 130) << finished.err;
+  EXPECT_EQ(json_of(finished)["trials"].size(), 0u);
+  EXPECT_THAT(finished.err, HasSubstr("nothing is known yet"));
+  EXPECT_EQ(integrity(folder / "sweetspot.db"), "ok");
+}
+
+TEST_F(Tune, TheThirdCtrlCLeavesAtOnceAndTheStoreIsWhole) {
+  Launch made = endless(launch({}, "native"));
+  made.signal = SIGINT;
+  made.cues = {{"once more stops it now", press}, {"once more leaves at once", press}};
+  const Finished finished = run(made);
+  EXPECT_EQ(finished.exit_code, 130) << finished.err;
+  EXPECT_EQ(integrity(folder / "sweetspot.db"), "ok");
+}
+
+TEST_F(Tune, SigtermEndsItAsCtrlCDoes) {
+  Launch made = launch({"--model", "mlp", "--data", "synthetic:2000", "--json", "--load-delay",
+                        "1ms/batch", "--precision-of-estimate", "0.01%"},
+                       "native");
+  made.signal_when_seen = "samples/s";
+  made.signal = SIGTERM;
+  const Finished finished = run(made);
+  EXPECT_EQ(finished.exit_code, 143) << finished.err;
+  EXPECT_TRUE(json_of(finished)["recommendation"].is_object());
+}
+
+TEST_F(Tune, AFolderThatGoesAwayIsOneSentenceAndTheAnswerIsGiven) {
+  fs::create_directory(folder / "kept");
+  Launch made = launch({"--model", "mlp", "--data", "synthetic:2000", "--json", "--load-delay",
+                        "1ms/batch", "--db", "kept/a.db"},
+                       "native");
+  made.cues = {{"samples/s", [this](pid_t) { fs::remove_all(folder / "kept"); }}};
+  const Finished finished = run(made);
+  EXPECT_EQ(finished.exit_code, 1) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("kept/a.db"));
+  EXPECT_EQ(json_of(finished)["status"], "store_failed");
+  EXPECT_TRUE(json_of(finished)["recommendation"].is_object());
+}
+
 // Kills at random moments; the study goes on where it was and ends as an undisturbed one does.
 TEST_F(Tune, AKilledStudyEndsWithTheSameAnswer) {
   Json truth = json_of(tune({"--json", "--db", "truth.db"}));
@@ -175,6 +234,7 @@ TEST_F(Tune, AKilledStudyEndsWithTheSameAnswer) {
     made.signal = SIGKILL;
     made.signal_after = std::chrono::microseconds(moment_us(random));
     run(made);
+    ASSERT_EQ(integrity(folder / "sweetspot.db"), "ok") << i;
     if (i % 10 != 9) continue;
     Json resumed = json_of(tune({"--json", "--budget", "1us"}));
     EXPECT_GE(resumed["cost"]["resumed_trials"], known);

@@ -1,13 +1,13 @@
 // Killed at any moment, a writer leaves a whole database with every trial it was told is there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include <csignal>
 #include <random>
 
 #include "core/error.h"
 #include "faults/victim.h"
+#include "integrity.h"
 #include "store/store.h"
 #include "temporary_folder.h"
 
@@ -15,19 +15,6 @@ namespace sweetspot::tests {
 namespace {
 
 using testing::HasSubstr;
-
-std::string integrity(const std::filesystem::path& file) {
-  sqlite3* database = nullptr;
-  std::string answer;
-  sqlite3_open(file.c_str(), &database);
-  const auto append = [](void* text, int, char** cells, char**) {
-    return static_cast<std::string*>(text)->append(cells[0]), 0;
-  };
-  sqlite3_exec(database, "PRAGMA integrity_check", append, &answer, nullptr);
-  sqlite3_exec(database, "PRAGMA foreign_key_check", append, &answer, nullptr);
-  sqlite3_close(database);
-  return answer;
-}
 
 // Each trial whole, in order, and none of the acknowledged ones missing.
 void expect_all_there(const std::filesystem::path& file, const LastWords& words) {
