@@ -1,0 +1,50 @@
+#include "workload/command/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "workload/command/redact.h"
+#include "workload/command/template.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+bool takes_a_batch(const Options& options) {
+  const Placeholders has = used(options.argv);
+  return has.batch || has.micro_batch || options.batch_from_environment ||
+         std::ranges::any_of(options.argv, [](const std::string& argument) {
+           return argument.find("SWEETSPOT_BATCH") != std::string::npos;
+         });
+}
+
+}  // namespace
+
+void check(const Options& options) {
+  if (options.argv.empty() || options.argv.front().empty())
+    throw core::InputError("there is no command after --; write one, like -- python train.py");
+  if (!takes_a_batch(options))
+    throw core::InputError(fmt::format(
+        "the command '{}' does not say where its batch size goes; write {{batch}} in its place, or "
+        "--batch-from-env when the program reads SWEETSPOT_BATCH or opens a session",
+        title(options)));
+  if (!(options.timeout.count() > 0))
+    throw core::InputError("--timeout must be more than 0 seconds; leave it out for 2 minutes");
+  if (!(options.grace.count() >= 0))
+    throw core::InputError("--grace must not be negative; leave it out for 5 seconds");
+  if (options.samples_per_run && *options.samples_per_run < 1)
+    throw core::InputError("--samples-per-run must be at least 1; say how many a run trains on");
+}
+
+std::string title(const Options& options) {
+  constexpr std::size_t longest = 80;
+  std::string text = core::printable(fmt::format("{}", fmt::join(redacted(options.argv), " ")));
+  if (text.size() <= longest) return text;
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // whole letters
+  return text.substr(0, end) + "…";
+}
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,52 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+
+namespace sweetspot::workload::command {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Output on a terminal of our own or on pipes. `automatic`: pipes, and once more on a terminal when
+// the first run came to its end and no step was to be seen.
+enum class Terminal { automatic, yes, no };
+
+// A training program and how to run it.
+struct Options {
+  std::vector<std::string> argv;  // with placeholders, see template.h
+  bool shell = false;             // argv joined by spaces and given to /bin/sh -c
+  // The program reads SWEETSPOT_BATCH itself, or asks for its batches in a session of the client:
+  // its arguments need no {batch}.
+  bool batch_from_environment = false;
+  // Through /bin/sh -c: once before all trials, before each, after each, once after all. What a
+  // hook leaves running is ended with it.
+  std::optional<std::string> setup, prepare, conclude, cleanup;
+  Environment environment;  // added to our own
+  std::optional<std::filesystem::path> folder;
+  core::Seconds timeout{120};  // without a step, before the first one too
+  core::Seconds grace{5};      // between SIGTERM and SIGKILL
+  std::optional<std::string> steps_regex;
+  // Where no step can be seen the whole run is one of so many samples.
+  std::optional<std::int64_t> samples_per_run;
+  Terminal terminal = Terminal::automatic;
+  std::optional<core::Bytes> memory_limit;  // of the whole process tree, where a cgroup can be made
+  const std::atomic<int>* stop = nullptr;   // 2 or more: give up at once
+};
+
+// InputError for options that no setting can make work.
+void check(const Options& options);
+
+// For people: the command as typed, shortened, without its secrets.
+std::string title(const Options& options);
+
+// What makes this workload the one it is, as JSON without secrets, for the study's key: command,
+// scripts, environment, folder, and how its steps are found.
+std::string identity_json(const Options& options);
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,94 @@
+#include "workload/command/template.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+
+namespace sweetspot::workload::command {
+namespace {
+
+struct Field {
+  std::string_view placeholder, variable;
+  bool Placeholders::*used;
+  std::string (*value)(const trial::Setting&);
+};
+
+constexpr std::array<Field, 6> fields{{
+    {"{batch}", "SWEETSPOT_BATCH", &Placeholders::batch,
+     [](const trial::Setting& s) { return std::to_string(s.batch); }},
+    {"{micro_batch}", "SWEETSPOT_MICRO_BATCH", &Placeholders::micro_batch,
+     [](const trial::Setting& s) { return std::to_string(s.micro_batch()); }},
+    {"{accumulation}", "SWEETSPOT_ACCUMULATION", &Placeholders::accumulation,
+     [](const trial::Setting& s) { return std::to_string(s.accumulation); }},
+    {"{precision}", "SWEETSPOT_PRECISION", &Placeholders::precision,
+     [](const trial::Setting& s) { return s.precision; }},
+    {"{workers}", "SWEETSPOT_WORKERS", &Placeholders::workers,
+     [](const trial::Setting& s) { return std::to_string(s.workers); }},
+    {"{lr}", "SWEETSPOT_LR", &Placeholders::lr,
+     [](const trial::Setting& s) { return fmt::format("{}", s.learning_rate); }},
+}};
+
+void set(Environment& environment, std::string_view name, std::string value) {
+  std::erase_if(environment, [&](const auto& entry) { return entry.first == name; });
+  environment.emplace_back(name, std::move(value));
+}
+
+void set_unless_ours_has_it(Environment& environment, const char* name, std::string value) {
+  if (std::getenv(name) == nullptr) set(environment, name, std::move(value));
+}
+
+}  // namespace
+
+Placeholders used(const std::vector<std::string>& argv) {
+  Placeholders found;
+  for (const std::string& argument : argv)
+    for (const Field& field : fields)
+      if (argument.find(field.placeholder) != std::string::npos) found.*field.used = true;
+  return found;
+}
+
+std::string expand(std::string_view text, const trial::Setting& setting) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Field* found = nullptr;
+    if (text[at] == '{')
+      for (const Field& field : fields)
+        if (text.substr(at).starts_with(field.placeholder)) found = &field;
+    if (found)
+      out += found->value(setting), at += found->placeholder.size();
+    else
+      out += text[at++];
+  }
+  return out;
+}
+
+std::vector<std::string> expand(const std::vector<std::string>& argv,
+                                const trial::Setting& setting) {
+  std::vector<std::string> expanded;
+  for (const std::string& argument : argv) expanded.push_back(expand(argument, setting));
+  return expanded;
+}
+
+std::vector<std::string> command_line(const Options& options, const trial::Setting& setting) {
+  std::vector<std::string> argv = expand(options.argv, setting);
+  if (!options.shell) return argv;
+  return {"/bin/sh", "-c", fmt::format("{}", fmt::join(argv, " "))};
+}
+
+Environment setting_environment(const trial::Setting& setting) {
+  Environment environment;
+  for (const Field& field : fields) environment.emplace_back(field.variable, field.value(setting));
+  return environment;
+}
+
+Environment trial_environment(const Options& options, const trial::Setting& setting) {
+  Environment environment = setting_environment(setting);
+  set_unless_ours_has_it(environment, "PYTHONUNBUFFERED", "1");
+  set_unless_ours_has_it(environment, "TQDM_MININTERVAL", "0.05");
+  for (const auto& [name, value] : options.environment) set(environment, name, value);
+  return environment;
+}
+
+}  // namespace sweetspot::workload::command

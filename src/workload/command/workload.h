@@ -1,0 +1,31 @@
+#pragma once
+#include <memory>
+
+#include "workload/command/options.h"
+#include "workload/workload.h"
+
+namespace sweetspot::workload::command {
+
+class Trials;
+
+// Any training program, run anew for each trial, or asked for setting after setting where its
+// client opens a session. Its steps come from the client, else from what it prints, else they are
+// whole runs of the program. Used by one thread: the program lives no longer than that.
+class CommandWorkload final : public Workload {
+ public:
+  // Checks the options and runs --setup; InputError when either fails.
+  explicit CommandWorkload(Options options);
+  ~CommandWorkload() override;
+
+  std::string name() const override;
+  std::unique_ptr<Session> open(const trial::Setting& setting) override;
+
+  // Ends a program that was kept and runs --cleanup; InputError when that fails. The destructor
+  // does the same but cannot tell.
+  void finish();
+
+ private:
+  std::unique_ptr<Trials> trials_;
+};
+
+}  // namespace sweetspot::workload::command
