@@ -20,15 +20,17 @@ function(sweetspot_library name)
   target_link_libraries(sweetspot_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} sweetspot_flags)
 endfunction()
 
-# sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in tests/<name>.
+# sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in tests/<name>;
+# of a/b it is test_a_b.
 function(sweetspot_test name)
   cmake_parse_arguments(ARG "" "" "DEPS;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
-  add_executable(test_${name} ${sources})
-  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_definitions(test_${name} PRIVATE SWEETSPOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(test_${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main sweetspot_flags)
+  string(REPLACE "/" "_" target test_${name})
+  add_executable(${target} ${sources})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE SWEETSPOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main sweetspot_flags)
   include(GoogleTest)
-  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
+  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
 endfunction()
