@@ -1,0 +1,91 @@
+#include "workload/command/output/purpose.h"
+
+#include <algorithm>
+#include <array>
+
+#include "workload/command/output/cursor.h"
+
+namespace sweetspot::workload::command::output {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array training_starts = {"train"sv, "fit"sv, "epoch"sv};
+// Whole words, so that "value" is no validation.
+constexpr std::array other_words = {
+    "val"sv,        "valid"sv,         "validate"sv,   "validating"sv,
+    "validation"sv, "test"sv,          "tests"sv,      "testing"sv,
+    "eval"sv,       "evaluate"sv,      "evaluating"sv, "evaluation"sv,
+    "predict"sv,    "predicting"sv,    "prediction"sv, "sanity"sv,
+    "inference"sv,  "map"sv,           "filter"sv,     "casting"sv,
+    "generating"sv, "saving"sv,        "scanning"sv,   "caching"sv,
+    "download"sv,   "downloading"sv,   "fetching"sv,   "loading"sv,
+    "extracting"sv, "tokenizing"sv,    "tokenizer"sv,  "grouping"sv,
+    "reading"sv,    "preprocessing"sv, "preparing"sv,  "flattening"sv,
+    "shuffling"sv,  "packing"sv,       "dl"sv};
+// Ultralytics heads its validation bar with the columns' names.
+constexpr std::array other_starts = {"class images"sv, "classes top"sv};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+// "val_loss=0.3" and "test/acc" in a description are metrics of a training bar.
+bool names_a_metric(std::string_view after) {
+  return !after.empty() && (after.front() == '_' || after.front() == '=' || after.front() == '/');
+}
+
+template <class Each>
+void each_word(std::string_view text, Each each) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_letter(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    each(text.substr(at, end - at), text.substr(end));
+    at = end;
+  }
+}
+
+}  // namespace
+
+Purpose purpose_of(std::string_view description) {
+  const std::string fixed = lower_case(fixed_part(description));
+  for (const std::string_view start : other_starts)
+    if (fixed.starts_with(start)) return Purpose::other;
+  Purpose purpose = Purpose::unsaid;
+  each_word(lower_case(description), [&purpose](std::string_view word, std::string_view after) {
+    if (std::find(other_words.begin(), other_words.end(), word) != other_words.end() &&
+        !names_a_metric(after))
+      purpose = Purpose::other;
+    if (word == "epochs" && purpose == Purpose::unsaid) purpose = Purpose::epochs;
+    if (purpose == Purpose::unsaid &&
+        std::any_of(training_starts.begin(), training_starts.end(),
+                    [word](std::string_view start) { return word.starts_with(start); }))
+      purpose = Purpose::training;
+  });
+  return purpose;
+}
+
+std::string fixed_part(std::string_view description) {
+  std::string fixed;
+  for (std::size_t at = 0; at < description.size();) {
+    const std::size_t end = std::min(description.find_first_of(" \t", at), description.size());
+    const std::string_view word = description.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    const bool changes = std::any_of(word.begin(), word.end(), is_digit) || word == "nan" ||
+                         word == "inf" || word == "-inf";
+    if (!fixed.empty()) fixed += ' ';
+    fixed += changes ? "#" : word;
+  }
+  return fixed;
+}
+
+}  // namespace sweetspot::workload::command::output

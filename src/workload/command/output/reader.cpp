@@ -1,0 +1,93 @@
+#include "workload/command/output/reader.h"
+
+#include "workload/command/output/bars.h"
+#include "workload/command/output/evidence.h"
+#include "workload/command/output/keras_epochs.h"
+#include "workload/command/output/printable.h"
+#include "workload/command/output/scanner.h"
+#include "workload/command/output/source.h"
+#include "workload/command/output/steps_regex.h"
+#include "workload/command/output/tail.h"
+
+namespace sweetspot::workload::command::output {
+namespace {
+
+// "1/1 - 1s" is about the shortest that says anything.
+constexpr std::size_t shortest_line = 6;
+
+}  // namespace
+
+struct Reader::State final : Scanner::Sink {
+  bool maybe_whole(std::string_view text, double at_seconds) override {
+    if (regex) return true;  // it reads whole lines
+    auto refresh = read_refresh(text);
+    if (!refresh) return false;
+    // The end of Keras' line tells whether it came after a validation.
+    if (refresh->format == Format::keras && refresh->count == refresh->total) return false;
+    see(*refresh, text, at_seconds);
+    seen = true;
+    return true;
+  }
+
+  void ended(std::string_view text, double at_seconds) override {
+    if (text.size() >= shortest_line || regex) read_line(text, at_seconds);
+    seen = false;
+  }
+
+  void read_line(std::string_view text, double at_seconds) {
+    look_for_evidence(text);
+    if (regex) {
+      regex->read(text, [&](std::int64_t count) {
+        Refresh refresh{.format = Format::regex, .counts = regex->counts(), .count = count};
+        see(refresh, text, at_seconds);
+      });
+      return;
+    }
+    keras.read_line(text);
+    source.read_line(text);
+    if (seen || text.find('/') == std::string_view::npos) return;
+    if (auto refresh = read_refresh(text)) see(*refresh, text, at_seconds);
+  }
+
+  void see(Refresh& refresh, std::string_view text, double at_seconds) {
+    if (refresh.format == Format::keras && !keras.admits(refresh)) return;
+    if (bars.see(refresh, at_seconds)) findings.source = source.name(refresh, text);
+  }
+
+  void look_for_evidence(std::string_view text) {
+    if (!findings.changed_batch && shows_changed_batch(text))
+      findings.changed_batch = printable_line(text);
+    if (!findings.memory_evidence && shows_memory_ran_out(text))
+      findings.memory_evidence = printable_line(text);
+  }
+
+  Findings findings;
+  std::optional<StepsRegex> regex;
+  Scanner scanner;
+  Tail tail;
+  KerasEpochs keras;
+  Source source;
+  Bars bars;
+  bool seen = false;  // the refresh that has not ended yet was counted
+};
+
+Reader::Reader(std::optional<std::string> steps_regex) : state_(std::make_unique<State>()) {
+  if (steps_regex) state_->regex.emplace(*steps_regex);
+}
+
+Reader::~Reader() = default;
+Reader::Reader(Reader&&) noexcept = default;
+Reader& Reader::operator=(Reader&&) noexcept = default;
+
+void Reader::feed(std::string_view bytes, double at_seconds) {
+  state_->tail.feed(bytes);
+  state_->scanner.feed(bytes, at_seconds, *state_);
+}
+
+std::vector<Advance> Reader::take() { return state_->bars.take(); }
+
+const Findings& Reader::findings() const { return state_->findings; }
+
+std::string Reader::last_lines(std::size_t count) const { return state_->tail.last_lines(count); }
+
+}  // namespace sweetspot::workload::command::output

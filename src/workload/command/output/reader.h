@@ -1,0 +1,48 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sweetspot::workload::command::output {
+
+// What the program's counter did between two moments.
+struct Advance {
+  double seconds = 0;        // between the two refreshes, by our own clock; above 0
+  std::int64_t updates = 0;  // weight updates, where the counter counts those; else 0
+  std::int64_t samples = 0;  // samples, where the counter counts those; else 0
+};
+
+struct Findings {
+  std::string source;  // "tqdm bar", "Keras progress bar", …; empty before anything was found
+  std::optional<std::string> changed_batch;    // the line that shows the program changed its batch
+  std::optional<std::string> memory_evidence;  // the line that shows it ran out of memory
+};
+
+// Reads the steps of a training program from what it prints, one Reader for each stream (a
+// terminal, or one of two pipes). Memory is bounded whatever is fed, and how the bytes are cut into
+// chunks changes nothing as long as each byte comes with the same time.
+class Reader {
+ public:
+  // Without a regular expression every known format is tried; with one it alone counts.
+  // InputError for an expression that cannot be used.
+  explicit Reader(std::optional<std::string> steps_regex = {});
+  ~Reader();
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+
+  void feed(std::string_view bytes, double at_seconds);
+  std::vector<Advance> take();  // since the last call
+  const Findings& findings() const;
+  // The end of what was printed: valid UTF-8, no control characters but newlines, bounded.
+  std::string last_lines(std::size_t count = 10) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sweetspot::workload::command::output

@@ -1,0 +1,79 @@
+#include "workload/command/output/tail.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "workload/command/output/printable.h"
+#include "workload/command/output/scanner.h"
+
+namespace sweetspot::workload::command::output {
+namespace {
+
+constexpr std::size_t most_lines = 1000;
+
+struct Lines final : Scanner::Sink {
+  explicit Lines(std::size_t most) : most_(most) {}
+  bool maybe_whole(std::string_view, double) override { return true; }
+  void ended(std::string_view text, double) override {
+    std::string line = printable_line(text);
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (line.empty()) return;
+    if (replaces_ && !kept.empty()) kept.pop_back();
+    kept.push_back(std::move(line));
+    if (kept.size() > most_) kept.pop_front();
+    replaces_ = false;
+    row_has_text_ = true;
+  }
+  // Of a bar's many refreshes the last is enough.
+  void returned() { replaces_ = row_has_text_; }
+  void next_row() { replaces_ = row_has_text_ = false; }
+
+  std::deque<std::string> kept;
+
+ private:
+  std::size_t most_;
+  bool replaces_ = false;
+  bool row_has_text_ = false;
+};
+
+}  // namespace
+
+void Tail::feed(std::string_view bytes) {
+  if (bytes.size() >= kept) {
+    whole_ = whole_ && bytes_.empty() && bytes.size() == kept;
+    bytes_.assign(bytes.substr(bytes.size() - kept));
+    return;
+  }
+  bytes_.append(bytes);
+  if (bytes_.size() < 2 * kept) return;
+  bytes_.erase(0, bytes_.size() - kept);
+  whole_ = false;
+}
+
+std::string Tail::last_lines(std::size_t count) const {
+  // The answer must not depend on when the buffer was cut.
+  std::string_view bytes = bytes_;
+  const bool cut = !whole_ || bytes.size() > kept;
+  if (bytes.size() > kept) bytes.remove_prefix(bytes.size() - kept);
+  if (cut) {  // begin with a whole line where there is one
+    const std::size_t newline = bytes.find('\n');
+    if (newline != std::string_view::npos && newline + 1 < bytes.size())
+      bytes.remove_prefix(newline + 1);
+  }
+  Lines lines(std::min(count, most_lines));
+  Scanner scanner;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size() - 1) + 1;
+    const char last = bytes[end - 1];
+    scanner.feed(bytes.substr(0, end), 0, lines);
+    bytes.remove_prefix(end);
+    if (last == '\n') lines.next_row();
+    if (last == '\r' && !bytes.starts_with('\n')) lines.returned();
+  }
+  scanner.feed("\n", 0, lines);
+  std::string text;
+  for (const std::string& line : lines.kept) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+}  // namespace sweetspot::workload::command::output

@@ -1,0 +1,21 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace sweetspot::workload::command::output {
+
+// The last bytes of a stream as they came, so that keeping them costs one copy; they are made
+// readable only when somebody asks.
+class Tail {
+ public:
+  void feed(std::string_view bytes);
+  std::string last_lines(std::size_t count) const;
+
+ private:
+  static constexpr std::size_t kept = 64 << 10;
+  std::string bytes_;  // up to twice `kept`, so that moving is rare
+  bool whole_ = true;  // nothing was cut off in front
+};
+
+}  // namespace sweetspot::workload::command::output
