@@ -33,6 +33,17 @@ struct LoaderCheck {
 };
 bool check_helped(const LoaderCheck& check);  // by enough to recommend it
 
+// Loader workers that were tried, and the fewest that are about as fast as any.
+struct WorkerSearch {
+  struct Tried {
+    std::int64_t batch = 1;
+    int workers = 1;
+    double samples_per_second = 0;
+  };
+  int workers = 1;
+  std::vector<Tried> tried;
+};
+
 struct Facts {
   search::Limits limits;
   Roofline roofline;
@@ -40,7 +51,9 @@ struct Facts {
   std::optional<core::Bytes> largest_batch_bytes;
   std::optional<std::int64_t> largest_fitting;
   std::optional<LoaderCheck> loader_check;
-  std::string cut_short;  // why the search could not end by itself, or empty
+  std::optional<WorkerSearch> worker_search;
+  std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
+  std::string cut_short;                     // why the search could not end by itself, or empty
 };
 
 // The straight line through the step times: what a step costs whatever its batch, and each sample.

@@ -68,8 +68,9 @@ std::string bottleneck_reason(Bottleneck limited_by, const trial::Trial& trial,
   const RooflineShare share = roofline_share(trial.samples_per_second->mean, facts);
   // FLOPs are those of the layers as written; the engine leaves some of them out.
   if (limited_by == Bottleneck::compute && share.flops && *share.flops > 1)
-    return text + fmt::format(": done directly, its arithmetic would take {} of this machine's peak",
-                              percent(*share.flops));
+    return text +
+           fmt::format(": done directly, its arithmetic would take {} of this machine's peak",
+                       percent(*share.flops));
   if (limited_by == Bottleneck::compute && share.flops)
     return text +
            fmt::format(": its arithmetic runs at {} of this machine's peak", percent(*share.flops));
@@ -109,6 +110,20 @@ std::string loader_reason(const LoaderCheck& check) {
   return text + (check_helped(check) ? "; a smaller batch may do then: run tune with these" : "");
 }
 
+std::string worker_reason(const WorkerSearch& search) {
+  std::string tried;
+  for (const auto& [batch, workers, speed] : search.tried)
+    tried += fmt::format("{}{} samples/s with {} at batch {}", tried.empty() ? "" : ", ",
+                         count(speed), workers, count(batch));
+  return fmt::format("loader workers were searched: {}; {} {} enough", tried, search.workers,
+                     search.workers == 1 ? "is" : "are");
+}
+
+std::string accumulation_reason(std::int64_t global_batch, std::int64_t micro_batch) {
+  return fmt::format("the batch stays {}: {} micro-batches of {} make each weight update",
+                     count(global_batch), count(global_batch / micro_batch), count(micro_batch));
+}
+
 std::optional<std::string> contention_reason(std::span<const trial::Trial> trials) {
   const auto contended = std::count_if(
       trials.begin(), trials.end(), [](const trial::Trial& t) { return t.contention.contended; });
@@ -131,6 +146,9 @@ std::vector<std::string> reasons(std::span<const trial::Trial> trials, const sea
   if (made.memory_bytes) list.push_back(memory_reason(*made.memory_bytes, facts));
   if (made.limited_by && chosen)
     list.push_back(bottleneck_reason(*made.limited_by, *chosen, facts));
+  if (facts.global_batch) list.push_back(accumulation_reason(*facts.global_batch, choice.batch));
+  if (facts.worker_search && facts.worker_search->tried.size() > 1)
+    list.push_back(worker_reason(*facts.worker_search));
   if (facts.loader_check)
     list.push_back(loader_reason(*facts.loader_check));
   else if (const auto smaller = smaller_reason(trials, choice, facts))
@@ -145,6 +163,12 @@ std::vector<std::string> reasons(std::span<const trial::Trial> trials, const sea
 
 std::string sentence(const search::Choice& choice, const Recommendation& made, const Facts& facts) {
   std::string text = fmt::format("Train with batch {}", count(choice.batch));
+  if (facts.global_batch)
+    text = fmt::format("Train with batch {} as {} micro-batches of {}", count(*facts.global_batch),
+                       count(*facts.global_batch / choice.batch), count(choice.batch));
+  if (facts.worker_search && facts.worker_search->tried.size() > 1)
+    text += fmt::format(" and {} loader worker{}", made.setting.workers,
+                        made.setting.workers == 1 ? "" : "s");
   if (facts.loader_check && check_helped(*facts.loader_check))
     text += fmt::format(" and {} loader workers", made.setting.workers);
   text += fmt::format(": {} samples/s", count(made.samples_per_second));

@@ -86,7 +86,7 @@ Next first(const std::vector<std::int64_t>& sizes, const Evidence& evidence) {
 }  // namespace
 
 Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& limits) {
-  const auto all = candidates(range, limits.multiple_of);
+  const auto all = candidates(range, limits);
   std::vector<std::int64_t> sizes = all;
   std::erase_if(sizes, [&](std::int64_t batch) { return evidence.failed.contains(batch); });
   if (evidence.points.empty()) return first(sizes, evidence);
@@ -114,8 +114,7 @@ std::optional<Choice> choose_knee(const Evidence& evidence, const Range& range,
                                   const Limits& limits) {
   if (evidence.points.empty()) return std::nullopt;
   const stats::StepModel model(evidence.points);
-  Choice choice =
-      choose_now(model, evidence, candidates(range, limits.multiple_of), limits.tolerance);
+  Choice choice = choose_now(model, evidence, candidates(range, limits), limits.tolerance);
   choice.settled = !next_for_knee(evidence, range, limits).batch;
   return choice;
 }

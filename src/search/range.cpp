@@ -26,6 +26,13 @@ std::int64_t below(std::int64_t too_large, std::optional<std::int64_t> works, st
   return std::min(static_cast<std::int64_t>(middle), too_large - 1);
 }
 
+std::vector<std::int64_t> divisors(std::int64_t whole, const Range& range, std::int64_t step) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t size = range.low; size <= std::min(range.high, whole); size += step)
+    if (whole % size == 0) found.push_back(size);
+  return found;
+}
+
 }  // namespace
 
 bool close(std::int64_t works, std::int64_t other) {
@@ -56,8 +63,9 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
   return Range{low, *most, fits};
 }
 
-std::vector<std::int64_t> candidates(const Range& range, std::int64_t multiple_of) {
-  const std::int64_t step = std::max<std::int64_t>(multiple_of, 1);
+std::vector<std::int64_t> candidates(const Range& range, const Limits& limits) {
+  const std::int64_t step = std::max<std::int64_t>(limits.multiple_of, 1);
+  if (limits.divisor_of) return divisors(*limits.divisor_of, range, step);
   std::vector<std::int64_t> sizes = {range.low, range.high};
   const auto add = [&](std::int64_t size) {
     const std::int64_t batch = (size + step / 2) / step * step;

@@ -22,8 +22,9 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
 
 // The sizes worth a thought, ascending: four to an octave (4, 5, 6 and 7 times a power of two), so
 // that a smaller one is never a quarter away and larger ones are multiples of 8, 16 and so on,
-// which devices like; both ends; and the last multiples of 8, 16 and 32 below the upper one.
-std::vector<std::int64_t> candidates(const Range& range, std::int64_t multiple_of);
+// which devices like; both ends; and the last multiples of 8, 16 and 32 below the upper one. Where
+// a size has to divide another, every one that does.
+std::vector<std::int64_t> candidates(const Range& range, const Limits& limits);
 
 // What is known to work and what is not are this close: what lies between is not worth a trial.
 bool close(std::int64_t works, std::int64_t other);

@@ -21,6 +21,7 @@ struct Limits {
   std::int64_t multiple_of = 1;
   double tolerance = 0.05;                     // of the best throughput
   std::optional<core::Bytes> memory_limit{};   // margin already taken off
+  std::optional<std::int64_t> divisor_of{};    // only sizes that divide this
   int repeats = 1;                             // trials of each batch that the answer rests on
 };
 

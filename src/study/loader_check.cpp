@@ -9,7 +9,7 @@ namespace {
 
 bool fits(const workload::Workload& workload, const trial::Setting& setting,
           const advise::Facts& facts) {
-  const auto bytes = predictor(workload, setting)(setting.batch);
+  const auto bytes = predictor(workload, {setting, {}})(setting.batch);
   return !bytes || !facts.limits.memory_limit || *bytes <= *facts.limits.memory_limit;
 }
 

@@ -8,15 +8,13 @@
 
 namespace sweetspot::study {
 
-search::Predict predictor(const workload::Workload& workload, const trial::Setting& base) {
+search::Predict predictor(const workload::Workload& workload, const Axis& axis) {
   using Known = std::map<std::int64_t, std::optional<core::Bytes>>;
-  return [&workload, base, known = std::make_shared<Known>()](std::int64_t batch) {
-    const auto [entry, is_new] = known->try_emplace(batch);
+  return [&workload, axis, known = std::make_shared<Known>()](std::int64_t size) {
+    const auto [entry, is_new] = known->try_emplace(size);
     if (!is_new) return entry->second;
-    trial::Setting setting = base;
-    setting.batch = batch;
     try {
-      entry->second = workload.predict(setting);
+      entry->second = workload.predict(axis.at(size));
     } catch (const core::Error&) {
       entry->second = std::numeric_limits<core::Bytes>::max();
     }

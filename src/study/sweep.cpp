@@ -21,7 +21,7 @@ std::optional<std::string> objection(const workload::Workload& workload,
   if (const auto samples = workload.samples(); samples && setting.batch > *samples)
     return fmt::format("the data set has {} samples",
                        core::format_count(static_cast<double>(*samples)));
-  const auto bytes = predictor(workload, setting)(setting.batch);
+  const auto bytes = predictor(workload, {setting, {}})(setting.batch);
   if (bytes && options.memory_limit && *bytes > *options.memory_limit)
     return fmt::format("{} predicted, {} allowed", core::format_bytes(*bytes),
                        core::format_bytes(*options.memory_limit));
@@ -35,7 +35,7 @@ trial::Trial refused(const workload::Workload& workload, const trial::Setting& s
   trial.outcome = trial::Outcome::refused;
   trial.note = why;
   if (setting.batch % setting.accumulation == 0)
-    trial.memory_predicted = predictor(workload, setting)(setting.batch);
+    trial.memory_predicted = predictor(workload, {setting, {}})(setting.batch);
   return trial;
 }
 

@@ -5,28 +5,16 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "study/axis.h"
 #include "study/loader_check.h"
 #include "study/predict.h"
+#include "study/worker_search.h"
 
 namespace sweetspot::study {
 namespace {
 
 // A search that has not ended after so many trials never will.
 constexpr std::size_t most_trials = 100;
-
-trial::Setting at(trial::Setting base, std::int64_t batch) {
-  base.batch = batch;
-  return base;
-}
-
-// The loader check's trial is beside the curve.
-std::vector<trial::Trial> on_the_curve(const std::vector<trial::Trial>& trials,
-                                       const trial::Setting& base) {
-  std::vector<trial::Trial> found;
-  for (const trial::Trial& trial : trials)
-    if (trial.setting == at(base, trial.setting.batch)) found.push_back(trial);
-  return found;
-}
 
 std::string count(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
 
@@ -85,15 +73,33 @@ const trial::Trial* chosen_trial(const std::vector<trial::Trial>& trials, std::i
 }
 
 // Measures until the search is over; says why it is.
-std::string search_on(Loop& loop, const TuneOptions& options, const search::Predict& predict) {
+std::string search_on(Loop& loop, const TuneOptions& options, const Axis& axis,
+                      const search::Predict& predict) {
   while (loop.may_go_on()) {
-    const auto curve = on_the_curve(loop.trials(), options.base);
+    const auto curve = axis.on(loop.trials());
     if (curve.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
     const search::Next next = search::next(curve, options.limits, predict);
     if (!next.batch) return next.reason;
-    loop.run(at(options.base, *next.batch));
+    loop.run(axis.at(*next.batch));
   }
   return "";
+}
+
+// A trial of the curve with the setting it was really run at.
+trial::Trial as_run(trial::Trial trial, const Axis& axis) {
+  trial.setting = axis.at(trial.setting.batch);
+  return trial;
+}
+
+// At the batch that is chosen so far.
+std::optional<advise::WorkerSearch> search_workers_on(Loop& loop, const TuneOptions& options,
+                                                      const Axis& axis,
+                                                      const search::Predict& predict) {
+  const auto curve = axis.on(loop.trials());
+  const auto choice = search::choose(curve, options.limits, predict);
+  const trial::Trial* chosen = choice ? chosen_trial(curve, choice->batch) : nullptr;
+  if (!chosen) return std::nullopt;
+  return search_workers(loop, as_run(*chosen, axis), *options.most_workers);
 }
 
 }  // namespace
@@ -116,26 +122,45 @@ std::string_view name(Status status) {
 
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
                 Observer& observer, const std::atomic<int>& stop) {
-  const search::Predict predict = predictor(workload, options.base);
+  Axis axis{options.base, options.global_batch};
+  const search::Predict predict = predictor(workload, axis);
   Loop loop(workload, writer, options.loop, observer, stop);
   TuneResult result;
-  result.message = search_on(loop, options, predict);
-
-  std::vector<trial::Trial> curve = on_the_curve(loop.trials(), options.base);
-  const auto choice = search::choose(curve, options.limits, predict);
   advise::Facts& facts = result.facts;
+  result.message = search_on(loop, options, axis, predict);
+  while (options.most_workers) {
+    const auto found = search_workers_on(loop, options, axis, predict);
+    if (!found) break;
+    if (!facts.worker_search) facts.worker_search.emplace();
+    facts.worker_search->workers = found->workers;
+    facts.worker_search->tried.insert(facts.worker_search->tried.end(), found->tried.begin(),
+                                      found->tried.end());
+    if (found->workers == axis.base.workers) break;
+    axis.base.workers = found->workers;  // another curve, with its own knee
+    result.message = search_on(loop, options, axis, predict);
+  }
+
+  std::vector<trial::Trial> curve = axis.on(loop.trials());
+  const auto choice = search::choose(curve, options.limits, predict);
+  facts.global_batch = options.global_batch;
   facts.limits = options.limits;
   facts.roofline = options.roofline;
   facts.cost = options.cost;
   facts.largest_fitting = search::largest_fitting(curve, options.limits, predict);
   if (facts.largest_fitting) facts.largest_batch_bytes = predict(*facts.largest_fitting);
   const trial::Trial* chosen = choice ? chosen_trial(curve, choice->batch) : nullptr;
-  if (chosen && advise::bottleneck(*chosen, curve, facts) == advise::Bottleneck::data_loading)
-    facts.loader_check = check_loader(loop, workload, *chosen, facts);
+  if (chosen && !options.most_workers &&
+      advise::bottleneck(*chosen, curve, facts) == advise::Bottleneck::data_loading)
+    facts.loader_check = check_loader(loop, workload, as_run(*chosen, axis), facts);
   loop.close();
 
   facts.cut_short = why_ended(loop, options.loop);
   if (choice) result.recommendation = advise::recommend(curve, *choice, facts);
+  if (result.recommendation && options.global_batch) {
+    trial::Setting& setting = result.recommendation->setting;
+    setting.accumulation = *options.global_batch / choice->batch;
+    setting.batch = *options.global_batch;
+  }
   result.status = status_of(loop.end(), result.recommendation.has_value());
   if (result.status == Status::store_failed)
     result.message = loop.store_error();

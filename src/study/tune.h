@@ -13,6 +13,10 @@ namespace sweetspot::study {
 struct TuneOptions {
   search::Limits limits;
   trial::Setting base;  // everything but the batch
+  // The batch is given: the micro-batch is searched, and the accumulation keeps the batch.
+  std::optional<std::int64_t> global_batch;
+  // The loader's workers are searched too, up to this many; nothing: they are as in `base`.
+  std::optional<int> most_workers;
   LoopOptions loop;
   advise::Roofline roofline;
   advise::SampleCost cost;

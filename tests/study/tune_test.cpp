@@ -189,5 +189,52 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
   EXPECT_TRUE(again.facts.loader_check);
 }
 
+TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
+  Study study;
+  TuneOptions options = asked();
+  options.global_batch = 3000;
+  options.limits.max = 3000, options.limits.divisor_of = 3000;
+  workload::fake::Options made = fake();
+  made.per_sample_seconds = 1e-4;  // the knee lies at 380: of 3,000's divisors, 500 comes next
+  const TuneResult result = study.run(options, made);
+  ASSERT_TRUE(result.recommendation);
+  for (const trial::Trial& trial : result.trials) {
+    EXPECT_EQ(trial.setting.batch, 3000);
+    EXPECT_EQ(3000 % trial.setting.accumulation, 0);
+  }
+  EXPECT_EQ(result.recommendation->setting.batch, 3000);
+  EXPECT_GE(result.recommendation->setting.micro_batch(), 300);
+  EXPECT_LE(result.recommendation->setting.micro_batch(), 600);
+  EXPECT_THAT(result.recommendation->sentence, HasSubstr("Train with batch 3,000 as"));
+  EXPECT_EQ(study.run(options, made).trials.size(), result.trials.size()) << "nothing is repeated";
+}
+
+TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
+  workload::fake::Options slow_loading = fake();
+  slow_loading.load_seconds_per_sample = 2.9e-5;  // three workers hide it behind 1e-5 of computing
+  TuneOptions options = asked();
+  options.most_workers = 16;
+  Study study;
+  const TuneResult result = study.run(options, slow_loading);
+  ASSERT_TRUE(result.recommendation);
+  EXPECT_EQ(result.recommendation->setting.workers, 4);
+  // The knee is the one of the curve with those workers, not of the flat one with a single one.
+  const double truth =
+      workload::fake::samples_per_second(slow_loading, result.recommendation->setting.batch);
+  EXPECT_GT(truth, 0.92 * 100'000);
+  EXPECT_THAT(result.recommendation->sentence, HasSubstr("4 loader workers"));
+  EXPECT_EQ(study.run(options, slow_loading).trials.size(), result.trials.size());
+}
+
+TEST(Tune, WorkersAreLeftAloneWhereLoadingIsHidden) {
+  TuneOptions options = asked();
+  options.most_workers = 16;
+  workload::fake::Options made = fake();
+  made.data_wait_share = 0.01;
+  Study study;
+  for (const trial::Trial& trial : study.run(options, made).trials)
+    EXPECT_EQ(trial.setting.workers, 1);
+}
+
 }  // namespace
 }  // namespace sweetspot::study

@@ -25,18 +25,26 @@ class FakeSession : public Session {
     const double number = static_cast<double>(steps_);
     trial::Step step;
     step.samples = setting_.batch;
-    step.seconds = step_seconds(options_, setting_.batch) *
-                   (1 + options_.drift_share_per_step * number) * noise();
-    fill_phases(step);
+    const double computing =
+        step_seconds(options_, setting_.micro_batch()) * static_cast<double>(setting_.accumulation);
+    step.seconds =
+        std::max(computing, loading()) * (1 + options_.drift_share_per_step * number) * noise();
+    fill_phases(
+        step, std::max(options_.data_wait_share, loading() > 0 ? 1 - computing / loading() : 0.0));
     ++steps_;
     return step;
   }
 
   std::optional<core::Bytes> memory() const override {
-    return fake::memory(options_, setting_.batch);
+    return fake::memory(options_, setting_.micro_batch());
   }
 
  private:
+  double loading() const {
+    return options_.load_seconds_per_sample * static_cast<double>(setting_.batch) /
+           std::max(1, setting_.workers);
+  }
+
   // Two streams of the session's generator: even indices for noise, odd ones for the tail.
   double noise() const {
     const double normal = 1 + options_.noise_share * random_.normal(2 * steps_);
@@ -46,12 +54,12 @@ class FakeSession : public Session {
     return std::max(normal, 0.05) * tail;  // no noise makes time run backwards
   }
 
-  void fill_phases(trial::Step& step) const {
-    const double rest = step.seconds * (1 - options_.data_wait_share);
+  static void fill_phases(trial::Step& step, double data_wait_share) {
+    const double rest = step.seconds * (1 - data_wait_share);
     const auto phase = [&](trial::Phase which) -> double& {
       return step.phases[static_cast<std::size_t>(which)];
     };
-    phase(trial::Phase::data_wait) = step.seconds * options_.data_wait_share;
+    phase(trial::Phase::data_wait) = step.seconds * data_wait_share;
     phase(trial::Phase::forward) = rest * 0.35;
     phase(trial::Phase::backward) = rest * 0.55;
     phase(trial::Phase::optimizer) = rest * 0.05;
@@ -86,11 +94,11 @@ core::Bytes memory(const Options& options, std::int64_t batch) {
 
 std::optional<core::Bytes> FakeWorkload::predict(const trial::Setting& setting) const {
   if (!options_.predicts_memory) return std::nullopt;
-  return memory(options_, setting.batch);
+  return memory(options_, setting.micro_batch());
 }
 
 std::unique_ptr<Session> FakeWorkload::open(const trial::Setting& setting) {
-  if (options_.out_of_memory_above && setting.batch > *options_.out_of_memory_above)
+  if (options_.out_of_memory_above && setting.micro_batch() > *options_.out_of_memory_above)
     throw std::bad_alloc();
   return std::make_unique<FakeSession>(options_, setting);
 }

@@ -20,11 +20,12 @@ struct Options {
   std::string name = "fake";
   double fixed_seconds = 0.002, per_sample_seconds = 1e-5;
   std::vector<Cliff> cliffs{};
-  std::int64_t padded_to = 1;        // a batch costs as much as the next multiple of this
-  double data_wait_share = 0.05;     // of the step; the rest is shared by the other phases
-  double noise_share = 0;            // standard deviation of a step's time
-  double slow_step_probability = 0;  // a heavy tail: such a step takes up to ten times as long
-  double drift_share_per_step = 0;   // contention: each step of a session is slower by this share
+  std::int64_t padded_to = 1;          // a batch costs as much as the next multiple of this
+  double data_wait_share = 0.05;       // of the step; the rest is shared by the other phases
+  double load_seconds_per_sample = 0;  // by one worker; what they do not hide is waited for as well
+  double noise_share = 0;              // standard deviation of a step's time
+  double slow_step_probability = 0;    // a heavy tail: such a step takes up to ten times as long
+  double drift_share_per_step = 0;     // contention: each step of a session is slower by this share
   core::Bytes memory_fixed = 0, memory_per_sample = 0;
   std::int64_t memory_padded_to = 1;  // memory grows in steps of this many samples
   bool predicts_memory = true;
@@ -33,7 +34,7 @@ struct Options {
   std::uint64_t seed = 1000;
 };
 
-// Of a step without noise; what a session's steps are made of.
+// Of one pass without noise; what a session's steps are made of: one for each micro-batch.
 double step_seconds(const Options& options, std::int64_t batch);
 double samples_per_second(const Options& options, std::int64_t batch);
 core::Bytes memory(const Options& options, std::int64_t batch);
