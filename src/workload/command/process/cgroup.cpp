@@ -1,0 +1,106 @@
+#include "workload/command/process/cgroup.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "workload/command/process/kernel_file.h"
+
+namespace sweetspot::workload::command::process {
+namespace {
+
+constexpr mode_t usual_mode = 0755;
+
+bool is_folder(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// The group and those that the program may have made below it, the deepest first.
+void collect(const std::string& folder, std::vector<std::string>& found) {
+  for (const std::string& name : entries(folder))
+    if (is_folder(folder + "/" + name)) collect(folder + "/" + name, found);
+  found.push_back(folder);
+}
+
+std::vector<std::string> folders(const std::string& top) {
+  std::vector<std::string> found;
+  collect(top, found);
+  return found;
+}
+
+bool suits(const CgroupPlace& place) {
+  // A version 1 group without hierarchy would let the tree escape the limits that we are under.
+  return place.version == 2 || read_number(place.folder + "/memory.use_hierarchy") != 0u;
+}
+
+// Version 2 gives a group its memory controller from above, unless processes are in that group
+// itself (the root excepted): then we have none, and that is that.
+void ask_for_memory_controller(const CgroupPlace& own) {
+  if (own.version == 2) write_file(own.folder + "/cgroup.subtree_control", "+memory");
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> oom_kills(const CgroupPlace& place) {
+  const char* file = place.version == 2 ? "/memory.events" : "/memory.oom_control";
+  return field(read_file(place.folder + file).value_or(""), "oom_kill");
+}
+
+std::optional<Cgroup> Cgroup::make(const std::string& name) {
+  for (const CgroupPlace& own : own_cgroups()) {
+    if (!suits(own)) continue;
+    ask_for_memory_controller(own);
+    const std::string folder = own.folder + "/" + name;
+    if (mkdir(folder.c_str(), usual_mode) == 0) {
+      Cgroup made({own.version, folder});
+      if (made.open_procs()) return made;
+    }
+  }
+  return std::nullopt;
+}
+
+Cgroup::~Cgroup() {
+  if (place_.folder.empty()) return;  // moved from
+  for (const std::string& folder : folders(place_.folder))
+    // The kernel lets go of a group a little after its last process.
+    for (int attempt = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && attempt < 100; ++attempt)
+      poll(nullptr, 0, 1);
+}
+
+Descriptor Cgroup::open_procs() const {
+  return Descriptor(open((place_.folder + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+}
+
+bool Cgroup::accounts_memory() const {
+  const char* file = place_.version == 2 ? "/memory.current" : "/memory.usage_in_bytes";
+  return read_number(place_.folder + file).has_value();
+}
+
+bool Cgroup::limit_memory(core::Bytes bytes) const {
+  const std::string limit = std::to_string(bytes);
+  if (place_.version == 2) {
+    write_file(place_.folder + "/memory.swap.max", "0");  // no such file without swap
+    return write_file(place_.folder + "/memory.max", limit);
+  }
+  const bool limited = write_file(place_.folder + "/memory.limit_in_bytes", limit);
+  write_file(place_.folder + "/memory.memsw.limit_in_bytes", limit);
+  return limited;
+}
+
+std::vector<pid_t> Cgroup::processes() const {
+  std::vector<pid_t> found;
+  for (const std::string& folder : folders(place_.folder))
+    for (const pid_t pid : numbers(read_file(folder + "/cgroup.procs").value_or("")))
+      found.push_back(pid);
+  return found;
+}
+
+void Cgroup::kill() const {
+  if (place_.version == 2) write_file(place_.folder + "/cgroup.kill", "1");
+}
+
+}  // namespace sweetspot::workload::command::process

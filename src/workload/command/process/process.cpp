@@ -1,0 +1,77 @@
+#include "workload/command/process/process.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "workload/command/process/state.h"
+
+namespace sweetspot::workload::command::process {
+namespace {
+
+constexpr std::size_t most_bytes_per_call = core::MiB;
+
+}  // namespace
+
+Process::Process(const Launch& launch) : state_(std::make_unique<State>(launch)) {}
+
+Process::~Process() {
+  try {
+    end(core::Seconds(0));
+  } catch (...) {
+    // The warden is told to kill by the closing of its socket; there is no more to be done here.
+  }
+}
+
+std::vector<int> Process::descriptors() const {
+  std::vector<int> found = state_->streams.open();
+  if (!state_->warden->main_status()) found.push_back(state_->warden->descriptor());
+  return found;
+}
+
+std::vector<Chunk> Process::take() {
+  state_->warden->listen();
+  std::vector<Chunk> chunks;
+  chunks.swap(state_->kept);
+  state_->streams.read(chunks, most_bytes_per_call);
+  return chunks;
+}
+
+bool Process::ended() {
+  state_->warden->listen();
+  return state_->warden->main_status().has_value();
+}
+
+std::optional<Memory> Process::memory() {
+  if (!state_->ending) state_->meter->sample();
+  return state_->meter->peak();
+}
+
+bool Process::memory_limited() const { return state_->memory_limited; }
+
+Ending Process::end(core::Seconds grace) {
+  State& state = *state_;
+  if (state.ending) return *state.ending;
+  Ending ending;
+  ending.stopped_by_us = !ended();
+  state.meter->sample_last();
+  if (!state.empty() && grace.count() > 0) {
+    state.tree->signal(SIGTERM);
+    state.tree->signal(SIGCONT);  // one that is stopped would not hear of it
+    state.wait_until_empty(grace);
+  }
+  state.kill_all();
+
+  const int status = state.warden->main_status().value_or(SIGKILL);
+  if (WIFEXITED(status)) ending.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
+  state.meter->sample_last();  // a cgroup's peak outlives its processes
+  ending.memory = state.meter->peak();
+  ending.oom_killed = state.oom_killed();
+  ending.cpu_seconds = state.warden->cpu_seconds();
+  state.warden->dismiss();
+  state.cgroup.reset();
+  state.ending = ending;
+  return ending;
+}
+
+}  // namespace sweetspot::workload::command::process

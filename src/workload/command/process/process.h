@@ -1,0 +1,72 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+
+namespace sweetspot::workload::command::process {
+
+struct Launch {
+  std::vector<std::string> argv;                                      // found on PATH; no shell
+  std::vector<std::pair<std::string, std::string>> environment = {};  // added to ours
+  std::optional<std::filesystem::path> folder = {};                   // to run in
+  // Output on a terminal (raw, 24 rows of 200 columns) or in two pipes; there is never any input.
+  bool terminal = false;
+  std::optional<core::Bytes> memory_limit = {};  // of the whole tree, where a cgroup can be made
+};
+
+struct Chunk {
+  bool error_stream = false;  // always false on a terminal, which has but one stream
+  std::string bytes;
+  double at_seconds = 0;  // when it was read, by CLOCK_MONOTONIC
+};
+
+struct Memory {
+  core::Bytes peak = 0;
+  std::string how;  // "cgroup v2 memory.peak less page cache", "sum of PSS over the tree", …
+};
+
+struct Ending {
+  std::optional<int> exit_code, signal;  // of the main process
+  bool stopped_by_us = false;            // it was still running when end() was called
+  bool oom_killed = false;  // the OOM killer took a process of the tree's cgroup, or of
+                            // the one we share with it where it has none of its own
+  std::optional<Memory> memory;
+  double cpu_seconds = 0;  // user and system, of every process of the tree
+};
+
+// A program and everything it starts. A warden (warden.h) stands between us and the tree, so the
+// tree is gone when this process is, however it dies. For one thread at a time.
+class Process {
+ public:
+  // InputError when the program cannot be started; MachineError when nothing can.
+  explicit Process(const Launch& launch);
+  ~Process();  // end(0)
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // For poll(): one is readable when there is output to take, or the main process has ended.
+  std::vector<int> descriptors() const;
+  // What has come since, without blocking; at most about 1 MiB a call, the rest at the next.
+  std::vector<Chunk> take();
+  // The main process has exited; its last output may still have to be taken.
+  bool ended();
+  // The peak up to now; costs the tree under half a percent of a core, however often it is asked.
+  std::optional<Memory> memory();
+  // Whether the limit that was asked for is in force.
+  bool memory_limited() const;
+  // SIGTERM to the whole tree, SIGKILL after `grace`. Nothing of the tree is left when this
+  // returns; MachineError when the kernel cannot end a process. Its last output can be taken
+  // afterwards.
+  Ending end(core::Seconds grace);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sweetspot::workload::command::process

@@ -1,0 +1,132 @@
+#include "workload/command/process/state.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "workload/command/process/refusal.h"
+
+namespace sweetspot::workload::command::process {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_kept_bytes = core::MiB;
+// SIGKILL works at once, but a driver may take its time to free a large device memory.
+constexpr core::Seconds most_time_to_die{60};
+constexpr core::Seconds between_kills{0.02};
+
+std::string random_name() {
+  std::uint64_t bits = 0;
+  if (getrandom(&bits, sizeof bits, 0) != sizeof bits)
+    bits = static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
+  return fmt::format("sweetspot-{}-{:016x}", getpid(), bits);
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> shared_oom_kills() {
+  for (const CgroupPlace& place : own_cgroups())
+    if (const auto count = oom_kills(place)) return count;
+  return std::nullopt;
+}
+
+Process::State::State(const Launch& launch)
+    : name(random_name()),
+      mark("SWEETSPOT_TREE=" + name),
+      streams(launch.terminal),
+      cgroup(Cgroup::make(name)) {
+  if (launch.memory_limit && cgroup && cgroup->accounts_memory())
+    memory_limited = cgroup->limit_memory(*launch.memory_limit);
+  start(launch);
+  tree.emplace(warden->pid(), cgroup ? &*cgroup : nullptr, mark);
+  meter.emplace(*tree, cgroup ? &*cgroup : nullptr);
+}
+
+void Process::State::start(const Launch& launch) {
+  const Image image(launch, mark);
+  const Descriptor input = open_null();
+  const Descriptor procs = cgroup ? cgroup->open_procs() : Descriptor();
+  warden.emplace(Charge{.candidates = image.candidates(),
+                        .argv = image.argv(),
+                        .environment = image.environment(),
+                        .folder = image.folder(),
+                        .input = input.number(),
+                        .output = streams.output(),
+                        .errors = streams.errors(),
+                        .control = -1,
+                        .employer = -1,
+                        .cgroup_procs = procs.number(),
+                        .cgroup_folder = cgroup ? cgroup->place().folder.c_str() : nullptr});
+  streams.close_program_ends();
+  if (warden->start().kind == Word::failed) refuse(launch, warden->start());
+  if (!warden->start().in_cgroup) {
+    cgroup.reset();
+    memory_limited = false;
+  }
+}
+
+bool Process::State::empty() const {
+  return warden->gone() || (warden->lost() && tree->members().empty());
+}
+
+void Process::State::keep_output() {
+  streams.read(kept, most_kept_bytes);
+  std::size_t bytes = 0;
+  auto oldest = kept.end();
+  while (oldest != kept.begin() && bytes < most_kept_bytes) bytes += (--oldest)->bytes.size();
+  kept.erase(kept.begin(), oldest);
+}
+
+bool Process::State::wait_until_empty(core::Seconds time) {
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
+  for (;;) {
+    warden->listen();
+    if (warden->lost()) tree->lose_warden();
+    if (empty()) return true;
+    const core::Seconds left = until - Clock::now();
+    if (left.count() <= 0) return false;
+    std::vector<pollfd> wait;
+    for (const int number : streams.open()) wait.push_back({number, POLLIN, 0});
+    if (!warden->lost()) wait.push_back({warden->descriptor(), POLLIN, 0});
+    // A warden that is lost tells nothing: look again soon.
+    const double most = warden->lost() ? between_kills.count() : 1;
+    poll(wait.data(), wait.size(), static_cast<int>(std::min(left.count(), most) * 1e3) + 1);
+    keep_output();
+  }
+}
+
+void Process::State::kill_all() {
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(most_time_to_die);
+  warden->order_kill();
+  while (!wait_until_empty(core::Seconds(0))) {
+    if (cgroup) cgroup->kill();
+    // The warden kills its children and what becomes such; this reaches all levels at once.
+    tree->signal(SIGKILL);
+    if (wait_until_empty(between_kills)) break;
+    if (Clock::now() > until) {
+      warden->abandon();
+      const auto left = tree->members();
+      throw core::MachineError(
+          fmt::format("process {} does not end although it was killed; see what it waits for in "
+                      "/proc/{}/stack, and start over when it is gone",
+                      left.empty() ? warden->pid() : left.front(),
+                      left.empty() ? warden->pid() : left.front()));
+    }
+  }
+}
+
+bool Process::State::oom_killed() const {
+  if (cgroup)
+    if (const auto own = oom_kills(cgroup->place())) return *own > 0;
+  const auto now = shared_oom_kills();
+  return now && oom_kills_before && *now > *oom_kills_before;
+}
+
+}  // namespace sweetspot::workload::command::process

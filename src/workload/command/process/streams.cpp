@@ -1,0 +1,106 @@
+#include "workload/command/process/streams.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace sweetspot::workload::command::process {
+namespace {
+
+constexpr std::size_t chunk_bytes = 64 * 1024;
+// A program that prints while we are busy should not have to wait for us.
+constexpr int pipe_bytes = 1024 * 1024;
+
+double now_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+Pair make_output_pipe() {
+  Pair pipe = make_pipe();
+  fcntl(pipe.write.number(), F_SETPIPE_SZ, pipe_bytes);  // or as large as it was
+  return pipe;
+}
+
+// Raw: the bytes come as they were written, and "\n" stays "\n".
+Pair make_terminal() {
+  Descriptor ours = checked(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), "a terminal");
+  std::array<char, 64> name{};
+  int theirs = -1;
+  if (grantpt(ours.number()) == 0 && unlockpt(ours.number()) == 0 &&
+      ptsname_r(ours.number(), name.data(), name.size()) == 0)
+    theirs = ::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  Descriptor program = checked(theirs, "a terminal");
+  termios mode{};
+  tcgetattr(program.number(), &mode);
+  cfmakeraw(&mode);
+  tcsetattr(program.number(), TCSANOW, &mode);
+  winsize size{};
+  size.ws_row = 24, size.ws_col = 200;
+  ioctl(program.number(), TIOCSWINSZ, &size);
+  return {std::move(ours), std::move(program)};
+}
+
+// Reads one chunk; false when nothing is there now. A stream that has ended is closed: a terminal
+// says so with EIO, a pipe with no bytes.
+bool read_chunk(Descriptor& from, bool error_stream, std::vector<Chunk>& chunks) {
+  if (!from) return false;
+  std::array<char, chunk_bytes> buffer;
+  ssize_t got = 0;
+  do got = ::read(from.number(), buffer.data(), buffer.size());
+  while (got < 0 && errno == EINTR);
+  if (got < 0 && errno == EAGAIN) return false;
+  if (got <= 0) {
+    from.close();
+    return false;
+  }
+  chunks.push_back({error_stream, {buffer.data(), static_cast<std::size_t>(got)}, now_seconds()});
+  return true;
+}
+
+}  // namespace
+
+Streams::Streams(bool terminal) {
+  Pair pair = terminal ? make_terminal() : make_output_pipe();
+  output_ = std::move(pair.read);
+  program_output_ = std::move(pair.write);
+  if (!terminal) {
+    Pair second = make_output_pipe();
+    errors_ = std::move(second.read);
+    program_errors_ = std::move(second.write);
+  }
+  for (const int number : open()) fcntl(number, F_SETFL, O_NONBLOCK);
+}
+
+void Streams::close_program_ends() {
+  program_output_.close();
+  program_errors_.close();
+}
+
+std::vector<int> Streams::open() const {
+  std::vector<int> found;
+  if (output_) found.push_back(output_.number());
+  if (errors_) found.push_back(errors_.number());
+  return found;
+}
+
+void Streams::read(std::vector<Chunk>& chunks, std::size_t limit) {
+  // In turns, so that a flood on one does not keep the other waiting.
+  std::size_t bytes = 0;
+  const std::size_t before = chunks.size();
+  for (bool more = true; more && bytes < limit;) {
+    more = read_chunk(output_, false, chunks);
+    more = read_chunk(errors_, true, chunks) || more;
+    bytes = 0;
+    for (std::size_t i = before; i < chunks.size(); ++i) bytes += chunks[i].bytes.size();
+  }
+}
+
+}  // namespace sweetspot::workload::command::process

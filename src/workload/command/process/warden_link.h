@@ -1,0 +1,41 @@
+#pragma once
+#include <optional>
+
+#include "workload/command/process/descriptor.h"
+#include "workload/command/process/warden.h"
+
+namespace sweetspot::workload::command::process {
+
+// Our side of a warden: what it has told us, and what we tell it.
+class WardenLink {
+ public:
+  explicit WardenLink(Charge charge);  // appoints it, and waits for the program to start or fail
+  ~WardenLink();                       // dismisses it
+  WardenLink(const WardenLink&) = delete;
+  WardenLink& operator=(const WardenLink&) = delete;
+
+  pid_t pid() const { return pid_; }
+  int descriptor() const { return control_.number(); }  // readable when it has something to tell
+  const Word& start() const { return start_; }
+  const std::optional<int>& main_status() const { return main_status_; }
+  bool gone() const { return gone_; }  // the whole tree is
+  bool lost() const { return lost_; }  // somebody killed the warden
+  double cpu_seconds() const { return cpu_seconds_; }
+
+  void listen();  // takes in what it has told since, without blocking
+  void order_kill() const;
+  void dismiss();  // it kills what is left of the tree, if anything; waits for it to end
+  void abandon() { abandoned_ = true; }  // do not wait for it: the tree cannot be killed
+
+ private:
+  void hear(const Word& word);
+
+  Descriptor control_;
+  pid_t pid_ = -1;
+  Word start_;
+  std::optional<int> main_status_;
+  bool gone_ = false, lost_ = false, abandoned_ = false;
+  double cpu_seconds_ = 0;
+};
+
+}  // namespace sweetspot::workload::command::process
