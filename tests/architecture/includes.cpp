@@ -12,6 +12,7 @@ namespace {
 // not here does not exist.
 const std::map<std::string, std::vector<std::string>> parts = {
     {"cli", {"study", "serve", "report"}},
+    {"api", {"study", "report"}},
     {"serve", {"report", "store"}},
     {"study", {"measure", "search", "advise", "store", "cluster"}},
     {"cluster", {"trial"}},

@@ -1,0 +1,78 @@
+#include "workload/callback/callback.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "workload/callback/pace.h"
+#include "workload/callback/thrown.h"
+
+namespace sweetspot::workload::callback {
+namespace {
+
+class CallbackSession : public Session {
+ public:
+  CallbackSession(const Functions& functions, const Clock& now, std::int64_t batch)
+      : functions_(functions), now_(now), batch_(batch) {
+    const double before = now_();
+    if (functions_.prepare) guarded([&] { functions_.prepare(batch_); });
+    start_up_seconds_ = now_() - before;
+  }
+
+  trial::Step step() override {
+    trial::Step step;
+    step.updates = pace_.steps();
+    step.samples = batch_ * step.updates;
+    const double before = now_();
+    guarded([&] { functions_.run(batch_, step.updates); });
+    // No step is free, whatever a coarse clock says.
+    step.seconds = std::max(now_() - before, 1e-9);
+    if (functions_.data_wait_seconds) guarded([&] { divide(step); });
+    pace_.took(step.seconds);
+    return step;
+  }
+
+  std::optional<core::Bytes> memory() const override {
+    std::optional<core::Bytes> bytes;
+    if (functions_.memory) guarded([&] { bytes = functions_.memory(); });
+    return bytes;
+  }
+
+  Account close() override {
+    if (functions_.finish) functions_.finish();
+    Account account;
+    account.step_source = "callback";
+    account.memory_source = functions_.memory_source;
+    if (functions_.prepare) account.start_up_seconds = start_up_seconds_;
+    return account;
+  }
+
+ private:
+  // What is not waiting is not divided any further: it all goes by the name of the rest.
+  void divide(trial::Step& step) const {
+    const double told = functions_.data_wait_seconds();
+    const double wait = told > 0 ? std::min(told, step.seconds) : 0;  // not a number is none
+    step.phases[static_cast<std::size_t>(trial::Phase::data_wait)] = wait;
+    step.phases[static_cast<std::size_t>(trial::Phase::overhead)] = step.seconds - wait;
+  }
+
+  const Functions& functions_;
+  const Clock& now_;
+  std::int64_t batch_;
+  double start_up_seconds_ = 0;
+  Pace pace_;
+};
+
+}  // namespace
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+CallbackWorkload::CallbackWorkload(std::string name, Functions functions, Clock now)
+    : name_(std::move(name)), functions_(std::move(functions)), now_(std::move(now)) {}
+
+std::unique_ptr<Session> CallbackWorkload::open(const trial::Setting& setting) {
+  return std::make_unique<CallbackSession>(functions_, now_, setting.batch);
+}
+
+}  // namespace sweetspot::workload::callback
