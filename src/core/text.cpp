@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace sweetspot::core {
 namespace {
@@ -92,12 +93,13 @@ std::string format_count(double count) {
 
 std::string printable(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
-      out += fmt::format("\\x{:02x}", byte);
+  while (!text.empty()) {
+    const std::size_t size = printable_bytes(text);
+    if (size == 0)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
     else
-      out += c;
+      out += text.substr(0, size);
+    text.remove_prefix(size == 0 ? 1 : size);
   }
   return out;
 }

@@ -38,5 +38,16 @@ TEST(Text, GroupsThousands) {
 
 TEST(Text, ShowsControlCharacters) { EXPECT_EQ(printable("a\033[31m\n"), "a\\x1b[31m\\x0a"); }
 
+TEST(Text, ShowsWhatTerminalsObeyOrReadersAreFooledBy) {
+  EXPECT_EQ(printable("é “x” 🙂"), "é “x” 🙂");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b31m")
+      << "a C1 control sequence";
+  EXPECT_EQ(printable("\u202egnp.exe"), "\\xe2\\x80\\xaegnp.exe") << "right to left";
+  EXPECT_EQ(printable("\xff\xe2\x80"), "\\xff\\xe2\\x80") << "no UTF-8";
+  EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80"), "\\xc0\\xaf\\xed\\xa0\\x80");
+}
+
 }  // namespace
 }  // namespace sweetspot::core
