@@ -58,7 +58,7 @@ TEST_P(Transcripts, AreReadTheSameHoweverTheyAreCut) {
 // Every place a read can end, over enough of the transcript to reach its second epoch's marks.
 TEST_P(Transcripts, AreReadTheSameSplitAtEachByte) {
   const Transcript transcript = read_transcript(GetParam());
-  const std::size_t count = std::min<std::size_t>(transcript.pieces.size(), 40);
+  const std::size_t count = std::min<std::size_t>(transcript.pieces.size(), 24);
   const std::vector<Piece> pieces(transcript.pieces.begin(),
                                   transcript.pieces.begin() + static_cast<std::ptrdiff_t>(count));
   Reader whole;

@@ -50,10 +50,22 @@ constexpr std::array memory_messages = {
     "JavaScript heap out of memory"sv,
     "std::bad_alloc"sv,
 };
-// One of these is in every message above and in Python's exception: the search for the message
-// itself is rare.
-constexpr std::array memory_parts = {"emory"sv, "ALLOC_FAILED"sv, "xhaustedError"sv, "OOM when"sv,
-                                     "bad_alloc"sv};
+// One of these is in every message above and in Python's exception. Floods of output are searched
+// for them, so each is found by a letter that is rare in what programs print.
+struct Part {
+  std::string_view text;
+  std::size_t rare;
+};
+constexpr std::array memory_parts = {Part{"emory"sv, 4}, Part{"ALLOC_FAILED"sv, 6},
+                                     Part{"xhaustedError"sv, 0}, Part{"OOM when"sv, 0},
+                                     Part{"bad_alloc"sv, 3}};
+constexpr Part batch_part{"atch"sv, 2};
+
+bool has(std::string_view line, const Part& part) {
+  for (std::size_t at = part.rare; (at = line.find(part.text[part.rare], at)) != line.npos; ++at)
+    if (line.substr(at - part.rare).starts_with(part.text)) return true;
+  return false;
+}
 
 // "MemoryError" and "numpy.core._exceptions._ArrayMemoryError: Unable to …" as a traceback ends; a
 // line of source that mentions it does not start with it.
@@ -65,7 +77,7 @@ bool is_python_memory_error(std::string_view line) {
 }  // namespace
 
 bool shows_changed_batch(std::string_view line) {
-  if (!has(line, "atch")) return false;
+  if (!has(line, batch_part)) return false;
   if (has(line, "AutoBatch: ") && has_number_after(line, "batch-size")) return true;
   if (has_number_after(line, "Reducing to batch=")) return true;
   if (has_number_after(line, "ecreasing batch size to")) return true;
@@ -75,7 +87,7 @@ bool shows_changed_batch(std::string_view line) {
 }
 
 bool shows_memory_ran_out(std::string_view line) {
-  const auto in_line = [line](std::string_view part) { return has(line, part); };
+  const auto in_line = [line](const auto& part) { return has(line, part); };
   if (std::none_of(memory_parts.begin(), memory_parts.end(), in_line)) return false;
   return std::any_of(memory_messages.begin(), memory_messages.end(), in_line) ||
          is_python_memory_error(trimmed(line));

@@ -15,6 +15,7 @@ bool take_bar_cell(Cursor& cursor) {
 
 // Where the bar of heavy lines begins, or npos.
 std::size_t find_bar(std::string_view text) {
+  if (text.find("━"[0]) == std::string_view::npos) return std::string_view::npos;  // they share it
   return std::min({text.find("━"), text.find("─"), text.find("╸"), text.find("╺")});
 }
 

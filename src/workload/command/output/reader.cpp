@@ -41,6 +41,7 @@ struct Reader::State final : Scanner::Sink {
         Refresh refresh{.format = Format::regex, .counts = regex->counts(), .count = count};
         see(refresh, text, at_seconds);
       });
+      findings.regex_gave_up = regex->gave_up();
       return;
     }
     keras.read_line(text);

@@ -20,6 +20,7 @@ struct Findings {
   std::string source;  // "tqdm bar", "Keras progress bar", …; empty before anything was found
   std::optional<std::string> changed_batch;    // the line that shows the program changed its batch
   std::optional<std::string> memory_evidence;  // the line that shows it ran out of memory
+  bool regex_gave_up = false;  // --steps-regex took too long on too many lines, and stopped
 };
 
 // Reads the steps of a training program from what it prints, one Reader for each stream (a

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/refresh.h"
 
@@ -35,6 +37,7 @@ std::optional<Refresh> read_samples_log(std::string_view text) {
 }
 
 std::optional<Refresh> read_refresh(std::string_view text) {
+  if (std::none_of(text.begin(), text.end(), is_digit)) return std::nullopt;
   auto refresh = read_tqdm(text);
   if (!refresh) refresh = read_keras(text);
   if (!refresh) refresh = read_heavy_bar(text);

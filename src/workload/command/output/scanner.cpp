@@ -53,6 +53,12 @@ const char* Scanner::text(const char* at, const char* last, double at_seconds, S
   }
   const std::uint8_t stop = questions_left_ > 0 ? question : other_control;
   const char* const run = std::find_if(at, last, [stop](char c) { return class_of(c) >= stop; });
+  if (run != last && *run == '\n' && line_.empty()) {  // a whole line in one piece: no copy
+    const std::string_view whole(at, static_cast<std::size_t>(run - at));
+    if (!whole.empty()) sink.ended(whole.substr(0, longest_kept), at_seconds);
+    questions_left_ = most_questions;
+    return run + 1;
+  }
   if (run != at) append(at, run, at_seconds);
   if (run == last) return last;
   if (class_of(*run) == other_control) {

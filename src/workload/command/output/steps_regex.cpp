@@ -17,6 +17,7 @@ namespace {
 // without end costs milliseconds, not hours.
 constexpr std::uint32_t most_match_calls = 200'000;
 constexpr std::uint32_t most_heap_kib = 1024;
+constexpr int most_costly_lines = 100;
 
 struct Free {
   void operator()(pcre2_code* code) const { pcre2_code_free(code); }
@@ -52,11 +53,13 @@ struct StepsRegex::State {
   std::uint32_t groups = 0;
   Counts counts = Counts::updates;
   std::int64_t matches = 0;
+  int costly_lines = 0;
 
   // Where the match at or after `from` begins and ends, groups included; nullptr for none.
   const PCRE2_SIZE* find(std::string_view line, std::size_t from) {
     const int found = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(line.data()),
                                   line.size(), from, 0, match.get(), context.get());
+    if (found < PCRE2_ERROR_PARTIAL) ++costly_lines;  // a limit; the lesser ones are "no match"
     return found > 0 ? pcre2_get_ovector_pointer(match.get()) : nullptr;
   }
 
@@ -95,7 +98,7 @@ StepsRegex::StepsRegex(StepsRegex&&) noexcept = default;
 StepsRegex& StepsRegex::operator=(StepsRegex&&) noexcept = default;
 
 void StepsRegex::read(std::string_view line, const std::function<void(std::int64_t count)>& found) {
-  for (std::size_t from = 0; from < line.size();) {
+  for (std::size_t from = 0; from < line.size() && !gave_up();) {
     const PCRE2_SIZE* where = state_->find(line, from);
     if (where == nullptr || where[1] <= where[0]) return;  // an empty match shows no step
     from = where[1];
@@ -104,5 +107,7 @@ void StepsRegex::read(std::string_view line, const std::function<void(std::int64
 }
 
 Counts StepsRegex::counts() const { return state_->counts; }
+
+bool StepsRegex::gave_up() const { return state_->costly_lines >= most_costly_lines; }
 
 }  // namespace sweetspot::workload::command::output

@@ -19,10 +19,11 @@ class StepsRegex {
   StepsRegex(StepsRegex&&) noexcept;
   StepsRegex& operator=(StepsRegex&&) noexcept;
 
-  // Calls `found` for each match in the line, with the counter's value so far. A match that costs
-  // too much to find is none.
+  // Calls `found` for each match in the line, with the counter's value so far. A line that costs
+  // too much is passed over, and after too many of them all are.
   void read(std::string_view line, const std::function<void(std::int64_t count)>& found);
   Counts counts() const;
+  bool gave_up() const;
 
  private:
   struct State;

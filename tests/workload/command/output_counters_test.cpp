@@ -1,0 +1,165 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "workload/command/output_transcript.h"
+
+namespace sweetspot::workload::command::output {
+
+bool operator==(const Advance& left, const Advance& right) {
+  return left.seconds == right.seconds && left.updates == right.updates &&
+         left.samples == right.samples;
+}
+void PrintTo(const Advance& advance, std::ostream* out) {
+  *out << advance.updates << " updates, " << advance.samples << " samples in " << advance.seconds;
+}
+
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<Advance> read(const std::vector<Piece>& pieces) {
+  Reader reader;
+  return fed(reader, pieces);
+}
+
+std::string tqdm(const std::string& head, const std::string& counter,
+                 const std::string& rate = "17.64it/s") {
+  return "\r" + head + " 12%|█▏        | " + counter + " [00:01<00:09, " + rate + "]";
+}
+
+TEST(Counters, TheFirstRefreshIsAMarkOnly) {
+  EXPECT_THAT(read({{1, tqdm("", "24/200")}}), IsEmpty());
+  EXPECT_THAT(read({{1, tqdm("", "24/200")}, {3, tqdm("", "34/200")}}),
+              ElementsAre(Advance{2, 10, 0}));
+}
+
+TEST(Counters, AnUnchangedCountLetsTheTimeRunOn) {
+  EXPECT_THAT(read({{1, tqdm("", "24/200")}, {2, tqdm("", "24/200")}, {5, tqdm("", "32/200")}}),
+              ElementsAre(Advance{4, 8, 0}));
+}
+
+TEST(Counters, NothingIsCountedAcrossARestart) {
+  EXPECT_THAT(read({{1, tqdm("Epoch 1:", "190/200")},
+                    {2, tqdm("Epoch 1:", "200/200")},
+                    {9, tqdm("Epoch 2:", "0/200")},
+                    {10, tqdm("Epoch 2:", "20/200")}}),
+              ElementsAre(Advance{1, 10, 0}, Advance{1, 20, 0}));
+}
+
+TEST(Counters, ANewTotalStartsAnew) {
+  EXPECT_THAT(read({{1, tqdm("train:", "10/200")},
+                    {2, tqdm("train:", "20/200")},
+                    {3, tqdm("train:", "25/300")},
+                    {4, tqdm("train:", "35/300")}}),
+              ElementsAre(Advance{1, 10, 0}));
+}
+
+TEST(Counters, RefreshesOfOneMomentAreOneAdvance) {
+  EXPECT_THAT(read({{1, tqdm("", "10/200") + tqdm("", "20/200")},
+                    {2, tqdm("", "30/200") + tqdm("", "40/200")},
+                    {3, tqdm("", "50/200")}}),
+              ElementsAre(Advance{1, 20, 0}, Advance{1, 10, 0}));
+}
+
+TEST(Counters, AClockThatStandsOrRunsBackLosesNothing) {
+  Reader reader;
+  std::int64_t updates = 0;
+  for (const auto& [seconds, count] :
+       {std::pair{5.0, 1}, {6.0, 11}, {6.0, 21}, {4.0, 31}, {7.0, 41}}) {
+    reader.feed(tqdm("", std::to_string(count) + "/200"), seconds);
+    for (const Advance& advance : reader.take()) {
+      EXPECT_GT(advance.seconds, 0);
+      updates += advance.updates;
+    }
+  }
+  EXPECT_EQ(updates, 40);
+}
+
+TEST(Counters, TheUnitSaysWhatIsCounted) {
+  const auto counted = [](const std::string& rate) {
+    const auto advances = read({{1, tqdm("", "10/200", rate)}, {2, tqdm("", "20/200", rate)}});
+    return advances.empty() ? Advance{} : advances.front();
+  };
+  for (const char* rate : {"17.64it/s", "1.30s/it", "2.00batch/s", "1.30s/step", " 5.00s/ batches"})
+    EXPECT_EQ(counted(rate), (Advance{1, 10, 0})) << rate;
+  for (const char* rate :
+       {"640ex/s", "1.20kimg/s", "2.00s/sample", "99 examples/s", "4.00Images/s"})
+    EXPECT_EQ(counted(rate), (Advance{1, 0, 10})) << rate;
+  for (const char* rate : {"1.2MB/s", "3.00files/s", "5.0kB/s", "1.00s/epoch"})
+    EXPECT_EQ(counted(rate), Advance{}) << rate;
+}
+
+TEST(Counters, OtherBarsThanTrainingAreLeftOut) {
+  for (const char* head : {"Validation:", "val:", "Evaluating:", "Test 3:", "Sanity Checking:",
+                           "Predicting DataLoader 0:", "Map:", "Downloading data:",
+                           "Loading checkpoint shards:", "Generating train split:"})
+    EXPECT_THAT(
+        read({{1, tqdm(head, "1/200")}, {2, tqdm(head, "20/200")}, {3, tqdm(head, "30/200")}}),
+        IsEmpty())
+        << head;
+}
+
+TEST(Counters, MetricsInADescriptionDoNotMakeItAValidation) {
+  for (const char* head : {"Epoch 3 val_loss=0.25:", "loss 0.5 value 0.2:", "train test/acc 0.3:"})
+    EXPECT_THAT(read({{1, tqdm(head, "1/200")}, {2, tqdm(head, "20/200")}}),
+                ElementsAre(Advance{1, 19, 0}))
+        << head;
+}
+
+TEST(Counters, AValidationInBetweenIsNoTrainingTime) {
+  EXPECT_THAT(read({{1, tqdm("Train:", "10/200")},
+                    {2, tqdm("Train:", "20/200")},
+                    {3, tqdm("Val:", "0/10")},
+                    {8, tqdm("Train:", "21/200")},
+                    {9, tqdm("Train:", "31/200")}}),
+              ElementsAre(Advance{1, 10, 0}, Advance{1, 10, 0}));
+}
+
+TEST(Counters, AbsurdNumbersAreIgnored) {
+  const std::string many(400, '9');
+  EXPECT_THAT(read({{1, tqdm("", "1/" + many)}, {2, tqdm("", "20/" + many)}}), IsEmpty());
+  EXPECT_THAT(read({{1, tqdm("", many + "/200")}, {2, tqdm("", many + "/200")}}), IsEmpty());
+  EXPECT_THAT(read({{1, tqdm("", "300/200")}, {2, tqdm("", "400/200")}}), IsEmpty());
+  EXPECT_THAT(read({{1, tqdm("", "0/0")}, {2, tqdm("", "0/0")}}), IsEmpty());
+  EXPECT_THAT(read({{1, tqdm("", "-5/200")}, {2, tqdm("", "-1/200")}}), IsEmpty());
+}
+
+TEST(Counters, OrdinaryLogLinesCountNothing) {
+  EXPECT_THAT(read({{1, "[2026-01-01 10:00:00] epoch 1/5\n"},
+                    {2, "[2026-01-01 10:00:05] epoch 2/5\n"},
+                    {3, "Accuracy: 9800/10000 (98%)\n"},
+                    {4, "Accuracy: 9900/10000 (99%)\n"},
+                    {5, "1/2 of the files\n"},
+                    {6, "2/2 of the files\n"}}),
+              IsEmpty());
+}
+
+TEST(Counters, ABarCountsBeforeTheNextEndsIt) {
+  Reader reader;
+  reader.feed(tqdm("", "10/200"), 1);
+  reader.feed(tqdm("", "20/200"), 2);
+  EXPECT_THAT(reader.take(), ElementsAre(Advance{1, 10, 0}));
+  EXPECT_THAT(reader.take(), IsEmpty());
+}
+
+TEST(Counters, TheTimeIsThatOfTheTextAndNotOfWhatEndsIt) {
+  EXPECT_THAT(read({{1, "Epoch 1/2\n60/60 - 3s - loss: 0.3"},
+                    {2, "\nEpoch 2/2\n"},
+                    {4, "60/60 - 3s - loss: 0.2"},
+                    {9, "\n"}}),
+              ElementsAre(Advance{3, 60, 0}));
+}
+
+TEST(Counters, ARowOfBarsWithoutWordsFollowsTheFirst) {
+  // A loading bar, then training twice: the second start makes it the training.
+  std::vector<Piece> pieces{{1, tqdm("", "0/500")}, {2, tqdm("", "500/500")}};
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    pieces.push_back({10.0 + epoch * 10, tqdm("", "0/200")});
+    pieces.push_back({12.0 + epoch * 10, tqdm("", "200/200")});
+  }
+  EXPECT_THAT(read(pieces), ElementsAre(Advance{1, 500, 0}, Advance{2, 200, 0}));
+}
+
+}  // namespace
+}  // namespace sweetspot::workload::command::output
