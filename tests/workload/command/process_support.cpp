@@ -34,6 +34,12 @@ Launch python(const std::string& script) {
   return {.argv = {"python3", "-c", script}, .environment = {{"PYTHONUNBUFFERED", "1"}}};
 }
 
+Output read_some(Process& process) {
+  Output output;
+  wait_and_collect(process, output);
+  return output;
+}
+
 Output read_until(Process& process, const std::string& marker) {
   Output output;
   while (!process.descriptors().empty() &&

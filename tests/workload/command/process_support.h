@@ -15,6 +15,8 @@ struct Output {
 Launch shell(const std::string& script);
 Launch python(const std::string& script);
 
+// Waits until there is something to read or to know, and reads it.
+Output read_some(Process& process);
 // Reads until the marker has come on either stream, or everything has ended.
 Output read_until(Process& process, const std::string& marker);
 Output read_all(Process& process);
