@@ -9,10 +9,14 @@ if(SWEETSPOT_SANITIZE)
   target_link_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE})
 endif()
 
-# sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder.
+# sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder,
+# but for the subfolder EXCLUDE.
 function(sweetspot_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "EXCLUDE" "DEPS;PRIVATE_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(ARG_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "/${ARG_EXCLUDE}/")
+  endif()
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")  # programs are made of a library and a main
   add_library(sweetspot_${name} STATIC ${sources})
   add_library(sweetspot::${name} ALIAS sweetspot_${name})
