@@ -1,0 +1,115 @@
+#include "workload/command/client/message.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+
+namespace sweetspot::workload::command::client {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t most = std::int64_t{1} << 53;  // whole in every language's numbers
+constexpr std::int64_t most_updates = 1 << 20;        // of one line: times any batch no overflow
+
+struct BadLine {};
+
+const Json* find(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> whole(const Json& object, const char* key, std::int64_t least,
+                                  std::int64_t greatest = most) {
+  const Json* value = find(object, key);
+  if (!value) return std::nullopt;
+  if (!value->is_number_integer() || *value < least || *value > greatest) throw BadLine();
+  return value->get<std::int64_t>();
+}
+
+std::optional<double> seconds(const Json& object, const char* key) {
+  const Json* value = find(object, key);
+  if (!value) return std::nullopt;
+  if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() < 0)
+    throw BadLine();
+  return value->get<double>();
+}
+
+template <class Value>
+Value needed(const std::optional<Value>& value) {
+  if (!value) throw BadLine();
+  return *value;
+}
+
+// It goes into the store and onto terminals.
+std::string text(const Json& object, const char* key) {
+  constexpr std::size_t longest = 64;
+  const Json* value = find(object, key);
+  if (!value) return "";
+  if (!value->is_string()) throw BadLine();
+  std::string shown = core::printable(value->get_ref<const std::string&>());
+  if (shown.size() <= longest) return shown;
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0) == 0x80) --end;
+  return shown.substr(0, end);
+}
+
+Hello hello(const Json& object) {
+  needed(whole(object, "protocol", 1));
+  const Json* session = find(object, "session");
+  if (session && !session->is_boolean()) throw BadLine();
+  return {text(object, "client"), session && session->get<bool>()};
+}
+
+StepEnd step_end(const Json& object) {
+  StepEnd step;
+  step.at_seconds = needed(seconds(object, "at_seconds"));
+  step.samples = whole(object, "samples", 0);
+  step.updates = whole(object, "updates", 1, most_updates).value_or(1);
+  step.dropped = whole(object, "dropped", 0).value_or(0);
+  step.data_wait_seconds = seconds(object, "data_wait_seconds");
+  return step;
+}
+
+Message message(const Json& object) {
+  const Json* type = find(object, "type");
+  if (!type || !type->is_string()) throw BadLine();
+  if (*type == "hello") return hello(object);
+  if (*type == "begin") return Begin{needed(seconds(object, "at_seconds"))};
+  if (*type == "step") return step_end(object);
+  if (*type == "memory")
+    return DeviceMemory{static_cast<core::Bytes>(needed(whole(object, "peak_bytes", 0))),
+                        text(object, "how")};
+  if (*type == "ready") return Ready{};
+  return Unknown{};
+}
+
+std::string line(const Json& object) { return object.dump() + "\n"; }
+
+}  // namespace
+
+std::optional<Message> parse(std::string_view line) {
+  const Json object = Json::parse(line, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  try {
+    return message(object);
+  } catch (const BadLine&) {
+    return std::nullopt;
+  }
+}
+
+std::string setting_line(const trial::Setting& setting) {
+  return line({{"type", "setting"},
+               {"batch", setting.batch},
+               {"micro_batch", setting.micro_batch()},
+               {"accumulation", setting.accumulation},
+               {"precision", setting.precision},
+               {"workers", setting.workers},
+               {"learning_rate", setting.learning_rate}});
+}
+
+std::string enough_line() { return line({{"type", "enough"}}); }
+std::string done_line() { return line({{"type", "done"}}); }
+
+}  // namespace sweetspot::workload::command::client

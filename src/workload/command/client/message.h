@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/units.h"
+#include "trial/trial.h"
+
+// What a client says, see docs/protocol.md.
+namespace sweetspot::workload::command::client {
+
+struct Hello {
+  std::string client;  // printable and short
+  bool session = false;
+};
+struct Begin {
+  double at_seconds = 0;
+};
+struct StepEnd {
+  double at_seconds = 0;
+  std::optional<std::int64_t> samples;
+  std::int64_t updates = 1, dropped = 0;
+  std::optional<double> data_wait_seconds;
+};
+struct DeviceMemory {
+  core::Bytes peak = 0;
+  std::string how;  // printable and short
+};
+struct Ready {};
+struct Unknown {};  // to be ignored
+
+using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Ready, Unknown>;
+
+// Nothing for a bad line: no JSON object, or a known type with a value that cannot be.
+std::optional<Message> parse(std::string_view line);
+
+// What is said to a session, with its newline.
+std::string setting_line(const trial::Setting& setting);
+std::string enough_line();
+std::string done_line();
+
+}  // namespace sweetspot::workload::command::client

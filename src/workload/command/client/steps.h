@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "trial/trial.h"
+#include "workload/command/client/message.h"
+
+namespace sweetspot::workload::command::client {
+
+// Turns the times that a client tells into steps. Pure: `now` is the time of the same clock at
+// which the line was read, and `since` the earliest time that can be, the program's start.
+class Steps {
+ public:
+  Steps(std::int64_t batch, double since) : batch_(batch), last_(since) {}
+
+  void begin(const Begin& begin, double now);
+  void step(const StepEnd& step, double now);
+
+  std::optional<trial::Step> take();
+  std::optional<double> first_mark() const { return first_mark_; }  // where the start-up ended
+  std::int64_t bad() const { return bad_; }
+
+ private:
+  bool accept(double at, double now);
+  void mark(double at);
+
+  std::int64_t batch_;
+  double last_;                 // of all lines
+  std::optional<double> mark_;  // where the next step starts; nothing after a gap
+  std::optional<double> first_mark_;
+  std::int64_t dropped_ = 0, bad_ = 0;
+  std::deque<trial::Step> steps_;
+};
+
+}  // namespace sweetspot::workload::command::client

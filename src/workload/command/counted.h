@@ -1,0 +1,30 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+#include "workload/command/output/reader.h"
+
+namespace sweetspot::workload::command {
+
+// Turns what the program's counter did into steps. Where several micro-batches make an update, a
+// bar is taken to count those, because it is drawn around the loader; an expression of the user's
+// counts updates.
+class Counted {
+ public:
+  explicit Counted(const trial::Setting& setting) : setting_(setting) {}
+
+  // What was read in one go. It is one step: when we came late, the times within tell nothing.
+  std::optional<trial::Step> add(const std::vector<output::Advance>& advances,
+                                 const std::string& source);
+
+ private:
+  std::optional<trial::Step> whole_updates();
+
+  trial::Setting setting_;
+  double seconds_ = 0;              // of micro-batches
+  std::int64_t micro_batches_ = 0;  // that have not made an update yet
+};
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,54 @@
+#include "workload/command/hook.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "core/text.h"
+#include "workload/command/process/process.h"
+#include "workload/command/verdict.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+constexpr int look_up_milliseconds = 100;  // for a stop
+
+void wait(const process::Process& process) {
+  std::vector<pollfd> all;
+  for (const int fd : process.descriptors()) all.push_back({fd, POLLIN, 0});
+  ::poll(all.data(), all.size(), look_up_milliseconds);
+}
+
+}  // namespace
+
+bool told_to_give_up(const Options& options) {
+  constexpr int give_up = 2;
+  return options.stop && options.stop->load(std::memory_order_relaxed) >= give_up;
+}
+
+std::optional<std::string> run_hook(const char* flag, const std::string& command,
+                                    const Environment& environment, const Options& options,
+                                    const Secrets& secrets) {
+  process::Launch launch;
+  launch.argv = {"/bin/sh", "-c", command};
+  launch.environment = environment;
+  launch.folder = options.folder;
+  process::Process process(launch);
+  output::Reader output;  // for its last lines alone
+  const auto take = [&] {
+    for (const process::Chunk& chunk : process.take()) output.feed(chunk.bytes, chunk.at_seconds);
+  };
+  while (!process.ended() && !told_to_give_up(options)) {
+    wait(process);
+    take();
+  }
+  take();
+  const process::Ending ending = process.end(options.grace);
+  if (ending.exit_code == 0 && !ending.stopped_by_us) return std::nullopt;
+  std::string manner = fmt::format("exited with {}", ending.exit_code.value_or(0));
+  if (ending.signal) manner = fmt::format("was ended by signal {}", *ending.signal);
+  if (ending.stopped_by_us) manner = "was stopped";
+  return secrets.redact(fmt::format("{} '{}' {}{}", flag, core::printable(command), manner,
+                                    quoted_tail(output.last_lines())));
+}
+
+}  // namespace sweetspot::workload::command

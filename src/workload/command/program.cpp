@@ -1,0 +1,173 @@
+#include "workload/command/program.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "workload/command/template.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+process::Launch launch(const Options& options, const trial::Setting& setting, bool terminal,
+                       const std::string& socket) {
+  process::Launch launch;
+  launch.argv = command_line(options, setting);
+  launch.environment = trial_environment(options, setting);
+  launch.environment.emplace_back("SWEETSPOT_SOCKET", socket);
+  launch.folder = options.folder;
+  launch.terminal = terminal;
+  launch.memory_limit = options.memory_limit;
+  return launch;
+}
+
+}  // namespace
+
+double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Program::Program(const Options& options, const trial::Setting& setting, bool terminal)
+    : options_(options),
+      started_at_(monotonic_seconds()),
+      last_sign_at_(started_at_),
+      process_(launch(options, setting, terminal, server_.path())),
+      readers_{output::Reader(options.steps_regex), output::Reader(options.steps_regex)},
+      counted_(setting),
+      client_steps_(setting.batch, started_at_) {}
+
+void Program::begin(const trial::Setting& setting) {
+  started_at_ = last_sign_at_;
+  readers_ = {output::Reader(options_.steps_regex), output::Reader(options_.steps_regex)};
+  counting_.reset();
+  first_count_at_.reset();
+  counted_ = Counted(setting);
+  client_steps_ = client::Steps(setting.batch, started_at_);
+  counted_steps_.clear();
+  device_memory_.reset();
+}
+
+void Program::wait(double most_seconds) {
+  if (ended_) return;
+  poll(most_seconds);
+  const bool over = process_.ended();  // before taking: what comes after cannot be missed then
+  take_output();
+  take_messages();
+  if (over) {
+    ended_at_ = monotonic_seconds();
+    // What is left in pipes and socket; something that outlives the program may write for ever.
+    constexpr int most_rounds = 64;
+    for (int round = 0; round < most_rounds; ++round) {
+      const bool output = take_output(), messages = take_messages();
+      if (!output && !messages) break;
+    }
+    ended_ = true;
+  }
+  count();
+  process_.memory();  // it keeps the peak
+}
+
+void Program::poll(double most_seconds) {
+  std::vector<pollfd> all;
+  for (const int fd : process_.descriptors()) all.push_back({fd, POLLIN, 0});
+  for (const int fd : server_.descriptors()) all.push_back({fd, POLLIN, 0});
+  const int milliseconds = static_cast<int>(std::ceil(std::max(0.0, most_seconds) * 1000));
+  ::poll(all.data(), all.size(), milliseconds);  // interrupted by a signal: the caller looks
+}
+
+bool Program::take_output() {
+  const std::vector<process::Chunk> chunks = process_.take();
+  for (const process::Chunk& chunk : chunks) {
+    readers_[chunk.error_stream].feed(chunk.bytes, chunk.at_seconds);
+    last_output_at_ = chunk.at_seconds;
+  }
+  return !chunks.empty();
+}
+
+bool Program::take_messages() {
+  const std::vector<client::Message> messages = server_.take();
+  const double now = monotonic_seconds();
+  for (const client::Message& message : messages) take(message, now);
+  return !messages.empty();
+}
+
+void Program::take(const client::Message& message, double now) {
+  if (const auto* hello = std::get_if<client::Hello>(&message)) hello_ = *hello;
+  if (std::holds_alternative<client::Ready>(message)) asks_ = is_session();
+  if (const auto* begin = std::get_if<client::Begin>(&message)) {
+    client_steps_.begin(*begin, now);
+    last_sign_at_ = now;
+  }
+  if (const auto* step = std::get_if<client::StepEnd>(&message)) {
+    client_steps_.step(*step, now);
+    last_sign_at_ = now;
+  }
+  if (const auto* memory = std::get_if<client::DeviceMemory>(&message))
+    if (!device_memory_ || device_memory_->peak < memory->peak) device_memory_ = *memory;
+}
+
+void Program::count() {
+  for (std::size_t stream = 0; stream < readers_.size(); ++stream) {
+    const std::vector<output::Advance> advances = readers_[stream].take();
+    // Two streams may well count the same steps: the first that does is the one.
+    if (advances.empty() || counting_.value_or(stream) != stream) continue;
+    counting_ = stream;
+    last_sign_at_ = last_output_at_;
+    if (!first_count_at_) {
+      first_count_at_ = last_output_at_;
+      for (const output::Advance& advance : advances) *first_count_at_ -= advance.seconds;
+    }
+    if (const auto step = counted_.add(advances, readers_[stream].findings().source))
+      counted_steps_.push_back(*step);
+  }
+}
+
+std::optional<trial::Step> Program::step() {
+  if (client_tells()) return client_steps_.take();
+  if (counted_steps_.empty()) return std::nullopt;
+  const trial::Step step = counted_steps_.front();
+  counted_steps_.pop_front();
+  return step;
+}
+
+bool Program::answer(const trial::Setting& setting) {
+  if (!asks_ || !server_.send(client::setting_line(setting))) return false;
+  asks_ = false;
+  last_sign_at_ = monotonic_seconds();
+  // The first setting began with the process: its start-up is the process's.
+  if (++answers_ > 1) begin(setting);
+  return true;
+}
+
+std::optional<double> Program::start_up_seconds() const {
+  const std::optional<double> mark = client_tells() ? client_steps_.first_mark() : first_count_at_;
+  if (!mark) return std::nullopt;
+  return std::max(0.0, *mark - started_at_);
+}
+
+std::string Program::step_source() const {
+  if (client_tells()) return fmt::format("client ({})", hello_->client);
+  return counting_ ? readers_[*counting_].findings().source : "";
+}
+
+bool Program::changed_its_batch() const {
+  return readers_[0].findings().changed_batch || readers_[1].findings().changed_batch;
+}
+
+output::Findings Program::findings() const {
+  output::Findings all = readers_[0].findings();
+  const output::Findings& errors = readers_[1].findings();
+  if (!all.changed_batch) all.changed_batch = errors.changed_batch;
+  if (!all.memory_evidence) all.memory_evidence = errors.memory_evidence;
+  return all;
+}
+
+std::string Program::last_output() const {
+  const std::string errors = readers_[1].last_lines();
+  return errors.empty() ? readers_[0].last_lines() : errors;
+}
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,83 @@
+#pragma once
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "workload/command/client/server.h"
+#include "workload/command/client/steps.h"
+#include "workload/command/counted.h"
+#include "workload/command/options.h"
+#include "workload/command/output/reader.h"
+#include "workload/command/process/process.h"
+
+namespace sweetspot::workload::command {
+
+double monotonic_seconds();  // the clock of all times here, and of the clients
+
+// One process of the training program, listened to in both ways: what it prints, and what its
+// client says. Knows nothing of trials but the setting that runs now.
+class Program {
+ public:
+  Program(const Options& options, const trial::Setting& setting, bool terminal);
+
+  // Waits until there is news, at most so long, and takes it.
+  void wait(double most_seconds);
+
+  // The next step, where one is known: of the client once that tells of steps, else of the output.
+  std::optional<trial::Step> step();
+
+  bool ended() const { return ended_; }  // and all it said has been taken
+  bool is_session() const { return hello_ && hello_->session; }
+  // The session waits for a setting.
+  bool asks() const { return asks_; }
+  bool was_answered() const { return answers_ > 0; }
+  bool was_kept() const { return answers_ > 1; }  // this is not its first setting
+  // Its client tells of steps, or did: it went away.
+  bool client_tells() const { return is_session() || client_steps_.first_mark(); }
+  bool client_gone() const { return client_tells() && !server_.connected(); }
+
+  // Answers the session: what comes from now on is of this setting. False when nobody listens.
+  bool answer(const trial::Setting& setting);
+  bool say_enough() { return server_.send(client::enough_line()); }
+  bool say_done() { return server_.send(client::done_line()); }
+
+  double started_at() const { return started_at_; }      // this setting
+  double last_sign_at() const { return last_sign_at_; }  // of a step
+  double ended_at() const { return ended_at_; }
+  std::optional<double> start_up_seconds() const;
+  std::string step_source() const;
+  bool changed_its_batch() const;
+  output::Findings findings() const;  // of both streams, for this setting
+  std::string last_output() const;
+  std::int64_t bad_client_lines() const { return server_.bad_lines() + client_steps_.bad(); }
+  // The most that the client reported for this setting.
+  const std::optional<client::DeviceMemory>& device_memory() const { return device_memory_; }
+  std::optional<process::Memory> memory() { return process_.memory(); }
+  process::Ending end(core::Seconds grace) { return process_.end(grace); }
+
+ private:
+  void begin(const trial::Setting& setting);
+  void poll(double most_seconds);
+  bool take_output();  // false when there was none
+  bool take_messages();
+  void take(const client::Message& message, double now);
+  void count();
+
+  const Options& options_;
+  double started_at_, last_sign_at_, ended_at_ = 0, last_output_at_ = 0;
+  client::Server server_;
+  process::Process process_;  // after the server: it is given its path, and goes first
+  std::array<output::Reader, 2> readers_;
+  std::optional<std::size_t> counting_;  // the stream whose counter it is
+  std::optional<client::Hello> hello_;
+  bool asks_ = false, ended_ = false;
+  int answers_ = 0;
+  std::optional<double> first_count_at_;
+  Counted counted_;
+  client::Steps client_steps_;
+  std::deque<trial::Step> counted_steps_;
+  std::optional<client::DeviceMemory> device_memory_;
+};
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,200 @@
+#include "workload/command/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "workload/command/hook.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+using trial::Outcome;
+
+constexpr double look_up_seconds = 0.1;  // for a stop, and to sample memory
+
+}  // namespace
+
+CommandSession::CommandSession(Trials& trials, const trial::Setting& setting)
+    : trials_(trials), setting_(setting) {
+  start();
+}
+
+CommandSession::~CommandSession() {
+  try {
+    close();
+  } catch (...) {  // the process's own destructor kills what is left
+  }
+}
+
+void CommandSession::start() {
+  ending_.reset();
+  program_ = trials_.start(setting_);
+  kept_before_ = program_->was_kept();
+  const auto memory = kept_before_ ? program_->memory() : std::nullopt;
+  host_peak_before_ = memory ? memory->peak : 0;
+}
+
+trial::Step CommandSession::step() {
+  failed_ = true;  // unless it turns out otherwise
+  try {
+    std::optional<trial::Step> step;
+    while (!step) step = next();
+    failed_ = false;
+    ++steps_;
+    longest_step_seconds_ = std::max(longest_step_seconds_, step->seconds);
+    return *step;
+  } catch (const Ended& ended) {
+    failed_ = ended.outcome != Outcome::ok;
+    throw;
+  }
+}
+
+std::optional<trial::Step> CommandSession::next() {
+  if (!program_) start();
+  if (program_->changed_its_batch())
+    throw Ended(Outcome::refused,
+                "it changed its batch by itself: " + *evidence().findings.changed_batch);
+  if (!whole_runs_)
+    if (const auto step = program_->step()) return step;
+  if (program_->ended()) return judge_its_end();
+  judge_while_it_runs();
+  program_->wait(look_up_seconds);
+  return std::nullopt;
+}
+
+void CommandSession::judge_while_it_runs() {
+  if (told_to_give_up(trials_.options()))
+    throw Ended(Outcome::cancelled, "it was stopped before it was measured");
+  if (program_->asks()) answer();
+  if (program_->client_gone()) judge_without_a_client();
+  const core::Seconds timeout = trials_.options().timeout;
+  if (monotonic_seconds() - program_->last_sign_at() > timeout.count())
+    throw timed_out(evidence(), timeout);
+}
+
+// A session asks for its first setting, or for the one after this.
+void CommandSession::answer() {
+  if (!program_->was_answered()) {
+    program_->answer(setting_);
+    return;
+  }
+  if (steps_ > 0) throw Ended(Outcome::ok, "it went on to the next setting by itself");
+  const Evidence now = evidence();
+  if (now.findings.memory_evidence)
+    throw Ended(Outcome::out_of_memory, *now.findings.memory_evidence);
+  throw Ended(Outcome::crashed,
+              "it asked for the next setting and had made no step" + quoted_tail(now.last_output));
+}
+
+// As a rule the process is about to end, and how it does will tell more.
+void CommandSession::judge_without_a_client() {
+  const double now = monotonic_seconds();
+  if (!client_gone_at_) client_gone_at_ = now;
+  if (now - *client_gone_at_ < trials_.options().grace.count()) return;
+  if (steps_ > 0) throw Ended(Outcome::ok, "its client went away");
+  throw Ended(Outcome::crashed,
+              "its client went away before a step" + quoted_tail(evidence().last_output));
+}
+
+std::optional<trial::Step> CommandSession::judge_its_end() {
+  end_process();
+  const Evidence known = evidence();
+  const bool proper = ending_->exit_code == 0 && !known.findings.memory_evidence;
+  if (proper && (whole_runs_ || (steps_ == 0 && trials_.options().samples_per_run)))
+    return whole_run();
+  if (proper && steps_ == 0 && !program_->client_tells()) {
+    if (trials_.try_terminal()) {
+      start();
+      return std::nullopt;
+    }
+    trials_.terminal_was_no_help();
+  }
+  throw verdict(known);
+}
+
+trial::Step CommandSession::whole_run() {
+  whole_runs_ = true;
+  account_.step_source = "whole runs";  // with the start-up of each
+  trial::Step step;
+  step.seconds = program_->ended_at() - program_->started_at();
+  step.samples = *trials_.options().samples_per_run;
+  if (step.samples > setting_.batch) {
+    // A step is whole updates: the time of what is left over is taken off in proportion.
+    step.updates = step.samples / setting_.batch;
+    const std::int64_t whole = step.updates * setting_.batch;
+    step.seconds *= static_cast<double>(whole) / static_cast<double>(step.samples);
+    step.samples = whole;
+  }
+  program_.reset();  // the next step is the next run
+  trials_.conclude(setting_);
+  return step;
+}
+
+Account CommandSession::close() {
+  if (std::exchange(closed_, true) || !program_) return account_;
+  const bool keep = !failed_ && program_->is_session() && bring_to_ask();
+  if (!keep) end_process();
+  if (keep) tell_memory();
+  if (!whole_runs_) {
+    account_.start_up_seconds = program_->start_up_seconds();
+    account_.step_source = program_->step_source();
+  }
+  if (keep)
+    trials_.keep(std::move(program_));
+  else
+    program_.reset();
+  trials_.conclude(setting_);
+  return account_;
+}
+
+// So that it can be given the next setting. It hears of it at its next step, which may be long.
+bool CommandSession::bring_to_ask() {
+  if (!program_->asks() && !program_->say_enough()) return false;
+  const double deadline =
+      monotonic_seconds() + trials_.options().grace.count() + 2 * longest_step_seconds_;
+  while (!program_->asks()) {
+    if (program_->ended() || program_->client_gone() || told_to_give_up(trials_.options()) ||
+        monotonic_seconds() > deadline)
+      return false;
+    program_->wait(look_up_seconds);
+  }
+  return true;
+}
+
+void CommandSession::end_process() {
+  if (ending_) return;
+  ending_ = program_->end(trials_.options().grace);
+  if (!kept_before_) account_.cpu_seconds = account_.cpu_seconds.value_or(0) + ending_->cpu_seconds;
+  tell_memory();
+}
+
+void CommandSession::tell_memory() {
+  const auto tell = [&](core::Bytes peak, std::string how) {
+    account_.memory_peak = std::max(account_.memory_peak.value_or(0), peak);
+    account_.memory_source = std::move(how);
+  };
+  // What limits a batch on a device is the device's memory.
+  if (const auto& device = program_->device_memory(); device && device->peak > 0)
+    return tell(device->peak, device->how);
+  const auto host = ending_ ? ending_->memory : program_->memory();
+  if (!host) return;
+  if (!kept_before_) return tell(host->peak, host->how);
+  // The peak of a process that lives on never falls: what is no more than before tells nothing.
+  account_.memory_source = host->how + " of a kept process, where it grew";
+  if (host->peak > host_peak_before_) account_.memory_peak = host->peak;
+}
+
+Evidence CommandSession::evidence() const {
+  const Secrets& secrets = trials_.secrets();
+  Evidence known;
+  if (ending_) known.ending = *ending_;
+  known.findings = program_->findings();
+  for (auto* line : {&known.findings.changed_batch, &known.findings.memory_evidence})
+    if (*line) *line = secrets.redact(**line);
+  known.last_output = secrets.redact(program_->last_output());
+  known.steps = steps_;
+  known.bad_client_lines = program_->bad_client_lines();
+  return known;
+}
+
+}  // namespace sweetspot::workload::command

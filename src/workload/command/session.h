@@ -1,0 +1,47 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "workload/command/program.h"
+#include "workload/command/trials.h"
+#include "workload/command/verdict.h"
+#include "workload/workload.h"
+
+namespace sweetspot::workload::command {
+
+// One trial of the program. Lives no longer than the trials it belongs to.
+class CommandSession final : public Session {
+ public:
+  CommandSession(Trials& trials, const trial::Setting& setting);
+  ~CommandSession() override;
+
+  trial::Step step() override;
+  Account close() override;
+
+ private:
+  void start();
+  std::optional<trial::Step> next();
+  void judge_while_it_runs();
+  void answer();
+  void judge_without_a_client();
+  std::optional<trial::Step> judge_its_end();
+  trial::Step whole_run();
+  bool bring_to_ask();
+  void end_process();
+  void tell_memory();
+  Evidence evidence() const;
+
+  Trials& trials_;
+  trial::Setting setting_;
+  std::unique_ptr<Program> program_;
+  std::optional<process::Ending> ending_;  // of the process, once it has been ended
+  bool kept_before_ = false;               // the process has served earlier trials
+  core::Bytes host_peak_before_ = 0;       // of those
+  std::optional<double> client_gone_at_;
+  std::int64_t steps_ = 0;
+  double longest_step_seconds_ = 0;
+  bool failed_ = false, whole_runs_ = false, closed_ = false;
+  Account account_;
+};
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,45 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "workload/command/options.h"
+#include "workload/command/program.h"
+#include "workload/command/redact.h"
+
+namespace sweetspot::workload::command {
+
+// What lives longer than a trial: the options, the process of a session between two settings, and
+// what earlier trials taught.
+class Trials {
+ public:
+  explicit Trials(Options options);
+
+  const Options& options() const { return options_; }
+  const Secrets& secrets() const { return secrets_; }
+
+  // --prepare, then a process for the setting: the one that was kept, or a new one. Ended(crashed)
+  // when a hook failed, this one or the last --conclude.
+  std::unique_ptr<Program> start(const trial::Setting& setting);
+  void conclude(const trial::Setting& setting);
+  // For the next setting: it waits for one.
+  void keep(std::unique_ptr<Program> program) { kept_ = std::move(program); }
+
+  // Whether the program is worth a second run on a terminal: once, and no more unless it helped.
+  bool try_terminal();
+  void terminal_was_no_help() { terminal_ = false; }
+
+  // Ends what was kept and runs --cleanup, once.
+  void finish();
+
+ private:
+  void end_kept();
+
+  Options options_;
+  Secrets secrets_;
+  bool terminal_, tried_terminal_ = false, finished_ = false;
+  std::unique_ptr<Program> kept_;
+  std::optional<std::string> failed_conclude_;
+};
+
+}  // namespace sweetspot::workload::command

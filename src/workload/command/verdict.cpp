@@ -1,0 +1,88 @@
+#include "workload/command/verdict.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "core/text.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+using trial::Outcome;
+
+constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
+constexpr std::string_view how_to_show_steps =
+    "make them visible with --steps-regex or the client (docs/protocol.md), or say "
+    "--samples-per-run";
+
+bool was_killed(const process::Ending& ending) {
+  return ending.signal == SIGKILL || ending.exit_code == killed_as_a_shell_tells;
+}
+
+// Sent from outside as a rule: a program's own faults have other signals.
+bool was_told_to_stop(const process::Ending& ending) {
+  return ending.signal == SIGTERM || ending.signal == SIGINT || ending.signal == SIGHUP;
+}
+
+std::string manner(const process::Ending& ending) {
+  if (ending.signal)
+    return fmt::format("was ended by signal {} ({})", *ending.signal, ::strsignal(*ending.signal));
+  return fmt::format("exited with {}", ending.exit_code.value_or(0));
+}
+
+std::string bad_lines_note(const Evidence& evidence) {
+  if (evidence.bad_client_lines == 0) return "";
+  return fmt::format(" ({} lines of its client could not be used)", evidence.bad_client_lines);
+}
+
+Ended without_a_step(const Evidence& evidence) {
+  return {
+      Outcome::crashed,
+      fmt::format("it exited with 0 and made no step that could be seen{}; {}{}",
+                  bad_lines_note(evidence), how_to_show_steps, quoted_tail(evidence.last_output))};
+}
+
+}  // namespace
+
+Ended verdict(const Evidence& evidence) {
+  const process::Ending& ending = evidence.ending;
+  const std::string tail = quoted_tail(evidence.last_output);
+  if (evidence.findings.memory_evidence)
+    return {Outcome::out_of_memory, *evidence.findings.memory_evidence};
+  if (ending.exit_code == 0)
+    return evidence.steps > 0 ? Ended(Outcome::ok, "it came to its end") : without_a_step(evidence);
+  if (ending.oom_killed)
+    return {Outcome::out_of_memory,
+            fmt::format("the kernel killed it for want of memory: it {}", manner(ending))};
+  if (was_killed(ending)) return {Outcome::killed, fmt::format("killed, cause unknown{}", tail)};
+  return {was_told_to_stop(ending) ? Outcome::killed : Outcome::crashed,
+          fmt::format("it {}{}", manner(ending), tail)};
+}
+
+Ended timed_out(const Evidence& evidence, core::Seconds timeout) {
+  if (evidence.findings.memory_evidence)
+    return {Outcome::out_of_memory, *evidence.findings.memory_evidence};
+  const std::string tail = quoted_tail(evidence.last_output);
+  const std::string waited = core::format_duration(timeout);
+  if (evidence.steps > 0)
+    return {Outcome::timed_out, fmt::format("it made no further step for {}{}", waited, tail)};
+  return {Outcome::timed_out,
+          fmt::format("no step was seen for {}{}; raise --timeout, or {}{}", waited,
+                      bad_lines_note(evidence), how_to_show_steps, tail)};
+}
+
+std::string quoted_tail(const std::string& last_output) {
+  constexpr std::size_t longest = 600;
+  std::size_t from = last_output.size() > longest ? last_output.size() - longest : 0;
+  while (from < last_output.size() &&
+         (static_cast<unsigned char>(last_output[from]) & 0xc0) == 0x80)
+    ++from;  // whole letters
+  std::string line;
+  for (const char c : last_output.substr(from)) line += c == '\n' ? ' ' : c;
+  while (line.ends_with(' ')) line.pop_back();
+  return line.empty() ? "" : fmt::format("; its last output: {}", line);
+}
+
+}  // namespace sweetspot::workload::command

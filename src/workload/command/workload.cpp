@@ -1,0 +1,26 @@
+#include "workload/command/workload.h"
+
+#include "workload/command/session.h"
+#include "workload/command/trials.h"
+
+namespace sweetspot::workload::command {
+
+CommandWorkload::CommandWorkload(Options options)
+    : trials_(std::make_unique<Trials>(std::move(options))) {}
+
+CommandWorkload::~CommandWorkload() {
+  try {
+    finish();
+  } catch (...) {
+  }
+}
+
+std::string CommandWorkload::name() const { return title(trials_->options()); }
+
+std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {
+  return std::make_unique<CommandSession>(*trials_, setting);
+}
+
+void CommandWorkload::finish() { trials_->finish(); }
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,138 @@
+// Each fault on a real child, at batch 64; afterwards nothing of it is left, and batch 8 trains.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "workload/command/workload_support.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+using namespace testing_support;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using trial::Outcome;
+
+struct Fault {
+  std::string name;
+  Outcome outcome;
+  std::string note;  // a part of it
+};
+
+std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << fault.name; }
+
+class Faults : public testing::TestWithParam<Fault> {};
+
+TEST_P(Faults, AreToldAsTheyAreAndLeaveNothing) {
+  Options options = program("faulty.py", {GetParam().name, "{batch}"});
+  options.terminal = Terminal::no;
+  options.grace = core::Seconds(0.5);
+  CommandWorkload workload(options);
+  const trial::Trial failed = measured(workload, at(64));
+  EXPECT_EQ(trial::name(failed.outcome), trial::name(GetParam().outcome)) << failed.note;
+  EXPECT_THAT(failed.note, HasSubstr(GetParam().note));
+  EXPECT_LT(failed.note.size(), 1000u);
+  EXPECT_EQ(processes_left(options), 0);
+
+  const trial::Trial next = measured(workload, at(8));
+  EXPECT_EQ(next.outcome, Outcome::ok) << next.note;
+  EXPECT_EQ(next.step_source, "tqdm bar");
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Faults,
+    testing::Values(
+        Fault{"exits_0_without_a_step", Outcome::crashed, "--samples-per-run"},
+        Fault{"exits_1", Outcome::crashed, "exited with 1; its last output: Traceback: the batch"},
+        Fault{"exits_1_after_steps", Outcome::crashed, "it diverged"},
+        Fault{"cuda_out_of_memory", Outcome::out_of_memory, "CUDA out of memory"},
+        Fault{"catches_out_of_memory", Outcome::out_of_memory, "CUDA out of memory"},
+        Fault{"is_killed", Outcome::killed, "killed, cause unknown"},
+        Fault{"segfaults", Outcome::crashed, "signal 11"},
+        Fault{"leaves_a_grandchild", Outcome::ok, ""},
+        Fault{"floods", Outcome::crashed, "no step that could be seen"},
+        Fault{"floods_beside_steps", Outcome::ok, ""}, Fault{"prints_rubbish", Outcome::ok, ""},
+        Fault{"prints_rubbish_and_exits", Outcome::crashed, "exited with 3"},
+        Fault{"closes_in_mid_line", Outcome::ok, ""}, Fault{"says_rubbish", Outcome::ok, ""},
+        Fault{"tells_another_clock", Outcome::ok, ""},
+        Fault{"changes_its_batch", Outcome::refused, "Decreasing batch size to: 32."},
+        Fault{"uses_another_batch", Outcome::refused, "32 samples where 64"},
+        Fault{"runs_into_its_limit", Outcome::out_of_memory, "MemoryError"}),
+    [](const auto& test) { return test.param.name; });
+
+class Hangs : public testing::TestWithParam<Fault> {};
+
+TEST_P(Hangs, AreTimedOutWithTheirLastOutput) {
+  Options options = program("faulty.py", {GetParam().name, "{batch}"});
+  options.timeout = core::Seconds(2);
+  CommandWorkload workload(options);
+  const trial::Trial failed = measured(workload, at(64));
+  EXPECT_EQ(failed.outcome, Outcome::timed_out);
+  EXPECT_THAT(failed.note, HasSubstr(GetParam().note));
+  EXPECT_EQ(processes_left(options), 0);
+  EXPECT_EQ(measured(workload, at(8)).outcome, Outcome::ok);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Hangs,
+    testing::Values(Fault{"hangs", Outcome::timed_out, "no step was seen for 2.0 s"},
+                    Fault{"hangs", Outcome::timed_out, "its last output: about to hang"},
+                    Fault{"hangs_after_steps", Outcome::timed_out, "no further step for 2.0 s"}),
+    [](const auto& test) { return test.param.name + std::to_string(test.index); });
+
+TEST(Fault, OfAMemoryLimitIsOutOfMemory) {
+  Options options = program("faulty.py", {"takes_all_memory", "{batch}"});
+  options.memory_limit = 256 * core::MiB;
+  CommandWorkload workload(options);
+  const trial::Trial failed = measured(workload, at(64));
+  if (failed.outcome == Outcome::ok) GTEST_SKIP() << "no cgroup with a limit can be made here";
+  EXPECT_EQ(trial::name(failed.outcome), trial::name(Outcome::out_of_memory)) << failed.note;
+  EXPECT_EQ(processes_left(options), 0);
+  EXPECT_EQ(measured(workload, at(8)).outcome, Outcome::ok);
+}
+
+TEST(Fault, NotesHaveNoSecrets) {
+  Options options = program("faulty.py", {"exits_1", "{batch}"});
+  options.environment.emplace_back("MY_TOKEN", "does not please");
+  CommandWorkload workload(options);
+  const trial::Trial failed = measured(workload, at(64));
+  EXPECT_THAT(failed.note, AllOf(Not(HasSubstr("please")), Not(HasSubstr("topsecret")),
+                                 HasSubstr("[redacted]")));
+}
+
+TEST(Fault, RubbishIsPrintable) {
+  CommandWorkload workload(program("faulty.py", {"prints_rubbish_and_exits", "{batch}"}));
+  const std::string note = measured(workload, at(64)).note;
+  EXPECT_THAT(note, AllOf(HasSubstr("red"), HasSubstr("end")));
+  for (const char c : note) EXPECT_GE(static_cast<unsigned char>(c), 0x20u);
+}
+
+TEST(Fault, AProgramThatIsNotThereIsNamed) {
+  Options options;
+  options.argv = {"sweetspot-no-such-program", "{batch}"};
+  CommandWorkload workload(options);
+  const trial::Trial failed = measured(workload, at(64));
+  EXPECT_EQ(failed.outcome, Outcome::crashed);
+  EXPECT_THAT(failed.note, HasSubstr("sweetspot-no-such-program"));
+}
+
+TEST(Fault, AStopGivesUpAtOnce) {
+  std::atomic<int> stop{0};
+  Options options = program("faulty.py", {"hangs", "{batch}"});
+  options.stop = &stop;
+  CommandWorkload workload(options);
+  const auto session = workload.open(at(64));
+  stop = 2;
+  try {
+    session->step();
+    FAIL() << "it went on";
+  } catch (const Ended& ended) {
+    EXPECT_EQ(ended.outcome, Outcome::cancelled);
+  }
+  session->close();
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+}  // namespace
+}  // namespace sweetspot::workload::command

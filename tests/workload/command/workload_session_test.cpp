@@ -1,0 +1,80 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "workload/command/workload_support.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+using namespace testing_support;
+using testing::HasSubstr;
+using testing::SizeIs;
+using trial::Outcome;
+
+class ClientSession : public testing::Test {
+ protected:
+  ClientSession() : options_(program("session.py", {})), starts_(scratch_file("starts")) {
+    options_.environment.emplace_back("SWEETSPOT_TEST_STARTS", starts_);
+  }
+  Options options_;
+  std::string starts_;
+};
+
+TEST_F(ClientSession, TrainsBatchAfterBatchAndStartsOnce) {
+  {
+    CommandWorkload workload(options_);
+    double batch = 0;
+    for (const std::int64_t size : {16, 64, 24}) {
+      const trial::Trial trial = measured(workload, at(size));
+      ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+      EXPECT_EQ(trial.step_source, "client (python)");
+      EXPECT_EQ(trial.samples_seen, size * (trial.steps + trial.warm_up_steps));
+      ASSERT_TRUE(trial.start_up_seconds);
+      // It sleeps for 0.3 s when it starts, and never again.
+      if (batch == 0)
+        EXPECT_GE(*trial.start_up_seconds, 0.3);
+      else
+        EXPECT_LT(*trial.start_up_seconds, 0.3);
+      batch = static_cast<double>(size);
+    }
+    EXPECT_GT(processes_left(options_), 0) << "the process is kept";
+  }
+  EXPECT_EQ(processes_left(options_), 0);
+  EXPECT_THAT(lines_of(starts_), SizeIs(2));
+  EXPECT_EQ(lines_of(starts_).back(), "done") << "it was told to end, not killed";
+}
+
+TEST_F(ClientSession, GoesOnInANewProcessWhenOneDies) {
+  options_.environment.emplace_back("SWEETSPOT_TEST_DIES_AT", "64");
+  CommandWorkload workload(options_);
+  EXPECT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
+  const trial::Trial died = measured(workload, at(64));
+  EXPECT_EQ(died.outcome, Outcome::crashed);
+  EXPECT_THAT(died.note, HasSubstr("died in the middle"));
+  EXPECT_EQ(processes_left(options_), 0);
+  EXPECT_EQ(measured(workload, at(32)).outcome, Outcome::ok);
+  EXPECT_THAT(lines_of(starts_), SizeIs(2));
+}
+
+TEST_F(ClientSession, ASettingThatItGivesUpForWantOfMemoryIsOutOfMemory) {
+  options_.environment.emplace_back("SWEETSPOT_TEST_SKIPS", "64");
+  CommandWorkload workload(options_);
+  EXPECT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
+  const trial::Trial skipped = measured(workload, at(64));
+  EXPECT_EQ(skipped.outcome, Outcome::out_of_memory);
+  EXPECT_THAT(skipped.note, HasSubstr("CUDA out of memory"));
+  // The line of an earlier setting is no evidence in a later one.
+  const trial::Trial next = measured(workload, at(32));
+  EXPECT_EQ(next.outcome, Outcome::ok) << next.note;
+}
+
+TEST_F(ClientSession, TellsMemoryOnlyWhereThePeakGrew) {
+  CommandWorkload workload(options_);
+  EXPECT_TRUE(measured(workload, at(16)).memory_measured);
+  for (int i = 0; i < 3; ++i) measured(workload, at(16));
+  const trial::Trial later = measured(workload, at(16));
+  EXPECT_THAT(later.memory_source, HasSubstr("kept process"));
+}
+
+}  // namespace
+}  // namespace sweetspot::workload::command

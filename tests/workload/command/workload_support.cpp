@@ -1,0 +1,79 @@
+#include "workload/command/workload_support.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace sweetspot::workload::command::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+const std::string sources = SWEETSPOT_SOURCE_DIR;
+
+std::string mark_of(const Options& options) {
+  for (const auto& [name, value] : options.environment)
+    if (name == "SWEETSPOT_TEST_TREE") return name + "=" + value;
+  return "";
+}
+
+}  // namespace
+
+Options program(const std::string& script, std::vector<std::string> arguments) {
+  static int count = 0;
+  Options options;
+  options.argv = {"python3", "-B", sources + "/tests/fixtures/programs/" + script};
+  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+  options.batch_from_environment = true;
+  options.environment = {
+      {"PYTHONPATH", sources + "/clients/python"},
+      {"SWEETSPOT_TEST_TREE", std::to_string(::getpid()) + "." + std::to_string(++count)}};
+  options.timeout = core::Seconds(60);
+  options.grace = core::Seconds(5);
+  return options;
+}
+
+trial::Setting at(std::int64_t batch) {
+  trial::Setting setting;
+  setting.batch = batch;
+  return setting;
+}
+
+trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting) {
+  measure::MeasureOptions quick;
+  quick.precision = 0.5;
+  quick.max_time = core::Seconds(0.2);
+  quick.max_warm_up = core::Seconds(0.05);
+  quick.min_steps = 4;
+  quick.min_time = core::Seconds(0);
+  const std::atomic<int> go_on{0};
+  return measure::measure(workload, setting, quick, {}, go_on);
+}
+
+int processes_left(const Options& options) {
+  const std::string mark = mark_of(options);
+  int left = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string environment{std::istreambuf_iterator<char>(file), {}};
+    left += environment.find(mark) != std::string::npos;
+  }
+  return left;
+}
+
+std::string scratch_file(const std::string& name) {
+  const fs::path path = fs::path(testing::TempDir()) / (std::to_string(::getpid()) + name);
+  fs::remove(path);
+  return path;
+}
+
+std::vector<std::string> lines_of(const std::string& file) {
+  std::ifstream in(file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace sweetspot::workload::command::testing_support

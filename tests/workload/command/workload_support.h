@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "measure/measure.h"
+#include "workload/command/workload.h"
+
+namespace sweetspot::workload::command::testing_support {
+
+// A program of tests/fixtures/programs with its arguments; a tree that can be found again.
+Options program(const std::string& script, std::vector<std::string> arguments);
+
+trial::Setting at(std::int64_t batch);
+
+// A short trial, driven as a study drives it.
+trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting);
+
+// Processes that were started by program()'s options and are still there.
+int processes_left(const Options& options);
+
+// An empty file of this test's own.
+std::string scratch_file(const std::string& name);
+std::vector<std::string> lines_of(const std::string& file);
+
+}  // namespace sweetspot::workload::command::testing_support

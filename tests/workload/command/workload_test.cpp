@@ -1,0 +1,161 @@
+#include "workload/command/workload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "workload/command/workload_support.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+using namespace testing_support;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::SizeIs;
+using trial::Outcome;
+
+TEST(Command, ReadsTheStepsOfABar) {
+  const Options options = program("bar.py", {"{batch}"});
+  CommandWorkload workload(options);
+  const trial::Trial trial = measured(workload, at(32));
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.step_source, "tqdm bar");
+  ASSERT_TRUE(trial.samples_per_second);
+  EXPECT_LT(trial.samples_per_second->mean, 32 / 0.002);  // a step sleeps for that long
+  EXPECT_GT(trial.start_up_seconds.value_or(0), 0);
+  EXPECT_LT(*trial.start_up_seconds, trial.seconds);
+  EXPECT_GT(trial.memory_measured.value_or(0), core::MiB);
+  EXPECT_FALSE(trial.memory_source.empty());
+  EXPECT_GT(trial.cpu_seconds.value_or(0), 0);
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+TEST(Command, ABarThatEndsByItselfCounts) {
+  CommandWorkload workload(program("bar.py", {"{batch}", "20"}));
+  const trial::Trial trial = measured(workload, at(32));
+  EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+}
+
+TEST(Command, TakesTheClientsWordForItsSteps) {
+  const Options options = program("client.py", {"{batch}"});
+  CommandWorkload workload(options);
+  const trial::Trial trial = measured(workload, at(48));
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.step_source, "client (python)");
+  EXPECT_EQ(trial.samples_seen, 48 * (trial.steps + trial.warm_up_steps));
+  EXPECT_LT(trial.samples_per_second->mean, 48 / 0.002);
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+TEST(Command, CountsByTheUsersExpression) {
+  Options options;
+  options.argv = {"i=0; while :; do i=$((i+1)); echo done {batch} nr $i; sleep 0.005; done"};
+  options.shell = true;
+  options.steps_regex = R"(done 16 nr (\d+))";
+  CommandWorkload workload(options);
+  const trial::Trial trial = measured(workload, at(16));
+  EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.step_source, "--steps-regex");
+}
+
+TEST(Command, RefusesABadExpressionBeforeAnythingRuns) {
+  Options options = program("bar.py", {"{batch}"});
+  options.steps_regex = "(";
+  EXPECT_THROW(CommandWorkload{options}, core::InputError);
+}
+
+TEST(Command, WithoutVisibleStepsEachRunIsOne) {
+  const std::string starts = scratch_file("runs");
+  Options options = program("whole.py", {"{batch}"});
+  options.environment.emplace_back("SWEETSPOT_TEST_STARTS", starts);
+  options.samples_per_run = 1000;
+  CommandWorkload workload(options);
+  const trial::Trial trial = measured(workload, at(32));
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.step_source, "whole runs");
+  EXPECT_FALSE(trial.start_up_seconds);
+  EXPECT_LT(trial.samples_per_second->mean, 1000 / 0.02);
+  EXPECT_EQ(trial.raw.front().updates, 31);
+  EXPECT_EQ(trial.raw.front().samples, 31 * 32);
+  EXPECT_THAT(lines_of(starts),
+              SizeIs(static_cast<std::size_t>(trial.steps + trial.warm_up_steps)));
+  EXPECT_EQ(measured(workload, at(2000)).outcome, Outcome::refused);
+}
+
+TEST(Command, TriesATerminalWhereNothingIsSeenOnPipes) {
+  Options options = program("terminal.py", {"{batch}"});
+  CommandWorkload workload(options);
+  const trial::Trial trial = measured(workload, at(32));
+  EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(measured(workload, at(64)).outcome, Outcome::ok);
+  options.terminal = Terminal::no;
+  CommandWorkload never(options);
+  EXPECT_EQ(measured(never, at(32)).outcome, Outcome::crashed);
+  options.terminal = Terminal::yes;
+  CommandWorkload always(options);
+  EXPECT_EQ(measured(always, at(32)).outcome, Outcome::ok);
+}
+
+TEST(Command, RunsEachHookAtItsTime) {
+  const std::string log = scratch_file("hooks");
+  Options options = program("bar.py", {"{batch}"});
+  const auto hook = [&](const std::string& text) { return "echo " + text + " >> '" + log + "'"; };
+  options.setup = hook("setup {batch}");
+  options.prepare = hook("prepare {batch} $SWEETSPOT_BATCH");
+  options.conclude = hook("conclude {batch}");
+  options.cleanup = hook("cleanup");
+  {
+    CommandWorkload workload(options);
+    measured(workload, at(8));
+    measured(workload, at(16));
+  }
+  EXPECT_THAT(lines_of(log), ElementsAre("setup {batch}", "prepare 8 8", "conclude 8",
+                                         "prepare 16 16", "conclude 16", "cleanup"));
+}
+
+TEST(Command, AFailedHookIsNamed) {
+  const auto with = [](auto member) {
+    Options options = program("bar.py", {"{batch}"});
+    options.*member = "echo no luck; exit 7";
+    return options;
+  };
+  try {
+    CommandWorkload workload(with(&Options::setup));
+    FAIL() << "it was accepted";
+  } catch (const core::InputError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("--setup 'echo no luck; exit 7' exited with 7"),
+                                    HasSubstr("no luck")));
+  }
+  CommandWorkload unprepared(with(&Options::prepare));
+  const trial::Trial failed = measured(unprepared, at(8));
+  EXPECT_EQ(failed.outcome, Outcome::crashed);
+  EXPECT_THAT(failed.note, HasSubstr("--prepare"));
+  CommandWorkload unconcluded(with(&Options::conclude));
+  EXPECT_EQ(measured(unconcluded, at(8)).outcome, Outcome::ok);
+  EXPECT_THAT(measured(unconcluded, at(8)).note, HasSubstr("--conclude"));
+  CommandWorkload unclean(with(&Options::cleanup));
+  EXPECT_THROW(unclean.finish(), core::InputError);
+}
+
+TEST(Command, WhatAHookLeavesRunningIsEnded) {
+  Options options = program("bar.py", {"{batch}"});
+  options.prepare = "sleep 1000 >/dev/null 2>&1 &";
+  CommandWorkload workload(options);
+  EXPECT_EQ(measured(workload, at(8)).outcome, Outcome::ok);
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+TEST(Command, CountsMicroBatchesWhereSeveralMakeAnUpdate) {
+  CommandWorkload workload(program("bar.py", {"{micro_batch}"}));
+  trial::Setting setting = at(32);
+  setting.accumulation = 4;
+  const trial::Trial trial = measured(workload, setting);
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_LT(trial.samples_per_second->mean, 8 / 0.002);
+}
+
+}  // namespace
+}  // namespace sweetspot::workload::command
