@@ -45,6 +45,7 @@ const std::vector<Room> rooms = {
     {R"(libpq.*)", {"store/postgres/"}},
     {R"(zlib\.h|openssl/.*)", {"data/"}},
     {R"(CLI/.*)", {"cli/"}},
+    {R"(pcre2.*)", {"workload/command/output/"}},
 };
 
 // Slow to compile: allowed in .cpp files only. Their forward declarations are light.

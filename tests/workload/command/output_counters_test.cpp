@@ -125,7 +125,30 @@ TEST(Counters, AbsurdNumbersAreIgnored) {
   EXPECT_THAT(read({{1, tqdm("", "-5/200")}, {2, tqdm("", "-1/200")}}), IsEmpty());
 }
 
+TEST(Counters, LogLinesOfStepsCountUpdates) {
+  EXPECT_THAT(read({{1, "Epoch: [0][   10/5005]\tTime  0.5 ( 0.6)\tLoss 6.9\n"},
+                    {2, "Epoch: [0][   20/5005]\tTime  0.5 ( 0.6)\tLoss 6.9\n"},
+                    {3, "Test: [ 0/196]\tTime  0.5\n"}}),
+              ElementsAre(Advance{1, 10, 0}));
+  EXPECT_THAT(read({{1, "Epoch: [0]  [  10/5005]  eta: 0:12:34  lr: 0.1  time: 0.5\n"},
+                    {2, "Test:  [  0/196]  eta: 0:00:34\n"},
+                    {9, "Epoch: [0]  [  20/5005]  eta: 0:12:34  lr: 0.1  time: 0.5\n"},
+                    {10, "Epoch: [0]  [  30/5005]  eta: 0:12:34  lr: 0.1  time: 0.5\n"}}),
+              ElementsAre(Advance{1, 10, 0}));
+  EXPECT_THAT(read({{1, "Epoch [1/10], Step [100/600], Loss: 0.5\n"},
+                    {2, "Epoch [1/10], Step [200/600], Loss: 0.5\n"}}),
+              ElementsAre(Advance{1, 100, 0}));
+  EXPECT_THAT(read({{1, "Train: 0 [   0/1251 (  0%)]  Loss: 6.9\n"},
+                    {3, "Train: 0 [  50/1251 (  4%)]  Loss: 6.9\n"}}),
+              ElementsAre(Advance{2, 50, 0}));
+}
+
 TEST(Counters, OrdinaryLogLinesCountNothing) {
+  EXPECT_THAT(read({{1, "Epoch [1/10], Loss: 0.5\n"},
+                    {2, "Epoch [2/10], Loss: 0.5\n"},
+                    {3, "copied [10/20]\n"},
+                    {4, "copied [20/20]\n"}}),
+              IsEmpty());
   EXPECT_THAT(read({{1, "[2026-01-01 10:00:00] epoch 1/5\n"},
                     {2, "[2026-01-01 10:00:05] epoch 2/5\n"},
                     {3, "Accuracy: 9800/10000 (98%)\n"},

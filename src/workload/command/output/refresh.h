@@ -5,7 +5,7 @@
 
 namespace sweetspot::workload::command::output {
 
-enum class Format : std::uint8_t { tqdm, keras, ultralytics, rich, samples_log, regex };
+enum class Format : std::uint8_t { tqdm, keras, ultralytics, rich, samples_log, step_log, regex };
 enum class Counts : std::uint8_t { updates, samples, epochs, something_else };
 
 // One refresh of a counter, as printed. The description points into the text it was read from.
@@ -26,6 +26,7 @@ std::optional<Refresh> read_keras(std::string_view text);
 std::optional<Refresh> read_heavy_bar(std::string_view text);
 // "Train Epoch: 1 [640/60000 (1%)]": PyTorch's examples, a counter of samples.
 std::optional<Refresh> read_samples_log(std::string_view text);
+std::optional<Refresh> read_step_log(std::string_view text);
 
 // Whichever format the text is in.
 std::optional<Refresh> read_refresh(std::string_view text);

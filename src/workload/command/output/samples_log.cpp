@@ -41,6 +41,7 @@ std::optional<Refresh> read_refresh(std::string_view text) {
   auto refresh = read_tqdm(text);
   if (!refresh) refresh = read_keras(text);
   if (!refresh) refresh = read_heavy_bar(text);
+  if (!refresh) refresh = read_step_log(text);
   if (!refresh) refresh = read_samples_log(text);
   if (refresh && refresh->total && refresh->count > *refresh->total) return std::nullopt;
   return refresh;

@@ -38,6 +38,8 @@ std::string Source::name(const Refresh& refresh, std::string_view text) const {
       return "Lightning bar";
     case Format::samples_log:
       return "log lines of samples";
+    case Format::step_log:
+      return "log lines of steps";
     case Format::regex:
       return "--steps-regex";
     case Format::tqdm:
