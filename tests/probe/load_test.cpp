@@ -58,9 +58,22 @@ TEST_F(MadeLoad, OldKernelsHaveNoSteal) {
 TEST_F(MadeLoad, OwnTimeIsFoundBehindAnyName) {
   write("proc/self/stat",
         "4211 (a) 9 (b) S 1 4211 4211 0 -1 4194304 100 0 0 0 70 30 5 5 20 0 3 0 12345\n");
-  EXPECT_EQ(load(root.path()).own_ticks, 100u);
+  EXPECT_EQ(load(root.path()).own_ticks, 110u) << "children that were waited for are ours too";
   write("proc/self/stat", "4211 (cut");
   EXPECT_FALSE(load(root.path()).own_ticks);
+}
+
+TEST_F(MadeLoad, ProcessesThatWeStartedAreNoOthers) {
+  const auto stat = [](int user) {
+    return "1 (a) S 1 1 1 0 -1 4194304 100 0 0 0 " + std::to_string(user) + " 0 0 0 20 0 3 0 1\n";
+  };
+  write("proc/self/stat", stat(100));
+  write("proc/self/task/10/children", "");
+  write("proc/self/task/11/children", "20 21 ");
+  write("proc/20/stat", stat(7));
+  write("proc/20/task/20/children", "30");
+  write("proc/30/stat", stat(1000));  // a grandchild; 21 has ended meanwhile
+  EXPECT_EQ(load(root.path()).own_ticks, 1107u);
 }
 
 TEST(Disturbance, IsTheTimeOfOthers) {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "probe/proc/own_time.h"
 #include "probe/proc/text_file.h"
 
 namespace sweetspot::probe::proc {
@@ -49,19 +50,6 @@ void read_cpu_time(const fs::path& root, const std::vector<int>& cpus, Load& loa
     load.busy_ticks = load.busy_ticks.value_or(0) + busy;
     load.all_ticks = load.all_ticks.value_or(0) + busy + idle + waiting;
   }
-}
-
-std::optional<std::uint64_t> own_time(const fs::path& root) {
-  // "4211 (a name) with) spaces) S 1 …": what follows the last parenthesis is regular.
-  const std::string text = read_text(root / "proc/self/stat").value_or("");
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == text.npos) return std::nullopt;
-  std::istringstream words(text.substr(name_end + 1));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) words >> skipped;
-  std::uint64_t user = 0, system = 0;  // fields 14 and 15
-  if (!(words >> user >> system)) return std::nullopt;
-  return user + system;
 }
 
 std::optional<std::uint64_t> grown(const std::optional<std::uint64_t>& before,

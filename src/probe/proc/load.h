@@ -13,7 +13,7 @@ std::vector<int> scheduled_cpus();
 struct Load {
   std::optional<std::uint64_t> pressure_us;            // some task waited for a CPU (PSI)
   std::optional<std::uint64_t> busy_ticks, all_ticks;  // of the CPUs, whoever used them
-  std::optional<std::uint64_t> own_ticks;              // of this process
+  std::optional<std::uint64_t> own_ticks;              // of this process and those it started
 };
 // Of the given CPUs, or of all of them when none are given: in a container /proc/stat shows the
 // whole host, most of which cannot disturb us.
