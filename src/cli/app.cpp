@@ -17,6 +17,7 @@ namespace {
 constexpr const char* examples = R"(
 Examples:
   sweetspot tune                                    the batch size for the paper's CNN on MNIST
+  sweetspot tune -- python train.py --batch-size {batch}   for any training program
   sweetspot tune --for max-batch --memory-limit 4GiB  the largest that fits
   sweetspot sweep --batch 16..4096*2 --repeat 3     every point of a grid
   sweetspot train                                   the paper's CNN on MNIST, batch 100
@@ -50,23 +51,42 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& cho
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> strays = app.remaining(true);
     std::string sentence =
-        strays.empty() ? error.what() : fmt::format("'{}' is not expected here", strays.front());
+        strays.empty()
+            ? error.what()
+            : fmt::format(
+                  "'{}' is not expected here{}", strays.front(),
+                  strays.front().starts_with('-') ? "" : " (a training program goes behind --)");
     std::replace(sentence.begin(), sentence.end(), '\n', ' ');
     throw core::InputError(fmt::format("{}; see sweetspot --help", core::printable(sentence)));
   }
   return run_chosen(chosen);
 }
 
-}  // namespace
+// Takes what stands behind the first "--" off the arguments: a program and its own arguments, which
+// are no business of our parser.
+std::vector<std::string> split_program(std::vector<std::string>& arguments) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes == arguments.end()) return {};
+  if (arguments.front() != "tune" && arguments.front() != "sweep")
+    throw core::InputError("only tune and sweep take a program behind --; see sweetspot --help");
+  std::vector<std::string> program(dashes + 1, arguments.end());
+  arguments.erase(dashes, arguments.end());
+  if (program.empty() || program.front().empty())
+    throw core::InputError(
+        "there is no program behind --; write for example: sweetspot tune -- python train.py "
+        "--batch-size {batch}");
+  return program;
+}
 
-int run(const std::vector<std::string>& arguments) {
+int parse_and_run(std::vector<std::string> arguments) {
+  const std::vector<std::string> program = split_program(arguments);
   CLI::App app{"sweetspot: which batch size to train with on this machine, and why", "sweetspot"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version_line());
   app.footer(examples);
   Action chosen;
-  add_tune(app, chosen);
-  add_sweep(app, chosen);
+  add_tune(app, chosen, program);
+  add_sweep(app, chosen, program);
   add_studies(app, chosen);
   add_train(app, chosen);
   add_memory(app, chosen);
@@ -74,8 +94,14 @@ int run(const std::vector<std::string>& arguments) {
   add_model(app, chosen);
   add_data(app, chosen);
   add_doctor(app, chosen);
+  return parse_and_run(app, std::move(arguments), chosen);
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments) {
   try {
-    return parse_and_run(app, arguments, chosen);
+    return parse_and_run(arguments);
   } catch (const core::Error& error) {
     if (*error.what()) say_error(error.what());
     return error.exit_code();

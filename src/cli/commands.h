@@ -1,5 +1,7 @@
 #pragma once
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -13,8 +15,9 @@ class Output;
 using Action = std::function<int(Output&)>;
 
 // Each adds its command to the program and sets `chosen` when the arguments name it.
-void add_tune(CLI::App& app, Action& chosen);
-void add_sweep(CLI::App& app, Action& chosen);
+// `program` is what stands behind "--".
+void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program);
+void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program);
 void add_studies(CLI::App& app, Action& chosen);
 void add_train(CLI::App& app, Action& chosen);
 void add_memory(CLI::App& app, Action& chosen);

@@ -7,10 +7,10 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "data/sources.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -79,12 +79,12 @@ int show(const Flags& flags, Output& output) {
     output.print_json(json);
     return 0;
   }
-  Table table({{"split", true},
-               {"samples"},
-               {"shape", true},
-               {"classes"},
-               {"fewest of a class"},
-               {"most"}});
+  report::Table table({{"split", true},
+                       {"samples"},
+                       {"shape", true},
+                       {"classes"},
+                       {"fewest of a class"},
+                       {"most"}});
   for (const auto& [name, samples] :
        {std::pair{"train", &dataset.train}, {"test", &dataset.test}}) {
     const auto counts = label_counts(*samples, dataset.classes);

@@ -11,13 +11,13 @@
 #include "cli/environment.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "core/text.h"
 #include "data/sources.h"
 #include "engine/cpu/cpu.h"
 #include "probe/cpu/roofline.h"
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -36,7 +36,7 @@ std::optional<std::string> find_program(const std::string& program) {
 }
 
 std::string bytes(const std::optional<core::Bytes>& value) {
-  return value ? core::format_bytes(*value) : std::string(unknown);
+  return value ? core::format_bytes(*value) : std::string(report::unknown);
 }
 
 std::string gpu_text(const std::vector<std::string>& gpus) {
@@ -54,9 +54,9 @@ std::string text_of(bool measure) {
   const engine::cpu::Backend backend = engine::cpu::backend();
   const auto quota = proc::cgroup_cpu_quota();
   const probe::cpu::Roofline roofline = probe::cpu::roofline(proc::usable_cores(), measure);
-  Table table({{"what", true}, {"this machine", true}});
+  report::Table table({{"what", true}, {"this machine", true}});
   table.add({"program", version_line()});
-  table.add({"CPU", core::printable(proc::cpu().model.value_or(std::string(unknown)))});
+  table.add({"CPU", core::printable(proc::cpu().model.value_or(std::string(report::unknown)))});
   table.add({"instructions", fmt::format("{}: {}", backend.isa, backend.reason)});
   table.add({"library", backend.library});
   table.add({"threads", fmt::format("{} by default: {} cores may be used{}", proc::usable_cores(),

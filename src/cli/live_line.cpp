@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdio>
 
-#include "cli/table.h"
 #include "cli/terminal.h"
 #include "core/text.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -39,11 +39,12 @@ std::string progress_line(const workload::native::Progress& p, std::size_t width
   std::string tail;
   for (const std::string& fact : facts) {
     const std::string longer = tail.empty() ? fact : tail + " · " + fact;
-    if (display_width(epoch) + narrowest_bar + 1 + display_width(longer) > width) break;
+    if (report::display_width(epoch) + narrowest_bar + 1 + report::display_width(longer) > width)
+      break;
     tail = longer;
   }
   if (tail.empty()) return epoch.substr(0, width);
-  const std::size_t room = width - display_width(epoch) - 1 - display_width(tail);
+  const std::size_t room = width - report::display_width(epoch) - 1 - report::display_width(tail);
   const double share = static_cast<double>(p.samples) / static_cast<double>(p.samples_in_epoch);
   return epoch + bar(share, std::min(room, widest_bar)) + " " + tail;
 }

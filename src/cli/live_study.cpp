@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "cli/output.h"
-#include "cli/table.h"
 #include "cli/terminal.h"
 #include "core/text.h"
 #include "report/plot.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -26,7 +26,7 @@ std::string setting_words(const trial::Setting& s) {
 // Cut to so many columns, whole characters only.
 std::string cut(const std::string& line, std::size_t columns) {
   std::size_t end = line.size();
-  while (end > 0 && display_width(line.substr(0, end)) > columns) --end;
+  while (end > 0 && report::display_width(line.substr(0, end)) > columns) --end;
   return line.substr(0, end);
 }
 

@@ -10,12 +10,12 @@
 #include "cli/json.h"
 #include "cli/native_flags.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "core/error.h"
 #include "core/range.h"
 #include "core/text.h"
 #include "model/keras.h"
 #include "probe/proc/host.h"
+#include "report/table.h"
 #include "workload/native/data_choice.h"
 
 namespace sweetspot::cli {
@@ -93,15 +93,15 @@ Json json_of(const Answer& answer) {
 }
 
 std::string text_of(const Answer& answer) {
-  std::vector<Column> columns{{"batch"}, {"total"}};
+  std::vector<report::Column> columns{{"batch"}, {"total"}};
   for (const core::Use use : uses) columns.push_back({std::string(name(use))});
   columns.push_back({"fits", true});
-  Table table(std::move(columns));
+  report::Table table(std::move(columns));
   for (const Row& row : answer.rows) {
     std::vector<std::string> cells{core::format_count(static_cast<double>(row.batch)),
                                    core::format_bytes(row.memory.total())};
     for (const core::Use use : uses) cells.push_back(core::format_bytes(row.memory[use]));
-    cells.push_back(!answer.limit                         ? std::string(unknown)
+    cells.push_back(!answer.limit                         ? std::string(report::unknown)
                     : row.memory.total() <= *answer.limit ? "yes"
                                                           : "no");
     table.add(std::move(cells));

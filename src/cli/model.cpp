@@ -6,10 +6,10 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "core/text.h"
 #include "model/counts.h"
 #include "model/keras.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -78,13 +78,13 @@ std::vector<std::string> row(std::string name, std::string kind, std::string sha
 }
 
 std::string network_text(const model::Network& network) {
-  Table table({{"layer", true},
-               {"kind", true},
-               {"output", true},
-               {"parameters"},
-               {"forward FLOPs"},
-               {"training FLOPs"},
-               {"activation bytes"}});
+  report::Table table({{"layer", true},
+                       {"kind", true},
+                       {"output", true},
+                       {"parameters"},
+                       {"forward FLOPs"},
+                       {"training FLOPs"},
+                       {"activation bytes"}});
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const model::Layer& layer = network.layers[i];
     table.add(row(core::printable(layer.name), kind_name(layer.kind),
@@ -105,7 +105,8 @@ int show(const std::string& which, bool json, Output& output) {
 int list(bool json, Output& output) {
   Json result = result_object();
   result["models"] = Json::array();
-  Table table({{"model", true}, {"input", true}, {"output", true}, {"parameters"}, {"loss", true}});
+  report::Table table(
+      {{"model", true}, {"input", true}, {"output", true}, {"parameters"}, {"loss", true}});
   for (const std::string& zoo_name : model::zoo_names()) {
     const model::Network network = model::load_network(zoo_name);
     const std::int64_t parameters = model::total_counts(network).parameters;

@@ -13,13 +13,13 @@
 #include "cli/native_flags.h"
 #include "cli/output.h"
 #include "cli/signals.h"
-#include "cli/table.h"
 #include "cli/terminal.h"
 #include "core/number.h"
 #include "core/range.h"
 #include "core/text.h"
 #include "measure/trace.h"
 #include "report/forms.h"
+#include "report/table.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
@@ -53,7 +53,7 @@ double total_seconds(const std::vector<OperationTime>& operations) {
 }
 
 std::string phases_text(const native::Profile& profile, bool utf8) {
-  Table table({{"phase", true}, {"ms"}, {"share"}, {"", true}});
+  report::Table table({{"phase", true}, {"ms"}, {"share"}, {"", true}});
   for (std::size_t i = 0; i < trial::phase_count; ++i) {
     const double share = profile.phases[i] / profile.step_seconds;
     table.add({std::string(name(static_cast<trial::Phase>(i))), milliseconds(profile.phases[i]),
@@ -63,7 +63,7 @@ std::string phases_text(const native::Profile& profile, bool utf8) {
 }
 
 std::string operations_text(const native::Profile& profile, bool utf8) {
-  Table table(
+  report::Table table(
       {{"operation", true}, {"forward ms"}, {"backward ms"}, {"update ms"}, {"share"}, {"", true}});
   const std::vector<OperationTime> operations = operation_times(profile);
   const double total = total_seconds(operations);

@@ -8,11 +8,11 @@
 #include "cli/flags.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
 #include "report/forms.h"
+#include "report/table.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {
@@ -72,20 +72,21 @@ int list(const Flags& flags, Output& output) {
                              core::printable(flags.url())));
     return 0;
   }
-  Table table({{"study"},
-               {"workload", true},
-               {"state", true},
-               {"trials"},
-               {"started", true},
-               {"best batch"},
-               {"samples/s"}});
+  report::Table table({{"study"},
+                       {"workload", true},
+                       {"state", true},
+                       {"trials"},
+                       {"started", true},
+                       {"best batch"},
+                       {"samples/s"}});
   for (const trial::Study& study : studies) {
     const auto found = report::measured(answer_of(study));
     table.add({std::to_string(study.id), core::printable(study.question.workload),
                std::string(name(study.state)), std::to_string(study.trials.size()),
                local_time(study.started_at),
-               found ? std::to_string(found->best_batch) : std::string(unknown),
-               found ? core::format_count(found->best_samples_per_second) : std::string(unknown)});
+               found ? std::to_string(found->best_batch) : std::string(report::unknown),
+               found ? core::format_count(found->best_samples_per_second)
+                     : std::string(report::unknown)});
   }
   output.print(table.text());
   return 0;

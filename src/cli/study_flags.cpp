@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -56,6 +57,18 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
   app.add_option("--export-markdown", flags.markdown, "write the result here as markdown")
       ->type_name("FILE");
   app.add_option("--workload", flags.workload)->group("");  // hidden: a fake one, for tests
+}
+
+void add_either_workload_flags(CLI::App& app, StudyFlags& flags) {
+  // A program takes these too, as placeholders.
+  constexpr std::array shared{"--json", "--accumulation", "--workers", "--lr"};
+  const std::vector<CLI::Option*> before = app.get_options();
+  add_workload_flags(app, flags.native);
+  for (CLI::Option* option : app.get_options())
+    if (std::ranges::find(before, option) == before.end() &&
+        std::ranges::find(shared, option->get_name()) == shared.end())
+      flags.command.native_only.push_back(option);
+  add_command_flags(app, flags.command);
 }
 
 void check_exports(const StudyFlags& flags) {

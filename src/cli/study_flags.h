@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/command_flags.h"
 #include "cli/native_flags.h"
 #include "core/units.h"
 #include "report/answer.h"
@@ -18,6 +19,7 @@ class Output;
 // What `tune` and `sweep` share: the workload, its limits, the store and the forms of the result.
 struct StudyFlags {
   NativeFlags native;
+  CommandFlags command;
   std::string workload = "native";  // or "fake:…", for tests
   std::optional<core::Bytes> memory_limit;
   double memory_share = 0.9;  // of what is free
@@ -29,6 +31,8 @@ struct StudyFlags {
   std::optional<std::filesystem::path> csv, markdown;
 };
 void add_study_flags(CLI::App& app, StudyFlags& flags);
+// Those of the workload, ours or a program, and the hidden fake one.
+void add_either_workload_flags(CLI::App& app, StudyFlags& flags);
 // "5%" or "0.05".
 double parse_share(const std::string& text, const std::string& flag, double most);
 

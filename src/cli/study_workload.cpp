@@ -7,18 +7,50 @@
 #include "cli/environment.h"
 #include "cli/fake_flags.h"
 #include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/train_command.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "model/counts.h"
 #include "probe/cpu/roofline.h"
 #include "probe/proc/host.h"
 #include "study/question.h"
+#include "workload/command/template.h"
+#include "workload/command/workload.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
 namespace {
 
 namespace native = workload::native;
+
+// A program's start costs seconds, and its steps are seen a few times a second at most.
+measure::MeasureOptions program_measure(const workload::command::Options& options) {
+  measure::MeasureOptions measure;
+  measure.max_time = core::Seconds(10), measure.max_warm_up = core::Seconds(10);
+  measure.min_time = core::Seconds(1);
+  if (options.samples_per_run) measure.min_steps = 3;
+  return measure;
+}
+
+StudyWorkload open_command(const StudyFlags& flags) {
+  namespace command = workload::command;
+  command::Options options = flags.command.options;
+  options.memory_limit = memory_allowed(flags);
+  options.stop = &CountSignals::presses();
+  StudyWorkload opened;
+  opened.title = command::title(options);
+  opened.identity = command::identity_json(options);
+  opened.base.accumulation = flags.native.options.accumulation;
+  opened.base.workers = flags.native.options.pipeline.workers;
+  opened.base.learning_rate = flags.native.learning_rate.value_or(opened.base.learning_rate);
+  opened.threads = probe::proc::usable_cores();
+  opened.measure = program_measure(options);
+  opened.repeats = 1;
+  if (command::used(options.argv).workers) opened.most_workers = probe::proc::usable_cores();
+  opened.workload = std::make_unique<command::CommandWorkload>(std::move(options));
+  return opened;
+}
 
 StudyWorkload open_fake(const StudyFlags& flags) {
   StudyWorkload opened;
@@ -54,10 +86,17 @@ StudyWorkload open_native(const StudyFlags& flags) {
 }  // namespace
 
 StudyWorkload open_workload(const StudyFlags& flags) {
+  check_kind(flags.command);
+  if (flags.command.given()) return open_command(flags);
   if (flags.workload == "native") return open_native(flags);
   if (flags.workload.starts_with("fake")) return open_fake(flags);
   throw core::InputError(
       fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
+}
+
+std::string command_at(const StudyFlags& flags, const trial::Setting& setting) {
+  if (flags.command.given()) return shell_command(flags.command, setting);
+  return flags.workload == "native" ? train_command(flags.native, setting) : "";
 }
 
 trial::Environment store_environment(int threads) {

@@ -4,6 +4,7 @@
 
 #include "advise/advise.h"
 #include "cli/study_flags.h"
+#include "measure/measure.h"
 #include "trial/study.h"
 #include "workload/workload.h"
 
@@ -18,8 +19,14 @@ struct StudyWorkload {
   advise::Roofline roofline;
   int threads = 1;
   std::string identity;  // JSON, for the question's key
+  // How its trials are measured: a program is started anew for each, and seen from outside.
+  measure::MeasureOptions measure;
+  int repeats = 3;
+  std::optional<int> most_workers;  // where the program lets them be chosen
 };
 StudyWorkload open_workload(const StudyFlags& flags);
+// The program as the recommended setting is trained with.
+std::string command_at(const StudyFlags& flags, const trial::Setting& setting);
 
 // What the store keeps of this program and machine.
 trial::Environment store_environment(int threads);

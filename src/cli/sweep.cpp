@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <sstream>
 
 #include "cli/commands.h"
@@ -121,7 +122,17 @@ int exit_code(study::End end, bool any_ok) {
   return 1;
 }
 
+int show_plan(const Flags& flags, Output& output) {
+  StudyWorkload none;
+  const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
+  output.print(dry_run_text(flags.study.command, points.front()));
+  output.print(fmt::format("{:<10}{}, {} time{} each\n", "points", points.size(), flags.repeat,
+                           flags.repeat == 1 ? "" : "s"));
+  return 0;
+}
+
 int sweep(const Flags& flags, Output& output) {
+  if (flags.study.command.dry_run) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened = open_workload(flags.study);
@@ -131,7 +142,10 @@ int sweep(const Flags& flags, Output& output) {
   options.repeat = flags.repeat;
   options.seed = flags.study.native.options.seed;
   options.memory_limit = memory_allowed(flags.study);
-  options.loop.measure.precision = flags.study.precision;
+  options.loop.measure = opened.measure;
+  // The trials of a point are averaged: together they are as precise as asked.
+  options.loop.measure.precision =
+      flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
   options.loop.budget = flags.study.budget;
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer =
@@ -169,21 +183,23 @@ void range_flag(CLI::App& app, const char* flag, std::string& target, const char
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Action& chosen) {
+void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program) {
   CLI::App* command = app.add_subcommand("sweep", "measure every point of a grid of settings");
   const auto flags = std::make_shared<Flags>();
   range_flag(*command, "--batch", flags->batches,
              "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100");
   add_study_flags(*command, flags->study);
-  add_workload_flags(*command, flags->study.native);
+  add_either_workload_flags(*command, flags->study);
   command->remove_option(command->get_option("--accumulation"));
   command->remove_option(command->get_option("--workers"));
   range_flag(*command, "--accumulation", flags->accumulations, "micro-batches per weight update");
   range_flag(*command, "--workers", flags->workers, "threads that load batches [1]");
   whole_flag(*command, "--repeat", flags->repeat, {1, 1000}, "trials of each point, in rounds");
   command->footer("\nExample:\n  sweetspot sweep --batch 16..1024*2 --workers 0,1,2 --repeat 3");
-  command->callback(
-      [&chosen, flags] { chosen = [flags](Output& output) { return sweep(*flags, output); }; });
+  command->callback([&chosen, &program, flags] {
+    flags->study.command.options.argv = program;
+    chosen = [flags](Output& output) { return sweep(*flags, output); };
+  });
 }
 
 }  // namespace sweetspot::cli

@@ -13,10 +13,10 @@
 #include "cli/native_flags.h"
 #include "cli/output.h"
 #include "cli/signals.h"
-#include "cli/table.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "probe/proc/host.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -27,11 +27,11 @@ using Json = nlohmann::ordered_json;
 constexpr int signal_exit = 128;
 
 std::string percent(const std::optional<double>& share) {
-  return share ? fmt::format("{:.2f}%", 100 * *share) : std::string(unknown);
+  return share ? fmt::format("{:.2f}%", 100 * *share) : std::string(report::unknown);
 }
 
 std::string number(const std::optional<double>& value) {
-  if (!value) return std::string(unknown);
+  if (!value) return std::string(report::unknown);
   return std::isnan(*value) ? "NaN" : fmt::format("{:.4f}", *value);  // fmt writes -nan
 }
 
@@ -64,14 +64,14 @@ class Display : public native::Observer {
   Output& output_;
   bool json_, headed_ = false;
   LiveLine line_;
-  Table table_{{{"epoch", false, 8},
-                {"loss", false, 7},
-                {"train accuracy"},
-                {"test loss", false, 7},
-                {"test accuracy"},
-                {"seconds", false, 8},
-                {"samples/s", false, 9},
-                {"data wait"}}};
+  report::Table table_{{{"epoch", false, 8},
+                        {"loss", false, 7},
+                        {"train accuracy"},
+                        {"test loss", false, 7},
+                        {"test accuracy"},
+                        {"seconds", false, 8},
+                        {"samples/s", false, 9},
+                        {"data wait"}}};
 };
 
 Json setting_json(const native::Options& o, const engine::TrainerOptions& trainer) {

@@ -14,11 +14,11 @@
 #include "cli/study_answer.h"
 #include "cli/study_flags.h"
 #include "cli/study_workload.h"
-#include "cli/train_command.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "store/store.h"
 #include "study/question.h"
+#include "workload/command/template.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -29,8 +29,8 @@ constexpr std::int64_t most_batch = std::int64_t{1} << 40;
 struct Flags {
   StudyFlags study;
   search::Objective objective = search::Objective::throughput;
-  std::int64_t min = 1, multiple_of = 1, repeat = 3;
-  std::optional<std::int64_t> max;
+  std::int64_t min = 1, multiple_of = 1;
+  std::optional<std::int64_t> max, global_batch, repeat;
 };
 
 // What may be tried: the flags, the accumulation and the data set together.
@@ -41,10 +41,15 @@ search::Limits limits_of(const Flags& flags, const StudyWorkload& opened) {
   limits.min = (flags.min + limits.multiple_of - 1) / limits.multiple_of * limits.multiple_of;
   limits.max = flags.max.value_or(most_batch);
   if (const auto samples = opened.workload->samples()) limits.max = std::min(limits.max, *samples);
+  if (flags.global_batch) {  // sizes are micro-batches then
+    limits.divisor_of = *flags.global_batch;
+    limits.max = std::min(limits.max, *flags.global_batch);
+    limits.multiple_of = flags.multiple_of;
+  }
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.study.tolerance;
   limits.memory_limit = memory_allowed(flags.study);
-  limits.repeats = static_cast<int>(flags.repeat);
+  limits.repeats = static_cast<int>(flags.repeat.value_or(opened.repeats));
   if (limits.max < limits.min)
     throw core::InputError(fmt::format(
         "there is no batch to try from {} to {}{}; change --min, --max or --multiple-of", flags.min,
@@ -77,8 +82,8 @@ report::Answer answer_of(const Flags& flags, const StudyWorkload& opened,
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   answer.recommendation = result.recommendation;
-  if (result.recommendation && flags.study.workload == "native")
-    answer.command = train_command(flags.study.native, result.recommendation->setting);
+  if (result.recommendation)
+    answer.command = command_at(flags.study, result.recommendation->setting);
   answer.facts = result.facts;
   answer.environment_json = store_environment(opened.threads).json;
   return answer;
@@ -100,7 +105,38 @@ int exit_code(const study::TuneResult& result) {
   return 1;
 }
 
+void check_global_batch(const Flags& flags) {
+  if (!flags.global_batch) return;
+  if (flags.objective == search::Objective::max_batch)
+    throw core::InputError(
+        "--global-batch keeps the batch, so there is no largest one to find; leave out --for "
+        "max-batch, or --global-batch");
+  if (flags.study.native.options.accumulation != 1)
+    throw core::InputError(
+        "--global-batch chooses the accumulation itself; leave out --accumulation");
+  const auto found = workload::command::used(flags.study.command.options.argv);
+  if (flags.study.command.given() && !(found.accumulation && found.micro_batch) &&
+      !flags.study.command.options.batch_from_environment)
+    throw core::InputError(
+        "--global-batch needs {micro_batch} and {accumulation} in the program's arguments");
+}
+
+int show_plan(const Flags& flags, Output& output) {
+  constexpr std::int64_t first_batch = 16;
+  trial::Setting setting;
+  setting.batch = flags.global_batch.value_or(std::max(flags.min, first_batch));
+  setting.workers = flags.study.native.options.pipeline.workers;
+  output.print(dry_run_text(flags.study.command, setting));
+  output.print(fmt::format(
+      "{:<10}searched from {}{}, each trial until its throughput is known to {:g}%\n",
+      flags.global_batch ? "micro-batch" : "batch", flags.min,
+      flags.max ? fmt::format(" to {}", *flags.max) : " upwards", 100 * flags.study.precision));
+  return 0;
+}
+
 int tune(const Flags& flags, Output& output) {
+  check_global_batch(flags);
+  if (flags.study.command.dry_run) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened = open_workload(flags.study);
@@ -109,9 +145,12 @@ int tune(const Flags& flags, Output& output) {
   options.base = opened.base;
   options.roofline = opened.roofline;
   options.cost = opened.cost;
+  options.global_batch = flags.global_batch;
+  options.most_workers = opened.most_workers;
+  options.loop.measure = opened.measure;
   // The trials of a batch are averaged: together they are as precise as asked.
   options.loop.measure.precision =
-      flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
+      flags.study.precision * std::sqrt(static_cast<double>(options.limits.repeats));
   options.loop.budget = flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity,
                                                    terms_of(flags, options.limits, opened.threads));
@@ -131,7 +170,7 @@ int tune(const Flags& flags, Output& output) {
 
 }  // namespace
 
-void add_tune(CLI::App& app, Action& chosen) {
+void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program) {
   CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
   const auto flags = std::make_shared<Flags>();
   using search::Objective;
@@ -151,14 +190,28 @@ void add_tune(CLI::App& app, Action& chosen) {
             });
   whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
              "try multiples of this only");
-  whole_flag(*command, "--repeat", flags->repeat, {1, 100},
-             "trials of each batch that the answer rests on, taken in turn");
+  text_flag(*command, "--repeat", "N",
+            "trials of each batch that the answer rests on, taken in turn [3, of a program 1]",
+            [flags](const std::string& text) {
+              flags->repeat = core::parse_whole(text, "--repeat", 1, 100);
+            });
+  text_flag(*command, "--global-batch", "N",
+            "keep this batch, and find the micro-batch and the accumulation that make it",
+            [flags](const std::string& text) {
+              flags->global_batch = core::parse_whole(text, "--global-batch", 1, most_batch);
+            });
   add_study_flags(*command, flags->study);
-  add_workload_flags(*command, flags->study.native);
+  add_either_workload_flags(*command, flags->study);
   command->footer(
-      "\nExample:\n  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8");
-  command->callback(
-      [&chosen, flags] { chosen = [flags](Output& output) { return tune(*flags, output); }; });
+      "\nExamples:\n"
+      "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
+      "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
+      "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
+      "--accumulate {accumulation}");
+  command->callback([&chosen, &program, flags] {
+    flags->study.command.options.argv = program;
+    chosen = [flags](Output& output) { return tune(*flags, output); };
+  });
 }
 
 }  // namespace sweetspot::cli

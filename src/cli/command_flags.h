@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+#include "workload/command/options.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace sweetspot::cli {
+
+// The flags of a workload that is any other program: what stands behind "--", and how to run it.
+struct CommandFlags {
+  workload::command::Options options;
+  bool dry_run = false;
+  // Of ours alone or of the program's alone: the other kind is told so, not ignored.
+  std::vector<const CLI::Option*> native_only, command_only;
+
+  bool given() const { return !options.argv.empty(); }
+};
+void add_command_flags(CLI::App& app, CommandFlags& flags);
+
+// InputError for a flag that says nothing about this kind of workload.
+void check_kind(const CommandFlags& flags);
+
+// What --dry-run prints, or InputError: the program as it would be run at this setting, where its
+// steps would come from, and the commands around it.
+std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting);
+// The program as it is to be run at this setting, for a shell; secrets are not in it.
+std::string shell_command(const CommandFlags& flags, const trial::Setting& setting);
+
+}  // namespace sweetspot::cli
