@@ -81,10 +81,12 @@ class Setting(NamedTuple):
 # ---- what users call
 
 
-def step(samples=None, data_wait_seconds=None):
+def step(samples=None, data_wait_seconds=None, updates=1):
     """One weight update has ended. True in a session when this batch is measured and may end.
 
     samples: how many went into it, on all devices together; None for the setting's batch.
+    updates: how many weight updates have ended, where a framework runs several in one go; samples
+    and data_wait_seconds are those of all of them.
     data_wait_seconds: how much of its time was spent waiting for data, when sweetspot.data() does
     not measure that already.
     """
@@ -92,7 +94,7 @@ def step(samples=None, data_wait_seconds=None):
     if link.pid != os.getpid():
         return False
     try:
-        link.step(samples, data_wait_seconds)
+        link.step(samples, data_wait_seconds, updates)
     except Exception:
         link.close()
     return link.enough
@@ -237,13 +239,15 @@ class _Link:
         self.data_wait_seconds = None
         self._send_timed({"type": "begin"})
 
-    def step(self, samples, data_wait_seconds):
+    def step(self, samples, data_wait_seconds, updates):
         if self._socket is None or self._waiting:
             return
         _synchronize()
         message = {"type": "step"}
         if samples is not None:
             message["samples"] = int(samples)
+        if updates != 1:
+            message["updates"] = int(updates)
         if data_wait_seconds is None:
             data_wait_seconds = self.data_wait_seconds
         if data_wait_seconds is not None:
@@ -559,7 +563,7 @@ def _make_keras_callback():
             if self._pending < accumulated:
                 return
             updates, self._pending = divmod(self._pending, accumulated)
-            if step(None if updates == 1 else updates * setting().batch):
+            if step(updates=updates):
                 self.model.stop_training = True
 
         @_quiet

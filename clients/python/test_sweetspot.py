@@ -925,7 +925,10 @@ class Callbacks(TestCase):
         callback.on_train_batch_end(3)
         callback.on_train_batch_end(7)
         callback.on_train_batch_end(8)
-        self.assertEqual(self.said(server), [40, 40, None])
+        server.accept()
+        steps = [line for line in server.read_all() if line["type"] == "step"]
+        self.assertEqual([step.get("updates", 1) for step in steps], [4, 4, 1])
+        self.assertNotIn("samples", steps[0])  # four times the setting's batch
 
     def test_keras_stops_when_measured(self):
         self.fake_framework("keras.callbacks", Callback=object)

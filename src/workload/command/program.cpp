@@ -149,7 +149,8 @@ std::optional<double> Program::start_up_seconds() const {
 }
 
 std::string Program::step_source() const {
-  if (client_tells()) return fmt::format("client ({})", hello_->client);
+  if (client_tells())
+    return hello_->client.empty() ? "client" : fmt::format("client ({})", hello_->client);
   return counting_ ? readers_[*counting_].findings().source : "";
 }
 

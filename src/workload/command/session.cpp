@@ -104,6 +104,7 @@ std::optional<trial::Step> CommandSession::judge_its_end() {
     return whole_run();
   if (proper && steps_ == 0 && !program_->client_tells()) {
     if (trials_.try_terminal()) {
+      trials_.conclude(setting_);
       start();
       return std::nullopt;
     }
@@ -132,7 +133,7 @@ trial::Step CommandSession::whole_run() {
 
 Account CommandSession::close() {
   if (std::exchange(closed_, true) || !program_) return account_;
-  const bool keep = !failed_ && program_->is_session() && bring_to_ask();
+  const bool keep = program_->asks() || (!failed_ && program_->is_session() && bring_to_ask());
   if (!keep) end_process();
   if (keep) tell_memory();
   if (!whole_runs_) {
@@ -149,7 +150,7 @@ Account CommandSession::close() {
 
 // So that it can be given the next setting. It hears of it at its next step, which may be long.
 bool CommandSession::bring_to_ask() {
-  if (!program_->asks() && !program_->say_enough()) return false;
+  if (!program_->say_enough()) return false;
   const double deadline =
       monotonic_seconds() + trials_.options().grace.count() + 2 * longest_step_seconds_;
   while (!program_->asks()) {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "workload/command/hook.h"
+#include "workload/command/program_file.h"
 #include "workload/command/template.h"
 #include "workload/workload.h"
 
@@ -13,10 +14,12 @@ Trials::Trials(Options options)
     : options_((check(options), std::move(options))),
       secrets_(options_),
       terminal_(options_.terminal == Terminal::yes) {
-  if (!options_.setup) return;
-  const auto failed =
-      run_hook("--setup", *options_.setup, options_.environment, options_, secrets_);
-  if (failed) throw core::InputError(*failed + "; nothing was run");
+  if (options_.setup) {
+    const auto failed =
+        run_hook("--setup", *options_.setup, options_.environment, options_, secrets_);
+    if (failed) throw core::InputError(*failed + "; nothing was run");
+  }
+  check_program_file(options_);
 }
 
 std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "workload/command/workload_support.h"
 
 namespace sweetspot::workload::command {
@@ -108,13 +109,34 @@ TEST(Fault, RubbishIsPrintable) {
   for (const char c : note) EXPECT_GE(static_cast<unsigned char>(c), 0x20u);
 }
 
-TEST(Fault, AProgramThatIsNotThereIsNamed) {
+TEST(Fault, AProgramThatIsNotThereIsNamedBeforeAnyTrial) {
+  const auto refusal = [](const std::string& program, const char* folder = nullptr) {
+    Options options;
+    options.argv = {program, "{batch}"};
+    if (folder) options.folder = folder;
+    try {
+      CommandWorkload workload(options);
+    } catch (const core::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal("sweetspot-no-such-program"), HasSubstr("sweetspot-no-such-program was not"));
+  EXPECT_THAT(refusal("./no-such-program"), HasSubstr("./no-such-program is no program"));
+  EXPECT_THAT(refusal("/etc/passwd"), HasSubstr("/etc/passwd is no program"));
+  EXPECT_THAT(refusal("true", "/no/such/folder"), HasSubstr("/no/such/folder is no folder"));
+  EXPECT_EQ(refusal("true"), "");
+  EXPECT_EQ(refusal("bin/true", "/usr"), "");
+}
+
+TEST(Fault, AProgramThatIsNotThereForItsTrialIsACrash) {
   Options options;
-  options.argv = {"sweetspot-no-such-program", "{batch}"};
+  options.argv = {"./no-such-program", "{batch}"};
+  options.prepare = "true";  // which might have made it
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(64));
   EXPECT_EQ(failed.outcome, Outcome::crashed);
-  EXPECT_THAT(failed.note, HasSubstr("sweetspot-no-such-program"));
+  EXPECT_THAT(failed.note, HasSubstr("./no-such-program"));
 }
 
 TEST(Fault, AStopGivesUpAtOnce) {
