@@ -35,9 +35,9 @@ void Client::begin() noexcept {
   silently(link_.get(), [&] { link_->begin(); });
 }
 
-bool Client::step(std::optional<std::int64_t> samples,
-                  std::optional<double> data_wait_seconds) noexcept {
-  silently(link_.get(), [&] { link_->step(samples, data_wait_seconds); });
+bool Client::step(std::optional<std::int64_t> samples, std::optional<double> data_wait_seconds,
+                  std::int64_t updates) noexcept {
+  silently(link_.get(), [&] { link_->step(samples, data_wait_seconds, updates); });
   return enough();
 }
 

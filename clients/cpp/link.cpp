@@ -45,11 +45,12 @@ void Client::Link::begin() {
 }
 
 void Client::Link::step(std::optional<std::int64_t> samples,
-                        std::optional<double> data_wait_seconds) {
+                        std::optional<double> data_wait_seconds, std::int64_t updates) {
   unless_busy([&] {
     open(false);
     client::Line line("step");
     if (samples) line.add("samples", *samples);
+    if (updates != 1) line.add("updates", updates);
     if (data_wait_seconds) line.add("data_wait_seconds", *data_wait_seconds);
     send_timed(std::move(line), true);
     report_memory();

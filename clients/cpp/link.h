@@ -15,7 +15,8 @@ class Client::Link {
   explicit Link(Setting its_setting) : setting_(std::move(its_setting)), defaults_(setting_) {}
 
   void begin();
-  void step(std::optional<std::int64_t> samples, std::optional<double> data_wait_seconds);
+  void step(std::optional<std::int64_t> samples, std::optional<double> data_wait_seconds,
+            std::int64_t updates);
   void memory(std::string_view device, std::uint64_t peak_bytes, std::string_view how);
   std::optional<Setting> next();
   void close();

@@ -10,7 +10,7 @@ int main() {
   sweetspot::Options options;
   options.name = "regression";
   options.max = Regression::samples;
-  options.budget = std::chrono::minutes(1);
+  options.budget = std::chrono::seconds(10);
   options.progress = [](const sweetspot::Progress& progress) {
     if (progress.trial) std::cerr << "tried batch " << progress.batch << '\n';
   };

@@ -70,7 +70,7 @@ int main() {
   sweetspot::Options options;
   options.name = "libtorch cnn";
   options.max = images;
-  options.budget = std::chrono::minutes(2);
+  options.budget = std::chrono::minutes(1);
   options.progress = [](const sweetspot::Progress& progress) {
     if (progress.trial) std::cerr << "tried batch " << progress.batch << '\n';
   };

@@ -43,9 +43,10 @@ class Client {
   void begin() noexcept;
   // One weight update has ended. True in a session when this setting is measured and may end.
   // `samples`: those that went into it, on all devices together, if not the setting's batch;
-  // `data_wait_seconds`: how much of its time was spent waiting for data.
-  bool step(std::optional<std::int64_t> samples = {},
-            std::optional<double> data_wait_seconds = {}) noexcept;
+  // `data_wait_seconds`: how much of its time was spent waiting for data; `updates`: how many
+  // weight updates have ended, where several run in one go, and the others are of all of them.
+  bool step(std::optional<std::int64_t> samples = {}, std::optional<double> data_wait_seconds = {},
+            std::int64_t updates = 1) noexcept;
   // The most memory of a device ("cuda:0") that this setting has taken, and how that is known. Call
   // it as often as you like: it is reported once a second, and when the setting ends.
   void memory(std::string_view device, std::uint64_t peak_bytes, std::string_view how) noexcept;

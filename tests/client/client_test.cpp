@@ -82,6 +82,7 @@ TEST(Client, ReportsSteps) {
   client.begin();
   client.step(32, 0.5);
   client.step();
+  client.step({}, {}, 8);
   const Message hello = read(server);
   EXPECT_EQ(hello.text("type"), "hello");
   EXPECT_EQ(hello.whole("protocol", 1), 1);
@@ -94,6 +95,8 @@ TEST(Client, ReportsSteps) {
   EXPECT_EQ(first.number("data_wait_seconds"), 0.5);
   EXPECT_EQ(first.whole("dropped", 0), 0);
   EXPECT_EQ(second.number("samples"), std::nullopt);
+  EXPECT_EQ(second.number("updates"), std::nullopt);
+  EXPECT_EQ(read(server).whole("updates", 1), 8);
   EXPECT_LE(*begin.number("at_seconds"), *first.number("at_seconds"));
   EXPECT_LE(*first.number("at_seconds"), *second.number("at_seconds"));
 }
