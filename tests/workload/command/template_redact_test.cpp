@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
+#include "temporary_folder.h"
 #include "workload/command/options.h"
 #include "workload/command/redact.h"
 
@@ -91,19 +91,17 @@ TEST(Identity, HasNoSecretsAndTellsProgramsApart) {
 }
 
 TEST(Identity, ChangesWithTheScript) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "identity_script";
-  std::filesystem::create_directories(folder);
+  const tests::TemporaryFolder folder;
   const auto identity_of = [&](const char* text) {
     std::ofstream(folder / "train.py") << text;
     Options options;
     options.argv = {"python", "train.py", "{batch}"};
-    options.folder = folder;
+    options.folder = folder.path();
     return identity_json(options);
   };
   const std::string before = identity_of("a");
   EXPECT_NE(before, identity_of("b"));
   EXPECT_EQ(before, identity_of("a"));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Title, IsShortAndHasNoSecrets) {

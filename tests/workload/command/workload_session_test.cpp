@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "temporary_folder.h"
 #include "workload/command/workload_support.h"
 
 namespace sweetspot::workload::command {
@@ -13,9 +14,10 @@ using trial::Outcome;
 
 class ClientSession : public testing::Test {
  protected:
-  ClientSession() : options_(program("session.py", {})), starts_(scratch_file("starts")) {
+  ClientSession() : options_(program("session.py", {})), starts_(folder_ / "starts") {
     options_.environment.emplace_back("SWEETSPOT_TEST_STARTS", starts_);
   }
+  tests::TemporaryFolder folder_;
   Options options_;
   std::string starts_;
 };

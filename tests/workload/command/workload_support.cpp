@@ -1,6 +1,5 @@
 #include "workload/command/workload_support.h"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -63,13 +62,7 @@ int processes_left(const Options& options) {
   return left;
 }
 
-std::string scratch_file(const std::string& name) {
-  const fs::path path = fs::path(testing::TempDir()) / (std::to_string(::getpid()) + name);
-  fs::remove(path);
-  return path;
-}
-
-std::vector<std::string> lines_of(const std::string& file) {
+std::vector<std::string> lines_of(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) lines.push_back(line);

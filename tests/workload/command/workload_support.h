@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,6 @@ trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting);
 // Processes that were started by program()'s options and are still there.
 int processes_left(const Options& options);
 
-// An empty file of this test's own.
-std::string scratch_file(const std::string& name);
-std::vector<std::string> lines_of(const std::string& file);
+std::vector<std::string> lines_of(const std::filesystem::path& file);
 
 }  // namespace sweetspot::workload::command::testing_support

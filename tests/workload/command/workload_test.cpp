@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "temporary_folder.h"
 #include "workload/command/workload_support.h"
 
 namespace sweetspot::workload::command {
@@ -68,7 +69,8 @@ TEST(Command, RefusesABadExpressionBeforeAnythingRuns) {
 }
 
 TEST(Command, WithoutVisibleStepsEachRunIsOne) {
-  const std::string starts = scratch_file("runs");
+  const tests::TemporaryFolder folder;
+  const std::string starts = folder / "runs";
   Options options = program("whole.py", {"{batch}"});
   options.environment.emplace_back("SWEETSPOT_TEST_STARTS", starts);
   options.samples_per_run = 1000;
@@ -100,7 +102,8 @@ TEST(Command, TriesATerminalWhereNothingIsSeenOnPipes) {
 }
 
 TEST(Command, RunsEachHookAtItsTime) {
-  const std::string log = scratch_file("hooks");
+  const tests::TemporaryFolder folder;
+  const std::string log = folder / "hooks";
   Options options = program("bar.py", {"{batch}"});
   const auto hook = [&](const std::string& text) { return "echo " + text + " >> '" + log + "'"; };
   options.setup = hook("setup {batch}");
