@@ -29,7 +29,7 @@ std::vector<int> Process::descriptors() const {
 }
 
 std::vector<Chunk> Process::take() {
-  state_->warden->listen();
+  state_->listen();
   std::vector<Chunk> chunks;
   chunks.swap(state_->kept);
   state_->streams.read(chunks, most_bytes_per_call);
@@ -37,7 +37,7 @@ std::vector<Chunk> Process::take() {
 }
 
 bool Process::ended() {
-  state_->warden->listen();
+  state_->listen();
   return state_->warden->main_status().has_value();
 }
 

@@ -44,8 +44,10 @@ int try_candidates(const Charge& charge) {
   int worst = ENOENT;
   for (const char* const* path = charge.candidates; *path; ++path) {
     execve(*path, charge.argv, charge.environment);
-    if (errno == EACCES) worst = EACCES;  // there may be a better one further on
     if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return errno;
+    // There may be a better one further on PATH; a folder of it that is closed to us says nothing.
+    const bool only_one = !charge.candidates[1];
+    if (errno == EACCES && (only_one || access(*path, F_OK) == 0)) worst = EACCES;
   }
   return worst;
 }

@@ -72,9 +72,12 @@ void Process::State::start(const Launch& launch) {
   }
 }
 
-bool Process::State::empty() const {
-  return warden->gone() || (warden->lost() && tree->members().empty());
+void Process::State::listen() {
+  warden->listen();
+  if (warden->lost()) tree->lose_warden();
 }
+
+bool Process::State::empty() const { return warden->gone() || (warden->lost() && tree->empty()); }
 
 void Process::State::keep_output() {
   streams.read(kept, most_kept_bytes);
@@ -87,8 +90,7 @@ void Process::State::keep_output() {
 bool Process::State::wait_until_empty(core::Seconds time) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
   for (;;) {
-    warden->listen();
-    if (warden->lost()) tree->lose_warden();
+    listen();
     if (empty()) return true;
     const core::Seconds left = until - Clock::now();
     if (left.count() <= 0) return false;

@@ -1,5 +1,6 @@
 #include "workload/command/process/tree.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -107,15 +108,24 @@ bool Tree::belongs(pid_t pid) const {
   return (cgroup_ && groups.find(name) != groups.npos) || has_mark(pid, mark_);
 }
 
-void Tree::signal(int number) const {
+bool Tree::empty() const {
+  for (const Descriptor& one : dying_) {
+    pollfd wait{one.number(), POLLIN, 0};  // readable once it is dead
+    if (poll(&wait, 1, 0) == 0) return false;
+  }
+  return members().empty();
+}
+
+void Tree::signal(int number) {
   for (const pid_t pid : members()) {
     // The descriptor holds on to one process: if that is of the tree, no other gets the signal.
-    const Descriptor holder(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    Descriptor holder(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!belongs(pid)) continue;
     if (holder)
       syscall(SYS_pidfd_send_signal, holder.number(), number, nullptr, 0);
     else
       kill(pid, number);  // a kernel before 5.3, or no descriptor left
+    if (holder && warden_lost_ && number == SIGKILL) dying_.push_back(std::move(holder));
   }
 }
 

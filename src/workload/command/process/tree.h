@@ -18,7 +18,8 @@ class Tree {
 
   void lose_warden() { warden_lost_ = true; }
   std::vector<pid_t> members() const;  // zombies are none: they hold nothing
-  void signal(int number) const;       // to each member, and to nobody who took over its id
+  void signal(int number);             // to each member, and to nobody who took over its id
+  bool empty() const;                  // no member is left, nor one that is about to die
 
  private:
   bool belongs(pid_t pid) const;
@@ -27,6 +28,8 @@ class Tree {
   const Cgroup* cgroup_;
   std::string mark_;
   bool warden_lost_ = false;
+  // One that dies loses its mark before it is dead: without the warden, these tell when it is.
+  std::vector<Descriptor> dying_;
 };
 
 }  // namespace sweetspot::workload::command::process
