@@ -33,7 +33,8 @@ function(sweetspot_test name)
   add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE SWEETSPOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main sweetspot_flags)
+  # fmt for all: a program with other definitions could not share the precompiled headers.
+  target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main fmt::fmt sweetspot_flags)
   # GoogleTest's headers are most of what a test compiles: read once, by the first program.
   get_property(first GLOBAL PROPERTY sweetspot_first_test)
   if(first)
