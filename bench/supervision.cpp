@@ -1,10 +1,11 @@
 // What supervision costs a training program: the same child, busy on every core and printing a line
 // for each step, run plain and run as a supervised tree (pipes read as they fill, memory asked for
 // ten times a second), in turns, so that the machine's drift meets both alike. Prints the share of
-// throughput lost.
+// throughput lost and, for machines that others use, the CPU time that the supervisor took.
 // Arguments: rounds (20), seconds of each half of a round (2).
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,15 @@ constexpr int units_per_line = 50;                  // some hundred lines a seco
 constexpr std::chrono::milliseconds between_readings{100};
 
 double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
+
+double own_cpu_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
 
 // The child: counts units of work done on all cores in the time, and leaves the rate in a file.
 void work(double seconds, const std::string& result) {
@@ -86,6 +96,8 @@ class Comparison {
   }
 
   double supervised() {
+    const double cpu_before = own_cpu_seconds();
+    const auto start = Clock::now();
     process::Process child({.argv = child_});
     auto next = Clock::now();
     while (!child.ended()) {
@@ -101,10 +113,12 @@ class Comparison {
     const process::Ending ending = child.end(core::Seconds(0));
     if (ending.exit_code != 0) throw std::runtime_error("the supervised child failed");
     if (ending.memory) how_ = ending.memory->how;
+    cpu_shares_.push_back((own_cpu_seconds() - cpu_before) / since(start));
     return rate();
   }
 
   const std::string& how() const { return how_; }
+  const std::vector<double>& cpu_shares() const { return cpu_shares_; }
   std::size_t output_bytes() const { return output_bytes_; }
 
  private:
@@ -117,6 +131,7 @@ class Comparison {
   fs::path result_;
   std::vector<std::string> child_;
   std::string how_ = "unknown";
+  std::vector<double> cpu_shares_;  // of one core, spent supervising
   std::size_t output_bytes_ = 0;
 };
 
@@ -134,7 +149,9 @@ void compare(int rounds, double seconds) {
   if (const auto interval = stats::mean_interval(lost))
     fmt::print(" (mean {:+.2f}%, 95% interval {:+.2f}% to {:+.2f}%)", interval->mean * 100,
                interval->low * 100, interval->high * 100);
-  fmt::print(", median of {} rounds of {} s each; memory by {}; {} bytes of output a round\n",
+  fmt::print("; the supervisor used {:.2f}% of a core",
+             *stats::median(comparison.cpu_shares()) * 100);
+  fmt::print(", medians of {} rounds of {} s each; memory by {}; {} bytes of output a round\n",
              rounds, seconds, comparison.how(),
              comparison.output_bytes() / static_cast<std::size_t>(rounds));
 }
