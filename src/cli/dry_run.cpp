@@ -41,7 +41,11 @@ void add_hook(std::string& text, const char* name, const std::optional<std::stri
 }  // namespace
 
 std::string shell_command(const CommandFlags& flags, const trial::Setting& setting) {
-  return words_of(command::redacted(command::expand(flags.options.argv, setting)));
+  const command::Placeholders placed = command::used(flags.options.argv);
+  const std::string words =
+      words_of(command::redacted(command::expand(flags.options.argv, setting)));
+  if (placed.batch || placed.micro_batch) return words;
+  return fmt::format("SWEETSPOT_BATCH={} {}", setting.batch, words);
 }
 
 std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting) {

@@ -1,0 +1,130 @@
+// Training programs behind -- through the real binary.
+#include <nlohmann/json.hpp>
+
+#include "cli/support.h"
+#include "integrity.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string programs = SWEETSPOT_SOURCE_DIR "/tests/fixtures/programs/";
+
+struct Command : testing::Test {
+  TemporaryFolder folder;
+
+  Finished sweetspot(std::vector<std::string> arguments) {
+    Launch made;
+    made.arguments = std::move(arguments);
+    made.environment = {{"SWEETSPOT_DB", ""}, {"LC_ALL", "C"}};
+    made.environment["PYTHONPATH"] = SWEETSPOT_SOURCE_DIR "/clients/python";
+    made.folder = folder.path().string();
+    return run(made);
+  }
+};
+
+TEST_F(Command, ASweepMeasuresAProgramByItsOutput) {
+  const Finished finished = sweetspot(
+      {"sweep", "--batch", "4,8", "--json", "--", "python3", programs + "bar.py", "{batch}"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json json = json_of(finished);
+  ASSERT_EQ(json["trials"].size(), 2u);
+  for (const Json& trial : json["trials"]) {
+    EXPECT_EQ(trial["outcome"], "ok");
+    EXPECT_EQ(trial["step_source"], "tqdm bar");
+    EXPECT_GT(trial["start_up_seconds"], 0.0);
+    EXPECT_GT(trial["cpu_seconds"], 0.0);
+    EXPECT_TRUE(trial["memory_bytes"]["measured"].is_number()) << trial.dump();
+    // It sleeps 2 ms a step and never less.
+    const double batch = trial["setting"]["batch"];
+    EXPECT_LT(trial["samples_per_second"]["mean"], batch / 0.002);
+  }
+}
+
+TEST_F(Command, TuneEndsInTheProgramsOwnCommand) {
+  const Finished finished = sweetspot({"tune", "--max", "8", "--min", "4", "--multiple-of", "4",
+                                       "--", "python3", programs + "bar.py", "{batch}"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Train with batch 8"));
+  EXPECT_THAT(finished.out, HasSubstr("\n  python3 " + programs + "bar.py 8\n"));
+}
+
+TEST_F(Command, ASessionEndsInTheVariableThatSetsItsBatch) {
+  Launch made;
+  made.arguments = {"tune",
+                    "--min",
+                    "4",
+                    "--max",
+                    "4",
+                    "--batch-from-env",
+                    "--env",
+                    "SWEETSPOT_TEST_STARTS=starts",
+                    "--",
+                    "python3",
+                    programs + "session.py"};
+  made.environment = {{"SWEETSPOT_DB", ""}, {"LC_ALL", "C"}};
+  made.environment["PYTHONPATH"] = SWEETSPOT_SOURCE_DIR "/clients/python";
+  made.folder = folder.path().string();
+  const Finished finished = run(made);
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out,
+              HasSubstr("\n  SWEETSPOT_BATCH=4 python3 " + programs + "session.py\n"));
+}
+
+TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
+  const Finished finished =
+      sweetspot({"sweep", "--batch", "8,64", "--json", "--env", "API_TOKEN=topsecret", "--",
+                 "python3", programs + "faulty.py", "exits_1", "{batch}"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json json = json_of(finished);
+  ASSERT_EQ(json["trials"].size(), 2u);
+  EXPECT_EQ(json["trials"][0]["outcome"], "ok");
+  EXPECT_EQ(json["trials"][1]["outcome"], "crashed");
+  EXPECT_THAT(json["trials"][1]["note"].get<std::string>(), HasSubstr("does not please me"));
+  EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("topsecret")));
+  EXPECT_EQ(integrity(folder / "sweetspot.db"), "ok");
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    EXPECT_THAT(read_file(entry.path()), Not(HasSubstr("topsecret"))) << entry.path();
+}
+
+TEST_F(Command, ADryRunShowsAndRunsNothing) {
+  const Finished finished =
+      sweetspot({"tune", "--dry-run", "--prepare", "touch made-{batch}", "--env", "A_KEY=hidden",
+                 "--", "touch", "made", "--password", "hunter2", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("touch made --password '[redacted]' 16"));
+  EXPECT_THAT(finished.out, HasSubstr("prepare   touch made-16"));
+  EXPECT_THAT(finished.out, HasSubstr("A_KEY=[redacted]"));
+  EXPECT_THAT(finished.out, HasSubstr("SWEETSPOT_BATCH=16"));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST_F(Command, WhatCannotBeRunIsOneSentence) {
+  expect_sentence(sweetspot({"tune", "--"}), 2, "no program behind --");
+  expect_sentence(sweetspot({"train", "--", "python3"}), 2, "only tune and sweep");
+  expect_sentence(sweetspot({"tune", "--", "no-such-program", "{batch}"}), 2, "no-such-program");
+  expect_sentence(sweetspot({"tune", "--", "python3", "train.py"}), 2, "{batch}");
+  expect_sentence(sweetspot({"tune", "python3", "train.py"}), 2, "goes behind --");
+  expect_sentence(sweetspot({"tune", "--cwd", "nowhere", "--", "true", "{batch}"}), 2, "nowhere");
+  expect_sentence(sweetspot({"tune", "--steps-regex", "(", "--", "true", "{batch}"}), 2, "regex");
+  expect_sentence(sweetspot({"tune", "--env", "A", "--", "true", "{batch}"}), 2, "NAME=VALUE");
+}
+
+TEST_F(Command, FlagsOfTheOtherKindAreToldNotIgnored) {
+  expect_sentence(sweetspot({"tune", "--model", "mlp", "--", "true", "{batch}"}), 2, "--model");
+  expect_sentence(sweetspot({"tune", "--prepare", "true"}), 2, "--prepare");
+  expect_sentence(sweetspot({"sweep", "--dry-run"}), 2, "--dry-run");
+  expect_sentence(sweetspot({"tune", "--global-batch", "64", "--", "true", "{batch}"}), 2,
+                  "{accumulation}");
+  expect_sentence(sweetspot({"tune", "--global-batch", "64", "--for", "max-batch"}), 2,
+                  "--global-batch");
+  EXPECT_FALSE(fs::exists(folder / "sweetspot.db"));
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
