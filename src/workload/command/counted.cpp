@@ -10,7 +10,8 @@ std::optional<trial::Step> Counted::add(const std::vector<output::Advance>& adva
     all.updates += advance.updates;
     all.samples += advance.samples;
   }
-  if (setting_.accumulation > 1 && source != "--steps-regex") {
+  const bool counts_updates = source == "--steps-regex" || source == "HF Trainer bar";
+  if (setting_.accumulation > 1 && !counts_updates) {
     seconds_ += all.seconds;
     micro_batches_ += all.updates + all.samples / setting_.micro_batch();
     return whole_updates();

@@ -9,8 +9,8 @@
 namespace sweetspot::workload::command {
 
 // Turns what the program's counter did into steps. Where several micro-batches make an update, a
-// bar is taken to count those, because it is drawn around the loader; an expression of the user's
-// counts updates.
+// bar is taken to count those, because it is drawn around the loader; the bar of Hugging Face's
+// Trainer and an expression of the user's count updates.
 class Counted {
  public:
   explicit Counted(const trial::Setting& setting) : setting_(setting) {}

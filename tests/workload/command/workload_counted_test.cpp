@@ -46,12 +46,14 @@ TEST(Counted, MicroBatchesAreGatheredIntoUpdatesWithTheirShareOfTheTime) {
   EXPECT_DOUBLE_EQ(next->seconds, 8);
 }
 
-TEST(Counted, AnExpressionOfTheUsersCountsUpdates) {
-  Counted counted(setting(64, 4));
-  const auto step = counted.add({{.seconds = 1, .updates = 3}}, "--steps-regex");
-  ASSERT_TRUE(step);
-  EXPECT_EQ(step->updates, 3);
-  EXPECT_EQ(step->samples, 192);
+TEST(Counted, AnExpressionOfTheUsersAndHuggingFacesBarCountUpdates) {
+  for (const char* source : {"--steps-regex", "HF Trainer bar"}) {
+    Counted counted(setting(64, 4));
+    const auto step = counted.add({{.seconds = 1, .updates = 3}}, source);
+    ASSERT_TRUE(step) << source;
+    EXPECT_EQ(step->updates, 3);
+    EXPECT_EQ(step->samples, 192);
+  }
 }
 
 }  // namespace
