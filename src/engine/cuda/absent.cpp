@@ -1,0 +1,24 @@
+// What stands in for the GPU engine where the program was built without the CUDA toolkit.
+#include "core/error.h"
+#include "engine/cuda/cuda.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+constexpr const char* reason =
+    "this program was built without the CUDA toolkit; install it (nvcc 12.8 or later) and build "
+    "again";
+
+}  // namespace
+
+Availability available() { return {{}, reason}; }
+
+std::unique_ptr<Plan> plan(const model::Network&, const Options&, std::int64_t, bool) {
+  throw core::InputError(reason);
+}
+
+std::unique_ptr<ResidentTrainer> make_trainer(const model::Network&, const Options&) {
+  throw core::InputError(reason);
+}
+
+}  // namespace sweetspot::engine::cuda

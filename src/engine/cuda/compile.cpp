@@ -1,0 +1,281 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "core/error.h"
+#include "engine/cuda/ops/plain.h"
+#include "engine/cuda/program.h"
+#include "engine/cuda/shapes.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+// Turns layers into operations, merging those that run as one.
+class Compiler {
+ public:
+  Compiler(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training)
+      : network_(network),
+        loss_(loss),
+        extents_(cpu::live_extents(network)),
+        planner_(micro_batch, training) {
+    program_.micro_batch = micro_batch, program_.training = training;
+    program_.weights = weight_layout(network, extents_);
+  }
+
+  Program compile() {
+    if (program_.weights.trainable_floats == 0)
+      throw core::InputError(
+          fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
+    if (!starts_from_samples(network_, extents_))
+      push(make_input(network_.input, tensor(extents_.front())), false);
+    for (layer_ = 0; layer_ < network_.layers.size() && !program_.loss; ++layer_)
+      std::visit([this](const auto& kind) { add(kind); }, network_.layers[layer_].kind);
+    if (loss_ != model::Loss::mean_squared_error && !softmax_)
+      throw core::InputError(fmt::format(
+          "model {} does not end in softmax, which {} needs; use --loss mean_squared_error",
+          network_.name, model::name(loss_)));
+    if (!program_.loss)
+      push_loss(make_loss(std::string(model::name(loss_)), loss_kind(), softmax_, current_), false);
+    check_sizes();
+    lay_out();
+    return std::move(program_);
+  }
+
+ private:
+  const model::Layer& layer() const { return network_.layers[layer_]; }
+  bool training() const { return program_.training; }
+  LossKind loss_kind() const {
+    return loss_ == model::Loss::mean_squared_error ? LossKind::squared_error
+                                                    : LossKind::cross_entropy;
+  }
+
+  Tensor* tensor(const cpu::Extent& extent) {
+    auto made = std::make_unique<Tensor>();
+    made->height = static_cast<int>(extent.height), made->width = static_cast<int>(extent.width);
+    made->channels = static_cast<int>(extent.channels), made->pitch = padded(extent.channels);
+    program_.tensors.push_back(std::move(made));
+    return program_.tensors.back().get();
+  }
+  cpu::Extent extent_of(const Tensor& t) const { return {t.height, t.width, t.channels}; }
+
+  void push(std::unique_ptr<Op> op, bool trainable) {
+    if (trainable && !seen_trainable_) {
+      program_.first_trainable = program_.ops.size();
+      op->wants_input_gradient = false;
+      seen_trainable_ = true;
+    }
+    current_ = op->out() ? op->out() : current_;
+    program_.ops.push_back(std::move(op));
+  }
+  void push_loss(std::unique_ptr<LossOp> op, bool trainable) {
+    program_.loss = op.get();
+    push(std::move(op), trainable);
+  }
+
+  std::optional<std::int64_t> variable(std::string_view name, std::size_t layer) const {
+    const PlacedVariable* found = program_.weights.find(layer, name);
+    return found ? std::optional(found->offset) : std::nullopt;
+  }
+  ProductWeights product_weights(std::size_t layer) const {
+    return {*variable("kernel", layer), variable("bias", layer)};
+  }
+
+  // A ReLU of the layer itself or as the layer behind it is part of the operation.
+  bool takes_relu(model::Activation activation) {
+    if (activation == model::Activation::relu) return true;
+    if (activation != model::Activation::linear || layer_ + 1 >= network_.layers.size())
+      return false;
+    const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
+    if (!next || next->function != model::Activation::relu) return false;
+    ++layer_;
+    return true;
+  }
+
+  void add_activation(model::Activation activation) {
+    if (activation == model::Activation::relu || activation == model::Activation::linear) return;
+    if (activation == model::Activation::softmax) {
+      softmax_ = true;  // always the last function: the loss computes it
+      return;
+    }
+    push(make_activation(layer().name, activation, current_, tensor(extent_of(*current_))), false);
+  }
+
+  FusedDropout dropout_of(const model::Dropout& dropout, std::size_t layer,
+                          const Tensor& in) const {
+    const model::Shape& full = network_.layers[layer].input;
+    // A flattened image is drawn in the image's order.
+    return {dropout.rate, static_cast<std::uint32_t>(layer), full.size(),
+            full.vector ? in.width : full.width};
+  }
+
+  // Dropout behind the current layer, Flatten between them or not, runs in the layer's pass if what
+  // follows is a product, whose backward pass applies its scale.
+  std::optional<FusedDropout> takes_dropout(model::Activation activation, const Tensor& out) {
+    if (activation != model::Activation::relu && activation != model::Activation::linear)
+      return std::nullopt;
+    std::size_t next = layer_ + 1;
+    const auto is = [&](std::size_t i, auto kind) {
+      return i < network_.layers.size() &&
+             std::holds_alternative<decltype(kind)>(network_.layers[i].kind);
+    };
+    while (is(next, model::Flatten{})) ++next;
+    if (!is(next, model::Dropout{}) || !training()) return std::nullopt;
+    std::size_t after = next + 1;
+    while (is(after, model::Flatten{})) ++after;
+    const auto& dropout = std::get<model::Dropout>(network_.layers[next].kind);
+    if (dropout.rate == 0 || !(is(after, model::Dense{}) || is(after, model::Conv2D{})))
+      return std::nullopt;
+    const FusedDropout fused = dropout_of(dropout, next, out);
+    layer_ = next;
+    return fused;
+  }
+
+  void add(const model::Conv2D& conv) {
+    const std::size_t at = layer_;
+    const std::string name = layer().name;
+    ConvShape shape = conv_shape(network_, extents_, at);
+    const bool from_samples = at == 0 && starts_from_samples(network_, extents_);
+    const bool relu = takes_relu(conv.activation);
+    const bool plain = relu || conv.activation == model::Activation::linear;
+    if (plain && pooled_by_two(network_, extents_, layer_ + 1)) shape.pool = 2, ++layer_;
+    Tensor* out = tensor(extents_[layer_ + 1]);
+    if (from_samples) {
+      shape.channels = static_cast<int>(extents_.front().channels);
+      push(make_first_conv(name, shape, static_cast<int>(network_.input.height),
+                           static_cast<int>(network_.input.width), relu, product_weights(at), out),
+           true);
+      return;
+    }
+    const auto dropout = takes_dropout(conv.activation, *out);
+    push(make_product(name, shape, relu, dropout, product_weights(at), current_, out), true);
+    add_activation(conv.activation);
+  }
+
+  void add(const model::Dense& dense) {
+    const std::size_t at = layer_;
+    const std::string name = layer().name;
+    const ConvShape shape = dense_shape(extent_of(*current_), dense.units);
+    if (ends_here(dense) && shape.channels <= head_most_depth && dense.units <= head_most_outputs) {
+      softmax_ = softmax_ || dense.activation == model::Activation::softmax;
+      push_loss(make_head(name, shape.channels, static_cast<int>(dense.units), loss_kind(),
+                          softmax_, product_weights(at), current_),
+                true);
+      return;
+    }
+    const bool relu = takes_relu(dense.activation);
+    Tensor* out = tensor({1, 1, dense.units});
+    const auto dropout = takes_dropout(dense.activation, *out);
+    push(make_product(name, shape, relu, dropout, product_weights(at), current_, out), true);
+    add_activation(dense.activation);
+  }
+
+  // Whether the loss follows: nothing, or a layer of softmax, is left.
+  bool ends_here(const model::Dense& dense) {
+    const bool last = layer_ + 1 == network_.layers.size();
+    if (last)
+      return dense.activation == model::Activation::linear ||
+             dense.activation == model::Activation::softmax;
+    if (dense.activation != model::Activation::linear || layer_ + 2 != network_.layers.size())
+      return false;
+    const auto* next = std::get_if<model::Activate>(&network_.layers.back().kind);
+    if (!next || next->function != model::Activation::softmax) return false;
+    return softmax_ = true;
+  }
+
+  void add(const model::BatchNormalization& norm) {
+    NormWeights w;
+    w.gamma = variable("gamma", layer_), w.beta = variable("beta", layer_);
+    w.moving_mean = *variable("moving_mean", layer_);
+    w.moving_variance = *variable("moving_variance", layer_);
+    w.floats = program_.weights.find(layer_, "moving_mean")->floats;
+    push(make_norm(layer().name, norm, layer().input.vector, w, current_,
+                   tensor(extent_of(*current_))),
+         norm.scale || norm.center);
+  }
+  void add(const model::Pooling2D& pool) {
+    push(make_pool(layer().name, pool, layer().input, current_, tensor(extents_[layer_ + 1])),
+         false);
+  }
+  void add(const model::GlobalAveragePooling2D&) {
+    push(make_global_average(layer().name, current_, tensor({1, 1, current_->channels})), false);
+  }
+  void add(const model::Flatten&) {}
+  void add(const model::Dropout& dropout) {
+    if (dropout.rate == 0 || !training()) return;
+    push(make_dropout(layer().name, dropout_of(dropout, layer_, *current_), current_,
+                      tensor(extent_of(*current_))),
+         false);
+  }
+  void add(const model::Activate& activate) {
+    if (activate.function == model::Activation::relu)
+      push(make_activation(layer().name, activate.function, current_, tensor(extent_of(*current_))),
+           false);
+    else
+      add_activation(activate.function);
+  }
+
+  // The kernels count positions of the whole micro-batch in 31 bits.
+  void check_sizes() const {
+    std::int64_t most = network_.input.height * network_.input.width;
+    for (const cpu::Extent& extent : extents_) most = std::max(most, extent.positions());
+    if (program_.micro_batch > std::numeric_limits<std::int32_t>::max() / (2 * most))
+      throw core::InputError(
+          fmt::format("a micro-batch of {} is more than the GPU engine can "
+                      "count; use --accumulate to split it",
+                      program_.micro_batch));
+  }
+
+  // In training every value stays for the backward pass, and two rooms are enough for the gradients
+  // on their way back; in evaluation two are enough for the values.
+  void lay_out() {
+    const auto bytes = [](const Tensor& t) {
+      return static_cast<core::Bytes>(t.floats()) * sizeof(float);
+    };
+    core::Bytes largest[2] = {0, 0}, rooms[2];
+    for (std::size_t i = 0; i < program_.tensors.size(); ++i)
+      largest[i % 2] = std::max(largest[i % 2], bytes(*program_.tensors[i]));
+    for (int i : {0, 1}) rooms[i] = planner_.claim_samples(largest[i]);
+    for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
+      Tensor& t = *program_.tensors[i];
+      t.gradient = rooms[i % 2];
+      t.value = training() ? planner_.claim_samples(bytes(t)) : rooms[i % 2];
+    }
+    for (const auto& op : program_.ops) op->claim(planner_);
+    program_.arena_bytes = planner_.arena_bytes();
+    program_.partial_floats = planner_.partial_floats();
+    const auto samples = static_cast<core::Bytes>(program_.micro_batch);
+    program_.inputs_bytes =
+        Planner::round(samples * static_cast<core::Bytes>(network_.input.size()) * sizeof(float));
+    const std::int64_t answers =
+        loss_ == model::Loss::sparse_categorical_crossentropy ? 1 : network_.output().size();
+    program_.answers_bytes =
+        Planner::round(samples * static_cast<core::Bytes>(answers) * sizeof(float));
+  }
+
+  const model::Network& network_;
+  model::Loss loss_;
+  std::vector<cpu::Extent> extents_;
+  Planner planner_;
+  Program program_;
+  Tensor* current_ = nullptr;
+  std::size_t layer_ = 0;
+  bool softmax_ = false, seen_trainable_ = false;
+};
+
+}  // namespace
+
+Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
+                bool training) {
+  return Compiler(network, loss, micro_batch, training).compile();
+}
+
+std::vector<PartialGradients> Program::partials() const {
+  std::vector<PartialGradients> all;
+  for (const auto& op : ops)
+    for (const PartialGradients& p : op->partials()) all.push_back(p);
+  return all;
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,193 @@
+#include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/launch.h"
+
+// A first convolution has one to three channels: too little depth for the tensor cores to pay, and
+// samples that lie as bytes in the data set. One pass reads the bytes, convolves, adds the bias,
+// rectifies and pools; the backward pass reads the bytes again and visits the windows' winners
+// only, a quarter of the positions.
+namespace sweetspot::engine::cuda {
+namespace {
+
+constexpr int forward_threads = 128, backward_threads = 256;
+constexpr int filters_at_once = 8;
+constexpr int strip_floats = 4096;  // of the image in shared memory: 16 KiB
+
+// A sample is worked through in strips of pooled lines.
+struct Strips {
+  int lines, count;  // pooled lines of one, and how many
+  __host__ __device__ Strips(const ConvShape& s) {
+    const int line = s.in_w * s.channels, pooled = s.out_h / 2;
+    lines = (strip_floats / line - s.kernel_h + 1) / 2;
+    lines = lines < 1 ? 1 : lines > pooled ? pooled : lines;
+    count = (pooled + lines - 1) / lines;
+  }
+};
+
+template <int C>
+__device__ void load_strip(const FirstConv& p, int sample, int first_line, int lines, float* to) {
+  const int line = p.shape.in_w * C, full = p.full_w * C;
+  const std::int64_t from = std::int64_t{p.source.row(sample)} * p.full_h * full;
+  for (int i = threadIdx.x; i < lines * line; i += blockDim.x) {
+    const int y = i / line, x = i - y * line;
+    const std::int64_t at = from + (first_line + y) * full + x;
+    to[i] = p.source.bytes ? p.source.bytes[at] * (1.f / 255) : p.source.floats[at];
+  }
+}
+
+template <int KH, int KW, int C>
+__global__ void __launch_bounds__(forward_threads, 5) forward(const __grid_constant__ FirstConv p) {
+  extern __shared__ __align__(16) float shared[];
+  wait_for_predecessor();
+  const ConvShape& s = p.shape;
+  const Strips strips(s);
+  const int groups = s.filters / filters_at_once, group = blockIdx.x % groups;
+  const int strip = blockIdx.x / groups % strips.count, sample = blockIdx.x / groups / strips.count;
+  const int width = s.out_w / 2, first = strip * strips.lines;
+  const int lines = min(strips.lines, s.out_h / 2 - first), pitch = s.in_w * C;
+  float* weights = shared;  // (taps, channels, 8)
+  float* image = shared + KH * KW * C * filters_at_once;
+  const int f0 = group * filters_at_once;
+  for (int i = threadIdx.x; i < KH * KW * C * filters_at_once; i += blockDim.x)
+    weights[i] = p.weights[i / filters_at_once * s.filters + f0 + i % filters_at_once];
+  load_strip<C>(p, sample, 2 * first, 2 * lines + KH - 1, image);
+  __syncthreads();
+
+  for (int window = threadIdx.x; window < lines * width; window += blockDim.x) {
+    const int py = window / width, px = window - py * width;
+    float patch[KH + 1][(KW + 1) * C];
+#pragma unroll
+    for (int y = 0; y <= KH; ++y)
+#pragma unroll
+      for (int x = 0; x < (KW + 1) * C; ++x)
+        patch[y][x] = image[(2 * py + y) * pitch + 2 * px * C + x];
+    float sums[4][filters_at_once] = {};
+#pragma unroll
+    for (int ky = 0; ky < KH; ++ky)
+#pragma unroll
+      for (int kx = 0; kx < KW * C; ++kx) {
+        float w[filters_at_once];
+#pragma unroll
+        for (int f = 0; f < filters_at_once; f += 4)
+          *reinterpret_cast<float4*>(w + f) =
+              *reinterpret_cast<const float4*>(weights + (ky * KW * C + kx) * filters_at_once + f);
+#pragma unroll
+        for (int slot = 0; slot < 4; ++slot)
+#pragma unroll
+          for (int f = 0; f < filters_at_once; ++f)
+            sums[slot][f] += patch[ky + slot / 2][kx + slot % 2 * C] * w[f];
+      }
+    const std::int64_t at =
+        (std::int64_t{sample} * (s.out_h / 2 * width) + first * width + window) * s.filters + f0;
+    float value[filters_at_once];
+    std::uint8_t code[filters_at_once];
+#pragma unroll
+    for (int f = 0; f < filters_at_once; ++f) {
+      float best = sums[0][f];
+      code[f] = 0;
+#pragma unroll
+      for (int slot = 1; slot < 4; ++slot)
+        if (beats(sums[slot][f], best)) best = sums[slot][f], code[f] = slot;
+      best += p.bias ? p.bias[f0 + f] : 0.f;
+      if (p.relu) best = rectified(best), code[f] = best == 0 ? no_gradient : code[f];
+      value[f] = best;
+    }
+#pragma unroll
+    for (int f = 0; f < filters_at_once; f += 4) {
+      *reinterpret_cast<float4*>(p.value + at + f) = *reinterpret_cast<const float4*>(value + f);
+      if (p.code)
+        *reinterpret_cast<uchar4*>(p.code + at + f) = {code[f], code[f + 1], code[f + 2],
+                                                       code[f + 3]};
+    }
+  }
+}
+
+// A thread has one filter and every so-many-th window, and keeps all of its filter's taps.
+template <int KH, int KW, int C>
+__global__ void __launch_bounds__(backward_threads) backward(const __grid_constant__ FirstConv p) {
+  extern __shared__ __align__(16) float shared[];
+  wait_for_predecessor();
+  constexpr int taps = KH * KW * C;
+  const ConvShape& s = p.shape;
+  const Strips strips(s);
+  const int width = s.out_w / 2, pitch = s.in_w * C, windows = s.out_h / 2 * width;
+  const int f = threadIdx.x % s.filters, apart = blockDim.x / s.filters;
+  float sums[taps] = {}, bias = 0;
+  for (int sample = blockIdx.x; sample < p.count; sample += p.splits)
+    for (int strip = 0; strip < strips.count; ++strip) {
+      const int first = strip * strips.lines, lines = min(strips.lines, s.out_h / 2 - first);
+      __syncthreads();
+      load_strip<C>(p, sample, 2 * first, 2 * lines + KH - 1, shared);
+      __syncthreads();
+      const std::int64_t from = (std::int64_t{sample} * windows + first * width) * s.filters + f;
+#pragma unroll 4
+      for (int window = threadIdx.x / s.filters; window < lines * width; window += apart) {
+        float g = p.gradient[from + window * s.filters];
+        const int code = p.code[from + window * s.filters];
+        const int slot = code & 3;
+        g = code == no_gradient ? 0.f : g;
+        bias += g;
+        const int py = window / width, px = window - py * width;
+        const float* corner = shared + (2 * py + slot / 2) * pitch + (2 * px + slot % 2) * C;
+#pragma unroll
+        for (int ky = 0; ky < KH; ++ky)
+#pragma unroll
+          for (int kx = 0; kx < KW * C; ++kx) sums[ky * KW * C + kx] += g * corner[ky * pitch + kx];
+      }
+    }
+  __syncthreads();
+#pragma unroll
+  for (int tap = 0; tap < taps; ++tap) shared[tap * backward_threads + threadIdx.x] = sums[tap];
+  shared[taps * backward_threads + threadIdx.x] = bias;
+  __syncthreads();
+  float* to = p.partials + blockIdx.x * p.partial_stride;
+  for (int i = threadIdx.x; i < (taps + (p.bias != nullptr)) * s.filters; i += blockDim.x) {
+    const int tap = i / s.filters, filter = i - tap * s.filters;
+    float sum = 0;
+    for (int part = 0; part < apart; ++part)
+      sum += shared[tap * backward_threads + part * s.filters + filter];
+    to[i] = sum;
+  }
+}
+
+template <int KH, int KW, int C>
+cudaError_t launch_as(const FirstConv& p, bool weights, cudaStream_t stream) {
+  const Strips strips(p.shape);
+  const int image = (2 * strips.lines + KH - 1) * p.shape.in_w * C;
+  constexpr int taps = KH * KW * C;
+  if (weights) {
+    const int reduce = (taps + 1) * backward_threads;
+    const int bytes = (image > reduce ? image : reduce) * static_cast<int>(sizeof(float));
+    return launch(backward<KH, KW, C>, p.splits, backward_threads, bytes, stream, p);
+  }
+  const int bytes = (taps * filters_at_once + image) * static_cast<int>(sizeof(float));
+  return launch(forward<KH, KW, C>, p.count * strips.count * (p.shape.filters / filters_at_once),
+                forward_threads, bytes, stream, p);
+}
+
+cudaError_t dispatch(const FirstConv& p, bool weights, cudaStream_t stream) {
+  if (p.shape.kernel_h == 4) return launch_as<4, 4, 1>(p, weights, stream);
+  if (p.shape.channels == 1) return launch_as<3, 3, 1>(p, weights, stream);
+  return launch_as<3, 3, 3>(p, weights, stream);
+}
+
+}  // namespace
+
+bool first_conv_supports(const ConvShape& s) {
+  const bool kernel = (s.kernel_h == 4 && s.kernel_w == 4 && s.channels == 1) ||
+                      (s.kernel_h == 3 && s.kernel_w == 3 && (s.channels == 1 || s.channels == 3));
+  const bool filters =
+      s.filters == 8 || s.filters == 16 || s.filters == 32 || s.filters == 64 || s.filters == 128;
+  return kernel && filters && s.pool == 2 && s.stride_h == 1 && s.stride_w == 1 && s.pad_top == 0 &&
+         s.pad_left == 0 && s.in_h == s.out_h + s.kernel_h - 1 &&
+         s.in_w == s.out_w + s.kernel_w - 1 &&
+         (s.kernel_h + 1) * s.in_w * s.channels <= strip_floats;
+}
+
+cudaError_t launch_first_conv(const FirstConv& p, cudaStream_t stream) {
+  return dispatch(p, false, stream);
+}
+cudaError_t launch_first_conv_weights(const FirstConv& p, cudaStream_t stream) {
+  return dispatch(p, true, stream);
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,273 @@
+#pragma once
+#include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/loaders.cuh"
+#include "engine/cuda/kernels/math.cuh"
+
+// Every convolution and dense layer, forward and backward, is a matrix product with one of three
+// pairs of loaders and one of three epilogues. One launch runs up to three products side by side,
+// so that a layer's two gradients are one node of the graph.
+namespace sweetspot::engine::cuda {
+
+// Four rows (8 apart) and two neighbouring columns of outputs: what one thread finishes at a time.
+using Finished = float[4][2];
+
+__device__ inline void store2(float* to, float a, float b) {
+  *reinterpret_cast<float2*>(to) = {a, b};
+}
+
+__device__ inline void finish_element(const GemmPart& p, int sample, int position, int y, int x,
+                                      int n, float (&v)[2], std::uint8_t (&code)[2]) {
+#pragma unroll
+  for (int e = 0; e < 2; ++e) {
+    if (p.relu) v[e] = rectified(v[e]), code[e] = v[e] == 0 ? no_gradient : code[e];
+    if (p.dropout.threshold) {
+      const int number = (y * p.dropout.full_width + x) * p.dropout.channels + n + e;
+      if (survives(p.dropout, sample, number))
+        v[e] *= p.dropout.scale;
+      else
+        v[e] = 0, code[e] = no_gradient;
+    }
+  }
+  const std::int64_t at =
+      (static_cast<std::int64_t>(sample) * p.by_windows.divisor + position) * p.shape.filters + n;
+  store2(p.value + at, v[0], v[1]);
+  if (p.code) *reinterpret_cast<uchar2*>(p.code + at) = {code[0], code[1]};
+}
+
+__device__ inline void finish_forward(const GemmPart& p, int group, int g, int n, Finished& v) {
+  if (n >= p.shape.filters) return;
+  const float bias[2] = {p.bias ? p.bias[n] : 0.f, p.bias ? p.bias[n + 1] : 0.f};
+  if (p.shape.pool == 2) {
+    const int window = group / 4 + g, sample = p.by_windows.quotient(window);
+    if (sample >= p.count) return;
+    const int at = window - sample * p.by_windows.divisor, y = p.by_window_w.quotient(at);
+    float best[2] = {v[0][0], v[0][1]};
+    std::uint8_t code[2] = {0, 0};
+#pragma unroll
+    for (int i = 1; i < 4; ++i)
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        if (beats(v[i][e], best[e])) best[e] = v[i][e], code[e] = i;
+    best[0] += bias[0], best[1] += bias[1];
+    finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, best, code);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int m = group + g + 8 * i, sample = p.by_windows.quotient(m);
+      if (sample >= p.count) return;
+      const int at = m - sample * p.by_windows.divisor, y = p.by_window_w.quotient(at);
+      float one[2] = {v[i][0] + bias[0], v[i][1] + bias[1]};
+      std::uint8_t code[2] = {0, 0};
+      finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, one, code);
+    }
+  }
+}
+
+__device__ inline void finish_data(const GemmPart& p, int group, int g, int n, Finished& v) {
+  if (n >= p.shape.channels) return;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int m = group + g + 8 * i;
+    if (m < p.count * static_cast<int>(p.by_in.divisor))
+      store2(p.input_gradient + static_cast<std::int64_t>(m) * p.shape.channels + n,
+             v[i][0] * p.scale, v[i][1] * p.scale);
+  }
+}
+
+__device__ inline void finish_weights(const GemmPart& p, int split, int group, int g, int n,
+                                      Finished& v) {
+  if (n >= p.shape.filters) return;
+  float* to = p.partials + split * p.partial_stride;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int m = group + g + 8 * i;
+    if (m < p.shape.kernel_h * p.shape.kernel_w * p.shape.channels)
+      store2(to + static_cast<std::int64_t>(m) * p.shape.filters + n, v[i][0], v[i][1]);
+  }
+}
+
+template <class M, class T, class A, class B>
+__device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* shared, Sums& sums) {
+  using Element = typename M::Element;
+  constexpr int a_pitch = (A::along ? T::k : T::m) + Operand<Element, A::along>::pad;
+  constexpr int b_pitch = (B::along ? T::k : T::n) + Operand<Element, B::along>::pad;
+  constexpr int a_size = (A::along ? T::m : T::k) * a_pitch;
+  constexpr int b_size = (B::along ? T::n : T::k) * b_pitch;
+  const int warp = threadIdx.x / 32, warp_k = warp / (T::warps_m * T::warps_n);
+  const int row = warp % T::warps_m * 32, column = warp / T::warps_m % T::warps_n * 32;
+
+  float4 left[A::At::count], right[B::At::count];
+  const auto store = [&](Element* to) {
+#pragma unroll
+    for (int i = 0; i < A::At::count; ++i)
+      M::store(to + A::At::row(i) * a_pitch + A::At::column(), left[i]);
+#pragma unroll
+    for (int i = 0; i < B::At::count; ++i)
+      M::store(to + a_size + B::At::row(i) * b_pitch + B::At::column(), right[i]);
+  };
+  a.fetch(begin, end, left), b.fetch(begin, end, right);
+  store(shared);
+  __syncthreads();
+  int now = 0;
+  for (int k = begin; k < end; k += T::k) {
+    const bool more = k + T::k < end;
+    if (more) a.fetch(k + T::k, end, left), b.fetch(k + T::k, end, right);
+    const Element* tile = shared + now * (a_size + b_size);
+    M::template multiply<T::slice, A::along, B::along>(
+        {tile + row * (A::along ? a_pitch : 1), a_pitch},
+        {tile + a_size + column * (B::along ? b_pitch : 1), b_pitch}, warp_k * T::slice, sums);
+    now ^= 1;
+    if (more) store(shared + now * (a_size + b_size));
+    __syncthreads();
+  }
+}
+
+// Hands every four rows and two columns to `finish(group of 32 rows, g, column, values)`; where the
+// warps have slices of the depth, their sums are added first, in the order of the slices.
+template <class T, class Finish>
+__device__ void each_finished(Sums& sums, void* shared, int m0, int n0, Finish finish) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  if (T::warps_k == 1) {
+    const int group = m0 + warp % T::warps_m * 32, column = n0 + warp / T::warps_m * 32;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      Finished v;
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) v[i][e] = sums[i / 2][j][i % 2 * 2 + e];
+      finish(group, g, column + 8 * j + 2 * t, v);
+    }
+  } else {
+    float2* slices = static_cast<float2*>(shared);  // (warp, j, i, lane)
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        slices[((warp * 4 + j) * 4 + i) * 32 + lane] = {sums[i / 2][j][i % 2 * 2],
+                                                        sums[i / 2][j][i % 2 * 2 + 1]};
+    __syncthreads();
+    if (warp < 4) {
+      Finished v{};
+#pragma unroll
+      for (int slice = 0; slice < T::warps_k; ++slice)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float2 part = slices[((slice * 4 + warp) * 4 + i) * 32 + lane];
+          v[i][0] += part.x, v[i][1] += part.y;
+        }
+      finish(m0, g, n0 + 8 * warp + 2 * t, v);
+    }
+  }
+}
+
+template <class T>
+__device__ void finish_bias(const GemmPart& p, int split, int n0, const GradientColumns<T>& b,
+                            float* shared) {
+  using At = typename GradientColumns<T>::At;
+  __syncthreads();
+  *reinterpret_cast<float4*>(shared + At::row(0) * T::n + At::column()) = b.total;
+  __syncthreads();
+  const int n = threadIdx.x;
+  if (n >= T::n || n0 + n >= p.shape.filters) return;
+  float sum = 0;
+  for (int i = 0; i < At::step; ++i) sum += shared[i * T::n + n];
+  const std::int64_t depth = p.shape.kernel_h * p.shape.kernel_w * p.shape.channels;
+  p.partials[split * p.partial_stride + depth * p.shape.filters + n0 + n] = sum;
+}
+
+template <class M, class T, GemmKind kind>
+__device__ void run_part(const GemmPart& p, int block, typename M::Element* shared) {
+  Sums sums{};
+  const int tile_n = block % p.tiles_n, rest = block / p.tiles_n;
+  const int tile_m = rest % p.tiles_m, split = rest / p.tiles_m;
+  const int m0 = tile_m * T::m, n0 = tile_n * T::n;
+  const ConvShape& s = p.shape;
+  const int taps = s.kernel_h * s.kernel_w;
+  if constexpr (kind == GemmKind::forward) {
+    PatchRows<T> a(p, m0);
+    KernelRows<T> b(p, n0);
+    multiply<M, T>(a, b, 0, taps * s.channels, shared, sums);
+    each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
+      finish_forward(p, group, g, n, v);
+    });
+  } else if constexpr (kind == GemmKind::data) {
+    GradientRows<T> a(p, m0);
+    KernelColumns<T> b(p, n0);
+    multiply<M, T>(a, b, 0, taps * s.filters, shared, sums);
+    each_finished<T>(sums, shared, m0, n0,
+                     [&](int group, int g, int n, Finished& v) { finish_data(p, group, g, n, v); });
+  } else {
+    const int depth = p.count * static_cast<int>(p.by_out.divisor);
+    const int begin = min(split * p.split_depth, depth), end = min(begin + p.split_depth, depth);
+    PatchColumns<T> a(p, m0);
+    GradientColumns<T> b(p, n0);
+    multiply<M, T>(a, b, begin, end, shared, sums);
+    each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
+      finish_weights(p, split, group, g, n, v);
+    });
+    if (tile_m == 0 && p.bias) finish_bias<T>(p, split, n0, b, reinterpret_cast<float*>(shared));
+  }
+}
+
+template <class M>
+__global__ void __launch_bounds__(block_threads, 2)
+    gemm_kernel(const __grid_constant__ GemmParts parts) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  auto* shared = reinterpret_cast<typename M::Element*>(raw);
+  wait_for_predecessor();
+  int index = 0;
+  while (index + 1 < parts.count && blockIdx.x >= parts.part[index + 1].first_block) ++index;
+  const GemmPart& p = parts.part[index];
+  const int block = blockIdx.x - p.first_block;
+  switch (p.kind) {
+    case GemmKind::forward:
+      if (p.tile == TileKind::small)
+        return run_part<M, SmallTile, GemmKind::forward>(p, block, shared);
+      if (p.tile == TileKind::tall)
+        return run_part<M, TallTile, GemmKind::forward>(p, block, shared);
+      return run_part<M, WideTile, GemmKind::forward>(p, block, shared);
+    case GemmKind::data:
+      if (p.tile == TileKind::small)
+        return run_part<M, SmallTile, GemmKind::data>(p, block, shared);
+      if (p.tile == TileKind::tall) return run_part<M, TallTile, GemmKind::data>(p, block, shared);
+      return run_part<M, WideTile, GemmKind::data>(p, block, shared);
+    case GemmKind::weights:
+      if (p.tile == TileKind::small)
+        return run_part<M, SmallTile, GemmKind::weights>(p, block, shared);
+      return run_part<M, WideTile, GemmKind::weights>(p, block, shared);
+  }
+}
+
+// Two buffers of both tiles in their largest layout.
+template <class M, class T>
+constexpr int tile_bytes() {
+  constexpr int pad = 8;
+  constexpr int a =
+      T::m * (T::k + pad) > T::k * (T::m + pad) ? T::m * (T::k + pad) : T::k * (T::m + pad);
+  constexpr int b =
+      T::n * (T::k + pad) > T::k * (T::n + pad) ? T::n * (T::k + pad) : T::k * (T::n + pad);
+  return 2 * (a + b) * static_cast<int>(sizeof(typename M::Element));
+}
+
+template <class M>
+cudaError_t launch_gemm_with(const GemmParts& parts, int blocks, cudaStream_t stream) {
+  int bytes = 0;
+  for (int i = 0; i < parts.count; ++i) {
+    const TileKind tile = parts.part[i].tile;
+    const int need = tile == TileKind::small  ? tile_bytes<M, SmallTile>()
+                     : tile == TileKind::tall ? tile_bytes<M, TallTile>()
+                                              : tile_bytes<M, WideTile>();
+    bytes = need > bytes ? need : bytes;
+  }
+  constexpr int most = tile_bytes<M, SmallTile>() > tile_bytes<M, TallTile>()
+                           ? tile_bytes<M, SmallTile>()
+                           : tile_bytes<M, TallTile>();
+  static const cudaError_t allowed =
+      cudaFuncSetAttribute(gemm_kernel<M>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(gemm_kernel<M>, blocks, block_threads, bytes, stream, parts);
+}
+
+}  // namespace sweetspot::engine::cuda

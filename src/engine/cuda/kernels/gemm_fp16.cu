@@ -1,0 +1,9 @@
+#include "engine/cuda/kernels/gemm.cuh"
+
+namespace sweetspot::engine::cuda {
+
+cudaError_t launch_gemm_fp16(const GemmParts& parts, int blocks, cudaStream_t stream) {
+  return launch_gemm_with<Fp16>(parts, blocks, stream);
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,120 @@
+#include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/loss.cuh"
+
+// The last dense layer has a handful of outputs: a warp takes a sample through product, softmax,
+// loss, and back to the gradient of the layer's input, with the weights in shared memory.
+namespace sweetspot::engine::cuda {
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+
+template <int Fours>  // outputs, padded, in fours
+__global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ Head h) {
+  extern __shared__ __align__(16) float weights[];  // (depth, outputs padded)
+  wait_for_predecessor();
+  constexpr int padded = 4 * Fours;
+  prepare_rate(h);
+  for (int i = threadIdx.x; i < h.depth * Fours; i += threads)
+    reinterpret_cast<float4*>(weights)[i] = reinterpret_cast<const float4*>(h.weights)[i];
+  __syncthreads();
+  const int sample = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (sample >= h.count) return;
+
+  float y[padded] = {};
+  const float* input = h.input + static_cast<std::int64_t>(sample) * h.depth;
+  for (int k = lane; k < h.depth; k += 32) {
+    const float x = input[k];
+#pragma unroll
+    for (int n = 0; n < padded; ++n) y[n] += x * weights[k * padded + n];
+  }
+#pragma unroll
+  for (int n = 0; n < padded; ++n)
+    y[n] = warp_sum(y[n]) + (h.bias && n < h.outputs ? h.bias[n] : 0);
+
+  // Every lane knows all outputs and does the same from here on.
+  const std::uint32_t row = h.source.row(sample);
+  const float* target =
+      h.source.targets ? h.source.targets + std::int64_t{row} * h.outputs : nullptr;
+  int best = 0, label = target ? 0 : h.source.labels[row];
+  float largest = y[0], highest = target ? target[0] : 0, weight = target ? 0.f : 1.f;
+  float t[padded];
+#pragma unroll
+  for (int n = 0; n < padded; ++n) {
+    t[n] = n >= h.outputs ? 0.f : target ? target[n] : static_cast<float>(n == label);
+    if (n > 0 && n < h.outputs && y[n] > largest) largest = y[n], best = n;
+    if (target && n > 0 && n < h.outputs && t[n] > highest) highest = t[n], label = n;
+    if (target) weight += t[n];
+  }
+  float probability[padded], sum = 0;
+#pragma unroll
+  for (int n = 0; n < padded; ++n) {
+    probability[n] = n >= h.outputs ? 0.f : h.softmax ? expf(y[n] - largest) : y[n];
+    sum += probability[n];
+  }
+#pragma unroll
+  for (int n = 0; n < padded; ++n)
+    if (h.softmax) probability[n] /= sum;
+  float loss = 0, gradient[padded], inner = 0;
+  if (h.loss == LossKind::cross_entropy) {
+    const float log_sum = largest + logf(sum);
+#pragma unroll
+    for (int n = 0; n < padded; ++n) {
+      if (t[n] != 0) loss += t[n] * (log_sum - y[n]);
+      gradient[n] = probability[n] * weight - t[n];
+    }
+  } else {
+#pragma unroll
+    for (int n = 0; n < padded; ++n) {
+      const float error = n < h.outputs ? probability[n] - t[n] : 0.f;
+      loss += error * error / h.outputs;
+      gradient[n] = 2 * error / h.outputs;
+      inner += gradient[n] * probability[n];
+    }
+#pragma unroll
+    for (int n = 0; n < padded; ++n)
+      if (h.softmax) gradient[n] = probability[n] * (gradient[n] - inner);
+  }
+  if (lane == 0) h.losses[sample] = loss, h.correct[sample] = best == label;
+  if (!h.logit_gradient) return;
+  const float scale = h.state->loss_scale / h.batch;
+#pragma unroll
+  for (int n = 0; n < padded; ++n) gradient[n] = n < h.outputs ? gradient[n] * scale : 0.f;
+  if (lane == 0)
+#pragma unroll
+    for (int n = 0; n < padded; ++n)
+      h.logit_gradient[static_cast<std::int64_t>(sample) * padded + n] = gradient[n];
+  if (!h.input_gradient) return;
+  for (int k = lane; k < h.depth; k += 32) {
+    float g = 0;
+#pragma unroll
+    for (int n = 0; n < padded; ++n) g += gradient[n] * weights[k * padded + n];
+    h.input_gradient[static_cast<std::int64_t>(sample) * h.depth + k] = g * h.input_scale;
+  }
+}
+
+template <int Fours>
+cudaError_t launch_as(const Head& h, cudaStream_t stream) {
+  constexpr int most = head_most_depth * Fours * 16;
+  static const cudaError_t allowed =
+      cudaFuncSetAttribute(head_kernel<Fours>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(head_kernel<Fours>, (h.count + warps - 1) / warps, threads, h.depth * Fours * 16,
+                stream, h);
+}
+
+}  // namespace
+
+cudaError_t launch_head(const Head& h, cudaStream_t stream) {
+  switch ((h.outputs + 3) / 4) {
+    case 1:
+      return launch_as<1>(h, stream);
+    case 2:
+      return launch_as<2>(h, stream);
+    case 3:
+      return launch_as<3>(h, stream);
+    default:
+      return launch_as<4>(h, stream);
+  }
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,100 @@
+#pragma once
+#include "engine/cuda/kernels/params.h"
+
+// Every kernel's way in. Each returns the launch's error.
+namespace sweetspot::engine::cuda {
+
+cudaError_t launch_gemm_fp32(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_gemm_tf32(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_gemm_bf16(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_gemm_fp16(const GemmParts& parts, int blocks, cudaStream_t stream);
+
+// Convolution over few channels, ReLU, 2×2 max pooling; and its weights' gradients.
+bool first_conv_supports(const ConvShape& shape);
+cudaError_t launch_first_conv(const FirstConv& conv, cudaStream_t stream);
+cudaError_t launch_first_conv_weights(const FirstConv& conv, cudaStream_t stream);
+
+constexpr int head_most_outputs = 16, head_most_depth = 1024;
+cudaError_t launch_head(const Head& head, cudaStream_t stream);
+
+// `values` and `gradients` hold (count, positions, padded channels).
+struct LossTensors {
+  const float* outputs;
+  float* gradient;  // null in evaluation
+  int positions, channels, padded;
+};
+cudaError_t launch_loss(const Head& head, const LossTensors& tensors, cudaStream_t stream);
+
+cudaError_t launch_gather(const Source& source, int count, int full_h, int full_w, int channels,
+                          int live_h, int live_w, int padded, float* to, cudaStream_t stream);
+
+enum class Function : int { relu, sigmoid, tanh, linear };
+struct Elementwise {
+  Function function;
+  std::int64_t count;
+  int channels, padded;
+  const float *input, *output, *gradient;
+  float* to;
+};
+cudaError_t launch_activation(const Elementwise& e, cudaStream_t stream);
+cudaError_t launch_activation_backward(const Elementwise& e, cudaStream_t stream);
+
+struct DropoutPass {
+  DropoutMask mask;
+  std::int64_t sample_floats;
+  int count, width, channels, padded;
+  const float* from;
+  std::uint8_t* keep;
+  float* to;
+};
+cudaError_t launch_dropout(const DropoutPass& d, cudaStream_t stream);
+cudaError_t launch_dropout_backward(const DropoutPass& d, cudaStream_t stream);
+
+struct PoolPass {
+  bool max;
+  int count, in_h, in_w, out_h, out_w, padded;
+  int window_h, window_w, stride_h, stride_w, pad_top, pad_left;
+  const float* from;
+  float* to;
+  std::int32_t* winner;  // position in the input, for max
+};
+cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream);
+cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream);
+
+struct NormPass {
+  int count, positions, padded;  // padded features at each position; the padding stays zero
+  bool training;
+  float momentum, epsilon;
+  const float *input, *gamma, *beta, *gradient;
+  float *moving_mean, *moving_variance, *mean, *scale;  // mean and 1/σ of the micro-batch
+  float *output, *input_gradient, *gamma_gradient, *beta_gradient;
+};
+cudaError_t launch_norm(const NormPass& n, cudaStream_t stream);
+cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream);
+
+// gradients = (adds ? gradients : 0) + Σ partials
+cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream);
+cudaError_t launch_update(const Update& u, cudaStream_t stream);
+// history[state->slot] of a micro-batch: set by the first, added to by the others.
+cudaError_t launch_record(const Update& u, bool adds, cudaStream_t stream);
+
+// Blocks that `segments` take in an update; fills in their first_block.
+int lay_out_blocks(Segment* segments, int count);
+
+#ifdef __CUDACC__
+// With programmatic serialisation: the launch overlaps the end of the kernel before it.
+template <class Argument>
+cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
+                   cudaStream_t stream, const Argument& argument) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks, config.blockDim = threads;
+  config.dynamicSmemBytes = bytes, config.stream = stream;
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &early, config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, argument);
+}
+#endif
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,244 @@
+#pragma once
+#include "engine/cuda/kernels/params.h"
+
+// How the operands of the matrix products come from the tensors: four floats at a time, each thread
+// with one place along the contiguous axis and several across it. Channels are padded to fours, so
+// that four floats never cross a tap. `along`: contiguous in the depth k.
+namespace sweetspot::engine::cuda {
+
+constexpr int block_threads = 256;
+
+template <int WarpsM, int WarpsN, int WarpsK, int Depth>
+struct Tile {
+  static constexpr int warps_m = WarpsM, warps_n = WarpsN, warps_k = WarpsK;
+  static constexpr int m = 32 * WarpsM, n = 32 * WarpsN, k = Depth, slice = Depth / WarpsK;
+};
+using SmallTile = Tile<1, 1, 8, 128>;
+using TallTile = Tile<8, 1, 1, 32>;
+using WideTile = Tile<4, 2, 1, 32>;
+
+// The places of one thread in a tile of `rows` × `contiguous` floats.
+template <int rows, int contiguous>
+struct Places {
+  static constexpr int per_row = contiguous / 4, step = block_threads / per_row,
+                       count = rows / step;
+  __device__ static int column() { return threadIdx.x % per_row * 4; }
+  __device__ static int row(int i) { return threadIdx.x / per_row + i * step; }
+};
+
+__device__ inline float4 load4(const float* p) { return *reinterpret_cast<const float4*>(p); }
+constexpr int outside = -30000;  // a line that no tap brings into the image
+
+// Forward, left: row m is an output position, k = (tap, channel) of its patch. With pooling, rows
+// come in groups of 32 that are 8 windows' first positions, then their second, third and fourth.
+template <class T>
+struct PatchRows {
+  static constexpr bool along = true;
+  using At = Places<T::m, T::k>;
+  const GemmPart& p;
+  const float* corner[At::count];
+  int line[At::count], column[At::count];
+
+  __device__ PatchRows(const GemmPart& part, int m0) : p(part) {
+    const ConvShape& s = p.shape;
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      const int m = m0 + At::row(i);
+      int sample, y, x;
+      if (s.pool == 2) {
+        const int window = m / 32 * 8 + m % 8, slot = m % 32 / 8;
+        sample = p.by_windows.quotient(window);
+        const int at = window - sample * p.by_windows.divisor;
+        const int py = p.by_window_w.quotient(at), px = at - py * p.by_window_w.divisor;
+        y = 2 * py + slot / 2, x = 2 * px + slot % 2;
+      } else {
+        sample = p.by_out.quotient(m);
+        const int at = m - sample * p.by_out.divisor;
+        y = p.by_out_w.quotient(at), x = at - y * s.out_w;
+      }
+      line[i] = sample < p.count ? y * s.stride_h - s.pad_top : outside;
+      column[i] = x * s.stride_w - s.pad_left;
+      corner[i] = p.input + static_cast<std::int64_t>(sample) * (s.in_h * s.in_w * s.channels) +
+                  (line[i] * s.in_w + column[i]) * s.channels;
+    }
+  }
+
+  __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
+    const ConvShape& s = p.shape;
+    const int k = k0 + At::column();
+    const int tap = p.by_channels.quotient(k), ky = p.by_kernel_w.quotient(tap);
+    const int kx = tap - ky * s.kernel_w, c = k - tap * s.channels;
+    const int offset = (ky * s.in_w + kx) * s.channels + c;
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      const bool inside = k < end && static_cast<unsigned>(line[i] + ky) < s.in_h &&
+                          static_cast<unsigned>(column[i] + kx) < s.in_w;
+      r[i] = inside ? load4(corner[i] + offset) : float4{};
+    }
+  }
+};
+
+// Forward, right: the kernel as it lies, (k, filter).
+template <class T>
+struct KernelRows {
+  static constexpr bool along = false;
+  using At = Places<T::k, T::n>;
+  const GemmPart& p;
+  int n;
+  __device__ KernelRows(const GemmPart& part, int n0) : p(part), n(n0 + At::column()) {}
+
+  __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      const int k = k0 + At::row(i);
+      r[i] = k < end && n < p.shape.filters
+                 ? load4(p.weights + static_cast<std::int64_t>(k) * p.shape.filters + n)
+                 : float4{};
+    }
+  }
+};
+
+// The gradient before pooling and ReLU, from the gradient behind them and the codes.
+__device__ inline float4 routed(const GemmPart& p, std::int64_t at, int slot) {
+  const float4 g = load4(p.gradient + at);
+  if (!p.code) return g;
+  const uchar4 c = *reinterpret_cast<const uchar4*>(p.code + at);
+  return {c.x == slot ? g.x : 0.f, c.y == slot ? g.y : 0.f, c.z == slot ? g.z : 0.f,
+          c.w == slot ? g.w : 0.f};
+}
+
+// Gradient of the input, left: row m is an input position, k = (tap, filter).
+template <class T>
+struct GradientRows {
+  static constexpr bool along = true;
+  using At = Places<T::m, T::k>;
+  const GemmPart& p;
+  std::int64_t first[At::count];  // of the sample
+  int line[At::count], column[At::count];
+
+  __device__ GradientRows(const GemmPart& part, int m0) : p(part) {
+    const ConvShape& s = p.shape;
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      const int m = m0 + At::row(i), sample = p.by_in.quotient(m);
+      const int at = m - sample * p.by_in.divisor, y = p.by_in_w.quotient(at);
+      line[i] = sample < p.count ? y + s.pad_top : outside;
+      column[i] = at - y * s.in_w + s.pad_left;
+      first[i] = static_cast<std::int64_t>(sample) * p.by_windows.divisor * s.filters;
+    }
+  }
+
+  __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
+    const ConvShape& s = p.shape;
+    const int k = k0 + At::column();
+    const int tap = p.by_filters.quotient(k), ky = p.by_kernel_w.quotient(tap);
+    const int kx = tap - ky * s.kernel_w, f = k - tap * s.filters;
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      int y = line[i] - ky, x = column[i] - kx;
+      bool inside = k < end && y >= 0 && x >= 0;
+      if (s.stride_h > 1) inside &= y % s.stride_h == 0, y /= s.stride_h;
+      if (s.stride_w > 1) inside &= x % s.stride_w == 0, x /= s.stride_w;
+      inside &= y < s.out_h && x < s.out_w;
+      const int slot = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
+      if (s.pool == 2) y /= 2, x /= 2;
+      r[i] =
+          inside
+              ? routed(p,
+                       first[i] + (y * static_cast<int>(p.by_window_w.divisor) + x) * s.filters + f,
+                       slot)
+              : float4{};
+    }
+  }
+};
+
+// Gradient of the input, right: column n is a channel, k = (tap, filter).
+template <class T>
+struct KernelColumns {
+  static constexpr bool along = true;
+  using At = Places<T::n, T::k>;
+  const GemmPart& p;
+  int n0;
+  __device__ KernelColumns(const GemmPart& part, int first) : p(part), n0(first) {}
+
+  __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
+    const ConvShape& s = p.shape;
+    const int k = k0 + At::column();
+    const int tap = p.by_filters.quotient(k), f = k - tap * s.filters;
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      const int c = n0 + At::row(i);
+      r[i] =
+          k < end && c < s.channels
+              ? load4(p.weights + static_cast<std::int64_t>(tap * s.channels + c) * s.filters + f)
+              : float4{};
+    }
+  }
+};
+
+// Gradient of the weights, left: row m = (tap, channel), k is an output position of some sample.
+template <class T>
+struct PatchColumns {
+  static constexpr bool along = false;
+  using At = Places<T::k, T::m>;
+  const GemmPart& p;
+  int ky, kx, c;
+  bool real;
+
+  __device__ PatchColumns(const GemmPart& part, int m0) : p(part) {
+    const int m = m0 + At::column(), tap = p.by_channels.quotient(m);
+    ky = p.by_kernel_w.quotient(tap), kx = tap - ky * p.shape.kernel_w;
+    c = m - tap * p.shape.channels;
+    ky -= p.shape.pad_top, kx -= p.shape.pad_left;
+    real = m < p.shape.kernel_h * p.shape.kernel_w * p.shape.channels;
+  }
+
+  __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
+    const ConvShape& s = p.shape;
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      const int k = k0 + At::row(i), sample = p.by_out.quotient(k);
+      const int at = k - sample * p.by_out.divisor, oy = p.by_out_w.quotient(at);
+      const int y = oy * s.stride_h + ky, x = (at - oy * s.out_w) * s.stride_w + kx;
+      const bool inside =
+          real && k < end && static_cast<unsigned>(y) < s.in_h && static_cast<unsigned>(x) < s.in_w;
+      r[i] = inside
+                 ? load4(p.input +
+                         (static_cast<std::int64_t>(sample) * (s.in_h * s.in_w) + y * s.in_w + x) *
+                             s.channels +
+                         c)
+                 : float4{};
+    }
+  }
+};
+
+// Gradient of the weights, right: the routed gradient as it lies. Its columns' sums are the bias's.
+template <class T>
+struct GradientColumns {
+  static constexpr bool along = false;
+  using At = Places<T::k, T::n>;
+  const GemmPart& p;
+  int n;
+  float4 total{};
+  __device__ GradientColumns(const GemmPart& part, int n0) : p(part), n(n0 + At::column()) {}
+
+  __device__ void fetch(int k0, int end, float4 (&r)[At::count]) {
+    const ConvShape& s = p.shape;
+#pragma unroll
+    for (int i = 0; i < At::count; ++i) {
+      const int k = k0 + At::row(i), sample = p.by_out.quotient(k);
+      const int at = k - sample * p.by_out.divisor;
+      int y = p.by_out_w.quotient(at), x = at - y * s.out_w;
+      const int slot = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
+      if (s.pool == 2) y /= 2, x /= 2;
+      const std::int64_t from = (static_cast<std::int64_t>(sample) * p.by_windows.divisor +
+                                 y * static_cast<int>(p.by_window_w.divisor) + x) *
+                                    s.filters +
+                                n;
+      r[i] = k < end && n < s.filters ? routed(p, from, slot) : float4{};
+      total.x += r[i].x, total.y += r[i].y, total.z += r[i].z, total.w += r[i].w;
+    }
+  }
+};
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,175 @@
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+// A warp's product of 32×32 outputs over a slice of the depth, from tiles in shared memory.
+// Whatever the arithmetic, thread (g, t) = (lane / 4, lane % 4) ends up with rows g, g+8, g+16,
+// g+24 and columns 8j+2t, 8j+2t+1: row g+8i, column 8j+2t+e is sums[i / 2][j][i % 2 * 2 + e]. Four
+// rows of one thread can thus be the four positions of a pooling window.
+namespace sweetspot::engine::cuda {
+
+using Sums = float[2][4][4];
+
+// Operand tiles lie along the depth, [row][k], or across it, [k][row]. The pads let the reads below
+// hit all 32 banks: rows of 4 words modulo 32 along, of 8 words across.
+template <class Element, bool along>
+struct Operand {
+  static constexpr int pad = along && sizeof(Element) == 4 ? 4 : 8;
+  const Element* tile;
+  int pitch;
+  __device__ Element at(int row, int k) const {
+    return along ? tile[row * pitch + k] : tile[k * pitch + row];
+  }
+};
+
+struct Fp32 {
+  using Element = float;
+  __device__ static void store(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
+
+  template <int slice, bool a_along, bool b_along>
+  __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
+                                  Sums& sums) {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+#pragma unroll 4
+    for (int k = k0; k < k0 + slice; ++k) {
+      float rows[4], columns[8];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) rows[i] = a.at(g + 8 * i, k);
+#pragma unroll
+      for (int j = 0; j < 8; ++j) columns[j] = b.at(8 * (j / 2) + 2 * t + j % 2, k);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int j = 0; j < 8; ++j) sums[i / 2][j / 2][i % 2 * 2 + j % 2] += rows[i] * columns[j];
+    }
+  }
+};
+
+struct Tf32 {
+  using Element = float;
+  __device__ static float round(float v) {
+    std::uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
+    return __uint_as_float(bits);
+  }
+  __device__ static void store(float* to, float4 v) {
+    *reinterpret_cast<float4*>(to) = {round(v.x), round(v.y), round(v.z), round(v.w)};
+  }
+
+  template <int slice, bool a_along, bool b_along>
+  __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
+                                  Sums& sums) {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int k = k0; k < k0 + slice; k += 8) {
+      float left[2][4], right[4][2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) left[i][r] = a.at(16 * i + g + r % 2 * 8, k + t + r / 2 * 4);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+#pragma unroll
+        for (int r = 0; r < 2; ++r) right[j][r] = b.at(8 * j + g, k + t + r * 4);
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          float(&c)[4] = sums[i][j];
+          asm volatile(
+              "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+              "{%8,%9}, {%0,%1,%2,%3};"
+              : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+              : "r"(__float_as_uint(left[i][0])), "r"(__float_as_uint(left[i][1])),
+                "r"(__float_as_uint(left[i][2])), "r"(__float_as_uint(left[i][3])),
+                "r"(__float_as_uint(right[j][0])), "r"(__float_as_uint(right[j][1])));
+        }
+    }
+  }
+};
+
+// Four 8×8 matrices of 16-bit elements; `lane`'s pointer names row lane % 8 of matrix lane / 8.
+template <bool transposed>
+__device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  if (transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at));
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at));
+}
+
+template <class Half>
+struct Half16 {
+  using Element = Half;
+  __device__ static void store(Half* to, float4 v) {
+    std::uint32_t low, high;  // the first operand becomes the upper half
+    if (is_bf16()) {
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(v.y), "f"(v.x));
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(high) : "f"(v.w), "f"(v.z));
+    } else {
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(v.y), "f"(v.x));
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(high) : "f"(v.w), "f"(v.z));
+    }
+    *reinterpret_cast<uint2*>(to) = {low, high};
+  }
+  __device__ static constexpr bool is_bf16();
+
+  template <int slice, bool a_along, bool b_along>
+  __device__ static void multiply(Operand<Half, a_along> a, Operand<Half, b_along> b, int k0,
+                                  Sums& sums) {
+    const int row = threadIdx.x % 8, matrix = threadIdx.x % 32 / 8;
+#pragma unroll
+    for (int k = k0; k < k0 + slice; k += 16) {
+      std::uint32_t left[2][4], right[2][4];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        // rows 0–7 and 8–15 of k 0–7, then of k 8–15
+        const int m = 16 * i + matrix % 2 * 8, kk = k + matrix / 2 * 8;
+        load_matrices<!a_along>(left[i], a_along ? a.tile + (m + row) * a.pitch + kk
+                                                 : a.tile + (kk + row) * a.pitch + m);
+        // k 0–7 and 8–15 of columns 0–7, then of columns 8–15
+        const int n = 16 * i + matrix / 2 * 8, kb = k + matrix % 2 * 8;
+        load_matrices<!b_along>(right[i], b_along ? b.tile + (n + row) * b.pitch + kb
+                                                  : b.tile + (kb + row) * b.pitch + n);
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) step(left[i], right[j / 2] + j % 2 * 2, sums[i][j]);
+    }
+  }
+
+ private:
+  __device__ static void step(const std::uint32_t (&a)[4], const std::uint32_t* b, float (&c)[4]) {
+    if (is_bf16())
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+          "{%8,%9}, {%0,%1,%2,%3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    else
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+          "{%8,%9}, {%0,%1,%2,%3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+};
+template <>
+__device__ constexpr bool Half16<__nv_bfloat16>::is_bf16() {
+  return true;
+}
+template <>
+__device__ constexpr bool Half16<__half>::is_bf16() {
+  return false;
+}
+using Bf16 = Half16<__nv_bfloat16>;
+using Fp16 = Half16<__half>;
+
+}  // namespace sweetspot::engine::cuda

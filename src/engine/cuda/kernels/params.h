@@ -1,0 +1,197 @@
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+// What the host hands to the kernels: plain values, read by nvcc as C++17 and by the rest as C++20.
+namespace sweetspot::engine::cuda {
+
+// Arithmetic of the matrix products. Tensors and sums are fp32 in memory whatever it is; operands
+// are rounded on their way into shared memory.
+enum class Math { fp32, tf32, bf16, fp16 };
+
+// n / d for 0 <= n < 2^31 by one multiplication (Granlund and Montgomery, 1994).
+struct Divider {
+  std::uint32_t divisor = 1, multiplier = 0, shift = 0;
+
+  Divider() = default;
+  explicit Divider(std::uint32_t d) : divisor(d) {
+    if (d < 2) return;
+    std::uint32_t bits = 0;
+    while ((std::uint64_t{1} << bits) < d) ++bits;
+    multiplier = static_cast<std::uint32_t>(((std::uint64_t{1} << (31 + bits)) + d - 1) / d);
+    shift = bits - 1;
+  }
+#ifdef __CUDACC__
+  __device__ std::uint32_t quotient(std::uint32_t n) const {
+    return multiplier ? __umulhi(n, multiplier) >> shift : n;
+  }
+#endif
+};
+
+// What a step leaves behind for the next one, all on the device: no step waits for the host.
+struct StepState {
+  std::uint32_t step;     // updates done
+  std::uint32_t cursor;   // samples of the order already used
+  std::uint32_t slot;     // of the history
+  float learning_rate;    // as the host set it
+  float adam_rate;        // with this step's bias correction
+  float loss_scale;       // fp16 only, else 1
+  std::uint32_t healthy;  // steps since the scale last changed
+  std::uint32_t skipped;  // updates left out because a gradient was not finite
+  std::uint32_t bad;      // this step's gradients are not finite
+};
+
+// What one step tells.
+struct StepRecord {
+  double loss;  // sum over its samples
+  std::uint32_t correct, samples;
+};
+
+// Where a micro-batch comes from: floats in the order of the batch, or samples of a resident data
+// set, bytes or floats, by way of the epoch's order.
+struct Source {
+  const float* floats = nullptr;
+  const std::uint8_t* bytes = nullptr;
+  const std::uint32_t* order = nullptr;  // null: sample i is row first + i
+  const std::int32_t* labels = nullptr;
+  const float* targets = nullptr;
+  const StepState* state = nullptr;
+  std::uint32_t first = 0;  // of the micro-batch in the batch
+#ifdef __CUDACC__
+  __device__ std::uint32_t row(std::uint32_t sample) const {
+    return order ? order[state->cursor + first + sample] : first + sample;
+  }
+#endif
+};
+
+struct DropoutMask {
+  std::uint32_t threshold = 0;  // a word below it drops its element; 0: no dropout
+  float scale = 1;
+  std::uint64_t seed = 0;                      // of the layer's stream
+  std::uint32_t counters = 0;                  // of one sample
+  std::uint32_t full_width = 1, channels = 1;  // dead positions are numbered too, padding is not
+  std::uint32_t first = 0;                     // the micro-batch's first sample in the batch
+  std::uint32_t ahead = 1;                     // the step is state->step + ahead
+  const StepState* state = nullptr;
+};
+
+// A convolution, or a dense layer as one of 1×1 positions. Extents are the live ones.
+struct ConvShape {
+  int in_h = 1, in_w = 1, channels = 1;
+  int out_h = 1, out_w = 1, filters = 1;  // before pooling
+  int kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0;
+  int pool = 1;  // 2: max pooling of 2×2 behind it
+
+  int taps() const { return kernel_h * kernel_w; }
+  int depth() const { return taps() * channels; }
+  int positions() const { return out_h * out_w; }
+  int windows() const { return positions() / (pool * pool); }
+  int in_floats() const { return in_h * in_w * channels; }
+  int out_floats() const { return windows() * filters; }  // behind the pooling
+};
+
+// The code of an output element: which position of its pooling window the gradient goes to, or that
+// it goes nowhere, because ReLU, or dropout, made the element zero.
+constexpr std::uint8_t no_gradient = 255;
+
+enum class GemmKind : int { forward, data, weights };
+// Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency is
+// everything. Blocks of 256×32 and 128×64: for large ones.
+enum class TileKind : int { small, tall, wide };
+
+// One matrix product with its loaders and its epilogue. `forward`: value and code from input and
+// weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
+struct GemmPart {
+  GemmKind kind;
+  TileKind tile;
+  int first_block, tiles_m, tiles_n, splits, split_depth;
+  ConvShape shape;
+  Divider by_windows, by_window_w, by_in, by_in_w, by_out, by_out_w, by_channels, by_filters,
+      by_kernel_w;
+  int count;  // samples
+  bool relu;
+  float scale;            // of the input's gradient: its dropout's
+  const float* input;     // (count, in_h, in_w, channels)
+  const float* weights;   // (taps, channels, filters)
+  const float* bias;      // (filters), or null
+  float* value;           // (count, windows, filters)
+  std::uint8_t* code;     // as value; null: none is wanted, or all gradients pass
+  const float* gradient;  // as value
+  float* input_gradient;  // as input
+  float* partials;        // splits × partial_stride: kernel, then bias
+  std::int64_t partial_stride;
+  DropoutMask dropout;
+};
+
+constexpr int most_parts = 3;
+struct GemmParts {
+  int count = 0;
+  GemmPart part[most_parts];
+};
+
+// A convolution over few channels with its ReLU and 2×2 max pooling, straight from the samples.
+struct FirstConv {
+  ConvShape shape;     // stride 1, unpadded
+  int full_h, full_w;  // of a sample as it is stored
+  Source source;
+  int count;
+  bool relu;
+  const float *weights, *bias;
+  float* value;
+  std::uint8_t* code;
+  const float* gradient;
+  float* partials;  // of the backward pass
+  std::int64_t partial_stride;
+  int splits;
+};
+
+// The last dense layer with its loss: forward, loss, and the gradient of its input in one pass.
+enum class LossKind : int { cross_entropy, squared_error };
+struct Head {
+  int depth, outputs, count;
+  const float *weights, *bias, *input;
+  float* logit_gradient;  // (count, outputs); null in evaluation
+  float* input_gradient;  // (count, depth), or null
+  float input_scale;      // of the input's dropout
+  LossKind loss;
+  bool softmax;
+  float batch;  // samples of the whole batch
+  Source source;
+  StepState* state;
+  double beta1, beta2;    // for the bias correction of this step
+  float* losses;          // (count)
+  std::uint8_t* correct;  // (count)
+};
+
+struct OptimizerRule {
+  enum class Kind : int { sgd, momentum, nesterov, adam } kind;
+  float momentum, beta1, beta2, epsilon, decay;  // decay: times the learning rate
+};
+
+// Weights that lie together, and where their partial gradients are.
+struct Segment {
+  std::int64_t begin;
+  int count, splits;
+  const float* partials;
+  std::int64_t stride;
+  int first_block;
+};
+
+struct Update {
+  const Segment* segments;
+  int segment_count, blocks;
+  float *weights, *gradients, *mean, *square;
+  OptimizerRule rule;
+  StepState* state;
+  bool from_gradients;  // the sums are in `gradients` already
+  bool scaled;          // fp16: gradients carry the loss scale, and the step may be skipped
+  // The end of the step: its record, and the state for the next one.
+  const float* losses;
+  const std::uint8_t* correct;
+  int samples;            // 0: somebody else keeps the record
+  std::uint32_t advance;  // samples of the order used
+  StepRecord* history;
+};
+
+}  // namespace sweetspot::engine::cuda

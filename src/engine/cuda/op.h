@@ -1,0 +1,105 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/units.h"
+#include "engine/cuda/device.h"
+#include "engine/cuda/kernels/launch.h"
+
+namespace sweetspot::engine::cuda {
+
+// What flows between two operations: (samples, height, width, channels padded to fours).
+struct Tensor {
+  int height = 1, width = 1, channels = 1, pitch = 4;
+  // Byte offsets in the arena; the gradient is that of the value behind dropout.
+  core::Bytes value = 0, gradient = 0;
+  float gradient_scale = 1;  // what whoever writes the gradient multiplies it by: dropout's 1/(1-p)
+
+  int positions() const { return height * width; }
+  int floats() const { return positions() * pitch; }
+};
+
+// One micro-batch on its way through a program.
+struct Pass {
+  std::byte* arena = nullptr;
+  float* weights = nullptr;
+  float* partials = nullptr;
+  StepState* state = nullptr;
+  Source source;
+  int count = 0;    // samples of the micro-batch
+  int first = 0;    // its first sample's index in the batch
+  float batch = 0;  // samples of the whole batch
+  bool training = true;
+  std::uint32_t ahead = 1;  // the step's number is state->step + ahead
+  std::uint64_t seed = 0;
+  double beta1 = 0, beta2 = 0;
+  Math math = Math::fp32;
+  cudaStream_t stream = nullptr;
+  GemmParts pending;  // products that may run with the next one
+  int pending_blocks = 0;
+
+  template <class T = float>
+  T* at(core::Bytes offset) const {
+    return reinterpret_cast<T*>(arena + offset);
+  }
+  void add(GemmPart part);
+  void flush();
+};
+
+// Gives every operation its bytes, before anything is allocated.
+class Planner {
+ public:
+  Planner(std::int64_t micro_batch, bool training)
+      : micro_batch_(micro_batch), training_(training) {}
+  std::int64_t micro_batch() const { return micro_batch_; }
+  bool training() const { return training_; }
+  core::Bytes claim(core::Bytes bytes) { return std::exchange(arena_, arena_ + round(bytes)); }
+  core::Bytes claim_samples(core::Bytes bytes_each) {
+    return claim(static_cast<core::Bytes>(micro_batch_) * bytes_each);
+  }
+  std::int64_t claim_partials(std::int64_t floats) {
+    return std::exchange(partials_, partials_ + floats);
+  }
+  core::Bytes arena_bytes() const { return arena_; }
+  std::int64_t partial_floats() const { return partials_; }
+  static core::Bytes round(core::Bytes bytes) { return (bytes + 255) / 256 * 256; }
+
+ private:
+  std::int64_t micro_batch_;
+  bool training_;
+  core::Bytes arena_ = 0;
+  std::int64_t partials_ = 0;
+};
+
+// Partial gradients of weights that lie together: `splits` copies, `floats` apart.
+struct PartialGradients {
+  std::int64_t weights = 0;  // offset of the first weight
+  std::int64_t floats = 0, offset = 0;
+  int splits = 1;
+};
+
+class Op {
+ public:
+  Op(std::string name, Tensor* in, Tensor* out) : name_(std::move(name)), in_(in), out_(out) {}
+  virtual ~Op() = default;
+
+  const std::string& name() const { return name_; }
+  virtual std::string method() const = 0;
+  virtual void claim(Planner&) {}
+  virtual void forward(Pass&) const = 0;
+  virtual void backward(Pass&) const {}
+  virtual std::vector<PartialGradients> partials() const { return {}; }
+
+  Tensor* in() const { return in_; }
+  Tensor* out() const { return out_; }
+  bool wants_input_gradient = true;  // false for the first with weights
+
+ protected:
+  std::string name_;
+  Tensor *in_, *out_;
+};
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "engine/cuda/ops/product.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+class FirstConvOp final : public Op {
+ public:
+  FirstConvOp(std::string name, const ConvShape& shape, int full_h, int full_w, bool relu,
+              const ProductWeights& weights, Tensor* out)
+      : Op(std::move(name), nullptr, out),
+        shape_(shape),
+        full_h_(full_h),
+        full_w_(full_w),
+        relu_(relu),
+        weights_(weights) {}
+
+  std::string method() const override {
+    return std::string("convolution straight from the samples") + (relu_ ? ", ReLU" : "") +
+           ", max pooling";
+  }
+
+  void claim(Planner& planner) override {
+    if (!planner.training()) return;
+    constexpr std::int64_t two_blocks_each = 2 * 132;
+    code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
+    partials_.weights = weights_.kernel;
+    partials_.floats =
+        std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
+    partials_.splits = static_cast<int>(std::min(planner.micro_batch(), two_blocks_each));
+    partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
+  }
+  std::vector<PartialGradients> partials() const override { return {partials_}; }
+
+  void forward(Pass& pass) const override {
+    FirstConv conv = common(pass);
+    if (!pass.training) conv.code = nullptr;
+    check(launch_first_conv(conv, pass.stream), "the first convolution");
+  }
+  void backward(Pass& pass) const override {
+    FirstConv conv = common(pass);
+    conv.gradient = pass.at(out_->gradient);
+    conv.partials = pass.partials + partials_.offset, conv.partial_stride = partials_.floats;
+    conv.splits = partials_.splits;
+    check(launch_first_conv_weights(conv, pass.stream), "the first convolution's gradients");
+  }
+
+ private:
+  FirstConv common(const Pass& pass) const {
+    FirstConv conv{};
+    conv.shape = shape_, conv.full_h = full_h_, conv.full_w = full_w_;
+    conv.source = pass.source, conv.count = pass.count, conv.relu = relu_;
+    conv.weights = pass.weights + weights_.kernel;
+    conv.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
+    conv.value = pass.at(out_->value), conv.code = pass.at<std::uint8_t>(code_);
+    return conv;
+  }
+
+  ConvShape shape_;
+  int full_h_, full_w_;
+  bool relu_;
+  ProductWeights weights_;
+  core::Bytes code_ = 0;
+  PartialGradients partials_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_first_conv(std::string name, const ConvShape& shape, int full_h,
+                                    int full_w, bool relu, const ProductWeights& weights,
+                                    Tensor* out) {
+  return std::make_unique<FirstConvOp>(std::move(name), shape, full_h, full_w, relu, weights, out);
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,113 @@
+#include "engine/cuda/ops/product.h"
+#include "engine/cuda/weights.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+Head common(const Pass& pass, LossKind loss, bool softmax, const LossRooms& rooms) {
+  Head head{};
+  head.count = pass.count, head.loss = loss, head.softmax = softmax;
+  head.batch = pass.batch, head.source = pass.source, head.state = pass.state;
+  head.beta1 = pass.beta1, head.beta2 = pass.beta2;
+  head.losses = pass.at(rooms.losses), head.correct = pass.at<std::uint8_t>(rooms.correct);
+  return head;
+}
+
+LossRooms claim_rooms(Planner& planner) {
+  return {planner.claim_samples(sizeof(float)), planner.claim_samples(1)};
+}
+
+class HeadOp final : public LossOp {
+ public:
+  HeadOp(std::string name, int depth, int outputs, LossKind loss, bool softmax,
+         const ProductWeights& weights, Tensor* in)
+      : LossOp(std::move(name), in, nullptr),
+        depth_(depth),
+        outputs_(outputs),
+        loss_(loss),
+        softmax_(softmax),
+        weights_(weights) {
+    shape_.channels = depth, shape_.filters = padded(outputs);
+  }
+  std::string method() const override {
+    return softmax_ ? "matrix product, softmax, loss and gradients"
+                    : "matrix product, loss and gradients";
+  }
+  void claim(Planner& planner) override {
+    rooms = claim_rooms(planner);
+    if (!planner.training()) return;
+    logit_gradient_ =
+        planner.claim_samples(static_cast<core::Bytes>(shape_.filters) * sizeof(float));
+    choice_ = choose_weight_gradient(shape_, planner.micro_batch());
+    partials_.weights = weights_.kernel;
+    partials_.floats = std::int64_t{depth_} * shape_.filters + (weights_.bias ? shape_.filters : 0);
+    partials_.splits = choice_.splits;
+    partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
+  }
+  std::vector<PartialGradients> partials() const override { return {partials_}; }
+
+  // In training the pass that computes the loss goes on to the input's gradient.
+  void forward(Pass& pass) const override {
+    Head head = common(pass, loss_, softmax_, rooms);
+    head.depth = depth_, head.outputs = outputs_;
+    head.weights = pass.weights + weights_.kernel;
+    head.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
+    head.input = pass.at(in_->value);
+    if (pass.training) {
+      head.logit_gradient = pass.at(logit_gradient_);
+      if (wants_input_gradient)
+        head.input_gradient = pass.at(in_->gradient), head.input_scale = in_->gradient_scale;
+    }
+    check(launch_head(head, pass.stream), "the loss");
+  }
+  // The weights' gradient waits for company: it runs beside the next layer's.
+  void backward(Pass& pass) const override {
+    GemmPart part = product_part(shape_, pass.count);
+    set_weight_gradient(part, choice_);
+    part.input = pass.at(in_->value), part.gradient = pass.at(logit_gradient_);
+    part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
+    part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
+    pass.add(part);
+  }
+
+ private:
+  int depth_, outputs_;
+  LossKind loss_;
+  bool softmax_;
+  ProductWeights weights_;
+  ConvShape shape_;
+  core::Bytes logit_gradient_ = 0;
+  WeightGradient choice_;
+  PartialGradients partials_;
+};
+
+class PlainLoss final : public LossOp {
+ public:
+  PlainLoss(std::string name, LossKind loss, bool softmax, Tensor* in)
+      : LossOp(std::move(name), in, nullptr), loss_(loss), softmax_(softmax) {}
+  std::string method() const override { return softmax_ ? "softmax and loss" : "loss"; }
+  void claim(Planner& planner) override { rooms = claim_rooms(planner); }
+
+  void forward(Pass& pass) const override {
+    Head head = common(pass, loss_, softmax_, rooms);
+    LossTensors tensors{pass.at(in_->value), nullptr, in_->positions(), in_->channels, in_->pitch};
+    if (pass.training) tensors.gradient = head.logit_gradient = pass.at(in_->gradient);
+    check(launch_loss(head, tensors, pass.stream), "the loss");
+  }
+
+ private:
+  LossKind loss_;
+  bool softmax_;
+};
+
+}  // namespace
+
+std::unique_ptr<LossOp> make_head(std::string name, int depth, int outputs, LossKind loss,
+                                  bool softmax, const ProductWeights& weights, Tensor* in) {
+  return std::make_unique<HeadOp>(std::move(name), depth, outputs, loss, softmax, weights, in);
+}
+std::unique_ptr<LossOp> make_loss(std::string name, LossKind loss, bool softmax, Tensor* in) {
+  return std::make_unique<PlainLoss>(std::move(name), loss, softmax, in);
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,169 @@
+#include "engine/cuda/ops/product.h"
+
+#include <algorithm>
+
+#include "core/random.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+int tiles(std::int64_t size, int tile) { return static_cast<int>((size + tile - 1) / tile); }
+
+// Large tiles reuse more of what they load; small ones use more of the chip. 132 multiprocessors
+// are busy enough with this many blocks.
+constexpr int enough_blocks = 60;
+
+void choose_tiles(GemmPart& part, std::int64_t m, std::int64_t n) {
+  part.splits = 1;
+  part.tile = n <= 32 ? TileKind::tall : TileKind::wide;
+  part.tiles_m = tiles(m, n <= 32 ? 256 : 128), part.tiles_n = tiles(n, n <= 32 ? 32 : 64);
+  if (part.tiles_m * part.tiles_n >= enough_blocks) return;
+  part.tile = TileKind::small;
+  part.tiles_m = tiles(m, 32), part.tiles_n = tiles(n, 32);
+}
+
+class Product final : public Op {
+ public:
+  Product(std::string name, const ConvShape& shape, bool relu,
+          const std::optional<FusedDropout>& dropout, const ProductWeights& weights, Tensor* in,
+          Tensor* out)
+      : Op(std::move(name), in, out),
+        shape_(shape),
+        relu_(relu),
+        dropout_(dropout),
+        weights_(weights) {
+    if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
+  }
+
+  std::string method() const override {
+    std::string text =
+        shape_.taps() > 1 || shape_.positions() > 1 ? "convolution" : "matrix product";
+    if (relu_) text += ", ReLU";
+    if (shape_.pool == 2) text += ", max pooling";
+    if (dropout_) text += ", dropout";
+    return text;
+  }
+
+  void claim(Planner& planner) override {
+    if (!planner.training()) return;
+    if (has_code()) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
+    choice_ = choose_weight_gradient(shape_, planner.micro_batch());
+    partials_.weights = weights_.kernel;
+    partials_.floats =
+        std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
+    partials_.splits = choice_.splits;
+    partials_.offset = planner.claim_partials(partials_.floats * choice_.splits);
+  }
+  std::vector<PartialGradients> partials() const override { return {partials_}; }
+
+  void forward(Pass& pass) const override {
+    GemmPart part = common(pass);
+    part.kind = GemmKind::forward;
+    if (!pass.training) part.code = nullptr;
+    if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
+    const std::int64_t windows = std::int64_t{pass.count} * shape_.windows();
+    // Rows with pooling come in groups of 8 windows.
+    const std::int64_t rows = shape_.pool == 2 ? (windows + 7) / 8 * 32 : windows;
+    choose_tiles(part, rows, shape_.filters);
+    pass.add(part);
+    pass.flush();
+  }
+
+  void backward(Pass& pass) const override {
+    if (wants_input_gradient) {
+      GemmPart part = common(pass);
+      part.kind = GemmKind::data;
+      part.scale = in_->gradient_scale;
+      part.input_gradient = pass.at(in_->gradient);
+      choose_tiles(part, std::int64_t{pass.count} * shape_.in_h * shape_.in_w, shape_.channels);
+      pass.add(part);
+    }
+    GemmPart part = common(pass);
+    set_weight_gradient(part, choice_);
+    part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
+    pass.add(part);
+    pass.flush();
+  }
+
+ private:
+  bool has_code() const { return relu_ || shape_.pool == 2 || dropout_; }
+
+  GemmPart common(const Pass& pass) const {
+    GemmPart part = product_part(shape_, pass.count);
+    part.relu = relu_;
+    part.input = pass.at(in_->value), part.value = pass.at(out_->value);
+    part.weights = pass.weights + weights_.kernel;
+    part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
+    part.code = has_code() ? pass.at<std::uint8_t>(code_) : nullptr;
+    part.gradient = pass.at(out_->gradient);
+    return part;
+  }
+
+  ConvShape shape_;
+  bool relu_;
+  std::optional<FusedDropout> dropout_;
+  ProductWeights weights_;
+  core::Bytes code_ = 0;
+  WeightGradient choice_;
+  PartialGradients partials_;
+};
+
+}  // namespace
+
+DropoutMask dropout_mask(const FusedDropout& d, int channels, const Pass& pass) {
+  DropoutMask mask;
+  mask.threshold = static_cast<std::uint32_t>(std::min(d.rate * 0x1p32, 0x1p32 - 1));
+  mask.scale = static_cast<float>(1 / (1 - d.rate));
+  mask.seed = pass.seed ^ (std::uint64_t{d.layer} << 32);
+  mask.counters = static_cast<std::uint32_t>((d.full_size + 63) / 64 * 16);
+  mask.full_width = static_cast<std::uint32_t>(d.full_width);
+  mask.channels = static_cast<std::uint32_t>(channels);
+  mask.first = static_cast<std::uint32_t>(pass.first), mask.ahead = pass.ahead;
+  mask.state = pass.state;
+  return mask;
+}
+
+GemmPart product_part(const ConvShape& s, int count) {
+  const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
+  GemmPart part{};
+  part.shape = s, part.count = count, part.scale = 1;
+  part.by_windows = by(s.windows()), part.by_window_w = by(s.out_w / s.pool);
+  part.by_in = by(s.in_h * s.in_w), part.by_in_w = by(s.in_w);
+  part.by_out = by(s.positions()), part.by_out_w = by(s.out_w);
+  part.by_channels = by(s.channels), part.by_filters = by(s.filters);
+  part.by_kernel_w = by(s.kernel_w);
+  return part;
+}
+
+WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_batch) {
+  constexpr int many_blocks = 2 * 132;
+  const std::int64_t depth = micro_batch * s.positions();
+  // Each split does at least four stages, or one of the small tile's long ones, so that writing and
+  // adding up its partial sum stays small beside making it.
+  const auto choose = [&](TileKind tile, int m, int n, int stage, int stages) {
+    WeightGradient w{tile, tiles(s.depth(), m), tiles(s.filters, n)};
+    const std::int64_t most = std::max<std::int64_t>(1, depth / (stage * stages));
+    w.splits =
+        static_cast<int>(std::clamp<std::int64_t>(many_blocks / (w.tiles_m * w.tiles_n), 1, most));
+    w.split_depth = tiles(tiles(depth, w.splits), stage) * stage;
+    return w;
+  };
+  const WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
+  return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks
+             ? wide
+             : choose(TileKind::small, 32, 32, 128, 1);
+}
+
+void set_weight_gradient(GemmPart& part, const WeightGradient& choice) {
+  part.kind = GemmKind::weights;
+  part.tile = choice.tile, part.tiles_m = choice.tiles_m, part.tiles_n = choice.tiles_n;
+  part.splits = choice.splits, part.split_depth = choice.split_depth;
+}
+
+std::unique_ptr<Op> make_product(std::string name, const ConvShape& shape, bool relu,
+                                 const std::optional<FusedDropout>& dropout,
+                                 const ProductWeights& weights, Tensor* in, Tensor* out) {
+  return std::make_unique<Product>(std::move(name), shape, relu, dropout, weights, in, out);
+}
+
+}  // namespace sweetspot::engine::cuda

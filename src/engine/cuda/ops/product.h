@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "engine/cuda/op.h"
+
+namespace sweetspot::engine::cuda {
+
+// Dropout that an operation does in its own pass.
+struct FusedDropout {
+  double rate = 0;
+  std::uint32_t layer = 0;
+  std::int64_t full_size = 0, full_width = 1;
+};
+DropoutMask dropout_mask(const FusedDropout& dropout, int channels, const Pass& pass);
+
+struct ProductWeights {
+  std::int64_t kernel = 0;
+  std::optional<std::int64_t> bias;
+};
+
+// A convolution or dense layer with the ReLU, 2×2 max pooling and dropout behind it.
+std::unique_ptr<Op> make_product(std::string name, const ConvShape& shape, bool relu,
+                                 const std::optional<FusedDropout>& dropout,
+                                 const ProductWeights& weights, Tensor* in, Tensor* out);
+
+// The same for a first convolution over few channels, straight from the samples.
+std::unique_ptr<Op> make_first_conv(std::string name, const ConvShape& shape, int full_h,
+                                    int full_w, bool relu, const ProductWeights& weights,
+                                    Tensor* out);
+
+struct LossRooms {
+  core::Bytes losses = 0, correct = 0;
+};
+class LossOp : public Op {
+ public:
+  using Op::Op;
+  LossRooms rooms;  // of this micro-batch's samples
+};
+// The last dense layer and the loss in one.
+std::unique_ptr<LossOp> make_head(std::string name, int depth, int outputs, LossKind loss,
+                                  bool softmax, const ProductWeights& weights, Tensor* in);
+// The loss alone.
+std::unique_ptr<LossOp> make_loss(std::string name, LossKind loss, bool softmax, Tensor* in);
+
+// A weight gradient as a product.
+struct WeightGradient {
+  TileKind tile = TileKind::small;
+  int tiles_m = 1, tiles_n = 1, splits = 1, split_depth = 1;
+};
+WeightGradient choose_weight_gradient(const ConvShape& shape, std::int64_t micro_batch);
+GemmPart product_part(const ConvShape& shape, int count);
+void set_weight_gradient(GemmPart& part, const WeightGradient& choice);
+
+}  // namespace sweetspot::engine::cuda

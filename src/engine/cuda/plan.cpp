@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "engine/cpu/optimize.h"
+#include "engine/cuda/program.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+core::Bytes float_bytes(std::int64_t count) {
+  return static_cast<core::Bytes>(count) * sizeof(float);
+}
+
+class CudaPlan final : public Plan {
+ public:
+  CudaPlan(const Program& program, Precision precision, const core::MemoryByUse& memory)
+      : micro_batch_(program.micro_batch),
+        operations_(operations_of(program, precision)),
+        memory_(memory) {}
+
+  std::int64_t micro_batch() const override { return micro_batch_; }
+  core::MemoryByUse memory() const override { return memory_; }
+  std::vector<Operation> operations() const override { return operations_; }
+
+ private:
+  std::int64_t micro_batch_;
+  std::vector<Operation> operations_;
+  core::MemoryByUse memory_;
+};
+
+}  // namespace
+
+std::vector<Operation> operations_of(const Program& program, Precision precision) {
+  std::vector<Operation> operations;
+  for (const auto& op : program.ops)
+    operations.push_back({op->name(), fmt::format("cuda {} {}", name(precision), op->method())});
+  return operations;
+}
+
+core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& optimizer) {
+  core::MemoryByUse memory;
+  memory[core::Use::weights] = float_bytes(weights.floats);
+  memory[core::Use::gradients] = float_bytes(weights.trainable_floats);
+  memory[core::Use::optimizer] =
+      float_bytes(weights.trainable_floats * cpu::state_floats(optimizer.kind));
+  memory[core::Use::workspace] =
+      2 * sizeof(StepState) + (history_steps + 1) * sizeof(StepRecord);  // one for evaluation
+  return memory;
+}
+
+core::MemoryByUse program_memory(const Program& program) {
+  core::MemoryByUse memory;
+  memory[core::Use::activations] = program.arena_bytes;
+  memory[core::Use::input] = program.inputs_bytes + program.answers_bytes;
+  if (!program.training) return memory;
+  memory[core::Use::gradients] = float_bytes(program.partial_floats);
+  memory[core::Use::workspace] = program.partials().size() * sizeof(Segment);
+  return memory;
+}
+
+std::unique_ptr<Plan> plan(const model::Network& network, const Options& options,
+                           std::int64_t micro_batch, bool with_evaluation) {
+  if (micro_batch < 1)
+    throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
+  const Program program = compile(network, options.trainer.loss, micro_batch, true);
+  core::MemoryByUse memory = trainer_memory(program.weights, options.trainer.optimizer);
+  memory += program_memory(program);
+  if (with_evaluation)
+    memory += program_memory(compile(network, options.trainer.loss, evaluation_batch, false));
+  return std::make_unique<CudaPlan>(program, options.precision, memory);
+}
+
+}  // namespace sweetspot::engine::cuda

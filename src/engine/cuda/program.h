@@ -1,0 +1,41 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/buffer.h"
+#include "engine/cuda/cuda.h"
+#include "engine/cuda/op.h"
+#include "engine/cuda/ops/product.h"
+#include "engine/cuda/weights.h"
+
+namespace sweetspot::engine::cuda {
+
+// A network compiled for one micro-batch: operations, and the place of every byte. Nothing is
+// allocated for it but its own description.
+struct Program {
+  std::int64_t micro_batch = 0;
+  bool training = true;
+  WeightLayout weights;
+  std::vector<std::unique_ptr<Tensor>> tensors;
+  std::vector<std::unique_ptr<Op>> ops;
+  std::size_t first_trainable = 0;  // backward stops behind this operation
+  const LossOp* loss = nullptr;     // the last operation
+
+  core::Bytes arena_bytes = 0;
+  std::int64_t partial_floats = 0;
+  // A micro-batch as the host gives it: samples, then labels or targets.
+  core::Bytes inputs_bytes = 0, answers_bytes = 0;
+  std::vector<PartialGradients> partials() const;
+};
+
+Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
+                bool training);
+
+std::vector<Operation> operations_of(const Program& program, Precision precision);
+
+// What the trainer holds whatever its plans, and what one program adds.
+constexpr core::Bytes history_steps = 1 << 16;  // of one start(): 1 MiB
+core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& optimizer);
+core::MemoryByUse program_memory(const Program& program);
+
+}  // namespace sweetspot::engine::cuda

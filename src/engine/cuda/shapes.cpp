@@ -1,0 +1,37 @@
+#include "engine/cuda/shapes.h"
+
+#include "engine/cuda/weights.h"
+
+namespace sweetspot::engine::cuda {
+
+ConvShape conv_shape(const model::Network& network, const std::vector<cpu::Extent>& extents,
+                     std::size_t layer) {
+  const cpu::ConvGeometry g = cpu::conv_geometry(network, extents, layer);
+  const auto narrow = [](std::int64_t n) { return static_cast<int>(n); };
+  ConvShape s;
+  s.in_h = narrow(g.in.height), s.in_w = narrow(g.in.width), s.channels = padded(g.in.channels);
+  s.out_h = narrow(g.out.height), s.out_w = narrow(g.out.width);
+  s.filters = padded(g.out.channels);
+  s.kernel_h = narrow(g.kernel.height), s.kernel_w = narrow(g.kernel.width);
+  s.stride_h = narrow(g.strides.height), s.stride_w = narrow(g.strides.width);
+  s.pad_top = narrow(g.pad_top), s.pad_left = narrow(g.pad_left);
+  return s;
+}
+
+ConvShape dense_shape(const cpu::Extent& in, std::int64_t units) {
+  ConvShape s;
+  s.channels = static_cast<int>(in.positions()) * padded(in.channels);
+  s.filters = padded(units);
+  return s;
+}
+
+bool pooled_by_two(const model::Network& network, const std::vector<cpu::Extent>& extents,
+                   std::size_t layer) {
+  if (layer >= network.layers.size()) return false;
+  const auto* pool = std::get_if<model::Pooling2D>(&network.layers[layer].kind);
+  return pool && pool->kind == model::Pooling2D::Kind::max && pool->size == model::Window{2, 2} &&
+         pool->strides == pool->size && extents[layer].height == 2 * extents[layer + 1].height &&
+         extents[layer].width == 2 * extents[layer + 1].width;
+}
+
+}  // namespace sweetspot::engine::cuda

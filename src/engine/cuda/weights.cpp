@@ -1,0 +1,69 @@
+#include "engine/cuda/weights.h"
+
+#include <algorithm>
+
+#include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/shapes.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+// Rows are those of the layer's input as it lies in memory.
+void place_rows(PlacedVariable& v, const model::Layer& layer, const cpu::Extent& in,
+                bool from_samples) {
+  const bool kernel = v.parameter.shape.size() > 1;
+  const bool flat_norm =
+      std::holds_alternative<model::BatchNormalization>(layer.kind) && layer.input.vector;
+  if (kernel) {
+    v.channels = in.channels, v.channel_pitch = from_samples ? in.channels : padded(in.channels);
+    v.columns = v.parameter.shape.back(), v.column_pitch = padded(v.columns);
+    v.floats = v.parameter.size() / v.columns / v.channels * v.channel_pitch * v.column_pitch;
+  } else if (flat_norm) {
+    v.channels = in.channels, v.channel_pitch = padded(in.channels);
+    v.floats = in.positions() * v.channel_pitch;
+  } else {
+    v.channels = v.parameter.size(), v.floats = v.channel_pitch = padded(v.channels);
+  }
+}
+
+}  // namespace
+
+const PlacedVariable* WeightLayout::find(std::size_t layer, std::string_view variable) const {
+  const auto found = std::ranges::find_if(variables, [&](const PlacedVariable& v) {
+    return v.parameter.layer == layer && v.parameter.name.ends_with("/" + std::string(variable));
+  });
+  return found == variables.end() ? nullptr : &*found;
+}
+
+bool starts_from_samples(const model::Network& network, const std::vector<cpu::Extent>& extents) {
+  if (network.layers.empty() || !std::holds_alternative<model::Conv2D>(network.layers[0].kind))
+    return false;
+  const auto& conv = std::get<model::Conv2D>(network.layers[0].kind);
+  if (conv.activation != model::Activation::relu && conv.activation != model::Activation::linear)
+    return false;
+  ConvShape shape = conv_shape(network, extents, 0);
+  if (!pooled_by_two(network, extents, 1)) return false;
+  shape.pool = 2, shape.channels = static_cast<int>(extents[0].channels);
+  shape.filters = static_cast<int>(extents[1].channels);
+  return first_conv_supports(shape);
+}
+
+WeightLayout weight_layout(const model::Network& network, const std::vector<cpu::Extent>& extents) {
+  WeightLayout layout;
+  const bool from_samples = starts_from_samples(network, extents);
+  for (const model::Parameter& parameter : model::parameters(network)) {
+    PlacedVariable v;
+    v.parameter = parameter;
+    place_rows(v, network.layers[parameter.layer], extents[parameter.layer],
+               from_samples && parameter.layer == 0);
+    layout.variables.push_back(std::move(v));
+  }
+  for (const bool trainable : {true, false}) {
+    for (PlacedVariable& v : layout.variables)
+      if (v.parameter.trainable == trainable) v.offset = layout.floats, layout.floats += v.floats;
+    if (trainable) layout.trainable_floats = layout.floats;
+  }
+  return layout;
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,40 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "engine/cpu/extents.h"
+#include "model/network.h"
+
+namespace sweetspot::engine::cuda {
+
+// Channels come in fours, so that every load is 16 bytes wide; what pads them is zero and stays
+// zero.
+inline int padded(std::int64_t channels) { return static_cast<int>((channels + 3) / 4 * 4); }
+
+// A variable in the flat buffer of weights: a kernel is (rows, columns padded), where the rows are
+// (tap or position, channels padded); a vector is one row. A layer's bias follows its kernel.
+struct PlacedVariable {
+  model::Parameter parameter;
+  std::int64_t offset = 0, floats = 0;
+  std::int64_t channels = 1, channel_pitch = 1;  // of the rows
+  std::int64_t columns = 1, column_pitch = 1;
+
+  std::int64_t index(std::int64_t keras) const {
+    const std::int64_t row = keras / columns;
+    return offset + (row / channels * channel_pitch + row % channels) * column_pitch +
+           keras % columns;
+  }
+};
+
+struct WeightLayout {
+  std::vector<PlacedVariable> variables;  // in Keras' order
+  std::int64_t floats = 0, trainable_floats = 0;
+
+  const PlacedVariable* find(std::size_t layer, std::string_view variable) const;
+};
+WeightLayout weight_layout(const model::Network& network, const std::vector<cpu::Extent>& extents);
+
+// Whether this layer's convolution runs straight from the samples, channels not padded.
+bool starts_from_samples(const model::Network& network, const std::vector<cpu::Extent>& extents);
+
+}  // namespace sweetspot::engine::cuda

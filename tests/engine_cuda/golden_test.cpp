@@ -1,0 +1,162 @@
+#include "engine/golden.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "gpu.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+using cuda::Precision;
+
+// Relative to the largest gradient of the variable: fp32 as the CPU engine, the others as their
+// operands are rounded (10, 7 and 10 bits of mantissa, some of it averaged out).
+double tolerance(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return 1e-4;
+    case Precision::tf32:
+    case Precision::fp16:
+      return 1e-2;
+    case Precision::bf16:
+      return 6e-2;
+  }
+  return 0;
+}
+
+struct Case {
+  std::string model;
+  Precision precision;
+};
+
+class CudaGolden : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    REQUIRE_GPU();
+    golden = golden_json(GetParam().model + ".json");
+    network = golden_network(GetParam().model);
+    const bool labelled = golden["loss_kind"] != "mean_squared_error";
+    options.trainer.loss =
+        labelled ? model::Loss::sparse_categorical_crossentropy : model::Loss::mean_squared_error;
+    options.precision = GetParam().precision;
+    batch.emplace(network, labelled, golden["batch"].get<std::int64_t>(),
+                  golden["inputs_tensor"].get<std::uint32_t>());
+  }
+
+  void expect_golden_gradients(std::int64_t micro_batch) {
+    SCOPED_TRACE("micro-batch " + std::to_string(micro_batch));
+    const auto trainer = cuda::make_trainer(network, options);
+    assign_golden_weights(*trainer, golden["parameters"]);
+    const StepResult result = trainer->accumulate(batch->view(), micro_batch);
+    const double near = tolerance(GetParam().precision);
+    EXPECT_NEAR(result.loss, golden["loss"].get<double>(), near * golden["loss"].get<double>());
+    if (!golden["correct"].is_null() && GetParam().precision == Precision::fp32) {
+      EXPECT_EQ(result.correct, golden["correct"].get<std::int64_t>());
+    }
+    const std::vector<Variable> gradients = trainer->gradients();
+    ASSERT_EQ(gradients.size(), golden["parameters"].size());
+    for (std::size_t p = 0; p < gradients.size(); ++p)
+      expect_golden(gradients[p], golden["parameters"][p], near);
+  }
+
+  // A rounded operand may move a winner or a ReLU, so that single elements say little: the others
+  // are held to the norm of the difference.
+  void expect_golden(const Variable& variable, const nlohmann::json& parameter, double near) const {
+    SCOPED_TRACE(variable.parameter.name);
+    ASSERT_EQ(variable.parameter.name, parameter["name"].get<std::string>());
+    const nlohmann::json& expected = parameter["gradient"];
+    const double largest = expected["max_abs"], stride = expected["stride"];
+    double square = 0, wrong = 0, right = 0;
+    for (const float v : variable.values) square += static_cast<double>(v) * v;
+    EXPECT_NEAR(std::sqrt(square), expected["l2"].get<double>(),
+                near * expected["l2"].get<double>() + 1e-12);
+    for (std::size_t k = 0; k < expected["samples"].size(); ++k) {
+      const double value = variable.values[k * static_cast<std::size_t>(stride)],
+                   wanted = expected["samples"][k];
+      wrong += (value - wanted) * (value - wanted), right += wanted * wanted;
+      if (GetParam().precision == Precision::fp32) {
+        ASSERT_NEAR(value, wanted, near * largest + 1e-12)
+            << "element " << k * static_cast<std::size_t>(stride);
+      }
+    }
+    EXPECT_LE(std::sqrt(wrong), near * 4 * std::sqrt(right) + 1e-12);
+  }
+
+  nlohmann::json golden;
+  model::Network network;
+  cuda::Options options;
+  std::optional<GoldenBatch> batch;
+};
+
+TEST_P(CudaGolden, LossAndEveryGradient) { expect_golden_gradients(batch->count); }
+
+TEST_P(CudaGolden, AccumulationEqualsTheWholeBatch) {
+  for (const model::Layer& layer : network.layers)
+    if (std::holds_alternative<model::BatchNormalization>(layer.kind))
+      return;  // has each micro-batch's own statistics
+  expect_golden_gradients(5);
+  expect_golden_gradients(1);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const char* model :
+       {"paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn", "rgb128-cnn-slim", "linear", "mlp",
+        "all-layers", "avg-same", "conv-regression", "dense-only", "odd-channels", "overlap-pool",
+        "strided-same", "tiny-mlp"})
+    all.push_back({model, Precision::fp32});
+  for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16})
+    for (const char* model : {"paper-cnn", "rgb128-cnn-slim", "dense-only"})
+      all.push_back({model, precision});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Models, CudaGolden, ::testing::ValuesIn(cases()), [](const auto& p) {
+  std::string name = p.param.model + "_" + std::string(cuda::name(p.param.precision));
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+class CudaOptimizerSteps : public ::testing::TestWithParam<Optimizer::Kind> {};
+
+TEST_P(CudaOptimizerSteps, FollowKeras) {
+  REQUIRE_GPU();
+  const nlohmann::json golden = golden_json("optimizers.json");
+  const auto expected = std::ranges::find_if(
+      golden["optimizers"], [](const auto& o) { return o["kind"] == name(GetParam()); });
+  ASSERT_NE(expected, golden["optimizers"].end());
+  const model::Network network = golden_network("tiny-mlp");
+  cuda::Options options;
+  Optimizer& optimizer = options.trainer.optimizer;
+  optimizer.kind = GetParam();
+  optimizer.learning_rate = expected->at("learning_rate");
+  optimizer.momentum = expected->value("momentum", optimizer.momentum);
+  optimizer.weight_decay = expected->value("weight_decay", optimizer.weight_decay);
+  const GoldenBatch batch(network, true, golden["batch"], golden["inputs_tensor"]);
+  for (const std::int64_t micro_batch : {batch.count, batch.count / 2}) {
+    const auto trainer = cuda::make_trainer(network, options);
+    assign_golden_weights(*trainer, golden["parameters"]);
+    for (const auto& loss : expected->at("losses"))
+      EXPECT_NEAR(trainer->step(batch.view(), micro_batch).loss, loss.get<double>(),
+                  1e-5 * loss.get<double>());
+    const std::vector<Variable> variables = trainer->variables();
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      const auto& values = expected->at("weights")[v]["value"];
+      for (std::size_t i = 0; i < values["samples"].size(); ++i)
+        EXPECT_NEAR(variables[v].values[i * values["stride"].get<std::size_t>()],
+                    values["samples"][i].get<double>(), 1e-5);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CudaOptimizerSteps,
+                         ::testing::Values(Optimizer::Kind::sgd, Optimizer::Kind::momentum,
+                                           Optimizer::Kind::nesterov, Optimizer::Kind::adam,
+                                           Optimizer::Kind::adamw),
+                         [](const auto& kind) { return std::string(name(kind.param)); });
+
+}  // namespace
+}  // namespace sweetspot::engine

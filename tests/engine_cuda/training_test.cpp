@@ -1,0 +1,230 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <numeric>
+
+#include "engine/cpu/cpu.h"
+#include "engine/golden.h"
+#include "gpu.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+using cuda::Precision;
+using cuda::Split;
+
+// Byte images with a noisy bar whose place is the label, on black as digits are: something a
+// network can learn.
+struct Blobs {
+  std::vector<std::uint8_t> bytes;
+  std::vector<float> floats;
+  std::vector<std::int32_t> labels;
+  std::int64_t count, size;
+
+  Blobs(const model::Network& network, std::int64_t samples) : count(samples) {
+    const model::Shape& shape = network.input;
+    size = shape.size();
+    for (std::int64_t s = 0; s < samples; ++s) {
+      const auto label = static_cast<std::int32_t>((s * 7 + s / 11) % 10);
+      labels.push_back(label);
+      for (std::int64_t i = 0; i < size; ++i) {
+        const std::int64_t row = i / (shape.width * shape.channels);
+        const bool lit = row * 10 / shape.height == label;
+        const auto noise = golden_hash(5, static_cast<std::uint32_t>(s * size + i)) >> 25;
+        bytes.push_back(static_cast<std::uint8_t>(lit ? 100 + noise : 0));
+        floats.push_back(static_cast<float>(bytes.back()) * (1.f / 255));
+      }
+    }
+  }
+  BatchView batch(std::int64_t first, std::int64_t samples) const {
+    return {samples, floats.data() + first * size, labels.data() + first, nullptr};
+  }
+  cuda::ResidentSamples resident() const { return {count, bytes, {}, labels, {}}; }
+  std::vector<std::uint32_t> order() const {
+    std::vector<std::uint32_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), 0u);
+    return order;
+  }
+};
+
+TEST(CudaTraining, AgreesWithTheCpuForAHundredSteps) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");  // with its dropout
+  const Blobs blobs(network, 1600);
+  cuda::Options options;
+  const auto gpu = cuda::make_trainer(network, options);
+  options.trainer.threads = 4;
+  const auto cpu = cpu::make_trainer(network, options.trainer);
+  for (std::int64_t step = 0; step < 100; ++step) {
+    const BatchView batch = blobs.batch(step * 16, 16);
+    const double expected = cpu->step(batch, 16).loss, found = gpu->step(batch, 16).loss;
+    ASSERT_NEAR(found, expected, 1e-3 * std::max(1.0, expected)) << "step " << step;
+  }
+}
+
+TEST(CudaTraining, AgreesWithTheCpuOnGeneralLayers) {
+  REQUIRE_GPU();
+  for (const char* name : {"models/all-layers.json", "models/strided-same.json"}) {
+    const model::Network network = model::load_network(golden_path(name));
+    const GoldenBatch batch(network, true, 20, 0);
+    const auto gpu = cuda::make_trainer(network, {});
+    const auto cpu = cpu::make_trainer(network, {});
+    for (int step = 0; step < 12; ++step) {
+      const double expected = cpu->step(batch.view(), 20).loss;
+      ASSERT_NEAR(gpu->step(batch.view(), 20).loss, expected, 1e-3 * expected) << name << step;
+    }
+    EXPECT_NEAR(gpu->evaluate(batch.view()).loss, cpu->evaluate(batch.view()).loss, 1e-3);
+  }
+}
+
+TEST(CudaTraining, CanSwitchPlansInMidTraining) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");
+  const GoldenBatch batch(network, true, 50, 0);
+  const auto whole = cuda::make_trainer(network, {}), switching = cuda::make_trainer(network, {});
+  for (const std::int64_t micro_batch : {50, 16, 7, 1, 50, 16}) {
+    const double expected = whole->step(batch.view(), 50).loss;
+    EXPECT_NEAR(switching->step(batch.view(), micro_batch).loss, expected, 1e-3 * expected);
+  }
+}
+
+class CudaResident : public ::testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override { REQUIRE_GPU(); }
+};
+
+TEST_P(CudaResident, EpochsEqualStepsBitForBit) {
+  const model::Network network = model::load_network("paper-cnn");
+  const Blobs blobs(network, 1010);
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto stepped = cuda::make_trainer(network, options);
+  const auto resident = cuda::make_trainer(network, options);
+  resident->upload(Split::train, blobs.resident());
+  for (const std::int64_t micro_batch :
+       {24, 8}) {  // 42 steps: graphs of 20, of 1, and what is left
+    resident->start(blobs.order(), 24, micro_batch);
+    const std::vector<StepResult> found = resident->finish();
+    ASSERT_EQ(found.size(), 43u);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto first = static_cast<std::int64_t>(i) * 24;
+      const StepResult expected =
+          stepped->step(blobs.batch(first, std::min<std::int64_t>(24, 1010 - first)), micro_batch);
+      ASSERT_EQ(found[i].loss, expected.loss) << "step " << i;
+      ASSERT_EQ(found[i].correct, expected.correct) << "step " << i;
+    }
+  }
+  EXPECT_EQ(resident->steps_done(), stepped->steps_done());
+}
+
+TEST_P(CudaResident, LearnsAndEvaluates) {
+  const model::Network network = model::load_network("paper-cnn");
+  const Blobs blobs(network, 2000);
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto trainer = cuda::make_trainer(network, options);
+  trainer->upload(Split::train, blobs.resident());
+  trainer->upload(Split::test, blobs.resident());
+  const double before = trainer->evaluate_resident().loss;
+  for (int epoch = 0; epoch < 3; ++epoch) trainer->start(blobs.order(), 50, 50);
+  EXPECT_EQ(trainer->finish().size(), 120u);
+  const StepResult after = trainer->evaluate_resident();
+  EXPECT_LT(after.loss, before * 0.2);
+  EXPECT_GT(after.correct, 1900);
+  const StepResult fed = trainer->evaluate(blobs.batch(0, 2000));
+  EXPECT_EQ(fed.loss, after.loss);
+  EXPECT_EQ(fed.correct, after.correct);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaResident,
+                         ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
+                                           Precision::fp16),
+                         [](const auto& p) { return std::string(cuda::name(p.param)); });
+
+TEST(CudaLossScale, FallsWhenGradientsOverflowAndSkipsTheUpdate) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");
+  const Blobs blobs(network, 16);
+  cuda::Options options;
+  options.precision = Precision::fp16;
+  const auto trainer = cuda::make_trainer(network, options);
+  std::vector<Variable> variables = trainer->variables();
+  for (Variable& v : variables)
+    if (v.parameter.name == "dense_1/kernel")
+      for (std::size_t i = 0; i < v.values.size(); ++i)  // times 2^16: beyond fp16's 65504
+        v.values[i] = i % 2 ? 3000.f : -3000.f;
+  trainer->assign(variables);
+  const double before = trainer->loss_scale();
+  trainer->step(blobs.batch(0, 16), 16);
+  EXPECT_EQ(trainer->skipped_updates(), 1);
+  EXPECT_EQ(trainer->loss_scale(), before / 2);
+  const std::vector<Variable> after = trainer->variables();
+  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].values, variables[i].values);
+}
+
+TEST(CudaMemory, PredictedToTheByte) {
+  REQUIRE_GPU();
+  for (const std::string& name : model::zoo_names())
+    for (const std::int64_t micro_batch : {1, 7, 64}) {
+      const model::Network network = model::load_network(name);
+      cuda::Options options;
+      options.trainer.loss = model::natural_loss(network);
+      const auto trainer = cuda::make_trainer(network, options);
+      trainer->prepare(micro_batch);
+      EXPECT_EQ(trainer->memory(), cuda::plan(network, options, micro_batch, false)->memory());
+      const GoldenBatch batch(network, options.trainer.loss != model::Loss::mean_squared_error,
+                              micro_batch, 0);
+      trainer->step(batch.view(), micro_batch);
+      trainer->evaluate(batch.view());
+      EXPECT_EQ(trainer->memory(), cuda::plan(network, options, micro_batch, true)->memory());
+    }
+}
+
+TEST(CudaProfile, IsTheSameStepAndTimesEveryOperation) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");
+  const GoldenBatch batch(network, true, 20, 0);
+  const auto plain = cuda::make_trainer(network, {}), profiled = cuda::make_trainer(network, {});
+  for (const std::int64_t micro_batch : {20, 8}) {
+    const StepProfile profile = profiled->profile(batch.view(), micro_batch);
+    EXPECT_EQ(profile.result.loss, plain->step(batch.view(), micro_batch).loss);
+    ASSERT_EQ(profile.threads.size(), 1u);
+    ASSERT_EQ(profile.threads[0].operations.size(), profile.operations.size());
+    for (std::size_t i = 0; i + 1 < profile.operations.size(); ++i)
+      EXPECT_GT(profile.threads[0].operations[i].forward.count(), 0) << profile.operations[i].name;
+  }
+}
+
+TEST(CudaNotANumber, PassesThroughReluAndPooling) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");
+  const GoldenBatch batch(network, true, 4, 0);
+  for (const Variable& variable : cuda::make_trainer(network, {})->variables()) {
+    if (variable.parameter.shape.size() < 2) continue;
+    const auto trainer = cuda::make_trainer(network, {});
+    Variable astray = variable;
+    std::ranges::fill(astray.values, std::numeric_limits<float>::quiet_NaN());
+    trainer->assign({&astray, 1});
+    EXPECT_TRUE(std::isnan(trainer->evaluate(batch.view()).loss)) << variable.parameter.name;
+    EXPECT_TRUE(std::isnan(trainer->accumulate(batch.view(), 4).loss)) << variable.parameter.name;
+  }
+}
+
+// These need no GPU.
+TEST(CudaPlan, NeedsNoDevice) {
+  if (cuda::available().reason.find("built without") != std::string::npos)
+    GTEST_SKIP() << cuda::available().reason;
+  const auto plan = cuda::plan(model::load_network("paper-cnn"), {}, 100, true);
+  EXPECT_EQ(plan->micro_batch(), 100);
+  EXPECT_EQ(plan->operations().size(), 4u);  // two convolutions, dense, dense with the loss
+  EXPECT_GT(plan->memory().total(), 550886u * 4 * 4);
+}
+
+TEST(CudaAvailability, HasDevicesOrAReason) {
+  const cuda::Availability found = cuda::available();
+  EXPECT_EQ(found.devices.empty(), !found.reason.empty()) << found.reason;
+}
+
+}  // namespace
+}  // namespace sweetspot::engine
