@@ -1,8 +1,8 @@
-// What supervision costs a training program: the same child, busy on every core and printing a line
-// for each step, run plain and run as a supervised tree (pipes read as they fill, memory asked for
-// ten times a second), in turns, so that the machine's drift meets both alike. Prints the share of
-// throughput lost and, for machines that others use, the CPU time that the supervisor took.
-// Arguments: rounds (20), seconds of each half of a round (2).
+// What supervision costs a training program: the same child, busy on every core and printing a
+// hundred lines a second, run plain and run as a supervised tree (pipes read as they fill, memory
+// asked for ten times a second), in turns, so that the machine's drift meets both alike. Prints the
+// share of throughput lost and, for machines that others use, the CPU time that the supervisor
+// took. Arguments: rounds (20), seconds of each half of a round (2).
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -36,7 +36,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t floats_per_thread = 4 << 20;  // 16 MiB: PSS has something to walk
 constexpr std::size_t floats_per_unit = 1 << 16;    // some 20 µs of work: fine enough to count
-constexpr int units_per_line = 50;                  // some hundred lines a second
+constexpr double line_seconds = 0.01;               // a program that prints a lot
 constexpr std::chrono::milliseconds between_readings{100};
 
 double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
@@ -54,21 +54,21 @@ double own_cpu_seconds() {
 void work(double seconds, const std::string& result) {
   std::atomic<bool> stop = false;
   std::atomic<std::int64_t> units = 0;
+  const auto start = Clock::now();
   const auto loop = [&](bool prints) {
     std::vector<float> numbers(floats_per_thread, 1.0f);
-    std::int64_t done = 0;
+    std::int64_t done = 0, lines = 0;
     for (std::size_t at = 0; !stop; at = (at + floats_per_unit) % floats_per_thread, ++done) {
       for (std::size_t i = at; i < at + floats_per_unit; ++i)
         numbers[i] = numbers[i] * 0.999f + 0.001f;
-      if (prints && done % units_per_line == 0) {
-        fmt::print("step {} loss {:.4f}\n", done / units_per_line, numbers[at]);
+      if (prints && since(start) > static_cast<double>(lines) * line_seconds) {
+        fmt::print("step {} loss {:.4f}\n", lines++, numbers[at]);
         std::fflush(stdout);
       }
     }
     units += done;
   };
   std::vector<std::thread> threads;
-  const auto start = Clock::now();
   for (int i = 0; i < probe::proc::usable_cores(); ++i) threads.emplace_back(loop, i == 0);
   std::this_thread::sleep_for(core::Seconds(seconds));
   stop = true;

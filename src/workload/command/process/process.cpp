@@ -29,7 +29,7 @@ std::vector<int> Process::descriptors() const {
 }
 
 std::vector<Chunk> Process::take() {
-  state_->listen();
+  state_->warden->listen();
   std::vector<Chunk> chunks;
   chunks.swap(state_->kept);
   state_->streams.read(chunks, most_bytes_per_call);
@@ -37,7 +37,7 @@ std::vector<Chunk> Process::take() {
 }
 
 bool Process::ended() {
-  state_->listen();
+  state_->warden->listen();
   return state_->warden->main_status().has_value();
 }
 
@@ -54,7 +54,7 @@ Ending Process::end(core::Seconds grace) {
   Ending ending;
   ending.stopped_by_us = !ended();
   state.meter->sample_last();
-  if (!state.empty() && grace.count() > 0) {
+  if (grace.count() > 0 && !state.wait_until_empty(core::Seconds(0))) {
     state.tree->signal(SIGTERM);
     state.tree->signal(SIGCONT);  // one that is stopped would not hear of it
     state.wait_until_empty(grace);

@@ -72,11 +72,6 @@ void Process::State::start(const Launch& launch) {
   }
 }
 
-void Process::State::listen() {
-  warden->listen();
-  if (warden->lost()) tree->lose_warden();
-}
-
 bool Process::State::empty() const { return warden->gone() || (warden->lost() && tree->empty()); }
 
 void Process::State::keep_output() {
@@ -90,7 +85,8 @@ void Process::State::keep_output() {
 bool Process::State::wait_until_empty(core::Seconds time) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
   for (;;) {
-    listen();
+    warden->look();
+    if (warden->lost()) tree->lose_warden();
     if (empty()) return true;
     const core::Seconds left = until - Clock::now();
     if (left.count() <= 0) return false;

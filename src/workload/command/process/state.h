@@ -31,7 +31,6 @@ struct Process::State {
   std::vector<Chunk> kept;  // read while ending, for take()
   std::optional<Ending> ending;
 
-  void listen();       // to the warden
   bool empty() const;  // nothing of the tree is left
   // Takes in output and news until the tree is gone or the time is up.
   bool wait_until_empty(core::Seconds time);

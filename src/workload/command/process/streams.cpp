@@ -48,8 +48,8 @@ Pair make_terminal() {
   return {std::move(ours), std::move(program)};
 }
 
-// Reads one chunk; false when nothing is there now. A stream that has ended is closed: a terminal
-// says so with EIO, a pipe with no bytes.
+// Reads one chunk; false when nothing is there now. A stream that has ended is closed: a
+// terminal says so with EIO, a pipe with no bytes.
 bool read_chunk(Descriptor& from, bool error_stream, std::vector<Chunk>& chunks) {
   if (!from) return false;
   std::array<char, chunk_bytes> buffer;
@@ -67,7 +67,7 @@ bool read_chunk(Descriptor& from, bool error_stream, std::vector<Chunk>& chunks)
 
 }  // namespace
 
-Streams::Streams(bool terminal) {
+Streams::Streams(bool terminal) : piped_(!terminal) {
   Pair pair = terminal ? make_terminal() : make_output_pipe();
   output_ = std::move(pair.read);
   program_output_ = std::move(pair.write);
@@ -94,12 +94,17 @@ std::vector<int> Streams::open() const {
 void Streams::read(std::vector<Chunk>& chunks, std::size_t limit) {
   // In turns, so that a flood on one does not keep the other waiting.
   std::size_t bytes = 0;
-  const std::size_t before = chunks.size();
   for (bool more = true; more && bytes < limit;) {
-    more = read_chunk(output_, false, chunks);
-    more = read_chunk(errors_, true, chunks) || more;
-    bytes = 0;
-    for (std::size_t i = before; i < chunks.size(); ++i) bytes += chunks[i].bytes.size();
+    const std::size_t known = chunks.size();
+    const bool some = read_chunk(output_, false, chunks);
+    more = read_chunk(errors_, true, chunks) || some;
+    bool full = false;
+    for (std::size_t i = known; i < chunks.size(); ++i) {
+      bytes += chunks[i].bytes.size();
+      full = full || chunks[i].bytes.size() == chunk_bytes;
+    }
+    // A pipe gives all it has; a terminal some 4 KiB at a time.
+    more = more && (full || !piped_);
   }
 }
 

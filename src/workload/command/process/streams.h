@@ -21,6 +21,7 @@ class Streams {
   void read(std::vector<Chunk>& chunks, std::size_t limit);
 
  private:
+  bool piped_;
   Descriptor output_, errors_, program_output_, program_errors_;
 };
 

@@ -58,10 +58,21 @@ void WardenLink::dismiss() {
 
 void WardenLink::listen() {
   if (gone_ || lost_ || !control_) return;
-  const bool dead = is_dead(pid_);
   Word word;
-  while (recv(control_.number(), &word, sizeof word, MSG_DONTWAIT) == sizeof word) hear(word);
-  if (gone_ || !dead) return;
+  ssize_t got = 0;
+  while ((got = recv(control_.number(), &word, sizeof word, MSG_DONTWAIT)) == sizeof word)
+    hear(word);
+  if (got == 0) lose();
+}
+
+void WardenLink::look() {
+  const bool dead = control_ && is_dead(pid_);  // first, or a word could slip in between
+  listen();
+  if (dead) lose();
+}
+
+void WardenLink::lose() {
+  if (gone_) return;
   lost_ = true;
   if (!main_status_) main_status_ = SIGKILL;  // it dies with the warden, by that signal
 }

@@ -23,12 +23,16 @@ class WardenLink {
   double cpu_seconds() const { return cpu_seconds_; }
 
   void listen();  // takes in what it has told since, without blocking
+  // The same, and looks whether it lives: a socket that a forked process of somebody else's holds
+  // open does not end with the warden.
+  void look();
   void order_kill() const;
   void dismiss();  // it kills what is left of the tree, if anything; waits for it to end
   void abandon() { abandoned_ = true; }  // do not wait for it: the tree cannot be killed
 
  private:
   void hear(const Word& word);
+  void lose();
 
   Descriptor control_;
   pid_t pid_ = -1;
