@@ -1,6 +1,6 @@
 """MNIST in PyTorch as a session: one process that sweetspot asks for batch size after batch size.
 
-    sweetspot tune -- python3 mnist_pytorch_session.py
+    sweetspot tune --batch-from-env -- python3 mnist_pytorch_session.py
 
 On its own it trains with --batch-size.
 """
