@@ -8,7 +8,7 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int forward_threads = 128, backward_threads = 256;
+constexpr int forward_threads = 256, backward_threads = 256;
 constexpr int filters_at_once = 8;
 constexpr int strip_floats = 4096;  // of the image in shared memory: 16 KiB
 
@@ -23,37 +23,42 @@ struct Strips {
   }
 };
 
+// A warp takes a line at a time.
 template <int C>
 __device__ void load_strip(const FirstConv& p, int sample, int first_line, int lines, float* to) {
   const int line = p.shape.in_w * C, full = p.full_w * C;
-  const std::int64_t from = std::int64_t{p.source.row(sample)} * p.full_h * full;
-  for (int i = threadIdx.x; i < lines * line; i += blockDim.x) {
-    const int y = i / line, x = i - y * line;
-    const std::int64_t at = from + (first_line + y) * full + x;
-    to[i] = p.source.bytes ? p.source.bytes[at] * (1.f / 255) : p.source.floats[at];
-  }
+  const std::int64_t from = (std::int64_t{p.source.row(sample)} * p.full_h + first_line) * full;
+  for (int y = threadIdx.x / 32; y < lines; y += blockDim.x / 32)
+#pragma unroll 4
+    for (int x = threadIdx.x % 32; x < line; x += 32) {
+      const std::int64_t at = from + y * full + x;
+      to[y * line + x] = p.source.bytes ? p.source.bytes[at] * (1.f / 255) : p.source.floats[at];
+    }
 }
 
 template <int KH, int KW, int C>
-__global__ void __launch_bounds__(forward_threads, 5) forward(const __grid_constant__ FirstConv p) {
+__global__ void __launch_bounds__(forward_threads, 2) forward(const __grid_constant__ FirstConv p) {
   extern __shared__ __align__(16) float shared[];
   wait_for_predecessor();
   const ConvShape& s = p.shape;
   const Strips strips(s);
-  const int groups = s.filters / filters_at_once, group = blockIdx.x % groups;
-  const int strip = blockIdx.x / groups % strips.count, sample = blockIdx.x / groups / strips.count;
+  const int share = p.filter_blocks, filters = s.filters / share;  // of this block
+  const int f_first = blockIdx.x % share * filters;
+  const int strip = blockIdx.x / share % strips.count, sample = blockIdx.x / share / strips.count;
   const int width = s.out_w / 2, first = strip * strips.lines;
   const int lines = min(strips.lines, s.out_h / 2 - first), pitch = s.in_w * C;
-  float* weights = shared;  // (taps, channels, 8)
-  float* image = shared + KH * KW * C * filters_at_once;
-  const int f0 = group * filters_at_once;
-  for (int i = threadIdx.x; i < KH * KW * C * filters_at_once; i += blockDim.x)
-    weights[i] = p.weights[i / filters_at_once * s.filters + f0 + i % filters_at_once];
+  float* weights = shared;  // (taps, channels, filters of this block)
+  float* image = shared + KH * KW * C * filters;
+  for (int i = threadIdx.x; i < KH * KW * C * filters; i += blockDim.x)
+    weights[i] = p.weights[i / filters * s.filters + f_first + i % filters];
   load_strip<C>(p, sample, 2 * first, 2 * lines + KH - 1, image);
   __syncthreads();
 
-  for (int window = threadIdx.x; window < lines * width; window += blockDim.x) {
+  const int windows = lines * width;
+  for (int item = threadIdx.x; item < windows * (filters / filters_at_once); item += blockDim.x) {
+    const int group = item / windows, window = item - group * windows;
     const int py = window / width, px = window - py * width;
+    const int f0 = f_first + group * filters_at_once;
     float patch[KH + 1][(KW + 1) * C];
 #pragma unroll
     for (int y = 0; y <= KH; ++y)
@@ -68,8 +73,8 @@ __global__ void __launch_bounds__(forward_threads, 5) forward(const __grid_const
         float w[filters_at_once];
 #pragma unroll
         for (int f = 0; f < filters_at_once; f += 4)
-          *reinterpret_cast<float4*>(w + f) =
-              *reinterpret_cast<const float4*>(weights + (ky * KW * C + kx) * filters_at_once + f);
+          *reinterpret_cast<float4*>(w + f) = *reinterpret_cast<const float4*>(
+              weights + (ky * KW * C + kx) * filters + group * filters_at_once + f);
 #pragma unroll
         for (int slot = 0; slot < 4; ++slot)
 #pragma unroll
@@ -159,9 +164,10 @@ cudaError_t launch_as(const FirstConv& p, bool weights, cudaStream_t stream) {
     const int bytes = (image > reduce ? image : reduce) * static_cast<int>(sizeof(float));
     return launch(backward<KH, KW, C>, p.splits, backward_threads, bytes, stream, p);
   }
-  const int bytes = (taps * filters_at_once + image) * static_cast<int>(sizeof(float));
-  return launch(forward<KH, KW, C>, p.count * strips.count * (p.shape.filters / filters_at_once),
-                forward_threads, bytes, stream, p);
+  const int filters = p.shape.filters / p.filter_blocks;
+  const int bytes = (taps * filters + image) * static_cast<int>(sizeof(float));
+  return launch(forward<KH, KW, C>, p.count * strips.count * p.filter_blocks, forward_threads,
+                bytes, stream, p);
 }
 
 cudaError_t dispatch(const FirstConv& p, bool weights, cudaStream_t stream) {

@@ -35,32 +35,38 @@ __device__ inline void finish_element(const GemmPart& p, int sample, int positio
   if (p.code) *reinterpret_cast<uchar2*>(p.code + at) = {code[0], code[1]};
 }
 
+// The four positions of a pooling window become one value.
+__device__ inline void finish_pooled(const GemmPart& p, int sample, int at, int n, Finished& v) {
+  const int y = p.by_window_w.quotient(at);
+  float best[2] = {v[0][0], v[0][1]};
+  std::uint8_t code[2] = {0, 0};
+#pragma unroll
+  for (int i = 1; i < 4; ++i)
+#pragma unroll
+    for (int e = 0; e < 2; ++e)
+      if (beats(v[i][e], best[e])) best[e] = v[i][e], code[e] = i;
+  if (p.bias) best[0] += p.bias[n], best[1] += p.bias[n + 1];
+  finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, best, code);
+}
+
+__device__ inline void finish_plain(const GemmPart& p, int sample, int at, int n, float (&v)[2]) {
+  const int y = p.by_window_w.quotient(at);
+  std::uint8_t code[2] = {0, 0};
+  if (p.bias) v[0] += p.bias[n], v[1] += p.bias[n + 1];
+  finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, v, code);
+}
+
 __device__ inline void finish_forward(const GemmPart& p, int group, int g, int n, Finished& v) {
   if (n >= p.shape.filters) return;
-  const float bias[2] = {p.bias ? p.bias[n] : 0.f, p.bias ? p.bias[n + 1] : 0.f};
   if (p.shape.pool == 2) {
     const int window = group / 4 + g, sample = p.by_windows.quotient(window);
-    if (sample >= p.count) return;
-    const int at = window - sample * p.by_windows.divisor, y = p.by_window_w.quotient(at);
-    float best[2] = {v[0][0], v[0][1]};
-    std::uint8_t code[2] = {0, 0};
+    if (sample < p.count) finish_pooled(p, sample, window - sample * p.by_windows.divisor, n, v);
+    return;
+  }
 #pragma unroll
-    for (int i = 1; i < 4; ++i)
-#pragma unroll
-      for (int e = 0; e < 2; ++e)
-        if (beats(v[i][e], best[e])) best[e] = v[i][e], code[e] = i;
-    best[0] += bias[0], best[1] += bias[1];
-    finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, best, code);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int m = group + g + 8 * i, sample = p.by_windows.quotient(m);
-      if (sample >= p.count) return;
-      const int at = m - sample * p.by_windows.divisor, y = p.by_window_w.quotient(at);
-      float one[2] = {v[i][0] + bias[0], v[i][1] + bias[1]};
-      std::uint8_t code[2] = {0, 0};
-      finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, one, code);
-    }
+  for (int i = 0; i < 4; ++i) {
+    const int m = group + g + 8 * i, sample = p.by_windows.quotient(m);
+    if (sample < p.count) finish_plain(p, sample, m - sample * p.by_windows.divisor, n, v[i]);
   }
 }
 

@@ -9,6 +9,19 @@ cudaError_t launch_gemm_tf32(const GemmParts& parts, int blocks, cudaStream_t st
 cudaError_t launch_gemm_bf16(const GemmParts& parts, int blocks, cudaStream_t stream);
 cudaError_t launch_gemm_fp16(const GemmParts& parts, int blocks, cudaStream_t stream);
 
+// Convolutions with samples and weights in shared memory: parts of TileKind::resident, of which
+// `splits` blocks take `split_depth` samples at a time.
+cudaError_t launch_resident_fp32(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_resident_tf32(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_resident_bf16(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_resident_fp16(const GemmParts& parts, int blocks, cudaStream_t stream);
+
+constexpr int most_shared_bytes = 227 * 1024;  // of a block, on Hopper
+// What such a part takes of it, and whether the kernel can run it at all.
+std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& shape, int samples,
+                                   int element_bytes);
+bool resident_supports(const ConvShape& shape);
+
 // Convolution over few channels, ReLU, 2×2 max pooling; and its weights' gradients.
 bool first_conv_supports(const ConvShape& shape);
 cudaError_t launch_first_conv(const FirstConv& conv, cudaStream_t stream);

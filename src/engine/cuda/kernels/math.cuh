@@ -45,6 +45,50 @@ struct Fp32 {
         for (int j = 0; j < 8; ++j) sums[i / 2][j / 2][i % 2 * 2 + j % 2] += rows[i] * columns[j];
     }
   }
+  // Rows of the left operand that this thread reads, for operands whose rows lie anywhere.
+  static constexpr int rows = 4;
+  __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
+
+  // Left rows at `offset`, along the depth; the right operand's depth begins at k0.
+  template <int depth, bool b_along>
+  __device__ static void multiply_rows(const float* tile, const int (&offset)[rows],
+                                       Operand<float, b_along> b, int k0, Sums& sums) {
+    const int t = threadIdx.x % 4;
+#pragma unroll 4
+    for (int k = 0; k < depth; ++k) {
+      float left[4], right[8];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) left[i] = tile[offset[i] + k];
+#pragma unroll
+      for (int j = 0; j < 8; ++j) right[j] = b.at(8 * (j / 2) + 2 * t + j % 2, k0 + k);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int j = 0; j < 8; ++j) sums[i / 2][j / 2][i % 2 * 2 + j % 2] += left[i] * right[j];
+    }
+  }
+
+  // Depth k of the left operand lies at table[k], across it, and that of the right in its rows; two
+  // blocks of 32 columns.
+  template <int depth>
+  __device__ static void multiply_columns(const float* tile, const int* table,
+                                          Operand<float, false> b, int k0, Sums (&sums)[2]) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll 4
+    for (int k = k0; k < k0 + depth; ++k) {
+      const float* from = tile + table[k];
+      float left[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) left[i] = from[g + 8 * i];
+#pragma unroll
+      for (int j = 0; j < 16; ++j) {
+        const float right = b.at(8 * (j / 2) + 2 * t + j % 2, k);
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          sums[j / 8][i / 2][j / 2 % 4][i % 2 * 2 + j % 2] += left[i] * right;
+      }
+    }
+  }
 };
 
 struct Tf32 {
@@ -77,16 +121,64 @@ struct Tf32 {
       for (int i = 0; i < 2; ++i)
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          float(&c)[4] = sums[i][j];
-          asm volatile(
-              "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-              "{%8,%9}, {%0,%1,%2,%3};"
-              : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-              : "r"(__float_as_uint(left[i][0])), "r"(__float_as_uint(left[i][1])),
-                "r"(__float_as_uint(left[i][2])), "r"(__float_as_uint(left[i][3])),
-                "r"(__float_as_uint(right[j][0])), "r"(__float_as_uint(right[j][1])));
+          step(left[i], right[j], sums[i][j]);
         }
     }
+  }
+  static constexpr int rows = 4;
+  __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
+
+  template <int depth, bool b_along>
+  __device__ static void multiply_rows(const float* tile, const int (&offset)[rows],
+                                       Operand<float, b_along> b, int k0, Sums& sums) {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int k = 0; k < depth; k += 8) {
+      float left[2][4], right[4][2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) left[i][r] = tile[offset[2 * i + r % 2] + k + t + r / 2 * 4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+#pragma unroll
+        for (int r = 0; r < 2; ++r) right[j][r] = b.at(8 * j + g, k0 + k + t + r * 4);
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) step(left[i], right[j], sums[i][j]);
+    }
+  }
+
+  template <int depth>
+  __device__ static void multiply_columns(const float* tile, const int* table,
+                                          Operand<float, false> b, int k0, Sums (&sums)[2]) {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int k = k0; k < k0 + depth; k += 8) {
+      const int place[2] = {table[k + t], table[k + t + 4]};
+      float left[2][4];
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) left[i][r] = tile[place[r / 2] + 16 * i + g + r % 2 * 8];
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const float right[2] = {b.at(8 * j + g, k + t), b.at(8 * j + g, k + t + 4)};
+#pragma unroll
+        for (int i = 0; i < 2; ++i) step(left[i], right, sums[j / 4][i][j % 4]);
+      }
+    }
+  }
+
+ private:
+  __device__ static void step(const float (&a)[4], const float (&b)[2], float (&c)[4]) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+          "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
   }
 };
 
@@ -142,6 +234,53 @@ struct Half16 {
       for (int i = 0; i < 2; ++i)
 #pragma unroll
         for (int j = 0; j < 4; ++j) step(left[i], right[j / 2] + j % 2 * 2, sums[i][j]);
+    }
+  }
+
+  static constexpr int rows = 2;
+  __device__ static int row(int i) { return threadIdx.x % 16 + 16 * i; }
+
+  template <int depth, bool b_along>
+  __device__ static void multiply_rows(const Half* tile, const int (&offset)[rows],
+                                       Operand<Half, b_along> b, int k0, Sums& sums) {
+    const int row = threadIdx.x % 8, matrix = threadIdx.x % 32 / 8;
+#pragma unroll
+    for (int k = 0; k < depth; k += 16) {
+      std::uint32_t left[2][4], right[2][4];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        load_matrices<false>(left[i], tile + offset[i] + k + matrix / 2 * 8);
+        const int n = 16 * i + matrix / 2 * 8, kb = k0 + k + matrix % 2 * 8;
+        load_matrices<!b_along>(right[i], b_along ? b.tile + (n + row) * b.pitch + kb
+                                                  : b.tile + (kb + row) * b.pitch + n);
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) step(left[i], right[j / 2] + j % 2 * 2, sums[i][j]);
+    }
+  }
+
+  template <int depth>
+  __device__ static void multiply_columns(const Half* tile, const int* table,
+                                          Operand<Half, false> b, int k0, Sums (&sums)[2]) {
+    const int row = threadIdx.x % 8, matrix = threadIdx.x % 32 / 8;
+#pragma unroll
+    for (int k = k0; k < k0 + depth; k += 16) {
+      std::uint32_t left[2][4];
+      const Half* from = tile + table[k + matrix / 2 * 8 + row] + matrix % 2 * 8;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) load_matrices<true>(left[i], from + 16 * i);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        std::uint32_t right[4];
+        load_matrices<true>(
+            right, b.tile + (k + matrix % 2 * 8 + row) * b.pitch + 16 * j + matrix / 2 * 8);
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+#pragma unroll
+          for (int e = 0; e < 2; ++e) step(left[i], right + 2 * e, sums[j / 2][i][j % 2 * 2 + e]);
+      }
     }
   }
 

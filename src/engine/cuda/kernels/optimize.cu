@@ -7,12 +7,12 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads = 256;
-// With more partials than this, eight threads share the sum of one place.
-constexpr int few_splits = 4, sharers = 8;
-
-int floats_per_block(const Segment& s) {
-  return s.splits > few_splits ? threads / sharers * 4 : threads * 4;
+// With more partials than a few, eight threads share the sum of one place; with many, 32.
+constexpr int few_splits = 4, many_splits = 32;
+__host__ __device__ int sharers(const Segment& s) {
+  return s.splits > many_splits ? 32 : s.splits > few_splits ? 8 : 1;
 }
+int floats_per_block(const Segment& s) { return threads / sharers(s) * 4; }
 
 __device__ float4 plus(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
 __device__ float4 at4(const float* p) { return *reinterpret_cast<const float4*>(p); }
@@ -29,18 +29,18 @@ __device__ float4 gathered(const Update& u, const Segment& s, int block, std::in
       sum = plus(sum, at4(s.partials + split * s.stride + i));
     return sum;
   }
-  constexpr int places = threads / sharers;
+  const int sharing = sharers(s), places = threads / sharing;
   const int share = threadIdx.x / places, i = (block * places + threadIdx.x % places) * 4;
   float4 sum{};
   if (i < s.count) {
 #pragma unroll 4
-    for (int split = share; split < s.splits; split += sharers)
+    for (int split = share; split < s.splits; split += sharing)
       sum = plus(sum, at4(s.partials + split * s.stride + i));
   }
   shares[threadIdx.x] = sum;
   __syncthreads();
   place = share == 0 && i < s.count ? s.begin + i : -1;
-  for (int other = 1; share == 0 && other < sharers; ++other)
+  for (int other = 1; share == 0 && other < sharing; ++other)
     sum = plus(sum, shares[other * places + threadIdx.x]);
   return sum;
 }
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(threads) update_kernel(const __grid_constant__
   std::int64_t place;
   float4 g;
   if (u.from_gradients) {
-    const int per_block = s.splits > few_splits ? threads / sharers : threads;
+    const int per_block = threads / sharers(s);
     const int i = ((blockIdx.x - s.first_block) * per_block + threadIdx.x) * 4;
     place = threadIdx.x < per_block && i < s.count ? s.begin + i : -1;
     if (place >= 0) g = at4(u.gradients + place);

@@ -23,8 +23,9 @@ struct Divider {
     shift = bits - 1;
   }
 #ifdef __CUDACC__
-  __device__ std::uint32_t quotient(std::uint32_t n) const {
-    return multiplier ? __umulhi(n, multiplier) >> shift : n;
+  __device__ int quotient(int n) const {
+    return multiplier ? static_cast<int>(__umulhi(static_cast<std::uint32_t>(n), multiplier) >> shift)
+                      : n;
   }
 #endif
 };
@@ -98,7 +99,8 @@ constexpr std::uint8_t no_gradient = 255;
 enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency is
 // everything. Blocks of 256×32 and 128×64: for large ones.
-enum class TileKind : int { small, tall, wide };
+// `resident`: samples and weights wholly in shared memory (resident.cuh).
+enum class TileKind : int { small, tall, wide, resident };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -144,6 +146,7 @@ struct FirstConv {
   float* partials;  // of the backward pass
   std::int64_t partial_stride;
   int splits;
+  int filter_blocks;  // blocks that share the filters of a sample: several for small batches
 };
 
 // The last dense layer with its loss: forward, loss, and the gradient of its input in one pass.

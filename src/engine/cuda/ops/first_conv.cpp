@@ -23,12 +23,12 @@ class FirstConvOp final : public Op {
 
   void claim(Planner& planner) override {
     if (!planner.training()) return;
-    constexpr std::int64_t two_blocks_each = 2 * 132;
+    constexpr std::int64_t four_blocks_each = 4 * 132;
     code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
-    partials_.splits = static_cast<int>(std::min(planner.micro_batch(), two_blocks_each));
+    partials_.splits = static_cast<int>(std::min(planner.micro_batch(), four_blocks_each));
     partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
@@ -36,6 +36,8 @@ class FirstConvOp final : public Op {
   void forward(Pass& pass) const override {
     FirstConv conv = common(pass);
     if (!pass.training) conv.code = nullptr;
+    constexpr int enough_samples = 2 * 132;
+    conv.filter_blocks = pass.count < enough_samples ? shape_.filters / 8 : 1;
     check(launch_first_conv(conv, pass.stream), "the first convolution");
   }
   void backward(Pass& pass) const override {

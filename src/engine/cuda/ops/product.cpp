@@ -13,7 +13,37 @@ int tiles(std::int64_t size, int tile) { return static_cast<int>((size + tile - 
 // are busy enough with this many blocks.
 constexpr int enough_blocks = 60;
 
+// Samples that a block of the resident kernels takes at a time: more when there are more than
+// blocks, 0 where not even one fits. fp32 decides for all precisions, so that plans do not depend
+// on them.
+constexpr int multiprocessors = 132;
+int resident_samples(GemmKind kind, const ConvShape& shape, std::int64_t count,
+                     std::int64_t blocks) {
+  constexpr std::int64_t most = 4;
+  if (!resident_supports(shape)) return 0;
+  const auto fits = [&](std::int64_t samples) {
+    return resident_shared_bytes(kind, shape, static_cast<int>(samples), sizeof(float)) <=
+           most_shared_bytes;
+  };
+  const std::int64_t wanted = std::clamp<std::int64_t>((count + blocks - 1) / blocks, 1, most);
+  for (std::int64_t samples = wanted; samples <= most; ++samples)
+    if (fits(samples)) return static_cast<int>(samples);
+  for (std::int64_t samples = wanted; samples > 0; --samples)
+    if (fits(samples)) return static_cast<int>(samples);
+  return 0;
+}
+
+// Takes the resident kernel if it can.
+bool choose_resident(GemmPart& part) {
+  const int samples = resident_samples(part.kind, part.shape, part.count, multiprocessors);
+  if (samples == 0) return false;
+  part.tile = TileKind::resident, part.tiles_m = part.tiles_n = 1;
+  part.split_depth = samples, part.splits = std::min(multiprocessors, tiles(part.count, samples));
+  return true;
+}
+
 void choose_tiles(GemmPart& part, std::int64_t m, std::int64_t n) {
+  if (choose_resident(part)) return;
   part.splits = 1;
   part.tile = n <= 32 ? TileKind::tall : TileKind::wide;
   part.tiles_m = tiles(m, n <= 32 ? 256 : 128), part.tiles_n = tiles(n, n <= 32 ? 32 : 64);
@@ -136,7 +166,16 @@ GemmPart product_part(const ConvShape& s, int count) {
 }
 
 WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_batch) {
-  constexpr int many_blocks = 2 * 132;
+  // Beside the input's gradient there is room for some 32 blocks, if the micro-batch is small.
+  constexpr std::int64_t beside = 32;
+  const std::int64_t blocks = micro_batch <= multiprocessors ? beside : multiprocessors;
+  if (const int samples = resident_samples(GemmKind::weights, s, micro_batch, blocks)) {
+    constexpr int warps = 16;  // of a block, a tap and 32 channels each
+    WeightGradient w{TileKind::resident, tiles(s.depth(), 32 * warps), 1};
+    w.splits = std::min(multiprocessors, tiles(micro_batch, samples)), w.split_depth = samples;
+    return w;
+  }
+  constexpr int many_blocks = 2 * multiprocessors;
   const std::int64_t depth = micro_batch * s.positions();
   // Each split does at least four stages, or one of the small tile's long ones, so that writing and
   // adding up its partial sum stays small beside making it.
