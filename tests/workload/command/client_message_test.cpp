@@ -87,8 +87,9 @@ TEST(ClientMessage, BadLinesAreNone) {
 TEST(ClientMessage, TextIsMadeFitToShow) {
   const auto hello = as<Hello>(R"({"type":"hello","protocol":1,"client":"a\u001b[31m\n"})");
   EXPECT_EQ(hello->client, "a\\x1b[31m\\x0a");
-  const auto memory = as<DeviceMemory>(R"({"type":"memory","peak_bytes":1,"how":")" +
-                                       std::string(1000, 'x') + "\"}");
+  std::string line = R"({"type":"memory","peak_bytes":1,"how":")";
+  line.append(1000, 'x').append("\"}");
+  const auto memory = as<DeviceMemory>(line);
   EXPECT_EQ(memory->how.size(), 64u);
 }
 

@@ -108,7 +108,9 @@ TEST(Title, IsShortAndHasNoSecrets) {
   Options options;
   options.argv = {"train", "--token", "abc123", "\033[31m"};
   EXPECT_EQ(title(options), "train --token [redacted] \\x1b[31m");
-  options.argv = {"train", std::string(78, 'a') + "ééééé"};
+  std::string many(78, 'a');
+  many += "ééééé";
+  options.argv = {"train", many};
   EXPECT_LE(title(options).size(), 84u);
   EXPECT_THAT(title(options), testing::EndsWith("…"));
 }
