@@ -69,6 +69,11 @@ class Compiler {
     current_ = op->out() ? op->out() : current_;
     program_.ops.push_back(std::move(op));
   }
+  void push_product(std::unique_ptr<ProductOp> op) {
+    last_product_ = op.get();
+    op->out()->sliceable = true;
+    push(std::move(op), true);
+  }
   void push_loss(std::unique_ptr<LossOp> op, bool trainable) {
     program_.loss = op.get();
     push(std::move(op), trainable);
@@ -149,7 +154,7 @@ class Compiler {
       return;
     }
     const auto dropout = takes_dropout(conv.activation, *out);
-    push(make_product(name, shape, relu, dropout, product_weights(at), current_, out), true);
+    push_product(make_product(name, shape, relu, dropout, product_weights(at), current_, out));
     add_activation(conv.activation);
   }
 
@@ -159,15 +164,17 @@ class Compiler {
     const ConvShape shape = dense_shape(extent_of(*current_), dense.units);
     if (ends_here(dense) && shape.channels <= head_most_depth && dense.units <= head_most_outputs) {
       softmax_ = softmax_ || dense.activation == model::Activation::softmax;
-      push_loss(make_head(name, shape.channels, static_cast<int>(dense.units), loss_kind(),
-                          softmax_, product_weights(at), current_),
-                true);
+      auto head = make_head(name, shape.channels, static_cast<int>(dense.units), loss_kind(),
+                            softmax_, product_weights(at), current_);
+      if (last_product_ && last_product_->out() == current_)
+        last_product_->head_follows = true, head->before = last_product_;
+      push_loss(std::move(head), true);
       return;
     }
     const bool relu = takes_relu(dense.activation);
     Tensor* out = tensor({1, 1, dense.units});
     const auto dropout = takes_dropout(dense.activation, *out);
-    push(make_product(name, shape, relu, dropout, product_weights(at), current_, out), true);
+    push_product(make_product(name, shape, relu, dropout, product_weights(at), current_, out));
     add_activation(dense.activation);
   }
 
@@ -216,8 +223,14 @@ class Compiler {
       add_activation(activate.function);
   }
 
-  // The kernels count positions of the whole micro-batch in 31 bits.
+  // The kernels count positions of the whole micro-batch in 31 bits, and the update takes a table
+  // of all layers with weights as an argument.
   void check_sizes() const {
+    if (program_.weights.variables.size() > most_segments)
+      throw core::InputError(
+          fmt::format("model {} has {} variables, and the GPU engine takes {}; "
+                      "use --device cpu",
+                      network_.name, program_.weights.variables.size(), most_segments));
     std::int64_t most = network_.input.height * network_.input.width;
     for (const cpu::Extent& extent : extents_) most = std::max(most, extent.positions());
     if (program_.micro_batch > std::numeric_limits<std::int32_t>::max() / (2 * most))
@@ -260,6 +273,7 @@ class Compiler {
   Planner planner_;
   Program program_;
   Tensor* current_ = nullptr;
+  ProductOp* last_product_ = nullptr;
   std::size_t layer_ = 0;
   bool softmax_ = false, seen_trainable_ = false;
 };

@@ -1,5 +1,7 @@
 #include "engine/cuda/executor.h"
 
+#include <algorithm>
+
 namespace sweetspot::engine::cuda {
 
 Executor::Executor(Program program, cudaStream_t stream)
@@ -7,21 +9,17 @@ Executor::Executor(Program program, cudaStream_t stream)
   const core::MemoryByUse memory = program_memory(program_);
   const auto make = [&](core::Use use) { return DeviceBuffer(memory[use], use); };
   arena_ = make(core::Use::activations), partials_ = make(core::Use::gradients);
-  segments_ = make(core::Use::workspace), input_ = make(core::Use::input);
+  input_ = make(core::Use::input);
   if (!program_.training) return;
-  std::vector<Segment> segments;
   for (const PartialGradients& p : program_.partials())
-    segments.push_back({p.weights, static_cast<int>(p.floats), p.splits,
-                        partials_.as<float>() + p.offset, p.floats, 0});
-  update_blocks_ = lay_out_blocks(segments.data(), static_cast<int>(segments.size()));
-  check(cudaMemcpy(segments_.data(), segments.data(), segments_.size(), cudaMemcpyHostToDevice),
-        "its tables");
+    segments_.push_back({p.weights, static_cast<int>(p.floats), p.splits,
+                         partials_.as<float>() + p.offset, p.floats, 0});
+  update_blocks_ = lay_out_blocks(segments_.data(), static_cast<int>(segments_.size()));
 }
 
 core::MemoryByUse Executor::memory() const {
   core::MemoryByUse memory;
-  for (const DeviceBuffer* b : {&arena_, &partials_, &segments_, &input_})
-    memory[b->use()] += b->size();
+  for (const DeviceBuffer* b : {&arena_, &partials_, &input_}) memory[b->use()] += b->size();
   return memory;
 }
 
@@ -35,8 +33,8 @@ Pass Executor::pass() const {
 
 Update Executor::update() const {
   Update u{};
-  u.segments = segments_.as<Segment>();
-  u.segment_count = static_cast<int>(segments_.size() / sizeof(Segment));
+  std::ranges::copy(segments_, u.segments);
+  u.segment_count = static_cast<int>(segments_.size());
   u.blocks = update_blocks_;
   u.losses = arena_.as<float>(program_.loss->rooms.losses);
   u.correct = arena_.as<std::uint8_t>(program_.loss->rooms.correct);

@@ -35,7 +35,8 @@ class Executor {
  private:
   Program program_;
   cudaStream_t stream_;
-  DeviceBuffer arena_, partials_, segments_, input_;
+  DeviceBuffer arena_, partials_, input_;
+  std::vector<Segment> segments_;
   int update_blocks_ = 0;
 };
 

@@ -16,6 +16,10 @@ struct Tensor {
   int height = 1, width = 1, channels = 1, pitch = 4;
   // Byte offsets in the arena; the gradient is that of the value behind dropout.
   core::Bytes value = 0, gradient = 0;
+  // The gradient as so many slices of its sum, each of a whole micro-batch, in a room of their own.
+  int gradient_slices = 1;
+  std::int64_t gradient_stride = 0;
+  bool sliceable = false;    // whoever reads the gradient can add them up
   float gradient_scale = 1;  // what whoever writes the gradient multiplies it by: dropout's 1/(1-p)
 
   int positions() const { return height * width; }

@@ -54,7 +54,6 @@ core::MemoryByUse program_memory(const Program& program) {
   memory[core::Use::input] = program.inputs_bytes + program.answers_bytes;
   if (!program.training) return memory;
   memory[core::Use::gradients] = float_bytes(program.partial_floats);
-  memory[core::Use::workspace] = program.partials().size() * sizeof(Segment);
   return memory;
 }
 

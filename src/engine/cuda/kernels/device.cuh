@@ -5,11 +5,13 @@
 
 namespace sweetspot::engine::cuda {
 
-// A kernel launched with programmatic serialisation starts while its predecessor drains; it must
-// not touch memory before this. Every kernel waits, so that the order stays transitive.
+// A kernel launched with programmatic serialisation starts while its predecessor runs, and must not
+// touch what that writes before this. Every kernel lets its successor start only behind its own
+// wait: so when a kernel starts, all but its predecessor have ended, and it may read weights before
+// it waits, unless it directly follows the update.
 __device__ inline void wait_for_predecessor() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 

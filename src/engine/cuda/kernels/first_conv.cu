@@ -117,7 +117,9 @@ __global__ void __launch_bounds__(backward_threads) backward(const __grid_consta
   const int width = s.out_w / 2, pitch = s.in_w * C, windows = s.out_h / 2 * width;
   const int f = threadIdx.x % s.filters, apart = blockDim.x / s.filters;
   float sums[taps] = {}, bias = 0;
-  for (int sample = blockIdx.x; sample < p.count; sample += p.splits)
+  const int part = blockIdx.x % p.window_parts;  // of the windows of a sample
+  for (int sample = blockIdx.x / p.window_parts; sample < p.count;
+       sample += p.splits / p.window_parts)
     for (int strip = 0; strip < strips.count; ++strip) {
       const int first = strip * strips.lines, lines = min(strips.lines, s.out_h / 2 - first);
       __syncthreads();
@@ -125,7 +127,8 @@ __global__ void __launch_bounds__(backward_threads) backward(const __grid_consta
       __syncthreads();
       const std::int64_t from = (std::int64_t{sample} * windows + first * width) * s.filters + f;
 #pragma unroll 4
-      for (int window = threadIdx.x / s.filters; window < lines * width; window += apart) {
+      for (int window = threadIdx.x / s.filters + part * apart; window < lines * width;
+           window += apart * p.window_parts) {
         float g = p.gradient[from + window * s.filters];
         const int code = p.code[from + window * s.filters];
         const int slot = code & 3;

@@ -70,15 +70,29 @@ __device__ inline void finish_forward(const GemmPart& p, int group, int g, int n
   }
 }
 
-__device__ inline void finish_data(const GemmPart& p, int group, int g, int n, Finished& v) {
+// The gradient of the input, or one of its slices.
+__device__ inline void finish_data(const GemmPart& p, int split, int group, int g, int n,
+                                   Finished& v) {
   if (n >= p.shape.channels) return;
+  float* to = p.splits > 1 ? p.slices + split * p.slice_stride : p.input_gradient;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int m = group + g + 8 * i;
     if (m < p.count * static_cast<int>(p.by_in.divisor))
-      store2(p.input_gradient + static_cast<std::int64_t>(m) * p.shape.channels + n,
-             v[i][0] * p.scale, v[i][1] * p.scale);
+      store2(to + static_cast<std::int64_t>(m) * p.shape.channels + n, v[i][0] * p.scale,
+             v[i][1] * p.scale);
   }
+}
+
+// A slice of a dense layer's sums, (samples, filters).
+__device__ inline void finish_slice(const GemmPart& p, int split, int rows, int columns, int group,
+                                    int g, int n, Finished& v) {
+  if (n >= columns) return;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    if (const int m = group + g + 8 * i; m < rows)
+      store2(p.slices + split * p.slice_stride + static_cast<std::int64_t>(m) * columns + n,
+             v[i][0], v[i][1]);
 }
 
 __device__ inline void finish_weights(const GemmPart& p, int split, int group, int g, int n,
@@ -112,7 +126,10 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
     for (int i = 0; i < B::At::count; ++i)
       M::store(to + a_size + B::At::row(i) * b_pitch + B::At::column(), right[i]);
   };
-  a.fetch(begin, end, left), b.fetch(begin, end, right);
+  if (B::weights) b.fetch(begin, end, right);
+  wait_for_predecessor();
+  if (!B::weights) b.fetch(begin, end, right);
+  a.fetch(begin, end, left);
   store(shared);
   __syncthreads();
   int now = 0;
@@ -194,16 +211,24 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
   if constexpr (kind == GemmKind::forward) {
     PatchRows<T> a(p, m0);
     KernelRows<T> b(p, n0);
-    multiply<M, T>(a, b, 0, taps * s.channels, shared, sums);
+    const int depth = taps * s.channels, begin = split * p.split_depth;
+    multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
+                   sums);
     each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
-      finish_forward(p, group, g, n, v);
+      if (p.splits > 1)
+        finish_slice(p, split, p.count, s.filters, group, g, n, v);
+      else
+        finish_forward(p, group, g, n, v);
     });
   } else if constexpr (kind == GemmKind::data) {
     GradientRows<T> a(p, m0);
     KernelColumns<T> b(p, n0);
-    multiply<M, T>(a, b, 0, taps * s.filters, shared, sums);
-    each_finished<T>(sums, shared, m0, n0,
-                     [&](int group, int g, int n, Finished& v) { finish_data(p, group, g, n, v); });
+    const int depth = taps * s.filters, begin = split * p.split_depth;
+    multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
+                   sums);
+    each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
+      finish_data(p, split, group, g, n, v);
+    });
   } else {
     const int depth = p.count * static_cast<int>(p.by_out.divisor);
     const int begin = min(split * p.split_depth, depth), end = min(begin + p.split_depth, depth);
@@ -222,7 +247,6 @@ __global__ void __launch_bounds__(block_threads, 2)
     gemm_kernel(const __grid_constant__ GemmParts parts) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
-  wait_for_predecessor();
   int index = 0;
   while (index + 1 < parts.count && blockIdx.x >= parts.part[index + 1].first_block) ++index;
   const GemmPart& p = parts.part[index];

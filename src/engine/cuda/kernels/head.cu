@@ -8,22 +8,43 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
+// Element k of the layer before, from the slices of its sums; its value and code are stored on the
+// way.
+__device__ float finished_input(const Head& h, int sample, std::int64_t first, int k) {
+  float x = h.input_bias ? h.input_bias[k] : 0.f;
+#pragma unroll 8
+  for (int slice = 0; slice < h.slice_count; ++slice)
+    x += h.slices[slice * h.slice_stride + first + k];
+  std::uint8_t code = 0;
+  if (h.input_relu) x = rectified(x), code = x == 0 ? no_gradient : 0;
+  if (h.dropout.threshold) {
+    if (survives(h.dropout, sample, k))
+      x *= h.dropout.scale;
+    else
+      x = 0, code = no_gradient;
+  }
+  h.value[first + k] = x;
+  if (h.code) h.code[first + k] = code;
+  return x;
+}
+
 template <int Fours>  // outputs, padded, in fours
 __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ Head h) {
   extern __shared__ __align__(16) float weights[];  // (depth, outputs padded)
-  wait_for_predecessor();
   constexpr int padded = 4 * Fours;
-  prepare_rate(h);
   for (int i = threadIdx.x; i < h.depth * Fours; i += threads)
     reinterpret_cast<float4*>(weights)[i] = reinterpret_cast<const float4*>(h.weights)[i];
+  wait_for_predecessor();
+  prepare_rate(h);
   __syncthreads();
   const int sample = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (sample >= h.count) return;
 
   float y[padded] = {};
-  const float* input = h.input + static_cast<std::int64_t>(sample) * h.depth;
+  const std::int64_t first = static_cast<std::int64_t>(sample) * h.depth;
+#pragma unroll 4
   for (int k = lane; k < h.depth; k += 32) {
-    const float x = input[k];
+    const float x = h.slice_count ? finished_input(h, sample, first, k) : h.input[first + k];
 #pragma unroll
     for (int n = 0; n < padded; ++n) y[n] += x * weights[k * padded + n];
   }

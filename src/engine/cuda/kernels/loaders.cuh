@@ -81,7 +81,7 @@ struct PatchRows {
 // Forward, right: the kernel as it lies, (k, filter).
 template <class T>
 struct KernelRows {
-  static constexpr bool along = false;
+  static constexpr bool along = false, weights = true;
   using At = Places<T::k, T::n>;
   const GemmPart& p;
   int n;
@@ -98,9 +98,19 @@ struct KernelRows {
   }
 };
 
+// The gradient behind pooling and ReLU, which may come in slices of its sum.
+__device__ inline float4 gradient4(const GemmPart& p, std::int64_t at) {
+  float4 g = load4(p.gradient + at);
+  for (int slice = 1; slice < p.gradient_slices; ++slice) {
+    const float4 more = load4(p.gradient + slice * p.gradient_stride + at);
+    g.x += more.x, g.y += more.y, g.z += more.z, g.w += more.w;
+  }
+  return g;
+}
+
 // The gradient before pooling and ReLU, from the gradient behind them and the codes.
 __device__ inline float4 routed(const GemmPart& p, std::int64_t at, int slot) {
-  const float4 g = load4(p.gradient + at);
+  const float4 g = gradient4(p, at);
   if (!p.code) return g;
   const uchar4 c = *reinterpret_cast<const uchar4*>(p.code + at);
   return {c.x == slot ? g.x : 0.f, c.y == slot ? g.y : 0.f, c.z == slot ? g.z : 0.f,
@@ -155,7 +165,7 @@ struct GradientRows {
 // Gradient of the input, right: column n is a channel, k = (tap, filter).
 template <class T>
 struct KernelColumns {
-  static constexpr bool along = true;
+  static constexpr bool along = true, weights = true;
   using At = Places<T::n, T::k>;
   const GemmPart& p;
   int n0;
@@ -215,7 +225,7 @@ struct PatchColumns {
 // Gradient of the weights, right: the routed gradient as it lies. Its columns' sums are the bias's.
 template <class T>
 struct GradientColumns {
-  static constexpr bool along = false;
+  static constexpr bool along = false, weights = false;
   using At = Places<T::k, T::n>;
   const GemmPart& p;
   int n;

@@ -24,8 +24,9 @@ struct Divider {
   }
 #ifdef __CUDACC__
   __device__ int quotient(int n) const {
-    return multiplier ? static_cast<int>(__umulhi(static_cast<std::uint32_t>(n), multiplier) >> shift)
-                      : n;
+    return multiplier
+               ? static_cast<int>(__umulhi(static_cast<std::uint32_t>(n), multiplier) >> shift)
+               : n;
   }
 #endif
 };
@@ -119,9 +120,15 @@ struct GemmPart {
   const float* bias;      // (filters), or null
   float* value;           // (count, windows, filters)
   std::uint8_t* code;     // as value; null: none is wanted, or all gradients pass
-  const float* gradient;  // as value
+  const float* gradient;  // as value; the sum of so many slices
+  int gradient_slices;
+  std::int64_t gradient_stride;
   float* input_gradient;  // as input
-  float* partials;        // splits × partial_stride: kernel, then bias
+  // Forward and data: with several splits of the depth, each writes its sums as they are, into a
+  // slice of its own, and whoever reads them adds them up and finishes them.
+  float* slices;
+  std::int64_t slice_stride;
+  float* partials;  // splits × partial_stride: kernel, then bias
   std::int64_t partial_stride;
   DropoutMask dropout;
 };
@@ -145,8 +152,8 @@ struct FirstConv {
   const float* gradient;
   float* partials;  // of the backward pass
   std::int64_t partial_stride;
-  int splits;
-  int filter_blocks;  // blocks that share the filters of a sample: several for small batches
+  int splits, window_parts;  // blocks in all, and those that share a sample
+  int filter_blocks;         // blocks that share the filters of a sample: several for small batches
 };
 
 // The last dense layer with its loss: forward, loss, and the gradient of its input in one pass.
@@ -154,6 +161,15 @@ enum class LossKind : int { cross_entropy, squared_error };
 struct Head {
   int depth, outputs, count;
   const float *weights, *bias, *input;
+  // The layer before, if it left its sums in slices: the head finishes it.
+  const float* slices;
+  int slice_count;
+  std::int64_t slice_stride;
+  const float* input_bias;
+  bool input_relu;
+  DropoutMask dropout;
+  float* value;  // its output and codes
+  std::uint8_t* code;
   float* logit_gradient;  // (count, outputs); null in evaluation
   float* input_gradient;  // (count, depth), or null
   float input_scale;      // of the input's dropout
@@ -181,8 +197,9 @@ struct Segment {
   int first_block;
 };
 
+constexpr int most_segments = 64;
 struct Update {
-  const Segment* segments;
+  Segment segments[most_segments];  // in constant memory, where a search takes no time
   int segment_count, blocks;
   float *weights, *gradients, *mean, *square;
   OptimizerRule rule;

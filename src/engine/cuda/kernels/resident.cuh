@@ -13,7 +13,7 @@ constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
 template <class M>
 __device__ void load_rows(const float* from, int floats, Divider by_columns, int pitch,
                           typename M::Element* to) {
-#pragma unroll 4
+#pragma unroll 8
   for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads) {
     const int row = by_columns.quotient(i);
     M::store(to + row * pitch + i - row * by_columns.divisor, load4(from + i));
@@ -31,7 +31,7 @@ __device__ void load_routed(const GemmPart& p, int sample, int pitch, typename M
 #pragma unroll 2
   for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads) {
     const int window = p.by_filters.quotient(i), f = i - window * s.filters;
-    const float4 g = load4(p.gradient + from + i);
+    const float4 g = gradient4(p, from + i);
     uchar4 code = {0, 0, 0, 0};
     if (p.code) code = *reinterpret_cast<const uchar4*>(p.code + from + i);
     const int py = p.by_window_w.quotient(window), px = window - py * p.by_window_w.divisor;
@@ -112,6 +112,7 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   Element* images = shared + depth * weight_pitch;
   auto* scratch = reinterpret_cast<float2*>(images + p.split_depth * image);
   load_rows<M>(p.weights, depth * s.filters, p.by_filters, weight_pitch, shared);
+  wait_for_predecessor();
   const int windows = p.by_windows.divisor;
   const int groups = s.pool == 2 ? (windows + 7) / 8 : (windows + 31) / 32;
   for (int first = block * p.split_depth; first < p.count; first += p.splits * p.split_depth) {
@@ -172,6 +173,7 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
   auto* scratch = reinterpret_cast<float2*>(zeros + pitch);
   load_rows<M>(p.weights, taps * s.channels * s.filters, p.by_filters, pitch, shared);
   for (int i = threadIdx.x; i < pitch; i += resident_threads) zeros[i] = Element(0.f);
+  wait_for_predecessor();
   const int inputs = p.by_in.divisor;
   for (int first = block * p.split_depth; first < p.count; first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
@@ -244,6 +246,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   }
   for (int i = threadIdx.x; i < p.split_depth * gradient; i += resident_threads)
     gradients[i] = Element(0.f);  // the padding of the depth stays so
+  wait_for_predecessor();
   const int blocks_c = s.channels / 32, tap = item / blocks_c, c = item % blocks_c * 32;
   const int ky = p.by_kernel_w.quotient(tap), kx = tap - ky * s.kernel_w;
   const bool real = tap < taps;
@@ -293,7 +296,6 @@ __global__ void __launch_bounds__(resident_threads, 1)
     resident_kernel(const __grid_constant__ GemmParts parts) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
-  wait_for_predecessor();
   int index = 0;
   while (index + 1 < parts.count && blockIdx.x >= parts.part[index + 1].first_block) ++index;
   const GemmPart& p = parts.part[index];

@@ -28,7 +28,9 @@ class FirstConvOp final : public Op {
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
-    partials_.splits = static_cast<int>(std::min(planner.micro_batch(), four_blocks_each));
+    const std::int64_t samples = std::min(planner.micro_batch(), four_blocks_each);
+    parts_ = static_cast<int>(std::clamp<std::int64_t>(2 * 132 / samples, 1, 4));
+    partials_.splits = static_cast<int>(samples) * parts_;
     partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
@@ -44,7 +46,7 @@ class FirstConvOp final : public Op {
     FirstConv conv = common(pass);
     conv.gradient = pass.at(out_->gradient);
     conv.partials = pass.partials + partials_.offset, conv.partial_stride = partials_.floats;
-    conv.splits = partials_.splits;
+    conv.splits = partials_.splits, conv.window_parts = parts_;
     check(launch_first_conv_weights(conv, pass.stream), "the first convolution's gradients");
   }
 
@@ -64,6 +66,7 @@ class FirstConvOp final : public Op {
   bool relu_;
   ProductWeights weights_;
   core::Bytes code_ = 0;
+  int parts_ = 1;
   PartialGradients partials_;
 };
 

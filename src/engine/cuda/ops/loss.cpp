@@ -53,6 +53,7 @@ class HeadOp final : public LossOp {
     head.weights = pass.weights + weights_.kernel;
     head.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     head.input = pass.at(in_->value);
+    if (before && before->unfinished.count > 0) finish_before(head, pass);
     if (pass.training) {
       head.logit_gradient = pass.at(logit_gradient_);
       if (wants_input_gradient)
@@ -71,6 +72,17 @@ class HeadOp final : public LossOp {
   }
 
  private:
+  void finish_before(Head& head, const Pass& pass) const {
+    const Unfinished& left = before->unfinished;
+    head.slices = pass.at(left.slices), head.slice_count = left.count;
+    head.slice_stride = left.stride, head.input_relu = left.relu;
+    head.input_bias = left.bias ? pass.weights + *left.bias : nullptr;
+    head.value = pass.at(in_->value);
+    if (!pass.training) return;
+    if (left.code) head.code = pass.at<std::uint8_t>(*left.code);
+    if (left.dropout) head.dropout = dropout_mask(*left.dropout, in_->channels, pass);
+  }
+
   int depth_, outputs_;
   LossKind loss_;
   bool softmax_;

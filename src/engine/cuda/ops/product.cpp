@@ -52,12 +52,12 @@ void choose_tiles(GemmPart& part, std::int64_t m, std::int64_t n) {
   part.tiles_m = tiles(m, 32), part.tiles_n = tiles(n, 32);
 }
 
-class Product final : public Op {
+class Product final : public ProductOp {
  public:
   Product(std::string name, const ConvShape& shape, bool relu,
           const std::optional<FusedDropout>& dropout, const ProductWeights& weights, Tensor* in,
           Tensor* out)
-      : Op(std::move(name), in, out),
+      : ProductOp(std::move(name), in, out),
         shape_(shape),
         relu_(relu),
         dropout_(dropout),
@@ -75,8 +75,13 @@ class Product final : public Op {
   }
 
   void claim(Planner& planner) override {
+    if (head_follows && shape_.taps() == 1 && shape_.positions() == 1) claim_slices(planner);
     if (!planner.training()) return;
-    if (has_code()) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
+    if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
+      claim_gradient_slices(planner);
+    if (has_code())
+      unfinished.code = code_ =
+          planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     choice_ = choose_weight_gradient(shape_, planner.micro_batch());
     partials_.weights = weights_.kernel;
     partials_.floats =
@@ -89,6 +94,13 @@ class Product final : public Op {
   void forward(Pass& pass) const override {
     GemmPart part = common(pass);
     part.kind = GemmKind::forward;
+    if (unfinished.count > 0) {
+      part.slices = pass.at(unfinished.slices), part.slice_stride = unfinished.stride;
+      split(part, shape_.filters, shape_.channels, unfinished.count);
+      pass.add(part);
+      pass.flush();
+      return;
+    }
     if (!pass.training) part.code = nullptr;
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
     const std::int64_t windows = std::int64_t{pass.count} * shape_.windows();
@@ -104,8 +116,12 @@ class Product final : public Op {
       GemmPart part = common(pass);
       part.kind = GemmKind::data;
       part.scale = in_->gradient_scale;
-      part.input_gradient = pass.at(in_->gradient);
-      choose_tiles(part, std::int64_t{pass.count} * shape_.in_h * shape_.in_w, shape_.channels);
+      part.input_gradient = part.slices = pass.at(in_->gradient);
+      part.slice_stride = in_->gradient_stride;
+      if (in_->gradient_slices > 1)
+        split(part, shape_.channels, shape_.filters, in_->gradient_slices);
+      else
+        choose_tiles(part, std::int64_t{pass.count} * shape_.in_h * shape_.in_w, shape_.channels);
       pass.add(part);
     }
     GemmPart part = common(pass);
@@ -116,6 +132,33 @@ class Product final : public Op {
   }
 
  private:
+  // A small batch has few tiles: the depth is divided too, and whoever reads the result adds it up.
+  static int slices_for(std::int64_t rows, int columns, int depth) {
+    if (tiles(rows, 128) * tiles(columns, 64) >= enough_blocks) return 1;
+    return std::clamp(multiprocessors / (tiles(rows, 32) * tiles(columns, 32)), 1,
+                      tiles(depth, 128));
+  }
+  static void split(GemmPart& part, int columns, int depth, int slices) {
+    part.tile = TileKind::small, part.splits = slices;
+    part.tiles_m = tiles(part.count, 32), part.tiles_n = tiles(columns, 32);
+    part.split_depth = tiles(tiles(depth, slices), 4) * 4;
+  }
+  void claim_slices(Planner& planner) {
+    const int slices = slices_for(planner.micro_batch(), shape_.filters, shape_.channels);
+    if (slices == 1) return;
+    unfinished.count = slices, unfinished.stride = planner.micro_batch() * shape_.filters;
+    unfinished.slices =
+        planner.claim(static_cast<core::Bytes>(slices * unfinished.stride) * sizeof(float));
+    unfinished.relu = relu_, unfinished.dropout = dropout_, unfinished.bias = weights_.bias;
+  }
+  void claim_gradient_slices(Planner& planner) {
+    const int slices = slices_for(planner.micro_batch(), shape_.channels, shape_.filters);
+    if (slices == 1) return;
+    in_->gradient_slices = slices, in_->gradient_stride = planner.micro_batch() * shape_.channels;
+    in_->gradient =
+        planner.claim(static_cast<core::Bytes>(slices * in_->gradient_stride) * sizeof(float));
+  }
+
   bool has_code() const { return relu_ || shape_.pool == 2 || dropout_; }
 
   GemmPart common(const Pass& pass) const {
@@ -126,6 +169,7 @@ class Product final : public Op {
     part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     part.code = has_code() ? pass.at<std::uint8_t>(code_) : nullptr;
     part.gradient = pass.at(out_->gradient);
+    part.gradient_slices = out_->gradient_slices, part.gradient_stride = out_->gradient_stride;
     return part;
   }
 
@@ -199,9 +243,9 @@ void set_weight_gradient(GemmPart& part, const WeightGradient& choice) {
   part.splits = choice.splits, part.split_depth = choice.split_depth;
 }
 
-std::unique_ptr<Op> make_product(std::string name, const ConvShape& shape, bool relu,
-                                 const std::optional<FusedDropout>& dropout,
-                                 const ProductWeights& weights, Tensor* in, Tensor* out) {
+std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,
+                                        const std::optional<FusedDropout>& dropout,
+                                        const ProductWeights& weights, Tensor* in, Tensor* out) {
   return std::make_unique<Product>(std::move(name), shape, relu, dropout, weights, in, out);
 }
 

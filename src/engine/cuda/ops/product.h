@@ -19,10 +19,27 @@ struct ProductWeights {
   std::optional<std::int64_t> bias;
 };
 
+// What a dense layer left to the head: the slices of its sums, and how to finish them.
+struct Unfinished {
+  core::Bytes slices = 0;
+  int count = 0;  // 0: nothing was left
+  std::int64_t stride = 0;
+  bool relu = false;
+  std::optional<FusedDropout> dropout;
+  std::optional<std::int64_t> bias;
+  std::optional<core::Bytes> code;
+};
+class ProductOp : public Op {
+ public:
+  using Op::Op;
+  bool head_follows = false;  // which finishes what is left in slices
+  Unfinished unfinished;
+};
+
 // A convolution or dense layer with the ReLU, 2×2 max pooling and dropout behind it.
-std::unique_ptr<Op> make_product(std::string name, const ConvShape& shape, bool relu,
-                                 const std::optional<FusedDropout>& dropout,
-                                 const ProductWeights& weights, Tensor* in, Tensor* out);
+std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,
+                                        const std::optional<FusedDropout>& dropout,
+                                        const ProductWeights& weights, Tensor* in, Tensor* out);
 
 // The same for a first convolution over few channels, straight from the samples.
 std::unique_ptr<Op> make_first_conv(std::string name, const ConvShape& shape, int full_h,
@@ -36,6 +53,7 @@ class LossOp : public Op {
  public:
   using Op::Op;
   LossRooms rooms;  // of this micro-batch's samples
+  const ProductOp* before = nullptr;
 };
 // The last dense layer and the loss in one.
 std::unique_ptr<LossOp> make_head(std::string name, int depth, int outputs, LossKind loss,
