@@ -33,11 +33,15 @@ inline void pause() {
 
 // About 20 µs: longer than a barrier between stages takes, shorter than a scheduler's slice.
 constexpr int spins = 500;
+// About a millisecond more, in which whoever needs the core gets it and the member stays runnable.
+// Two members that sleep and wake each other on one core look like one busy thread to the scheduler,
+// which leaves them there, at half the speed, for seconds; two that are runnable it spreads.
+constexpr int yields = 2000;
 
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  for (int i = 0; i < spins; ++i) {
+  for (int i = 0; i < spins + yields; ++i) {
     if (value.load(std::memory_order_acquire) != old) return;
-    pause();
+    i < spins ? pause() : std::this_thread::yield();
   }
   value.wait(old, std::memory_order_acquire);
 }
