@@ -17,9 +17,10 @@ cudaError_t launch_resident_bf16(const GemmParts& parts, int blocks, cudaStream_
 cudaError_t launch_resident_fp16(const GemmParts& parts, int blocks, cudaStream_t stream);
 
 constexpr int most_shared_bytes = 227 * 1024;  // of a block, on Hopper
-// What such a part takes of it, and whether the kernel can run it at all.
+// What such a part takes of it when `parts` blocks share a sample's row groups, and whether the
+// kernel can run it at all.
 std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& shape, int samples,
-                                   int element_bytes);
+                                   int element_bytes, int parts = 1);
 bool resident_supports(const ConvShape& shape);
 
 // Convolution over few channels, ReLU, 2×2 max pooling; and its weights' gradients.

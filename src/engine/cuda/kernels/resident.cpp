@@ -7,21 +7,24 @@ bool resident_supports(const ConvShape& s) {
          s.pad_left == 0 && s.stride_h == 1 && s.stride_w == 1 && s.taps() > 1;
 }
 
-std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int samples, int element) {
+std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int samples, int element,
+                                   int parts) {
   constexpr std::int64_t scratch = 16 * 4096;                   // the sums of sixteen warps
   const std::int64_t along = element == 4 ? 4 : 8, across = 8;  // pads
   const std::int64_t inputs = s.in_h * s.in_w, positions = s.positions();
   const std::int64_t depth = (positions + 15) / 16 * 16;
   // Sums are shared only where tiles are few, and then samples are too.
-  const auto shared_sums = [&](std::int64_t tiles) { return 2 * tiles <= 16 ? scratch : 0; };
+  const auto shared_sums = [&](std::int64_t groups, std::int64_t columns) {
+    return 2 * samples * (groups / parts) * columns <= 16 ? scratch : 0;
+  };
   switch (kind) {
     case GemmKind::forward:
       return element *
                  (s.depth() * (s.filters + across) + samples * inputs * (s.channels + along)) +
-             shared_sums(samples * ((s.windows() * s.pool * s.pool + 31) / 32) * (s.filters / 32));
+             shared_sums((s.windows() * s.pool * s.pool + 31) / 32, s.filters / 32);
     case GemmKind::data:
       return element * (s.depth() + samples * positions + 1) * (s.filters + along) +
-             shared_sums(samples * ((inputs + 31) / 32) * (s.channels / 32));
+             shared_sums((inputs + 31) / 32, s.channels / 32);
     case GemmKind::weights:
       return 4 * depth +
              element * samples * (inputs * (s.channels + across) + depth * (s.filters + across)) +

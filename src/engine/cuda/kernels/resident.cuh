@@ -9,6 +9,19 @@ namespace sweetspot::engine::cuda {
 
 constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
 
+// Small batches: several blocks share a sample, each with some of the row groups and columns.
+struct ResidentShare {
+  int split, first_group, groups, first_column, columns;
+  __device__ ResidentShare(const GemmPart& p, int block, int all_groups, int all_columns) {
+    const int parts = p.tiles_m * p.tiles_n, part = block % parts;
+    split = block / parts;
+    const int at_once = (all_groups + p.tiles_m - 1) / p.tiles_m;
+    first_group = part / p.tiles_n * at_once;
+    groups = max(0, min(at_once, all_groups - first_group));
+    columns = all_columns / p.tiles_n, first_column = part % p.tiles_n * columns;
+  }
+};
+
 // `rows` × `columns` floats into shared memory, rows `pitch` apart.
 template <class M>
 __device__ void load_rows(const float* from, int floats, Divider by_columns, int pitch,
@@ -106,24 +119,33 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   using Element = typename M::Element;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w, depth = taps * s.channels;
-  const int weight_pitch = s.filters + Operand<Element, false>::pad;
+  const int windows = p.by_windows.divisor;
+  const ResidentShare share(p, block, s.pool == 2 ? (windows + 7) / 8 : (windows + 31) / 32,
+                            s.filters / 32);
+  const int weight_pitch = 32 * share.columns + Operand<Element, false>::pad;
   const int pitch = s.channels + Operand<Element, true>::pad;
   const int floats = s.in_h * s.in_w * s.channels, image = s.in_h * s.in_w * pitch;
   Element* images = shared + depth * weight_pitch;
   auto* scratch = reinterpret_cast<float2*>(images + p.split_depth * image);
-  load_rows<M>(p.weights, depth * s.filters, p.by_filters, weight_pitch, shared);
+  const int fours = 8 * share.columns;  // 8 or 16: of this block's part of a row
+#pragma unroll 8
+  for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
+    const int row = i / fours, column = 4 * (i % fours);
+    M::store(shared + row * weight_pitch + column,
+             load4(p.weights + row * s.filters + 32 * share.first_column + column));
+  }
   wait_for_predecessor();
-  const int windows = p.by_windows.divisor;
-  const int groups = s.pool == 2 ? (windows + 7) / 8 : (windows + 31) / 32;
-  for (int first = block * p.split_depth; first < p.count; first += p.splits * p.split_depth) {
+  for (int first = share.split * p.split_depth; first < p.count;
+       first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
     load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
                  p.by_channels, pitch, images);
     __syncthreads();
     each_tile(
-        samples, p.split_depth, groups, s.filters / 32, taps, scratch,
+        samples, p.split_depth, share.groups, share.columns, taps, scratch,
         [&](int sample, int group, int column, int tap, int end, Sums& sums) {
+          group += share.first_group;
           int offset[M::rows];
 #pragma unroll
           for (int i = 0; i < M::rows; ++i) {
@@ -149,6 +171,7 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
           }
         },
         [&](int sample, int group, int g, int n, Finished& v) {
+          group += share.first_group, n += 32 * share.first_column;
           if (s.pool == 2) {
             if (group * 8 + g < windows) finish_pooled(p, first + sample, group * 8 + g, n, v);
             return;
@@ -175,7 +198,9 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
   for (int i = threadIdx.x; i < pitch; i += resident_threads) zeros[i] = Element(0.f);
   wait_for_predecessor();
   const int inputs = p.by_in.divisor;
-  for (int first = block * p.split_depth; first < p.count; first += p.splits * p.split_depth) {
+  const ResidentShare share(p, block, (inputs + 31) / 32, s.channels / 32);
+  for (int first = share.split * p.split_depth; first < p.count;
+       first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
     float4 unused{};
@@ -183,8 +208,9 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
       load_routed<M>(p, first + i, pitch, images + i * image, unused);
     __syncthreads();
     each_tile(
-        samples, p.split_depth, (inputs + 31) / 32, s.channels / 32, taps, scratch,
+        samples, p.split_depth, share.groups, share.columns, taps, scratch,
         [&](int sample, int group, int column, int tap, int end, Sums& sums) {
+          group += share.first_group, column += share.first_column;
           int line[M::rows], across[M::rows];
 #pragma unroll
           for (int i = 0; i < M::rows; ++i) {
@@ -213,6 +239,7 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
           }
         },
         [&](int sample, int group, int g, int n, Finished& v) {
+          group += share.first_group, n += 32 * share.first_column;
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
             const int at = group * 32 + g + 8 * i;
@@ -314,7 +341,8 @@ cudaError_t launch_resident_with(const GemmParts& parts, int blocks, cudaStream_
   for (int i = 0; i < parts.count; ++i) {
     const std::int64_t need =
         resident_shared_bytes(parts.part[i].kind, parts.part[i].shape, parts.part[i].split_depth,
-                              static_cast<int>(sizeof(typename M::Element)));
+                              static_cast<int>(sizeof(typename M::Element)),
+                              parts.part[i].tiles_m * parts.part[i].tiles_n);
     bytes = need > bytes ? need : bytes;
   }
   static const cudaError_t allowed = cudaFuncSetAttribute(

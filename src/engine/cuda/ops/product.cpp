@@ -39,6 +39,14 @@ bool choose_resident(GemmPart& part) {
   if (samples == 0) return false;
   part.tile = TileKind::resident, part.tiles_m = part.tiles_n = 1;
   part.split_depth = samples, part.splits = std::min(multiprocessors, tiles(part.count, samples));
+  // With fewer samples than multiprocessors, several blocks share one.
+  const bool forward = part.kind == GemmKind::forward;
+  if (forward && part.shape.filters == 64 && 2 * part.count <= multiprocessors) part.tiles_n = 2;
+  const int rows = forward ? part.shape.positions() : part.shape.in_h * part.shape.in_w;
+  part.tiles_m = std::clamp(multiprocessors / (part.count * part.tiles_n), 1, tiles(rows, 32));
+  if (resident_shared_bytes(part.kind, part.shape, samples, sizeof(float),
+                            part.tiles_m * part.tiles_n) > most_shared_bytes)
+    part.tiles_m = part.tiles_n = 1;
   return true;
 }
 
