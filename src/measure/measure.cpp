@@ -85,9 +85,10 @@ class Measurement {
       summarize();
       return;
     }
-    const Look before = look(surroundings_);
+    const bool resting = session_->rests_between_steps();
+    const Look before = look_when_calm(surroundings_, resting);
     const bool finished = sample();
-    const Look after = look(surroundings_);
+    const Look after = look(surroundings_, resting);
     trial_.contention = contention(before, after, surroundings_.best_speed);
     note_memory();
     if (finished) summarize();

@@ -34,6 +34,8 @@ class Session {
   virtual trial::Step step() = 0;
   // What it holds now, where that can be known to the byte.
   virtual std::optional<core::Bytes> memory() const { return std::nullopt; }
+  // Whether it does nothing until the next step() is called: a program trains on meanwhile.
+  virtual bool rests_between_steps() const { return true; }
   // Ends it and tells. Called once, after the last step, whatever the outcome.
   virtual Account close() { return {}; }
 };

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "probe/cpu/bandwidth.h"
+#include "probe/cpu/exchange.h"
 #include "probe/cpu/speed.h"
 #include "temporary_folder.h"
 
@@ -55,8 +56,13 @@ TEST_F(Cache, AnImpossiblePlaceIsToldNotThrown) {
 
 TEST(Speed, EveryKernelDoesWhatItSays) {
   EXPECT_GT(multiply_adds(), 0);
-  EXPECT_GT(speed(), 0);
+  for (const int threads : {1, 3}) EXPECT_GT(speed(threads), 0);
   EXPECT_GT(peak_flops_per_second(2, 0.002), 0);
+}
+
+TEST(Exchange, NeedsANeighbour) {
+  EXPECT_EQ(exchange_bytes_per_second(1), 0);
+  for (const int threads : {2, 3}) EXPECT_GT(exchange_bytes_per_second(threads), 0);
 }
 
 TEST(Bandwidth, IsMeasuredWithAnyNumberOfThreads) {

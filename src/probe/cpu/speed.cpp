@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -73,18 +75,38 @@ Kernel best_kernel() {
   return multiply_adds_generic;
 }
 
-// Best of the slices of `slice_seconds` that fit in `seconds`; one at least.
-double best_slice(double seconds, double slice_seconds) {
-  double best = 0;
+// Operations a second in each slice of `slice_seconds` that fits in `seconds`; one at least.
+std::vector<double> slices(double seconds, double slice_seconds) {
+  std::vector<double> found;
   const auto start = Clock::now();
   do {
     const auto slice = Clock::now();
     double operations = 0, elapsed = 0;
     do operations += multiply_adds();
     while ((elapsed = since(slice)) < slice_seconds);
-    best = std::max(best, operations / elapsed);
+    found.push_back(operations / elapsed);
   } while (since(start) < seconds);
-  return best;
+  return found;
+}
+
+double best(const std::vector<double>& found) { return *std::ranges::max_element(found); }
+
+double median(std::vector<double> found) {
+  const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
+  std::ranges::nth_element(found, middle);
+  return *middle;
+}
+
+// The sum over threads that run at once, each judged by its slices.
+template <class Judge>
+double sum_of(int threads, double seconds, double slice_seconds, Judge judge) {
+  std::vector<double> judged(static_cast<std::size_t>(threads));
+  std::vector<std::thread> team;
+  const auto work = [=](double& mine) { mine = judge(slices(seconds, slice_seconds)); };
+  for (std::size_t i = 1; i < judged.size(); ++i) team.emplace_back(work, std::ref(judged[i]));
+  work(judged.front());
+  for (std::thread& member : team) member.join();
+  return std::accumulate(judged.begin(), judged.end(), 0.0);
 }
 
 }  // namespace
@@ -94,17 +116,10 @@ double multiply_adds() {
   return kernel();
 }
 
-double speed() { return best_slice(1e-3, 2e-4); }
+double speed(int threads) { return sum_of(threads, 3e-3, 2e-4, median); }
 
 double peak_flops_per_second(int threads, double seconds) {
-  std::vector<double> best(static_cast<std::size_t>(threads));
-  std::vector<std::thread> team;
-  for (double& mine : best)
-    team.emplace_back([&mine, seconds] { mine = best_slice(seconds, 1e-3); });
-  for (std::thread& member : team) member.join();
-  double sum = 0;
-  for (const double mine : best) sum += mine;
-  return sum;
+  return sum_of(threads, seconds, 1e-3, best);
 }
 
 }  // namespace sweetspot::probe::cpu

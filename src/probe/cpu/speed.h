@@ -6,9 +6,11 @@ namespace sweetspot::probe::cpu {
 // is two) of one call, some microseconds of the widest instructions this CPU has.
 double multiply_adds();
 
-// Operations a second of this thread, judged by the best of a few slices in about a millisecond: a
-// slice that another process interrupted does not count, a slower clock does.
-double speed();
+// Operations a second of `threads` threads at once, each judged by the median of its slices in
+// about three milliseconds: a slice that another process interrupted does not count; a slower clock
+// does, and so does a neighbour of this virtual machine on the same physical core, which one thread
+// alone would not feel.
+double speed(int threads);
 
 // Of `threads` threads at once, each judged by its best millisecond of `seconds`.
 double peak_flops_per_second(int threads, double seconds);

@@ -17,6 +17,7 @@ class CommandSession final : public Session {
 
   trial::Step step() override;
   Account close() override;
+  bool rests_between_steps() const override { return false; }
 
  private:
   void start();
