@@ -71,7 +71,6 @@ class Compiler {
   }
   void push_product(std::unique_ptr<ProductOp> op) {
     last_product_ = op.get();
-    op->out()->sliceable = true;
     push(std::move(op), true);
   }
   void push_loss(std::unique_ptr<LossOp> op, bool trainable) {

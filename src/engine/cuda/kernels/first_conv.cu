@@ -1,5 +1,6 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/math.cuh"
 
 // A first convolution has one to three channels: too little depth for the tensor cores to pay, and
 // samples that lie as bytes in the data set. One pass reads the bytes, convolves, adds the bias,
@@ -24,7 +25,7 @@ struct Strips {
 };
 
 // A warp takes a line at a time.
-template <int C>
+template <int C, bool rounded = false>
 __device__ void load_strip(const FirstConv& p, int sample, int first_line, int lines, float* to) {
   const int line = p.shape.in_w * C, full = p.full_w * C;
   const std::int64_t from = (std::int64_t{p.source.row(sample)} * p.full_h + first_line) * full;
@@ -32,7 +33,8 @@ __device__ void load_strip(const FirstConv& p, int sample, int first_line, int l
 #pragma unroll 4
     for (int x = threadIdx.x % 32; x < line; x += 32) {
       const std::int64_t at = from + y * full + x;
-      to[y * line + x] = p.source.bytes ? p.source.bytes[at] * (1.f / 255) : p.source.floats[at];
+      const float v = p.source.bytes ? p.source.bytes[at] * (1.f / 255) : p.source.floats[at];
+      to[y * line + x] = rounded ? Tf32::round(v) : v;
     }
 }
 
@@ -106,6 +108,89 @@ __global__ void __launch_bounds__(forward_threads, 2) forward(const __grid_const
   }
 }
 
+// The same on the tensor cores in tf32, for every precision but fp32. A warp takes eight windows at
+// a time, whose four positions are rows g, g+8, g+16 and g+24 of its tile, and keeps the weights of
+// 32 filters in registers.
+template <int KH, int KW, int C>
+__global__ void __launch_bounds__(forward_threads, 4)
+    tensor_forward(const __grid_constant__ FirstConv p) {
+  extern __shared__ __align__(16) float shared[];
+  constexpr int taps = KH * KW * C, steps = (taps + 7) / 8;
+  wait_for_predecessor();
+  const ConvShape& s = p.shape;
+  const Strips strips(s);
+  const int part = blockIdx.x % p.filter_blocks;  // of the windows
+  const int strip = blockIdx.x / p.filter_blocks % strips.count;
+  const int sample = blockIdx.x / p.filter_blocks / strips.count;
+  const int width = s.out_w / 2, first = strip * strips.lines;
+  const int lines = min(strips.lines, s.out_h / 2 - first), pitch = s.in_w * C;
+  const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, windows = lines * width;
+  load_strip<C, true>(p, sample, 2 * first, 2 * lines + KH - 1, shared);
+  int tap_offset[steps][2];
+#pragma unroll
+  for (int k = 0; k < 2 * steps; ++k) {
+    const int tap = 4 * k + t;
+    tap_offset[k / 2][k % 2] = tap < taps ? tap / (KW * C) * pitch + tap % (KW * C) : 0;
+  }
+  for (int f0 = 0; f0 < s.filters; f0 += 32) {
+    float right[4][steps][2], bias[4][2];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+#pragma unroll
+      for (int k = 0; k < 2 * steps; ++k) {
+        const int tap = 4 * k + t;
+        right[j][k / 2][k % 2] =
+            tap < taps ? Tf32::round(p.weights[tap * s.filters + f0 + 8 * j + g]) : 0.f;
+      }
+#pragma unroll
+      for (int e = 0; e < 2; ++e) bias[j][e] = p.bias ? p.bias[f0 + 8 * j + 2 * t + e] : 0.f;
+    }
+    __syncthreads();
+    for (int group = threadIdx.x / 32 + part * (forward_threads / 32); group * 8 < windows;
+         group += p.filter_blocks * (forward_threads / 32)) {
+      const int window = min(group * 8 + g, windows - 1);
+      const int py = window / width, px = window - py * width;
+      const float* corner = shared + 2 * py * pitch + 2 * px * C;
+      Sums sums{};
+#pragma unroll
+      for (int k = 0; k < steps; ++k)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float left[4];
+#pragma unroll
+          for (int r = 0; r < 4; ++r)
+            left[r] = corner[i * pitch + r % 2 * C + tap_offset[k][r / 2]];
+#pragma unroll
+          for (int j = 0; j < 4; ++j) Tf32::step(left, right[j][k], sums[i][j]);
+        }
+      if (group * 8 + g >= windows) continue;
+      const std::int64_t at =
+          (std::int64_t{sample} * (s.out_h / 2 * width) + first * width + window) * s.filters + f0 +
+          2 * t;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        float value[2];
+        std::uint8_t code[2];
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float best = sums[0][j][e];
+          code[e] = 0;
+#pragma unroll
+          for (int slot = 1; slot < 4; ++slot) {
+            const float v = sums[slot / 2][j][slot % 2 * 2 + e];
+            if (beats(v, best)) best = v, code[e] = slot;
+          }
+          best += bias[j][e];
+          if (p.relu) best = rectified(best), code[e] = best == 0 ? no_gradient : code[e];
+          value[e] = best;
+        }
+        *reinterpret_cast<float2*>(p.value + at + 8 * j) = {value[0], value[1]};
+        if (p.code) *reinterpret_cast<uchar2*>(p.code + at + 8 * j) = {code[0], code[1]};
+      }
+    }
+  }
+}
+
 // A thread has one filter and every so-many-th window, and keeps all of its filter's taps.
 template <int KH, int KW, int C>
 __global__ void __launch_bounds__(backward_threads) backward(const __grid_constant__ FirstConv p) {
@@ -167,6 +252,9 @@ cudaError_t launch_as(const FirstConv& p, bool weights, cudaStream_t stream) {
     const int bytes = (image > reduce ? image : reduce) * static_cast<int>(sizeof(float));
     return launch(backward<KH, KW, C>, p.splits, backward_threads, bytes, stream, p);
   }
+  if (p.tensor && p.shape.filters % 32 == 0)
+    return launch(tensor_forward<KH, KW, C>, p.count * strips.count * p.filter_blocks,
+                  forward_threads, image * static_cast<int>(sizeof(float)), stream, p);
   const int filters = p.shape.filters / p.filter_blocks;
   const int bytes = (taps * filters + image) * static_cast<int>(sizeof(float));
   return launch(forward<KH, KW, C>, p.count * strips.count * p.filter_blocks, forward_threads,

@@ -98,23 +98,27 @@ struct KernelRows {
   }
 };
 
-// The gradient behind pooling and ReLU, which may come in slices of its sum.
-__device__ inline float4 gradient4(const GemmPart& p, std::int64_t at) {
-  float4 g = load4(p.gradient + at);
-  for (int slice = 1; slice < p.gradient_slices; ++slice) {
-    const float4 more = load4(p.gradient + slice * p.gradient_stride + at);
-    g.x += more.x, g.y += more.y, g.z += more.z, g.w += more.w;
+// The gradient before pooling and ReLU, from the gradient behind them and the codes. Everything is
+// loaded before anything is looked at, so that the loads are on their way together; `at` is -1
+// where there is nothing.
+template <int count>
+__device__ void load_routed4(const GemmPart& p, const std::int64_t (&at)[count],
+                             const int (&slot)[count], float4 (&r)[count]) {
+  uchar4 code[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) r[i] = load4(p.gradient + (at[i] < 0 ? 0 : at[i]));
+  if (p.code) {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      code[i] = *reinterpret_cast<const uchar4*>(p.code + (at[i] < 0 ? 0 : at[i]));
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      r[i] = {code[i].x == slot[i] ? r[i].x : 0.f, code[i].y == slot[i] ? r[i].y : 0.f,
+              code[i].z == slot[i] ? r[i].z : 0.f, code[i].w == slot[i] ? r[i].w : 0.f};
   }
-  return g;
-}
-
-// The gradient before pooling and ReLU, from the gradient behind them and the codes.
-__device__ inline float4 routed(const GemmPart& p, std::int64_t at, int slot) {
-  const float4 g = gradient4(p, at);
-  if (!p.code) return g;
-  const uchar4 c = *reinterpret_cast<const uchar4*>(p.code + at);
-  return {c.x == slot ? g.x : 0.f, c.y == slot ? g.y : 0.f, c.z == slot ? g.z : 0.f,
-          c.w == slot ? g.w : 0.f};
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    if (at[i] < 0) r[i] = float4{};
 }
 
 // Gradient of the input, left: row m is an input position, k = (tap, filter).
@@ -143,6 +147,8 @@ struct GradientRows {
     const int k = k0 + At::column();
     const int tap = p.by_filters.quotient(k), ky = p.by_kernel_w.quotient(tap);
     const int kx = tap - ky * s.kernel_w, f = k - tap * s.filters;
+    std::int64_t at[At::count];
+    int slot[At::count];
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       int y = line[i] - ky, x = column[i] - kx;
@@ -150,15 +156,12 @@ struct GradientRows {
       if (s.stride_h > 1) inside &= y % s.stride_h == 0, y /= s.stride_h;
       if (s.stride_w > 1) inside &= x % s.stride_w == 0, x /= s.stride_w;
       inside &= y < s.out_h && x < s.out_w;
-      const int slot = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
+      slot[i] = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
       if (s.pool == 2) y /= 2, x /= 2;
-      r[i] =
-          inside
-              ? routed(p,
-                       first[i] + (y * static_cast<int>(p.by_window_w.divisor) + x) * s.filters + f,
-                       slot)
-              : float4{};
+      at[i] = inside ? first[i] + (y * static_cast<int>(p.by_window_w.divisor) + x) * s.filters + f
+                     : -1;
     }
+    load_routed4(p, at, slot, r);
   }
 };
 
@@ -234,20 +237,26 @@ struct GradientColumns {
 
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) {
     const ConvShape& s = p.shape;
+    std::int64_t from[At::count];
+    int slot[At::count];
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       const int k = k0 + At::row(i), sample = p.by_out.quotient(k);
       const int at = k - sample * p.by_out.divisor;
       int y = p.by_out_w.quotient(at), x = at - y * s.out_w;
-      const int slot = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
+      slot[i] = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
       if (s.pool == 2) y /= 2, x /= 2;
-      const std::int64_t from = (static_cast<std::int64_t>(sample) * p.by_windows.divisor +
-                                 y * static_cast<int>(p.by_window_w.divisor) + x) *
-                                    s.filters +
-                                n;
-      r[i] = k < end && n < s.filters ? routed(p, from, slot) : float4{};
-      total.x += r[i].x, total.y += r[i].y, total.z += r[i].z, total.w += r[i].w;
+      from[i] = k < end && n < s.filters
+                    ? (static_cast<std::int64_t>(sample) * p.by_windows.divisor +
+                       y * static_cast<int>(p.by_window_w.divisor) + x) *
+                              s.filters +
+                          n
+                    : -1;
     }
+    load_routed4(p, from, slot, r);
+#pragma unroll
+    for (int i = 0; i < At::count; ++i)
+      total.x += r[i].x, total.y += r[i].y, total.z += r[i].z, total.w += r[i].w;
   }
 };
 

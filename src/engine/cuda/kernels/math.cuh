@@ -171,7 +171,6 @@ struct Tf32 {
     }
   }
 
- private:
   __device__ static void step(const float (&a)[4], const float (&b)[2], float (&c)[4]) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "

@@ -153,7 +153,8 @@ struct FirstConv {
   float* partials;  // of the backward pass
   std::int64_t partial_stride;
   int splits, window_parts;  // blocks in all, and those that share a sample
-  int filter_blocks;         // blocks that share the filters of a sample: several for small batches
+  int filter_blocks;         // blocks that share a sample forward: several for small batches
+  bool tensor;               // forward in tf32 on the tensor cores instead of fp32
 };
 
 // The last dense layer with its loss: forward, loss, and the gradient of its input in one pass.

@@ -33,6 +33,19 @@ __device__ void load_rows(const float* from, int floats, Divider by_columns, int
   }
 }
 
+// The gradient behind pooling and ReLU, which may come in slices of its sum.
+__device__ inline float4 gradient4(const GemmPart& p, std::int64_t at) {
+  float4 g = load4(p.gradient + at);
+  if (p.gradient_slices > 1) {
+#pragma unroll 4
+    for (int slice = 1; slice < p.gradient_slices; ++slice) {
+      const float4 more = load4(p.gradient + slice * p.gradient_stride + at);
+      g.x += more.x, g.y += more.y, g.z += more.z, g.w += more.w;
+    }
+  }
+  return g;
+}
+
 // The gradient before pooling of one sample, (positions, filters); adds its columns' sums to
 // `total`.
 template <class M>
@@ -44,9 +57,9 @@ __device__ void load_routed(const GemmPart& p, int sample, int pitch, typename M
 #pragma unroll 2
   for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads) {
     const int window = p.by_filters.quotient(i), f = i - window * s.filters;
-    const float4 g = gradient4(p, from + i);
     uchar4 code = {0, 0, 0, 0};
     if (p.code) code = *reinterpret_cast<const uchar4*>(p.code + from + i);
+    const float4 g = gradient4(p, from + i);
     const int py = p.by_window_w.quotient(window), px = window - py * p.by_window_w.divisor;
 #pragma unroll
     for (int slot = 0; slot < 4; ++slot) {

@@ -39,7 +39,8 @@ class FirstConvOp final : public Op {
     FirstConv conv = common(pass);
     if (!pass.training) conv.code = nullptr;
     constexpr int enough_samples = 2 * 132;
-    conv.filter_blocks = pass.count < enough_samples ? shape_.filters / 8 : 1;
+    conv.tensor = pass.math != Math::fp32 && shape_.filters % 32 == 0;
+    conv.filter_blocks = pass.count >= enough_samples ? 1 : conv.tensor ? 2 : shape_.filters / 8;
     check(launch_first_conv(conv, pass.stream), "the first convolution");
   }
   void backward(Pass& pass) const override {

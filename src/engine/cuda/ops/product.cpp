@@ -71,6 +71,9 @@ class Product final : public ProductOp {
         dropout_(dropout),
         weights_(weights) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
+    // Only the resident kernels add up slices of a gradient.
+    out->sliceable = resident_samples(GemmKind::data, shape, 1, 1) > 0 &&
+                     resident_samples(GemmKind::weights, shape, 1, 1) > 0;
   }
 
   std::string method() const override {
