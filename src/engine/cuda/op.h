@@ -42,14 +42,15 @@ struct Pass {
   double beta1 = 0, beta2 = 0;
   Math math = Math::fp32;
   cudaStream_t stream = nullptr;
-  GemmParts pending;  // products that may run with the next one
-  int pending_blocks = 0;
+  GemmParts pending{};  // gradients that may run with the next one
+  bool pending_resident = false;
 
   template <class T = float>
   T* at(core::Bytes offset) const {
     return reinterpret_cast<T*>(arena + offset);
   }
-  void add(GemmPart part);
+  void run(const GemmPart& part);  // a forward product, at once
+  void add(const GemmPart& part);  // a backward product, with others
   void flush();
 };
 

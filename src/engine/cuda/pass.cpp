@@ -1,39 +1,66 @@
 #include "engine/cuda/op.h"
 
 namespace sweetspot::engine::cuda {
+namespace {
 
-void Pass::add(GemmPart part) {
-  const auto resident = [](const GemmPart& p) { return p.tile == TileKind::resident; };
-  if (pending.count == most_parts ||
-      (pending.count > 0 && resident(pending.part[0]) != resident(part)))
-    flush();
-  part.first_block = pending_blocks;
-  pending_blocks += part.tiles_m * part.tiles_n * part.splits;
-  pending.part[pending.count++] = part;
-}
+int blocks_of(const GemmPart& p) { return p.tiles_m * p.tiles_n * p.splits; }
+bool resident(const GemmPart& p) { return p.tile == TileKind::resident; }
 
-void Pass::flush() {
-  if (pending.count == 0) return;
-  const bool resident = pending.part[0].tile == TileKind::resident;
+}  // namespace
+
+void Pass::run(const GemmPart& part) {
   const auto launch = [&] {
     switch (math) {
       case Math::fp32:
-        return (resident ? launch_resident_fp32 : launch_gemm_fp32)(pending, pending_blocks,
-                                                                    stream);
+        return (resident(part) ? launch_resident_forward_fp32 : launch_forward_fp32)(part, stream);
       case Math::tf32:
-        return (resident ? launch_resident_tf32 : launch_gemm_tf32)(pending, pending_blocks,
-                                                                    stream);
+        return (resident(part) ? launch_resident_forward_tf32 : launch_forward_tf32)(part, stream);
       case Math::bf16:
-        return (resident ? launch_resident_bf16 : launch_gemm_bf16)(pending, pending_blocks,
-                                                                    stream);
+        return (resident(part) ? launch_resident_forward_bf16 : launch_forward_bf16)(part, stream);
       case Math::fp16:
-        return (resident ? launch_resident_fp16 : launch_gemm_fp16)(pending, pending_blocks,
-                                                                    stream);
+        return (resident(part) ? launch_resident_forward_fp16 : launch_forward_fp16)(part, stream);
     }
     return cudaErrorInvalidValue;
   };
   check(launch(), "a matrix product");
-  pending.count = 0, pending_blocks = 0;
+}
+
+void Pass::add(const GemmPart& part) {
+  const bool data = part.kind == GemmKind::data;
+  const int queued = (pending.weight_blocks[0] > 0) + (pending.weight_blocks[1] > 0);
+  const bool any = pending.data_blocks > 0 || queued > 0;
+  // The resident kernels have no place for a second gradient of weights.
+  const int most_weights = resident(part) ? 1 : 2;
+  if ((any && pending_resident != resident(part)) || (data && pending.data_blocks > 0) ||
+      (!data && queued == most_weights))
+    flush();
+  pending_resident = resident(part);
+  if (data) {
+    pending.data = part, pending.data_blocks = blocks_of(part);
+  } else {
+    const int place = pending.weight_blocks[0] > 0;
+    pending.weights[place] = part, pending.weight_blocks[place] = blocks_of(part);
+  }
+}
+
+void Pass::flush() {
+  if (pending.data_blocks == 0 && pending.weight_blocks[0] == 0) return;
+  const bool kept = pending_resident;
+  const auto launch = [&] {
+    switch (math) {
+      case Math::fp32:
+        return (kept ? launch_resident_backward_fp32 : launch_backward_fp32)(pending, stream);
+      case Math::tf32:
+        return (kept ? launch_resident_backward_tf32 : launch_backward_tf32)(pending, stream);
+      case Math::bf16:
+        return (kept ? launch_resident_backward_bf16 : launch_backward_bf16)(pending, stream);
+      case Math::fp16:
+        return (kept ? launch_resident_backward_fp16 : launch_backward_fp16)(pending, stream);
+    }
+    return cudaErrorInvalidValue;
+  };
+  check(launch(), "a matrix product");
+  pending.data_blocks = pending.weight_blocks[0] = pending.weight_blocks[1] = 0;
 }
 
 }  // namespace sweetspot::engine::cuda

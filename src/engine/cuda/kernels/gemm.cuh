@@ -242,32 +242,33 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
   }
 }
 
+template <class M, GemmKind kind>
+__device__ void run_tile(const GemmPart& p, int block, typename M::Element* shared) {
+  if (p.tile == TileKind::small) return run_part<M, SmallTile, kind>(p, block, shared);
+  if (kind != GemmKind::weights && p.tile == TileKind::tall)
+    return run_part < M, TallTile,
+           kind == GemmKind::weights ? GemmKind::data : kind > (p, block, shared);
+  run_part<M, WideTile, kind>(p, block, shared);
+}
+
 template <class M>
 __global__ void __launch_bounds__(block_threads, 2)
-    gemm_kernel(const __grid_constant__ GemmParts parts) {
+    forward_kernel(const __grid_constant__ GemmPart part) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  run_tile<M, GemmKind::forward>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw));
+}
+
+template <class M>
+__global__ void __launch_bounds__(block_threads, 2)
+    backward_kernel(const __grid_constant__ GemmParts parts) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
-  int index = 0;
-  while (index + 1 < parts.count && blockIdx.x >= parts.part[index + 1].first_block) ++index;
-  const GemmPart& p = parts.part[index];
-  const int block = blockIdx.x - p.first_block;
-  switch (p.kind) {
-    case GemmKind::forward:
-      if (p.tile == TileKind::small)
-        return run_part<M, SmallTile, GemmKind::forward>(p, block, shared);
-      if (p.tile == TileKind::tall)
-        return run_part<M, TallTile, GemmKind::forward>(p, block, shared);
-      return run_part<M, WideTile, GemmKind::forward>(p, block, shared);
-    case GemmKind::data:
-      if (p.tile == TileKind::small)
-        return run_part<M, SmallTile, GemmKind::data>(p, block, shared);
-      if (p.tile == TileKind::tall) return run_part<M, TallTile, GemmKind::data>(p, block, shared);
-      return run_part<M, WideTile, GemmKind::data>(p, block, shared);
-    case GemmKind::weights:
-      if (p.tile == TileKind::small)
-        return run_part<M, SmallTile, GemmKind::weights>(p, block, shared);
-      return run_part<M, WideTile, GemmKind::weights>(p, block, shared);
-  }
+  int block = blockIdx.x;
+  if (block < parts.data_blocks) return run_tile<M, GemmKind::data>(parts.data, block, shared);
+  block -= parts.data_blocks;
+  if (block < parts.weight_blocks[0])
+    return run_tile<M, GemmKind::weights>(parts.weights[0], block, shared);
+  run_tile<M, GemmKind::weights>(parts.weights[1], block - parts.weight_blocks[0], shared);
 }
 
 // Two buffers of both tiles in their largest layout.
@@ -282,22 +283,42 @@ constexpr int tile_bytes() {
 }
 
 template <class M>
-cudaError_t launch_gemm_with(const GemmParts& parts, int blocks, cudaStream_t stream) {
-  int bytes = 0;
-  for (int i = 0; i < parts.count; ++i) {
-    const TileKind tile = parts.part[i].tile;
-    const int need = tile == TileKind::small  ? tile_bytes<M, SmallTile>()
-                     : tile == TileKind::tall ? tile_bytes<M, TallTile>()
-                                              : tile_bytes<M, WideTile>();
-    bytes = need > bytes ? need : bytes;
-  }
-  constexpr int most = tile_bytes<M, SmallTile>() > tile_bytes<M, TallTile>()
-                           ? tile_bytes<M, SmallTile>()
-                           : tile_bytes<M, TallTile>();
-  static const cudaError_t allowed =
-      cudaFuncSetAttribute(gemm_kernel<M>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+int bytes_of(TileKind tile) {
+  return tile == TileKind::small  ? tile_bytes<M, SmallTile>()
+         : tile == TileKind::tall ? tile_bytes<M, TallTile>()
+                                  : tile_bytes<M, WideTile>();
+}
+
+template <class Kernel>
+cudaError_t allow_shared_memory(Kernel kernel, int bytes) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+template <class M>
+constexpr int most_tile_bytes() {
+  return tile_bytes<M, SmallTile>() > tile_bytes<M, TallTile>() ? tile_bytes<M, SmallTile>()
+                                                                : tile_bytes<M, TallTile>();
+}
+
+template <class M>
+cudaError_t launch_forward_with(const GemmPart& p, cudaStream_t stream) {
+  static const cudaError_t allowed = allow_shared_memory(forward_kernel<M>, most_tile_bytes<M>());
   if (allowed != cudaSuccess) return allowed;
-  return launch(gemm_kernel<M>, blocks, block_threads, bytes, stream, parts);
+  return launch(forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, block_threads,
+                bytes_of<M>(p.tile), stream, p);
+}
+
+template <class M>
+cudaError_t launch_backward_with(const GemmParts& parts, cudaStream_t stream) {
+  static const cudaError_t allowed = allow_shared_memory(backward_kernel<M>, most_tile_bytes<M>());
+  if (allowed != cudaSuccess) return allowed;
+  int bytes = parts.data_blocks ? bytes_of<M>(parts.data.tile) : 0;
+  for (int i = 0; i < 2; ++i)
+    if (parts.weight_blocks[i] && bytes_of<M>(parts.weights[i].tile) > bytes)
+      bytes = bytes_of<M>(parts.weights[i].tile);
+  return launch(backward_kernel<M>,
+                parts.data_blocks + parts.weight_blocks[0] + parts.weight_blocks[1], block_threads,
+                bytes, stream, parts);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -2,8 +2,11 @@
 
 namespace sweetspot::engine::cuda {
 
-cudaError_t launch_gemm_bf16(const GemmParts& parts, int blocks, cudaStream_t stream) {
-  return launch_gemm_with<Bf16>(parts, blocks, stream);
+cudaError_t launch_forward_bf16(const GemmPart& part, cudaStream_t stream) {
+  return launch_forward_with<Bf16>(part, stream);
+}
+cudaError_t launch_backward_bf16(const GemmParts& parts, cudaStream_t stream) {
+  return launch_backward_with<Bf16>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

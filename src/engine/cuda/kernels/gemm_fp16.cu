@@ -2,8 +2,11 @@
 
 namespace sweetspot::engine::cuda {
 
-cudaError_t launch_gemm_fp16(const GemmParts& parts, int blocks, cudaStream_t stream) {
-  return launch_gemm_with<Fp16>(parts, blocks, stream);
+cudaError_t launch_forward_fp16(const GemmPart& part, cudaStream_t stream) {
+  return launch_forward_with<Fp16>(part, stream);
+}
+cudaError_t launch_backward_fp16(const GemmParts& parts, cudaStream_t stream) {
+  return launch_backward_with<Fp16>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -2,8 +2,11 @@
 
 namespace sweetspot::engine::cuda {
 
-cudaError_t launch_gemm_fp32(const GemmParts& parts, int blocks, cudaStream_t stream) {
-  return launch_gemm_with<Fp32>(parts, blocks, stream);
+cudaError_t launch_forward_fp32(const GemmPart& part, cudaStream_t stream) {
+  return launch_forward_with<Fp32>(part, stream);
+}
+cudaError_t launch_backward_fp32(const GemmParts& parts, cudaStream_t stream) {
+  return launch_backward_with<Fp32>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -4,17 +4,25 @@
 // Every kernel's way in. Each returns the launch's error.
 namespace sweetspot::engine::cuda {
 
-cudaError_t launch_gemm_fp32(const GemmParts& parts, int blocks, cudaStream_t stream);
-cudaError_t launch_gemm_tf32(const GemmParts& parts, int blocks, cudaStream_t stream);
-cudaError_t launch_gemm_bf16(const GemmParts& parts, int blocks, cudaStream_t stream);
-cudaError_t launch_gemm_fp16(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_forward_fp32(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_backward_fp32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_forward_tf32(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_backward_tf32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_forward_bf16(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_backward_bf16(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_forward_fp16(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_backward_fp16(const GemmParts& parts, cudaStream_t stream);
 
 // Convolutions with samples and weights in shared memory: parts of TileKind::resident, of which
 // `splits` blocks take `split_depth` samples at a time.
-cudaError_t launch_resident_fp32(const GemmParts& parts, int blocks, cudaStream_t stream);
-cudaError_t launch_resident_tf32(const GemmParts& parts, int blocks, cudaStream_t stream);
-cudaError_t launch_resident_bf16(const GemmParts& parts, int blocks, cudaStream_t stream);
-cudaError_t launch_resident_fp16(const GemmParts& parts, int blocks, cudaStream_t stream);
+cudaError_t launch_resident_forward_fp32(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_resident_backward_fp32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_resident_forward_tf32(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_resident_backward_tf32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_resident_forward_bf16(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_resident_backward_bf16(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_resident_forward_fp16(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_resident_backward_fp16(const GemmParts& parts, cudaStream_t stream);
 
 constexpr int most_shared_bytes = 227 * 1024;  // of a block, on Hopper
 // What such a part takes of it when `parts` blocks share a sample's row groups, and whether the

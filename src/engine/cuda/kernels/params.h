@@ -108,7 +108,7 @@ enum class TileKind : int { small, tall, wide, resident };
 struct GemmPart {
   GemmKind kind;
   TileKind tile;
-  int first_block, tiles_m, tiles_n, splits, split_depth;
+  int tiles_m, tiles_n, splits, split_depth;
   ConvShape shape;
   Divider by_windows, by_window_w, by_in, by_in_w, by_out, by_out_w, by_channels, by_filters,
       by_kernel_w;
@@ -133,10 +133,11 @@ struct GemmPart {
   DropoutMask dropout;
 };
 
-constexpr int most_parts = 3;
+// The products of one backward launch side by side: a gradient of an input, and up to two of
+// weights. Each has its fixed place, since an argument found by a computed index is slow to read.
 struct GemmParts {
-  int count = 0;
-  GemmPart part[most_parts];
+  GemmPart data, weights[2];
+  int data_blocks = 0, weight_blocks[2] = {0, 0};
 };
 
 // A convolution over few channels with its ReLU and 2×2 max pooling, straight from the samples.

@@ -333,36 +333,47 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
 
 template <class M>
 __global__ void __launch_bounds__(resident_threads, 1)
-    resident_kernel(const __grid_constant__ GemmParts parts) {
+    resident_forward_kernel(const __grid_constant__ GemmPart part) {
   extern __shared__ __align__(16) unsigned char raw[];
-  auto* shared = reinterpret_cast<typename M::Element*>(raw);
-  int index = 0;
-  while (index + 1 < parts.count && blockIdx.x >= parts.part[index + 1].first_block) ++index;
-  const GemmPart& p = parts.part[index];
-  const int block = blockIdx.x - p.first_block;
-  if (p.kind == GemmKind::forward)
-    resident_forward<M>(p, block, shared);
-  else if (p.kind == GemmKind::data)
-    resident_data<M>(p, block, shared);
-  else
-    resident_weights<M>(p, block, shared);
+  resident_forward<M>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw));
 }
 
 template <class M>
-cudaError_t launch_resident_with(const GemmParts& parts, int blocks, cudaStream_t stream) {
-  std::int64_t bytes = 0;
-  for (int i = 0; i < parts.count; ++i) {
-    const std::int64_t need =
-        resident_shared_bytes(parts.part[i].kind, parts.part[i].shape, parts.part[i].split_depth,
-                              static_cast<int>(sizeof(typename M::Element)),
-                              parts.part[i].tiles_m * parts.part[i].tiles_n);
-    bytes = need > bytes ? need : bytes;
-  }
-  static const cudaError_t allowed = cudaFuncSetAttribute(
-      resident_kernel<M>, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared_bytes);
+__global__ void __launch_bounds__(resident_threads, 1)
+    resident_backward_kernel(const __grid_constant__ GemmParts parts) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  auto* shared = reinterpret_cast<typename M::Element*>(raw);
+  if (blockIdx.x < parts.data_blocks)
+    resident_data<M>(parts.data, blockIdx.x, shared);
+  else
+    resident_weights<M>(parts.weights[0], blockIdx.x - parts.data_blocks, shared);
+}
+
+template <class M>
+int resident_bytes_of(const GemmPart& p) {
+  return static_cast<int>(resident_shared_bytes(p.kind, p.shape, p.split_depth,
+                                                static_cast<int>(sizeof(typename M::Element)),
+                                                p.tiles_m * p.tiles_n));
+}
+
+template <class M>
+cudaError_t launch_resident_forward_with(const GemmPart& p, cudaStream_t stream) {
+  static const cudaError_t allowed =
+      allow_shared_memory(resident_forward_kernel<M>, most_shared_bytes);
   if (allowed != cudaSuccess) return allowed;
-  return launch(resident_kernel<M>, blocks, resident_threads, static_cast<int>(bytes), stream,
-                parts);
+  return launch(resident_forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, resident_threads,
+                resident_bytes_of<M>(p), stream, p);
+}
+
+template <class M>
+cudaError_t launch_resident_backward_with(const GemmParts& parts, cudaStream_t stream) {
+  static const cudaError_t allowed =
+      allow_shared_memory(resident_backward_kernel<M>, most_shared_bytes);
+  if (allowed != cudaSuccess) return allowed;
+  const int data = parts.data_blocks ? resident_bytes_of<M>(parts.data) : 0;
+  const int weights = parts.weight_blocks[0] ? resident_bytes_of<M>(parts.weights[0]) : 0;
+  return launch(resident_backward_kernel<M>, parts.data_blocks + parts.weight_blocks[0],
+                resident_threads, data > weights ? data : weights, stream, parts);
 }
 
 }  // namespace sweetspot::engine::cuda

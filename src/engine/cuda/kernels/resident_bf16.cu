@@ -2,8 +2,11 @@
 
 namespace sweetspot::engine::cuda {
 
-cudaError_t launch_resident_bf16(const GemmParts& parts, int blocks, cudaStream_t stream) {
-  return launch_resident_with<Bf16>(parts, blocks, stream);
+cudaError_t launch_resident_forward_bf16(const GemmPart& part, cudaStream_t stream) {
+  return launch_resident_forward_with<Bf16>(part, stream);
+}
+cudaError_t launch_resident_backward_bf16(const GemmParts& parts, cudaStream_t stream) {
+  return launch_resident_backward_with<Bf16>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -2,8 +2,11 @@
 
 namespace sweetspot::engine::cuda {
 
-cudaError_t launch_resident_tf32(const GemmParts& parts, int blocks, cudaStream_t stream) {
-  return launch_resident_with<Tf32>(parts, blocks, stream);
+cudaError_t launch_resident_forward_tf32(const GemmPart& part, cudaStream_t stream) {
+  return launch_resident_forward_with<Tf32>(part, stream);
+}
+cudaError_t launch_resident_backward_tf32(const GemmParts& parts, cudaStream_t stream) {
+  return launch_resident_backward_with<Tf32>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

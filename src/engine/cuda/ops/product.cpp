@@ -108,8 +108,7 @@ class Product final : public ProductOp {
     if (unfinished.count > 0) {
       part.slices = pass.at(unfinished.slices), part.slice_stride = unfinished.stride;
       split(part, shape_.filters, shape_.channels, unfinished.count);
-      pass.add(part);
-      pass.flush();
+      pass.run(part);
       return;
     }
     if (!pass.training) part.code = nullptr;
@@ -118,8 +117,7 @@ class Product final : public ProductOp {
     // Rows with pooling come in groups of 8 windows.
     const std::int64_t rows = shape_.pool == 2 ? (windows + 7) / 8 * 32 : windows;
     choose_tiles(part, rows, shape_.filters);
-    pass.add(part);
-    pass.flush();
+    pass.run(part);
   }
 
   void backward(Pass& pass) const override {
