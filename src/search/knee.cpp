@@ -13,7 +13,7 @@ constexpr std::int64_t first_batch = 16;
 // One probe is at most this many times the largest before it: a line through small batches is no
 // ground for a step of minutes.
 constexpr double most_growth = 16;
-constexpr double cheap_step_seconds = 0.25, look_ahead = 4;
+constexpr double cheap_step_seconds = 0.2, look_ahead = 4;
 constexpr double dear_step_seconds = 1, least_look_ahead = 1.25;
 // The chosen batch is to be within this share of the tolerance: noise takes the rest. On a smooth
 // curve nothing smaller by a quarter is within the tolerance then (its loss is a third larger).
