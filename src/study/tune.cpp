@@ -91,15 +91,15 @@ trial::Trial as_run(trial::Trial trial, const Axis& axis) {
   return trial;
 }
 
-// At the batch that is chosen so far.
+// At the fastest batch so far: the chosen one may lie just where loading begins to limit.
 std::optional<advise::WorkerSearch> search_workers_on(Loop& loop, const TuneOptions& options,
                                                       const Axis& axis,
                                                       const search::Predict& predict) {
   const auto curve = axis.on(loop.trials());
   const auto choice = search::choose(curve, options.limits, predict);
-  const trial::Trial* chosen = choice ? chosen_trial(curve, choice->batch) : nullptr;
-  if (!chosen) return std::nullopt;
-  return search_workers(loop, as_run(*chosen, axis), *options.most_workers);
+  const trial::Trial* fastest = choice ? chosen_trial(curve, choice->best_batch) : nullptr;
+  if (!fastest) return std::nullopt;
+  return search_workers(loop, as_run(*fastest, axis), *options.most_workers);
 }
 
 }  // namespace
