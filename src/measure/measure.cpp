@@ -85,11 +85,7 @@ class Measurement {
       summarize();
       return;
     }
-    const bool resting = session_->rests_between_steps();
-    const Look before = look_when_calm(surroundings_, resting);
-    const bool finished = sample();
-    const Look after = look(surroundings_, resting);
-    trial_.contention = contention(before, after, surroundings_.best_speed);
+    const bool finished = session_->takes_real_time() ? sample_between_looks() : sample();
     note_memory();
     if (finished) summarize();
   }
@@ -121,6 +117,15 @@ class Measurement {
       --trial_.warm_up_steps, ++trial_.steps;
     }
     sampling_.end();
+  }
+
+  bool sample_between_looks() {
+    const bool resting = session_->rests_between_steps();
+    const Look before = look_when_calm(surroundings_, resting);
+    const bool finished = sample();
+    const Look after = look(surroundings_, resting);
+    trial_.contention = contention(before, after, surroundings_.best_speed);
+    return finished;
   }
 
   bool sample() {

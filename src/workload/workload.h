@@ -36,6 +36,8 @@ class Session {
   virtual std::optional<core::Bytes> memory() const { return std::nullopt; }
   // Whether it does nothing until the next step() is called: a program trains on meanwhile.
   virtual bool rests_between_steps() const { return true; }
+  // False for steps in virtual time: what else this machine does is nothing to them.
+  virtual bool takes_real_time() const { return true; }
   // Ends it and tells. Called once, after the last step, whatever the outcome.
   virtual Account close() { return {}; }
 };

@@ -79,6 +79,15 @@ TEST(Tune, AFinishedStudyIsAnsweredWithoutATrial) {
   EXPECT_EQ(second.recommendation->reasons, first.recommendation->reasons);
 }
 
+// Virtual time: whatever else this machine does, the same study is the same.
+TEST(Tune, WhatTheMachineDoesIsNothingToAFake) {
+  Study study;
+  for (const trial::Trial& trial : study.run(asked()).trials) {
+    EXPECT_FALSE(trial.contention.contended);
+    EXPECT_FALSE(trial.contention.cpu_pressure_share);
+  }
+}
+
 TEST(Tune, AStudyCutAnywhereEndsWithTheSameAnswer) {
   Study whole;
   const TuneResult truth = whole.run(asked());
