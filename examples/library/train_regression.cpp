@@ -1,4 +1,4 @@
-// A session: sweetspot tune -- train_regression
+// A session: sweetspot tune --batch-from-env -- train_regression
 // Alone it trains one batch size, and stops after some steps.
 #include <sweetspot/client.h>
 

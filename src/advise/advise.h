@@ -50,6 +50,7 @@ struct Facts {
   SampleCost cost;
   std::optional<core::Bytes> largest_batch_bytes;
   std::optional<std::int64_t> largest_fitting;
+  bool has_loader = true;  // whose workers can be chosen
   std::optional<LoaderCheck> loader_check;
   std::optional<WorkerSearch> worker_search;
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches

@@ -83,6 +83,7 @@ std::string bottleneck_reason(Bottleneck limited_by, const trial::Trial& trial,
 // Loading that limits smaller batches only is hidden by a larger one; workers would hide it too.
 std::optional<std::string> smaller_reason(std::span<const trial::Trial> trials,
                                           const search::Choice& choice, const Facts& facts) {
+  if (!facts.has_loader) return std::nullopt;
   const trial::Trial* largest = nullptr;
   for (const trial::Trial& t : trials)
     if (t.setting.batch < choice.batch && (!largest || t.setting.batch > largest->setting.batch) &&

@@ -174,6 +174,7 @@ int sweep(const Flags& flags, Output& output) {
   answer.message = message_of(result, any_ok);
   print_answer(flags.study, answer, output);
   if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
+  opened.workload->finish();
   return exit_code(result.end, any_ok);
 }
 

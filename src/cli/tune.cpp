@@ -165,6 +165,7 @@ int tune(const Flags& flags, Output& output) {
   print_answer(flags.study, answer_of(flags, opened, result, *writer), output);
   if (result.status != study::Status::found)
     Output::talk(fmt::format("sweetspot: {}", result.message));
+  opened.workload->finish();
   return exit_code(result);
 }
 

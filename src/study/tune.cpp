@@ -149,7 +149,8 @@ TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneO
   facts.largest_fitting = search::largest_fitting(curve, options.limits, predict);
   if (facts.largest_fitting) facts.largest_batch_bytes = predict(*facts.largest_fitting);
   const trial::Trial* chosen = choice ? chosen_trial(curve, choice->batch) : nullptr;
-  if (chosen && !options.most_workers &&
+  facts.has_loader = workload.has_loader();
+  if (chosen && facts.has_loader && !options.most_workers &&
       advise::bottleneck(*chosen, curve, facts) == advise::Bottleneck::data_loading)
     facts.loader_check = check_loader(loop, workload, as_run(*chosen, axis), facts);
   loop.close();

@@ -54,6 +54,10 @@ class Workload {
   // Throws core::Error when the setting cannot be opened; std::bad_alloc or MachineError for want
   // of memory becomes the outcome out_of_memory.
   virtual std::unique_ptr<Session> open(const trial::Setting&) = 0;
+  // Whether a setting's workers and prefetch change how it loads.
+  virtual bool has_loader() const { return false; }
+  // Ends what it kept between sessions; InputError when that fails. After the last session.
+  virtual void finish() {}
 };
 
 }  // namespace sweetspot::workload

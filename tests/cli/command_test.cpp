@@ -92,6 +92,14 @@ TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
     EXPECT_THAT(read_file(entry.path()), Not(HasSubstr("topsecret"))) << entry.path();
 }
 
+TEST_F(Command, ACleanupThatFailsIsToldAfterTheAnswer) {
+  const Finished finished = sweetspot({"sweep", "--batch", "4", "--json", "--cleanup", "exit 3",
+                                       "--", "python3", programs + "bar.py", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("--cleanup"));
+  EXPECT_EQ(json_of(finished)["status"], "finished");
+}
+
 TEST_F(Command, ADryRunShowsAndRunsNothing) {
   const Finished finished =
       sweetspot({"tune", "--dry-run", "--prepare", "touch made-{batch}", "--env", "A_KEY=hidden",

@@ -198,6 +198,24 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
   EXPECT_TRUE(again.facts.loader_check);
 }
 
+// A program without {workers} waits for data, and no flag of ours could change that.
+TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
+  struct Loaderless : FakeWorkload {
+    using FakeWorkload::FakeWorkload;
+    bool has_loader() const override { return false; }
+  };
+  workload::fake::Options waiting = fake();
+  waiting.data_wait_share = 0.5;
+  Study study;
+  Loaderless workload(waiting);
+  MemoryWriter writer(study.kept);
+  const TuneResult result = tune(workload, writer, asked(), study.quiet, study.stop);
+  EXPECT_FALSE(result.facts.loader_check);
+  for (const trial::Trial& trial : result.trials) EXPECT_EQ(trial.setting.workers, 1);
+  for (const std::string& reason : result.recommendation->reasons)
+    EXPECT_THAT(reason, testing::Not(HasSubstr("--workers")));
+}
+
 TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
   Study study;
   TuneOptions options = asked();

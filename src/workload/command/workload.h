@@ -22,7 +22,7 @@ class CommandWorkload final : public Workload {
 
   // Ends a program that was kept and runs --cleanup; InputError when that fails. The destructor
   // does the same but cannot tell.
-  void finish();
+  void finish() override;
 
  private:
   std::unique_ptr<Trials> trials_;

@@ -48,6 +48,7 @@ class FakeWorkload : public Workload {
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
   std::optional<std::int64_t> samples() const override { return options_.samples; }
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
+  bool has_loader() const override { return true; }
 
  private:
   Options options_;

@@ -76,6 +76,7 @@ class NativeWorkload final : public Workload {
   std::optional<std::int64_t> samples() const override {
     return static_cast<std::int64_t>(run_.dataset.train.count);
   }
+  bool has_loader() const override { return true; }
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
     return open_session(run_, setting);
   }
