@@ -1,4 +1,7 @@
 #pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -72,6 +75,37 @@ inline void assign_golden_weights(Trainer& trainer, const nlohmann::json& parame
               (golden_uniform(golden["tensor"], static_cast<std::uint32_t>(i)) - 0.5) * 2 *
                   golden["scale"].get<double>());
   trainer.assign(variables);
+}
+
+// Ten steps of an optimizer by Keras' rules, of the trainer that make(network, optimizer) gives.
+template <class Make>
+void expect_steps_follow_keras(Optimizer::Kind kind, const Make& make) {
+  const nlohmann::json golden = golden_json("optimizers.json");
+  const auto expected = std::ranges::find_if(
+      golden["optimizers"], [kind](const auto& o) { return o["kind"] == name(kind); });
+  ASSERT_NE(expected, golden["optimizers"].end());
+  const model::Network network = golden_network("tiny-mlp");
+  Optimizer optimizer;
+  optimizer.kind = kind;
+  optimizer.learning_rate = expected->at("learning_rate");
+  optimizer.momentum = expected->value("momentum", optimizer.momentum);
+  optimizer.weight_decay = expected->value("weight_decay", optimizer.weight_decay);
+  const GoldenBatch batch(network, true, golden["batch"], golden["inputs_tensor"]);
+  for (const std::int64_t micro_batch :
+       {batch.count, batch.count / 2}) {  // late and gathered gradients
+    const auto trainer = make(network, optimizer);
+    assign_golden_weights(*trainer, golden["parameters"]);
+    for (const auto& loss : expected->at("losses"))
+      EXPECT_NEAR(trainer->step(batch.view(), micro_batch).loss, loss.template get<double>(),
+                  1e-5 * loss.template get<double>());
+    const std::vector<Variable> variables = trainer->variables();
+    for (std::size_t v = 0; v < variables.size(); ++v) {
+      const auto& values = expected->at("weights")[v]["value"];
+      for (std::size_t i = 0; i < values["samples"].size(); ++i)
+        EXPECT_NEAR(variables[v].values[i * values["stride"].template get<std::size_t>()],
+                    values["samples"][i].template get<double>(), 1e-5);
+    }
+  }
 }
 
 }  // namespace sweetspot::engine::testing

@@ -124,32 +124,12 @@ class CudaOptimizerSteps : public ::testing::TestWithParam<Optimizer::Kind> {};
 
 TEST_P(CudaOptimizerSteps, FollowKeras) {
   REQUIRE_GPU();
-  const nlohmann::json golden = golden_json("optimizers.json");
-  const auto expected = std::ranges::find_if(
-      golden["optimizers"], [](const auto& o) { return o["kind"] == name(GetParam()); });
-  ASSERT_NE(expected, golden["optimizers"].end());
-  const model::Network network = golden_network("tiny-mlp");
-  cuda::Options options;
-  Optimizer& optimizer = options.trainer.optimizer;
-  optimizer.kind = GetParam();
-  optimizer.learning_rate = expected->at("learning_rate");
-  optimizer.momentum = expected->value("momentum", optimizer.momentum);
-  optimizer.weight_decay = expected->value("weight_decay", optimizer.weight_decay);
-  const GoldenBatch batch(network, true, golden["batch"], golden["inputs_tensor"]);
-  for (const std::int64_t micro_batch : {batch.count, batch.count / 2}) {
-    const auto trainer = cuda::make_trainer(network, options);
-    assign_golden_weights(*trainer, golden["parameters"]);
-    for (const auto& loss : expected->at("losses"))
-      EXPECT_NEAR(trainer->step(batch.view(), micro_batch).loss, loss.get<double>(),
-                  1e-5 * loss.get<double>());
-    const std::vector<Variable> variables = trainer->variables();
-    for (std::size_t v = 0; v < variables.size(); ++v) {
-      const auto& values = expected->at("weights")[v]["value"];
-      for (std::size_t i = 0; i < values["samples"].size(); ++i)
-        EXPECT_NEAR(variables[v].values[i * values["stride"].get<std::size_t>()],
-                    values["samples"][i].get<double>(), 1e-5);
-    }
-  }
+  expect_steps_follow_keras(GetParam(),
+                            [](const model::Network& network, const Optimizer& optimizer) {
+                              cuda::Options options;
+                              options.trainer.optimizer = optimizer;
+                              return cuda::make_trainer(network, options);
+                            });
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CudaOptimizerSteps,
