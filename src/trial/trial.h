@@ -18,6 +18,7 @@ struct Setting {
   int workers = 1;
   int prefetch = 2;
   double learning_rate = 0.001;
+  std::uint64_t seed = 1000;  // of weights, shuffles and dropout; the paper's
 
   std::int64_t micro_batch() const { return batch / accumulation; }
   bool operator==(const Setting&) const = default;
@@ -63,10 +64,27 @@ struct Contention {
   bool contended = false;
 };
 
+// The device at one moment of a trial; what it cannot tell is nothing.
+struct Reading {
+  double at_seconds = 0;                    // since the trial began
+  std::optional<double> utilisation_share;  // busy time; of a CPU, of all its cores
+  std::optional<core::Bytes> memory;        // what the trial's processes hold on the device
+  std::optional<double> power_watts;
+};
+
+// One epoch of a trial that trained rather than sampled steps.
+struct Epoch {
+  int epoch = 1;
+  double train_seconds = 0;                          // of this epoch alone, evaluation apart
+  std::optional<double> train_loss, train_accuracy;  // mean over the epoch, as the weights moved
+  std::optional<double> test_loss, test_accuracy;    // after it
+};
+
 // One setting, run once.
 struct Trial {
   std::int64_t id = 0;  // of the store; 0 before it is there
   Setting setting;
+  std::string device = "cpu";  // or "cuda:0"
   Outcome outcome = Outcome::ok;
   std::optional<StopReason> stop_reason;
   std::optional<Interval> samples_per_second;
@@ -79,11 +97,14 @@ struct Trial {
   std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
   std::optional<double> cpu_seconds;       // of the whole trial, all its processes
   std::optional<PhaseSeconds> phases;      // a mean step's, in seconds
+  std::optional<double> energy_joules;     // of the device, over the sampled steps
   Contention contention;
   std::string note;       // why it ended as it did, one sentence
   double started_at = 0;  // seconds since 1970
   double seconds = 0;     // wall time of the whole trial, warm-up and start-up included
-  std::vector<Step> raw;  // every step, in order; empty where only summaries were read
+  std::vector<Epoch> epochs;   // empty unless it trained
+  std::vector<Step> raw;       // every step, in order; empty where only summaries were read
+  std::vector<Reading> trace;  // readings beside the steps; empty likewise
 };
 
 }  // namespace sweetspot::trial
