@@ -19,6 +19,7 @@ struct Cell {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
   std::string operator()(double value) const { return fmt::format("{}", value); }
   std::string operator()(const std::string& value) const { return quoted(value); }
 };

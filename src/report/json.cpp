@@ -43,10 +43,30 @@ Json recommendation_json(const Answer& answer) {
           {"command", answer.command}};
 }
 
+Json epoch_json(const trial::Epoch& epoch) {
+  return {{"epoch", epoch.epoch},
+          {"train_seconds", epoch.train_seconds},
+          {"train_loss", or_null(epoch.train_loss)},
+          {"train_accuracy", or_null(epoch.train_accuracy)},
+          {"test_loss", or_null(epoch.test_loss)},
+          {"test_accuracy", or_null(epoch.test_accuracy)}};
+}
+
+Json reading_json(const trial::Reading& reading) {
+  return {{"at_seconds", reading.at_seconds},
+          {"utilisation_share", or_null(reading.utilisation_share)},
+          {"memory_bytes", or_null(reading.memory)},
+          {"power_watts", or_null(reading.power_watts)}};
+}
+
 Json trial_json(const Row& row) {
   Json trial = Json::object();
   for (const Field& field : fields())
     trial[Json::json_pointer(field.json)] = std::visit(ToJson{}, field.value(row));
+  trial["epochs"] = Json::array();
+  for (const trial::Epoch& epoch : row.trial->epochs) trial["epochs"].push_back(epoch_json(epoch));
+  for (const trial::Reading& reading : row.trial->trace)
+    trial["trace"].push_back(reading_json(reading));
   return trial;
 }
 

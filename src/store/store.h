@@ -13,7 +13,7 @@ namespace sweetspot::store {
 class Writer {
  public:
   virtual ~Writer() = default;
-  // With the trials that were there when it was opened, without raw steps.
+  // With the trials that were there when it was opened, without raw steps and traces.
   virtual const trial::Study& study() const = 0;
   // On the disk when it returns (synchronous=FULL): a kill right after loses nothing.
   virtual void add(const trial::Trial& trial) = 0;
@@ -30,9 +30,9 @@ class Store {
   // a new one and keeps the old.
   virtual std::unique_ptr<Writer> open_study(const trial::Question&, const trial::Environment&,
                                              bool fresh) = 0;
-  // Newest first, trials without raw steps. A study whose process was killed is `stopped`.
+  // Newest first, trials without raw steps and traces. A study whose process was killed is `stopped`.
   virtual std::vector<trial::Study> studies() const = 0;
-  virtual std::optional<trial::Study> study(std::int64_t id) const = 0;  // with raw steps
+  virtual std::optional<trial::Study> study(std::int64_t id) const = 0;  // with both
   virtual bool remove(std::int64_t id) = 0;
 };
 

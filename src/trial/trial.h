@@ -60,8 +60,12 @@ struct Contention {
   std::optional<double>
       cpu_pressure_share;                 // of the trial's time, some task waited for a CPU (PSI)
   std::optional<double> other_cpu_share;  // CPU time of other processes, as a share of all cores
-  std::optional<double> speed_change_share;  // a fixed probe before and after: how far apart
+  std::optional<double> speed_change_share;     // a fixed probe before and after: how far apart
+  std::optional<double> other_gpu_share;        // of the time, other processes used the trial's GPU
+  std::optional<core::Bytes> other_gpu_memory;  // what they held on it
+  std::string gpu_throttle;                     // what held its clocks back: "power cap"; or empty
   bool contended = false;
+  std::string reason;  // why it counts as contended; empty where it does not
 };
 
 // The device at one moment of a trial; what it cannot tell is nothing.
@@ -99,9 +103,9 @@ struct Trial {
   std::optional<PhaseSeconds> phases;      // a mean step's, in seconds
   std::optional<double> energy_joules;     // of the device, over the sampled steps
   Contention contention;
-  std::string note;       // why it ended as it did, one sentence
-  double started_at = 0;  // seconds since 1970
-  double seconds = 0;     // wall time of the whole trial, warm-up and start-up included
+  std::string note;            // why it ended as it did, one sentence
+  double started_at = 0;       // seconds since 1970
+  double seconds = 0;          // wall time of the whole trial, warm-up and start-up included
   std::vector<Epoch> epochs;   // empty unless it trained
   std::vector<Step> raw;       // every step, in order; empty where only summaries were read
   std::vector<Reading> trace;  // readings beside the steps; empty likewise

@@ -142,6 +142,35 @@ TEST(Json, UnknownIsNull) {
   EXPECT_TRUE(json["trials"][0]["note"].is_null());
 }
 
+TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
+  Answer answer = made_answer();
+  trial::Trial trained = made_trial(8, 0.002, 1e-4);
+  trained.device = "cuda:0";
+  trained.setting.seed = 0xffffffffffffffff;
+  trained.energy_joules = 12.5;
+  trained.epochs = {{1, 2.5, 0.5, 0.75, {}, 0.875}};
+  trained.trace = {{0.25, 0.5, 1024, {}}};
+  answer.trials = {failed(4, ""), trained};
+  const auto json = report::json(answer);
+  const auto& none = json["trials"][0];
+  EXPECT_EQ(none["device"], "cpu");
+  EXPECT_TRUE(none["energy_joules"].is_null());
+  EXPECT_EQ(none["epochs"], nlohmann::json::array());
+  EXPECT_FALSE(none.contains("trace"));
+  const auto& some = json["trials"][1];
+  EXPECT_EQ(some["device"], "cuda:0");
+  EXPECT_EQ(some["setting"]["seed"], 0xffffffffffffffff);
+  EXPECT_EQ(some["energy_joules"], 12.5);
+  EXPECT_EQ(some["epochs"].dump(),
+            R"([{"epoch":1,"train_seconds":2.5,"train_loss":0.5,"train_accuracy":0.75,)"
+            R"("test_loss":null,"test_accuracy":0.875}])");
+  EXPECT_EQ(some["trace"].dump(),
+            R"([{"at_seconds":0.25,"utilisation_share":0.5,"memory_bytes":1024,)"
+            R"("power_watts":null}])");
+  EXPECT_THAT(csv(answer), HasSubstr(",18446744073709551615,cuda:0,"));
+  EXPECT_THAT(table(answer), HasSubstr("device"));
+}
+
 TEST(Measured, TheKneeIsTheSmallestWithinTheTolerance) {
   Answer answer = made_answer();
   answer.facts.limits.tolerance = 0.15;

@@ -71,6 +71,21 @@ TEST_P(StoreContract, NumbersThatAreNoneDoNotBecomeZero) {
   EXPECT_EQ(read.memory_predicted, trial.memory_predicted);
 }
 
+TEST_P(StoreContract, EachTrialHasItsOwnEpochsAndTrace) {
+  const auto writer = open()->open_study(question(), environment(), false);
+  const auto other = open()->open_study(question("other"), environment(), false);
+  trial::Trial one = trial_of(1), two = trial_of(2), none = trial_of(3);
+  one.epochs = {{1, 0.5, 2.0, {}, {}, 0.5}, {2, 0.25, 1.0, {}, {}, 0.75}};
+  two.epochs = {{1, 4, {}, {}, {}, {}}};
+  two.trace = {{1, 0.5, 7, 8}};
+  for (const trial::Trial& trial : {one, none, two}) writer->add(trial);
+  other->add(full_trial());
+  const trial::Study study = open()->study(writer->study().id).value();
+  expect_equal(study.trials.at(0), one);
+  expect_equal(study.trials.at(1), none);
+  expect_equal(study.trials.at(2), two);
+}
+
 TEST_P(StoreContract, TheSameQuestionResumesTheSameStudy) {
   const auto store = open();
   std::int64_t id = 0;
@@ -111,7 +126,7 @@ TEST_P(StoreContract, FreshKeepsTheOldAndIsResumedFromThenOn) {
               ElementsAre(2));
 }
 
-TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawSteps) {
+TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawStepsAndTraces) {
   const auto store = open();
   for (const char* key : {"1", "2", "3"})
     store->open_study(question(key), environment(), false)->add(full_trial());
@@ -121,6 +136,7 @@ TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawSteps) {
   EXPECT_EQ(studies[2].question.key, "1");
   trial::Trial summary = full_trial();
   summary.raw.clear();
+  summary.trace.clear();
   expect_equal(studies[0].trials.at(0), summary);
 }
 

@@ -113,5 +113,32 @@ TEST(MigrationFromVersion2, IsReadInFullAndWrittenOn) {
   expect_equal(store->study(1)->trials.at(6), full_trial());
 }
 
+// Written by the program itself (a study of a fake workload, a sweep of a shell script) before
+// trials knew their device and epochs.
+TEST(MigrationFromVersion3, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v3.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v3.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(2);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 2u);
+  const trial::Trial& trial = old->trials[0];
+  EXPECT_EQ(trial.setting.batch, 16);
+  EXPECT_EQ(trial.step_source, "--steps-regex");
+  EXPECT_EQ(trial.raw.size(), 11u);
+  EXPECT_EQ(trial.cpu_seconds, 0.016002);
+  EXPECT_TRUE(trial.contention.contended);
+  EXPECT_EQ(trial.contention.reason, "");
+  EXPECT_EQ(trial.device, "cpu");
+  EXPECT_EQ(trial.setting.seed, 1000u);
+  EXPECT_EQ(trial.energy_joules, std::nullopt);
+  EXPECT_TRUE(trial.epochs.empty());
+  EXPECT_TRUE(trial.trace.empty());
+  const auto writer = store->open_study(old->question, environment(), false);
+  writer->add(full_trial());
+  expect_equal(store->study(2)->trials.at(2), full_trial());
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

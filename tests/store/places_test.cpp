@@ -125,8 +125,14 @@ TEST_F(Places, ValuesThatMakeNoSense) {
   EXPECT_THAT(reading(file_), HasSubstr("damaged"));
   execute(file_, "UPDATE study SET state = 'stopped'; UPDATE steps SET data = x'0102'");
   EXPECT_EQ(reading(file_), "no error");
-  EXPECT_THAT(sentence_of([&] { store::open_store(file_.string())->study(1); }),
-              HasSubstr("damaged"));
+  const auto studying = [&] {
+    return sentence_of([&] { store::open_store(file_.string())->study(1); });
+  };
+  EXPECT_THAT(studying(), HasSubstr("damaged"));
+  execute(file_, "UPDATE steps SET data = x''");
+  EXPECT_EQ(studying(), "no error");
+  execute(file_, "INSERT INTO trace VALUES (1, x'0102')");
+  EXPECT_THAT(studying(), HasSubstr("damaged"));
 }
 
 TEST_F(Places, AReadOnlyFileIsReadAndNotWritten) {

@@ -14,7 +14,8 @@ trial::Environment environment(const std::string& program) {
 
 Trial full_trial() {
   Trial trial;
-  trial.setting = {96, 3, "bf16", 4, 5, 0.0125};
+  trial.setting = {96, 3, "bf16", 4, 5, 0.0125, 0xfedcba9876543210};
+  trial.device = "cuda:1";
   trial.outcome = trial::Outcome::timed_out;
   trial.stop_reason = trial::StopReason::time_limit;
   trial.samples_per_second = {9100.5, 9010.25, 9190.75};
@@ -25,12 +26,15 @@ Trial full_trial() {
   trial.memory_source = "cgroup v2 memory.peak", trial.step_source = "tqdm bar";
   trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
-  trial.contention = {0.11, 0.22, 0.33, true};
+  trial.energy_joules = 42.5;
+  trial.contention = {0.11, 0.22, 0.33, 0.44, 55, "power cap", true, "somebody else"};
   trial.note = "it took “too” long; 'quoted'\n\x01";
   trial.started_at = 1792000000.125;
   trial.seconds = 8.5;
   trial.raw = {{0.015, 96, 1, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false},
                {0.25, 95, 1, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true}};
+  trial.epochs = {{1, 1.5, 0.5, 0.25, 0.75, 0.125}, {2, 1.25, {}, {}, {}, 0.5}};
+  trial.trace = {{0.5, 0.75, 123456789, 99.5}, {0.625, {}, {}, {}}, {0.75, 0, 0, 0}};
   return trial;
 }
 
@@ -45,6 +49,7 @@ Trial trial_of(std::int64_t batch, std::size_t steps) {
 
 void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.setting, b.setting);
+  EXPECT_EQ(a.device, b.device);
   EXPECT_EQ(a.outcome, b.outcome);
   EXPECT_EQ(a.stop_reason, b.stop_reason);
   ASSERT_EQ(a.samples_per_second.has_value(), b.samples_per_second.has_value());
@@ -68,7 +73,12 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
   EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);
   EXPECT_EQ(a.contention.speed_change_share, b.contention.speed_change_share);
+  EXPECT_EQ(a.contention.other_gpu_share, b.contention.other_gpu_share);
+  EXPECT_EQ(a.contention.other_gpu_memory, b.contention.other_gpu_memory);
+  EXPECT_EQ(a.contention.gpu_throttle, b.contention.gpu_throttle);
   EXPECT_EQ(a.contention.contended, b.contention.contended);
+  EXPECT_EQ(a.contention.reason, b.contention.reason);
+  EXPECT_EQ(a.energy_joules, b.energy_joules);
   EXPECT_EQ(a.note, b.note);
   EXPECT_EQ(a.started_at, b.started_at);
   EXPECT_EQ(a.seconds, b.seconds);
@@ -79,6 +89,22 @@ void expect_equal(const Trial& a, const Trial& b) {
     EXPECT_EQ(a.raw[i].phases, b.raw[i].phases);
     EXPECT_EQ(a.raw[i].warm_up, b.raw[i].warm_up);
     EXPECT_EQ(a.raw[i].outlier, b.raw[i].outlier);
+  }
+  ASSERT_EQ(a.epochs.size(), b.epochs.size());
+  for (std::size_t i = 0; i < a.epochs.size(); ++i) {
+    EXPECT_EQ(a.epochs[i].epoch, b.epochs[i].epoch);
+    EXPECT_EQ(a.epochs[i].train_seconds, b.epochs[i].train_seconds);
+    EXPECT_EQ(a.epochs[i].train_loss, b.epochs[i].train_loss);
+    EXPECT_EQ(a.epochs[i].train_accuracy, b.epochs[i].train_accuracy);
+    EXPECT_EQ(a.epochs[i].test_loss, b.epochs[i].test_loss);
+    EXPECT_EQ(a.epochs[i].test_accuracy, b.epochs[i].test_accuracy);
+  }
+  ASSERT_EQ(a.trace.size(), b.trace.size());
+  for (std::size_t i = 0; i < a.trace.size(); ++i) {
+    EXPECT_EQ(a.trace[i].at_seconds, b.trace[i].at_seconds);
+    EXPECT_EQ(a.trace[i].utilisation_share, b.trace[i].utilisation_share);
+    EXPECT_EQ(a.trace[i].memory, b.trace[i].memory);
+    EXPECT_EQ(a.trace[i].power_watts, b.trace[i].power_watts);
   }
 }
 

@@ -13,7 +13,7 @@ trial::Trial full_trial();
 // A trial of a batch with this many raw steps.
 trial::Trial trial_of(std::int64_t batch, std::size_t steps = 3);
 
-// Every field, the raw steps included.
+// Every field; epochs, raw steps and trace included.
 void expect_equal(const trial::Trial& a, const trial::Trial& b);
 
 }  // namespace sweetspot::tests

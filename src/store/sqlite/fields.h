@@ -14,6 +14,8 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("workers", trial.setting.workers);
   visit("prefetch", trial.setting.prefetch);
   visit("learning_rate", trial.setting.learning_rate);
+  visit("seed", trial.setting.seed);
+  visit("device", trial.device);
   visit("outcome", trial.outcome);
   visit("stop_reason", trial.stop_reason);
   visit("samples_per_second", trial.samples_per_second);
@@ -29,10 +31,15 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("start_up_seconds", trial.start_up_seconds);
   visit("cpu_seconds", trial.cpu_seconds);
   visit("phase_seconds", trial.phases);
+  visit("energy_joules", trial.energy_joules);
   visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
   visit("other_cpu_share", trial.contention.other_cpu_share);
   visit("speed_change_share", trial.contention.speed_change_share);
+  visit("other_gpu_share", trial.contention.other_gpu_share);
+  visit("other_gpu_memory_bytes", trial.contention.other_gpu_memory);
+  visit("gpu_throttle", trial.contention.gpu_throttle);
   visit("contended", trial.contention.contended);
+  visit("contention_reason", trial.contention.reason);
   visit("note", trial.note);
   visit("started_at", trial.started_at);
   visit("seconds", trial.seconds);

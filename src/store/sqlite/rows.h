@@ -14,8 +14,13 @@ namespace sweetspot::store::sqlite {
 
 void insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
                   const trial::Trial& trial);
+// With their epochs, without raw steps and traces.
 std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study);
-void read_steps(SQLite::Database& database, trial::Trial& trial);
+
+// What a trial has many of. Raw steps and traces are read for one trial at a time: they are large.
+void insert_details(SQLite::Database& database, std::int64_t id, const trial::Trial& trial);
+void read_epochs(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
+void read_steps_and_trace(SQLite::Database& database, trial::Trial& trial);
 
 std::int64_t insert_study(SQLite::Database& database, const trial::Question& question);
 std::int64_t insert_run(SQLite::Database& database, std::int64_t study,

@@ -92,7 +92,33 @@ constexpr const char* commands = R"sql(
   ALTER TABLE trial ADD COLUMN cpu_seconds REAL;
 )sql";
 
-constexpr const char* steps[] = {first, runs, commands};
+// Where and from which seed a trial ran, what it used of its device, and how its epochs went. Until
+// then every trial ran on the CPU, from a seed that only the question's key tells.
+constexpr const char* devices = R"sql(
+  ALTER TABLE trial ADD COLUMN seed INTEGER NOT NULL DEFAULT 1000;
+  ALTER TABLE trial ADD COLUMN device TEXT NOT NULL DEFAULT 'cpu';
+  ALTER TABLE trial ADD COLUMN energy_joules REAL;
+  ALTER TABLE trial ADD COLUMN other_gpu_share REAL;
+  ALTER TABLE trial ADD COLUMN other_gpu_memory_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN gpu_throttle TEXT NOT NULL DEFAULT '';
+  ALTER TABLE trial ADD COLUMN contention_reason TEXT NOT NULL DEFAULT '';
+  CREATE TABLE epoch (
+    trial INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
+    epoch INTEGER NOT NULL,
+    train_seconds REAL,
+    train_loss REAL,
+    train_accuracy REAL,
+    test_loss REAL,
+    test_accuracy REAL,
+    PRIMARY KEY (trial, epoch)
+  ) WITHOUT ROWID;
+  CREATE TABLE trace (
+    trial INTEGER PRIMARY KEY REFERENCES trial ON DELETE CASCADE,
+    data BLOB NOT NULL
+  );
+)sql";
+
+constexpr const char* steps[] = {first, runs, commands, devices};
 
 }  // namespace
 

@@ -66,7 +66,7 @@ class SqliteStore : public Store {
     for (trial::Study& study : studies) {
       study.trials = select_trials(database, study.id);
       if (!with_steps) continue;
-      for (trial::Trial& trial : study.trials) read_steps(database, trial);
+      for (trial::Trial& trial : study.trials) read_steps_and_trace(database, trial);
     }
     return studies;
   }

@@ -6,7 +6,6 @@
 #include "store/sqlite/errors.h"
 #include "store/sqlite/fields.h"
 #include "store/sqlite/rows.h"
-#include "store/sqlite/steps.h"
 
 namespace sweetspot::store::sqlite {
 namespace {
@@ -51,6 +50,7 @@ struct Bind {
 
   void operator()(std::string_view, const auto& value) { put(value); }
   void operator()(std::string_view, bool value) { put(value ? 1 : 0); }
+  void operator()(std::string_view, std::uint64_t value) { put(static_cast<std::int64_t>(value)); }
   void operator()(std::string_view, trial::Outcome outcome) { put_text(name(outcome)); }
   void operator()(std::string_view, const std::optional<trial::StopReason>& reason) {
     reason ? put_text(name(*reason)) : put_null();
@@ -81,6 +81,9 @@ struct Read {
   SQLite::Column take() { return row.getColumn(next++); }
 
   void operator()(std::string_view, std::int64_t& value) { value = take().getInt64(); }
+  void operator()(std::string_view, std::uint64_t& value) {
+    value = static_cast<std::uint64_t>(take().getInt64());
+  }
   void operator()(std::string_view, int& value) { value = take().getInt(); }
   void operator()(std::string_view, bool& value) { value = take().getInt() != 0; }
   void operator()(std::string_view, double& value) { value = real(take()); }
@@ -134,11 +137,7 @@ void insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t r
   bind.put(study);
   bind.put(run);
   insert.exec();
-  const std::string data = pack(trial.raw);
-  SQLite::Statement steps(database, "INSERT INTO steps (trial, data) VALUES (?, ?)");
-  steps.bind(1, static_cast<std::int64_t>(database.getLastInsertRowid()));
-  steps.bindNoCopy(2, data.data(), static_cast<int>(data.size()));
-  steps.exec();
+  insert_details(database, database.getLastInsertRowid(), trial);
 }
 
 std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study) {
@@ -152,18 +151,8 @@ std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t
     each_field(trials.emplace_back(), read);
     read("id", trials.back().id);
   }
+  read_epochs(database, study, trials);
   return trials;
-}
-
-void read_steps(SQLite::Database& database, trial::Trial& trial) {
-  SQLite::Statement row(database, "SELECT data FROM steps WHERE trial = ?");
-  row.bind(1, trial.id);
-  if (!row.executeStep()) return;
-  const SQLite::Column data = row.getColumn(0);
-  auto steps =
-      unpack({static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())});
-  if (!steps) throw Damaged{};
-  trial.raw = std::move(*steps);
 }
 
 }  // namespace sweetspot::store::sqlite
