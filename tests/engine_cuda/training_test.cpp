@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/error.h"
 #include "engine/cpu/cpu.h"
 #include "engine/golden.h"
 #include "gpu.h"
@@ -118,6 +119,34 @@ TEST_P(CudaResident, EpochsEqualStepsBitForBit) {
   EXPECT_EQ(resident->steps_done(), stepped->steps_done());
 }
 
+// The batch lies in one buffer that is overwritten as soon as queue() returns.
+TEST_P(CudaResident, QueuedBatchesEqualStepsBitForBit) {
+  const model::Network network = model::load_network("paper-cnn");
+  const Blobs blobs(network, 330);
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto stepped = cuda::make_trainer(network, options);
+  const auto queued = cuda::make_trainer(network, options);
+  std::vector<float> inputs;
+  std::vector<std::int32_t> labels;
+  std::vector<StepResult> expected;
+  for (const std::int64_t micro_batch : {24, 8, 24})
+    for (std::int64_t first = 0; first < blobs.count; first += 24) {
+      const BatchView batch = blobs.batch(first, std::min<std::int64_t>(24, blobs.count - first));
+      inputs.assign(batch.inputs, batch.inputs + batch.count * blobs.size);
+      labels.assign(batch.labels, batch.labels + batch.count);
+      queued->queue({batch.count, inputs.data(), labels.data(), nullptr}, micro_batch);
+      expected.push_back(stepped->step(batch, micro_batch));
+    }
+  const std::vector<StepResult> found = queued->finish();
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].loss, expected[i].loss) << "step " << i;
+    ASSERT_EQ(found[i].correct, expected[i].correct) << "step " << i;
+  }
+  EXPECT_EQ(queued->steps_done(), stepped->steps_done());
+}
+
 TEST_P(CudaResident, LearnsAndEvaluates) {
   const model::Network network = model::load_network("paper-cnn");
   const Blobs blobs(network, 2000);
@@ -141,6 +170,40 @@ INSTANTIATE_TEST_SUITE_P(Precisions, CudaResident,
                          ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
                                            Precision::fp16),
                          [](const auto& p) { return std::string(cuda::name(p.param)); });
+
+TEST(CudaQueue, TakesTargetsAndMixesWithEpochs) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");
+  const Blobs blobs(network, 96);
+  std::vector<float> targets(static_cast<std::size_t>(blobs.count) * 10, 0.f);
+  for (std::size_t i = 0; i < blobs.labels.size(); ++i)
+    targets[i * 10 + static_cast<std::size_t>(blobs.labels[i])] = 1;
+  cuda::Options options;
+  options.trainer.loss = model::Loss::mean_squared_error;
+  const auto trainer = cuda::make_trainer(network, options);
+  const auto stepped = cuda::make_trainer(network, options);
+  trainer->upload(Split::train, {blobs.count, blobs.bytes, {}, {}, targets});
+  const auto batch = [&](std::int64_t first) {
+    return BatchView{32, blobs.floats.data() + first * blobs.size, nullptr,
+                     targets.data() + first * 10};
+  };
+  trainer->queue(batch(64), 32);
+  trainer->start(blobs.order(), 32, 32);
+  trainer->queue(batch(0), 16);
+  const std::vector<StepResult> found = trainer->finish();
+  ASSERT_EQ(found.size(), 5u);
+  const std::pair<std::int64_t, std::int64_t> steps[] = {
+      {64, 32}, {0, 32}, {32, 32}, {64, 32}, {0, 16}};
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(found[i].loss, stepped->step(batch(steps[i].first), steps[i].second).loss) << i;
+}
+
+TEST(CudaQueue, RefusesAnEmptyBatch) {
+  REQUIRE_GPU();
+  const auto trainer = cuda::make_trainer(model::load_network("paper-cnn"), {});
+  EXPECT_THROW(trainer->queue({}, 16), core::InputError);
+  EXPECT_TRUE(trainer->finish().empty());
+}
 
 TEST(CudaLossScale, FallsWhenGradientsOverflowAndSkipsTheUpdate) {
   REQUIRE_GPU();

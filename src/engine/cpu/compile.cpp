@@ -13,6 +13,7 @@
 #include "engine/cpu/ops/pool.h"
 #include "engine/cpu/program.h"
 #include "engine/cpu/rooms.h"
+#include "engine/fusion.h"
 
 namespace sweetspot::engine::cpu {
 namespace {
@@ -75,24 +76,9 @@ class Compiler {
     return std::nullopt;
   }
 
-  // A ReLU of the layer itself or as the layer behind it is part of the operation.
-  bool takes_relu(model::Activation activation) {
-    if (activation == model::Activation::relu) return true;
-    if (activation != model::Activation::linear || layer_ + 1 >= network_.layers.size())
-      return false;
-    const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
-    if (!next || next->function != model::Activation::relu) return false;
-    ++layer_;
-    return true;
-  }
-
   void add_activation(model::Activation activation) {
-    if (activation == model::Activation::relu || activation == model::Activation::linear) return;
-    if (activation == model::Activation::softmax) {
-      softmax_ = true;  // always the last function: the loss computes it
-      return;
-    }
-    push(make_activation(layer().name, activation, current_, tensor(current_->extent)), false);
+    if (stands_alone(activation, softmax_))
+      push(make_activation(layer().name, activation, current_, tensor(current_->extent)), false);
   }
 
   // The max pooling behind the current layer, if it can run in the convolution's pass.
@@ -114,7 +100,7 @@ class Compiler {
     ConvGeometry g = conv_geometry(network_, extents_, layer_);
     g.weights = *variable("kernel"), g.bias = variable("bias");
     const std::string name = layer().name;
-    g.relu = takes_relu(conv.activation);
+    g.relu = takes_relu(network_, layer_, conv.activation);
     if (const model::Pooling2D* pool = fusable_pool(conv.activation)) {
       g.pool = pool->size;
       ++layer_;
@@ -132,7 +118,7 @@ class Compiler {
     g.weights = *variable("kernel"), g.bias = variable("bias");
     const std::string name = layer().name;
     const Extent out{1, 1, dense.units};
-    g.relu = takes_relu(dense.activation);
+    g.relu = takes_relu(network_, layer_, dense.activation);
     push(make_dense(name, g, program_.micro_batch, current_, tensor(out)), true);
     add_activation(dense.activation);
   }

@@ -8,6 +8,7 @@
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/program.h"
 #include "engine/cuda/shapes.h"
+#include "engine/fusion.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -86,24 +87,10 @@ class Compiler {
     return {*variable("kernel", layer), variable("bias", layer)};
   }
 
-  // A ReLU of the layer itself or as the layer behind it is part of the operation.
-  bool takes_relu(model::Activation activation) {
-    if (activation == model::Activation::relu) return true;
-    if (activation != model::Activation::linear || layer_ + 1 >= network_.layers.size())
-      return false;
-    const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
-    if (!next || next->function != model::Activation::relu) return false;
-    ++layer_;
-    return true;
-  }
-
   void add_activation(model::Activation activation) {
-    if (activation == model::Activation::relu || activation == model::Activation::linear) return;
-    if (activation == model::Activation::softmax) {
-      softmax_ = true;  // always the last function: the loss computes it
-      return;
-    }
-    push(make_activation(layer().name, activation, current_, tensor(extent_of(*current_))), false);
+    if (stands_alone(activation, softmax_))
+      push(make_activation(layer().name, activation, current_, tensor(extent_of(*current_))),
+           false);
   }
 
   FusedDropout dropout_of(const model::Dropout& dropout, std::size_t layer,
@@ -141,7 +128,7 @@ class Compiler {
     const std::string name = layer().name;
     ConvShape shape = conv_shape(network_, extents_, at);
     const bool from_samples = at == 0 && starts_from_samples(network_, extents_);
-    const bool relu = takes_relu(conv.activation);
+    const bool relu = takes_relu(network_, layer_, conv.activation);
     const bool plain = relu || conv.activation == model::Activation::linear;
     if (plain && pooled_by_two(network_, extents_, layer_ + 1)) shape.pool = 2, ++layer_;
     Tensor* out = tensor(extents_[layer_ + 1]);
@@ -170,7 +157,7 @@ class Compiler {
       push_loss(std::move(head), true);
       return;
     }
-    const bool relu = takes_relu(dense.activation);
+    const bool relu = takes_relu(network_, layer_, dense.activation);
     Tensor* out = tensor({1, 1, dense.units});
     const auto dropout = takes_dropout(dense.activation, *out);
     push_product(make_product(name, shape, relu, dropout, product_weights(at), current_, out));
@@ -258,12 +245,14 @@ class Compiler {
     program_.arena_bytes = planner_.arena_bytes();
     program_.partial_floats = planner_.partial_floats();
     const auto samples = static_cast<core::Bytes>(program_.micro_batch);
-    program_.inputs_bytes =
-        Planner::round(samples * static_cast<core::Bytes>(network_.input.size()) * sizeof(float));
+    HostBatch& host = program_.host_batch;
+    host.sample_floats = network_.input.size(), host.outputs = network_.output().size();
     const std::int64_t answers =
-        loss_ == model::Loss::sparse_categorical_crossentropy ? 1 : network_.output().size();
-    program_.answers_bytes =
-        Planner::round(samples * static_cast<core::Bytes>(answers) * sizeof(float));
+        loss_ == model::Loss::sparse_categorical_crossentropy ? 1 : host.outputs;
+    const auto floats = [&](std::int64_t each) {
+      return Planner::round(samples * static_cast<core::Bytes>(each) * sizeof(float));
+    };
+    host.inputs_bytes = floats(host.sample_floats), host.answers_bytes = floats(answers);
   }
 
   const model::Network& network_;
@@ -282,6 +271,13 @@ class Compiler {
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
                 bool training) {
   return Compiler(network, loss, micro_batch, training).compile();
+}
+
+BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t first,
+                  std::int64_t count) {
+  return {count, batch.inputs + first * host.sample_floats,
+          batch.labels ? batch.labels + first : nullptr,
+          batch.targets ? batch.targets + first * host.outputs : nullptr};
 }
 
 std::vector<PartialGradients> Program::partials() const {

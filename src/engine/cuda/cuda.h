@@ -79,7 +79,13 @@ class ResidentTrainer : public Trainer {
   // same bit for bit as those of step() over the same samples.
   virtual void start(std::span<const std::uint32_t> order, std::int64_t batch,
                      std::int64_t micro_batch) = 0;
-  // Waits for all that was started, and gives each step's loss and correct answers, without times.
+  // Queues one step over a batch of the host, for data that does not fit on the device. Returns
+  // when the batch's memory is free again, while the step before it may still run: two buffers take
+  // turns between the host, the copy and the step. The results are the same bit for bit as those of
+  // step(); the batch before the last decides how long this waits.
+  virtual void queue(const BatchView& batch, std::int64_t micro_batch) = 0;
+  // Waits for all that was started or queued, and gives each step's loss and correct answers,
+  // without times.
   virtual std::vector<StepResult> finish() = 0;
 
   // Loss and accuracy over the whole test split.

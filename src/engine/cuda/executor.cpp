@@ -41,25 +41,36 @@ Update Executor::update() const {
   return u;
 }
 
-Source Executor::copy_in(const BatchView& batch, std::int64_t first, std::int64_t count,
-                         std::int64_t sample_floats, std::int64_t outputs) const {
+std::byte* Executor::room(int i) const {
+  return input_.data() + static_cast<core::Bytes>(i) * program_.host_batch.bytes();
+}
+
+Source Executor::source(int room, bool targets) const {
+  Source source;
+  std::byte* answers = this->room(room) + program_.host_batch.inputs_bytes;
+  source.floats = reinterpret_cast<const float*>(this->room(room));
+  if (targets)
+    source.targets = reinterpret_cast<const float*>(answers);
+  else
+    source.labels = reinterpret_cast<const std::int32_t*>(answers);
+  return source;
+}
+
+Source Executor::copy_in(const BatchView& batch, std::int64_t first, std::int64_t count) const {
+  const HostBatch& host = program_.host_batch;
+  const BatchView part = part_of(batch, host, first, count);
   const auto copy = [&](core::Bytes offset, const auto* from, std::int64_t each) {
-    check(cudaMemcpyAsync(input_.data() + offset, from + first * each,
+    check(cudaMemcpyAsync(room(0) + offset, from,
                           static_cast<std::size_t>(count * each) * sizeof(*from),
                           cudaMemcpyHostToDevice, stream_),
           "copying a batch");
   };
-  Source source;
-  copy(0, batch.inputs, sample_floats);
-  source.floats = input_.as<float>();
-  if (batch.targets) {
-    copy(program_.inputs_bytes, batch.targets, outputs);
-    source.targets = input_.as<float>(program_.inputs_bytes);
-  } else {
-    copy(program_.inputs_bytes, batch.labels, 1);
-    source.labels = input_.as<std::int32_t>(program_.inputs_bytes);
-  }
-  return source;
+  copy(0, part.inputs, host.sample_floats);
+  if (part.targets)
+    copy(host.inputs_bytes, part.targets, host.outputs);
+  else
+    copy(host.inputs_bytes, part.labels, 1);
+  return source(0, part.targets != nullptr);
 }
 
 void Executor::forward(Pass& pass) const {

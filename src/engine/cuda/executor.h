@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <map>
 #include <memory>
 
@@ -10,6 +11,15 @@ struct GraphDeleter {
   void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
 };
 using Graph = std::unique_ptr<CUgraphExec_st, GraphDeleter>;
+
+// Captured steps over the resident samples, or one over a room of the host's.
+struct GraphKey {
+  std::int64_t batch = 0, steps = 1;
+  int room = resident;
+  auto operator<=>(const GraphKey&) const = default;
+
+  static constexpr int resident = -1;
+};
 
 // A program with its memory on the device.
 class Executor {
@@ -23,14 +33,16 @@ class Executor {
   // The update over this program's partial gradients, with losses and all but the trainer's part.
   Update update() const;
 
-  // The host's micro-batch in the room for it; queued behind what the stream does.
-  Source copy_in(const BatchView& batch, std::int64_t first, std::int64_t count,
-                 std::int64_t sample_floats, std::int64_t outputs) const;
+  // A room for a micro-batch of the host, and what the kernels read there.
+  std::byte* room(int i) const;
+  Source source(int room, bool targets) const;
+  // Samples of the host into the first room, queued behind what the stream does.
+  Source copy_in(const BatchView& batch, std::int64_t first, std::int64_t count) const;
 
   void forward(Pass& pass) const;
   void backward(Pass& pass) const;
 
-  std::map<std::pair<std::int64_t, std::int64_t>, Graph> graphs;  // by (batch, steps)
+  std::map<GraphKey, Graph> graphs;
 
  private:
   Program program_;

@@ -51,7 +51,8 @@ core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& o
 core::MemoryByUse program_memory(const Program& program) {
   core::MemoryByUse memory;
   memory[core::Use::activations] = program.arena_bytes;
-  memory[core::Use::input] = program.inputs_bytes + program.answers_bytes;
+  memory[core::Use::input] =
+      static_cast<core::Bytes>(program.host_rooms()) * program.host_batch.bytes();
   if (!program.training) return memory;
   memory[core::Use::gradients] = float_bytes(program.partial_floats);
   return memory;

@@ -10,6 +10,17 @@
 
 namespace sweetspot::engine::cuda {
 
+// A micro-batch as the host gives it, in one room on the device: samples, then labels or targets.
+struct HostBatch {
+  core::Bytes inputs_bytes = 0, answers_bytes = 0;  // rounded up
+  std::int64_t sample_floats = 0, outputs = 0;
+
+  core::Bytes bytes() const { return inputs_bytes + answers_bytes; }
+};
+// Samples [first, first + count) of `batch`.
+BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t first,
+                  std::int64_t count);
+
 // A network compiled for one micro-batch: operations, and the place of every byte. Nothing is
 // allocated for it but its own description.
 struct Program {
@@ -23,8 +34,9 @@ struct Program {
 
   core::Bytes arena_bytes = 0;
   std::int64_t partial_floats = 0;
-  // A micro-batch as the host gives it: samples, then labels or targets.
-  core::Bytes inputs_bytes = 0, answers_bytes = 0;
+  HostBatch host_batch;
+  // Training has two rooms for such, one to fill while the other is read.
+  int host_rooms() const { return training ? 2 : 1; }
   std::vector<PartialGradients> partials() const;
 };
 

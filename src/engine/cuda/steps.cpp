@@ -1,0 +1,92 @@
+#include "engine/cuda/steps.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+Math math_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return Math::fp32;
+    case Precision::tf32:
+      return Math::tf32;
+    case Precision::bf16:
+      return Math::bf16;
+    case Precision::fp16:
+      return Math::fp16;
+  }
+  return Math::fp32;
+}
+
+}  // namespace
+
+Pass Steps::pass(const Executor& executor, const Source& source, std::int64_t first,
+                 std::int64_t count, std::int64_t batch) const {
+  Pass pass = executor.pass();
+  pass.weights = parameters_.weights(), pass.state = parameters_.state();
+  pass.source = source, pass.source.state = parameters_.state();
+  pass.first = static_cast<int>(first), pass.count = static_cast<int>(count);
+  pass.batch = static_cast<float>(batch);
+  pass.seed = options_.trainer.seed, pass.math = math_of(options_.precision);
+  pass.beta1 = options_.trainer.optimizer.beta1, pass.beta2 = options_.trainer.optimizer.beta2;
+  return pass;
+}
+
+void Steps::settle(const Executor& executor, std::int64_t first, std::int64_t count,
+                   std::int64_t batch, bool updates) const {
+  Update u = executor.update();
+  parameters_.fill(u);
+  u.samples = static_cast<int>(count), u.advance = static_cast<std::uint32_t>(batch);
+  const bool whole = count == batch, last = first + count == batch;
+  if (whole && updates && !u.scaled) {
+    check(launch_update(u, stream_), "the update");
+    return;
+  }
+  check(launch_sum_partials(u, first > 0, stream_), "summing gradients");
+  check(launch_record(u, first > 0, stream_), "the loss");
+  if (!last || !updates) return;
+  u.samples = 0, u.from_gradients = true;
+  check(launch_update(u, stream_), "the update");
+}
+
+void Steps::run(const Executor& executor, const Source& source, std::int64_t first,
+                std::int64_t count, std::int64_t batch) const {
+  Pass on_its_way = pass(executor, source, first, count, batch);
+  executor.forward(on_its_way);
+  executor.backward(on_its_way);
+  settle(executor, first, count, batch, true);
+}
+
+void Steps::resident(const Executor& executor, const Source& split, std::int64_t batch) const {
+  for_passes(batch, executor.program().micro_batch, [&](std::int64_t first, std::int64_t count) {
+    Source source = split;
+    source.first = static_cast<std::uint32_t>(first);
+    run(executor, source, first, count, batch);
+  });
+}
+
+cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, const Source& source) const {
+  Graph& graph = executor.graphs[key];
+  if (graph) return graph.get();
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "its graph");
+  cudaGraph_t captured = nullptr;
+  try {
+    for (std::int64_t i = 0; i < key.steps; ++i)
+      if (key.room == GraphKey::resident)
+        resident(executor, source, key.batch);
+      else
+        run(executor, source, 0, key.batch, key.batch);
+  } catch (...) {
+    cudaStreamEndCapture(stream_, &captured);
+    cudaGraphDestroy(captured);
+    throw;
+  }
+  check(cudaStreamEndCapture(stream_, &captured), "its graph");
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t error = cudaGraphInstantiate(&made, captured, 0);
+  cudaGraphDestroy(captured);
+  check(error, "its graph");
+  graph.reset(made);
+  return made;
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,93 @@
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "core/units.h"
+#include "engine/cuda/device.h"
+
+namespace sweetspot::engine::cuda {
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "its stream"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { cudaStreamDestroy(stream_); }
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// A point on a stream that the host or another stream can wait for. Passed until it is recorded.
+class Event {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "an event"); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { cudaEventDestroy(event_); }
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "an event"); }
+  void hold(cudaStream_t stream) const {
+    check(cudaStreamWaitEvent(stream, event_, 0), "an event");
+  }
+  void wait(const char* doing) const { check(cudaEventSynchronize(event_), doing); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// Points of time on a stream.
+class Clock {
+ public:
+  explicit Clock(cudaStream_t stream) : stream_(stream) {}
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  ~Clock() {
+    for (cudaEvent_t e : events_) cudaEventDestroy(e);
+  }
+  void start() { used_ = 0; }
+  std::size_t mark() {
+    if (used_ == events_.size()) {
+      events_.emplace_back();
+      check(cudaEventCreate(&events_.back()), "a clock");
+    }
+    check(cudaEventRecord(events_[used_], stream_), "its clock");
+    return used_++;
+  }
+  core::Seconds between(std::size_t a, std::size_t b) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, events_[a], events_[b]), "its clock");
+    return core::Seconds(milliseconds * 1e-3);
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::vector<cudaEvent_t> events_;
+  std::size_t used_ = 0;
+};
+
+// Page-locked host memory, which copies to and from without waiting.
+template <class T>
+class Pinned {
+ public:
+  Pinned() = default;
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  ~Pinned() { cudaFreeHost(data_); }
+  T* data() const { return data_; }
+  void resize(std::size_t count) {
+    if (count <= count_) return;
+    cudaFreeHost(data_);
+    data_ = nullptr, count_ = 0;
+    check(cudaMallocHost(&data_, count * sizeof(T)), "page-locked memory");
+    count_ = count;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,81 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/cuda/parameters.h"
+#include "engine/cuda/resident_split.h"
+#include "engine/cuda/staging.h"
+#include "engine/cuda/steps.h"
+
+namespace sweetspot::engine::cuda {
+
+class CudaTrainer final : public ResidentTrainer {
+ public:
+  CudaTrainer(const model::Network& network, const Options& options);
+  ~CudaTrainer() override { cudaStreamSynchronize(stream_); }
+
+  void prepare(std::int64_t micro_batch) override;
+  void release(std::int64_t micro_batch) override;
+
+  StepResult step(const BatchView& batch, std::int64_t micro_batch) override;
+  StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) override;
+  StepProfile profile(const BatchView& batch, std::int64_t micro_batch) override;
+  StepResult evaluate(const BatchView& batch) override;
+
+  std::vector<Variable> variables() const override { return use(), parameters_.variables(); }
+  std::vector<Variable> gradients() const override { return use(), parameters_.gradients(); }
+  void assign(std::span<const Variable> variables) override {
+    use(), parameters_.assign(variables);
+  }
+  void set_learning_rate(double learning_rate) override {
+    use(), parameters_.set_learning_rate(learning_rate);
+  }
+  std::uint32_t steps_done() const override { return steps_done_; }
+
+  void upload(Split split, const ResidentSamples& samples) override;
+  void start(std::span<const std::uint32_t> order, std::int64_t batch,
+             std::int64_t micro_batch) override;
+  void queue(const BatchView& batch, std::int64_t micro_batch) override;
+  std::vector<StepResult> finish() override;
+  StepResult evaluate_resident() override;
+
+  double loss_scale() const override { return use(), parameters_.read_state().loss_scale; }
+  std::int64_t skipped_updates() const override { return use(), parameters_.read_state().skipped; }
+  core::MemoryByUse memory() const override;
+
+ private:
+  void use() const { check(cudaSetDevice(options_.device), "choosing the device"); }
+  void wait(const char* doing) const;
+  const ResidentSplit& resident(Split split) const;
+  Executor& executor_of(std::int64_t micro_batch);
+  // Room in the history for so many more steps, whose first record begins a new one if none waits.
+  void make_room(std::size_t steps);
+  void reset_slot() const;
+  // Waits, and takes over the records of what was queued.
+  void collect();
+
+  StepResult train(const BatchView& batch, std::int64_t micro_batch, bool updates);
+  template <class Take>
+  StepResult evaluate(std::int64_t samples, Take take);
+
+  model::Network network_;
+  Options options_;
+  Stream stream_;
+  Clock clock_;
+  Parameters parameters_;
+  Steps steps_;
+  Staging staging_;
+  ResidentSplit splits_[2];
+  std::map<std::int64_t, Executor> executors_;
+  std::optional<Executor> evaluator_;
+  std::uint32_t steps_done_ = 0;
+
+  Pinned<std::uint32_t> orders_[2];  // in turns, since the copy of the last one may not be done
+  Event copied_[2];
+  int turn_ = 0;
+  std::vector<std::int64_t> queued_;  // samples of each step queued and not yet collected
+  std::vector<StepResult> results_;
+};
+
+}  // namespace sweetspot::engine::cuda
