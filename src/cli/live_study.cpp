@@ -23,6 +23,18 @@ std::string setting_words(const trial::Setting& s) {
       s.accumulation > 1 ? fmt::format(" as {} × {}", s.accumulation, s.micro_batch()) : "");
 }
 
+// "5 epochs in 16.4 s, test accuracy 99.14%"
+std::string epochs_words(const trial::Trial& t) {
+  double seconds = 0;
+  for (const trial::Epoch& epoch : t.epochs) seconds += epoch.train_seconds;
+  std::string text =
+      fmt::format("{} epoch{} in {}", t.epochs.size(), t.epochs.size() == 1 ? "" : "s",
+                  core::format_duration(core::Seconds(seconds)));
+  if (const auto accuracy = t.epochs.back().test_accuracy)
+    text += fmt::format(", test accuracy {:.2f}%", 100 * *accuracy);
+  return text + (t.contention.contended ? ", contended" : "");
+}
+
 // Cut to so many columns, whole characters only.
 std::string cut(const std::string& line, std::size_t columns) {
   std::size_t end = line.size();
@@ -33,10 +45,13 @@ std::string cut(const std::string& line, std::size_t columns) {
 }  // namespace
 
 std::string trial_line(const trial::Trial& t) {
-  std::string text = setting_words(t.setting) + ": ";
-  if (t.outcome != trial::Outcome::ok || !t.samples_per_second)
+  std::string text = setting_words(t.setting);
+  if (!t.epochs.empty()) text += fmt::format(", seed {}", t.setting.seed);
+  text += ": ";
+  if (t.outcome != trial::Outcome::ok || (!t.samples_per_second && t.epochs.empty()))
     return text + std::string(name(t.outcome)) +
            (t.note.empty() ? "" : fmt::format(" ({})", core::printable(t.note)));
+  if (!t.epochs.empty()) return text + epochs_words(t);
   text += fmt::format("{} samples/s ±{:.1f}%", core::format_count(t.samples_per_second->mean),
                       100 * t.samples_per_second->half_width_share());
   if (t.step_seconds_median)
@@ -47,6 +62,13 @@ std::string trial_line(const trial::Trial& t) {
 }
 
 std::string sight_line(const measure::Sight& sight, double precision) {
+  if (sight.epochs > 0)
+    return fmt::format(
+        "{}, seed {}: epoch {}/{}, {:.0f}%{}", setting_words(*sight.setting), sight.setting->seed,
+        sight.epoch, sight.epochs, 100 * sight.epoch_share,
+        sight.samples_per_second
+            ? fmt::format(", {} samples/s", core::format_count(sight.samples_per_second->mean))
+            : "");
   std::string text = fmt::format("{}, {}: {} steps", setting_words(*sight.setting),
                                  sight.warming_up ? "warming up" : "sampling", sight.steps);
   if (!sight.samples_per_second) return text;

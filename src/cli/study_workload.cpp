@@ -17,6 +17,8 @@
 #include "study/question.h"
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
+#include "workload/fake/training.h"
+#include "workload/native/training.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
@@ -52,9 +54,16 @@ StudyWorkload open_command(const StudyFlags& flags) {
   return opened;
 }
 
-StudyWorkload open_fake(const StudyFlags& flags) {
+// What a trial does: sample steps, or train by epochs.
+enum class Trials { steps, epochs };
+
+StudyWorkload open_fake(const StudyFlags& flags, Trials trials) {
+  namespace fake = workload::fake;
   StudyWorkload opened;
-  opened.workload = std::make_unique<workload::fake::FakeWorkload>(parse_fake(flags.workload));
+  if (trials == Trials::epochs)
+    opened.training = std::make_unique<fake::FakeTraining>(parse_fake(flags.workload));
+  else
+    opened.workload = std::make_unique<fake::FakeWorkload>(parse_fake(flags.workload));
   opened.title = flags.workload;
   opened.identity = nlohmann::json(flags.workload).dump();
   return opened;
@@ -63,7 +72,7 @@ StudyWorkload open_fake(const StudyFlags& flags) {
 // At the least each activation is written going forward and read going back.
 constexpr double passes_over_activations = 2;
 
-StudyWorkload open_native(const StudyFlags& flags) {
+StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
   native::Options options = flags.native.resolved();
   options.pipeline.batch =
       options.accumulation;  // the smallest there is: the batch is the question
@@ -79,19 +88,30 @@ StudyWorkload open_native(const StudyFlags& flags) {
   opened.roofline = {roofline.flops_per_second, roofline.bytes_per_second};
   opened.threads = options.threads;
   opened.identity = study::identity(run);
-  opened.workload = native::make_workload(std::move(run));
+  if (trials == Trials::epochs)
+    opened.training = native::make_training(std::move(run));
+  else
+    opened.workload = native::make_workload(std::move(run));
   return opened;
+}
+
+StudyWorkload open_ours(const StudyFlags& flags, Trials trials) {
+  if (flags.workload == "native") return open_native(flags, trials);
+  if (flags.workload.starts_with("fake")) return open_fake(flags, trials);
+  throw core::InputError(
+      fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
 }
 
 }  // namespace
 
 StudyWorkload open_workload(const StudyFlags& flags) {
   check_kind(flags.command);
-  if (flags.command.given()) return open_command(flags);
-  if (flags.workload == "native") return open_native(flags);
-  if (flags.workload.starts_with("fake")) return open_fake(flags);
-  throw core::InputError(
-      fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
+  return flags.command.given() ? open_command(flags) : open_ours(flags, Trials::steps);
+}
+
+StudyWorkload open_training(const StudyFlags& flags) {
+  check_kind(flags.command);
+  return open_ours(flags, Trials::epochs);
 }
 
 std::string command_at(const StudyFlags& flags, const trial::Setting& setting) {

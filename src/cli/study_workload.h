@@ -6,13 +6,15 @@
 #include "cli/study_flags.h"
 #include "measure/measure.h"
 #include "trial/study.h"
+#include "workload/training.h"
 #include "workload/workload.h"
 
 namespace sweetspot::cli {
 
 // The workload that the flags name, ready to be measured, and what is known of it.
 struct StudyWorkload {
-  std::unique_ptr<workload::Workload> workload;
+  std::unique_ptr<workload::Workload> workload;  // one of the two
+  std::unique_ptr<workload::Training> training;
   std::string title;  // "paper-cnn on mnist"
   trial::Setting base;
   advise::SampleCost cost;
@@ -25,6 +27,8 @@ struct StudyWorkload {
   std::optional<int> most_workers;  // where the program lets them be chosen
 };
 StudyWorkload open_workload(const StudyFlags& flags);
+// The same to be trained by epochs; InputError where the workload is a program.
+StudyWorkload open_training(const StudyFlags& flags);
 // The program as the recommended setting is trained with.
 std::string command_at(const StudyFlags& flags, const trial::Setting& setting);
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/epoch_answer.h"
 #include "cli/flags.h"
 #include "cli/live_study.h"
 #include "cli/output.h"
@@ -14,21 +16,25 @@
 #include "cli/study_answer.h"
 #include "cli/study_flags.h"
 #include "cli/study_workload.h"
+#include "cli/sweep_end.h"
 #include "core/error.h"
 #include "core/range.h"
+#include "core/text.h"
 #include "store/store.h"
 #include "study/question.h"
 
 namespace sweetspot::cli {
 namespace {
 
-constexpr int nothing_feasible_exit = 3, partial_exit = 4, signal_exit = 128;
 constexpr std::size_t most_points = 10'000;
+constexpr std::int64_t most_epochs = 1'000'000;
 
 struct Flags {
   StudyFlags study;
-  std::string batches = "16..4096*2", accumulations = "1", workers;
-  int repeat = 1;
+  std::string batches = "16..4096*2", accumulations = "1", workers, epochs;
+  int repeat = 1, seeds = 1;
+
+  bool trains() const { return !epochs.empty(); }
 };
 
 // As parse_range, but 0 is a number of workers too.
@@ -47,6 +53,14 @@ std::vector<std::int64_t> parse_workers(const std::string& text) {
   return values;
 }
 
+std::vector<std::int64_t> epochs_of(const Flags& flags) {
+  std::vector<std::int64_t> epochs = core::parse_range(flags.epochs, "--epochs");
+  if (epochs.back() > most_epochs)
+    throw core::InputError(fmt::format("--epochs {} would never end; ask for at most {}",
+                                       core::printable(flags.epochs), most_epochs));
+  return epochs;
+}
+
 study::Terms terms_of(const Flags& flags, const StudyWorkload& opened) {
   study::Terms terms;
   terms.kind = "sweep";
@@ -57,6 +71,7 @@ study::Terms terms_of(const Flags& flags, const StudyWorkload& opened) {
   terms.accumulations = core::parse_range(flags.accumulations, "--accumulation");
   terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
                                         : parse_workers(flags.workers);
+  if (flags.trains()) terms.epochs = epochs_of(flags).back();
   terms.repeat = flags.repeat;
   terms.threads = opened.threads;
   terms.program_major = program_major();
@@ -78,50 +93,6 @@ std::vector<trial::Setting> grid(const study::Terms& terms, trial::Setting setti
   return points;
 }
 
-std::string status_of(study::End end, bool any_ok) {
-  switch (end) {
-    case study::End::none:
-      return any_ok ? "finished" : "nothing_feasible";
-    case study::End::stopped:
-      return "stopped";
-    case study::End::budget:
-      return "budget";
-    case study::End::store_failed:
-      return "store_failed";
-  }
-  return "";
-}
-
-std::string message_of(const study::SweepResult& result, bool any_ok) {
-  const std::string done = fmt::format("{} of {} trials are done; the same command goes on",
-                                       result.trials.size(), result.planned);
-  switch (result.end) {
-    case study::End::none:
-      return any_ok ? "" : "no point of the grid could be trained";
-    case study::End::stopped:
-      return "the sweep was stopped: " + done;
-    case study::End::budget:
-      return "the budget ended: " + done;
-    case study::End::store_failed:
-      return result.message;
-  }
-  return "";
-}
-
-int exit_code(study::End end, bool any_ok) {
-  switch (end) {
-    case study::End::none:
-      return any_ok ? 0 : nothing_feasible_exit;
-    case study::End::stopped:
-      return signal_exit + CountSignals::last();
-    case study::End::budget:
-      return partial_exit;
-    case study::End::store_failed:
-      return 1;
-  }
-  return 1;
-}
-
 int show_plan(const Flags& flags, Output& output) {
   StudyWorkload none;
   const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
@@ -131,32 +102,48 @@ int show_plan(const Flags& flags, Output& output) {
   return 0;
 }
 
-int sweep(const Flags& flags, Output& output) {
-  if (flags.study.command.dry_run) return show_plan(flags, output);
-  check_exports(flags.study);
-  const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
-  const StudyWorkload opened = open_workload(flags.study);
-  const study::Terms terms = terms_of(flags, opened);
+study::SweepOptions options_of(const Flags& flags, const study::Terms& terms,
+                               const StudyWorkload& opened) {
   study::SweepOptions options;
   options.points = grid(terms, opened.base);
   options.repeat = flags.repeat;
   options.seed = flags.study.native.options.seed;
+  if (flags.trains())
+    for (int i = 0; i < flags.seeds; ++i)
+      options.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
   options.memory_limit = memory_allowed(flags.study);
   options.loop.measure = opened.measure;
   // The trials of a point are averaged: together they are as precise as asked.
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
   options.loop.budget = flags.study.budget;
+  return options;
+}
+
+study::SweepResult run(const Flags& flags, const StudyWorkload& opened, const study::Terms& terms,
+                       const study::SweepOptions& options, store::Writer& writer) {
+  const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
+  LiveStudy live(
+      {"sweeping " + opened.title, flags.study.precision, options.points.size() * trials_of_each});
+  if (opened.training)
+    return study::sweep(*opened.training, static_cast<int>(*terms.epochs), writer, options, live,
+                        CountSignals::presses());
+  return study::sweep(*opened.workload, writer, options, live, CountSignals::presses());
+}
+
+int sweep(const Flags& flags, Output& output) {
+  if (flags.study.command.dry_run) return show_plan(flags, output);
+  check_exports(flags.study);
+  const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
+  const StudyWorkload opened =
+      flags.trains() ? open_training(flags.study) : open_workload(flags.study);
+  const study::Terms terms = terms_of(flags, opened);
+  const study::SweepOptions options = options_of(flags, terms, opened);
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer =
       store->open_study(study::question(opened.title, opened.identity, terms),
                         store_environment(opened.threads), flags.study.fresh);
-  study::SweepResult result;
-  {
-    LiveStudy live({"sweeping " + opened.title, flags.study.precision,
-                    options.points.size() * static_cast<std::size_t>(flags.repeat)});
-    result = study::sweep(*opened.workload, *writer, options, live, CountSignals::presses());
-  }
+  const study::SweepResult result = run(flags, opened, terms, options, *writer);
   report::Answer answer;
   answer.study = std::to_string(writer->study().id);
   answer.workload = opened.title;
@@ -169,13 +156,17 @@ int sweep(const Flags& flags, Output& output) {
   answer.facts.roofline = opened.roofline;
   answer.facts.cost = opened.cost;
   answer.environment_json = store_environment(opened.threads).json;
-  const bool any_ok = report::measured(answer).has_value();
-  answer.status = status_of(result.end, any_ok);
-  answer.message = message_of(result, any_ok);
-  print_answer(flags.study, answer, output);
+  const bool any_ok = std::ranges::any_of(
+      result.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
+  answer.status = sweep_status(result.end, any_ok);
+  answer.message = sweep_message(result, any_ok);
+  if (flags.trains())
+    print_epochs(flags.study, answer, epochs_of(flags), output);
+  else
+    print_answer(flags.study, answer, output);
   if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
-  opened.workload->finish();
-  return exit_code(result.end, any_ok);
+  if (opened.workload) opened.workload->finish();
+  return sweep_exit_code(result.end, any_ok);
 }
 
 void range_flag(CLI::App& app, const char* flag, std::string& target, const char* help) {
@@ -196,7 +187,18 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   range_flag(*command, "--accumulation", flags->accumulations, "micro-batches per weight update");
   range_flag(*command, "--workers", flags->workers, "threads that load batches [1]");
   whole_flag(*command, "--repeat", flags->repeat, {1, 1000}, "trials of each point, in rounds");
-  command->footer("\nExample:\n  sweetspot sweep --batch 16..1024*2 --workers 0,1,2 --repeat 3");
+  CLI::Option* epochs =
+      command
+          ->add_option("--epochs", flags->epochs,
+                       "train, and show accuracy and time after each of these: 5 or 1..5")
+          ->type_name("RANGE");
+  CLI::Option* seeds = whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
+                                  "with --epochs: runs of each point, with seeds from --seed on")
+                           ->needs(epochs);
+  for (CLI::Option* option : {epochs, seeds}) flags->study.command.native_only.push_back(option);
+  command->footer(
+      "\nExamples:\n  sweetspot sweep --batch 16..1024*2 --workers 0,1,2 --repeat 3\n"
+      "  sweetspot sweep --batch 100..1000+100 --epochs 1..5 --seeds 3");
   command->callback([&chosen, &program, flags] {
     flags->study.command.options.argv = program;
     chosen = [flags](Output& output) { return sweep(*flags, output); };

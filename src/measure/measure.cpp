@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
-#include <string_view>
 
-#include "core/error.h"
+#include "measure/attempt.h"
 #include "measure/sampling.h"
 #include "measure/surroundings.h"
 #include "stats/outliers.h"
@@ -54,26 +52,14 @@ class Measurement {
   }
 
   Trial run() {
-    try {
-      attempt();
-    } catch (const workload::Ended& ended) {
-      end(ended.outcome, ended.what());
-    } catch (const std::bad_alloc&) {
-      end(Outcome::out_of_memory, "the machine refused the memory");
-    } catch (const core::MachineError& error) {
-      // The one thing a machine refuses for a setting's sake; any other is a failure of its own.
-      const bool memory = std::string_view(error.what()).find("memory") != std::string_view::npos;
-      end(memory ? Outcome::out_of_memory : Outcome::crashed, error.what());
-    } catch (const std::exception& error) {
-      end(Outcome::crashed, error.what());
-    }
+    measure::attempt(trial_, [this] { open_and_sample(); });
     close();
     trial_.seconds = whole_.seconds();
     return std::move(trial_);
   }
 
  private:
-  void attempt() {
+  void open_and_sample() {
     trial_.memory_predicted = workload_.predict(trial_.setting);
     session_ = workload_.open(trial_.setting);
     note_memory();

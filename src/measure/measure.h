@@ -25,6 +25,9 @@ struct Sight {
   bool warming_up;
   std::int64_t steps;
   std::optional<trial::Interval> samples_per_second;
+  // Of a trial that trains: its epoch, of how many, and how much of it is done.
+  int epoch = 0, epochs = 0;
+  double epoch_share = 0;
 };
 using Watch = std::function<void(const Sight&)>;
 

@@ -11,7 +11,12 @@ core::Seconds steady_now() { return std::chrono::steady_clock::now().time_since_
 
 Loop::Loop(workload::Workload& workload, store::Writer& writer, const LoopOptions& options,
            Observer& observer, const std::atomic<int>& stop)
-    : workload_(workload),
+    : Loop([&workload](const auto&... asked) { return measure::measure(workload, asked...); },
+           writer, options, observer, stop) {}
+
+Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options,
+           Observer& observer, const std::atomic<int>& stop)
+    : run_trial_(std::move(run_trial)),
       writer_(writer),
       options_(options),
       observer_(observer),
@@ -38,7 +43,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
     options.max_warm_up = std::min(options.max_warm_up, left);
   }
   const auto watch = [this](const measure::Sight& sight) { observer_.sight(sight); };
-  trial::Trial trial = measure::measure(workload_, setting, options, watch, stop_);
+  trial::Trial trial = run_trial_(setting, options, watch, stop_);
   if (trial.outcome == trial::Outcome::cancelled) {
     if (end_ == End::none) end_ = End::stopped;
     return nullptr;

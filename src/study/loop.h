@@ -35,9 +35,16 @@ struct LoopOptions {
   Clock now = steady_now;
 };
 
+// One trial at a setting: what a loop does again and again.
+using RunTrial = std::function<trial::Trial(const trial::Setting&, const measure::MeasureOptions&,
+                                            const measure::Watch&, const std::atomic<int>& stop)>;
+
 // Runs settings one by one and keeps each in the store before the next begins.
 class Loop {
  public:
+  Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options, Observer& observer,
+       const std::atomic<int>& stop);
+  // Trials that measure this workload's steps.
   Loop(workload::Workload& workload, store::Writer& writer, const LoopOptions& options,
        Observer& observer, const std::atomic<int>& stop);
 
@@ -59,7 +66,7 @@ class Loop {
   template <class Action>
   bool told_store(const Action& action);
 
-  workload::Workload& workload_;
+  RunTrial run_trial_;
   store::Writer& writer_;
   LoopOptions options_;
   Observer& observer_;

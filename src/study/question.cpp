@@ -76,16 +76,18 @@ Json machine_json(int threads) {
 }
 
 Json terms_json(const Terms& terms) {
-  return {{"kind", terms.kind},
-          {"limits", limits_json(terms.limits)},
-          {"memory_share", terms.memory_share ? Json(*terms.memory_share) : Json(nullptr)},
-          {"precision", terms.precision},
-          {"batches", terms.batches},
-          {"accumulations", terms.accumulations},
-          {"workers", terms.workers},
-          {"repeat", terms.repeat},
-          {"program", terms.program_major},
-          {"machine", machine_json(terms.threads)}};
+  Json json{{"kind", terms.kind},
+            {"limits", limits_json(terms.limits)},
+            {"memory_share", terms.memory_share ? Json(*terms.memory_share) : Json(nullptr)},
+            {"precision", terms.precision},
+            {"batches", terms.batches},
+            {"accumulations", terms.accumulations},
+            {"workers", terms.workers},
+            {"repeat", terms.repeat},
+            {"program", terms.program_major},
+            {"machine", machine_json(terms.threads)}};
+  if (terms.epochs) json["epochs"] = *terms.epochs;
+  return json;
 }
 
 std::string text_of(const Json& json) {

@@ -16,6 +16,7 @@ struct Terms {
   std::optional<double> memory_share;
   double precision = 0.02;
   std::vector<std::int64_t> batches, accumulations, workers;  // of a sweep
+  std::optional<std::int64_t> epochs;                         // of trials that train, the last one
   int repeat = 1;
   int threads = 1;
   std::string program_major;  // a new major version measures anew

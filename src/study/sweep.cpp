@@ -3,45 +3,91 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "study/predict.h"
+#include "measure/training.h"
 
 namespace sweetspot::study {
 namespace {
 
+// What a sweep asks of whatever it tries.
+struct Subject {
+  std::function<std::optional<core::Bytes>(const trial::Setting&)> predict;
+  std::optional<std::int64_t> samples;
+};
+
+// What cannot be planned at all fits nowhere.
+template <class Tried>
+Subject subject(const Tried& tried) {
+  return {[&tried](const trial::Setting& setting) -> std::optional<core::Bytes> {
+            try {
+              return tried.predict(setting);
+            } catch (const core::Error&) {
+              return std::numeric_limits<core::Bytes>::max();
+            }
+          },
+          tried.samples()};
+}
+
 // Why the point cannot be run, or nothing.
-std::optional<std::string> objection(const workload::Workload& workload,
-                                     const trial::Setting& setting, const SweepOptions& options) {
+std::optional<std::string> objection(const Subject& tried, const trial::Setting& setting,
+                                     const SweepOptions& options) {
   if (setting.batch % setting.accumulation != 0)
     return fmt::format("an accumulation of {} does not divide it", setting.accumulation);
-  if (const auto samples = workload.samples(); samples && setting.batch > *samples)
+  if (tried.samples && setting.batch > *tried.samples)
     return fmt::format("the data set has {} samples",
-                       core::format_count(static_cast<double>(*samples)));
-  const auto bytes = predictor(workload, {setting, {}})(setting.batch);
+                       core::format_count(static_cast<double>(*tried.samples)));
+  const auto bytes = tried.predict(setting);
   if (bytes && options.memory_limit && *bytes > *options.memory_limit)
     return fmt::format("{} predicted, {} allowed", core::format_bytes(*bytes),
                        core::format_bytes(*options.memory_limit));
   return std::nullopt;
 }
 
-trial::Trial refused(const workload::Workload& workload, const trial::Setting& setting,
-                     const std::string& why) {
+trial::Trial refused(const Subject& tried, const trial::Setting& setting, const std::string& why) {
   trial::Trial trial;
   trial.setting = setting;
   trial.outcome = trial::Outcome::refused;
   trial.note = why;
-  if (setting.batch % setting.accumulation == 0)
-    trial.memory_predicted = predictor(workload, {setting, {}})(setting.batch);
+  if (setting.batch % setting.accumulation == 0) trial.memory_predicted = tried.predict(setting);
   return trial;
 }
 
 std::int64_t times_done(const Loop& loop, const trial::Setting& setting) {
   return std::count_if(loop.trials().begin(), loop.trials().end(),
                        [&](const trial::Trial& trial) { return trial.setting == setting; });
+}
+
+// Every point once a round; a round has one seed, so that the seeds done are whole when it is
+// stopped.
+SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& options) {
+  const int seeds = std::max(1, static_cast<int>(options.seeds.size()));
+  const int rounds = options.repeat * seeds;
+  for (int round = 0; round < rounds; ++round)
+    for (const std::size_t i : round_order(options.points.size(), round, options.seed)) {
+      trial::Setting setting = options.points[i];
+      if (!options.seeds.empty())
+        setting.seed = options.seeds[static_cast<std::size_t>(round % seeds)];
+      if (times_done(loop, setting) > round / seeds) continue;
+      if (!loop.may_go_on()) break;
+      if (const auto why = objection(tried, setting, options))
+        loop.keep(refused(tried, setting, *why));
+      else
+        loop.run(setting);
+    }
+  loop.close();
+  return {loop.end(),
+          loop.store_error(),
+          loop.trials(),
+          loop.resumed(),
+          options.points.size() * static_cast<std::size_t>(rounds),
+          loop.spent()};
 }
 
 }  // namespace
@@ -59,23 +105,17 @@ std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
                   Observer& observer, const std::atomic<int>& stop) {
   Loop loop(workload, writer, options.loop, observer, stop);
-  for (int round = 0; round < options.repeat; ++round)
-    for (const std::size_t i : round_order(options.points.size(), round, options.seed)) {
-      const trial::Setting& setting = options.points[i];
-      if (times_done(loop, setting) > round) continue;
-      if (!loop.may_go_on()) break;
-      if (const auto why = objection(workload, setting, options))
-        loop.keep(refused(workload, setting, *why));
-      else
-        loop.run(setting);
-    }
-  loop.close();
-  return {loop.end(),
-          loop.store_error(),
-          loop.trials(),
-          loop.resumed(),
-          options.points.size() * static_cast<std::size_t>(options.repeat),
-          loop.spent()};
+  return run_rounds(loop, subject(workload), options);
+}
+
+SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
+                  const SweepOptions& options, Observer& observer, const std::atomic<int>& stop) {
+  const auto train = [&](const trial::Setting& setting, const measure::MeasureOptions&,
+                         const measure::Watch& watch, const std::atomic<int>& its_stop) {
+    return measure::train(training, setting, epochs, watch, its_stop);
+  };
+  Loop loop(train, writer, options.loop, observer, stop);
+  return run_rounds(loop, subject(training), options);
 }
 
 }  // namespace sweetspot::study

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "study/loop.h"
+#include "workload/training.h"
 
 namespace sweetspot::study {
 
 struct SweepOptions {
   std::vector<trial::Setting> points;
+  std::vector<std::uint64_t> seeds;  // each point with each of them; empty: with its own
   int repeat = 1;
   std::uint64_t seed = 1000;
   std::optional<core::Bytes> memory_limit;
@@ -32,5 +34,9 @@ struct SweepResult {
 // not exist (more samples than the data set has) is kept as refused, with the reason.
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
                   Observer& observer, const std::atomic<int>& stop);
+
+// The same with trials that train so many epochs, rather than sample steps.
+SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
+                  const SweepOptions& options, Observer& observer, const std::atomic<int>& stop);
 
 }  // namespace sweetspot::study

@@ -57,10 +57,38 @@ TEST_F(Sweep, PointsThatDoNotExistAreRefusedNotFatal) {
   EXPECT_EQ(sweep({"--batch", "4000"}).exit_code, 3);
 }
 
+TEST_F(Sweep, EpochsAndSeedsAreTrialsLikeAnyOther) {
+  const std::vector<std::string> asked{"--batch", "100,200", "--epochs", "1..3",
+                                       "--seeds", "2",       "--json"};
+  const Json json = json_of(sweep(asked));
+  EXPECT_EQ(json["status"], "finished");
+  EXPECT_EQ(json["trials"].size(), 4u);
+  ASSERT_EQ(json["cells"].size(), 6u);
+  for (const auto& cell : json["cells"]) EXPECT_EQ(cell["trials"], 2);
+  EXPECT_EQ(json["trials"][0]["epochs"].size(), 3u);
+  const Json again = json_of(sweep(asked));
+  EXPECT_EQ(again["cost"]["trials"], 0);
+  EXPECT_EQ(again["cells"], json["cells"]);
+  // The last epoch is what was trained: fewer columns of it are no other question.
+  EXPECT_EQ(json_of(sweep({"--batch", "100,200", "--epochs", "3", "--json"}))["cells"].size(), 2u);
+}
+
+TEST_F(Sweep, EpochsAreShownAndExported) {
+  const Finished finished = sweep({"--batch", "100,4000", "--epochs", "1..2", "--export-csv",
+                                   "e.csv", "--export-markdown", "e.md"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.out, HasSubstr("| batch | 1 epoch | 2 epochs |"));
+  EXPECT_THAT(finished.out, HasSubstr("batch 4,000: refused, the data set has 2,000 samples"));
+  EXPECT_THAT(read_file(folder.path() / "e.csv"), HasSubstr(",epoch,epoch_seconds,train_seconds,"));
+  EXPECT_THAT(read_file(folder.path() / "e.md"), HasSubstr("# Accuracy and training time of"));
+}
+
 TEST_F(Sweep, BadGridsAreTold) {
   expect_sentence(sweep({"--batch", "9..1"}), 2, "--batch '9..1'");
   expect_sentence(sweep({"--workers", "x"}), 2, "--workers");
   expect_sentence(sweep({"--repeat", "0"}), 2, "--repeat");
+  expect_sentence(sweep({"--epochs", "0..5"}), 2, "--epochs");
+  expect_sentence(sweep({"--seeds", "3"}), 2, "--seeds requires --epochs");
 }
 
 }  // namespace

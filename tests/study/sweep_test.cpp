@@ -6,7 +6,7 @@
 #include <map>
 
 #include "study/memory_store.h"
-#include "workload/fake/fake.h"
+#include "workload/fake/training.h"
 
 namespace sweetspot::study {
 namespace {
@@ -102,6 +102,53 @@ TEST(Sweep, WhatCannotRunIsRefusedWithTheReason) {
       EXPECT_THAT(trial.note, HasSubstr("accumulation of 4"));
     }
   }
+}
+
+SweepResult train(Kept& kept, const SweepOptions& options, int epochs) {
+  workload::fake::Options fake;
+  fake.samples = 1000;
+  fake.out_of_memory_above = 500;
+  workload::fake::FakeTraining training(fake);
+  MemoryWriter writer(kept);
+  Observer quiet;
+  const std::atomic<int> stop{0};
+  return sweep(training, epochs, writer, options, quiet, stop);
+}
+
+TEST(EpochSweep, TrainsEveryPointWithEverySeedInRounds) {
+  Kept kept;
+  SweepOptions options = grid({100, 200, 400}, 1);
+  options.seeds = {7, 8};
+  const SweepResult result = train(kept, options, 3);
+  ASSERT_EQ(result.trials.size(), 6u);
+  EXPECT_EQ(result.planned, 6u);
+  for (std::size_t i = 0; i < result.trials.size(); ++i) {
+    EXPECT_EQ(result.trials[i].setting.seed, i < 3 ? 7u : 8u);
+    EXPECT_EQ(result.trials[i].epochs.size(), 3u);
+  }
+}
+
+TEST(EpochSweep, ResumesAndTrainsOnlyTheSeedsThatAreNew) {
+  Kept kept;
+  SweepOptions options = grid({100, 200}, 1);
+  options.seeds = {7, 8};
+  train(kept, options, 2);
+  options.seeds = {7, 8, 9};
+  const SweepResult result = train(kept, options, 2);
+  EXPECT_EQ(result.resumed, 4u);
+  ASSERT_EQ(result.trials.size(), 6u);
+  EXPECT_EQ(result.trials[4].setting.seed, 9u);
+  EXPECT_EQ(result.trials[5].setting.seed, 9u);
+}
+
+TEST(EpochSweep, FailuresAreOutcomes) {
+  Kept kept;
+  const SweepResult result = train(kept, grid({100, 600, 2000}, 1), 1);
+  EXPECT_EQ(result.end, End::none);
+  for (const trial::Trial& trial : result.trials)
+    EXPECT_EQ(trial.outcome, trial.setting.batch == 100   ? trial::Outcome::ok
+                             : trial.setting.batch == 600 ? trial::Outcome::out_of_memory
+                                                          : trial::Outcome::refused);
 }
 
 TEST(Sweep, StopsWhenTold) {

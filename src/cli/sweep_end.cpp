@@ -1,0 +1,58 @@
+#include "cli/sweep_end.h"
+
+#include <fmt/format.h>
+
+#include "cli/signals.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr int nothing_feasible_exit = 3, partial_exit = 4, signal_exit = 128;
+
+}  // namespace
+
+std::string sweep_status(study::End end, bool any_ok) {
+  switch (end) {
+    case study::End::none:
+      return any_ok ? "finished" : "nothing_feasible";
+    case study::End::stopped:
+      return "stopped";
+    case study::End::budget:
+      return "budget";
+    case study::End::store_failed:
+      return "store_failed";
+  }
+  return "";
+}
+
+std::string sweep_message(const study::SweepResult& result, bool any_ok) {
+  const std::string done = fmt::format("{} of {} trials are done; the same command goes on",
+                                       result.trials.size(), result.planned);
+  switch (result.end) {
+    case study::End::none:
+      return any_ok ? "" : "no point of the grid could be trained";
+    case study::End::stopped:
+      return "the sweep was stopped: " + done;
+    case study::End::budget:
+      return "the budget ended: " + done;
+    case study::End::store_failed:
+      return result.message;
+  }
+  return "";
+}
+
+int sweep_exit_code(study::End end, bool any_ok) {
+  switch (end) {
+    case study::End::none:
+      return any_ok ? 0 : nothing_feasible_exit;
+    case study::End::stopped:
+      return signal_exit + CountSignals::last();
+    case study::End::budget:
+      return partial_exit;
+    case study::End::store_failed:
+      return 1;
+  }
+  return 1;
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,11 @@
+#pragma once
+#include <functional>
+
+#include "trial/trial.h"
+
+namespace sweetspot::measure {
+
+// Runs a trial's action; what it throws becomes the trial's outcome, with the reason as its note.
+void attempt(trial::Trial& trial, const std::function<void()>& action);
+
+}  // namespace sweetspot::measure

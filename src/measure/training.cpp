@@ -1,0 +1,120 @@
+#include "measure/training.h"
+
+#include <algorithm>
+
+#include "measure/attempt.h"
+#include "measure/sampling.h"
+#include "measure/surroundings.h"
+#include "stats/quantile.h"
+
+namespace sweetspot::measure {
+namespace {
+
+constexpr double watch_interval_seconds = 0.1;
+constexpr int give_up = 2;  // of `stop`
+
+// One training run as a trial: keeps its epochs, tells of its progress, and turns a stop that lets
+// trials finish into one that does not.
+class TrainingTrial final : public workload::TrainingObserver {
+ public:
+  TrainingTrial(workload::Training& training, const trial::Setting& setting, int epochs,
+                const Watch& watch, const std::atomic<int>& stop, Surroundings& surroundings)
+      : training_(training),
+        epochs_(epochs),
+        watch_(watch),
+        stop_(stop),
+        surroundings_(surroundings),
+        started_(surroundings.now()) {
+    trial_.setting = setting;
+    trial_.device = training.device();
+    trial_.started_at = surroundings.seconds_since_1970();
+  }
+
+  trial::Trial run() {
+    attempt(trial_, [this] { train(); });
+    if (trial_.outcome == trial::Outcome::ok) summarize();
+    double trained_seconds = 0;  // more than the clock's in virtual time
+    for (const trial::Epoch& epoch : trial_.epochs) trained_seconds += epoch.train_seconds;
+    trial_.seconds = std::max(trained_seconds, surroundings_.now() - started_);
+    return std::move(trial_);
+  }
+
+  void progress(const workload::TrainingProgress& progress) override {
+    look_for_stop();
+    const double now = surroundings_.now();
+    if (!watch_ || now < next_told_) return;
+    next_told_ = now + watch_interval_seconds;
+    const trial::Interval speed{progress.samples_per_second, progress.samples_per_second,
+                                progress.samples_per_second};
+    watch_({&trial_.setting, false, trial_.steps, speed, progress.epoch, epochs_,
+            progress.epoch_share});
+  }
+
+  void epoch(const trial::Epoch& epoch) override {
+    look_for_stop();
+    trial_.epochs.push_back(epoch);
+  }
+
+ private:
+  void look_for_stop() {
+    if (stop_.load(std::memory_order_relaxed) >= give_up) give_up_ = 1;
+  }
+
+  void train() {
+    trial_.memory_predicted = training_.predict(trial_.setting);
+    if (!training_.takes_real_time()) return train_now();
+    const Look before = look_when_calm(surroundings_, true);
+    train_now();
+    const Look after = look(surroundings_, true);
+    trial_.contention = contention(before, after, surroundings_.best_speed);
+  }
+
+  void train_now() {
+    look_for_stop();
+    const workload::Trained trained = training_.train(trial_.setting, epochs_, *this, give_up_);
+    trial_.outcome = trained.outcome;
+    trial_.note = trained.note;
+    trial_.steps = trained.steps;
+    trial_.samples_seen = trained.samples;
+    trial_.memory_measured = trained.memory_measured;
+  }
+
+  // Every epoch has as many samples and steps as any other.
+  void summarize() {
+    const auto count = static_cast<std::int64_t>(trial_.epochs.size());
+    if (count == 0 || trial_.steps == 0) return;
+    std::vector<double> epoch_seconds, step_seconds;
+    const double steps = static_cast<double>(trial_.steps) / static_cast<double>(count);
+    for (const trial::Epoch& epoch : trial_.epochs) {
+      epoch_seconds.push_back(epoch.train_seconds);
+      step_seconds.push_back(epoch.train_seconds / steps);
+    }
+    trial_.step_seconds_median = stats::median(step_seconds);
+    trial_.samples_per_second =
+        throughput(epoch_seconds,
+                   std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
+  }
+
+  workload::Training& training_;
+  int epochs_;
+  const Watch& watch_;
+  const std::atomic<int>& stop_;
+  Surroundings& surroundings_;
+  std::atomic<int> give_up_{0};
+  double started_, next_told_ = 0;
+  trial::Trial trial_;
+};
+
+}  // namespace
+
+trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
+                   const Watch& watch, const std::atomic<int>& stop) {
+  return train(training, setting, epochs, watch, stop, this_machine());
+}
+
+trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
+                   const Watch& watch, const std::atomic<int>& stop, Surroundings& surroundings) {
+  return TrainingTrial(training, setting, epochs, watch, stop, surroundings).run();
+}
+
+}  // namespace sweetspot::measure

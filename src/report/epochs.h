@@ -1,0 +1,36 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/answer.h"
+
+namespace sweetspot::report {
+
+// What so many epochs at one setting came to, in every trial of it: one for each seed. Trials that
+// failed have no part in it.
+struct EpochCell {
+  trial::Setting setting;  // with the first trial's seed
+  int epochs = 1;
+  std::vector<double> train_seconds;  // of all those epochs together
+  std::vector<double> test_accuracy;  // after the last of them; empty where nobody evaluated
+};
+// By setting and then by epochs, both ascending.
+std::vector<EpochCell> epoch_cells(std::span<const trial::Trial> trials,
+                                   std::span<const std::int64_t> epochs);
+
+// Two markdown tables of batch against epochs: the test accuracy and the training time, with the
+// half-width of the 95% interval over seeds; then the trials that failed, and why.
+std::string epoch_tables(std::span<const trial::Trial> trials,
+                         std::span<const std::int64_t> epochs);
+// The most accurate batch and the fastest, in a sentence; empty when nothing was trained.
+std::string epoch_sentence(std::span<const trial::Trial> trials,
+                           std::span<const std::int64_t> epochs);
+std::string epoch_markdown(const Answer& answer, std::span<const std::int64_t> epochs);
+// A row for each epoch of each trial.
+std::string epoch_csv(std::span<const trial::Trial> trials);
+// The object of `--json` as of any study, and `cells`.
+nlohmann::ordered_json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs);
+
+}  // namespace sweetspot::report

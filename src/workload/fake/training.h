@@ -1,0 +1,27 @@
+#pragma once
+#include <utility>
+
+#include "workload/fake/fake.h"
+#include "workload/training.h"
+
+namespace sweetspot::workload::fake {
+
+// After so many epochs at this batch: fewer updates have learned less. A seed moves it by up to a
+// twentieth of a percent either way.
+double test_accuracy(const trial::Setting& setting, int epochs);
+
+// Epochs of a fake machine's steps, in virtual time.
+class FakeTraining : public Training {
+ public:
+  explicit FakeTraining(Options options) : options_(std::move(options)) {}
+  std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
+  std::optional<std::int64_t> samples() const override { return options_.samples; }
+  Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
+                const std::atomic<int>& stop) override;
+  bool takes_real_time() const override { return false; }
+
+ private:
+  Options options_;
+};
+
+}  // namespace sweetspot::workload::fake

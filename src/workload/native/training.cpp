@@ -1,0 +1,86 @@
+#include "workload/native/training.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "workload/native/memory.h"
+#include "workload/native/workload.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+class Relay final : public Observer {
+ public:
+  explicit Relay(TrainingObserver& observer) : observer_(observer) {}
+
+  void progress(const Progress& p) override {
+    observer_.progress({p.epoch,
+                        static_cast<double>(p.samples) / static_cast<double>(p.samples_in_epoch),
+                        p.samples_per_second});
+  }
+  void epoch(const EpochResult& e) override {
+    if (!e.complete) return;
+    observer_.epoch({e.epoch, e.train_time.count(), e.train_loss, e.train_accuracy, e.test_loss,
+                     e.test_accuracy});
+  }
+
+ private:
+  TrainingObserver& observer_;
+};
+
+class NativeTraining final : public Training {
+ public:
+  explicit NativeTraining(Run run) : run_(std::move(run)), asked_(run_.options) {}
+
+  std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
+    return native::predict(run_.network, whole_options_at(setting), run_.dataset).total();
+  }
+  std::optional<std::int64_t> samples() const override {
+    return static_cast<std::int64_t>(run_.dataset.train.count);
+  }
+  Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
+                const std::atomic<int>& stop) override {
+    run_.options = whole_options_at(setting);
+    run_.options.epochs = epochs;
+    run_.trainer = trainer_options(run_.options, run_.network);
+    Relay relay(observer);
+    const Result result = native::train(run_, relay, stop);
+    Trained trained;
+    trained.steps = result.steps;
+    for (const EpochResult& epoch : result.epochs) trained.samples += epoch.samples;
+    trained.memory_measured = result.measured.total();
+    if (result.status == Status::cancelled) {
+      trained.outcome = trial::Outcome::cancelled;
+      trained.note = "it was stopped before its last epoch";
+    } else if (result.status == Status::diverged) {
+      trained.outcome = trial::Outcome::crashed;
+      trained.note = fmt::format(
+          "the loss was no number any more at step {}; choose a learning "
+          "rate below {:g}",
+          result.steps, setting.learning_rate);
+    }
+    return trained;
+  }
+
+ private:
+  // options_at() is for sampling steps: without evaluation, and batches of one size only.
+  Options whole_options_at(const trial::Setting& setting) const {
+    Options options = options_at(run_, setting);
+    options.pipeline.drop_last = asked_.pipeline.drop_last;
+    options.evaluate = asked_.evaluate;
+    options.seed = options.pipeline.seed = setting.seed;
+    return options;
+  }
+
+  Run run_;
+  const Options asked_;
+};
+
+}  // namespace
+
+std::unique_ptr<Training> make_training(Run run) {
+  return std::make_unique<NativeTraining>(std::move(run));
+}
+
+}  // namespace sweetspot::workload::native

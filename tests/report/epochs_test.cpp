@@ -1,0 +1,114 @@
+#include "report/epochs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace sweetspot::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::int64_t one_and_two[] = {1, 2};
+
+trial::Trial trained(std::int64_t batch, std::uint64_t seed, double epoch_seconds,
+                     std::vector<double> accuracies) {
+  trial::Trial trial;
+  trial.setting.batch = batch;
+  trial.setting.seed = seed;
+  for (const double accuracy : accuracies) {
+    trial::Epoch epoch;
+    epoch.epoch = static_cast<int>(trial.epochs.size()) + 1;
+    epoch.train_seconds = epoch_seconds;
+    if (accuracy > 0) epoch.test_accuracy = accuracy;
+    trial.epochs.push_back(epoch);
+  }
+  return trial;
+}
+
+std::vector<trial::Trial> two_batches() {
+  return {trained(200, 1, 1.5, {0.95, 0.97}), trained(100, 2, 2.2, {0.97, 0.985}),
+          trained(100, 1, 2.0, {0.96, 0.975})};
+}
+
+TEST(EpochCells, GatherTheSeedsOfASettingAndAddUpItsEpochs) {
+  const auto cells = epoch_cells(two_batches(), one_and_two);
+  ASSERT_EQ(cells.size(), 4u);
+  EXPECT_EQ(cells[1].setting.batch, 100);
+  EXPECT_EQ(cells[1].epochs, 2);
+  EXPECT_THAT(cells[1].train_seconds, ElementsAre(4.4, 4.0));
+  EXPECT_THAT(cells[1].test_accuracy, ElementsAre(0.985, 0.975));
+  EXPECT_EQ(cells[3].setting.batch, 200);
+}
+
+TEST(EpochCells, LeaveOutWhatFailedOrWasNotReached) {
+  auto trials = two_batches();
+  trials[0].outcome = trial::Outcome::out_of_memory;
+  trials[1].epochs.pop_back();
+  const auto cells = epoch_cells(trials, one_and_two);
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cells[0].train_seconds.size(), 2u);
+  EXPECT_EQ(cells[1].train_seconds.size(), 1u);
+}
+
+TEST(EpochTables, ShowAccuracyAndTimeWithIntervalsOverSeeds) {
+  const std::string text = epoch_tables(two_batches(), one_and_two);
+  EXPECT_THAT(text, HasSubstr("|   100 | 96.50 ±6.35 | 98.00 ±6.35 |"));
+  EXPECT_THAT(text, HasSubstr("|   200 |       95.00 |       97.00 |"));
+  EXPECT_THAT(text, HasSubstr("| 4.20 ±2.54 |"));
+}
+
+TEST(EpochTables, TellOfFailuresOnceAndHarmlessly) {
+  auto trials = two_batches();
+  for (int seed : {1, 2}) {
+    trials.push_back(trained(900, static_cast<std::uint64_t>(seed), 1, {}));
+    trials.back().outcome = trial::Outcome::refused;
+    trials.back().note = "too\033[2Jlarge";
+  }
+  const std::string text = epoch_tables(trials, one_and_two);
+  const std::size_t at = text.find("batch 900: refused, too");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(text.find("batch 900", at + 1), std::string::npos);
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+}
+
+TEST(EpochTables, AccuracyThatNobodyMeasuredIsNotShown) {
+  const std::vector<trial::Trial> trials{trained(100, 1, 2, {0, 0})};
+  EXPECT_THAT(epoch_tables(trials, one_and_two), Not(HasSubstr("accuracy")));
+  EXPECT_EQ(epoch_sentence(trials, one_and_two),
+            "After 2 epochs the fastest is batch 100 (4.00 s).");
+  EXPECT_EQ(epoch_sentence({}, one_and_two), "");
+}
+
+TEST(EpochSentence, NamesTheMostAccurateAndTheFastest) {
+  EXPECT_EQ(epoch_sentence(two_batches(), one_and_two),
+            "After 2 epochs the most accurate is batch 100 (98.00 ±6.35%, 4.20 ±2.54 s) and the "
+            "fastest batch 200 (97.00%, 3.00 s).");
+}
+
+TEST(EpochJson, HasEveryCellAndNullWhereNothingIsKnown) {
+  Answer answer;
+  answer.trials = two_batches();
+  const auto json = epoch_json(answer, one_and_two);
+  ASSERT_EQ(json["cells"].size(), 4u);
+  EXPECT_EQ(json["cells"][0]["trials"], 2);
+  EXPECT_NEAR(json["cells"][0]["test_accuracy"]["mean"].get<double>(), 0.965, 1e-12);
+  EXPECT_LT(json["cells"][0]["train_seconds"]["low"], 2.1);
+  EXPECT_TRUE(json["cells"][3]["train_seconds"]["low"].is_null());
+}
+
+TEST(EpochCsv, HasARowForEachEpochOfEachTrial) {
+  auto trials = two_batches();
+  trials.push_back(trained(900, 1, 1, {}));
+  trials.back().outcome = trial::Outcome::out_of_memory;
+  const std::string text = epoch_csv(trials);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 6 + 1);
+  EXPECT_THAT(text, HasSubstr("2,cpu,100,1,fp32,1,0.001,2,ok,false,2,2.2,4.4,,,,0.985\r\n"));
+  EXPECT_THAT(text, HasSubstr("out_of_memory,false,,,,,,,\r\n"));
+}
+
+}  // namespace
+}  // namespace sweetspot::report
