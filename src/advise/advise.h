@@ -64,6 +64,7 @@ struct StepCost {
   double fixed_share(std::int64_t batch) const;
 };
 std::optional<StepCost> step_cost(std::span<const trial::Trial> trials);
+std::optional<StepCost> step_cost_of(std::span<const trial::Trial* const> trials);
 
 // Of what the machine can do at most, how much this throughput uses; what is unknown stays out.
 struct RooflineShare {
@@ -77,6 +78,9 @@ std::optional<double> data_wait_share(const trial::Trial& trial);
 // What limits this batch, from its phases, the fitted fixed cost of a step and the roofline.
 std::optional<Bottleneck> bottleneck(const trial::Trial& trial, std::span<const trial::Trial> all,
                                      const Facts& facts);
+// The same of each trial, in their order, without looking at all of them for each.
+std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial> trials,
+                                                   const Facts& facts);
 
 // Workers and prefetch that would hide loading at a batch, by the phases measured there; nothing
 // when loading is no bottleneck.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "advise/advise.h"
 
@@ -30,15 +31,21 @@ Bottleneck by_roofline(double samples_per_second, const Facts& facts) {
              : Bottleneck::compute;
 }
 
-// The trials that differ in nothing but the batch: one line of step times goes through them.
-std::vector<trial::Trial> siblings(const trial::Trial& trial, std::span<const trial::Trial> all) {
-  std::vector<trial::Trial> found;
-  for (const trial::Trial& other : all) {
-    trial::Setting setting = other.setting;
-    setting.batch = trial.setting.batch;
-    if (setting == trial.setting) found.push_back(other);
-  }
-  return found;
+// Trials that differ in nothing but the batch, or the seed, share one line of step times.
+auto line_of(const trial::Trial& t) {
+  const trial::Setting& s = t.setting;
+  return std::tie(t.device, s.accumulation, s.precision, s.workers, s.prefetch, s.learning_rate);
+}
+
+std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::optional<StepCost>& cost,
+                                    const Facts& facts) {
+  if (trial.outcome == trial::Outcome::out_of_memory) return Bottleneck::memory_capacity;
+  if (trial.outcome != trial::Outcome::ok || !trial.samples_per_second) return std::nullopt;
+  if (data_wait_share(trial).value_or(0) >= loading_share) return Bottleneck::data_loading;
+  if (memory_holds_it_back(trial, cost, facts)) return Bottleneck::memory_capacity;
+  if (cost && cost->fixed_share(trial.setting.batch) >= overhead_share)
+    return Bottleneck::step_overhead;
+  return by_roofline(trial.samples_per_second->mean, facts);
 }
 
 }  // namespace
@@ -52,16 +59,30 @@ RooflineShare roofline_share(double samples_per_second, const Facts& facts) {
           share(facts.cost.bytes, facts.roofline.bytes_per_second)};
 }
 
+std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial> trials,
+                                                   const Facts& facts) {
+  std::vector<const trial::Trial*> by_line;
+  for (const trial::Trial& trial : trials) by_line.push_back(&trial);
+  std::ranges::stable_sort(by_line, [](const trial::Trial* a, const trial::Trial* b) {
+    return line_of(*a) < line_of(*b);
+  });
+  std::vector<std::optional<Bottleneck>> found(trials.size());
+  for (std::size_t from = 0, to = 0; from < by_line.size(); from = to) {
+    while (to < by_line.size() && line_of(*by_line[to]) == line_of(*by_line[from])) ++to;
+    const std::span line(by_line.data() + from, to - from);
+    const std::optional<StepCost> cost = step_cost_of(line);
+    for (const trial::Trial* trial : line)
+      found[static_cast<std::size_t>(trial - trials.data())] = diagnosed(*trial, cost, facts);
+  }
+  return found;
+}
+
 std::optional<Bottleneck> bottleneck(const trial::Trial& trial, std::span<const trial::Trial> all,
                                      const Facts& facts) {
-  if (trial.outcome == trial::Outcome::out_of_memory) return Bottleneck::memory_capacity;
-  if (trial.outcome != trial::Outcome::ok || !trial.samples_per_second) return std::nullopt;
-  if (data_wait_share(trial).value_or(0) >= loading_share) return Bottleneck::data_loading;
-  const std::optional<StepCost> cost = step_cost(siblings(trial, all));
-  if (memory_holds_it_back(trial, cost, facts)) return Bottleneck::memory_capacity;
-  if (cost && cost->fixed_share(trial.setting.batch) >= overhead_share)
-    return Bottleneck::step_overhead;
-  return by_roofline(trial.samples_per_second->mean, facts);
+  std::vector<const trial::Trial*> line;
+  for (const trial::Trial& other : all)
+    if (line_of(other) == line_of(trial)) line.push_back(&other);
+  return diagnosed(trial, step_cost_of(line), facts);
 }
 
 }  // namespace sweetspot::advise

@@ -19,8 +19,15 @@ std::optional<double> data_wait_share(const trial::Trial& trial) {
 }
 
 std::optional<StepCost> step_cost(std::span<const trial::Trial> trials) {
+  std::vector<const trial::Trial*> list;
+  for (const trial::Trial& trial : trials) list.push_back(&trial);
+  return step_cost_of(list);
+}
+
+std::optional<StepCost> step_cost_of(std::span<const trial::Trial* const> trials) {
   std::vector<stats::LinePoint> points;
-  for (const trial::Trial& trial : trials) {
+  for (const trial::Trial* each : trials) {
+    const trial::Trial& trial = *each;
     if (trial.outcome != trial::Outcome::ok || !trial.samples_per_second) continue;
     const auto batch = static_cast<double>(trial.setting.batch);
     const double step = batch / trial.samples_per_second->mean;

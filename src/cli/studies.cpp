@@ -12,6 +12,7 @@
 #include "core/number.h"
 #include "core/text.h"
 #include "report/forms.h"
+#include "report/stored.h"
 #include "report/table.h"
 #include "store/store.h"
 
@@ -32,15 +33,9 @@ std::string local_time(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(unix_seconds)));
 }
 
-report::Answer answer_of(const trial::Study& study) {
-  report::Answer answer;
-  answer.trials = study.trials;
-  return answer;
-}
-
 // What every form of a study begins with.
 Json json_of(const trial::Study& study) {
-  const std::optional<report::Measured> found = report::measured(answer_of(study));
+  const std::optional<report::Measured> found = report::measured(report::answer_of(study));
   return {{"study", std::to_string(study.id)},
           {"workload", study.question.workload},
           {"state", name(study.state)},
@@ -80,7 +75,7 @@ int list(const Flags& flags, Output& output) {
                        {"best batch"},
                        {"samples/s"}});
   for (const trial::Study& study : studies) {
-    const auto found = report::measured(answer_of(study));
+    const auto found = report::measured(report::answer_of(study));
     table.add({std::to_string(study.id), core::printable(study.question.workload),
                std::string(name(study.state)), std::to_string(study.trials.size()),
                local_time(study.started_at),
@@ -104,7 +99,7 @@ int show(const Flags& flags, Output& output) {
     Json json = result_object();
     json.update(json_of(*study));
     json["question"] = parsed(study->question.key);
-    json["trials"] = report::json(answer_of(*study))["trials"];
+    json["trials"] = report::json(report::answer_of(*study))["trials"];
     json["environment"] = parsed(study->environment.json);
     output.print_json(json);
     return 0;
@@ -114,7 +109,7 @@ int show(const Flags& flags, Output& output) {
       core::printable(study->question.workload), name(study->state), study->trials.size(),
       study->trials.size() == 1 ? "" : "s", local_time(study->started_at),
       core::printable(study->environment.program), core::printable(study->environment.machine)));
-  if (!study->trials.empty()) output.print("\n" + report::table(answer_of(*study)));
+  if (!study->trials.empty()) output.print("\n" + report::table(report::answer_of(*study)));
   return 0;
 }
 

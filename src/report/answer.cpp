@@ -8,8 +8,9 @@ namespace sweetspot::report {
 
 std::vector<Row> rows(const Answer& answer) {
   std::vector<Row> list;
-  for (const trial::Trial& trial : answer.trials)
-    list.push_back({&trial, advise::bottleneck(trial, answer.trials, answer.facts)});
+  const auto bottlenecks = advise::bottlenecks(answer.trials, answer.facts);
+  for (std::size_t i = 0; i < answer.trials.size(); ++i)
+    list.push_back({&answer.trials[i], bottlenecks[i]});
   std::stable_sort(list.begin(), list.end(), [](const Row& a, const Row& b) {
     const trial::Setting &x = a.trial->setting, &y = b.trial->setting;
     return std::tie(x.batch, x.accumulation, x.workers) <

@@ -20,6 +20,8 @@ struct Answer {
   std::string command;  // that trains as recommended
   advise::Facts facts;
   std::string environment_json;  // an object
+  std::string program, machine;  // that measured it; may be empty
+  double started_at = 0;         // seconds since 1970; 0 when unknown
 };
 
 // The trials with their diagnosis, by batch.

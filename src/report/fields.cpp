@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/text.h"
@@ -163,5 +164,12 @@ const Field table[] = {
 }  // namespace
 
 std::span<const Field> fields() { return table; }
+
+bool is_shown(const Field& field, const std::vector<Row>& list) {
+  if (field.show != Show::when_it_varies || list.empty()) return field.show == Show::always;
+  const Value first = field.value(list.front());
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Row& row) { return field.value(row) != first; });
+}
 
 }  // namespace sweetspot::report

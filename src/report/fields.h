@@ -24,5 +24,7 @@ struct Field {
   std::string (*words)(const Row&) = nullptr;
 };
 std::span<const Field> fields();
+// Whether tables of these trials show it.
+bool is_shown(const Field& field, const std::vector<Row>& list);
 
 }  // namespace sweetspot::report

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/text.h"
 #include "report/fields.h"
 #include "report/forms.h"
@@ -9,13 +7,6 @@
 
 namespace sweetspot::report {
 namespace {
-
-bool is_shown(const Field& field, const std::vector<Row>& list) {
-  if (field.show != Show::when_it_varies || list.empty()) return field.show == Show::always;
-  const Value first = field.value(list.front());
-  return std::any_of(list.begin(), list.end(),
-                     [&](const Row& row) { return field.value(row) != first; });
-}
 
 // A bar in a note would be taken for the end of its cell.
 std::string escaped(const std::string& text) {

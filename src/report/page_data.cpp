@@ -1,0 +1,200 @@
+#include "report/page_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/base64.h"
+#include "report/forms.h"
+#include "report/markup.h"
+#include "report/page_table.h"
+#include "report/series.h"
+
+namespace sweetspot::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t largest_environment = 1 << 16;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json interval_json(const trial::Interval& value) {
+  return {{"mean", value.mean}, {"low", value.low}, {"high", value.high}};
+}
+Json or_null(const std::optional<trial::Interval>& value) {
+  return value ? interval_json(*value) : Json(nullptr);
+}
+
+Json phases_json(const std::optional<trial::PhaseSeconds>& shares) {
+  if (!shares) return nullptr;
+  Json json = Json::object();
+  for (std::size_t i = 0; i < shares->size(); ++i)
+    json[std::string(name(static_cast<trial::Phase>(i)))] = (*shares)[i];
+  return json;
+}
+
+Json point_json(const SeriesPoint& point) {
+  return {{"batch", point.batch},
+          {"trials", point.trials},
+          {"samples_per_second", or_null(point.samples_per_second)},
+          {"memory_predicted_bytes", or_null(point.memory_predicted)},
+          {"memory_measured_bytes", or_null(point.memory_measured)},
+          {"phase_shares", phases_json(point.phase_shares)}};
+}
+
+Json series_json(const Series& series) {
+  Json json{{"name", series.name},
+            {"points", Json::array()},
+            {"step_cost", nullptr},
+            {"fitted", Json::array()},
+            {"epochs", Json::array()}};
+  for (const SeriesPoint& point : series.points) json["points"].push_back(point_json(point));
+  if (series.cost)
+    json["step_cost"] = {{"fixed_seconds", series.cost->fixed_seconds},
+                         {"per_sample_seconds", series.cost->per_sample_seconds}};
+  for (const Series::Fitted& at : series.fitted)
+    json["fitted"].push_back(
+        {{"batch", at.batch}, {"samples_per_second", interval_json(at.samples_per_second)}});
+  for (const EpochPoint& at : series.epochs)
+    json["epochs"].push_back({{"batch", at.batch},
+                              {"epoch", at.epoch},
+                              {"seeds", at.seeds},
+                              {"test_accuracy", or_null(at.test_accuracy)},
+                              {"train_seconds", interval_json(at.train_seconds)}});
+  return json;
+}
+
+struct ToJson {
+  Json operator()(std::monostate) const { return nullptr; }
+  template <class T>
+  Json operator()(const T& value) const {
+    return value;
+  }
+};
+
+Json table_json(const PageTable& table) {
+  Json json{{"columns", Json::array()}, {"rows", Json::array()}};
+  for (const PageTable::Column& column : table.columns)
+    json["columns"].push_back({{"title", column.title}, {"left", column.left}});
+  for (const PageTable::Line& line : table.lines) {
+    Json keys = Json::array();
+    for (const Value& key : line.keys) keys.push_back(std::visit(ToJson{}, key));
+    json["rows"].push_back({{"cells", line.cells}, {"keys", std::move(keys)}});
+  }
+  return json;
+}
+
+// A column of readings; nothing where none was taken.
+template <class Read>
+Json trace_column(const std::vector<trial::Reading>& trace, const Read& read) {
+  std::vector<float> values;
+  bool any = false;
+  for (const trial::Reading& reading : trace) {
+    const auto value = read(reading);
+    any = any || value;
+    values.push_back(value ? static_cast<float>(*value) : std::nanf(""));
+  }
+  return any ? Json(base64_floats(values)) : Json(nullptr);
+}
+
+Json trace_json(const std::vector<trial::Reading>& trace) {
+  if (trace.empty()) return nullptr;
+  using trial::Reading;
+  return {{"at_seconds",
+           trace_column(trace, [](const Reading& r) { return std::optional(r.at_seconds); })},
+          {"utilisation_share",
+           trace_column(trace, [](const Reading& r) { return r.utilisation_share; })},
+          {"memory_bytes", trace_column(trace, [](const Reading& r) { return r.memory; })},
+          {"power_watts", trace_column(trace, [](const Reading& r) { return r.power_watts; })}};
+}
+
+Json epochs_json(const std::vector<trial::Epoch>& epochs) {
+  Json list = Json::array();
+  for (const trial::Epoch& e : epochs)
+    list.push_back({{"epoch", e.epoch},
+                    {"train_seconds", e.train_seconds},
+                    {"train_loss", or_null(e.train_loss)},
+                    {"train_accuracy", or_null(e.train_accuracy)},
+                    {"test_loss", or_null(e.test_loss)},
+                    {"test_accuracy", or_null(e.test_accuracy)}});
+  return list;
+}
+
+// What only a page shows of a trial, taken off the answer so that the rest is cheap to copy.
+struct Heavy {
+  Json steps, trace;
+};
+std::vector<Heavy> take_heavy(Answer& answer) {
+  std::vector<Heavy> list;
+  for (trial::Trial& t : answer.trials) {
+    list.push_back({page_steps(t), trace_json(t.trace)});
+    t.raw = {}, t.trace = {};
+  }
+  return list;
+}
+
+// Every text and name below, whoever wrote it.
+Json cleaned(const Json& json) {
+  if (json.is_string()) return shown(json.get_ref<const std::string&>());
+  if (!json.is_structured()) return json;
+  Json clean = json.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, value] : json.items())
+    if (json.is_array())
+      clean.push_back(cleaned(value));
+    else
+      clean[shown(key)] = cleaned(value);
+  return clean;
+}
+
+// Our own sentences quote numbers.
+void set_numbers(Json& recommendation) {
+  if (recommendation.is_null()) return;
+  for (Json* text : {&recommendation["sentence"]})
+    *text = with_thin_spaces(text->get_ref<const std::string&>());
+  for (Json& reason : recommendation["reasons"])
+    reason = with_thin_spaces(reason.get_ref<const std::string&>());
+}
+
+}  // namespace
+
+Json page_steps(const trial::Trial& trial) {
+  if (trial.raw.empty()) return nullptr;
+  std::vector<float> seconds;
+  std::size_t warm_up = 0;
+  Json outliers = Json::array();
+  for (std::size_t i = 0; i < trial.raw.size(); ++i) {
+    seconds.push_back(static_cast<float>(trial.raw[i].seconds));
+    if (trial.raw[i].warm_up) warm_up = i + 1;
+    if (trial.raw[i].outlier) outliers.push_back(i);
+  }
+  return {
+      {"seconds", base64_floats(seconds)}, {"warm_up", warm_up}, {"outliers", std::move(outliers)}};
+}
+
+Json page_data(Answer answer) {
+  std::vector<Heavy> heavy = take_heavy(answer);
+  if (answer.environment_json.size() > largest_environment) answer.environment_json = "{}";
+  Json data = cleaned(json(answer));
+  set_numbers(data["recommendation"]);
+  data["program"] = shown(answer.program), data["machine"] = shown(answer.machine);
+  data["started_at_unix_seconds"] = answer.started_at > 0 ? Json(answer.started_at) : Json(nullptr);
+  data["series"] = Json::array();
+  for (const Series& each : series(answer)) data["series"].push_back(cleaned(series_json(each)));
+  const PageTable table = page_table(answer);
+  data["table"] = table_json(table);
+  for (std::size_t row = 0; row < table.lines.size(); ++row) {  // json() has the same order
+    Json& trial = data["trials"][row];
+    const std::size_t place = table.lines[row].trial;
+    trial["id"] = answer.trials[place].id;
+    trial["epochs"] = epochs_json(answer.trials[place].epochs);
+    trial["trace"] = std::move(heavy[place].trace);
+    trial["steps"] = std::move(heavy[place].steps);
+  }
+  return data;
+}
+
+}  // namespace sweetspot::report

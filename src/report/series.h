@@ -1,0 +1,44 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/answer.h"
+
+namespace sweetspot::report {
+
+// All trials of one batch of a series.
+struct SeriesPoint {
+  std::int64_t batch = 1;
+  std::size_t trials = 0;  // that were measured
+  std::optional<trial::Interval> samples_per_second;
+  std::optional<core::Bytes> memory_predicted, memory_measured;
+  std::optional<trial::PhaseSeconds> phase_shares;  // of a mean step, in [0, 1]
+};
+
+// Accuracy after so many epochs, over the seeds that were tried.
+struct EpochPoint {
+  std::int64_t batch = 1;
+  int epoch = 1;
+  std::size_t seeds = 0;
+  std::optional<trial::Interval> test_accuracy;  // of one seed, without width
+  trial::Interval train_seconds;                 // from the beginning to the end of this epoch
+};
+
+// The trials that differ in nothing but batch and seed, as charts show them.
+struct Series {
+  std::string name;  // what tells it from the others: "2 workers"; empty when it is the only one
+  std::vector<SeriesPoint> points;  // ascending by batch
+  std::optional<advise::StepCost> cost;
+  struct Fitted {
+    std::int64_t batch = 1;
+    trial::Interval samples_per_second;
+  };
+  std::vector<Fitted> fitted;  // the search's model, at batches between the measured ones too
+  std::vector<EpochPoint> epochs;
+};
+std::vector<Series> series(const Answer& answer);
+
+}  // namespace sweetspot::report

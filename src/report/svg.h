@@ -1,0 +1,52 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sweetspot::report {
+
+// A chart as one <svg> element: for a page, or by itself as a file. Pure text, no scripts and no
+// style attributes, so that it shows under any policy; colours are CSS variables with fallbacks
+// (--chart-1 … --chart-7, --chart-ink, --chart-faint), so that a page can turn it dark. What is not
+// finite is left out. All text is escaped here.
+struct SvgPoint {
+  double x = 0, y = 0;
+  std::optional<double> low{}, high{};  // of an interval
+};
+
+struct SvgSeries {
+  std::string name;  // in the legend, unless empty
+  std::vector<SvgPoint> points;
+  bool line = true, marks = true, dashed = false;
+  bool band = false;  // intervals as a band instead of bars
+  int colour = 0;     // from 1; 0: the series' place
+};
+
+struct SvgAxis {
+  std::string label;  // with its unit
+  bool logarithmic = false;
+  std::vector<double> ticks{};                 // instead of nice ones
+  std::optional<double> from{}, to{};          // instead of the data's; a linear y-axis begins at 0
+  std::function<std::string(double)> words{};  // of a tick; number_words by default
+};
+
+// A straight line across, such as a limit.
+struct SvgRule {
+  double at = 0;
+  bool vertical = false;
+  std::string label;
+};
+
+struct SvgChart {
+  std::string title;        // above the chart, and its accessible name
+  std::string description;  // what it shows, in a sentence, for those who do not see it
+  SvgAxis x, y;
+  std::vector<SvgSeries> series;
+  std::vector<SvgRule> rules{};
+  int width = 720, height = 360;
+  std::string id = "chart";  // one for each chart of a page
+};
+std::string svg(const SvgChart& chart);
+
+}  // namespace sweetspot::report

@@ -1,0 +1,138 @@
+#include "report/html.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "advise/trials.h"
+#include "report/page_data.h"
+
+namespace sweetspot::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using tests::made_trial;
+using Json = nlohmann::json;
+
+Answer made_answer() {
+  Answer answer;
+  answer.study = "7";
+  answer.workload = "paper-cnn on mnist";
+  answer.status = "found";
+  for (const std::int64_t batch : {1024, 1, 128}) {
+    answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
+    answer.trials.back().id = 100 + batch;
+    answer.trials.back().raw = {
+        {0.5, batch, 1, {}, true}, {0.25, batch}, {2, batch, 1, {}, false, true}};
+    answer.trials.back().trace = {{0.1, 0.5, {}, 30.0}, {0.2, {}, {}, 31.0}};
+  }
+  advise::Recommendation made;
+  made.setting.batch = 128;
+  made.sentence = "Train with batch 128: 9,100 samples/s.";
+  made.reasons = {"because"};
+  answer.recommendation = made;
+  answer.command = "sweetspot train --batch 128";
+  answer.environment_json = R"({"cpu": "none"})";
+  return answer;
+}
+
+// What the page's script reads.
+Json embedded_data(const std::string& page) {
+  const std::string opening = R"(<script type="application/json" id="data">)";
+  const std::size_t from = page.find(opening) + opening.size();
+  return Json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+TEST(Html, ShowsTheAnswerTheChartAndTheTrialsWithoutScripts) {
+  const std::string page = html(made_answer());
+  EXPECT_THAT(page, HasSubstr("<title>Batch size of paper-cnn on mnist</title>"));
+  EXPECT_THAT(page, HasSubstr("Train with batch 128: 9\u202f100 samples/s.</h2>"));
+  EXPECT_THAT(page, HasSubstr("<li>because</li>"));
+  EXPECT_THAT(page, HasSubstr("<svg "));
+  EXPECT_THAT(page, HasSubstr("<td>1\u202f024</td>"));
+}
+
+TEST(Html, AsksForNothingFromElsewhere) {
+  const std::string page = html(made_answer());
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("connect-src 'none'"));
+  for (const char* word : {" src=", "@import", "url("}) EXPECT_THAT(page, Not(HasSubstr(word)));
+}
+
+TEST(Html, ALivePageListensAndLeavesOutRawSteps) {
+  const std::string page = html(made_answer(), Live{"events?study=7", "steps?trial="});
+  EXPECT_THAT(page, HasSubstr("connect-src 'self'"));
+  const Json data = embedded_data(page);
+  EXPECT_EQ(data["live"]["events"], "events?study=7");
+  EXPECT_EQ(data["live"]["steps"], "steps?trial=");
+  EXPECT_TRUE(data["trials"][0]["steps"].is_null());
+}
+
+TEST(Html, HostileTextIsInert) {
+  Answer answer = made_answer();
+  const std::string hostile =
+      "</script><script>alert(1)</script><img src=x onerror=alert(1)> javascript:alert(1) "
+      "\x1b[31m \u202e \"'> <!-- ]]> \xff";
+  answer.workload = answer.message = answer.study = answer.command = hostile;
+  answer.status = answer.program = answer.machine = hostile;
+  answer.recommendation->sentence = hostile;
+  answer.recommendation->reasons = {hostile};
+  answer.environment_json =
+      Json{{hostile, hostile}}.dump(-1, ' ', true, Json::error_handler_t::replace);
+  for (trial::Trial& trial : answer.trials) {
+    trial.outcome = trial::Outcome::crashed;
+    trial.note = trial.setting.precision = trial.device = trial.memory_source = hostile;
+  }
+  answer.trials[0].note += std::string(10'000'000, '<');
+  const std::string page = html(answer);
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("<!--")));
+  EXPECT_THAT(page, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(page, Not(HasSubstr("\u202e")));
+  EXPECT_LT(page.size(), 1'000'000u);
+  const Json data = embedded_data(page);  // parses, and its text is what was there
+  EXPECT_THAT(data["workload"].get<std::string>(), HasSubstr("</script><script>alert(1)"));
+}
+
+TEST(Html, NumbersThatAreNoneAreNull) {
+  Answer answer = made_answer();
+  const double infinity = std::numeric_limits<double>::infinity();
+  answer.trials[0].samples_per_second = trial::Interval{NAN, -infinity, infinity};
+  answer.trials[1].step_seconds_median = infinity;
+  answer.trials[2].phases = trial::PhaseSeconds{NAN, NAN, 1, 0, infinity};
+  answer.trials[2].seconds = answer.started_at = infinity;
+  const Json data = embedded_data(html(answer));
+  EXPECT_TRUE(data["trials"][2]["samples_per_second"]["mean"].is_null());
+  EXPECT_TRUE(data["trials"][0]["step_seconds"]["median"].is_null());
+}
+
+TEST(Html, OfAnEmptyStudySaysSo) {
+  Answer answer;
+  answer.status = "running";
+  EXPECT_THAT(html(answer), HasSubstr("No recommendation"));
+}
+
+TEST(PageData, HasRawStepsReadingsAndSeries) {
+  const auto data = page_data(made_answer());
+  ASSERT_EQ(data["trials"].size(), 3u);
+  const auto& trial = data["trials"][1];  // by batch: 1, 128, 1024
+  EXPECT_EQ(trial["id"], 228);
+  EXPECT_EQ(trial["steps"]["seconds"], "AAAAPwAAgD4AAABA");  // 0.5, 0.25, 2 as float32
+  EXPECT_EQ(trial["steps"]["warm_up"], 1);
+  EXPECT_EQ(trial["steps"]["outliers"], Json::array({2}));
+  EXPECT_TRUE(trial["trace"]["memory_bytes"].is_null());
+  EXPECT_EQ(trial["trace"]["power_watts"], "AADwQQAA+EE=");
+  ASSERT_EQ(data["series"].size(), 1u);
+  ASSERT_EQ(data["series"][0]["points"].size(), 3u);
+  EXPECT_EQ(data["series"][0]["points"][1]["batch"], 128);
+  EXPECT_NEAR(data["series"][0]["step_cost"]["fixed_seconds"].get<double>(), 0.002, 1e-9);
+  EXPECT_EQ(data["table"]["rows"][2]["keys"][0], 1024);
+}
+
+}  // namespace
+}  // namespace sweetspot::report

@@ -1,0 +1,50 @@
+import { floats, type Steps, type Trace, type Trial } from "../data";
+import { bytes, count, percent, seconds } from "../format";
+import type { Line, Spec } from "../spec";
+
+export function stepTimes(steps: Steps): Spec {
+  const times = floats(steps.seconds);
+  const outliers = new Set(steps.outliers);
+  const kinds: [string, number, (i: number) => boolean][] = [
+    ["measured", 0, (i) => i >= steps.warm_up && !outliers.has(i)],
+    ["warm-up", 5, (i) => i < steps.warm_up],
+    ["outlier", 1, (i) => i >= steps.warm_up && outliers.has(i)],
+  ];
+  const lines = kinds.map(([name, colour, is]): Line => ({
+    name, colour, draw: "points", ys: times.map((t, i) => (is(i) ? t : null)),
+    told: (i) => seconds(times[i]),
+  })).filter((line) => line.ys.some((y) => y != null));
+  const kind = (i: number) => kinds.find(([, , is]) => is(i))![0];
+  return {
+    title: "Step times",
+    hint: `${count(times.length)} steps in the order they ran, warm-up and outliers flagged.`,
+    xs: times.map((_, i) => i + 1),
+    x: { label: "step", scale: "linear", words: count },
+    y: { label: "time of a step", words: seconds }, lines,
+    numbers: { head: ["step", "time", "kind"],
+      rows: times.map((t, i) => [count(i + 1), seconds(t), kind(i)]) },
+  };
+}
+
+const readings: [keyof Trace, string, string, (v: number) => string, number | undefined][] = [
+  ["utilisation_share", "Utilisation", "busy", percent, 1],
+  ["power_watts", "Power", "power", (v) => `${count(v)} W`, undefined],
+  ["memory_bytes", "Memory over time", "memory held", bytes, undefined],
+];
+
+// Utilisation, power and memory beside the steps; what was not read is left out.
+export function traces(trial: Trial): Spec[] {
+  if (!trial.trace) return [];
+  const at = floats(trial.trace.at_seconds);
+  return readings.flatMap(([key, title, label, words, to], colour): Spec[] => {
+    if (!trial.trace![key]) return [];
+    const values = floats(trial.trace![key]).map((v) => (Number.isFinite(v) ? v : null));
+    return [{
+      title, hint: "", xs: at, x: { label: "time since the trial began", scale: "linear", words: seconds },
+      y: { label, words, from: 0, to },
+      lines: [{ name: "", colour, draw: "line", ys: values, told: (i) => words(values[i]!) }],
+      numbers: { head: ["time", label],
+        rows: at.map((t, i) => [seconds(t), values[i] == null ? "–" : words(values[i]!)]) },
+    }];
+  });
+}

@@ -1,0 +1,22 @@
+import type { Data } from "./data";
+import { byId } from "./dom";
+
+// Listens to a study that goes on. The browser reconnects by itself; what matters is said.
+export function listen(first: Data, update: (data: Data) => void): void {
+  const { live } = first;
+  if (!live) return;
+  const state = byId("live");
+  state.hidden = false;
+  const say = (text: string) => {
+    if (state.textContent !== text) state.textContent = text;
+  };
+  say("Connecting…");
+  const events = new EventSource(live.events);
+  events.addEventListener("open", () => say("Live"));
+  events.addEventListener("error", () =>
+    say(events.readyState === EventSource.CLOSED ? "Not connected" : "Reconnecting…"));
+  events.addEventListener("study", (event) => {
+    say("Live");
+    update({ ...(JSON.parse((event as MessageEvent<string>).data) as Data), live });
+  });
+}

@@ -1,0 +1,43 @@
+import { Chart } from "./chart";
+import { traces } from "./charts/trial";
+import { chosenBatch, type Data } from "./data";
+import { element } from "./dom";
+import { count } from "./format";
+
+// Utilisation, power and memory over the time of one trial, which the reader chooses.
+export class TraceSection {
+  private readonly choice = element("select", { id: "trace-choice" });
+  private readonly section = element("div", { id: "traces", hidden: true },
+    element("h3", {}, "Readings during a trial"),
+    element("label", { for: "trace-choice" }, "Trial "), this.choice);
+  private readonly charts: Chart[];
+  private data: Data | null = null;
+
+  constructor(parent: HTMLElement) {
+    parent.append(this.section);
+    this.charts = [0, 1, 2].map((i) => new Chart(this.section, `trace-${i}`, 180));
+    this.choice.addEventListener("change", () => this.draw());
+  }
+
+  show(data: Data): void {
+    this.data = data;
+    const places = data.trials.flatMap((trial, place) => (trial.trace ? [place] : []));
+    this.section.hidden = !places.length;
+    const chosen = this.choice.value ||
+      String(places.find((p) => data.trials[p]!.setting.batch === chosenBatch(data)) ?? places[0]);
+    this.choice.replaceChildren(...places.map((place) => element("option",
+      { value: String(place), selected: String(place) === chosen },
+      `${place + 1}: batch ${count(data.trials[place]!.setting.batch)}`)));
+    this.draw();
+  }
+
+  redraw(): void {
+    this.charts.forEach((chart) => chart.draw());
+  }
+
+  private draw(): void {
+    const trial = this.data?.trials[Number(this.choice.value)];
+    const specs = trial && this.choice.value !== "" ? traces(trial) : [];
+    this.charts.forEach((chart, i) => chart.show(specs[i] ?? null));
+  }
+}
