@@ -49,6 +49,11 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
               if (flags.budget->count() <= 0)
                 throw core::InputError("--budget must be more than nothing, such as 5m");
             });
+  text_flag(app, "--patience", "TIME",
+            "wait so long, in all, for a machine that is slower than it was [10s]",
+            [&flags](const std::string& text) {
+              flags.patience = core::parse_duration(text, "--patience");
+            });
   app.add_flag("--fresh", flags.fresh, "measure anew what the store knows already");
   app.add_option("--db", flags.db,
                  "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")

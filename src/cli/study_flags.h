@@ -7,6 +7,7 @@
 #include "cli/native_flags.h"
 #include "core/units.h"
 #include "report/answer.h"
+#include "study/loop.h"
 
 namespace CLI {
 class App;
@@ -26,6 +27,7 @@ struct StudyFlags {
   double tolerance = 0.05;
   double precision = 0.02;
   std::optional<core::Seconds> budget;
+  core::Seconds patience = study::LoopOptions{}.patience;
   bool fresh = false;
   std::optional<std::string> db;
   std::optional<std::filesystem::path> csv, markdown;

@@ -117,6 +117,7 @@ study::SweepOptions options_of(const Flags& flags, const study::Terms& terms,
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
   options.loop.budget = flags.study.budget;
+  options.loop.patience = flags.study.patience;
   return options;
 }
 

@@ -152,6 +152,7 @@ int tune(const Flags& flags, Output& output) {
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(options.limits.repeats));
   options.loop.budget = flags.study.budget;
+  options.loop.patience = flags.study.patience;
   const trial::Question question = study::question(opened.title, opened.identity,
                                                    terms_of(flags, options.limits, opened.threads));
   const CountSignals signals;

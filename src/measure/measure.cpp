@@ -107,7 +107,8 @@ class Measurement {
 
   bool sample_between_looks() {
     const bool resting = session_->rests_between_steps();
-    const Look before = look_when_calm(surroundings_, resting);
+    const Look before = look_when_calm(surroundings_, resting, options_.patience.count(),
+                                       [this] { return stop_.load() != 0; });
     const bool finished = sample();
     const Look after = look(surroundings_, resting);
     trial_.contention = contention(before, after, surroundings_.best_speed);
@@ -165,6 +166,8 @@ class Measurement {
       end(Outcome::crashed, "the program ended before two steps were measured");
       return;
     }
+    trial_.samples_per_second =
+        widened(*trial_.samples_per_second, trial_.contention, surroundings_.best_speed);
     trial_.step_seconds_median = stats::median(seconds_per_update());
     const std::vector<bool> flags = stats::outliers(sampling_.seconds());
     trial::PhaseSeconds sums{};

@@ -17,6 +17,8 @@ struct MeasureOptions {
   // A machine's disturbances last for tens of milliseconds: a shorter look may miss them, or see
   // nothing else.
   core::Seconds min_time{0.15};
+  // How long this trial may wait for a machine that is slower than it was to recover.
+  core::Seconds patience{10};
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "probe/cpu/best_speed.h"
 #include "probe/cpu/exchange.h"
 #include "probe/cpu/speed.h"
 #include "probe/proc/host.h"
@@ -12,19 +13,22 @@ namespace sweetspot::measure {
 namespace {
 
 constexpr double disturbing_share = 0.1, noticeable_share = 0.05;
-// Arithmetic repeats itself to a percent; what passes between cores varies by a quarter in itself.
-constexpr double slow_arithmetic_share = 0.15, slow_exchange_share = 0.4;
 constexpr double wait_seconds = 0.1;
 
-double share(double now, double best) { return now > 0 && best > 0 ? 1 - now / best : 0; }
+bool is_slow(const Look& look, const trial::MachineSpeed& best) {
+  return look.speed && trial::is_slow(*look.speed, best);
+}
 
-bool is_slow(const Look& look, const Speed& best) {
-  return look.speed && (share(look.speed->arithmetic, best.arithmetic) > slow_arithmetic_share ||
-                        share(look.speed->exchange, best.exchange) > slow_exchange_share);
+std::optional<double> known(double speed) {
+  return speed > 0 ? std::optional(speed) : std::nullopt;
 }
 
 class ThisMachine final : public Surroundings {
  public:
+  ThisMachine() {
+    if (const auto known = probe::cpu::best_speed_so_far())
+      best_speed = {known->arithmetic_per_second, known->exchange_bytes_per_second};
+  }
   double now() override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
@@ -34,9 +38,17 @@ class ThisMachine final : public Surroundings {
         .count();
   }
   probe::proc::Load load() override { return probe::proc::load(); }
-  Speed speed() override {
+  trial::MachineSpeed speed() override {
     const int cores = probe::proc::usable_cores();
-    return {probe::cpu::speed(cores), probe::cpu::exchange_bytes_per_second(cores)};
+    const trial::MachineSpeed found{probe::cpu::speed(cores),
+                                    probe::cpu::exchange_bytes_per_second(cores)};
+    constexpr double worth_a_write = 1.05;
+    if (found.arithmetic > worth_a_write * best_speed.arithmetic ||
+        found.exchange > worth_a_write * best_speed.exchange) {
+      const trial::MachineSpeed best = trial::fastest(found, best_speed);
+      probe::cpu::remember_best_speed({best.arithmetic, best.exchange});
+    }
+    return found;
   }
   void wait(double seconds) override {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -54,45 +66,60 @@ Look look(Surroundings& surroundings, bool resting) {
   Look look;
   if (resting) {
     look.speed = surroundings.speed();
-    Speed& best = surroundings.best_speed;
-    best.arithmetic = std::max(best.arithmetic, look.speed->arithmetic);
-    best.exchange = std::max(best.exchange, look.speed->exchange);
+    surroundings.best_speed = trial::fastest(surroundings.best_speed, *look.speed);
   }
   look.load = surroundings.load();
   look.now = surroundings.now();
   return look;
 }
 
-Look look_when_calm(Surroundings& surroundings, bool resting) {
+Look look_when_calm(Surroundings& surroundings, bool resting, double patience_seconds,
+                    const std::function<bool()>& hurry) {
+  const double start = surroundings.now();
   Look found = look(surroundings, resting);
-  while (is_slow(found, surroundings.best_speed) && surroundings.patience_seconds > 0) {
-    surroundings.patience_seconds -= wait_seconds;
+  while (is_slow(found, surroundings.best_speed) && found.now - start < patience_seconds &&
+         !hurry()) {
     surroundings.wait(wait_seconds);
     found = look(surroundings, resting);
+    found.waited_seconds = found.now - start;
   }
   return found;
 }
 
-double slower_share(const Speed& speed, const Speed& best) {
-  return std::max(
-      {0.0, share(speed.arithmetic, best.arithmetic), share(speed.exchange, best.exchange)});
-}
-
-trial::Contention contention(const Look& before, const Look& after, const Speed& best_speed) {
+trial::Contention contention(const Look& before, const Look& after,
+                             const trial::MachineSpeed& best_speed) {
   const probe::proc::Disturbance found =
       probe::proc::between(before.load, after.load, after.now - before.now);
   trial::Contention contention;
   contention.cpu_pressure_share = found.pressure_share;
   contention.other_cpu_share = found.other_cpu_share;
-  if (before.speed && after.speed)
-    contention.speed_change_share = std::max(slower_share(*before.speed, *after.speed),
-                                             slower_share(*after.speed, *before.speed));
+  contention.waited_seconds = before.waited_seconds;
+  if (before.speed && after.speed) {
+    contention.speed_change_share = std::max(trial::slower_share(*before.speed, *after.speed),
+                                             trial::slower_share(*after.speed, *before.speed));
+    const trial::MachineSpeed slowest = trial::slowest(*before.speed, *after.speed);
+    contention.arithmetic_per_second = known(slowest.arithmetic);
+    contention.exchange_bytes_per_second = known(slowest.exchange);
+  }
   const double others = found.other_cpu_share.value_or(0);
   contention.contended =
       others > disturbing_share ||
       (found.pressure_share.value_or(0) > disturbing_share && others > noticeable_share) ||
       is_slow(before, best_speed) || is_slow(after, best_speed);
   return contention;
+}
+
+trial::Interval widened(trial::Interval samples_per_second, const trial::Contention& contention,
+                        const trial::MachineSpeed& best_speed) {
+  if (!contention.contended) return samples_per_second;
+  constexpr double most = 0.9;  // a tenth of a machine is no machine to speak of
+  const trial::MachineSpeed speed{contention.arithmetic_per_second.value_or(0),
+                                  contention.exchange_bytes_per_second.value_or(0)};
+  const double taken =
+      std::max(contention.other_cpu_share.value_or(0),
+               trial::is_slow(speed, best_speed) ? trial::slower_share(speed, best_speed) : 0.0);
+  samples_per_second.high /= 1 - std::min(taken, most);
+  return samples_per_second;
 }
 
 }  // namespace sweetspot::measure

@@ -18,9 +18,11 @@ constexpr int give_up = 2;  // of `stop`
 class TrainingTrial final : public workload::TrainingObserver {
  public:
   TrainingTrial(workload::Training& training, const trial::Setting& setting, int epochs,
-                const Watch& watch, const std::atomic<int>& stop, Surroundings& surroundings)
+                const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
+                Surroundings& surroundings)
       : training_(training),
         epochs_(epochs),
+        options_(options),
         watch_(watch),
         stop_(stop),
         surroundings_(surroundings),
@@ -63,7 +65,8 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train() {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
-    const Look before = look_when_calm(surroundings_, true);
+    const Look before = look_when_calm(surroundings_, true, options_.patience.count(),
+                                       [this] { return stop_.load() != 0; });
     train_now();
     const Look after = look(surroundings_, true);
     trial_.contention = contention(before, after, surroundings_.best_speed);
@@ -97,6 +100,7 @@ class TrainingTrial final : public workload::TrainingObserver {
 
   workload::Training& training_;
   int epochs_;
+  const MeasureOptions& options_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
   Surroundings& surroundings_;
@@ -108,13 +112,15 @@ class TrainingTrial final : public workload::TrainingObserver {
 }  // namespace
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const Watch& watch, const std::atomic<int>& stop) {
-  return train(training, setting, epochs, watch, stop, this_machine());
+                   const MeasureOptions& options, const Watch& watch,
+                   const std::atomic<int>& stop) {
+  return train(training, setting, epochs, options, watch, stop, this_machine());
 }
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const Watch& watch, const std::atomic<int>& stop, Surroundings& surroundings) {
-  return TrainingTrial(training, setting, epochs, watch, stop, surroundings).run();
+                   const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
+                   Surroundings& surroundings) {
+  return TrainingTrial(training, setting, epochs, options, watch, stop, surroundings).run();
 }
 
 }  // namespace sweetspot::measure

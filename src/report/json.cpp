@@ -97,7 +97,11 @@ Json json(const Answer& answer) {
   result["trials"] = Json::array();
   for (const Row& row : rows(answer)) result["trials"].push_back(trial_json(row));
   result["limits"] = limits_json(answer.facts.limits);
+  double waited_seconds = 0;
+  for (std::size_t i = answer.resumed; i < answer.trials.size(); ++i)
+    waited_seconds += answer.trials[i].contention.waited_seconds;
   result["cost"] = {{"seconds", answer.seconds},
+                    {"waited_seconds", waited_seconds},
                     {"trials", answer.trials.size() - answer.resumed},
                     {"resumed_trials", answer.resumed},
                     {"out_of_memory",

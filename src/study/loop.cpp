@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "trial/machine_speed.h"
 
 namespace sweetspot::study {
 
@@ -25,6 +26,7 @@ Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options
       trials_(writer.study().trials),
       resumed_(trials_.size()) {
   for (trial::Trial& trial : trials_) trial.raw = {};
+  trial::heed_best_speed(trials_);
   observer_.resumed(trials_);
 }
 
@@ -37,13 +39,16 @@ bool Loop::may_go_on() {
 const trial::Trial* Loop::run(const trial::Setting& setting) {
   observer_.started(setting);
   measure::MeasureOptions options = options_.measure;
+  options.patience = std::max(core::Seconds(0), options_.patience - waited_);
   if (options_.budget) {
     const core::Seconds left = std::max(core::Seconds(0), *options_.budget - spent());
     options.max_time = std::min(options.max_time, left);
     options.max_warm_up = std::min(options.max_warm_up, left);
+    options.patience = std::min(options.patience, left);
   }
   const auto watch = [this](const measure::Sight& sight) { observer_.sight(sight); };
   trial::Trial trial = run_trial_(setting, options, watch, stop_);
+  waited_ += core::Seconds(trial.contention.waited_seconds);
   if (trial.outcome == trial::Outcome::cancelled) {
     if (end_ == End::none) end_ = End::stopped;
     return nullptr;
@@ -55,6 +60,7 @@ const trial::Trial* Loop::keep(trial::Trial trial) {
   told_store([&] { writer_.add(trial); });
   trial.raw = {};  // a long study's steps need not stay in memory
   trials_.push_back(std::move(trial));
+  trial::heed_best_speed(trials_);
   observer_.finished(trials_.back());
   return &trials_.back();
 }

@@ -32,6 +32,8 @@ core::Seconds steady_now();
 struct LoopOptions {
   measure::MeasureOptions measure;
   std::optional<core::Seconds> budget;  // of this run, whatever was spent before
+  // How long trials may wait, all together, for a machine that is slower than it was to recover.
+  core::Seconds patience{10};
   Clock now = steady_now;
 };
 
@@ -71,7 +73,7 @@ class Loop {
   LoopOptions options_;
   Observer& observer_;
   const std::atomic<int>& stop_;
-  core::Seconds started_;
+  core::Seconds started_, waited_{0};
   std::vector<trial::Trial> trials_;
   std::size_t resumed_ = 0;
   End end_ = End::none;

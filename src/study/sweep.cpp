@@ -110,9 +110,9 @@ SweepResult sweep(workload::Workload& workload, store::Writer& writer, const Swe
 
 SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
                   const SweepOptions& options, Observer& observer, const std::atomic<int>& stop) {
-  const auto train = [&](const trial::Setting& setting, const measure::MeasureOptions&,
+  const auto train = [&](const trial::Setting& setting, const measure::MeasureOptions& its_options,
                          const measure::Watch& watch, const std::atomic<int>& its_stop) {
-    return measure::train(training, setting, epochs, watch, its_stop);
+    return measure::train(training, setting, epochs, its_options, watch, its_stop);
   };
   Loop loop(train, writer, options.loop, observer, stop);
   return run_rounds(loop, subject(training), options);

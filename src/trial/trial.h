@@ -55,12 +55,16 @@ struct Step {
   bool warm_up = false, outlier = false;
 };
 
-// What else the machine did meanwhile.
+// What else the machine did meanwhile, and how fast it was: two fixed computations, before and
+// after the steps, of which the slower one counts.
 struct Contention {
   std::optional<double>
       cpu_pressure_share;                 // of the trial's time, some task waited for a CPU (PSI)
   std::optional<double> other_cpu_share;  // CPU time of other processes, as a share of all cores
-  std::optional<double> speed_change_share;     // a fixed probe before and after: how far apart
+  std::optional<double> speed_change_share;         // a fixed probe before and after: how far apart
+  std::optional<double> arithmetic_per_second;      // in registers, on all cores at once
+  std::optional<double> exchange_bytes_per_second;  // from one core to another
+  double waited_seconds = 0;                        // before sampling, for a machine that was slow
   std::optional<double> other_gpu_share;        // of the time, other processes used the trial's GPU
   std::optional<core::Bytes> other_gpu_memory;  // what they held on it
   std::string gpu_throttle;                     // what held its clocks back: "power cap"; or empty

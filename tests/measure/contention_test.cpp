@@ -7,9 +7,9 @@ namespace {
 
 // Two looks a second apart on two cores (200 ticks), with this process taking one of them.
 struct Second {
-  Look before{.now = 10, .load = {0, 0, 0, 0}, .speed = Speed{100, 100}};
-  Look after{.now = 11, .load = {0, 100, 200, 100}, .speed = Speed{100, 100}};
-  trial::Contention judged(const Speed& best_speed = {100, 100}) const {
+  Look before{.now = 10, .load = {0, 0, 0, 0}, .speed = trial::MachineSpeed{100, 100}};
+  Look after{.now = 11, .load = {0, 100, 200, 100}, .speed = trial::MachineSpeed{100, 100}};
+  trial::Contention judged(const trial::MachineSpeed& best_speed = {100, 100}) const {
     return contention(before, after, best_speed);
   }
 };
@@ -75,6 +75,7 @@ TEST(Contention, CoresThatWereMovedApartAreContention) {
 }
 
 TEST(Contention, ASlowMachineIsWaitedForUntilPatienceEnds) {
+  const auto never = [] { return false; };
   StillMachine machine;
   look(machine, true);
   machine.speed_now.exchange = 1e8;
@@ -82,15 +83,65 @@ TEST(Contention, ASlowMachineIsWaitedForUntilPatienceEnds) {
   machine.waited = [&] {
     if (++waits == 3) machine.speed_now.exchange = 1e9;
   };
-  EXPECT_EQ(look_when_calm(machine, true).speed->exchange, 1e9);
+  const Look recovered = look_when_calm(machine, true, 10, never);
+  EXPECT_EQ(recovered.speed->exchange, 1e9);
   EXPECT_EQ(waits, 3);
   machine.speed_now.exchange = 1e8;
-  machine.waited = nullptr;
-  EXPECT_EQ(look_when_calm(machine, true).speed->exchange, 1e8);
-  EXPECT_LE(machine.patience_seconds, 0);
-  const double now = machine.time;
-  look_when_calm(machine, true);
-  EXPECT_EQ(machine.time, now) << "no trial waits any more";
+  const double start = machine.time;
+  const Look slow = look_when_calm(machine, true, 2, never);
+  EXPECT_EQ(slow.speed->exchange, 1e8);
+  EXPECT_NEAR(slow.waited_seconds, 2, 0.2);
+  EXPECT_NEAR(machine.time - start, slow.waited_seconds, 1e-9);
+  EXPECT_EQ(look_when_calm(machine, true, 0, never).waited_seconds, 0) << "no patience is left";
+}
+
+TEST(Contention, AHurryEndsTheWaiting) {
+  StillMachine machine;
+  look(machine, true);
+  machine.speed_now.exchange = 1e8;
+  int waits = 0;
+  machine.waited = [&] { ++waits; };
+  look_when_calm(machine, true, 1e6, [&] { return waits == 2; });
+  EXPECT_EQ(waits, 2);
+}
+
+TEST(Contention, ItKeepsTheSlowerLook) {
+  Second second;
+  second.before.speed = {100, 90};
+  second.after.speed = {95, 120};
+  const trial::Contention judged = second.judged({100, 120});
+  EXPECT_EQ(judged.arithmetic_per_second, 95);
+  EXPECT_EQ(judged.exchange_bytes_per_second, 90);
+}
+
+TEST(Contention, AContendedIntervalReachesUpToWhatTheMachineAloneWouldGive) {
+  const trial::Interval seen{100, 98, 102};
+  Second second;
+  EXPECT_EQ(widened(seen, second.judged(), {100, 100}).high, 102);
+  second.after.load.busy_ticks = 200;  // the others took half of the cores
+  const trial::Interval wide = widened(seen, second.judged(), {100, 100});
+  EXPECT_EQ(wide.mean, 100);
+  EXPECT_EQ(wide.low, 98);
+  EXPECT_NEAR(wide.high, 204, 1e-9);
+  Second apart;
+  apart.before.speed->exchange = 25;
+  EXPECT_NEAR(widened(seen, apart.judged(), {100, 100}).high, 408, 1e-9);
+}
+
+trial::Trial trial_at(double exchange) {
+  trial::Trial trial;
+  trial.contention.arithmetic_per_second = 100;
+  if (exchange > 0) trial.contention.exchange_bytes_per_second = exchange;
+  return trial;
+}
+
+TEST(Contention, TrialsBeforeTheMachineShowedItsSpeedWereContended) {
+  std::vector<trial::Trial> trials{trial_at(50), trial_at(0), trial_at(110), trial_at(150)};
+  trial::heed_best_speed(trials);
+  EXPECT_TRUE(trials[0].contention.contended);
+  EXPECT_FALSE(trials[1].contention.contended) << "unknown is not slow";
+  EXPECT_FALSE(trials[2].contention.contended);
+  EXPECT_FALSE(trials[3].contention.contended);
 }
 
 TEST(Contention, AProgramThatTrainsOnIsNotDisturbedByAProbe) {

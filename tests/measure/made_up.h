@@ -10,13 +10,13 @@ namespace sweetspot::measure {
 // A clock that only the workload moves, and a machine that does nothing else.
 struct StillMachine : Surroundings {
   double time = 1000;
-  Speed speed_now{1e9, 1e9};
+  trial::MachineSpeed speed_now{1e9, 1e9};
   std::function<void()> waited;
   probe::proc::Load load_now;
   double now() override { return time; }
   double seconds_since_1970() override { return 1.7e9 + time; }
   probe::proc::Load load() override { return load_now; }
-  Speed speed() override { return speed_now; }
+  trial::MachineSpeed speed() override { return speed_now; }
   void wait(double seconds) override {
     time += seconds;
     if (waited) waited();

@@ -27,7 +27,8 @@ Trial full_trial() {
   trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
   trial.energy_joules = 42.5;
-  trial.contention = {0.11, 0.22, 0.33, 0.44, 55, "power cap", true, "somebody else"};
+  trial.contention = {0.11, 0.22, 0.33,        2e11, 1.5e11,         2.5,
+                      0.44, 55,   "power cap", true, "somebody else"};
   trial.note = "it took “too” long; 'quoted'\n\x01";
   trial.started_at = 1792000000.125;
   trial.seconds = 8.5;
@@ -73,6 +74,9 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
   EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);
   EXPECT_EQ(a.contention.speed_change_share, b.contention.speed_change_share);
+  EXPECT_EQ(a.contention.arithmetic_per_second, b.contention.arithmetic_per_second);
+  EXPECT_EQ(a.contention.exchange_bytes_per_second, b.contention.exchange_bytes_per_second);
+  EXPECT_EQ(a.contention.waited_seconds, b.contention.waited_seconds);
   EXPECT_EQ(a.contention.other_gpu_share, b.contention.other_gpu_share);
   EXPECT_EQ(a.contention.other_gpu_memory, b.contention.other_gpu_memory);
   EXPECT_EQ(a.contention.gpu_throttle, b.contention.gpu_throttle);

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "probe/cpu/team.h"
+
 namespace sweetspot::probe::cpu {
 namespace {
 
@@ -42,7 +44,8 @@ double exchange_bytes_per_second(int threads) {
   std::vector<std::vector<float>> written(static_cast<std::size_t>(threads));
   std::vector<double> best(written.size());
   Barrier together(threads);
-  const auto work = [&](std::size_t member) {
+  run_apart(threads, [&](int number) {
+    const auto member = static_cast<std::size_t>(number);
     std::vector<float>& mine = written[member];
     mine.resize(floats_each);
     for (int pass = 0; pass < passes; ++pass) {
@@ -58,11 +61,7 @@ double exchange_bytes_per_second(int threads) {
       if (speed > best[member]) best[member] = speed;
       together.wait();
     }
-  };
-  std::vector<std::thread> team;
-  for (std::size_t member = 1; member < written.size(); ++member) team.emplace_back(work, member);
-  work(0);
-  for (std::thread& member : team) member.join();
+  });
   double sum = 0;
   for (const double speed : best) sum += speed;
   return sum;

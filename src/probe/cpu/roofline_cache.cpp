@@ -1,9 +1,6 @@
-#include <unistd.h>
-
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "probe/cpu/cache_file.h"
 #include "probe/cpu/roofline.h"
 #include "probe/proc/text_file.h"
 
@@ -55,28 +52,11 @@ bool write_roofline(const fs::path& file, const RooflineKey& key, const Roofline
                   {"threads", key.threads},
                   {"flops_per_second", roofline.flops_per_second},
                   {"bytes_per_second", roofline.bytes_per_second}});
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  // Beside the file and then in its place: readers see the old one or the new one.
-  const fs::path fresh = file.string() + "." + std::to_string(getpid());
-  std::ofstream out(fresh);
-  out << Json{{"schema_version", schema_version}, {"entries", kept}}.dump(
-             2, ' ', false, Json::error_handler_t::replace)
-      << "\n";
-  out.close();
-  if (out) fs::rename(fresh, file, error);
-  if (out && !error) return true;
-  fs::remove(fresh, error);
-  return false;
+  return write_cache(file, Json{{"schema_version", schema_version}, {"entries", kept}}.dump(
+                               2, ' ', false, Json::error_handler_t::replace) +
+                               "\n");
 }
 
-std::optional<fs::path> roofline_file() {
-  // The XDG specification: a relative path is to be ignored.
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
-    return fs::path(cache) / "sweetspot" / "roofline.json";
-  if (const char* home = std::getenv("HOME"); home && fs::path(home).is_absolute())
-    return fs::path(home) / ".cache" / "sweetspot" / "roofline.json";
-  return std::nullopt;
-}
+std::optional<fs::path> roofline_file() { return cache_file("roofline.json"); }
 
 }  // namespace sweetspot::probe::cpu

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <numeric>
-#include <thread>
 #include <vector>
+
+#include "probe/cpu/team.h"
 
 namespace sweetspot::probe::cpu {
 namespace {
@@ -101,11 +101,9 @@ double median(std::vector<double> found) {
 template <class Judge>
 double sum_of(int threads, double seconds, double slice_seconds, Judge judge) {
   std::vector<double> judged(static_cast<std::size_t>(threads));
-  std::vector<std::thread> team;
-  const auto work = [=](double& mine) { mine = judge(slices(seconds, slice_seconds)); };
-  for (std::size_t i = 1; i < judged.size(); ++i) team.emplace_back(work, std::ref(judged[i]));
-  work(judged.front());
-  for (std::thread& member : team) member.join();
+  run_apart(threads, [&](int member) {
+    judged[static_cast<std::size_t>(member)] = judge(slices(seconds, slice_seconds));
+  });
   return std::accumulate(judged.begin(), judged.end(), 0.0);
 }
 

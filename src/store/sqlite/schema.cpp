@@ -98,6 +98,9 @@ constexpr const char* devices = R"sql(
   ALTER TABLE trial ADD COLUMN seed INTEGER NOT NULL DEFAULT 1000;
   ALTER TABLE trial ADD COLUMN device TEXT NOT NULL DEFAULT 'cpu';
   ALTER TABLE trial ADD COLUMN energy_joules REAL;
+  ALTER TABLE trial ADD COLUMN arithmetic_per_second REAL;
+  ALTER TABLE trial ADD COLUMN exchange_bytes_per_second REAL;
+  ALTER TABLE trial ADD COLUMN waited_seconds REAL NOT NULL DEFAULT 0;
   ALTER TABLE trial ADD COLUMN other_gpu_share REAL;
   ALTER TABLE trial ADD COLUMN other_gpu_memory_bytes INTEGER;
   ALTER TABLE trial ADD COLUMN gpu_throttle TEXT NOT NULL DEFAULT '';

@@ -1,0 +1,51 @@
+#include "trial/machine_speed.h"
+
+#include <algorithm>
+
+namespace sweetspot::trial {
+namespace {
+
+// Arithmetic repeats itself to a percent; what passes between cores varies by a quarter in itself.
+constexpr double slow_arithmetic_share = 0.15, slow_exchange_share = 0.4;
+
+double share(double now, double best) { return now > 0 && best > 0 ? 1 - now / best : 0; }
+
+// Of two, of which either may be unknown.
+double slower(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
+
+MachineSpeed speed_of(const Contention& contention) {
+  return {contention.arithmetic_per_second.value_or(0),
+          contention.exchange_bytes_per_second.value_or(0)};
+}
+
+}  // namespace
+
+double slower_share(const MachineSpeed& speed, const MachineSpeed& best) {
+  return std::max(
+      {0.0, share(speed.arithmetic, best.arithmetic), share(speed.exchange, best.exchange)});
+}
+
+bool is_slow(const MachineSpeed& speed, const MachineSpeed& best) {
+  return share(speed.arithmetic, best.arithmetic) > slow_arithmetic_share ||
+         share(speed.exchange, best.exchange) > slow_exchange_share;
+}
+
+MachineSpeed slowest(const MachineSpeed& a, const MachineSpeed& b) {
+  return {slower(a.arithmetic, b.arithmetic), slower(a.exchange, b.exchange)};
+}
+
+MachineSpeed fastest(const MachineSpeed& a, const MachineSpeed& b) {
+  return {std::max(a.arithmetic, b.arithmetic), std::max(a.exchange, b.exchange)};
+}
+
+void heed_best_speed(std::vector<Trial>& trials) {
+  MachineSpeed best;
+  for (const Trial& trial : trials) best = fastest(best, speed_of(trial.contention));
+  for (Trial& trial : trials)
+    if (is_slow(speed_of(trial.contention), best) && !trial.contention.contended) {
+      trial.contention.contended = true;
+      trial.contention.reason = "the machine was slower than it was later";
+    }
+}
+
+}  // namespace sweetspot::trial

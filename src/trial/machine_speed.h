@@ -1,0 +1,26 @@
+#pragma once
+#include <vector>
+
+#include "trial/trial.h"
+
+namespace sweetspot::trial {
+
+// Of two fixed computations on all cores; 0 is unknown.
+struct MachineSpeed {
+  double arithmetic = 0;  // operations a second in registers
+  double exchange = 0;    // bytes a second from one core to another
+};
+// By how much one is slower than the other, 0 to 1: the worse of the two computations.
+double slower_share(const MachineSpeed& speed, const MachineSpeed& best);
+// Slower than a machine is by itself from one moment to the next: throttled clocks, a neighbour on
+// the same core, or cores that were moved apart.
+bool is_slow(const MachineSpeed& speed, const MachineSpeed& best);
+
+MachineSpeed slowest(const MachineSpeed& a, const MachineSpeed& b);
+MachineSpeed fastest(const MachineSpeed& a, const MachineSpeed& b);
+
+// A study may begin while the machine is slow: that shows once it is not. Trials that were slower
+// than the best of all of them were contended, too.
+void heed_best_speed(std::vector<Trial>& trials);
+
+}  // namespace sweetspot::trial
