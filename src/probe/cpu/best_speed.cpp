@@ -25,7 +25,8 @@ Json key(const std::string& boot, int cores) {
 std::optional<BestSpeed> read_best_speed(const fs::path& file, const std::string& boot, int cores) {
   const Json json = Json::parse(proc::read_text(file).value_or(""), nullptr, false);
   if (!json.is_object()) return std::nullopt;
-  for (const auto& [name, value] : key(boot, cores).items())
+  const Json wanted = key(boot, cores);
+  for (const auto& [name, value] : wanted.items())
     if (json.value(name, Json()) != value) return std::nullopt;
   const Json arithmetic = json.value("arithmetic_per_second", Json());
   const Json exchange = json.value("exchange_bytes_per_second", Json());
