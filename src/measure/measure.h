@@ -14,9 +14,9 @@ struct MeasureOptions {
   core::Seconds max_time{3};  // of sampling, warm-up apart
   core::Seconds max_warm_up{3};
   int min_steps = 16;  // sampled ones
-  // A machine's disturbances last for tens of milliseconds: a shorter look may miss them, or see
-  // nothing else.
-  core::Seconds min_time{0.15};
+  // A machine's disturbances last for a tenth of a second: a shorter look may miss them, or see
+  // nothing else, and not know it.
+  core::Seconds min_time{0.5};
   // How long this trial may wait for a machine that is slower than it was to recover.
   core::Seconds patience{10};
 };
