@@ -32,13 +32,13 @@ struct Measure : testing::Test {
 };
 
 TEST_F(Measure, AQuietWorkloadIsKnownExactly) {
-  const Trial trial = run([](auto, const Setting& s) { return step_of(0.01, s.batch); });
+  const Trial trial = run([](auto, const Setting& s) { return step_of(0.04, s.batch); });
   EXPECT_EQ(trial.outcome, Outcome::ok);
   EXPECT_EQ(trial.stop_reason, StopReason::precise);
   ASSERT_TRUE(trial.samples_per_second);
-  EXPECT_NEAR(trial.samples_per_second->mean, 3200, 1e-6);
-  EXPECT_NEAR(trial.samples_per_second->low, 3200, 1e-6);
-  EXPECT_NEAR(*trial.step_seconds_median, 0.01, 1e-12);
+  EXPECT_NEAR(trial.samples_per_second->mean, 800, 1e-6);
+  EXPECT_NEAR(trial.samples_per_second->low, 800, 1e-6);
+  EXPECT_NEAR(*trial.step_seconds_median, 0.04, 1e-12);
   EXPECT_EQ(trial.steps, options.min_steps);
   EXPECT_EQ(trial.outlier_steps, 0);
   EXPECT_FALSE(trial.contention.contended);
