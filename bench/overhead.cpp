@@ -1,8 +1,8 @@
 // What measuring costs: the steps of one session in a bare loop, against the same session's steps
-// inside measure::measure with all it does around them, in turns, so that the machine's drift meets
-// both alike. Prints the share of throughput lost at each batch; on a machine that others use, the
-// share of time outside the steps is the one to read.
-// Arguments: rounds (24), seconds of each half of a round (1), batches (4 100).
+// inside measure::measure, with the sampler of the device and all else it does beside and between
+// them, in turns, so that the machine's drift meets both alike. On a machine that others use, the
+// cost of the readings by themselves is the number to trust.
+// Arguments: seconds for all of it (40), batches (4 100).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "measure/measure.h"
+#include "measure/surroundings.h"
 #include "probe/proc/host.h"
 #include "stats/batch_means.h"
 #include "stats/quantile.h"
@@ -27,22 +28,35 @@ namespace {
 namespace native = workload::native;
 using Clock = std::chrono::steady_clock;
 
+constexpr double half_round_seconds = 0.5;
+constexpr int fewest_rounds = 4;
+
 double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
 
-// Opens the one session there is, so that both sides step the same trainer in the same memory.
+// Opens the one session there is, so that both sides step the same trainer in the same memory, and
+// notes when each step began and the last one ended.
 class OneSession final : public workload::Workload {
  public:
-  explicit OneSession(workload::Session& session) : session_(session) {}
+  OneSession(workload::Session& session, std::int64_t steps) : session_(session) {
+    times.reserve(static_cast<std::size_t>(2 * steps));
+  }
   std::string name() const override { return "one session"; }
   std::unique_ptr<workload::Session> open(const trial::Setting&) override {
     struct Borrowed final : workload::Session {
-      explicit Borrowed(workload::Session& owner) : session(owner) {}
-      trial::Step step() override { return session.step(); }
-      std::optional<core::Bytes> memory() const override { return session.memory(); }
-      workload::Session& session;
+      explicit Borrowed(OneSession& its_owner) : owner(its_owner) {}
+      trial::Step step() override {
+        owner.times.push_back(Clock::now());
+        trial::Step step = owner.session_.step();
+        owner.ended = Clock::now();
+        return step;
+      }
+      std::optional<core::Bytes> memory() const override { return owner.session_.memory(); }
+      OneSession& owner;
     };
-    return std::make_unique<Borrowed>(session_);
+    return std::make_unique<Borrowed>(*this);
   }
+  std::vector<Clock::time_point> times;
+  Clock::time_point ended;
 
  private:
   workload::Session& session_;
@@ -54,50 +68,74 @@ double plain_seconds(workload::Session& session, std::int64_t steps) {
   return since(start) / static_cast<double>(steps);
 }
 
-struct Measured {
-  double seconds = 0;        // of wall time for each step
-  double outside_share = 0;  // of it, spent outside of the steps
-};
-Measured measured(workload::Session& session, const trial::Setting& setting, std::int64_t steps) {
-  OneSession workload(session);
+// Wall time of each sampled step, and of what is done between them.
+double measured_seconds(workload::Session& session, const trial::Setting& setting,
+                        std::int64_t steps) {
+  OneSession workload(session, steps);
   measure::MeasureOptions options;
   options.precision = 0;  // nothing but the number of steps ends it
   options.max_steps = steps;
   options.max_time = core::Seconds(1e6);
+  options.max_warm_up = core::Seconds(0.05);
+  options.patience = core::Seconds(0);  // both sides meet the machine as it is
   const std::atomic<int> stop = 0;
   std::int64_t shown = 0;
-  const auto start = Clock::now();
   const trial::Trial trial = measure::measure(
       workload, setting, options, [&](const measure::Sight&) { ++shown; }, stop);
-  const double seconds = since(start);
-  double in_steps = 0;
-  for (const trial::Step& step : trial.raw) in_steps += step.seconds;
-  return {seconds / static_cast<double>(trial.raw.size()), 1 - in_steps / seconds};
+  const auto first = workload.times.at(static_cast<std::size_t>(trial.warm_up_steps));
+  return core::Seconds(workload.ended - first).count() / static_cast<double>(trial.steps);
 }
 
-void compare(const native::Run& run, std::int64_t batch, int rounds, double half_seconds) {
+void compare(const native::Run& run, std::int64_t batch, double seconds) {
+  const auto end = Clock::now() + core::Seconds(seconds);
   const trial::Setting setting{.batch = batch};
   const auto session = native::open_session(run, setting);
   plain_seconds(*session, 10);
   const auto steps =
-      std::max<std::int64_t>(2, std::llround(half_seconds / plain_seconds(*session, 10)));
-  std::vector<double> lost, outside;
-  for (int round = 0; round < rounds; ++round) {
+      std::max<std::int64_t>(16, std::llround(half_round_seconds / plain_seconds(*session, 10)));
+  std::vector<double> kept;  // the share of throughput
+  while (kept.size() < fewest_rounds || Clock::now() < end) {
     double plain = 0;  // after the measured ones every second time
-    if (round % 2 == 0) plain = plain_seconds(*session, steps);
-    const Measured inside = measured(*session, setting, steps);
-    if (round % 2 != 0) plain = plain_seconds(*session, steps);
-    lost.push_back(1 - plain / inside.seconds);
-    outside.push_back(inside.outside_share);
+    const bool plain_first = kept.size() % 2 == 0;
+    if (plain_first) plain = plain_seconds(*session, steps);
+    const double measured = measured_seconds(*session, setting, steps);
+    if (!plain_first) plain = plain_seconds(*session, steps);
+    kept.push_back(plain / measured);
   }
-  const auto interval = stats::mean_interval(lost);
-  fmt::print("batch {}: {:.2f}% of a trial's time is outside its steps; throughput lost {:+.2f}%",
-             batch, *stats::median(outside) * 100, *stats::median(lost) * 100);
-  if (interval)
-    fmt::print(" (mean {:+.2f}%, 95% interval {:+.2f}% to {:+.2f}%)", interval->mean * 100,
-               interval->low * 100, interval->high * 100);
-  fmt::print(", medians of {} rounds of {} steps\n", rounds, steps);
+  fmt::print("batch {}: throughput while measured is {:.4f} of a bare loop's", batch,
+             *stats::median(kept));
+  if (const auto interval = stats::mean_interval(kept))
+    fmt::print(" (mean {:.4f}, 95% interval {:.4f} to {:.4f})", interval->mean, interval->low,
+               interval->high);
+  fmt::print(", {} rounds of {} steps\n", kept.size(), steps);
   std::fflush(stdout);
+}
+
+template <class Action>
+void print_cost(const std::string& what, const Action& action) {
+  constexpr int times = 100;
+  std::vector<double> seconds;
+  for (int i = 0; i < times; ++i) {
+    const auto start = Clock::now();
+    action();
+    seconds.push_back(since(start));
+  }
+  fmt::print("{} takes {:.0f} µs (median of {}; the longest {:.0f} µs)\n", what,
+             *stats::median(seconds) * 1e6, times, std::ranges::max(seconds) * 1e6);
+}
+
+// Of which the sampler takes one at each interval; counter and processes only around the steps.
+void print_cost_of_readings() {
+  measure::Surroundings& machine = measure::this_machine();
+  fmt::print("one reading each {:g} s\n", machine.reading_interval_seconds);
+  const auto meter = machine.meter("cpu");
+  print_cost("a reading of the CPU", [&] { meter->read(); });
+  const probe::gpu::Found found = probe::gpu::find();
+  for (const auto& gpu : found.gpus) {
+    print_cost("a reading of " + gpu->identity().name, [&] { gpu->read(); });
+    print_cost("its counter of energy", [&] { gpu->energy_joules(); });
+    print_cost("its list of processes", [&] { gpu->processes(); });
+  }
 }
 
 }  // namespace
@@ -105,16 +143,17 @@ void compare(const native::Run& run, std::int64_t batch, int rounds, double half
 
 int main(int argc, char** argv) try {
   using namespace sweetspot;
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 24;
-  const double half_seconds = argc > 2 ? std::atof(argv[2]) : 1;
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 40;
   std::vector<std::int64_t> batches;
-  for (int i = 3; i < argc; ++i) batches.push_back(std::atoll(argv[i]));
+  for (int i = 2; i < argc; ++i) batches.push_back(std::atoll(argv[i]));
   if (batches.empty()) batches = {4, 100};
   workload::native::Options options;
   options.data = "synthetic:60000";
   options.threads = probe::proc::usable_cores();
   const auto run = workload::native::open(options, [](std::string_view) {});
-  for (const std::int64_t batch : batches) bench::compare(run, batch, rounds, half_seconds);
+  bench::print_cost_of_readings();
+  for (const std::int64_t batch : batches)
+    bench::compare(run, batch, seconds / static_cast<double>(batches.size()));
 } catch (const std::exception& error) {
   fmt::print(stderr, "bench_overhead: {}\n", error.what());
   return 1;

@@ -130,13 +130,19 @@ std::optional<std::string> contention_reason(std::span<const trial::Trial> trial
       trials.begin(), trials.end(), [](const trial::Trial& t) { return t.contention.contended; });
   if (contended == 0) return std::nullopt;
   double pressure = 0;
-  for (const trial::Trial& t : trials)
+  std::string said;  // by the last of them that knows
+  for (const trial::Trial& t : trials) {
     pressure = std::max({pressure, t.contention.cpu_pressure_share.value_or(0),
                          t.contention.other_cpu_share.value_or(0)});
+    if (!t.contention.reason.empty()) said = t.contention.reason;
+  }
   return fmt::format(
-      "the machine was contended in {} of {} trials (other work took or waited for up to {} of the "
-      "time): the intervals are wider for it, and a quiet machine may answer otherwise",
-      contended, trials.size(), percent(pressure));
+      "the machine was contended in {} of {} trials ({}): the intervals are wider for it, and a "
+      "quiet machine may answer otherwise",
+      contended, trials.size(),
+      said.empty()
+          ? fmt::format("other work took or waited for up to {} of the time", percent(pressure))
+          : said);
 }
 
 std::vector<std::string> reasons(std::span<const trial::Trial> trials, const search::Choice& choice,

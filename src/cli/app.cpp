@@ -28,6 +28,7 @@ Examples:
   sweetspot profile --batch 32,256 --trace t.json   where a step's time goes
   sweetspot model show paper-cnn                    layers, parameters, FLOPs
   sweetspot data fetch mnist                        bring the data set into the cache
+  sweetspot monitor                                 what GPUs and host are doing now
   sweetspot doctor                                  what this machine has to offer
 )";
 
@@ -95,6 +96,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_profile(app, chosen);
   add_model(app, chosen);
   add_data(app, chosen);
+  add_monitor(app, chosen);
   add_doctor(app, chosen);
   return parse_and_run(app, std::move(arguments), chosen);
 }

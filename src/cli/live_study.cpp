@@ -58,7 +58,10 @@ std::string trial_line(const trial::Trial& t) {
     text += fmt::format(", step {}", core::format_duration(core::Seconds(*t.step_seconds_median)));
   text += fmt::format(", {} steps", t.steps);
   if (t.stop_reason) text += fmt::format(", {}", name(*t.stop_reason));
-  return text + (t.contention.contended ? ", contended" : "");
+  if (!t.contention.contended) return text;
+  return text + (t.contention.reason.empty()
+                     ? ", contended"
+                     : fmt::format(", contended: {}", core::printable(t.contention.reason)));
 }
 
 std::string sight_line(const measure::Sight& sight, double precision) {

@@ -10,6 +10,7 @@ class Output {
  public:
   void print(std::string_view text);  // at once, for whoever reads along
   void print_json(const nlohmann::ordered_json& result);
+  bool has_failed() const { return error_ != 0; }  // nobody reads on
   void finish();  // MachineError if any of it could not be written; silent where the reader left
 
   static void talk(std::string_view line);

@@ -21,18 +21,23 @@ std::string variable(const char* name) {
 
 winsize size() {
   winsize found{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &found) != 0) return {};
-  return found;
+  for (const int stream : {STDERR_FILENO, STDOUT_FILENO})
+    if (ioctl(stream, TIOCGWINSZ, &found) == 0) return found;
+  return {};
+}
+
+bool is_live(int stream) {
+  const std::string term = variable("TERM");
+  return isatty(stream) && !term.empty() && term != "dumb";
 }
 
 }  // namespace
 
-bool is_live_terminal() {
-  const std::string term = variable("TERM");
-  return isatty(STDERR_FILENO) && !term.empty() && term != "dumb";
-}
-
+bool is_live_terminal() { return is_live(STDERR_FILENO); }
 bool has_colour() { return is_live_terminal() && variable("NO_COLOR").empty(); }
+
+bool stdout_is_live_terminal() { return is_live(STDOUT_FILENO); }
+bool stdout_has_colour() { return stdout_is_live_terminal() && variable("NO_COLOR").empty(); }
 
 std::size_t terminal_width() { return size().ws_col ? size().ws_col : usual_width; }
 std::size_t terminal_height() { return size().ws_row ? size().ws_row : usual_height; }

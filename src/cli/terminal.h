@@ -6,6 +6,9 @@ namespace sweetspot::cli {
 // What stderr can show.
 bool is_live_terminal();  // lines may be rewritten: a terminal, and not a dumb one
 bool has_colour();        // a live terminal, and NO_COLOR is not set
+// The same of stdout, where the result itself is what moves.
+bool stdout_is_live_terminal();
+bool stdout_has_colour();
 std::size_t terminal_width();
 std::size_t terminal_height();
 

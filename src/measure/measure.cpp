@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "measure/attempt.h"
+#include "measure/sampler.h"
 #include "measure/sampling.h"
 #include "measure/surroundings.h"
 #include "stats/outliers.h"
@@ -27,6 +28,7 @@ class Elapsed {
   explicit Elapsed(Surroundings& surroundings)
       : surroundings_(surroundings), start_(surroundings.now()) {}
   void add(double step_seconds) { stepped_ += step_seconds; }
+  double start() const { return start_; }
   double seconds() const { return std::max(stepped_, surroundings_.now() - start_); }
 
  private:
@@ -53,6 +55,7 @@ class Measurement {
 
   Trial run() {
     measure::attempt(trial_, [this] { open_and_sample(); });
+    if (sampler_) sampler_->tell(trial_);
     close();
     trial_.seconds = whole_.seconds();
     return std::move(trial_);
@@ -63,6 +66,7 @@ class Measurement {
     trial_.memory_predicted = workload_.predict(trial_.setting);
     session_ = workload_.open(trial_.setting);
     note_memory();
+    start_reading();
     try {
       if (!warm_up()) return;
     } catch (const workload::Ended& ended) {
@@ -109,10 +113,19 @@ class Measurement {
     const bool resting = session_->rests_between_steps();
     const Look before = look_when_calm(surroundings_, resting, options_.patience.count(),
                                        [this] { return stop_.load() != 0; });
+    if (sampler_) sampler_->begin_steps();
     const bool finished = sample();
+    if (sampler_) sampler_->end_steps();
     const Look after = look(surroundings_, resting);
     trial_.contention = contention(before, after, surroundings_.best_speed);
+    if (sampler_) add(sampler_->company(), trial_.contention);
     return finished;
+  }
+
+  // Of what runs in this process: which device a program uses is not known.
+  void start_reading() {
+    if (session_->takes_real_time() && session_->rests_between_steps())
+      sampler_ = start_sampler(surroundings_, trial_.device, whole_.start());
   }
 
   bool sample() {
@@ -229,6 +242,7 @@ class Measurement {
   Elapsed whole_;
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
+  std::unique_ptr<Sampler> sampler_;
   double next_told_ = 0;
   std::int64_t short_steps_ = 0;
   Trial trial_;

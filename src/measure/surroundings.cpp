@@ -1,9 +1,13 @@
 #include "measure/surroundings.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include "engine/cuda/cuda.h"
 #include "probe/cpu/best_speed.h"
 #include "probe/cpu/exchange.h"
 #include "probe/cpu/speed.h"
@@ -17,6 +21,13 @@ constexpr double wait_seconds = 0.1;
 
 bool is_slow(const Look& look, const trial::MachineSpeed& best) {
   return look.speed && trial::is_slow(*look.speed, best);
+}
+
+int percent(double share) { return static_cast<int>(100 * share + 0.5); }
+
+void note(trial::Contention& contention, const std::string& why) {
+  contention.contended = true;
+  contention.reason += (contention.reason.empty() ? "" : "; ") + why;
 }
 
 std::optional<double> known(double speed) {
@@ -53,6 +64,21 @@ class ThisMachine final : public Surroundings {
   void wait(double seconds) override {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
+  std::unique_ptr<Meter> meter(const std::string& device) override {
+    if (device == "cpu") return make_cpu_meter();
+    if (!gpus_) gpus_ = probe::gpu::find();
+    const probe::gpu::Gpu* gpu = probe::gpu::at_bus(*gpus_, bus_of(device));
+    return gpu ? make_gpu_meter(*gpu, getpid()) : nullptr;
+  }
+
+ private:
+  // CUDA and the driver number their devices differently.
+  static std::string bus_of(const std::string& device) {
+    for (const engine::cuda::Device& found : engine::cuda::available().devices)
+      if (device == fmt::format("cuda:{}", found.index)) return found.bus_id;
+    return "";
+  }
+  std::optional<probe::gpu::Found> gpus_;
 };
 
 }  // namespace
@@ -102,11 +128,29 @@ trial::Contention contention(const Look& before, const Look& after,
     contention.exchange_bytes_per_second = known(slowest.exchange);
   }
   const double others = found.other_cpu_share.value_or(0);
-  contention.contended =
-      others > disturbing_share ||
-      (found.pressure_share.value_or(0) > disturbing_share && others > noticeable_share) ||
-      is_slow(before, best_speed) || is_slow(after, best_speed);
+  const double waited = found.pressure_share.value_or(0);
+  if (others > disturbing_share)
+    note(contention, fmt::format("other processes took {}% of the CPUs' time", percent(others)));
+  else if (waited > disturbing_share && others > noticeable_share)
+    note(contention, fmt::format("tasks waited for a CPU {}% of the time, and other processes took "
+                                 "{}% of the CPUs' time",
+                                 percent(waited), percent(others)));
+  if (is_slow(before, best_speed) || is_slow(after, best_speed))
+    note(contention, "the CPUs were slower than they have been");
   return contention;
+}
+
+void add(const Company& company, trial::Contention& contention) {
+  contention.other_gpu_share = company.other_share;
+  contention.other_gpu_memory = company.other_memory;
+  contention.gpu_throttle = words(company.throttle);
+  if (company.other_share.value_or(0) > noticeable_share)
+    note(contention, fmt::format("other processes used the GPU {}% of the time",
+                                 percent(*company.other_share)));
+  else if (company.others_uncounted)
+    note(contention, "other processes were on the GPU");
+  if (company.throttle.is_disturbance())
+    note(contention, fmt::format("the GPU's clocks were held back ({})", words(company.throttle)));
 }
 
 trial::Interval widened(trial::Interval samples_per_second, const trial::Contention& contention,
@@ -116,8 +160,8 @@ trial::Interval widened(trial::Interval samples_per_second, const trial::Content
   const trial::MachineSpeed speed{contention.arithmetic_per_second.value_or(0),
                                   contention.exchange_bytes_per_second.value_or(0)};
   const double taken =
-      std::max(contention.other_cpu_share.value_or(0),
-               trial::is_slow(speed, best_speed) ? trial::slower_share(speed, best_speed) : 0.0);
+      std::max({contention.other_cpu_share.value_or(0), contention.other_gpu_share.value_or(0),
+                trial::is_slow(speed, best_speed) ? trial::slower_share(speed, best_speed) : 0.0});
   samples_per_second.high /= 1 - std::min(taken, most);
   return samples_per_second;
 }

@@ -1,6 +1,9 @@
 #pragma once
 #include <functional>
+#include <memory>
+#include <string>
 
+#include "measure/meter.h"
 #include "probe/proc/load.h"
 #include "trial/machine_speed.h"
 
@@ -10,11 +13,15 @@ namespace sweetspot::measure {
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  virtual double now() = 0;  // seconds, never backwards
+  virtual double now() = 0;  // seconds, never backwards; for every thread
   virtual double seconds_since_1970() = 0;
   virtual probe::proc::Load load() = 0;
   virtual trial::MachineSpeed speed() = 0;
   virtual void wait(double seconds) = 0;
+  // Of a trial's device, "cpu" or "cuda:0"; nullptr where there is nothing to read.
+  virtual std::unique_ptr<Meter> meter(const std::string& device) = 0;
+  // Between two readings of the meter beside a trial's steps; 0: none but at their begin and end.
+  double reading_interval_seconds = 0.1;
   trial::MachineSpeed best_speed;  // of all looks so far
 };
 Surroundings& this_machine();
@@ -40,6 +47,11 @@ Look look_when_calm(Surroundings& surroundings, bool resting, double patience_se
 //  - a fixed computation was much slower, before or after, than the best ever seen here.
 trial::Contention contention(const Look& before, const Look& after,
                              const trial::MachineSpeed& best_speed);
+// And what company the trial had on its device: contended too when
+//  - other processes used it for more than a twentieth of the time, or were there uncounted; or
+//  - heat, its hardware or its power supply held its clocks back. A power cap does so on many a
+//    device whenever it is busy: that is noted, and is what a user will have as well.
+void add(const Company& company, trial::Contention& contention);
 
 // The interval of what the machine alone would have given: a contended trial's reaches up by what
 // the others took, or by as much as the machine was slower than it can be.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "measure/attempt.h"
+#include "measure/sampler.h"
 #include "measure/sampling.h"
 #include "measure/surroundings.h"
 #include "stats/quantile.h"
@@ -34,6 +35,7 @@ class TrainingTrial final : public workload::TrainingObserver {
 
   trial::Trial run() {
     attempt(trial_, [this] { train(); });
+    if (sampler_) sampler_->tell(trial_);
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
     for (const trial::Epoch& epoch : trial_.epochs) trained_seconds += epoch.train_seconds;
@@ -67,9 +69,13 @@ class TrainingTrial final : public workload::TrainingObserver {
     if (!training_.takes_real_time()) return train_now();
     const Look before = look_when_calm(surroundings_, true, options_.patience.count(),
                                        [this] { return stop_.load() != 0; });
+    sampler_ = start_sampler(surroundings_, trial_.device, started_);
+    if (sampler_) sampler_->begin_steps();
     train_now();
+    if (sampler_) sampler_->end_steps();
     const Look after = look(surroundings_, true);
     trial_.contention = contention(before, after, surroundings_.best_speed);
+    if (sampler_) add(sampler_->company(), trial_.contention);
   }
 
   void train_now() {
@@ -106,6 +112,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   Surroundings& surroundings_;
   std::atomic<int> give_up_{0};
   double started_, next_told_ = 0;
+  std::unique_ptr<Sampler> sampler_;
   trial::Trial trial_;
 };
 

@@ -157,12 +157,14 @@ TEST(Recommend, QuotesTheNumbers) {
 
 TEST(Recommend, SaysWhenTheMachineWasContended) {
   auto trials = curve(0.002, 1e-4);
-  trials[1].contention = {.cpu_pressure_share = 0.34,
-                          .other_cpu_share = 0.2,
-                          .speed_change_share = {},
-                          .contended = true};
+  trial::Contention& contention = trials[1].contention;
+  contention.cpu_pressure_share = 0.34, contention.other_cpu_share = 0.2;
+  contention.contended = true;
   EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
               Contains(testing::AllOf(HasSubstr("contended in 1 of 4 trials"), HasSubstr("34%"))));
+  contention.reason = "somebody played";
+  EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
+              Contains(HasSubstr("contended in 1 of 4 trials (somebody played)")));
 }
 
 TEST(Recommend, SaysWhatCutTheSearchShort) {

@@ -68,7 +68,7 @@ bool read_some(int from, std::string& to) {
 }  // namespace
 
 Finished run(const Launch& launch) {
-  const Pipe out = make_pipe(false), err = make_pipe(launch.terminal);
+  const Pipe out = make_pipe(launch.stdout_terminal), err = make_pipe(launch.terminal);
   const int out_file = launch.stdout_file.empty()
                            ? -1
                            : open(launch.stdout_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

@@ -16,12 +16,12 @@ struct Finished {
 };
 
 // How to run the program: variables to set (or, with an empty value, to unset), a file-size limit,
-// a terminal for stderr, a file for stdout, and a signal once some text has been seen.
+// a terminal for stderr or stdout, a file for stdout, and a signal once some text has been seen.
 struct Launch {
   std::vector<std::string> arguments;
   std::map<std::string, std::string> environment;
   std::optional<unsigned long> file_size_limit;
-  bool terminal = false;
+  bool terminal = false, stdout_terminal = false;
   std::string stdout_file;
   std::string signal_when_seen;  // in what stdout and stderr have shown so far
   int signal = 0;

@@ -12,13 +12,13 @@ using testing::HasSubstr;
 TEST(Usage, HelpNamesEveryCommandAndGivesExamples) {
   const Finished help = run({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* word : {"train", "memory", "model", "data", "doctor", "Examples:"})
+  for (const char* word : {"train", "memory", "model", "data", "monitor", "doctor", "Examples:"})
     EXPECT_THAT(help.out, HasSubstr(word));
 }
 
 TEST(Usage, EveryCommandHasHelp) {
   const std::vector<std::vector<std::string>> commands = {
-      {"train"},         {"memory"},        {"doctor"},         {"model", "show"},
+      {"train"},         {"memory"},        {"doctor"},         {"monitor"},       {"model", "show"},
       {"model", "list"}, {"data", "fetch"}, {"data", "verify"}, {"data", "show"}};
   for (auto command : commands) {
     SCOPED_TRACE(command.back());

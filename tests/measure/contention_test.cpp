@@ -17,6 +17,7 @@ struct Second {
 TEST(Contention, AQuietMachineIsNotContended) {
   const trial::Contention quiet = Second().judged();
   EXPECT_FALSE(quiet.contended);
+  EXPECT_EQ(quiet.reason, "");
   EXPECT_EQ(quiet.other_cpu_share, 0);
   EXPECT_EQ(quiet.cpu_pressure_share, 0);
   EXPECT_EQ(quiet.speed_change_share, 0);
@@ -28,6 +29,7 @@ TEST(Contention, OthersThatTakeATenthOfTheCoresAreContention) {
   EXPECT_FALSE(second.judged().contended);
   second.after.load.busy_ticks = 122;
   EXPECT_TRUE(second.judged().contended);
+  EXPECT_EQ(second.judged().reason, "other processes took 11% of the CPUs' time");
   EXPECT_NEAR(*second.judged().other_cpu_share, 0.11, 1e-12);
 }
 

@@ -17,6 +17,7 @@ struct StillMachine : Surroundings {
   double seconds_since_1970() override { return 1.7e9 + time; }
   probe::proc::Load load() override { return load_now; }
   trial::MachineSpeed speed() override { return speed_now; }
+  std::unique_ptr<Meter> meter(const std::string&) override { return nullptr; }
   void wait(double seconds) override {
     time += seconds;
     if (waited) waited();

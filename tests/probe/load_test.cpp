@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "probe/proc/own_memory.h"
+#include "probe/proc/pressure.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::probe::proc {
@@ -92,6 +94,32 @@ TEST(Disturbance, IsUnknownOverTooShortATimeOrBackwards) {
 
 TEST(Disturbance, IsNeverNegative) {  // own time is counted at other moments than the CPUs'
   EXPECT_EQ(between({0, 0, 0, 0}, {0, 99, 200, 101}, 1).other_cpu_share, 0);
+}
+
+TEST_F(MadeLoad, PressureIsReadForEachResource) {
+  write("proc/pressure/memory",
+        "some avg10=12.50 avg60=0.00 avg300=0.00 total=77\n"
+        "full avg10=3.25 avg60=0.00 avg300=0.00 total=7\n");
+  const Pressure memory = pressure("memory", root.path());
+  EXPECT_EQ(memory.some_share, 0.125);
+  EXPECT_EQ(memory.full_share, 0.0325);
+  EXPECT_EQ(memory.some_total_us, 77u);
+  EXPECT_FALSE(pressure("io", root.path()).some_share);
+  write("proc/pressure/io", "some of this makes no sense\n");
+  EXPECT_FALSE(pressure("io", root.path()).some_share);
+}
+
+TEST(CpuTime, IsAShareOverEnoughTicks) {
+  EXPECT_EQ(busy_share({100, 1000}, {150, 1100}), 0.5);
+  EXPECT_FALSE(busy_share({100, 1000}, {101, 1002})) << "that would be rounding";
+  EXPECT_FALSE(busy_share({100, 1000}, {90, 1100})) << "a counter that went back";
+  EXPECT_FALSE(busy_share({}, {90, 1100}));
+}
+
+TEST_F(MadeLoad, OwnMemoryIsInPages) {
+  EXPECT_FALSE(own_memory(root.path()));
+  write("proc/self/statm", "900 25 3 1 0 7 0\n");
+  EXPECT_EQ(own_memory(root.path()).value() % 25, 0u);
 }
 
 TEST(ScheduledCpus, AreKnownHere) { EXPECT_FALSE(scheduled_cpus().empty()); }

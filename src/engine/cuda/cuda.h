@@ -29,6 +29,7 @@ struct Device {
   int major = 0, minor = 0, multiprocessors = 0;
   core::Bytes memory = 0;
   int driver = 0, runtime = 0;  // 13000 is 13.0
+  std::string bus_id;           // "0000:1b:00.0", as other libraries know it
 };
 struct Availability {
   std::vector<Device> devices;  // those that can be used

@@ -71,7 +71,9 @@ Availability available() {
     }
     found.devices.push_back({i, properties.name, properties.major, properties.minor,
                              properties.multiProcessorCount, properties.totalGlobalMem, driver,
-                             runtime});
+                             runtime,
+                             fmt::format("{:04x}:{:02x}:{:02x}.0", properties.pciDomainID,
+                                         properties.pciBusID, properties.pciDeviceID)});
   }
   if (!found.devices.empty()) found.reason.clear();
   return found;

@@ -4,10 +4,9 @@
 #include <optional>
 #include <vector>
 
-namespace sweetspot::probe::proc {
+#include "probe/proc/cpu_time.h"
 
-// CPUs this process may be scheduled on; empty when that is unknown.
-std::vector<int> scheduled_cpus();
+namespace sweetspot::probe::proc {
 
 // Counters that only grow: two readings tell what happened between them.
 struct Load {
@@ -15,8 +14,7 @@ struct Load {
   std::optional<std::uint64_t> busy_ticks, all_ticks;  // of the CPUs, whoever used them
   std::optional<std::uint64_t> own_ticks;              // of this process and those it started
 };
-// Of the given CPUs, or of all of them when none are given: in a container /proc/stat shows the
-// whole host, most of which cannot disturb us.
+// Of these CPUs, as in cpu_time(): what others do elsewhere cannot disturb us.
 Load load(const std::filesystem::path& root = "/", const std::vector<int>& cpus = scheduled_cpus());
 
 // What happened between two readings.

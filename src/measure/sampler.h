@@ -1,0 +1,55 @@
+#pragma once
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "measure/meter.h"
+#include "measure/surroundings.h"
+
+namespace sweetspot::measure {
+
+// Reads a trial's device beside its steps, on a thread of its own: at once, every interval of the
+// surroundings', when the sampled steps begin and end, and at the end.
+class Sampler {
+ public:
+  Sampler(std::unique_ptr<Meter> meter, Surroundings& surroundings, double trial_started);
+  ~Sampler() { stop(); }
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  // Around the steps whose energy counts.
+  void begin_steps();
+  void end_steps();
+  // Once those steps ended.
+  const Company& company() const { return company_; }
+  // Takes the last reading, ends the thread, and hands over the trace and the energy.
+  void tell(trial::Trial& trial);
+
+ private:
+  void stop();
+  void read();
+  void run();
+  void thin_out();
+  std::optional<double> integrated_power(double from, double to) const;
+
+  std::unique_ptr<Meter> meter_;
+  Surroundings& surroundings_;
+  const double trial_started_;
+  double interval_;  // of the readings between
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool end_ = false;
+  std::vector<trial::Reading> trace_;
+  std::optional<double> counter_, energy_;
+  double began_ = 0;
+  Company company_;
+  std::thread thread_;
+};
+
+// nullptr where the device has nothing to tell.
+std::unique_ptr<Sampler> start_sampler(Surroundings& surroundings, const std::string& device,
+                                       double trial_started);
+
+}  // namespace sweetspot::measure

@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+
+namespace sweetspot::probe::gpu {
+
+struct Identity {
+  std::string vendor;  // "NVIDIA", "AMD"
+  std::string name;    // "NVIDIA H200"
+  std::string uuid;    // empty where there is none
+  std::string bus_id;  // "0000:1b:00.0": the one name that CUDA, NVML and the kernel agree on
+  std::string driver;
+  std::optional<bool> mig;  // divided into instances
+};
+
+// What holds the clocks back. The last three are not the device's usual state under load.
+struct Throttle {
+  bool power_cap = false, other = false, thermal = false, hardware = false, power_brake = false;
+  bool is_disturbance() const { return thermal || hardware || power_brake; }
+  Throttle& operator|=(const Throttle&);
+};
+std::string words(const Throttle& throttle);  // "power cap, thermal slowdown"; empty for none
+
+// What the device tells of this moment; nothing where it cannot.
+struct Reading {
+  std::optional<double> utilisation_share;  // time with a kernel running, of the last moments
+  std::optional<double> memory_busy_share;  // time with memory being read or written
+  std::optional<core::Bytes> memory_used, memory_total;
+  std::optional<double> power_watts, power_limit_watts;
+  std::optional<double> temperature_celsius;
+  std::optional<std::int64_t> core_clock_mhz, memory_clock_mhz;
+  std::optional<Throttle> throttle;
+};
+
+struct Process {
+  std::int64_t pid = 0;
+  std::optional<core::Bytes> memory;        // what it holds on the device
+  std::optional<double> utilisation_share;  // its part of the device's time, where that is counted
+};
+
+// One GPU. A device that is lost answers nothing; it never throws. Threads may share it.
+class Gpu {
+ public:
+  virtual ~Gpu() = default;
+  virtual const Identity& identity() const = 0;
+  // Cheap enough to be called twenty times a second beside a training run.
+  virtual Reading read() const = 0;
+  // A counter: the difference of two readings counts. Asking for it takes milliseconds.
+  virtual std::optional<double> energy_joules() const = 0;
+  // Processes of which the driver knows; nothing where it does not tell. Milliseconds too.
+  virtual std::optional<std::vector<Process>> processes() const = 0;
+};
+
+struct Found {
+  std::vector<std::unique_ptr<Gpu>> gpus;
+  std::string reason;  // why there is none: one sentence; empty if there is one
+};
+// NVIDIA's first, then AMD's.
+Found find();
+
+// The one at this bus, however its domain is written ("00000000:1B:00.0"); nullptr: none is.
+const Gpu* at_bus(const Found& found, const std::string& bus_id);
+
+}  // namespace sweetspot::probe::gpu

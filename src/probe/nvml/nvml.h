@@ -1,0 +1,13 @@
+#pragma once
+#include "probe/gpu/gpu.h"
+
+namespace sweetspot::probe::nvml {
+
+// SWEETSPOT_NVML where that is set, else libnvidia-ml.so.1 wherever the loader finds it.
+std::string default_library();
+
+// NVIDIA's GPUs, through the library that comes with the driver. It is opened at run time: the
+// program runs without it, and an old one answers what it can.
+gpu::Found find(const std::string& library = default_library());
+
+}  // namespace sweetspot::probe::nvml

@@ -1,0 +1,131 @@
+// Stands for the driver's library. FAKE_NVML_AGE: 2 has every function, 1 the older names of some
+// and not the newer functions, 0 none at all.
+#include <algorithm>
+#include <cstring>
+
+#include "probe/fake_nvml/state.h"
+
+using sweetspot::probe::nvml::FieldValue;
+using sweetspot::probe::nvml::Handle;
+using sweetspot::probe::nvml::MemoryInfo;
+using sweetspot::probe::nvml::PciInfo;
+using sweetspot::probe::nvml::ProcessInfo;
+using sweetspot::probe::nvml::ProcessUtilization;
+using sweetspot::probe::nvml::Status;
+using sweetspot::probe::nvml::Utilization;
+
+namespace {
+
+FakeNvml state;
+
+template <class T>
+Status answer(T* to, T value) {
+  if (state.device == Status::ok) *to = value;
+  return state.device;
+}
+
+[[maybe_unused]] Status answer_text(char* to, unsigned room, const char* text) {
+  if (std::strlen(text) >= room) return Status::insufficient_size;
+  std::strcpy(to, text);
+  return Status::ok;
+}
+
+template <class T>
+Status answer_list(const std::vector<T>& list, unsigned* count, T* to) {
+  if (state.device != Status::ok) return state.device;
+  const unsigned room = *count;
+  *count = static_cast<unsigned>(list.size());
+  if (room < list.size()) return Status::insufficient_size;
+  std::copy(list.begin(), list.end(), to);
+  return Status::ok;
+}
+
+}  // namespace
+
+extern "C" {
+
+FakeNvml* fake_nvml_state() { return &state; }
+
+#if FAKE_NVML_AGE >= 1
+Status nvmlInit_v2() {
+  state.starts += state.init == Status::ok;
+  return state.init;
+}
+Status nvmlShutdown() { return ++state.stops, Status::ok; }
+Status nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = state.count;
+  return state.count_status;
+}
+Status nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* handle) {
+  *handle = reinterpret_cast<Handle>(&state + index);
+  return state.handle;
+}
+Status nvmlDeviceGetMemoryInfo(Handle, MemoryInfo* memory) {
+  return answer(memory, {1000, 400, 600});
+}
+Status nvmlDeviceGetPowerUsage(Handle, unsigned* mw) { return answer(mw, 300'000u); }
+#endif
+
+#if FAKE_NVML_AGE == 1
+Status nvmlDeviceGetCurrentClocksThrottleReasons(Handle, unsigned long long* reasons) {
+  return answer(reasons, state.clock_reasons);
+}
+Status nvmlDeviceGetComputeRunningProcesses_v2(Handle, unsigned* count, ProcessInfo* list) {
+  return answer_list(state.computing, count, list);
+}
+#endif
+
+#if FAKE_NVML_AGE == 2
+const char* nvmlErrorString(Status) { return "made-up trouble"; }
+Status nvmlSystemGetDriverVersion(char* text, unsigned room) {
+  return answer_text(text, room, "570.1");
+}
+Status nvmlDeviceGetName(Handle, char* text, unsigned room) {
+  return answer_text(text, room, "NVIDIA Made-Up");
+}
+Status nvmlDeviceGetUUID(Handle, char* text, unsigned room) {
+  return answer_text(text, room, "GPU-1-2");
+}
+Status nvmlDeviceGetPciInfo_v3(Handle, PciInfo* pci) {
+  std::strcpy(pci->bus_id, "00000000:1B:00.0");
+  return Status::ok;
+}
+Status nvmlDeviceGetMigMode(Handle, unsigned* now, unsigned* pending) {
+  *pending = 0;
+  return answer(now, state.mig);
+}
+Status nvmlDeviceGetUtilizationRates(Handle, Utilization* busy) {
+  return answer(busy, {state.gpu_percent, 12});
+}
+Status nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* mw) { return answer(mw, 700'000u); }
+Status nvmlDeviceGetTotalEnergyConsumption(Handle, unsigned long long* mj) {
+  return answer(mj, state.energy_mj);
+}
+Status nvmlDeviceGetFieldValues(Handle, int count, FieldValue* field) {
+  if (count != 1 || field->field != 186) return Status::not_supported;
+  field->status = state.instant;
+  field->value.whole = 450'500;
+  return state.device;
+}
+Status nvmlDeviceGetTemperature(Handle, unsigned sensor, unsigned* celsius) {
+  return answer(celsius, 40 + sensor);
+}
+Status nvmlDeviceGetClockInfo(Handle, unsigned clock, unsigned* mhz) {
+  return answer(mhz, clock == 1 ? 1980u : 3201u);
+}
+Status nvmlDeviceGetCurrentClocksEventReasons(Handle, unsigned long long* reasons) {
+  return answer(reasons, state.clock_reasons);
+}
+Status nvmlDeviceGetComputeRunningProcesses_v3(Handle, unsigned* count, ProcessInfo* list) {
+  return answer_list(state.computing, count, list);
+}
+Status nvmlDeviceGetGraphicsRunningProcesses_v3(Handle, unsigned* count, ProcessInfo* list) {
+  return answer_list(state.drawing, count, list);
+}
+Status nvmlDeviceGetProcessUtilization(Handle, ProcessUtilization* list, unsigned* count,
+                                       unsigned long long) {
+  return answer_list(state.used, count, list);
+}
+#endif
+
+}  // extern "C"
