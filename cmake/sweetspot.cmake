@@ -9,10 +9,14 @@ if(SWEETSPOT_SANITIZE)
   target_link_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE})
 endif()
 
+# For what runs once and waits for others anyway: a third less to compile than with the optimisation
+# that the engine needs.
+set(SWEETSPOT_COLD $<$<CONFIG:Release>:-O1>)
+
 # sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder,
-# but for the subfolder EXCLUDE.
+# but for the subfolder EXCLUDE; COLD if no loop of it matters.
 function(sweetspot_library name)
-  cmake_parse_arguments(ARG "" "EXCLUDE" "DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "EXCLUDE" "DEPS;PRIVATE_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(ARG_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "/${ARG_EXCLUDE}/")
@@ -22,6 +26,9 @@ function(sweetspot_library name)
   add_library(sweetspot::${name} ALIAS sweetspot_${name})
   target_include_directories(sweetspot_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(sweetspot_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} sweetspot_flags)
+  if(ARG_COLD)
+    target_compile_options(sweetspot_${name} PRIVATE ${SWEETSPOT_COLD})
+  endif()
 endfunction()
 
 # sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in tests/<name>;
@@ -35,6 +42,7 @@ function(sweetspot_test name)
   target_compile_definitions(${target} PRIVATE SWEETSPOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   # fmt for all: a program with other definitions could not share the precompiled headers.
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main fmt::fmt sweetspot_flags)
+  target_compile_options(${target} PRIVATE ${SWEETSPOT_COLD})
   # GoogleTest's headers are most of what a test compiles: read once, by the first program.
   get_property(first GLOBAL PROPERTY sweetspot_first_test)
   if(first)
