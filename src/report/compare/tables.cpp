@@ -26,8 +26,7 @@ std::string memory(const Point& point) {
 
 std::string shortened(const std::string& value) {
   if (value.empty()) return dash();
-  std::string text;
-  for (const char c : core::printable(value)) text += c == '|' ? "\\|" : std::string(1, c);
+  const std::string text = core::printable(value);
   std::size_t end = std::min(text.size(), longest_difference);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
     --end;  // whole letters
@@ -59,7 +58,12 @@ Cells difference_cells(const Comparison& c) {
 
 std::string table(const Cells& cells) {
   Table made(cells.columns);
-  for (const std::vector<std::string>& row : cells.rows) made.add(row);
+  for (std::vector<std::string> row : cells.rows) {
+    for (std::string& cell : row)  // a bar would end it
+      for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2)
+        cell.insert(at, 1, '\\');
+    made.add(std::move(row));
+  }
   return made.text();
 }
 
