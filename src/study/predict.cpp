@@ -1,6 +1,7 @@
 #include "study/predict.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -39,7 +40,7 @@ MemoryExpected expected_memory(std::span<const trial::Trial> trials,
   const search::MemoryFit fit(alike, none);
   const auto as_bytes = [](std::optional<double> value) -> std::optional<core::Bytes> {
     if (!value) return std::nullopt;
-    return static_cast<core::Bytes>(std::max(0.0, *value));
+    return static_cast<core::Bytes>(std::llround(std::max(0.0, *value)));
   };
   return {as_bytes(fit.expected_bytes(setting.micro_batch())),
           as_bytes(fit.least_bytes(setting.micro_batch()))};

@@ -101,6 +101,18 @@ TEST(Compare, NamesWhatDiffers) {
   EXPECT_THAT(compare(one, two).differences, testing::SizeIs(testing::Ge(3u)));
 }
 
+TEST(Compare, AsAPageIsInert) {
+  Side one = side("<script>alert(1)</script>", 1, {64, 512}), two = side("two", 2, {64, 512});
+  two.study.environment.machine = "</table><img src=x onerror=alert(1)>\xe2\x80\xae";
+  const std::string page = html(compare(one, two));
+  EXPECT_THAT(page, testing::StartsWith("<!doctype html>"));
+  EXPECT_THAT(page, AllOf(HasSubstr("<svg"), HasSubstr("B is faster than A"),
+                          HasSubstr("&lt;script&gt;"), HasSubstr("default-src 'none'")));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("\xe2\x80\xae")));
+}
+
 TEST(Compare, HasItsTableVerdictAndKneesInEachForm) {
   const Comparison c = compare(side("study 1", 1, {64, 512}), side("study 2", 2, {64, 512}));
   for (const std::string& form : {text(c), markdown(c)}) {

@@ -84,11 +84,12 @@ Fields::Fields(const std::string& bytes) {
         size = 4;
         break;
       default:
-        FAIL() << "no such wire type";
+        ADD_FAILURE() << "no such wire type";
+        return;
     }
     fields_[static_cast<int>(key >> 3)].push_back(bytes.substr(start + skipped, size));
     at = start + skipped + size;
-    ASSERT_LE(at, bytes.size());
+    EXPECT_LE(at, bytes.size());
   }
 }
 

@@ -27,11 +27,14 @@ trial::Trial full_trial() {
   trial.id = 12;
   trial.started_at = 1.7e9, trial.seconds = 20;
   trial.setting.precision = "bf16";
-  trial.raw = {{.seconds = 0.5, .samples = 128, .warm_up = true},
-               {.seconds = 0.5, .samples = 256, .updates = 2}};
-  trial.epochs = {{.epoch = 1, .train_seconds = 4, .test_accuracy = 0.9},
-                  {.epoch = 2, .train_seconds = 4, .test_accuracy = 0.95}};
-  trial.trace = {{.at_seconds = 1.5, .utilisation_share = 0.75, .power_watts = 80}};
+  trial.raw.resize(2);
+  trial.raw[0].seconds = 0.5, trial.raw[0].warm_up = true;
+  trial.raw[1].seconds = 0.5, trial.raw[1].updates = 2;
+  trial.epochs.resize(2);
+  trial.epochs[0].test_accuracy = 0.9;
+  trial.epochs[1].epoch = 2, trial.epochs[1].test_accuracy = 0.95;
+  trial.trace.resize(1);
+  trial.trace[0].at_seconds = 1.5, trial.trace[0].utilisation_share = 0.75;
   return trial;
 }
 
@@ -144,8 +147,8 @@ TEST(TensorBoard, AStudyIsAFolderWithARunForEachTrial) {
 TEST(TensorBoard, NumbersOfAForeignStoreDoNoHarm) {
   trial::Trial trial = full_trial();
   trial.started_at = std::nan("");
-  trial.trace.push_back({.at_seconds = INFINITY, .power_watts = NAN});
-  trial.raw.push_back({.seconds = INFINITY, .samples = 1});
+  trial.trace[0].at_seconds = INFINITY, trial.trace[0].power_watts = NAN;
+  trial.raw[0].seconds = INFINITY;
   const tests::TemporaryFolder folder;
   Answer answer;
   answer.study = "1";
