@@ -72,6 +72,7 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
       ->take_all();
   app.add_option("--cwd", o.folder, "run the program in this folder")->type_name("DIR");
   duration_flag(app, "--timeout", o.timeout, "without a step, before a trial is given up");
+  duration_flag(app, "--hook-timeout", o.hook_timeout, "for each of these commands to end");
   duration_flag(app, "--grace", o.grace, "between SIGTERM and SIGKILL");
   text_flag(
       app, "--terminal", "WHEN", "give the program a terminal: auto, yes, no",

@@ -7,45 +7,39 @@
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "cli/report_file.h"
+#include "cli/stored_study.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "report/compare/forms.h"
 #include "report/forms.h"
 #include "report/html.h"
 #include "report/stored.h"
+#include "report/tensorboard/tensorboard.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {
 namespace {
 
-enum class Form { html, markdown, csv, json };
+enum class Form { unsaid, html, markdown, csv, json };
 
 struct Flags {
   std::optional<std::string> db, output;
   std::optional<std::int64_t> study;
-  Form form = Form::html;
+  std::optional<std::filesystem::path> tensorboard;
+  std::vector<std::string> compare;  // none or two
+  Form form = Form::unsaid;
 
   std::string url() const { return store::store_url(db); }
 };
 
-trial::Study study_of(const Flags& flags) {
-  const std::unique_ptr<store::Store> store = store::open_store(flags.url());
-  std::int64_t id = flags.study.value_or(0);
-  if (!flags.study) {
-    const std::vector<trial::Study> all = store->studies();
-    if (all.empty())
-      throw core::InputError(
-          fmt::format("no study is in {} yet; sweetspot tune begins one, --db names another store",
-                      core::printable(flags.url())));
-    id = all.front().id;
-  }
-  if (std::optional<trial::Study> study = store->study(id)) return *std::move(study);
-  throw core::InputError(fmt::format("there is no study {} in {}; see sweetspot studies list", id,
-                                     core::printable(flags.url())));
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string text_of(report::Answer answer, Form form) {
   switch (form) {
+    case Form::unsaid:
     case Form::html:
       return report::html(std::move(answer));
     case Form::markdown:
@@ -53,18 +47,61 @@ std::string text_of(report::Answer answer, Form form) {
     case Form::csv:
       return report::csv(answer);
     case Form::json:
-      return report::json(answer).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-             "\n";
+      return json_text(report::json(answer));
   }
   return "";
 }
 
+std::string text_of(const report::compare::Comparison& comparison, Form form) {
+  switch (form) {
+    case Form::unsaid:
+      return report::compare::text(comparison);
+    case Form::html:
+      return report::compare::html(comparison);
+    case Form::markdown:
+      return report::compare::markdown(comparison);
+    case Form::csv:
+      throw core::InputError("--compare has no --csv; use --json, --markdown or --html");
+    case Form::json:
+      return json_text(report::compare::json(comparison));
+  }
+  return "";
+}
+
+report::compare::Side side_of(const std::string& text, const Flags& flags) {
+  const StudyName name = parse_study_name(text, flags.url());
+  trial::Study study = stored_study(name.url, name.id);
+  const std::string place = name.url == flags.url() ? "" : " of " + name.url;
+  return {fmt::format("study {}{}: {} on {}", study.id, place, study.question.workload,
+                      study.environment.machine),
+          std::move(study)};
+}
+
+int write_tensorboard(const Flags& flags, const report::Answer& answer, Output& output) {
+  const std::size_t runs = report::tensorboard::write(*flags.tensorboard, answer);
+  if (runs == 0)
+    throw core::InputError(fmt::format("study {} has no trials yet, so there is nothing to write",
+                                       core::printable(answer.study)));
+  output.print(fmt::format("{} run{} in {}\n", runs, runs == 1 ? "" : "s",
+                           core::printable(flags.tensorboard->string())));
+  return 0;
+}
+
 int report(const Flags& flags, Output& output) {
   if (flags.output && *flags.output != "-") report::check_can_write(*flags.output, "--output");
-  report::Answer answer = report::answer_of(study_of(flags));
   std::filesystem::path file = flags.output.value_or("-");
-  if (!flags.output && flags.form == Form::html) file = report_file(flags.url(), answer.study);
-  const std::string text = text_of(std::move(answer), flags.form);
+  std::string text;
+  if (!flags.compare.empty()) {
+    text = text_of(report::compare::compare(side_of(flags.compare[0], flags),
+                                            side_of(flags.compare[1], flags)),
+                   flags.form);
+  } else {
+    report::Answer answer = report::answer_of(stored_study(flags.url(), flags.study));
+    if (flags.tensorboard) return write_tensorboard(flags, answer, output);
+    if (!flags.output && (flags.form == Form::html || flags.form == Form::unsaid))
+      file = report_file(flags.url(), answer.study);
+    text = text_of(std::move(answer), flags.form);
+  }
   if (file == "-") return output.print(text), 0;
   report::write_file(file, text);
   output.print(fmt::format("{}\n", core::printable(file.string())));
@@ -90,6 +127,19 @@ void add_report(CLI::App& app, Action& chosen) {
   form("--markdown", Form::markdown, "sentence, table, reasons and command");
   form("--csv", Form::csv, "the trials, one to a line");
   form("--json", Form::json, "the result as tune prints it with --json");
+  CLI::Option* tensorboard = forms
+                                 ->add_option("--tensorboard", flags->tensorboard,
+                                              "event files for TensorBoard below here")
+                                 ->type_name("DIR");
+  command
+      ->add_option(
+          "--compare", flags->compare,
+          "two studies side by side, each a number or FILE:NUMBER; as a table unless a form "
+          "is named")
+      ->type_name("A B")
+      ->expected(2)
+      ->excludes("study")
+      ->excludes(tensorboard);
   command
       ->add_option("-o,--output", flags->output,
                    "where to; - is stdout [a page: sweetspot-study-N.html beside the store; "
@@ -103,7 +153,9 @@ void add_report(CLI::App& app, Action& chosen) {
       "\nExamples:\n"
       "  sweetspot report                    the newest study as a page\n"
       "  sweetspot report 3 --markdown       study 3 for a wiki or an issue\n"
-      "  sweetspot report --csv -o trials.csv");
+      "  sweetspot report --csv -o trials.csv\n"
+      "  sweetspot report --tensorboard runs  for: tensorboard --logdir runs\n"
+      "  sweetspot report --compare 3 gpu.db:1");
   command->callback(
       [&chosen, flags] { chosen = [flags](Output& output) { return report(*flags, output); }; });
 }

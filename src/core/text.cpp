@@ -91,6 +91,12 @@ std::string format_count(double count) {
   return digits;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -213,6 +213,7 @@ class Measurement {
     trial_.step_source = account.step_source;
     trial_.start_up_seconds = account.start_up_seconds;
     trial_.cpu_seconds = account.cpu_seconds;
+    if (trial_.note.empty()) trial_.note = account.note;
   }
 
   void end(Outcome outcome, std::string note) {

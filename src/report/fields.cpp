@@ -51,13 +51,15 @@ std::string memory_words(const Row& row) {
 }
 
 std::string bottleneck_words(const Row& row) {
-  if (row.trial->outcome == trial::Outcome::ok)
-    return row.bottleneck ? std::string(advise::words(*row.bottleneck)) : dash();
+  const std::string note = core::printable(row.trial->note);
+  if (row.trial->outcome == trial::Outcome::ok) {
+    const std::string limit = row.bottleneck ? std::string(words(*row.bottleneck)) : dash();
+    return note.empty() ? limit : fmt::format("{}; {}", limit, note);
+  }
   std::string text(name(row.trial->outcome));
   for (char& c : text)
     if (c == '_') c = ' ';
-  return row.trial->note.empty() ? text
-                                 : fmt::format("{}: {}", text, core::printable(row.trial->note));
+  return note.empty() ? text : fmt::format("{}: {}", text, note);
 }
 
 Value text(std::string_view words) { return std::string(words); }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "stats/linear_fit.h"
-
 namespace sweetspot::search {
 
 MemoryFit::MemoryFit(std::span<const trial::Trial> trials, const Predict& predict)
@@ -23,6 +21,34 @@ std::optional<double> MemoryFit::most_bytes(std::int64_t batch) const {
   return extrapolated(batch);
 }
 
+std::optional<double> MemoryFit::expected_bytes(std::int64_t batch) const {
+  if (predict_)
+    if (const auto bytes = predict_(batch)) return static_cast<double>(*bytes);
+  const auto fit = line();
+  if (!fit) return std::nullopt;
+  return std::max(0.0, fit->at(static_cast<double>(batch)));
+}
+
+std::optional<double> MemoryFit::least_bytes(std::int64_t batch) const {
+  if (predicted(batch)) return expected_bytes(batch);
+  const auto fit = line();
+  if (!fit) return std::nullopt;
+  const double x = static_cast<double>(batch);
+  if (const auto predicted_here = fit->predict(x)) return predicted_here->low;
+  // Two sizes that hardly differ may differ by chance alone.
+  constexpr double least_growth_share = 0.05;
+  const double growth = measured_.rbegin()->second - measured_.begin()->second;
+  if (growth < least_growth_share * measured_.rbegin()->second) return std::nullopt;
+  return fit->at(x) - 0.1 * fit->slope() * (x - static_cast<double>(measured_.rbegin()->first));
+}
+
+std::optional<stats::LinearFit> MemoryFit::line() const {
+  std::vector<stats::LinePoint> points;
+  for (const auto& [batch, bytes] : measured_)
+    points.push_back({static_cast<double>(batch), bytes});
+  return stats::fit_line(points);
+}
+
 double MemoryFit::extrapolated(std::int64_t batch) const {
   if (const auto larger = measured_.lower_bound(batch); larger != measured_.end())
     return larger->second;  // a batch of at least this size takes no more
@@ -31,10 +57,7 @@ double MemoryFit::extrapolated(std::int64_t batch) const {
   const double known = measured_.rbegin()->second;
   // Whatever part of it is fixed, memory grows no faster than in proportion to the batch.
   const double proportional = known * x / largest;
-  std::vector<stats::LinePoint> points;
-  for (const auto& [measured_batch, bytes] : measured_)
-    points.push_back({static_cast<double>(measured_batch), bytes});
-  const auto fit = stats::fit_line(points);
+  const auto fit = line();
   // Growth that cannot be told from none, as where memory comes in large pieces, proves nothing
   // about larger batches: twice the largest measured one is the next to ask.
   constexpr double least_growth_share = 1e-6;

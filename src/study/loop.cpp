@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "study/predict.h"
 #include "trial/machine_speed.h"
 
 namespace sweetspot::study {
@@ -47,12 +48,14 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
     options.patience = std::min(options.patience, left);
   }
   const auto watch = [this](const measure::Sight& sight) { observer_.sight(sight); };
+  const auto expected = expected_memory(trials_, setting).bytes;
   trial::Trial trial = run_trial_(setting, options, watch, stop_);
   waited_ += core::Seconds(trial.contention.waited_seconds);
   if (trial.outcome == trial::Outcome::cancelled) {
     if (end_ == End::none) end_ = End::stopped;
     return nullptr;
   }
+  if (!trial.memory_predicted) trial.memory_predicted = expected;
   return keep(std::move(trial));
 }
 

@@ -1,10 +1,14 @@
 #include "study/predict.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "core/error.h"
+#include "search/memory_fit.h"
 
 namespace sweetspot::study {
 
@@ -20,6 +24,26 @@ search::Predict predictor(const workload::Workload& workload, const Axis& axis) 
     }
     return entry->second;
   };
+}
+
+MemoryExpected expected_memory(std::span<const trial::Trial> trials,
+                               const trial::Setting& setting) {
+  std::vector<trial::Trial> alike;
+  for (const trial::Trial& trial : trials) {
+    trial::Setting same = trial.setting;
+    same.batch = setting.batch, same.accumulation = setting.accumulation;
+    if (same != setting) continue;
+    alike.push_back(trial);
+    alike.back().setting.batch = trial.setting.micro_batch();
+  }
+  const search::Predict none;
+  const search::MemoryFit fit(alike, none);
+  const auto as_bytes = [](std::optional<double> value) -> std::optional<core::Bytes> {
+    if (!value) return std::nullopt;
+    return static_cast<core::Bytes>(std::llround(std::max(0.0, *value)));
+  };
+  return {as_bytes(fit.expected_bytes(setting.micro_batch())),
+          as_bytes(fit.least_bytes(setting.micro_batch()))};
 }
 
 }  // namespace sweetspot::study

@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+#include <span>
+
 #include "search/search.h"
 #include "study/axis.h"
 #include "workload/workload.h"
@@ -8,5 +11,12 @@ namespace sweetspot::study {
 // The workload's own prediction for each size on an axis, remembered: planning a large network
 // takes milliseconds and the search asks often. What cannot be planned at all fits nowhere.
 search::Predict predictor(const workload::Workload& workload, const Axis& axis);
+
+// What the finished trials of such settings let expect of one more, where the workload itself
+// cannot tell: memory is theirs by micro-batch. `least`: what it takes at least.
+struct MemoryExpected {
+  std::optional<core::Bytes> bytes, least;
+};
+MemoryExpected expected_memory(std::span<const trial::Trial> trials, const trial::Setting& setting);
 
 }  // namespace sweetspot::study

@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "measure/training.h"
+#include "study/predict.h"
 
 namespace sweetspot::study {
 namespace {
@@ -35,27 +36,34 @@ Subject subject(const Tried& tried) {
           tried.samples()};
 }
 
+// Of a point that exists: its own prediction, else what the trials before let expect.
+MemoryExpected expected(const Subject& tried, const Loop& loop, const trial::Setting& setting) {
+  if (setting.batch % setting.accumulation != 0) return {};
+  if (const auto bytes = tried.predict(setting)) return {bytes, bytes};
+  return expected_memory(loop.trials(), setting);
+}
+
 // Why the point cannot be run, or nothing.
 std::optional<std::string> objection(const Subject& tried, const trial::Setting& setting,
-                                     const SweepOptions& options) {
+                                     const SweepOptions& options, const MemoryExpected& memory) {
   if (setting.batch % setting.accumulation != 0)
     return fmt::format("an accumulation of {} does not divide it", setting.accumulation);
   if (tried.samples && setting.batch > *tried.samples)
     return fmt::format("the data set has {} samples",
                        core::format_count(static_cast<double>(*tried.samples)));
-  const auto bytes = tried.predict(setting);
-  if (bytes && options.memory_limit && *bytes > *options.memory_limit)
-    return fmt::format("{} predicted, {} allowed", core::format_bytes(*bytes),
+  if (memory.least && options.memory_limit && *memory.least > *options.memory_limit)
+    return fmt::format("{} predicted, {} allowed", core::format_bytes(*memory.bytes),
                        core::format_bytes(*options.memory_limit));
   return std::nullopt;
 }
 
-trial::Trial refused(const Subject& tried, const trial::Setting& setting, const std::string& why) {
+trial::Trial refused(const trial::Setting& setting, const std::string& why,
+                     const MemoryExpected& memory) {
   trial::Trial trial;
   trial.setting = setting;
   trial.outcome = trial::Outcome::refused;
   trial.note = why;
-  if (setting.batch % setting.accumulation == 0) trial.memory_predicted = tried.predict(setting);
+  trial.memory_predicted = memory.bytes;
   return trial;
 }
 
@@ -76,8 +84,9 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
         setting.seed = options.seeds[static_cast<std::size_t>(round % seeds)];
       if (times_done(loop, setting) > round / seeds) continue;
       if (!loop.may_go_on()) break;
-      if (const auto why = objection(tried, setting, options))
-        loop.keep(refused(tried, setting, *why));
+      const MemoryExpected memory = expected(tried, loop, setting);
+      if (const auto why = objection(tried, setting, options, memory))
+        loop.keep(refused(setting, *why, memory));
       else
         loop.run(setting);
     }

@@ -22,6 +22,7 @@ struct Account {
   std::optional<core::Bytes> memory_peak;
   std::string memory_source, step_source;
   std::optional<double> start_up_seconds, cpu_seconds;
+  std::string note;  // what the user should know even of a trial that went well
 };
 
 // "Run steps at this setting": what is measured. A session holds one setting open, so that its

@@ -1,5 +1,6 @@
 // Training programs behind -- through the real binary.
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/support.h"
 #include "integrity.h"
@@ -90,6 +91,29 @@ TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
   EXPECT_EQ(integrity(folder / "sweetspot.db"), "ok");
   for (const auto& entry : fs::directory_iterator(folder.path()))
     EXPECT_THAT(read_file(entry.path()), Not(HasSubstr("topsecret"))) << entry.path();
+}
+
+// 1 MiB a sample: the interpreter and 200 samples cannot be in 200 MiB.
+TEST_F(Command, WhatIsPredictedNotToFitIsNeverRun) {
+  const Finished finished =
+      sweetspot({"tune", "--for", "max-batch", "--min", "64", "--max", "4096", "--multiple-of",
+                 "32", "--memory-limit", "200MiB", "--precision-of-estimate", "50%", "--json", "--",
+                 "python3", programs + "holds.py", "{batch}", "runs"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json json = json_of(finished);
+  EXPECT_EQ(json["cost"]["out_of_memory"], 0);
+  EXPECT_GE(json["recommendation"]["batch"], 96);
+  EXPECT_LT(json["recommendation"]["batch"], 200);
+  std::size_t predicted = 0;
+  for (const Json& trial : json["trials"]) {
+    const Json& memory = trial["memory_bytes"];
+    if (memory["predicted"].is_null()) continue;
+    ++predicted;
+    EXPECT_NEAR(memory["predicted"].get<double>(), memory["measured"].get<double>(), 16 << 20);
+  }
+  EXPECT_EQ(predicted, json["trials"].size() - 2);  // a line needs two
+  std::istringstream runs(read_file(folder / "runs"));
+  for (std::int64_t batch = 0; runs >> batch;) EXPECT_LT(batch, 200);
 }
 
 TEST_F(Command, ACleanupThatFailsIsToldAfterTheAnswer) {

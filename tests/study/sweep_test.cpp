@@ -151,6 +151,30 @@ TEST(EpochSweep, FailuresAreOutcomes) {
                                                           : trial::Outcome::refused);
 }
 
+// A workload that cannot tell its memory beforehand, such as a program: its smaller batches tell.
+TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
+  std::vector<std::int64_t> shuffled(4);
+  const std::vector<std::size_t> order = round_order(4, 0, SweepOptions().seed);
+  for (std::size_t i = 0; i < 4; ++i) shuffled[order[i]] = std::vector{8, 16, 64, 512}[i];
+  SweepOptions options = grid(shuffled, 1);
+  options.memory_limit = 200 * core::MiB;
+  workload::fake::Options fake;
+  fake.predicts_memory = false;
+  fake.memory_fixed = 10 * core::MiB, fake.memory_per_sample = core::MiB;
+  FakeWorkload workload(fake);
+  Kept kept;
+  MemoryWriter writer(kept);
+  Observer quiet;
+  const std::atomic<int> stop{0};
+  const SweepResult result = sweep(workload, writer, options, quiet, stop);
+  ASSERT_EQ(batches(result.trials), (std::vector<std::int64_t>{8, 16, 64, 512}));
+  EXPECT_FALSE(result.trials[1].memory_predicted);  // one size says nothing of another
+  EXPECT_EQ(result.trials[2].memory_predicted, 74 * core::MiB);
+  EXPECT_EQ(result.trials[2].memory_measured, 74 * core::MiB);
+  EXPECT_EQ(result.trials[3].outcome, trial::Outcome::refused);
+  EXPECT_EQ(result.trials[3].note, "522 MiB predicted, 200 MiB allowed");
+}
+
 TEST(Sweep, StopsWhenTold) {
   Kept kept;
   const SweepResult result = run(kept, grid({1, 2}, 1), 1);

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <chrono>
+
 #include "core/text.h"
 #include "workload/command/process/process.h"
 #include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr int look_up_milliseconds = 100;  // for a stop
 
@@ -37,7 +41,8 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
   const auto take = [&] {
     for (const process::Chunk& chunk : process.take()) output.feed(chunk.bytes, chunk.at_seconds);
   };
-  while (!process.ended() && !told_to_give_up(options)) {
+  const auto deadline = Clock::now() + options.hook_timeout;
+  while (!process.ended() && !told_to_give_up(options) && Clock::now() < deadline) {
     wait(process);
     take();
   }
@@ -46,7 +51,11 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
   if (ending.exit_code == 0 && !ending.stopped_by_us) return std::nullopt;
   std::string manner = fmt::format("exited with {}", ending.exit_code.value_or(0));
   if (ending.signal) manner = fmt::format("was ended by signal {}", *ending.signal);
-  if (ending.stopped_by_us) manner = "was stopped";
+  if (ending.stopped_by_us)
+    manner = told_to_give_up(options)
+                 ? "was stopped"
+                 : fmt::format("did not end within {}; raise --hook-timeout if it needs longer",
+                               core::format_duration(options.hook_timeout));
   return secrets.redact(fmt::format("{} '{}' {}{}", flag, core::printable(command), manner,
                                     quoted_tail(output.last_lines())));
 }

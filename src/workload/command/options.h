@@ -29,8 +29,9 @@ struct Options {
   std::optional<std::string> setup, prepare, conclude, cleanup;
   Environment environment;  // added to our own
   std::optional<std::filesystem::path> folder;
-  core::Seconds timeout{120};  // without a step, before the first one too
-  core::Seconds grace{5};      // between SIGTERM and SIGKILL
+  core::Seconds timeout{120};        // without a step, before the first one too
+  core::Seconds grace{5};            // between SIGTERM and SIGKILL
+  core::Seconds hook_timeout{1800};  // of each hook: one may fetch a data set
   std::optional<std::string> steps_regex;
   // Where no step can be seen the whole run is one of so many samples.
   std::optional<std::int64_t> samples_per_run;

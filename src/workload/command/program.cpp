@@ -163,6 +163,7 @@ output::Findings Program::findings() const {
   const output::Findings& errors = readers_[1].findings();
   if (!all.changed_batch) all.changed_batch = errors.changed_batch;
   if (!all.memory_evidence) all.memory_evidence = errors.memory_evidence;
+  all.regex_gave_up = all.regex_gave_up || errors.regex_gave_up;
   return all;
 }
 

@@ -139,6 +139,7 @@ Account CommandSession::close() {
   if (!whole_runs_) {
     account_.start_up_seconds = program_->start_up_seconds();
     account_.step_source = program_->step_source();
+    account_.note = regex_note(program_->findings());
   }
   if (keep)
     trials_.keep(std::move(program_));

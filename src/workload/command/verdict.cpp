@@ -13,9 +13,12 @@ namespace {
 using trial::Outcome;
 
 constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
-constexpr std::string_view how_to_show_steps =
-    "make them visible with --steps-regex or the client (docs/protocol.md), or say "
-    "--samples-per-run";
+std::string how_to_show_steps(const Evidence& evidence) {
+  const std::string gave_up = regex_note(evidence.findings);
+  return gave_up.empty() ? "make them visible with --steps-regex or the client (docs/protocol.md), "
+                           "or say --samples-per-run"
+                         : gave_up;
+}
 
 bool was_killed(const process::Ending& ending) {
   return ending.signal == SIGKILL || ending.exit_code == killed_as_a_shell_tells;
@@ -38,10 +41,10 @@ std::string bad_lines_note(const Evidence& evidence) {
 }
 
 Ended without_a_step(const Evidence& evidence) {
-  return {
-      Outcome::crashed,
-      fmt::format("it exited with 0 and made no step that could be seen{}; {}{}",
-                  bad_lines_note(evidence), how_to_show_steps, quoted_tail(evidence.last_output))};
+  return {Outcome::crashed,
+          fmt::format("it exited with 0 and made no step that could be seen{}; {}{}",
+                      bad_lines_note(evidence), how_to_show_steps(evidence),
+                      quoted_tail(evidence.last_output))};
 }
 
 }  // namespace
@@ -67,10 +70,19 @@ Ended timed_out(const Evidence& evidence, core::Seconds timeout) {
   const std::string tail = quoted_tail(evidence.last_output);
   const std::string waited = core::format_duration(timeout);
   if (evidence.steps > 0)
-    return {Outcome::timed_out, fmt::format("it made no further step for {}{}", waited, tail)};
+    return {Outcome::timed_out,
+            fmt::format("it made no further step for {}{}{}", waited,
+                        evidence.findings.regex_gave_up ? "; " + regex_note(evidence.findings) : "",
+                        tail)};
   return {Outcome::timed_out,
           fmt::format("no step was seen for {}{}; raise --timeout, or {}{}", waited,
-                      bad_lines_note(evidence), how_to_show_steps, tail)};
+                      bad_lines_note(evidence), how_to_show_steps(evidence), tail)};
+}
+
+std::string regex_note(const output::Findings& findings) {
+  if (!findings.regex_gave_up) return "";
+  return "--steps-regex was given up because it took too long on too many lines; write one without "
+         "a repetition inside a repetition";
 }
 
 std::string quoted_tail(const std::string& last_output) {

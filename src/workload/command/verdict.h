@@ -23,6 +23,9 @@ Ended verdict(const Evidence& evidence);
 // It still runs, and has not made a step for too long.
 Ended timed_out(const Evidence& evidence, core::Seconds timeout);
 
+// A sentence when --steps-regex was given up, or nothing: what came after that was not counted.
+std::string regex_note(const output::Findings& findings);
+
 // What it printed last, as the end of a sentence: one line, bounded. Empty where there is nothing.
 std::string quoted_tail(const std::string& last_output);
 

@@ -4,12 +4,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <fstream>
 
 #include "core/error.h"
+#include "temporary_folder.h"
 #include "workload/command/client/server.h"
 
 namespace sweetspot::workload::command::client {
@@ -30,6 +34,22 @@ Descriptor connect(const Server& server) {
             0);
   return socket;
 }
+
+// A variable of the environment, as it was when this is gone.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 void say(const Descriptor& socket, const std::string& text) {
   EXPECT_EQ(::send(socket.number(), text.data(), text.size(), MSG_NOSIGNAL),
@@ -55,16 +75,39 @@ TEST(ClientServer, ListensWhereOnlyItsUserMayEnterAndTidiesUp) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
+TEST(ClientServer, RemovesWhatAKilledOneLeftAndNothingElse) {
+  const tests::TemporaryFolder parent;
+  Variable place("XDG_RUNTIME_DIR", parent.path().string());
+  fs::path left;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Server server;
+    ::kill(::getpid(), SIGKILL);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  for (const auto& entry : fs::directory_iterator(parent.path())) left = entry.path();
+  ASSERT_TRUE(fs::exists(left / "socket"));
+  fs::create_directory(parent / "sweetspot.abcdef");  // as private as ours, and somebody's
+  fs::permissions(parent / "sweetspot.abcdef", fs::perms::owner_all);
+  std::ofstream(parent / "sweetspot.abcdef" / "thesis") << "precious";
+  fs::create_directory(parent / "sweetspot.public");
+
+  const Server first;
+  EXPECT_FALSE(fs::exists(left));
+  const Server second;
+  EXPECT_TRUE(fs::exists(first.path()));  // it is in use
+  EXPECT_TRUE(fs::exists(parent / "sweetspot.abcdef" / "thesis"));
+  EXPECT_TRUE(fs::exists(parent / "sweetspot.public"));
+}
+
 TEST(ClientServer, FindsAnotherPlaceWhereTheTemporaryFolderIsNoGood) {
-  const char* before = std::getenv("TMPDIR");
-  const std::string kept = before ? before : "";
+  const Variable none("XDG_RUNTIME_DIR", "");
   for (const std::string& place :
        std::vector<std::string>{"/no/such/folder", "relative", "/tmp/" + std::string(100, 'x')}) {
-    ::setenv("TMPDIR", place.c_str(), 1);
+    const Variable changed("TMPDIR", place);
     const Server server;
     EXPECT_TRUE(fs::exists(server.path()));
   }
-  before ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
 }
 
 TEST(ClientServer, HearsTheFirstThatSaysHelloAndHangsUpOnOthers) {

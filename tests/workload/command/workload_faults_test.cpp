@@ -24,6 +24,22 @@ std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << 
 
 class Faults : public testing::TestWithParam<Fault> {};
 
+TEST(Command, ARegexThatCostsTooMuchIsToldOf) {
+  Options options = program("regex.py", {"{batch}"});
+  options.steps_regex = R"((?:a|aa|a?a)+$)";
+  CommandWorkload workload(options);
+  const trial::Trial failed = measured(workload, at(8));
+  EXPECT_EQ(failed.outcome, Outcome::crashed);
+  EXPECT_THAT(failed.note, HasSubstr("; --steps-regex was given up because it took too long"));
+  EXPECT_THAT(failed.note, Not(HasSubstr("--samples-per-run")));
+
+  options.steps_regex = R"((?:a|aa|a?a)+$|^step)";
+  CommandWorkload part(options);
+  const trial::Trial trial = measured(part, at(64));  // which counts for a while first
+  EXPECT_EQ(trial.outcome, Outcome::ok);
+  EXPECT_THAT(trial.note, HasSubstr("--steps-regex was given up"));
+}
+
 TEST_P(Faults, AreToldAsTheyAreAndLeaveNothing) {
   Options options = program("faulty.py", {GetParam().name, "{batch}"});
   options.terminal = Terminal::no;

@@ -143,6 +143,18 @@ TEST(Command, AFailedHookIsNamed) {
   EXPECT_THROW(unclean.finish(), core::InputError);
 }
 
+TEST(Command, AHookThatDoesNotEndIsGivenUp) {
+  Options options = program("bar.py", {"{batch}"});
+  options.prepare = "echo waiting; sleep 1000";
+  options.hook_timeout = core::Seconds(0.05);
+  CommandWorkload workload(options);
+  const trial::Trial failed = measured(workload, at(8));
+  EXPECT_EQ(failed.outcome, Outcome::crashed);
+  EXPECT_THAT(failed.note, AllOf(HasSubstr("--prepare 'echo waiting; sleep 1000' did not end"),
+                                 HasSubstr("raise --hook-timeout")));
+  EXPECT_EQ(processes_left(options), 0);
+}
+
 TEST(Command, WhatAHookLeavesRunningIsEnded) {
   Options options = program("bar.py", {"{batch}"});
   options.prepare = "sleep 1000 >/dev/null 2>&1 &";

@@ -11,7 +11,8 @@
 
 namespace sweetspot::workload::command::client {
 
-// A directory of mode 0700 with a name short enough for a socket in it; gone with its owner.
+// A directory of mode 0700 with a name short enough for a socket in it; gone with its owner. Should
+// that be killed, the next one that is made beside it removes it: its lock is gone by then.
 class PrivateFolder {
  public:
   PrivateFolder();  // MachineError when none can be made
@@ -22,6 +23,7 @@ class PrivateFolder {
 
  private:
   std::filesystem::path path_;
+  process::Descriptor lock_;
 };
 
 // Where one process tree reports its steps. The first client of our own user that says hello is the

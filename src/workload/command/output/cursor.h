@@ -3,6 +3,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/text.h"
+
 namespace sweetspot::workload::command::output {
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -45,6 +47,6 @@ class Cursor {
   std::string_view rest_;
 };
 
-std::string_view trimmed(std::string_view text);
+using core::trimmed;
 
 }  // namespace sweetspot::workload::command::output

@@ -8,6 +8,7 @@
 #include "workload/command/output/source.h"
 #include "workload/command/output/steps_regex.h"
 #include "workload/command/output/tail.h"
+#include "workload/lack_of_memory.h"
 
 namespace sweetspot::workload::command::output {
 namespace {
@@ -58,7 +59,7 @@ struct Reader::State final : Scanner::Sink {
   void look_for_evidence(std::string_view text) {
     if (!findings.changed_batch && shows_changed_batch(text))
       findings.changed_batch = printable_line(text);
-    if (!findings.memory_evidence && shows_memory_ran_out(text))
+    if (!findings.memory_evidence && prints_lack_of_memory(text))
       findings.memory_evidence = printable_line(text);
   }
 

@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/answer.h"
+#include "trial/study.h"
+
+namespace sweetspot::report::compare {
+
+// One of the two, and what to call it: "study 3", "study 3 of other.db".
+struct Side {
+  std::string name;
+  trial::Study study;
+};
+
+// What was measured at one batch: the fastest setting of that batch, over its trials.
+struct Point {
+  std::optional<trial::Interval> samples_per_second;
+  std::optional<core::Bytes> memory;
+  std::size_t trials = 0;
+};
+
+enum class Verdict { faster, slower, no_difference };
+std::string_view name(Verdict);   // "no_difference"
+std::string_view words(Verdict);  // "no difference shown"
+
+struct Line {
+  std::int64_t batch = 1;
+  Point a, b;
+  std::optional<trial::Interval> speed_ratio;  // b over a
+  std::optional<double> memory_ratio;
+  std::optional<Verdict> verdict;  // of b
+};
+
+// Something that is not the same on both sides; unknown is empty.
+struct Difference {
+  std::string what, a, b;
+};
+
+struct Comparison {
+  std::string a_name, b_name;
+  std::vector<Line> lines;  // every batch of either, ascending
+  std::optional<Measured> a, b;
+  std::optional<trial::Interval> best_ratio;  // each at its own fastest batch, b over a
+  std::optional<Verdict> verdict;             // by that
+  std::vector<Difference> differences;
+  bool repeated = false;  // else the intervals know nothing of how runs differ
+  std::string sentence;
+};
+Comparison compare(const Side& a, const Side& b);
+
+}  // namespace sweetspot::report::compare

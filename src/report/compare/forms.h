@@ -1,0 +1,18 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "report/compare/compare.h"
+
+namespace sweetspot::report::compare {
+
+// For people: who A and B are, the table by batch, the knees, what differs, the verdict.
+std::string text(const Comparison& comparison);
+// The same as a page to paste, the verdict first.
+std::string markdown(const Comparison& comparison);
+// One object, schema_version first.
+nlohmann::ordered_json json(const Comparison& comparison);
+// One self-contained page without scripts, with the chart of both.
+std::string html(const Comparison& comparison);
+
+}  // namespace sweetspot::report::compare

@@ -1,0 +1,69 @@
+#include "workload/lack_of_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+#include "core/text.h"
+#include "workload/rare_part.h"
+
+namespace sweetspot::workload {
+namespace {
+
+using namespace std::string_view_literals;
+
+// What the frameworks print; PyTorch's other devices say the same as CUDA.
+constexpr std::array memory_messages = {
+    " out of memory. Tried to allocate"sv,
+    "torch.OutOfMemoryError"sv,
+    "torch.cuda.OutOfMemoryError"sv,
+    "CUDA error: out of memory"sv,
+    "MPS backend out of memory"sv,
+    "CUBLAS_STATUS_ALLOC_FAILED"sv,
+    "DefaultCPUAllocator: can't allocate memory"sv,
+    "RESOURCE_EXHAUSTED: Out of memory"sv,
+    "ResourceExhaustedError"sv,
+    "OOM when allocating tensor with shape"sv,
+    "JavaScript heap out of memory"sv,
+    "std::bad_alloc"sv,
+};
+// In lower case: enough in an exception, where "out of memory" alone is no chatter.
+constexpr std::array thrown_words = {"out of memory"sv,
+                                     "can't allocate memory"sv,
+                                     "cannot allocate memory"sv,
+                                     "cublas_status_alloc_failed"sv,
+                                     "cudaerrormemoryallocation"sv,
+                                     "resource_exhausted"sv};
+
+// One of these is in every message above and in Python's exception.
+constexpr std::array memory_parts = {RarePart{"emory"sv, 4}, RarePart{"ALLOC_FAILED"sv, 6},
+                                     RarePart{"xhaustedError"sv, 0}, RarePart{"OOM when"sv, 0},
+                                     RarePart{"bad_alloc"sv, 3}};
+
+// "MemoryError" and "numpy.core._exceptions._ArrayMemoryError: Unable to …" as a traceback ends; a
+// line of source that mentions it does not start with it.
+bool is_python_memory_error(std::string_view line) {
+  const std::string_view name = line.substr(0, line.find(':'));
+  return name.ends_with("MemoryError") && name.find_first_of(" \t(\"'") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool prints_lack_of_memory(std::string_view line) {
+  const auto in_line = [line](const RarePart& part) { return has(line, part); };
+  if (std::ranges::none_of(memory_parts, in_line)) return false;
+  return std::ranges::any_of(memory_messages,
+                             [line](auto message) { return line.find(message) != line.npos; }) ||
+         is_python_memory_error(core::trimmed(line));
+}
+
+bool throws_lack_of_memory(std::string_view message) {
+  if (prints_lack_of_memory(message)) return true;
+  std::string lower(message);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::any_of(
+      thrown_words, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+}  // namespace sweetspot::workload

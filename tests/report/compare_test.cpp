@@ -1,0 +1,132 @@
+#include "report/compare/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "advise/trials.h"
+#include "report/compare/forms.h"
+
+namespace sweetspot::report::compare {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using tests::made_trial;
+
+// Trials of 1 ms a step and 0.1 ms a sample, `faster` times as fast.
+Side side(const std::string& name, double faster, const std::vector<std::int64_t>& batches,
+          int repeat = 1) {
+  Side made;
+  made.name = name;
+  made.study.question = {"tune paper-cnn on mnist", R"({"terms":{"kind":"tune","repeat":1}})"};
+  made.study.environment = {"sweetspot 1", "a CPU", "{}"};
+  for (const std::int64_t batch : batches)
+    for (int i = 0; i < repeat; ++i) {
+      made.study.trials.push_back(
+          made_trial(batch, 0.001 / faster * (1 + 0.001 * i), 1e-4 / faster));
+      made.study.trials.back().memory_measured = 1000 + batch;
+    }
+  return made;
+}
+
+TEST(Compare, GivesTheRatioOfEachBatchAndOfTheBest) {
+  const Comparison c = compare(side("one", 1, {1, 64, 512}), side("two", 2, {64, 256, 512}));
+  ASSERT_EQ(c.lines.size(), 4u);
+  EXPECT_FALSE(c.lines[0].speed_ratio);  // batch 1 is A's alone
+  EXPECT_FALSE(c.lines[0].verdict);
+  EXPECT_NEAR(c.lines[1].speed_ratio->mean, 2, 1e-9);
+  EXPECT_EQ(c.lines[1].verdict, Verdict::faster);
+  EXPECT_EQ(c.lines[1].memory_ratio, 1);
+  EXPECT_EQ(c.verdict, Verdict::faster);
+  EXPECT_FALSE(c.repeated);
+  EXPECT_THAT(c.sentence,
+              AllOf(HasSubstr("B is faster than A: where each is fastest B has 2 times"),
+                    HasSubstr("Of 2 batches that both measured, B is faster at 2, slower "
+                              "at 0, and at 0 no difference is shown.")));
+}
+
+TEST(Compare, TurnedRoundItSaysTheOpposite) {
+  const Side one = side("one", 1, {64}), two = side("two", 2, {64});
+  EXPECT_EQ(compare(two, one).verdict, Verdict::slower);
+  EXPECT_THAT(compare(two, one).sentence, HasSubstr("At the one batch that both measured, B is "
+                                                    "slower."));
+}
+
+TEST(Compare, WhatIsWithinTheNoiseIsNoDifference) {
+  const Comparison c = compare(side("one", 1, {64, 512}, 3), side("two", 1.001, {64, 512}, 3));
+  EXPECT_EQ(c.verdict, Verdict::no_difference);
+  EXPECT_TRUE(c.repeated);
+  EXPECT_THAT(c.sentence, HasSubstr("No difference between A and B is shown"));
+  EXPECT_THAT(text(c), Not(HasSubstr("--repeat 3")));
+}
+
+TEST(Compare, OfSeveralSettingsOfABatchTheFastestCounts) {
+  Side one = side("one", 1, {64});
+  one.study.trials.push_back(made_trial(64, 0.0005, 0.5e-4));
+  one.study.trials.back().setting.workers = 4;
+  const Comparison c = compare(one, side("two", 2, {64}));
+  EXPECT_NEAR(c.lines.at(0).speed_ratio->mean, 1, 1e-9);
+  EXPECT_EQ(c.lines[0].a.trials, 1u);
+}
+
+TEST(Compare, WithoutMeasurementsThereIsNoVerdict) {
+  Side none = side("none", 1, {});
+  trial::Trial failed;
+  failed.outcome = trial::Outcome::crashed;
+  none.study.trials = {failed};
+  const Comparison c = compare(none, side("two", 1, {64}));
+  EXPECT_FALSE(c.verdict);
+  EXPECT_EQ(c.sentence, "Nothing was measured in A, so the two cannot be compared.");
+  EXPECT_EQ(json(c)["verdict"], nullptr);
+  EXPECT_EQ(json(c)["a"]["best_batch"], nullptr);
+}
+
+TEST(Compare, NamesWhatDiffers) {
+  const Side one = side("one", 1, {64});
+  EXPECT_TRUE(compare(one, one).differences.empty());
+  Side two = one;
+  two.study.environment.machine = "another | CPU\x1b[2J";
+  two.study.trials[0].setting.precision = "bf16";
+  two.study.trials[0].device = "cuda:0";
+  two.study.question.key = R"({"terms":{"kind":"tune","repeat":3}})";
+  std::vector<std::string> what;
+  const Comparison c = compare(one, two);
+  for (const Difference& difference : c.differences) what.push_back(difference.what);
+  EXPECT_THAT(what, testing::ElementsAre("machine", "device", "precision", "terms.repeat"));
+  EXPECT_THAT(text(c), AllOf(HasSubstr("another \\| CPU"), Not(HasSubstr("\x1b"))));
+  two.study.question.key = "not JSON";
+  EXPECT_THAT(compare(one, two).differences, testing::SizeIs(testing::Ge(3u)));
+}
+
+TEST(Compare, AsAPageIsInert) {
+  Side one = side("<script>alert(1)</script>", 1, {64, 512}), two = side("two", 2, {64, 512});
+  two.study.environment.machine = "</table><img src=x onerror=alert(1)>\xe2\x80\xae";
+  const std::string page = html(compare(one, two));
+  EXPECT_THAT(page, testing::StartsWith("<!doctype html>"));
+  EXPECT_THAT(page, AllOf(HasSubstr("<svg"), HasSubstr("B is faster than A"),
+                          HasSubstr("&lt;script&gt;"), HasSubstr("default-src 'none'")));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("\xe2\x80\xae")));
+}
+
+TEST(Compare, HasItsTableVerdictAndKneesInEachForm) {
+  const Comparison c = compare(side("study 1", 1, {64, 512}), side("study 2", 2, {64, 512}));
+  for (const std::string& form : {text(c), markdown(c)}) {
+    EXPECT_THAT(form, HasSubstr("B/A (95%)"));
+    EXPECT_THAT(form, HasSubstr("A: fastest at batch 512 with"));
+    EXPECT_THAT(form, HasSubstr(c.sentence));
+    EXPECT_THAT(form, HasSubstr("study 2"));
+  }
+  const auto object = json(c);
+  EXPECT_EQ(object.begin().key(), "schema_version");
+  EXPECT_EQ(object["batches"].size(), 2u);
+  EXPECT_EQ(object["verdict"], "faster");
+  EXPECT_EQ(object["b"]["knee_batch"], 512);
+}
+
+}  // namespace
+}  // namespace sweetspot::report::compare

@@ -1,0 +1,43 @@
+#include "search/memory_fit.h"
+
+#include <gtest/gtest.h>
+
+namespace sweetspot::search {
+namespace {
+
+trial::Trial took(std::int64_t batch, core::Bytes bytes) {
+  trial::Trial trial;
+  trial.setting.batch = batch;
+  trial.memory_measured = bytes;
+  return trial;
+}
+
+TEST(MemoryFit, ExpectsALineThroughWhatWasMeasured) {
+  const Predict none;
+  const std::vector<trial::Trial> one = {took(8, 180)}, two = {took(8, 180), took(16, 260)};
+  EXPECT_FALSE(MemoryFit(one, none).expected_bytes(16));
+  EXPECT_FALSE(MemoryFit(one, none).least_bytes(16));
+  const MemoryFit fit(two, none);
+  EXPECT_NEAR(*fit.expected_bytes(32), 420, 1e-9);
+  EXPECT_LT(*fit.least_bytes(32), 420);  // two points hide something
+  EXPECT_GT(*fit.most_bytes(32), 420);
+}
+
+TEST(MemoryFit, ChanceIsNoReasonToRefuse) {
+  const Predict none;
+  const std::vector<trial::Trial> alike = {took(16, 100'000), took(17, 101'000)};
+  EXPECT_FALSE(MemoryFit(alike, none).least_bytes(4096));
+  const std::vector<trial::Trial> noisy = {took(16, 100'000), took(17, 101'000), took(18, 99'000)};
+  EXPECT_LT(*MemoryFit(noisy, none).least_bytes(4096), 100'000);
+}
+
+TEST(MemoryFit, BelievesTheWorkloadFirst) {
+  const Predict known = [](std::int64_t batch) { return std::optional<core::Bytes>(7 * batch); };
+  const MemoryFit fit({}, known);
+  EXPECT_EQ(fit.expected_bytes(3), 21);
+  EXPECT_EQ(fit.least_bytes(3), 21);
+  EXPECT_EQ(fit.most_bytes(3), 21);
+}
+
+}  // namespace
+}  // namespace sweetspot::search
