@@ -20,6 +20,7 @@ namespace {
 struct Subject {
   std::function<std::optional<core::Bytes>(const trial::Setting&)> predict;
   std::optional<std::int64_t> samples;
+  std::string device;
 };
 
 // What cannot be planned at all fits nowhere.
@@ -32,7 +33,7 @@ Subject subject(const Tried& tried) {
               return std::numeric_limits<core::Bytes>::max();
             }
           },
-          tried.samples()};
+          tried.samples(), tried.device()};
 }
 
 // Why the point cannot be run, or nothing.
@@ -53,6 +54,7 @@ std::optional<std::string> objection(const Subject& tried, const trial::Setting&
 trial::Trial refused(const Subject& tried, const trial::Setting& setting, const std::string& why) {
   trial::Trial trial;
   trial.setting = setting;
+  trial.device = tried.device;
   trial.outcome = trial::Outcome::refused;
   trial.note = why;
   if (setting.batch % setting.accumulation == 0) trial.memory_predicted = tried.predict(setting);
@@ -83,7 +85,7 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
     }
   loop.close();
   return {loop.end(),
-          loop.store_error(),
+          loop.error(),
           loop.trials(),
           loop.resumed(),
           options.points.size() * static_cast<std::size_t>(rounds),
