@@ -107,6 +107,7 @@ Json epoch_json(const native::EpochResult& e) {
           {"test_loss", or_null(e.test_loss)},
           {"test_accuracy", or_null(e.test_accuracy)},
           {"train_seconds", e.train_time.count()},
+          {"evaluation_seconds", e.evaluation_time.count()},
           {"samples_per_second", e.samples_per_second()},
           {"data_wait_share", e.data_wait_share()}};
 }

@@ -26,10 +26,6 @@ Device device_of(const engine::cuda::Device& gpu) { return {gpu.index, gpu.name,
 
 }  // namespace
 
-std::string name(const Device& device) {
-  return device.gpu ? fmt::format("cuda:{}", *device.gpu) : "cpu";
-}
-
 Device choose_device(const std::string& asked) {
   return asked == "cpu" ? Device{} : choose_device(asked, engine::cuda::available());
 }

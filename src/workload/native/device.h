@@ -13,7 +13,10 @@ struct Device {
   std::string model;       // "NVIDIA H200"
   core::Bytes memory = 0;  // all that the GPU has: decides whether a data set may stay there
 };
-std::string name(const Device& device);  // "cpu", "cuda:0"
+// "cpu", "cuda:0". Here, so that who only names a device links no driver.
+inline std::string name(const Device& device) {
+  return device.gpu ? "cuda:" + std::to_string(*device.gpu) : "cpu";
+}
 
 // "cpu", "cuda", "cuda:1", or "auto": the first GPU that can be used if there is one, else the CPU.
 // InputError, in one sentence, for a GPU that is not there or cannot be used.

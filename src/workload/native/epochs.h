@@ -51,9 +51,16 @@ class Epochs {
 std::unique_ptr<Epochs> make_epochs(const Run& run, const Options& options,
                                     const std::atomic<int>& stop);
 
-std::unique_ptr<Epochs> make_fed_epochs(const Run& run, const Options& options,
+// Batches from the pipeline: on the CPU, and on a GPU.
+std::unique_ptr<Epochs> make_cpu_epochs(const Run& run, const Options& options,
                                         const std::atomic<int>& stop);
+std::unique_ptr<Epochs> make_fed_gpu_epochs(const Run& run, const Options& options,
+                                            const std::atomic<int>& stop);
+// The data set lies on the GPU.
 std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& options,
                                              const std::atomic<int>& stop);
+
+// Between two looks at the host; Pace aims at half as much again, a twentieth of a second.
+constexpr double least_epoch_part_seconds = 0.033;
 
 }  // namespace sweetspot::workload::native

@@ -10,9 +10,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Between two looks at the host; Pace aims at half as much again, a twentieth of a second.
-constexpr double least_seconds = 0.033;
-
 // The data set lies on the GPU: an epoch is a few starts of many steps each, and the host makes the
 // next order meanwhile.
 class ResidentEpochs final : public Epochs {
@@ -24,7 +21,7 @@ class ResidentEpochs final : public Epochs {
         orders_(run.dataset.train.count, options.pipeline),
         samples_(static_cast<std::int64_t>(run.dataset.train.count)),
         test_samples_(static_cast<std::int64_t>(run.dataset.test.count)),
-        pace_(least_seconds) {
+        pace_(least_epoch_part_seconds) {
     if (options.pipeline.drop_last) samples_ -= samples_ % options.batch();
     if (options.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
   }

@@ -25,8 +25,8 @@ class ResidentSession final : public Session {
         steps_in_epoch_(static_cast<std::int64_t>(run.dataset.train.count) / batch_),
         trainer_(make_gpu_trainer(run, options)),
         orders_(run.dataset.train.count, options.pipeline),
-        pace_(least_seconds),
-        phases_(sample_phases(run)) {}
+        shares_(*trainer_, run, options),
+        pace_(least_seconds) {}
 
   trial::Step step() override {
     trial::Step step;
@@ -41,11 +41,7 @@ class ResidentSession final : public Session {
     fill(count);  // while the device works
     trainer_->finish();
     step.seconds = seconds(Clock::now() - start);
-    const double wait = seconds(filled - start);
-    const double whole = seconds(phases_.forward + phases_.backward + phases_.update);
-    const double scale = (step.seconds - wait) / whole;
-    divide(step, wait,
-           {0, 0, scale * phases_.forward, scale * phases_.backward, scale * phases_.update});
+    shares_.divide(step, seconds(filled - start));
     if (step.updates >= pace_.steps()) pace_.took(step.seconds);
     return step;
   }
@@ -70,33 +66,13 @@ class ResidentSession final : public Session {
     }
   }
 
-  // Within a graph no phase has a clock of its own: they share its time as they do in a step that
-  // is launched by itself. A part of a large batch tells that as well.
-  engine::StepResult sample_phases(const Run& run) {
-    constexpr core::Bytes most_bytes = 64 * core::MiB;
-    const data::Samples& samples = run.dataset.train;
-    const auto size = static_cast<std::size_t>(samples.sample_size());
-    const std::size_t count =
-        std::min<std::size_t>(static_cast<std::size_t>(micro_batch_),
-                              std::max<std::size_t>(1, most_bytes / (size * sizeof(float))));
-    std::vector<float> inputs(count * size);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      inputs[i] =
-          samples.bytes.empty() ? samples.floats[i] : static_cast<float>(samples.bytes[i]) / 255;
-    const engine::BatchView batch{static_cast<std::int64_t>(count), inputs.data(),
-                                  samples.labels.empty() ? nullptr : samples.labels.data(),
-                                  samples.targets.empty() ? nullptr : samples.targets.data()};
-    trainer_->accumulate(batch, micro_batch_);  // warms up
-    return trainer_->step(batch, micro_batch_);
-  }
-
   std::int64_t batch_, micro_batch_, steps_in_epoch_;
   std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;
   Orders orders_;
   std::uint32_t epoch_ = 0;
   std::vector<std::uint32_t> ahead_;
+  PhaseShares shares_;
   Pace pace_;
-  engine::StepResult phases_;
 };
 
 }  // namespace

@@ -50,20 +50,9 @@ std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& sett
   if (static_cast<std::uint64_t>(options.batch()) > run.dataset.train.count)
     throw core::InputError(fmt::format("a batch of {} is larger than the data set's {} samples",
                                        options.batch(), run.dataset.train.count));
+  if (!options.device.gpu) return make_cpu_session(run, options);
   return is_resident(options, run.dataset) ? make_resident_session(run, options)
-                                           : make_fed_session(run, options);
-}
-
-void divide(trial::Step& step, double data_wait, const engine::StepResult& work) {
-  const auto set = [&](trial::Phase which, double seconds) {
-    step.phases[static_cast<std::size_t>(which)] = seconds;
-  };
-  set(trial::Phase::data_wait, data_wait);
-  set(trial::Phase::forward, work.forward.count());
-  set(trial::Phase::backward, work.backward.count());
-  set(trial::Phase::optimizer, work.update.count());
-  const core::Seconds working = work.forward + work.backward + work.update;
-  set(trial::Phase::overhead, std::max(0.0, step.seconds - data_wait - working.count()));
+                                           : make_fed_gpu_session(run, options);
 }
 
 Options options_at(const Run& run, const trial::Setting& setting) {
