@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -16,21 +15,26 @@
 namespace sweetspot::study {
 namespace {
 
+// What a setting will take, or why it cannot be planned at all.
+struct Planned {
+  std::optional<core::Bytes> bytes;
+  std::string refusal;
+};
+
 // What a sweep asks of whatever it tries.
 struct Subject {
-  std::function<std::optional<core::Bytes>(const trial::Setting&)> predict;
+  std::function<Planned(const trial::Setting&)> plan;
   std::optional<std::int64_t> samples;
   std::string device;
 };
 
-// What cannot be planned at all fits nowhere.
 template <class Tried>
 Subject subject(const Tried& tried) {
-  return {[&tried](const trial::Setting& setting) -> std::optional<core::Bytes> {
+  return {[&tried](const trial::Setting& setting) -> Planned {
             try {
-              return tried.predict(setting);
-            } catch (const core::Error&) {
-              return std::numeric_limits<core::Bytes>::max();
+              return {tried.predict(setting), ""};
+            } catch (const core::Error& error) {
+              return {std::nullopt, error.what()};
             }
           },
           tried.samples(), tried.device()};
@@ -44,9 +48,10 @@ std::optional<std::string> objection(const Subject& tried, const trial::Setting&
   if (tried.samples && setting.batch > *tried.samples)
     return fmt::format("the data set has {} samples",
                        core::format_count(static_cast<double>(*tried.samples)));
-  const auto bytes = tried.predict(setting);
-  if (bytes && options.memory_limit && *bytes > *options.memory_limit)
-    return fmt::format("{} predicted, {} allowed", core::format_bytes(*bytes),
+  const Planned planned = tried.plan(setting);
+  if (!planned.refusal.empty()) return planned.refusal;
+  if (planned.bytes && options.memory_limit && *planned.bytes > *options.memory_limit)
+    return fmt::format("{} predicted, {} allowed", core::format_bytes(*planned.bytes),
                        core::format_bytes(*options.memory_limit));
   return std::nullopt;
 }
@@ -57,7 +62,7 @@ trial::Trial refused(const Subject& tried, const trial::Setting& setting, const 
   trial.device = tried.device;
   trial.outcome = trial::Outcome::refused;
   trial.note = why;
-  if (setting.batch % setting.accumulation == 0) trial.memory_predicted = tried.predict(setting);
+  if (setting.batch % setting.accumulation == 0) trial.memory_predicted = tried.plan(setting).bytes;
   return trial;
 }
 

@@ -90,13 +90,16 @@ TEST(NativeOnGpu, TooMuchIsAnOutcomeAndTheNextTrialRuns) {
   REQUIRE_GPU();
   const auto workload = make_workload(open(on_gpu("rgb128-cnn", "synthetic:60000", 10), quiet));
   const std::atomic<int> stop = 0;
-  std::int64_t batch = 1024;
-  while (batch < 32768 && *workload->predict({.batch = batch}) <= engine::cuda::free_memory(0))
+  std::int64_t batch = 1024;  // the largest power of two of which there is room for one, not two
+  while (batch < 32768 && *workload->predict({.batch = 2 * batch}) <= engine::cuda::free_memory(0))
     batch *= 2;
-  ASSERT_GT(*workload->predict({.batch = batch}), engine::cuda::free_memory(0));
+  std::vector<std::unique_ptr<Session>> others;  // as many as fit
+  while (*workload->predict({.batch = batch}) <= engine::cuda::free_memory(0))
+    others.push_back(workload->open({.batch = batch}));
   const trial::Trial large = measure::measure(*workload, {.batch = batch}, {}, {}, stop);
   EXPECT_EQ(large.outcome, trial::Outcome::out_of_memory) << large.note;
   EXPECT_THAT(large.note, HasSubstr("memory"));
+  others.clear();
   const trial::Trial small = measure::measure(*workload, {.batch = 64}, {}, {}, stop);
   EXPECT_EQ(small.outcome, trial::Outcome::ok) << small.note;
 }
@@ -123,7 +126,7 @@ TEST(NativeOnGpu, TrainingHoldsWhatWasPredictedAndLearns) {
     Options options = on_gpu("small-cnn", "synthetic:2000", 32);
     options.epochs = 3;
     options.pipeline.augment_shift = !resident;
-    const Run run = open(options, quiet);
+    const native::Run run = open(options, quiet);
     Silent silent;
     const std::atomic<int> stop = 0;
     const Result result = train(run, silent, stop);
@@ -149,7 +152,7 @@ TEST(NativeOnGpu, MaxStepsAreCountedToTheStep) {
 }
 
 // The loss of every step, in one epoch's order.
-std::vector<double> losses(const Run& run, const Options& options, std::size_t steps) {
+std::vector<double> losses(const native::Run& run, const Options& options, std::size_t steps) {
   const std::atomic<int> stop = 0;
   const auto epochs = make_epochs(run, options, stop);
   std::vector<double> found;
@@ -160,26 +163,38 @@ std::vector<double> losses(const Run& run, const Options& options, std::size_t s
   return found;
 }
 
-TEST(NativeOnGpu, TheFirstHundredLossesOnMnistAreTheCpus) {
-  REQUIRE_GPU();
-  if (!data::is_fetched("mnist")) GTEST_SKIP() << "mnist is not fetched";
-  Options options = on_gpu("paper-cnn", "mnist", 100);
+// The largest difference of the first hundred losses.
+double apart_on_mnist(engine::Optimizer::Kind kind, double learning_rate, std::int64_t batch) {
+  Options options = on_gpu("paper-cnn", "mnist", batch);
+  options.optimizer.kind = kind, options.optimizer.learning_rate = learning_rate;
   options.evaluate = false;
   options.threads = 8;
-  const Run run = open(options, quiet);
+  const native::Run run = open(options, quiet);
   const std::vector<double> gpu = losses(run, options, 100);
   options.device = {};
   const std::vector<double> cpu = losses(run, options, 100);
   double worst = 0;
   for (std::size_t i = 0; i < cpu.size(); ++i) worst = std::max(worst, std::abs(gpu[i] - cpu[i]));
-  EXPECT_LE(worst, 1e-3);
-  RecordProperty("worst", std::to_string(worst));
-  std::printf("largest difference of the losses: %g\n", worst);
+  std::printf("%s, batch %d: the losses differ by up to %g\n", std::string(name(kind)).c_str(),
+              static_cast<int>(batch), worst);
+  return worst;
+}
+
+TEST(NativeOnGpu, TheFirstHundredLossesOnMnistAreTheCpus) {
+  REQUIRE_GPU();
+  if (!data::is_fetched("mnist")) GTEST_SKIP() << "mnist is not fetched";
+  using Kind = engine::Optimizer::Kind;
+  EXPECT_LE(apart_on_mnist(Kind::sgd, 0.01, 100), 1e-3);
+  EXPECT_LE(apart_on_mnist(Kind::momentum, 0.01, 100), 1e-3);
+  // Adam divides a gradient by its own size: where that is rounding and nothing else, so is the
+  // step. The CPU engine's own instruction sets part by 0.015 here.
+  EXPECT_LE(apart_on_mnist(Kind::adam, 0.001, 16), 2e-2);
+  EXPECT_LE(apart_on_mnist(Kind::adam, 0.001, 100), 2e-2);
 }
 
 TEST(NativeOnGpu, APrecisionIsChosenWithItsReason) {
   REQUIRE_GPU();
-  const Run run = open(on_gpu("small-cnn", "synthetic:2000", 50), quiet);
+  const native::Run run = open(on_gpu("small-cnn", "synthetic:2000", 50), quiet);
   const PrecisionChoice choice = choose_precision(run, 50);
   EXPECT_THAT(choice.reason, HasSubstr(std::string(name(choice.precision)) + " is the fastest"));
   EXPECT_THAT(choice.reason, HasSubstr("batch 50"));
@@ -187,7 +202,7 @@ TEST(NativeOnGpu, APrecisionIsChosenWithItsReason) {
 
 TEST(NativeOnGpu, AProfileTakesTheGraphApart) {
   REQUIRE_GPU();
-  const Run run = open(on_gpu("small-cnn", "synthetic:1000", 50), quiet);
+  const native::Run run = open(on_gpu("small-cnn", "synthetic:1000", 50), quiet);
   const std::atomic<int> stop = 0;
   const Profile found = profile(run, {.batch = 50}, {.steps = 3}, stop);
   EXPECT_TRUE(found.in_graph);
@@ -200,7 +215,7 @@ TEST(NativeOnGpu, AProfileTakesTheGraphApart) {
 
 // Poisons the context for good: in a process of its own.
 void lose_device() {
-  const Run run = open(on_gpu("small-cnn", "synthetic:100", 10), quiet);
+  const native::Run run = open(on_gpu("small-cnn", "synthetic:100", 10), quiet);
   const auto trainer =
       engine::cuda::make_trainer(run.network, gpu_options(run.options, run.network));
   const data::Samples& s = run.dataset.train;

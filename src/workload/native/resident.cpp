@@ -51,6 +51,12 @@ std::unique_ptr<engine::cuda::ResidentTrainer> make_gpu_trainer(const Run& run,
   return trainer;
 }
 
+std::int64_t whole_graphs(std::int64_t steps) {
+  constexpr std::int64_t steps_of_a_graph = 20;
+  if (steps < steps_of_a_graph / 2) return steps;
+  return (steps + steps_of_a_graph - 1) / steps_of_a_graph * steps_of_a_graph;
+}
+
 Orders::Orders(std::size_t samples, const data::PipelineOptions& options)
     : shuffle_(options.shuffle), seed_(options.seed) {
   for (Order& order : orders_) {

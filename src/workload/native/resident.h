@@ -23,6 +23,9 @@ core::Bytes resident_bytes(const Options& options, const data::Dataset& dataset)
 std::unique_ptr<engine::cuda::ResidentTrainer> make_gpu_trainer(const Run& run,
                                                                 const Options& options);
 
+// So many steps or a few more: in whole graphs, where the engine launches several at once.
+std::int64_t whole_graphs(std::int64_t steps);
+
 // The order of each epoch. The next one can be made while the device is still at the last.
 class Orders {
  public:

@@ -24,6 +24,7 @@ class ResidentEpochs final : public Epochs {
         pace_(least_epoch_part_seconds) {
     if (options.pipeline.drop_last) samples_ -= samples_ % options.batch();
     if (options.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
+    orders_.at(0);
   }
 
   engine::Trainer& trainer() override { return *trainer_; }
@@ -40,7 +41,8 @@ class ResidentEpochs final : public Epochs {
     if (stop_ != 0) return {};
     const std::int64_t left = samples_ - done_samples_;
     const std::int64_t batch = options_.batch();
-    const std::int64_t steps = std::min({most, pace_.steps(), (left + batch - 1) / batch});
+    const std::int64_t steps =
+        std::min({most, whole_graphs(pace_.steps()), (left + batch - 1) / batch});
     if (steps < 1) return {};
     const std::int64_t taken = std::min(left, steps * batch);
     const auto begin = Clock::now();
@@ -52,7 +54,7 @@ class ResidentEpochs final : public Epochs {
       updates_.push_back(
           {result, std::min(batch, taken - batch * static_cast<std::int64_t>(updates_.size()))});
     done_samples_ += taken;
-    if (steps == pace_.steps()) pace_.took(core::Seconds(Clock::now() - begin).count());
+    if (steps >= pace_.steps()) pace_.took(core::Seconds(Clock::now() - begin).count());
     return updates_;
   }
   core::Seconds waited() const override { return waited_; }

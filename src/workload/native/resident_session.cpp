@@ -12,8 +12,6 @@ using Clock = std::chrono::steady_clock;
 
 // Starting and collecting steps takes the host some 30 µs: 0.3% of this.
 constexpr double least_seconds = 0.01;
-// The engine launches so many steps at once, where there are as many.
-constexpr std::int64_t steps_of_a_graph = 20;
 
 double seconds(core::Seconds duration) { return duration.count(); }
 
@@ -50,12 +48,7 @@ class ResidentSession final : public Session {
 
  private:
   // As many as the pace asks for, in whole graphs, and no more than an epoch has.
-  std::int64_t updates() const {
-    std::int64_t count = pace_.steps();
-    if (count > steps_of_a_graph)
-      count = (count + steps_of_a_graph - 1) / steps_of_a_graph * steps_of_a_graph;
-    return std::min(count, steps_in_epoch_);
-  }
+  std::int64_t updates() const { return std::min(whole_graphs(pace_.steps()), steps_in_epoch_); }
 
   // Samples to come, epoch after epoch, each without its last, smaller batch.
   void fill(std::size_t count) {
