@@ -111,7 +111,8 @@ class Measurement {
   }
 
   bool sample_between_looks() {
-    const bool resting = session_->rests_between_steps();
+    // The speed of a CPU is nothing to what runs on a GPU.
+    const bool resting = session_->rests_between_steps() && trial_.device == "cpu";
     const Look before = look_when_calm(surroundings_, resting, options_.patience.count(),
                                        [this] { return stop_.load() != 0; });
     if (sampler_) sampler_->begin_steps();

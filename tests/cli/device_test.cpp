@@ -14,7 +14,7 @@ using testing::Not;
 Finished without_gpu(std::vector<std::string> arguments) {
   Launch launch;
   launch.arguments = std::move(arguments);
-  launch.environment = {{"CUDA_VISIBLE_DEVICES", ""}};
+  launch.environment = {{"CUDA_VISIBLE_DEVICES", "-1"}};
   return run(launch);
 }
 

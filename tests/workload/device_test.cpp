@@ -12,8 +12,8 @@ using engine::cuda::Availability;
 using engine::cuda::Precision;
 using testing::HasSubstr;
 
-const Availability two_gpus{{{1, "NVIDIA H200", 9, 0, 132, 1000, 13000, 13000},
-                             {3, "NVIDIA B200", 10, 0, 148, 2000, 13000, 13000}},
+const Availability two_gpus{{{1, "NVIDIA H200", 9, 0, 132, 1000, 13000, 13000, ""},
+                             {3, "NVIDIA B200", 10, 0, 148, 2000, 13000, 13000, ""}},
                             ""};
 const Availability none{{}, "no NVIDIA driver is installed; install one, or use --device cpu"};
 
