@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "data/sources.h"
 #include "engine/cpu/cpu.h"
+#include "engine/cuda/cuda.h"
 #include "probe/cpu/roofline.h"
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
@@ -39,9 +40,17 @@ std::string bytes(const std::optional<core::Bytes>& value) {
   return value ? core::format_bytes(*value) : std::string(report::unknown);
 }
 
-std::string gpu_text(const std::vector<std::string>& gpus) {
-  if (gpus.empty()) return "none seen";
-  return fmt::format("{} (not used yet: this version trains on the CPU)", fmt::join(gpus, ", "));
+std::string gpu_text(const engine::cuda::Availability& found) {
+  std::string text;
+  for (const engine::cuda::Device& gpu : found.devices)
+    text +=
+        fmt::format("{}cuda:{} {}, {}, compute capability {}.{}, driver for CUDA {}",
+                    text.empty() ? "" : "; ", gpu.index, core::printable(gpu.name),
+                    core::format_bytes(gpu.memory), gpu.major, gpu.minor, cuda_version(gpu.driver));
+  if (!text.empty()) return text;
+  const std::vector<std::string> seen = proc::nvidia_gpus();
+  return seen.empty() ? fmt::format("none used: {}", found.reason)
+                      : fmt::format("{} not used: {}", fmt::join(seen, ", "), found.reason);
 }
 
 std::string data_text() {
@@ -71,7 +80,7 @@ std::string text_of(bool measure) {
   table.add({"memory limit", memory.cgroup_limit ? fmt::format("{} by the control group",
                                                                bytes(memory.cgroup_limit))
                                                  : "none by the control group"});
-  table.add({"GPU", gpu_text(proc::nvidia_gpus())});
+  table.add({"GPU", gpu_text(engine::cuda::available())});
   table.add({"data sets", data_text()});
   table.add({"npm", find_program("npm").value_or("missing: needed to fetch data sets")});
   return table.text();
@@ -93,6 +102,11 @@ Json json_of(bool measure) {
   json["data_sets"] = {{{"name", "mnist"},
                         {"fetched", data::is_fetched("mnist")},
                         {"folder", data::cache_folder("mnist").string()}}};
+  const engine::cuda::Availability cuda = engine::cuda::available();
+  json["cuda"] = {{"devices", Json::array()},
+                  {"reason", cuda.reason.empty() ? Json(nullptr) : Json(cuda.reason)}};
+  for (const engine::cuda::Device& gpu : cuda.devices)
+    json["cuda"]["devices"].push_back(gpu_json(gpu));
   json["npm"] = or_null(find_program("npm"));
   return json;
 }

@@ -17,6 +17,7 @@
 #include "probe/proc/host.h"
 #include "report/table.h"
 #include "workload/native/data_choice.h"
+#include "workload/native/resident.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -44,17 +45,32 @@ struct Answer {
   bool limit_is_machine = false;
   std::optional<std::int64_t> largest;
   std::size_t samples = 0;
+  native::Device device;
+  bool resident = false;  // the data set lies on the GPU
 };
 
-// What the machine has free, less the data set, which a run holds too.
-std::optional<core::Bytes> machine_limit(const data::Dataset& dataset) {
+// A GPU with a limit given need not be here: the plan is the same.
+native::Options options_of(const Flags& flags) {
+  NativeFlags asked = flags.native;
+  const auto gpu = flags.limit ? native::planned_gpu(asked.device, *flags.limit) : std::nullopt;
+  if (!gpu) return asked.resolved();
+  asked.device = "cpu";
+  native::Options options = asked.resolved();
+  options.device = *gpu;
+  return options;
+}
+
+// What the device has free; of a host less the data set, which a run holds too.
+std::optional<core::Bytes> machine_limit(const native::Device& device,
+                                         const data::Dataset& dataset) {
+  if (device.gpu) return engine::cuda::free_memory(*device.gpu);
   const auto free = probe::proc::memory().free;
   if (!free) return std::nullopt;
   return *free - std::min(*free, native::sample_bytes(dataset));
 }
 
 Answer find(const Flags& flags) {
-  native::Options options = flags.native.resolved();
+  native::Options options = options_of(flags);
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
   const model::Network network = model::load_network(options.model);
   const model::Loss loss = native::trainer_options(options, network).loss;
@@ -68,8 +84,10 @@ Answer find(const Flags& flags) {
     check(options);
     answer.rows.push_back({batch, native::predict(network, options, dataset)});
   }
+  answer.device = options.device;
+  answer.resident = native::is_resident(options, dataset);
   answer.limit_is_machine = !flags.limit;
-  answer.limit = flags.limit ? flags.limit : machine_limit(dataset);
+  answer.limit = flags.limit ? flags.limit : machine_limit(options.device, dataset);
   if (answer.limit)
     answer.largest = native::largest_batch(network, options, dataset, *answer.limit);
   return answer;
@@ -79,6 +97,8 @@ Json json_of(const Answer& answer) {
   Json json = result_object();
   json["model"] = answer.model;
   json["data"] = answer.data;
+  json["device"] = name(answer.device);
+  json["data_on_device"] = answer.resident;
   json["rows"] = Json::array();
   for (const Row& row : answer.rows) {
     Json fields{{"batch", row.batch}, {"total_bytes", row.memory.total()}};
@@ -109,12 +129,17 @@ std::string text_of(const Answer& answer) {
   return table.text();
 }
 
+std::string limit_words(const Answer& answer) {
+  if (!answer.limit_is_machine) return "of --limit";
+  if (!answer.device.gpu) return "free on this machine beside the data set";
+  return fmt::format("free on {} ({})", name(answer.device), answer.device.model);
+}
+
 std::string sentence_of(const Answer& answer) {
   if (!answer.limit)
     return "how much memory is free here is unknown; pass --limit to get the largest batch";
-  const std::string limit = fmt::format(
-      "{} {}", core::format_bytes(*answer.limit),
-      answer.limit_is_machine ? "free on this machine beside the data set" : "of --limit");
+  const std::string limit =
+      fmt::format("{} {}", core::format_bytes(*answer.limit), limit_words(answer));
   if (!answer.largest) return fmt::format("no batch fits in the {}", limit);
   std::string text = fmt::format("the largest batch that fits in the {} is {}", limit,
                                  core::format_count(static_cast<double>(*answer.largest)));
@@ -122,6 +147,9 @@ std::string sentence_of(const Answer& answer) {
     text += fmt::format(", more than the {} samples of {}",
                         core::format_count(static_cast<double>(answer.samples)),
                         core::printable(answer.data));
+  if (answer.device.gpu)
+    text += answer.resident ? "; the input column holds the data set, which lies on the GPU"
+                            : "; the data set is fed from the host";
   return text;
 }
 

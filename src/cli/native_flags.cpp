@@ -5,12 +5,18 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/flags.h"
+#include "cli/output.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "probe/proc/host.h"
+#include "workload/native/precision.h"
 
 namespace sweetspot::cli {
 namespace {
+
+namespace native = workload::native;
+
+constexpr std::string_view asks_for_choice = "auto";
 
 using Kind = engine::Optimizer::Kind;
 constexpr Kind kinds[] = {Kind::sgd, Kind::momentum, Kind::nesterov, Kind::adam, Kind::adamw};
@@ -36,6 +42,19 @@ void real_flag(CLI::App& app, const std::string& flag, std::optional<double>& ta
 }
 
 // Keras' defaults: adaptive steps want a smaller rate.
+// A GPU that is there and cannot be used is worth a word, where the choice was ours.
+void explain_cpu(const engine::cuda::Availability& found) {
+  if (found.devices.empty() && !probe::proc::nvidia_gpus().empty())
+    Output::talk(fmt::format("the CPU is used: {}", found.reason));
+}
+
+native::Device device_for(const std::string& asked) {
+  if (asked != "auto") return native::choose_device(asked);
+  const engine::cuda::Availability found = engine::cuda::available();
+  explain_cpu(found);
+  return native::choose_device(asked, found);
+}
+
 double default_learning_rate(Kind kind) {
   return kind == Kind::adam || kind == Kind::adamw ? 0.001 : 0.01;
 }
@@ -62,7 +81,16 @@ void add_memory_flags(CLI::App& app, NativeFlags& flags) {
   text_flag(
       app, "--loss", "NAME", fmt::format("{} [by the model]", fmt::join(names(losses), ", ")),
       [&o](const std::string& word) { o.loss = losses[index_of(word, names(losses), "--loss")]; });
-  whole_flag(app, "--threads", o.threads, {1, most_threads}, "threads that compute");
+  app.add_option("--device", flags.device,
+                 "cpu, cuda, cuda:N, or auto: the GPU if one can be used, else the CPU")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--precision", flags.precision,
+                 "of a GPU: fp32, tf32, bf16, fp16, or auto: the fastest whose loss stays with "
+                 "fp32's")
+      ->type_name("NAME")
+      ->capture_default_str();
+  whole_flag(app, "--threads", o.threads, {1, most_threads}, "threads that compute on the CPU");
   whole_flag(app, "--workers", o.pipeline.workers, {0, most_threads},
              "threads that load batches; 0: the trainer's own");
   whole_flag(app, "--prefetch", o.pipeline.prefetch, {1, most_prefetch},
@@ -112,6 +140,19 @@ void add_training_flags(CLI::App& app, NativeFlags& flags) {
   app.add_option("--load", o.load, "begin with these weights (safetensors)")->type_name("FILE");
 }
 
+std::string device_words(const native::Options& o) {
+  if (!o.device.gpu) return fmt::format("{} thread{}", o.threads, o.threads == 1 ? "" : "s");
+  return fmt::format("{} on {} ({})", name(o.precision), name(o.device), o.device.model);
+}
+
+std::optional<std::string> settle_precision(const NativeFlags& flags, native::Run& run,
+                                            std::int64_t batch) {
+  if (flags.precision != asks_for_choice || !run.options.device.gpu) return std::nullopt;
+  const native::PrecisionChoice choice = native::choose_precision(run, batch);
+  run.options.precision = choice.precision;
+  return choice.reason;
+}
+
 workload::native::Options NativeFlags::resolved() const {
   workload::native::Options o = options;
   const Kind kind = o.optimizer.kind;
@@ -125,6 +166,8 @@ workload::native::Options NativeFlags::resolved() const {
   o.optimizer.momentum = momentum.value_or(o.optimizer.momentum);
   o.optimizer.weight_decay = weight_decay.value_or(o.optimizer.weight_decay);
   o.pipeline.seed = o.seed;
+  o.device = device_for(device);
+  if (precision != asks_for_choice) o.precision = native::precision_named(precision);
   return o;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 #include <optional>
+#include <string>
 
-#include "workload/native/options.h"
+#include "workload/native/train.h"
 
 namespace CLI {
 class App;
@@ -14,13 +15,22 @@ namespace sweetspot::cli {
 struct NativeFlags {
   workload::native::Options options;
   std::optional<double> learning_rate, momentum, weight_decay;
+  std::string device = "auto", precision = "fp32";
   bool json = false;
 
   NativeFlags();
-  // The options with the optimizer's own defaults filled in; InputError for flags that do not go
-  // together.
+  // The options with the optimizer's own defaults filled in and the device chosen; InputError for
+  // flags that do not go together. With --precision auto the precision is still open.
   workload::native::Options resolved() const;
 };
+
+// "2 threads", or "bf16 on cuda:0 (NVIDIA H200)".
+std::string device_words(const workload::native::Options& options);
+
+// Where --precision auto leaves it to us: chooses by training at this batch, and says why; nothing
+// to say otherwise.
+std::optional<std::string> settle_precision(const NativeFlags& flags, workload::native::Run& run,
+                                            std::int64_t batch);
 
 void add_memory_flags(CLI::App& app, NativeFlags& flags);
 void add_workload_flags(CLI::App& app, NativeFlags& flags);  // those of memory too

@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
-#include "probe/proc/host.h"
 #include "report/forms.h"
 
 namespace sweetspot::cli {
@@ -66,7 +65,7 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
 
 void add_either_workload_flags(CLI::App& app, StudyFlags& flags) {
   // A program takes these too, as placeholders.
-  constexpr std::array shared{"--json", "--accumulation", "--workers", "--lr"};
+  constexpr std::array shared{"--json", "--accumulation", "--workers", "--lr", "--precision"};
   const std::vector<CLI::Option*> before = app.get_options();
   add_workload_flags(app, flags.native);
   for (CLI::Option* option : app.get_options())
@@ -86,8 +85,8 @@ void write_exports(const StudyFlags& flags, const report::Answer& answer) {
   if (flags.markdown) report::write_file(*flags.markdown, report::markdown(answer));
 }
 
-std::optional<core::Bytes> memory_allowed(const StudyFlags& flags) {
-  const auto free = probe::proc::memory().free;
+std::optional<core::Bytes> memory_allowed(const StudyFlags& flags,
+                                          std::optional<core::Bytes> free) {
   if (!free) return flags.memory_limit;
   const auto share = static_cast<core::Bytes>(static_cast<double>(*free) * flags.memory_share);
   return flags.memory_limit ? std::min(*flags.memory_limit, share) : share;

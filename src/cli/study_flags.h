@@ -43,6 +43,6 @@ void check_exports(const StudyFlags& flags);
 void write_exports(const StudyFlags& flags, const report::Answer& answer);
 
 // What a run may take: the limit asked for, and never more than the share of what is free now.
-std::optional<core::Bytes> memory_allowed(const StudyFlags& flags);
+std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free);
 
 }  // namespace sweetspot::cli

@@ -38,17 +38,22 @@ measure::MeasureOptions program_measure(const workload::command::Options& option
 StudyWorkload open_command(const StudyFlags& flags) {
   namespace command = workload::command;
   command::Options options = flags.command.options;
-  options.memory_limit = memory_allowed(flags);
+  options.memory_limit = memory_allowed(flags, probe::proc::memory().free);
   options.stop = &CountSignals::presses();
   StudyWorkload opened;
   opened.title = command::title(options);
   opened.identity = command::identity_json(options);
   opened.base.accumulation = flags.native.options.accumulation;
   opened.base.workers = flags.native.options.pipeline.workers;
+  opened.base.precision = flags.native.precision;
+  if (opened.base.precision == "auto")
+    throw core::InputError(
+        "--precision auto compares those of sweetspot's own engine; name one of the program's");
   opened.base.learning_rate = flags.native.learning_rate.value_or(opened.base.learning_rate);
   opened.threads = probe::proc::usable_cores();
   opened.measure = program_measure(options);
   opened.repeats = 1;
+  opened.free_memory = probe::proc::memory().free;
   if (command::used(options.argv).workers) opened.most_workers = probe::proc::usable_cores();
   opened.workload = std::make_unique<command::CommandWorkload>(std::move(options));
   return opened;
@@ -65,6 +70,7 @@ StudyWorkload open_fake(const StudyFlags& flags, Trials trials) {
   else
     opened.workload = std::make_unique<fake::FakeWorkload>(parse_fake(flags.workload));
   opened.title = flags.workload;
+  opened.free_memory = probe::proc::memory().free;
   opened.identity = nlohmann::json(flags.workload).dump();
   return opened;
 }
@@ -72,21 +78,38 @@ StudyWorkload open_fake(const StudyFlags& flags, Trials trials) {
 // At the least each activation is written going forward and read going back.
 constexpr double passes_over_activations = 2;
 
+// Where precisions are compared before any batch is chosen: the paper's smallest.
+std::int64_t comparison_batch(const native::Run& run) {
+  constexpr std::int64_t usual = 100;
+  const std::int64_t accumulation = run.options.accumulation;
+  const auto samples = static_cast<std::int64_t>(run.dataset.train.count);
+  return std::max(std::min(usual, samples) / accumulation, std::int64_t{1}) * accumulation;
+}
+
 StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
   native::Options options = flags.native.resolved();
   options.pipeline.batch =
       options.accumulation;  // the smallest there is: the batch is the question
   native::Run run = native::open(options, Output::talk);
-  const model::LayerCounts counts = model::total_counts(run.network);
-  const probe::cpu::Roofline roofline = probe::cpu::roofline(options.threads);
   StudyWorkload opened;
+  if (const auto reason = settle_precision(flags.native, run, comparison_batch(run)))
+    opened.reasons.push_back(*reason);
+  const model::LayerCounts counts = model::total_counts(run.network);
   opened.title =
       fmt::format("{} on {}", core::printable(run.network.name), core::printable(run.dataset.name));
-  opened.base = native::setting_of(options);
+  opened.base = native::setting_of(run.options);
   opened.cost = {static_cast<double>(counts.training_flops),
                  passes_over_activations * static_cast<double>(counts.activation_bytes)};
-  opened.roofline = {roofline.flops_per_second, roofline.bytes_per_second};
   opened.threads = options.threads;
+  opened.device = options.device;
+  if (options.device.gpu) {  // whose roofline is not measured
+    opened.title += fmt::format(" ({} on {})", name(run.options.precision), name(options.device));
+    opened.free_memory = engine::cuda::free_memory(*options.device.gpu);
+  } else {
+    const probe::cpu::Roofline roofline = probe::cpu::roofline(options.threads);
+    opened.roofline = {roofline.flops_per_second, roofline.bytes_per_second};
+    opened.free_memory = probe::proc::memory().free;
+  }
   opened.identity = study::identity(run);
   if (trials == Trials::epochs)
     opened.training = native::make_training(std::move(run));
@@ -119,10 +142,13 @@ std::string command_at(const StudyFlags& flags, const trial::Setting& setting) {
   return flags.workload == "native" ? train_command(flags.native, setting) : "";
 }
 
-trial::Environment store_environment(int threads) {
+trial::Environment store_environment(const StudyWorkload& opened) {
   const auto model = probe::proc::cpu().model.value_or("unknown CPU");
-  return {version_line(), fmt::format("{}, {} cores", model, probe::proc::usable_cores()),
-          environment(threads).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  std::string machine = fmt::format("{}, {} cores", model, probe::proc::usable_cores());
+  if (opened.device.gpu) machine = fmt::format("{}; {}", opened.device.model, machine);
+  return {version_line(), std::move(machine),
+          environment(opened.threads, opened.device)
+              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
 std::string program_major() {

@@ -20,7 +20,10 @@ struct StudyWorkload {
   advise::SampleCost cost;
   advise::Roofline roofline;
   int threads = 1;
-  std::string identity;  // JSON, for the question's key
+  workload::native::Device device;
+  std::optional<core::Bytes> free_memory;  // of the device, now
+  std::vector<std::string> reasons;        // beside those of the search
+  std::string identity;                    // JSON, for the question's key
   // How its trials are measured: a program is started anew for each, and seen from outside.
   measure::MeasureOptions measure;
   int repeats = 2;
@@ -33,7 +36,7 @@ StudyWorkload open_training(const StudyFlags& flags);
 std::string command_at(const StudyFlags& flags, const trial::Setting& setting);
 
 // What the store keeps of this program and machine.
-trial::Environment store_environment(int threads);
+trial::Environment store_environment(const StudyWorkload& opened);
 std::string program_major();  // "0"
 
 }  // namespace sweetspot::cli

@@ -31,8 +31,9 @@ constexpr std::int64_t most_epochs = 1'000'000;
 
 struct Flags {
   StudyFlags study;
-  std::string batches = "16..4096*2", accumulations = "1", workers, epochs;
+  std::string batches = "16..4096*2", accumulations = "1", workers, precisions, epochs;
   int repeat = 1, seeds = 1;
+  bool force = false;
 
   bool trains() const { return !epochs.empty(); }
 };
@@ -61,6 +62,22 @@ std::vector<std::int64_t> epochs_of(const Flags& flags) {
   return epochs;
 }
 
+// What the engine cannot do on its device is told before anything is measured.
+std::vector<std::string> parse_precisions(const Flags& flags, const StudyWorkload& opened) {
+  std::vector<std::string> words;
+  std::istringstream parts(flags.precisions);
+  for (std::string part; std::getline(parts, part, ',');) words.push_back(part);
+  if (words.size() < 2) return {opened.base.precision};
+  for (const std::string& word : words) {
+    if (flags.study.command.given()) continue;
+    workload::native::Options tried;
+    tried.device = opened.device;
+    tried.precision = workload::native::precision_named(word);
+    check(tried);
+  }
+  return words;
+}
+
 study::Terms terms_of(const Flags& flags, const StudyWorkload& opened) {
   study::Terms terms;
   terms.kind = "sweep";
@@ -72,6 +89,7 @@ study::Terms terms_of(const Flags& flags, const StudyWorkload& opened) {
   terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
                                         : parse_workers(flags.workers);
   if (flags.trains()) terms.epochs = epochs_of(flags).back();
+  terms.precisions = parse_precisions(flags, opened);
   terms.repeat = flags.repeat;
   terms.threads = opened.threads;
   terms.program_major = program_major();
@@ -79,22 +97,26 @@ study::Terms terms_of(const Flags& flags, const StudyWorkload& opened) {
 }
 
 std::vector<trial::Setting> grid(const study::Terms& terms, trial::Setting setting) {
-  if (terms.batches.size() * terms.accumulations.size() * terms.workers.size() > most_points)
+  if (terms.batches.size() * terms.accumulations.size() * terms.workers.size() *
+          terms.precisions.size() >
+      most_points)
     throw core::InputError(
         fmt::format("the grid has more than {} points; take larger steps", most_points));
   std::vector<trial::Setting> points;
-  for (const std::int64_t workers : terms.workers)
-    for (const std::int64_t accumulation : terms.accumulations)
-      for (const std::int64_t batch : terms.batches) {
-        setting.batch = batch, setting.accumulation = accumulation;
-        setting.workers = static_cast<int>(workers);
-        points.push_back(setting);
-      }
+  for (const std::string& precision : terms.precisions)
+    for (const std::int64_t workers : terms.workers)
+      for (const std::int64_t accumulation : terms.accumulations)
+        for (const std::int64_t batch : terms.batches) {
+          setting.batch = batch, setting.accumulation = accumulation;
+          setting.workers = static_cast<int>(workers), setting.precision = precision;
+          points.push_back(setting);
+        }
   return points;
 }
 
 int show_plan(const Flags& flags, Output& output) {
   StudyWorkload none;
+  none.base.precision = flags.study.native.precision;
   const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
   output.print(dry_run_text(flags.study.command, points.front()));
   output.print(fmt::format("{:<10}{}, {} time{} each\n", "points", points.size(), flags.repeat,
@@ -111,7 +133,7 @@ study::SweepOptions options_of(const Flags& flags, const study::Terms& terms,
   if (flags.trains())
     for (int i = 0; i < flags.seeds; ++i)
       options.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
-  options.memory_limit = memory_allowed(flags.study);
+  if (!flags.force) options.memory_limit = memory_allowed(flags.study, opened.free_memory);
   options.loop.measure = opened.measure;
   // The trials of a point are averaged: together they are as precise as asked.
   options.loop.measure.precision =
@@ -143,7 +165,7 @@ int sweep(const Flags& flags, Output& output) {
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer =
       store->open_study(study::question(opened.title, opened.identity, terms),
-                        store_environment(opened.threads), flags.study.fresh);
+                        store_environment(opened), flags.study.fresh);
   const study::SweepResult result = run(flags, opened, terms, options, *writer);
   report::Answer answer;
   answer.study = std::to_string(writer->study().id);
@@ -152,11 +174,11 @@ int sweep(const Flags& flags, Output& output) {
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   answer.facts.limits.tolerance = flags.study.tolerance;
-  answer.facts.limits.memory_limit = options.memory_limit;
+  answer.facts.limits.memory_limit = memory_allowed(flags.study, opened.free_memory);
   answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
   answer.facts.roofline = opened.roofline;
   answer.facts.cost = opened.cost;
-  answer.environment_json = store_environment(opened.threads).json;
+  answer.environment_json = store_environment(opened).json;
   const bool any_ok = std::ranges::any_of(
       result.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
   answer.status = sweep_status(result.end, any_ok);
@@ -185,8 +207,20 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   add_either_workload_flags(*command, flags->study);
   command->remove_option(command->get_option("--accumulation"));
   command->remove_option(command->get_option("--workers"));
+  command->remove_option(command->get_option("--precision"));
   range_flag(*command, "--accumulation", flags->accumulations, "micro-batches per weight update");
   range_flag(*command, "--workers", flags->workers, "threads that load batches [1]");
+  text_flag(
+      *command, "--precision", "NAMES",
+      "of a GPU: auto (the fastest whose loss stays with fp32's), or some of fp32, tf32, bf16, "
+      "fp16, such as fp32,bf16",
+      [flags](const std::string& text) {
+        flags->precisions = text;
+        flags->study.native.precision = text.substr(0, text.find(','));
+      })
+      ->default_str(flags->study.native.precision);
+  command->add_flag("--force", flags->force,
+                    "launch also what is predicted not to fit into memory");
   whole_flag(*command, "--repeat", flags->repeat, {1, 1000}, "trials of each point, in rounds");
   CLI::Option* epochs =
       command

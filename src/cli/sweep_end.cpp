@@ -7,7 +7,7 @@
 namespace sweetspot::cli {
 namespace {
 
-constexpr int nothing_feasible_exit = 3, partial_exit = 4, signal_exit = 128;
+constexpr int nothing_feasible_exit = 3, partial_exit = 4, unfit_exit = 5, signal_exit = 128;
 
 }  // namespace
 
@@ -21,6 +21,8 @@ std::string sweep_status(study::End end, bool any_ok) {
       return "budget";
     case study::End::store_failed:
       return "store_failed";
+    case study::End::device_lost:
+      return "device_lost";
   }
   return "";
 }
@@ -37,6 +39,8 @@ std::string sweep_message(const study::SweepResult& result, bool any_ok) {
       return "the budget ended: " + done;
     case study::End::store_failed:
       return result.message;
+    case study::End::device_lost:
+      return fmt::format("{} ({})", result.message, done);
   }
   return "";
 }
@@ -51,6 +55,8 @@ int sweep_exit_code(study::End end, bool any_ok) {
       return partial_exit;
     case study::End::store_failed:
       return 1;
+    case study::End::device_lost:
+      return unfit_exit;
   }
   return 1;
 }

@@ -79,7 +79,7 @@ Json setting_json(const native::Options& o, const engine::TrainerOptions& traine
   return {{"batch", o.batch()},
           {"micro_batch", o.micro_batch()},
           {"accumulation", o.accumulation},
-          {"precision", "fp32"},
+          {"precision", name(o.precision)},
           {"optimizer", name(optimizer.kind)},
           {"learning_rate", optimizer.learning_rate},
           {"loss", name(trainer.loss)},
@@ -107,6 +107,7 @@ Json epoch_json(const native::EpochResult& e) {
           {"test_loss", or_null(e.test_loss)},
           {"test_accuracy", or_null(e.test_accuracy)},
           {"train_seconds", e.train_time.count()},
+          {"evaluation_seconds", e.evaluation_time.count()},
           {"samples_per_second", e.samples_per_second()},
           {"data_wait_share", e.data_wait_share()}};
 }
@@ -123,7 +124,7 @@ Json result_json(const native::Run& run, const native::Result& result) {
   Json json = result_object();
   json["model"] = run.network.name;
   json["data"] = run.dataset.name;
-  json["device"] = "cpu";
+  json["device"] = name(run.options.device);
   json["setting"] = setting_json(run.options, run.trainer);
   json["status"] = name(result.status);
   json["steps"] = result.steps;
@@ -131,20 +132,20 @@ Json result_json(const native::Run& run, const native::Result& result) {
   for (const native::EpochResult& epoch : result.epochs)
     json["epochs"].push_back(epoch_json(epoch));
   json["memory_bytes"] = memory_json(result);
-  json["environment"] = environment(run.options.threads);
+  json["environment"] = environment(run.options.threads, run.options.device);
   return json;
 }
 
 void introduce(const native::Run& run) {
   const native::Options& o = run.options;
   Output::talk(fmt::format(
-      "training {} on {} ({} samples): batch {}{}, {} at {:g}, {} thread{}",
+      "training {} on {} ({} samples): batch {}{}, {} at {:g}, {}",
       core::printable(run.network.name), core::printable(run.dataset.name),
       core::format_count(static_cast<double>(run.dataset.train.count)), o.batch(),
       o.accumulation > 1 ? fmt::format(" as {} × {}", o.accumulation, o.micro_batch()) : "",
-      name(o.optimizer.kind), o.optimizer.learning_rate, o.threads, o.threads == 1 ? "" : "s"));
+      name(o.optimizer.kind), o.optimizer.learning_rate, device_words(o)));
   const int cores = probe::proc::usable_cores();
-  if (o.threads > cores)
+  if (!o.device.gpu && o.threads > cores)
     Output::talk(
         fmt::format("{} threads share {} cores, which is slower than one each", o.threads, cores));
 }
@@ -160,7 +161,9 @@ int exit_code(const native::Run& run, const native::Result& result) {
 }
 
 int train(const NativeFlags& flags, Output& output) {
-  const native::Run run = native::open(flags.resolved(), Output::talk);
+  native::Run run = native::open(flags.resolved(), Output::talk);
+  const auto reason = settle_precision(flags, run, run.options.batch());
+  if (reason) Output::talk(*reason);
   native::Result result;
   {
     const StopOnSignal stop;
@@ -168,7 +171,11 @@ int train(const NativeFlags& flags, Output& output) {
     Display display(output, flags.json);
     result = native::train(run, display, StopOnSignal::stopped());
   }
-  if (flags.json) output.print_json(result_json(run, result));
+  if (flags.json) {
+    Json json = result_json(run, result);
+    json["setting"]["precision_reason"] = or_null(reason);
+    output.print_json(json);
+  }
   Output::talk(fmt::format("memory: {} predicted, {} used",
                            core::format_bytes(result.predicted.total()),
                            core::format_bytes(result.measured.total())));

@@ -37,6 +37,8 @@ std::string train_command(const NativeFlags& flags, const trial::Setting& settin
   if (flags.learning_rate) add(true, fmt::format("--lr {}", *flags.learning_rate));
   if (flags.momentum) add(true, fmt::format("--momentum {}", *flags.momentum));
   if (flags.weight_decay) add(true, fmt::format("--weight-decay {}", *flags.weight_decay));
+  add(flags.device != usual.device, "--device " + shell_word(flags.device));
+  add(setting.precision != usual.precision, "--precision " + setting.precision);
   number("--threads", o.threads, d.threads);
   number("--workers", setting.workers, d.pipeline.workers);
   number("--prefetch", setting.prefetch, d.pipeline.prefetch);

@@ -23,7 +23,7 @@
 namespace sweetspot::cli {
 namespace {
 
-constexpr int nothing_feasible_exit = 3, partial_exit = 4, signal_exit = 128;
+constexpr int nothing_feasible_exit = 3, partial_exit = 4, unfit_exit = 5, signal_exit = 128;
 constexpr std::int64_t most_batch = std::int64_t{1} << 40;
 
 struct Flags {
@@ -48,7 +48,7 @@ search::Limits limits_of(const Flags& flags, const StudyWorkload& opened) {
   }
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.study.tolerance;
-  limits.memory_limit = memory_allowed(flags.study);
+  limits.memory_limit = memory_allowed(flags.study, opened.free_memory);
   limits.repeats = static_cast<int>(flags.repeat.value_or(opened.repeats));
   if (limits.max < limits.min)
     throw core::InputError(fmt::format(
@@ -82,10 +82,13 @@ report::Answer answer_of(const Flags& flags, const StudyWorkload& opened,
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   answer.recommendation = result.recommendation;
-  if (result.recommendation)
+  if (result.recommendation) {
     answer.command = command_at(flags.study, result.recommendation->setting);
+    auto& reasons = answer.recommendation->reasons;
+    reasons.insert(reasons.end(), opened.reasons.begin(), opened.reasons.end());
+  }
   answer.facts = result.facts;
-  answer.environment_json = store_environment(opened.threads).json;
+  answer.environment_json = store_environment(opened).json;
   return answer;
 }
 
@@ -101,6 +104,8 @@ int exit_code(const study::TuneResult& result) {
       return signal_exit + CountSignals::last();
     case study::Status::store_failed:
       return 1;
+    case study::Status::device_lost:
+      return unfit_exit;
   }
   return 1;
 }
@@ -126,6 +131,7 @@ int show_plan(const Flags& flags, Output& output) {
   trial::Setting setting;
   setting.batch = flags.global_batch.value_or(std::max(flags.min, first_batch));
   setting.workers = flags.study.native.options.pipeline.workers;
+  setting.precision = flags.study.native.precision;
   output.print(dry_run_text(flags.study.command, setting));
   output.print(fmt::format(
       "{:<10}searched from {}{}, each trial until its throughput is known to {:g}%\n",
@@ -157,7 +163,7 @@ int tune(const Flags& flags, Output& output) {
                                                    terms_of(flags, options.limits, opened.threads));
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer =
-      store->open_study(question, store_environment(opened.threads), flags.study.fresh);
+      store->open_study(question, store_environment(opened), flags.study.fresh);
   study::TuneResult result;
   {
     LiveStudy live({"tuning " + opened.title, flags.study.precision, {}});

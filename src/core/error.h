@@ -26,4 +26,9 @@ struct MachineError : Error {
   explicit MachineError(const std::string& message) : Error(1, message) {}
 };
 
+// The device that trains is gone for this process: whatever is asked of it next fails too.
+struct DeviceLost : MachineError {
+  explicit DeviceLost(const std::string& message) : MachineError(message) {}
+};
+
 }  // namespace sweetspot::core

@@ -76,6 +76,8 @@ Seconds parse_duration(std::string_view text, std::string_view what) {
 
 std::string format_duration(Seconds duration) {
   const double s = duration.count();
+  if (s > 0 && s < 1e-6) return fmt::format("{:.0f} ns", s * 1e9);
+  if (s < 1e-5) return fmt::format("{:.3g} µs", s * 1e6);
   if (s < 1e-3) return fmt::format("{:.0f} µs", s * 1e6);
   if (s < 1) return fmt::format("{:.3g} ms", s * 1e3);
   if (s < 60) return fmt::format("{:.1f} s", s);

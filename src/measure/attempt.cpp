@@ -21,6 +21,8 @@ void attempt(trial::Trial& trial, const std::function<void()>& action) {
     end(ended.outcome, ended.what());
   } catch (const std::bad_alloc&) {
     end(Outcome::out_of_memory, "the machine refused the memory");
+  } catch (const core::DeviceLost&) {
+    throw;  // says nothing of the setting
   } catch (const core::MachineError& error) {
     // The one thing a machine refuses for a setting's sake; any other is a failure of its own.
     const bool memory = std::string_view(error.what()).find("memory") != std::string_view::npos;

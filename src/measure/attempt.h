@@ -6,6 +6,7 @@
 namespace sweetspot::measure {
 
 // Runs a trial's action; what it throws becomes the trial's outcome, with the reason as its note.
+// Only a DeviceLost passes through: it says nothing of the trial.
 void attempt(trial::Trial& trial, const std::function<void()>& action);
 
 }  // namespace sweetspot::measure

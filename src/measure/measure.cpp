@@ -50,6 +50,7 @@ class Measurement {
         whole_(surroundings),
         sampling_(options) {
     trial_.setting = setting;
+    trial_.device = workload.device();
     trial_.started_at = surroundings.seconds_since_1970();
   }
 
@@ -87,7 +88,7 @@ class Measurement {
     std::size_t next_judgement = 1;
     do {
       if (!step(true, elapsed)) return false;
-      seconds.push_back(trial_.raw.back().seconds);
+      seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
       if (elapsed.seconds() >= options_.max_warm_up.count() ||
           trial_.warm_up_steps >= most_warm_up_steps)
@@ -110,7 +111,8 @@ class Measurement {
   }
 
   bool sample_between_looks() {
-    const bool resting = session_->rests_between_steps();
+    // The speed of a CPU is nothing to what runs on a GPU.
+    const bool resting = session_->rests_between_steps() && trial_.device == "cpu";
     const Look before = look_when_calm(surroundings_, resting, options_.patience.count(),
                                        [this] { return stop_.load() != 0; });
     if (sampler_) sampler_->begin_steps();
@@ -181,25 +183,31 @@ class Measurement {
     }
     trial_.samples_per_second =
         widened(*trial_.samples_per_second, trial_.contention, surroundings_.best_speed);
-    trial_.step_seconds_median = stats::median(seconds_per_update());
-    const std::vector<bool> flags = stats::outliers(sampling_.seconds());
+    const std::vector<double> seconds = seconds_per_update();
+    trial_.step_seconds_median = stats::median(seconds);
+    const std::vector<bool> flags = stats::outliers(seconds);
     trial::PhaseSeconds sums{};
+    std::int64_t updates = 0;
     const auto warm_up_steps = static_cast<std::size_t>(trial_.warm_up_steps);
     for (std::size_t i = 0; i < flags.size(); ++i) {
       trial::Step& step = trial_.raw[warm_up_steps + i];
       step.outlier = flags[i];
       trial_.outlier_steps += flags[i];
+      updates += step.updates;
       for (std::size_t phase = 0; phase < sums.size(); ++phase) sums[phase] += step.phases[phase];
     }
-    for (double& sum : sums) sum /= static_cast<double>(trial_.steps);
+    for (double& sum : sums) sum /= static_cast<double>(updates);
     // A workload that cannot tell its phases leaves them at zero.
     if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial_.phases = sums;
   }
 
+  static double per_update(const trial::Step& step) {
+    return step.seconds / static_cast<double>(step.updates);
+  }
   std::vector<double> seconds_per_update() const {
     std::vector<double> seconds;
     for (const trial::Step& step : trial_.raw)
-      if (!step.warm_up) seconds.push_back(step.seconds / static_cast<double>(step.updates));
+      if (!step.warm_up) seconds.push_back(per_update(step));
     return seconds;
   }
 

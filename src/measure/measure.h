@@ -35,7 +35,8 @@ using Watch = std::function<void(const Sight&)>;
 
 // One trial: opens the setting, warms up until step times settle, samples until the interval is
 // tight or a limit is reached, flags outliers, records contention, memory and proof of what ran.
-// Never throws for what the workload does: that is the outcome. `stop`: 0 go on, 2 or more give up
+// Never throws for what the workload does: that is the outcome; only a device that is lost is no
+// trial at all, and its DeviceLost passes through. `stop`: 0 go on, 2 or more give up
 // at once (outcome cancelled); a value of 1 lets this trial finish.
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,

@@ -67,13 +67,14 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train() {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
-    const Look before = look_when_calm(surroundings_, true, options_.patience.count(),
+    const bool probed = trial_.device == "cpu";  // its speed is nothing to a GPU
+    const Look before = look_when_calm(surroundings_, probed, options_.patience.count(),
                                        [this] { return stop_.load() != 0; });
     sampler_ = start_sampler(surroundings_, trial_.device, started_);
     if (sampler_) sampler_->begin_steps();
     train_now();
     if (sampler_) sampler_->end_steps();
-    const Look after = look(surroundings_, true);
+    const Look after = look(surroundings_, probed);
     trial_.contention = contention(before, after, surroundings_.best_speed);
     if (sampler_) add(sampler_->company(), trial_.contention);
   }

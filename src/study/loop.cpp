@@ -49,7 +49,14 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
   }
   const auto watch = [this](const measure::Sight& sight) { observer_.sight(sight); };
   const auto expected = expected_memory(trials_, setting).bytes;
-  trial::Trial trial = run_trial_(setting, options, watch, stop_);
+  trial::Trial trial;
+  try {
+    trial = run_trial_(setting, options, watch, stop_);
+  } catch (const core::DeviceLost& lost) {
+    end_ = End::device_lost;
+    error_ = lost.what();
+    return nullptr;
+  }
   waited_ += core::Seconds(trial.contention.waited_seconds);
   if (trial.outcome == trial::Outcome::cancelled) {
     if (end_ == End::none) end_ = End::stopped;
@@ -83,7 +90,7 @@ bool Loop::told_store(const Action& action) {
     return true;
   } catch (const core::Error& error) {
     end_ = End::store_failed;
-    store_error_ = error.what();
+    error_ = error.what();
     return false;
   }
 }

@@ -24,7 +24,7 @@ class Observer {
 };
 
 // Why no further trial may begin.
-enum class End { none, stopped, budget, store_failed };
+enum class End { none, stopped, budget, store_failed, device_lost };
 
 using Clock = std::function<core::Seconds()>;
 core::Seconds steady_now();
@@ -51,8 +51,8 @@ class Loop {
        Observer& observer, const std::atomic<int>& stop);
 
   bool may_go_on();
-  // Measures and keeps it. A trial that was stopped half-way is no trial: it is neither kept nor
-  // returned.
+  // Measures and keeps it. A trial that was stopped half-way, or whose device was lost, is no
+  // trial: it is neither kept nor returned.
   const trial::Trial* run(const trial::Setting& setting);
   // Keeps what needed no measuring, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);
@@ -61,7 +61,8 @@ class Loop {
   const std::vector<trial::Trial>& trials() const { return trials_; }
   std::size_t resumed() const { return resumed_; }
   End end() const { return end_; }
-  const std::string& store_error() const { return store_error_; }
+  // Of the store or the device that ended the study.
+  const std::string& error() const { return error_; }
   core::Seconds spent() const { return options_.now() - started_; }
 
  private:
@@ -77,7 +78,7 @@ class Loop {
   std::vector<trial::Trial> trials_;
   std::size_t resumed_ = 0;
   End end_ = End::none;
-  std::string store_error_;
+  std::string error_;
 };
 
 }  // namespace sweetspot::study

@@ -87,6 +87,8 @@ Json terms_json(const Terms& terms) {
             {"program", terms.program_major},
             {"machine", machine_json(terms.threads)}};
   if (terms.epochs) json["epochs"] = *terms.epochs;
+  // One is the workload's own.
+  if (terms.precisions.size() > 1) json["precisions"] = terms.precisions;
   return json;
 }
 
@@ -97,9 +99,15 @@ std::string text_of(const Json& json) {
 }  // namespace
 
 std::string identity(const workload::native::Run& run) {
-  return text_of({{"model", model_json(run)},
-                  {"data", data_json(run.dataset)},
-                  {"options", options_json(run.options, run.trainer)}});
+  Json json{{"model", model_json(run)},
+            {"data", data_json(run.dataset)},
+            {"options", options_json(run.options, run.trainer)}};
+  // Said for a GPU only: what was asked of the CPU before there was a choice goes on.
+  if (const workload::native::Device& device = run.options.device; device.gpu)
+    json["device"] = {{"name", name(device)},
+                      {"model", device.model},
+                      {"precision", name(run.options.precision)}};
+  return text_of(json);
 }
 
 trial::Question question(const std::string& title, const std::string& identity_json,

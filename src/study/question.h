@@ -16,6 +16,7 @@ struct Terms {
   std::optional<double> memory_share;
   double precision = 0.02;
   std::vector<std::int64_t> batches, accumulations, workers;  // of a sweep
+  std::vector<std::string> precisions;                        // likewise
   std::optional<std::int64_t> epochs;                         // of trials that train, the last one
   int repeat = 1;
   int threads = 1;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -17,53 +16,65 @@
 namespace sweetspot::study {
 namespace {
 
-// What a sweep asks of whatever it tries.
-struct Subject {
-  std::function<std::optional<core::Bytes>(const trial::Setting&)> predict;
-  std::optional<std::int64_t> samples;
+// What a setting will take, or why it cannot be planned at all.
+struct Planned {
+  MemoryExpected memory;
+  std::string refusal;
 };
 
-// What cannot be planned at all fits nowhere.
+// What a sweep asks of whatever it tries.
+struct Subject {
+  std::function<Planned(const trial::Setting&)> plan;
+  std::optional<std::int64_t> samples;
+  std::string device;
+};
+
 template <class Tried>
 Subject subject(const Tried& tried) {
-  return {[&tried](const trial::Setting& setting) -> std::optional<core::Bytes> {
+  return {[&tried](const trial::Setting& setting) -> Planned {
             try {
-              return tried.predict(setting);
-            } catch (const core::Error&) {
-              return std::numeric_limits<core::Bytes>::max();
+              const std::optional<core::Bytes> bytes = tried.predict(setting);
+              return {{bytes, bytes}, ""};
+            } catch (const core::Error& error) {
+              return {{}, error.what()};
             }
           },
-          tried.samples()};
+          tried.samples(), tried.device()};
 }
 
 // Of a point that exists: its own prediction, else what the trials before let expect.
-MemoryExpected expected(const Subject& tried, const Loop& loop, const trial::Setting& setting) {
+Planned planned(const Subject& tried, const Loop& loop, const trial::Setting& setting) {
   if (setting.batch % setting.accumulation != 0) return {};
-  if (const auto bytes = tried.predict(setting)) return {bytes, bytes};
-  return expected_memory(loop.trials(), setting);
+  Planned found = tried.plan(setting);
+  if (!found.memory.bytes && found.refusal.empty())
+    found.memory = expected_memory(loop.trials(), setting);
+  return found;
 }
 
 // Why the point cannot be run, or nothing.
 std::optional<std::string> objection(const Subject& tried, const trial::Setting& setting,
-                                     const SweepOptions& options, const MemoryExpected& memory) {
+                                     const SweepOptions& options, const Planned& plan) {
   if (setting.batch % setting.accumulation != 0)
     return fmt::format("an accumulation of {} does not divide it", setting.accumulation);
   if (tried.samples && setting.batch > *tried.samples)
     return fmt::format("the data set has {} samples",
                        core::format_count(static_cast<double>(*tried.samples)));
+  if (!plan.refusal.empty()) return plan.refusal;
+  const MemoryExpected& memory = plan.memory;
   if (memory.least && options.memory_limit && *memory.least > *options.memory_limit)
     return fmt::format("{} predicted, {} allowed", core::format_bytes(*memory.bytes),
                        core::format_bytes(*options.memory_limit));
   return std::nullopt;
 }
 
-trial::Trial refused(const trial::Setting& setting, const std::string& why,
-                     const MemoryExpected& memory) {
+trial::Trial refused(const Subject& tried, const trial::Setting& setting, const std::string& why,
+                     const Planned& plan) {
   trial::Trial trial;
   trial.setting = setting;
+  trial.device = tried.device;
   trial.outcome = trial::Outcome::refused;
   trial.note = why;
-  trial.memory_predicted = memory.bytes;
+  trial.memory_predicted = plan.memory.bytes;
   return trial;
 }
 
@@ -84,15 +95,15 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
         setting.seed = options.seeds[static_cast<std::size_t>(round % seeds)];
       if (times_done(loop, setting) > round / seeds) continue;
       if (!loop.may_go_on()) break;
-      const MemoryExpected memory = expected(tried, loop, setting);
-      if (const auto why = objection(tried, setting, options, memory))
-        loop.keep(refused(setting, *why, memory));
+      const Planned plan = planned(tried, loop, setting);
+      if (const auto why = objection(tried, setting, options, plan))
+        loop.keep(refused(tried, setting, *why, plan));
       else
         loop.run(setting);
     }
   loop.close();
   return {loop.end(),
-          loop.store_error(),
+          loop.error(),
           loop.trials(),
           loop.resumed(),
           options.points.size() * static_cast<std::size_t>(rounds),

@@ -24,7 +24,7 @@ std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_
 
 struct SweepResult {
   End end = End::none;
-  std::string message;  // of the store's failure
+  std::string message;  // of the store's or the device's failure
   std::vector<trial::Trial> trials;
   std::size_t resumed = 0, planned = 0;
   core::Seconds spent{0};

@@ -46,6 +46,8 @@ Status status_of(End end, bool found) {
       return Status::budget;
     case End::store_failed:
       return Status::store_failed;
+    case End::device_lost:
+      return Status::device_lost;
   }
   return Status::found;
 }
@@ -61,6 +63,8 @@ std::string why_ended(const Loop& loop, const LoopOptions& options) {
                          core::format_duration(*options.budget));
     case End::store_failed:
       return "the search ended with the store";
+    case End::device_lost:
+      return "the search ended with the device";
   }
   return "";
 }
@@ -116,6 +120,8 @@ std::string_view name(Status status) {
       return "stopped";
     case Status::store_failed:
       return "store_failed";
+    case Status::device_lost:
+      return "device_lost";
   }
   return "";
 }
@@ -163,8 +169,8 @@ TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneO
     setting.batch = *options.global_batch;
   }
   result.status = status_of(loop.end(), result.recommendation.has_value());
-  if (result.status == Status::store_failed)
-    result.message = loop.store_error();
+  if (!loop.error().empty())
+    result.message = loop.error();
   else if (!result.recommendation)
     result.message = result.status == Status::nothing_feasible
                          ? why_nothing(curve, options.limits, predict)

@@ -22,7 +22,7 @@ struct TuneOptions {
   advise::SampleCost cost;
 };
 
-enum class Status { found, nothing_feasible, budget, stopped, store_failed };
+enum class Status { found, nothing_feasible, budget, stopped, store_failed, device_lost };
 std::string_view name(Status status);
 
 struct TuneResult {

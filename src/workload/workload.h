@@ -30,7 +30,8 @@ struct Account {
 class Session {
  public:
   virtual ~Session() = default;
-  // Runs one weight update and says what it took, phase by phase. `samples` is what it really used.
+  // Runs one weight update, or several that are worth timing together, and says what they took,
+  // phase by phase. `samples` is what they really used.
   // Throws Ended when there is no further one.
   virtual trial::Step step() = 0;
   // What it holds now, where that can be known to the byte.
@@ -48,6 +49,8 @@ class Workload {
   virtual ~Workload() = default;
   // For people: "paper-cnn on mnist".
   virtual std::string name() const = 0;
+  // Where it runs: "cpu", "cuda:0".
+  virtual std::string device() const { return "cpu"; }
   // What this setting will take, before anything runs; nothing when it cannot be told.
   virtual std::optional<core::Bytes> predict(const trial::Setting&) const { return std::nullopt; }
   // Samples of an epoch: no batch can be larger.

@@ -24,6 +24,14 @@ TEST(Text, RefusesWhatIsNoSize) {
     EXPECT_THROW(parse_bytes(text, "--limit"), InputError) << text;
 }
 
+TEST(Text, FormatsShortDurationsInTheirUnit) {
+  EXPECT_EQ(format_duration(Seconds(0)), "0 µs");
+  EXPECT_EQ(format_duration(Seconds(1.6e-7)), "160 ns");
+  EXPECT_EQ(format_duration(Seconds(1.64e-6)), "1.64 µs");
+  EXPECT_EQ(format_duration(Seconds(6.5e-5)), "65 µs");
+  EXPECT_EQ(format_duration(Seconds(1.4e-3)), "1.4 ms");
+}
+
 TEST(Text, ParsesDurations) {
   EXPECT_DOUBLE_EQ(parse_duration("20ms", "--load-delay").count(), 0.02);
   EXPECT_DOUBLE_EQ(parse_duration("5m", "--budget").count(), 300);

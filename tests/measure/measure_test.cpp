@@ -197,6 +197,28 @@ TEST_F(Measure, SeveralUpdatesAtOnceAreOneStep) {
   EXPECT_NEAR(trial.samples_per_second->mean, 3200, 1e-6);
 }
 
+TEST_F(Measure, AGrowingNumberOfUpdatesIsNoChangeOfSpeed) {
+  const Trial trial = run([](std::int64_t n, const Setting& s) {
+    const std::int64_t updates = std::min<std::int64_t>(1 << n, 64);  // as a device's queue fills
+    Step step = step_of(0.001 * static_cast<double>(updates), updates * s.batch);
+    step.updates = updates;
+    step.phases = {0, 0.25 * step.seconds, 0.5 * step.seconds, 0.25 * step.seconds, 0};
+    return step;
+  });
+  EXPECT_EQ(trial.outcome, Outcome::ok);
+  EXPECT_LE(trial.warm_up_steps, 10) << "the steps were alike from the first";
+  EXPECT_EQ(trial.outlier_steps, 0);
+  EXPECT_NEAR(*trial.step_seconds_median, 0.001, 1e-12);
+  EXPECT_NEAR((*trial.phases)[2], 0.0005, 1e-9) << "of one update";
+}
+
+TEST_F(Measure, ALostDeviceIsNoTrial) {
+  EXPECT_THROW(run([](auto, const Setting&) -> Step {
+                 throw core::DeviceLost("the GPU was lost: an illegal memory access");
+               }),
+               core::DeviceLost);
+}
+
 TEST_F(Measure, AProgramThatEndsEarlyIsJudgedByWhatItDid) {
   options.precision = 1e-9;
   for (const std::int64_t last : {3, 40}) {  // within the warm-up, and after it

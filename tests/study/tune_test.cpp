@@ -155,6 +155,31 @@ TEST(Tune, AStoreThatFailsEndsItWithItsSentence) {
   EXPECT_TRUE(result.recommendation);  // from what was measured
 }
 
+// A fake whose device is gone when a given session opens.
+struct LosesItsDevice : FakeWorkload {
+  int left;
+  LosesItsDevice(const workload::fake::Options& options, int sessions)
+      : FakeWorkload(options), left(sessions) {}
+  std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
+    if (left-- == 0) throw core::DeviceLost("the GPU was lost; look at nvidia-smi");
+    return FakeWorkload::open(setting);
+  }
+  std::string device() const override { return "cuda:0"; }
+};
+
+TEST(Tune, ALostDeviceEndsItWithWhatIsKnown) {
+  Study study;
+  LosesItsDevice workload(fake(), 3);
+  MemoryWriter writer(study.kept);
+  const TuneResult result = tune(workload, writer, asked(), study.quiet, study.stop);
+  EXPECT_EQ(result.status, Status::device_lost);
+  EXPECT_EQ(result.message, "the GPU was lost; look at nvidia-smi");
+  EXPECT_EQ(study.kept.study.trials.size(), 3u) << "finished trials are kept, the lost one is not";
+  EXPECT_EQ(study.kept.study.trials[0].device, "cuda:0");
+  EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+  EXPECT_TRUE(result.recommendation);
+}
+
 TEST(Tune, NothingFitsIsToldWithoutARun) {
   Study study;
   TuneOptions options = asked();

@@ -7,7 +7,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "workload/callback/pace.h"
+#include "workload/pace.h"
 #include "workload/callback/thrown.h"
 
 namespace sweetspot::workload::callback {

@@ -27,6 +27,7 @@ TEST(NativeWorkload, SaysWhatItRuns) {
   const auto workload = tiny();
   EXPECT_EQ(workload->name(), "mlp on synthetic");
   EXPECT_EQ(workload->samples(), 100);
+  EXPECT_EQ(workload->device(), "cpu");
 }
 
 TEST(NativeWorkload, EveryStepIsOneWholeBatchEpochAfterEpoch) {
@@ -80,8 +81,10 @@ TEST(NativeWorkload, SettingAndOptionsSayTheSame) {
   options.data = "synthetic:100";
   const native::Run run = open(options, [](std::string_view) {});
   const Setting setting{
-      .batch = 40, .accumulation = 2, .workers = 3, .prefetch = 4, .learning_rate = 0.5};
-  EXPECT_EQ(setting_of(options_at(run, setting)), setting);
+      .batch = 40, .accumulation = 2, .workers = 3, .prefetch = 4, .learning_rate = 0.5, .seed = 7};
+  const Options at = options_at(run, setting);
+  EXPECT_EQ(setting_of(at), setting);
+  EXPECT_EQ(at.pipeline.seed, 7u) << "the order of the samples has the same seed";
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ constexpr const char* reason =
 
 Availability available() { return {{}, reason}; }
 
+core::Bytes free_memory(int) { throw core::InputError(reason); }
+
 std::unique_ptr<Plan> plan(const model::Network&, const Options&, std::int64_t, bool) {
   throw core::InputError(reason);
 }

@@ -15,6 +15,8 @@ namespace sweetspot::engine::cuda {
 // multiplied. fp16 scales the loss on the device, by as much as the gradients stand.
 enum class Precision { fp32, tf32, bf16, fp16 };
 std::string_view name(Precision precision);
+constexpr Precision precisions[] = {Precision::fp32, Precision::tf32, Precision::bf16,
+                                    Precision::fp16};  // the most exact first
 
 struct Options {
   TrainerOptions trainer;  // `threads` means nothing here
@@ -38,6 +40,10 @@ struct Availability {
 // Never throws: no toolkit at build time, no driver, an old one, no device, or a device too old are
 // sentences.
 Availability available();
+
+// What a run of this process may still take on the device: other processes' memory counts against
+// it, and so does this one's context, which is made if it is not there yet.
+core::Bytes free_memory(int device);
 
 // Samples evaluated in one pass.
 constexpr std::int64_t evaluation_batch = 1000;

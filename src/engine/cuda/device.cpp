@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "core/error.h"
+#include "core/text.h"
 #include "engine/cuda/cuda.h"
 
 namespace sweetspot::engine::cuda {
@@ -12,6 +15,20 @@ constexpr int oldest_major = 9;  // the kernels are compiled for Hopper, and as 
 
 std::string version(int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); }
 
+// What hides GPUs that are there.
+std::string hidden_words() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!visible)
+    return "the NVIDIA driver shows no GPU; look at nvidia-smi -L (a GPU divided by MIG needs an "
+           "instance), or use --device cpu";
+  if (*visible == '\0')
+    return "CUDA_VISIBLE_DEVICES is empty, which hides every GPU; unset it, or use --device cpu";
+  return fmt::format(
+      "CUDA_VISIBLE_DEVICES={} names no GPU of this machine; look at nvidia-smi -L, or use "
+      "--device cpu",
+      core::printable(visible));
+}
+
 std::string why_none(cudaError_t error, int driver, int runtime) {
   switch (error) {
     case cudaErrorInsufficientDriver:
@@ -20,7 +37,7 @@ std::string why_none(cudaError_t error, int driver, int runtime) {
           "the NVIDIA driver supports CUDA {}, but this program needs {}; update the driver",
           version(driver), version(runtime));
     case cudaErrorNoDevice:
-      return "the NVIDIA driver shows no GPU; look at CUDA_VISIBLE_DEVICES and at nvidia-smi";
+      return hidden_words();
     default:
       return fmt::format("the NVIDIA driver does not answer ({}); look at nvidia-smi",
                          cudaGetErrorString(error));
@@ -35,8 +52,12 @@ void check(cudaError_t error, const char* doing) {
   if (error == cudaErrorMemoryAllocation)
     throw core::MachineError(
         fmt::format("the GPU has no memory left for {}; use a smaller batch", doing));
-  throw core::MachineError(fmt::format("the GPU failed at {}: {} ({})", doing,
-                                       cudaGetErrorString(error), cudaGetErrorName(error)));
+  const std::string what =
+      fmt::format("{}: {} ({})", doing, cudaGetErrorString(error), cudaGetErrorName(error));
+  if (cudaFree(nullptr) != cudaSuccess)  // does nothing, and cannot even that
+    throw core::DeviceLost(
+        fmt::format("the GPU was lost at {}; look at nvidia-smi, then start again", what));
+  throw core::MachineError(fmt::format("the GPU failed at {}", what));
 }
 
 DeviceBuffer::DeviceBuffer(core::Bytes size, core::Use use) : size_(size), use_(use) {
@@ -45,6 +66,13 @@ DeviceBuffer::DeviceBuffer(core::Bytes size, core::Use use) : size_(size), use_(
   check(cudaMalloc(&data, size), "its buffers");
   data_ = static_cast<std::byte*>(data);
   check(cudaMemset(data_, 0, size), "zeroing its buffers");
+}
+
+core::Bytes free_memory(int device) {
+  std::size_t free = 0, total = 0;
+  check(cudaSetDevice(device), "choosing the device");
+  check(cudaMemGetInfo(&free, &total), "asking for its memory");
+  return free;
 }
 
 Availability available() {

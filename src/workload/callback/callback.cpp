@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "workload/callback/pace.h"
 #include "workload/callback/thrown.h"
+#include "workload/pace.h"
 
 namespace sweetspot::workload::callback {
 namespace {

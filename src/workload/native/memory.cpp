@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/cpu.h"
+#include "workload/native/resident.h"
 
 namespace sweetspot::workload::native {
 namespace {
@@ -11,10 +12,21 @@ namespace {
 // Beyond any machine's memory for any model, and far from overflow.
 constexpr std::int64_t most_samples = std::int64_t{1} << 30;
 
+// Of the GPU's memory: what the host's pipeline holds is the host's.
+core::MemoryByUse predict_on_gpu(const model::Network& network, const Options& options,
+                                 const data::Dataset& dataset) {
+  core::MemoryByUse memory = engine::cuda::plan(network, gpu_options(options, network),
+                                                options.micro_batch(), options.evaluate)
+                                 ->memory();
+  if (is_resident(options, dataset)) memory[core::Use::input] += resident_bytes(options, dataset);
+  return memory;
+}
+
 }  // namespace
 
 core::MemoryByUse predict(const model::Network& network, const Options& options,
                           const data::Dataset& dataset) {
+  if (options.device.gpu) return predict_on_gpu(network, options, dataset);
   core::MemoryByUse memory = engine::cpu::plan(network, trainer_options(options, network),
                                                options.micro_batch(), options.evaluate)
                                  ->memory();

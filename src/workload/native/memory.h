@@ -8,8 +8,8 @@
 
 namespace sweetspot::workload::native {
 
-// What a run will hold in memory, by category, to the byte. Only the counts and shapes of `dataset`
-// matter.
+// What a run will hold in its device's memory, by category, to the byte. Only the counts and shapes
+// of `dataset` matter.
 core::MemoryByUse predict(const model::Network& network, const Options& options,
                           const data::Dataset& dataset);
 

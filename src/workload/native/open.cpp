@@ -2,7 +2,9 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "engine/cpu/cpu.h"
 #include "model/keras.h"
+#include "workload/native/resident.h"
 #include "workload/native/train.h"
 #include "workload/native/weights_file.h"
 
@@ -20,6 +22,13 @@ Run open(const Options& options, const Say& say) {
                     "choose a smaller --batch",
                     options.batch(), core::printable(dataset.name), dataset.train.count));
   return {options, std::move(network), trainer, std::move(dataset)};
+}
+
+std::unique_ptr<engine::Trainer> make_trainer(const Run& run, const Options& options) {
+  if (options.device.gpu) return make_gpu_trainer(run, options);
+  auto trainer = engine::cpu::make_trainer(run.network, trainer_options(options, run.network));
+  trainer->prepare(options.micro_batch());
+  return trainer;
 }
 
 }  // namespace sweetspot::workload::native

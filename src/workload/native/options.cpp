@@ -28,6 +28,10 @@ void check(const Options& o) {
   require(o.threads >= 1, fmt::format("{} threads cannot train; ask for at least 1", o.threads));
   require(o.pipeline.workers >= 0 && o.pipeline.prefetch >= 1,
           "the input pipeline needs 0 or more workers and at least 1 batch of prefetch");
+  require(o.device.gpu || o.precision == engine::cuda::Precision::fp32,
+          fmt::format("the CPU trains in fp32 and not in {}; leave out --precision, or use "
+                      "--device cuda",
+                      name(o.precision)));
   const double lr = o.optimizer.learning_rate;
   require(std::isfinite(static_cast<float>(lr)) && lr > 0,
           fmt::format("a learning rate of {} cannot train; choose a number above 0, such as 0.001",
@@ -50,6 +54,10 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
         "the model {} does not end in softmax, which {} needs; use --loss {}",
         core::printable(network.name), model::name(trainer.loss), model::name(natural)));
   return trainer;
+}
+
+engine::cuda::Options gpu_options(const Options& options, const model::Network& network) {
+  return {trainer_options(options, network), options.precision, options.device.gpu.value()};
 }
 
 data::PipelineOptions evaluation_pipeline(const data::Samples& test) {

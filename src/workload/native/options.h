@@ -6,7 +6,9 @@
 #include <string>
 
 #include "data/pipeline.h"
+#include "engine/cuda/cuda.h"
 #include "engine/trainer.h"
+#include "workload/native/device.h"
 
 namespace sweetspot::workload::native {
 
@@ -22,7 +24,9 @@ struct Options {
   std::optional<std::int64_t> max_steps;
   bool evaluate = true;
   std::uint64_t seed = 1000;
-  int threads = 1;
+  int threads = 1;  // of the CPU engine
+  Device device;
+  engine::cuda::Precision precision = engine::cuda::Precision::fp32;  // the CPU has no other
   std::optional<std::filesystem::path> save, load;
 
   std::int64_t batch() const { return pipeline.batch; }
@@ -33,6 +37,7 @@ struct Options {
 void check(const Options& options);
 
 engine::TrainerOptions trainer_options(const Options& options, const model::Network& network);
+engine::cuda::Options gpu_options(const Options& options, const model::Network& network);
 // How the test split is read: in the order it has, by the trainer's own thread.
 data::PipelineOptions evaluation_pipeline(const data::Samples& test);
 

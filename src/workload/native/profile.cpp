@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "engine/cpu/cpu.h"
 #include "workload/native/feed.h"
+#include "workload/native/resident.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::workload::native {
@@ -51,12 +51,14 @@ Profile profile(const Run& run, const trial::Setting& setting, const ProfileOpti
   Profile profile;
   profile.setting = setting;
   const Options at = options_at(run, setting);
+  profile.on_gpu = at.device.gpu.has_value();
+  profile.in_graph = is_resident(at, run.dataset);
   {
     const auto session = open_session(run, setting);
     for (std::int64_t i = 0; i < warm_up_steps && stop == 0; ++i) session->step();
     repeat(options, stop, [&] {
       const trial::Step step = session->step();
-      ++profile.plain_steps;
+      profile.plain_steps += step.updates;
       profile.step_seconds += step.seconds;
       for (std::size_t i = 0; i < step.phases.size(); ++i) profile.phases[i] += step.phases[i];
     });
@@ -64,7 +66,7 @@ Profile profile(const Run& run, const trial::Setting& setting, const ProfileOpti
   profile.step_seconds /= static_cast<double>(profile.plain_steps);
   for (double& phase : profile.phases) phase /= static_cast<double>(profile.plain_steps);
 
-  const auto trainer = engine::cpu::make_trainer(run.network, trainer_options(at, run.network));
+  const auto trainer = make_trainer(run, at);
   Feed feed(run.dataset.train, at.pipeline);
   for (std::int64_t i = 0; i < warm_up_steps && stop == 0; ++i)
     trainer->step(view(feed.next()), setting.micro_batch());
@@ -89,7 +91,7 @@ std::vector<OperationTime> operation_times(const Profile& profile) {
       add(waiting, thread.waiting, weight);
     }
   }
-  operations.push_back(waiting);
+  if (!profile.on_gpu) operations.push_back(waiting);
   return operations;
 }
 

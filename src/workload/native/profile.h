@@ -23,6 +23,8 @@ struct Profile {
   double step_seconds = 0;          // a mean plain step's
   trial::PhaseSeconds phases{};     // of it
   std::vector<ProfiledStep> steps;  // the ones taken apart, which are slower by the clock readings
+  bool on_gpu = false;    // the operations are launched one by one, with an event between them
+  bool in_graph = false;  // the plain steps are launched as graphs
 };
 
 struct ProfileOptions {
@@ -41,7 +43,7 @@ struct OperationTime {
   double forward_seconds = 0, backward_seconds = 0, update_seconds = 0;
   double seconds() const { return forward_seconds + backward_seconds + update_seconds; }
 };
-// Those of the profile in the plan's order, and last what the threads waited for each other.
+// Those of the profile in the plan's order, and last what a CPU's threads waited for each other.
 std::vector<OperationTime> operation_times(const Profile& profile);
 
 }  // namespace sweetspot::workload::native

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
-#include "engine/cpu/cpu.h"
-#include "workload/native/feed.h"
+#include "workload/native/epochs.h"
 #include "workload/native/memory.h"
 #include "workload/native/weights_file.h"
 
@@ -18,20 +18,6 @@ constexpr core::Seconds progress_interval{0.05};
 
 core::Seconds since(Clock::time_point start) { return Clock::now() - start; }
 
-// Sums over the samples of an epoch or of the test split.
-struct Sums {
-  double loss = 0;
-  std::int64_t correct = 0, samples = 0;
-
-  void add(const engine::StepResult& step, std::int64_t count) {
-    loss += step.loss * static_cast<double>(count);
-    correct += step.correct;
-    samples += count;
-  }
-  double mean_loss() const { return loss / static_cast<double>(samples); }
-  double accuracy() const { return static_cast<double>(correct) / static_cast<double>(samples); }
-};
-
 // One training run in progress.
 class Training {
  public:
@@ -40,14 +26,9 @@ class Training {
         options_(run.options),
         observer_(observer),
         stop_(stop),
-        trainer_(engine::cpu::make_trainer(run.network, run.trainer)),
-        batches_(run.dataset.train, options_.pipeline, &stop) {
-    if (options_.evaluate)
-      test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test), &stop);
-    if (options_.load) trainer_->assign(load_weights(*options_.load, trainer_->variables()));
-    // All the memory now, not after an epoch: a run that cannot have it ends at once.
-    trainer_->prepare(options_.micro_batch());
-    if (options_.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
+        epochs_(make_epochs(run, run.options, stop)) {
+    engine::Trainer& trainer = epochs_->trainer();
+    if (options_.load) trainer.assign(load_weights(*options_.load, trainer.variables()));
     samples_in_epoch_ = static_cast<std::int64_t>(run.dataset.train.count);
     if (options_.pipeline.drop_last) samples_in_epoch_ -= samples_in_epoch_ % options_.batch();
   }
@@ -57,7 +38,7 @@ class Training {
     for (int epoch = 1; epoch <= options_.epochs && result_.status == Status::finished; ++epoch)
       run_epoch(epoch);
     if (options_.save && result_.status != Status::diverged)
-      save_weights(*options_.save, run_.network.name, trainer_->variables());
+      save_weights(*options_.save, run_.network.name, epochs_->trainer().variables());
     return std::move(result_);
   }
 
@@ -77,19 +58,13 @@ class Training {
 
   void train_epoch(EpochResult& epoch) {
     Sums sums;
-    data::Batch batch;
     const auto start = Clock::now();
     auto told = start;
-    batches_.start_epoch(static_cast<std::uint32_t>(epoch.epoch - 1));
-    while (may_go_on() && batches_.next(batch)) {
-      const engine::StepResult step = trainer_->step(view(batch), options_.micro_batch());
-      ++result_.steps, ++epoch.steps;
-      result_.last_loss = step.loss;
-      sums.add(step, batch.count);
-      if (!std::isfinite(step.loss)) {
-        result_.status = Status::diverged;
-        break;
-      }
+    epochs_->start(static_cast<std::uint32_t>(epoch.epoch - 1));
+    while (may_go_on()) {
+      const std::span<const Update> updates = epochs_->next(steps_left());
+      if (updates.empty()) break;
+      if (!take(updates, epoch, sums)) break;
       if (since(told) >= progress_interval) {
         told = Clock::now();
         tell_progress(epoch, sums, since(start));
@@ -97,7 +72,7 @@ class Training {
     }
     if (stop_ != 0 && result_.status == Status::finished) result_.status = Status::cancelled;
     epoch.train_time = since(start);
-    epoch.data_wait = batches_.waited();
+    epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
     epoch.complete = sums.samples == samples_in_epoch_ && result_.status != Status::diverged;
     if (sums.samples == 0) return;
@@ -106,6 +81,23 @@ class Training {
     if (epoch.complete && epoch.epoch == options_.epochs &&
         result_.status == Status::max_steps)  // it was the last step anyway
       result_.status = Status::finished;
+  }
+
+  // False when the loss has gone astray.
+  bool take(std::span<const Update> updates, EpochResult& epoch, Sums& sums) {
+    for (const Update& update : updates) {
+      ++result_.steps, ++epoch.steps;
+      result_.last_loss = update.result.loss;
+      sums.add(update.result, update.samples);
+      if (std::isfinite(update.result.loss)) continue;
+      result_.status = Status::diverged;
+      return false;
+    }
+    return true;
+  }
+
+  std::int64_t steps_left() const {
+    return options_.max_steps.value_or(std::numeric_limits<std::int64_t>::max()) - result_.steps;
   }
 
   bool may_go_on() {
@@ -118,10 +110,7 @@ class Training {
 
   void evaluate(EpochResult& epoch) {
     const auto start = Clock::now();
-    Sums sums;
-    data::Batch batch;
-    test_batches_->start_epoch(0);
-    while (test_batches_->next(batch)) sums.add(trainer_->evaluate(view(batch)), batch.count);
+    const Sums sums = epochs_->evaluate();
     if (stop_ != 0) {  // half an evaluation tells nothing
       result_.status = Status::cancelled;
       return;
@@ -157,7 +146,7 @@ class Training {
   }
 
   void note_memory() {
-    const core::MemoryByUse now = core::live_buffers();
+    const core::MemoryByUse now = epochs_->memory();
     if (now.total() > result_.measured.total()) result_.measured = now;
   }
 
@@ -165,9 +154,7 @@ class Training {
   const Options& options_;
   Observer& observer_;
   const std::atomic<int>& stop_;
-  std::unique_ptr<engine::Trainer> trainer_;
-  data::Pipeline batches_;
-  std::optional<data::Pipeline> test_batches_;
+  std::unique_ptr<Epochs> epochs_;
   std::int64_t samples_in_epoch_ = 0;
   Result result_;
 };

@@ -61,6 +61,9 @@ struct Run {
 };
 Run open(const Options& options, const Say& say);
 
+// A trainer on the options' device, ready for their micro-batch.
+std::unique_ptr<engine::Trainer> make_trainer(const Run& run, const Options& options);
+
 // Trains until the end, or until `stop` becomes non-zero. Weights are saved at the end, also when
 // stopped, but never when the loss has diverged.
 Result train(const Run& run, Observer& observer, const std::atomic<int>& stop);

@@ -33,6 +33,7 @@ class NativeTraining final : public Training {
  public:
   explicit NativeTraining(Run run) : run_(std::move(run)), asked_(run_.options) {}
 
+  std::string device() const override { return native::name(run_.options.device); }
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
     return native::predict(run_.network, whole_options_at(setting), run_.dataset).total();
   }
@@ -69,7 +70,6 @@ class NativeTraining final : public Training {
     Options options = options_at(run_, setting);
     options.pipeline.drop_last = asked_.pipeline.drop_last;
     options.evaluate = asked_.evaluate;
-    options.seed = options.pipeline.seed = setting.seed;
     return options;
   }
 

@@ -3,64 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
-#include "engine/cpu/cpu.h"
-#include "workload/native/feed.h"
 #include "workload/native/memory.h"
+#include "workload/native/resident.h"
+#include "workload/native/session.h"
 
 namespace sweetspot::workload::native {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds(core::Seconds duration) { return duration.count(); }
-
-class NativeSession final : public Session {
- public:
-  NativeSession(const Run& run, const Options& options)
-      : held_before_(core::live_buffers().total()),
-        micro_batch_(options.micro_batch()),
-        trainer_(engine::cpu::make_trainer(run.network, trainer_options(options, run.network))),
-        feed_(run.dataset.train, options.pipeline) {
-    trainer_->prepare(micro_batch_);
-  }
-
-  trial::Step step() override {
-    const auto start = Clock::now();
-    const data::Batch batch = feed_.next();
-    const auto loaded = Clock::now();
-    const engine::StepResult result = trainer_->step(view(batch), micro_batch_);
-    const auto end = Clock::now();
-
-    trial::Step step;
-    step.seconds = seconds(end - start);
-    step.samples = batch.count;
-    const auto phase = [&](trial::Phase which) -> double& {
-      return step.phases[static_cast<std::size_t>(which)];
-    };
-    phase(trial::Phase::data_wait) = seconds(loaded - start);
-    phase(trial::Phase::forward) = seconds(result.forward);
-    phase(trial::Phase::backward) = seconds(result.backward);
-    phase(trial::Phase::optimizer) = seconds(result.update);
-    phase(trial::Phase::overhead) = std::max(
-        0.0, seconds(end - loaded) - seconds(result.forward + result.backward + result.update));
-    return step;
-  }
-
-  std::optional<core::Bytes> memory() const override {
-    return core::live_buffers().total() - held_before_;
-  }
-
- private:
-  core::Bytes held_before_;
-  std::int64_t micro_batch_;
-  std::unique_ptr<engine::Trainer> trainer_;
-  Feed feed_;
-};
 
 class NativeWorkload final : public Workload {
  public:
@@ -76,7 +28,9 @@ class NativeWorkload final : public Workload {
   std::optional<std::int64_t> samples() const override {
     return static_cast<std::int64_t>(run_.dataset.train.count);
   }
-  bool has_loader() const override { return true; }
+  std::string device() const override { return native::name(run_.options.device); }
+  // What lies on the GPU is not loaded.
+  bool has_loader() const override { return !is_resident(run_.options, run_.dataset); }
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
     return open_session(run_, setting);
   }
@@ -92,14 +46,19 @@ std::unique_ptr<Workload> make_workload(Run run) {
 }
 
 std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& setting) {
-  return std::make_unique<NativeSession>(run, options_at(run, setting));
+  const Options options = options_at(run, setting);
+  if (static_cast<std::uint64_t>(options.batch()) > run.dataset.train.count)
+    throw core::InputError(fmt::format("a batch of {} is larger than the data set's {} samples",
+                                       options.batch(), run.dataset.train.count));
+  if (!options.device.gpu) return make_cpu_session(run, options);
+  return is_resident(options, run.dataset) ? make_resident_session(run, options)
+                                           : make_fed_gpu_session(run, options);
 }
 
 Options options_at(const Run& run, const trial::Setting& setting) {
-  if (setting.precision != "fp32")
-    throw core::InputError(fmt::format("the CPU engine has no precision {}; use fp32",
-                                       core::printable(setting.precision)));
   Options options = run.options;
+  options.precision = precision_named(setting.precision);
+  options.seed = options.pipeline.seed = setting.seed;
   options.pipeline.batch = setting.batch;
   options.pipeline.workers = setting.workers;
   options.pipeline.prefetch = setting.prefetch;
@@ -118,6 +77,8 @@ trial::Setting setting_of(const Options& options) {
   setting.workers = options.pipeline.workers;
   setting.prefetch = options.pipeline.prefetch;
   setting.learning_rate = options.optimizer.learning_rate;
+  setting.precision = name(options.precision);
+  setting.seed = options.seed;
   return setting;
 }
 

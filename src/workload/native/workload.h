@@ -8,8 +8,8 @@ namespace sweetspot::workload::native {
 
 // The run's model on its data, open to any setting. The data set is opened once; each session
 // begins with fresh weights, so that no trial depends on the ones before it. Sessions leave out an
-// epoch's last, smaller batch: every step is exactly one batch. The run's own batch, accumulation,
-// workers, prefetch and learning rate are the setting's to say.
+// epoch's last, smaller batch: every step is whole batches. The run's own batch, accumulation,
+// precision, workers, prefetch, learning rate and seed are the setting's to say.
 std::unique_ptr<Workload> make_workload(Run run);
 
 // One session of such a workload; `run` must outlive it.

@@ -1,0 +1,52 @@
+#include <chrono>
+
+#include "workload/native/feed.h"
+#include "workload/native/session.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds(core::Seconds duration) { return duration.count(); }
+
+class CpuSession final : public Session {
+ public:
+  CpuSession(const Run& run, const Options& options)
+      : held_before_(core::live_buffers().total()),
+        micro_batch_(options.micro_batch()),
+        trainer_(make_trainer(run, options)),
+        feed_(run.dataset.train, options.pipeline) {}
+
+  trial::Step step() override {
+    const auto start = Clock::now();
+    const data::Batch batch = feed_.next();
+    const auto loaded = Clock::now();
+    const engine::StepResult result = trainer_->step(view(batch), micro_batch_);
+    const auto end = Clock::now();
+
+    trial::Step step;
+    step.seconds = seconds(end - start);
+    step.samples = batch.count;
+    divide(step, seconds(loaded - start), result);
+    return step;
+  }
+
+  std::optional<core::Bytes> memory() const override {
+    return core::live_buffers().total() - held_before_;
+  }
+
+ private:
+  core::Bytes held_before_;
+  std::int64_t micro_batch_;
+  std::unique_ptr<engine::Trainer> trainer_;
+  Feed feed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Session> make_cpu_session(const Run& run, const Options& options) {
+  return std::make_unique<CpuSession>(run, options);
+}
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,66 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/buffer.h"
+#include "workload/native/train.h"
+
+namespace sweetspot::workload::native {
+
+// One weight update that was made.
+struct Update {
+  engine::StepResult result;
+  std::int64_t samples = 0;
+};
+
+// Sums over the samples of an epoch or of the test split.
+struct Sums {
+  double loss = 0;
+  std::int64_t correct = 0, samples = 0;
+
+  void add(const engine::StepResult& step, std::int64_t count) {
+    loss += step.loss * static_cast<double>(count);
+    correct += step.correct;
+    samples += count;
+  }
+  double mean_loss() const { return loss / static_cast<double>(samples); }
+  double accuracy() const { return static_cast<double>(correct) / static_cast<double>(samples); }
+};
+
+// How a run's samples reach the engine, epoch by epoch. All its memory is taken when it is made.
+class Epochs {
+ public:
+  virtual ~Epochs() = default;
+  virtual engine::Trainer& trainer() = 0;
+
+  virtual void start(std::uint32_t epoch) = 0;
+  // The next updates, at most so many, and no more than take about a twentieth of a second; none at
+  // the end of the epoch, or once stopped. Valid until the next call.
+  virtual std::span<const Update> next(std::int64_t most) = 0;
+  // Waiting for data since the epoch began.
+  virtual core::Seconds waited() const = 0;
+
+  // The test split; part of it once stopped.
+  virtual Sums evaluate() = 0;
+  virtual core::MemoryByUse memory() const = 0;  // what it holds now
+};
+
+// On the options' device. `run` and `stop` must outlive it.
+std::unique_ptr<Epochs> make_epochs(const Run& run, const Options& options,
+                                    const std::atomic<int>& stop);
+
+// Batches from the pipeline: on the CPU, and on a GPU.
+std::unique_ptr<Epochs> make_cpu_epochs(const Run& run, const Options& options,
+                                        const std::atomic<int>& stop);
+std::unique_ptr<Epochs> make_fed_gpu_epochs(const Run& run, const Options& options,
+                                            const std::atomic<int>& stop);
+// The data set lies on the GPU.
+std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& options,
+                                             const std::atomic<int>& stop);
+
+// Between two looks at the host; Pace aims at half as much again, a twentieth of a second.
+constexpr double least_epoch_part_seconds = 0.033;
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <chrono>
+
+#include "workload/native/epochs.h"
+#include "workload/native/feed.h"
+#include "workload/native/resident.h"
+#include "workload/pace.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Batches from the pipeline, of both splits.
+class FedEpochs : public Epochs {
+ public:
+  FedEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
+      : options_(options), batches_(run.dataset.train, options.pipeline, &stop) {
+    if (options.evaluate)
+      test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test), &stop);
+  }
+
+  void start(std::uint32_t epoch) override { batches_.start_epoch(epoch); }
+  core::Seconds waited() const override { return batches_.waited(); }
+
+  Sums evaluate() override {
+    Sums sums;
+    data::Batch batch;
+    test_batches_->start_epoch(0);
+    while (test_batches_->next(batch)) sums.add(trainer().evaluate(view(batch)), batch.count);
+    return sums;
+  }
+
+ protected:
+  // All the memory now, not after an epoch: a run that cannot have it ends at once.
+  void take_memory() {
+    if (options_.evaluate) trainer().evaluate({});  // of nothing: makes its plan
+  }
+
+  const Options options_;
+  data::Pipeline batches_;
+
+ private:
+  std::optional<data::Pipeline> test_batches_;
+};
+
+class CpuEpochs final : public FedEpochs {
+ public:
+  CpuEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
+      : FedEpochs(run, options, stop), trainer_(make_trainer(run, options)) {
+    take_memory();
+  }
+  engine::Trainer& trainer() override { return *trainer_; }
+  core::MemoryByUse memory() const override { return core::live_buffers(); }
+
+  std::span<const Update> next(std::int64_t most) override {
+    data::Batch batch;
+    if (most < 1 || !batches_.next(batch)) return {};
+    done_ = {trainer_->step(view(batch), options_.micro_batch()), batch.count};
+    return {&done_, 1};
+  }
+
+ private:
+  std::unique_ptr<engine::Trainer> trainer_;
+  Update done_;
+};
+
+class FedGpuEpochs final : public FedEpochs {
+ public:
+  FedGpuEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
+      : FedEpochs(run, options, stop),
+        trainer_(make_gpu_trainer(run, options)),
+        pace_(least_epoch_part_seconds) {
+    take_memory();
+  }
+  engine::Trainer& trainer() override { return *trainer_; }
+  core::MemoryByUse memory() const override { return trainer_->memory(); }
+
+  std::span<const Update> next(std::int64_t most) override {
+    updates_.clear();
+    data::Batch batch;
+    const std::int64_t asked = std::min(most, pace_.steps());
+    const auto begin = Clock::now();
+    while (static_cast<std::int64_t>(updates_.size()) < asked && batches_.next(batch)) {
+      trainer_->queue(view(batch), options_.micro_batch());
+      updates_.push_back({{}, batch.count});
+    }
+    std::vector<engine::StepResult> results = trainer_->finish();
+    for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i].result = results[i];
+    if (static_cast<std::int64_t>(updates_.size()) == pace_.steps())
+      pace_.took(core::Seconds(Clock::now() - begin).count());
+    return updates_;
+  }
+
+ private:
+  std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;
+  Pace pace_;
+  std::vector<Update> updates_;
+};
+
+}  // namespace
+
+std::unique_ptr<Epochs> make_cpu_epochs(const Run& run, const Options& options,
+                                        const std::atomic<int>& stop) {
+  return std::make_unique<CpuEpochs>(run, options, stop);
+}
+
+std::unique_ptr<Epochs> make_fed_gpu_epochs(const Run& run, const Options& options,
+                                            const std::atomic<int>& stop) {
+  return std::make_unique<FedGpuEpochs>(run, options, stop);
+}
+
+std::unique_ptr<Epochs> make_epochs(const Run& run, const Options& options,
+                                    const std::atomic<int>& stop) {
+  if (!options.device.gpu) return make_cpu_epochs(run, options, stop);
+  return is_resident(options, run.dataset) ? make_resident_epochs(run, options, stop)
+                                           : make_fed_gpu_epochs(run, options, stop);
+}
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,36 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workload/native/train.h"
+
+namespace sweetspot::workload::native {
+
+// How far a loss curve lies from fp32's, step for step on the same batches: in each tenth of the
+// steps the two means may differ by 5% of fp32's mean there and 1% of what fp32's loss fell over
+// all; the worst tenth in units of that, so that up to 1 they agree. Two runs in fp32 whose weights
+// differ in the last bit part too, by chance: by less than this.
+double curve_distance(std::span<const double> fp32, std::span<const double> other);
+
+struct PrecisionTried {
+  engine::cuda::Precision precision = engine::cuda::Precision::fp32;
+  double samples_per_second = 0;
+  double distance = 0;  // from fp32's curve
+  bool agrees() const { return distance <= 1; }
+};
+
+struct PrecisionChoice {
+  engine::cuda::Precision precision = engine::cuda::Precision::fp32;
+  std::string reason;  // what was compared, and what came of it
+};
+
+// The fastest that agrees; among those within 5% of it the most exact, so that noise does not
+// choose. `tried` begins with fp32.
+engine::cuda::Precision pick(std::span<const PrecisionTried> tried);
+
+// Trains a few hundred steps in each precision, from the same weights in the same order. On the CPU
+// there is nothing to compare.
+PrecisionChoice choose_precision(const Run& run, std::int64_t batch);
+
+}  // namespace sweetspot::workload::native

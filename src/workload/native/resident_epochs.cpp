@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <chrono>
+
+#include "workload/native/epochs.h"
+#include "workload/native/resident.h"
+#include "workload/pace.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The data set lies on the GPU: an epoch is a few starts of many steps each, and the host makes the
+// next order meanwhile.
+class ResidentEpochs final : public Epochs {
+ public:
+  ResidentEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
+      : options_(options),
+        stop_(stop),
+        trainer_(make_gpu_trainer(run, options)),
+        orders_(run.dataset.train.count, options.pipeline),
+        samples_(static_cast<std::int64_t>(run.dataset.train.count)),
+        test_samples_(static_cast<std::int64_t>(run.dataset.test.count)),
+        pace_(least_epoch_part_seconds) {
+    if (options.pipeline.drop_last) samples_ -= samples_ % options.batch();
+    if (options.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
+    orders_.at(0);
+  }
+
+  engine::Trainer& trainer() override { return *trainer_; }
+
+  void start(std::uint32_t epoch) override {
+    epoch_ = epoch, done_samples_ = 0, waited_ = {};
+    const auto begin = Clock::now();
+    order_ = orders_.at(epoch);
+    waited_ = Clock::now() - begin;
+  }
+
+  std::span<const Update> next(std::int64_t most) override {
+    updates_.clear();
+    if (stop_ != 0) return {};
+    const std::int64_t left = samples_ - done_samples_;
+    const std::int64_t batch = options_.batch();
+    const std::int64_t steps =
+        std::min({most, whole_graphs(pace_.steps()), (left + batch - 1) / batch});
+    if (steps < 1) return {};
+    const std::int64_t taken = std::min(left, steps * batch);
+    const auto begin = Clock::now();
+    trainer_->start(
+        order_.subspan(static_cast<std::size_t>(done_samples_), static_cast<std::size_t>(taken)),
+        batch, options_.micro_batch());
+    if (taken == left) orders_.at(epoch_ + 1);  // while the device works
+    for (const engine::StepResult& result : trainer_->finish())
+      updates_.push_back(
+          {result, std::min(batch, taken - batch * static_cast<std::int64_t>(updates_.size()))});
+    done_samples_ += taken;
+    if (steps >= pace_.steps()) pace_.took(core::Seconds(Clock::now() - begin).count());
+    return updates_;
+  }
+  core::Seconds waited() const override { return waited_; }
+
+  Sums evaluate() override {
+    Sums sums;
+    sums.add(trainer_->evaluate_resident(), test_samples_);
+    return sums;
+  }
+  core::MemoryByUse memory() const override { return trainer_->memory(); }
+
+ private:
+  const Options options_;
+  const std::atomic<int>& stop_;
+  std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;
+  Orders orders_;
+  std::int64_t samples_, test_samples_, done_samples_ = 0;
+  Pace pace_;
+  std::uint32_t epoch_ = 0;
+  std::span<const std::uint32_t> order_;
+  core::Seconds waited_{0};
+  std::vector<Update> updates_;
+};
+
+}  // namespace
+
+std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& options,
+                                             const std::atomic<int>& stop) {
+  return std::make_unique<ResidentEpochs>(run, options, stop);
+}
+
+}  // namespace sweetspot::workload::native

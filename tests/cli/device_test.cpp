@@ -1,0 +1,129 @@
+// --device and --precision through the real binary, on a machine without a GPU: CUDA is shown none.
+#include <nlohmann/json.hpp>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+Finished without_gpu(std::vector<std::string> arguments) {
+  Launch launch;
+  launch.arguments = std::move(arguments);
+  launch.environment = {{"CUDA_VISIBLE_DEVICES", "-1"}};
+  return run(launch);
+}
+
+std::vector<std::string> small(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"train",         "--model", "mlp",         "--data",
+                                     "synthetic:100", "--json",  "--max-steps", "2"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(DeviceFlag, AutoTakesTheCpuWhereThereIsNoGpu) {
+  for (const char* precision : {"fp32", "auto"}) {
+    const Finished finished = without_gpu(small({"--device", "auto", "--precision", precision}));
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    Json json = json_of(finished);
+    EXPECT_EQ(json["device"], "cpu");
+    EXPECT_EQ(json["setting"]["precision"], "fp32");
+    EXPECT_EQ(json["environment"]["device"], "cpu");
+    EXPECT_TRUE(json["environment"]["gpu"].is_null());
+  }
+}
+
+TEST(DeviceFlag, AGpuThatIsNotThereIsASentence) {
+  const TemporaryFolder folder;
+  const std::string db = "sqlite:" + (folder / "s.db").string();
+  const std::vector<std::vector<std::string>> commands{
+      small({}), {"tune", "--model", "mlp", "--db", db}, {"memory"}, {"profile"}};
+  for (const char* device : {"cuda", "cuda:5"})
+    for (std::vector<std::string> command : commands) {
+      command.insert(command.end(), {"--device", device});
+      expect_sentence(without_gpu(command), 2, "; ");  // what is wrong; the way out
+    }
+}
+
+TEST(DeviceFlag, UnknownWordsAreTold) {
+  expect_sentence(without_gpu(small({"--device", "tpu"})), 2, "auto, cpu, cuda, cuda:N");
+  expect_sentence(without_gpu(small({"--device", "cuda:x"})), 2, "cuda:");
+  expect_sentence(without_gpu(small({"--precision", "int8"})), 2, "fp32, tf32, bf16, fp16, auto");
+}
+
+TEST(PrecisionFlag, TheCpuHasFp32Alone) {
+  for (const char* precision : {"tf32", "bf16", "fp16"})
+    expect_sentence(without_gpu(small({"--device", "cpu", "--precision", precision})), 2,
+                    "the CPU trains in fp32");
+  const TemporaryFolder folder;
+  const std::string db = "sqlite:" + (folder / "s.db").string();
+  const Finished sweep =
+      without_gpu({"sweep", "--model", "mlp", "--data", "synthetic:100", "--device", "cpu",
+                   "--precision", "fp32,bf16", "--batch", "8", "--db", db});
+  expect_sentence(sweep, 2, "the CPU trains in fp32");
+}
+
+TEST(PrecisionFlag, IsAPlaceholderOfAProgram) {
+  const Finished plan =
+      run({"tune", "--dry-run", "--precision", "amp", "--", "true", "{batch}", "{precision}"});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("true 16 amp"));
+  const TemporaryFolder folder;
+  expect_sentence(run({"tune", "--db", "sqlite:" + (folder / "s.db").string(), "--precision",
+                       "auto", "--", "true", "{batch}"}),
+                  2, "--precision auto");
+}
+
+TEST(MemoryOfAGpu, IsPlannedWithoutOne) {
+  const Finished finished = without_gpu({"memory", "--model", "rgb64-cnn", "--device", "cuda",
+                                         "--limit", "4GiB", "--batch", "16,32", "--json"});
+  if (finished.err.find("without the CUDA toolkit") != std::string::npos)
+    GTEST_SKIP() << finished.err;
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  Json json = json_of(finished);
+  EXPECT_EQ(json["device"], "cuda:0");
+  EXPECT_EQ(json["data_on_device"], true);
+  EXPECT_GT(json["largest_batch"], 32);
+  EXPECT_GT(json["rows"][1]["activations_bytes"], json["rows"][0]["activations_bytes"]);
+}
+
+TEST(Doctor, SaysWhyNoGpuIsUsed) {
+  const Finished finished = without_gpu({"doctor", "--json"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  Json cuda = json_of(finished)["cuda"];
+  EXPECT_TRUE(cuda["devices"].empty());
+  EXPECT_TRUE(cuda["reason"].is_string());
+  EXPECT_THAT(without_gpu({"doctor"}).out, HasSubstr(cuda["reason"].get<std::string>()));
+}
+
+TEST(Force, LaunchesWhatIsPredictedNotToFit) {
+  const TemporaryFolder folder;
+  const auto outcome = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"sweep",
+                                       "--model",
+                                       "mlp",
+                                       "--data",
+                                       "synthetic:100",
+                                       "--batch",
+                                       "64",
+                                       "--memory-limit",
+                                       "1KiB",
+                                       "--device",
+                                       "cpu",
+                                       "--json",
+                                       "--db",
+                                       "sqlite:" + (folder / "s.db").string(),
+                                       "--fresh"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return json_of(run(arguments))["trials"][0]["outcome"];
+  };
+  EXPECT_EQ(outcome({}), "refused");
+  EXPECT_EQ(outcome({"--force"}), "ok");
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
