@@ -20,6 +20,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
 void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program);
 void add_studies(CLI::App& app, Action& chosen);
 void add_report(CLI::App& app, Action& chosen);
+void add_serve(CLI::App& app, Action& chosen);
 void add_train(CLI::App& app, Action& chosen);
 void add_memory(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);

@@ -1,9 +1,13 @@
 #include "cli/signals.h"
 
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <string_view>
+
+#include "core/error.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -23,6 +27,14 @@ void note(int signal) {
   // From the second on, either signal kills: the first may be stuck behind a long step.
   handle(SIGINT, SIG_DFL, 0);
   handle(SIGTERM, SIG_DFL, 0);
+}
+
+sigset_t stopping_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
 }
 
 constexpr int last_counted_press = 2;
@@ -74,5 +86,25 @@ CountSignals::~CountSignals() {
 
 const std::atomic<int>& CountSignals::presses() { return pressed; }
 int CountSignals::last() { return received; }
+
+SignalDescriptor::SignalDescriptor() {
+  const sigset_t signals = stopping_signals();
+  descriptor_ = core::Descriptor(signalfd(-1, &signals, SFD_CLOEXEC));
+  if (!descriptor_)
+    throw core::MachineError("the kernel gave no descriptor for signals; see ulimit -n");
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+SignalDescriptor::~SignalDescriptor() {
+  const sigset_t signals = stopping_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+int SignalDescriptor::received() const {
+  signalfd_siginfo info{};
+  while (read(number(), &info, sizeof info) < 0 && errno == EINTR) {
+  }
+  return static_cast<int>(info.ssi_signo);
+}
 
 }  // namespace sweetspot::cli

@@ -1,6 +1,8 @@
 #pragma once
 #include <atomic>
 
+#include "core/descriptor.h"
+
 namespace sweetspot::cli {
 
 // A closed pipe and a file-size limit become write errors instead of killing the process.
@@ -28,6 +30,21 @@ class CountSignals {
 
   static const std::atomic<int>& presses();
   static int last();  // the signal's number, or 0
+};
+
+// While it lives, Ctrl-C and SIGTERM make it readable: for a loop that waits on descriptors.
+class SignalDescriptor {
+ public:
+  SignalDescriptor();  // MachineError when there can be none
+  ~SignalDescriptor();
+  SignalDescriptor(const SignalDescriptor&) = delete;
+  SignalDescriptor& operator=(const SignalDescriptor&) = delete;
+
+  int number() const { return descriptor_.number(); }
+  int received() const;  // the signal's number; waits for it
+
+ private:
+  core::Descriptor descriptor_;
 };
 
 }  // namespace sweetspot::cli

@@ -9,10 +9,10 @@
 #include <string>
 #include <system_error>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "data/cache.h"
-#include "data/descriptor.h"
 #include "data/files.h"
 #include "data/process.h"
 #include "data/sources.h"
@@ -37,16 +37,16 @@ void move(const fs::path& from, const fs::path& to) {
 }
 
 // One fetch at a time, of all processes; the kernel opens the lock of one that was killed.
-Descriptor lock(const fs::path& root, const Package& package, const Say& say) {
+core::Descriptor lock(const fs::path& root, const Package& package, const Say& say) {
   std::error_code error;
   fs::create_directories(root, error);
   if (error) fail_writing(root, error.message());
   const fs::path path = root / fmt::format(".{}.lock", package.name);
-  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  core::Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file) fail_writing(path, std::generic_category().message(errno));
-  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (flock(file.number(), LOCK_EX | LOCK_NB) == 0) return file;
   say(fmt::format("waiting for another fetch of {}", package.name));
-  if (flock(file.get(), LOCK_EX) != 0)
+  if (flock(file.number(), LOCK_EX) != 0)
     throw MachineError(fmt::format("cannot wait for another fetch of {}: {}; try again",
                                    package.name, std::generic_category().message(errno)));
   return file;
@@ -158,7 +158,7 @@ fs::path fetch_package(const Package& package, const Say& say) {
   const fs::path root = cache_root(), target = root / package.name;
   const std::string shown = core::printable(target.string());
   if (!is_whole(package)) {
-    const Descriptor held = lock(root, package, say);
+    const core::Descriptor held = lock(root, package, say);
     remove_leftovers(root, package);
     if (!is_whole(package)) {  // nobody fetched it while we waited
       const WorkFolder work(root, package);

@@ -25,14 +25,14 @@ std::string reason(int error) { return std::generic_category().message(error); }
 InputFile::InputFile(const std::filesystem::path& path)
     : shown_path_(core::printable(path.string())), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat status {};
-  if (!file_ || fstat(file_.get(), &status) != 0) fail();
+  if (!file_ || fstat(file_.number(), &status) != 0) fail();
   size_ = static_cast<core::Bytes>(status.st_size);
 }
 
 std::size_t InputFile::read(std::span<std::uint8_t> out) {
   std::size_t done = 0;
   while (done < out.size()) {
-    const ssize_t count = ::read(file_.get(), out.data() + done, out.size() - done);
+    const ssize_t count = ::read(file_.number(), out.data() + done, out.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail();
     if (count == 0) break;
@@ -63,8 +63,8 @@ std::string sha256_of_file(const std::filesystem::path& path) {
 }
 
 void sync_to_disk(const std::filesystem::path& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file || fsync(file.get()) != 0)
+  const core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || fsync(file.number()) != 0)
     throw core::MachineError(
         fmt::format("cannot write {} to the disk: {}; check that it is not full",
                     core::printable(path.string()), reason(errno)));

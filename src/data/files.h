@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
+#include "core/descriptor.h"
 #include "core/units.h"
-#include "data/descriptor.h"
 
 namespace sweetspot::data {
 
@@ -22,7 +22,7 @@ class InputFile {
   [[noreturn]] void fail() const;
 
   std::string shown_path_;
-  Descriptor file_;
+  core::Descriptor file_;
   core::Bytes size_ = 0;
 };
 

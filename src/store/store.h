@@ -20,6 +20,15 @@ class Writer {
   virtual void set_state(trial::StudyState state) = 0;
 };
 
+// Notices what other processes do to a store, in microseconds: a running study is looked at several
+// times a second.
+class Follower {
+ public:
+  virtual ~Follower() = default;
+  // Whether studies() may say something else than at the call before; true the first time.
+  virtual bool changed() = 0;
+};
+
 // Trial history. Many processes may read while one writes. MachineError or InputError in one
 // sentence: locked by another run (with its pid), newer schema, corrupt, read-only, disk full,
 // gone.
@@ -30,9 +39,12 @@ class Store {
   // a new one and keeps the old.
   virtual std::unique_ptr<Writer> open_study(const trial::Question&, const trial::Environment&,
                                              bool fresh) = 0;
-  // Newest first, trials without raw steps and traces. A study whose process was killed is `stopped`.
+  // Newest first, trials without raw steps and traces. A study whose process was killed is
+  // `stopped`.
   virtual std::vector<trial::Study> studies() const = 0;
   virtual std::optional<trial::Study> study(std::int64_t id) const = 0;  // with both
+  virtual std::optional<trial::Trial> trial(std::int64_t id) const = 0;  // likewise, of any study
+  virtual std::unique_ptr<Follower> follow() const = 0;
   virtual bool remove(std::int64_t id) = 0;
 };
 

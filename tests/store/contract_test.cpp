@@ -214,6 +214,62 @@ TEST_P(StoreContract, ManyReadWhileTwoStudiesAreWritten) {
   one.join(), two.join();
 }
 
+TEST_P(StoreContract, OneTrialIsReadWithAllItHas) {
+  EXPECT_FALSE(open()->trial(1));
+  const auto other = open()->open_study(question("other"), environment(), false);
+  other->add(trial_of(1));
+  const auto writer = open()->open_study(question(), environment(), false);
+  writer->add(trial_of(2));
+  writer->add(full_trial());
+  const std::int64_t id = open()->study(writer->study().id)->trials.at(1).id;
+  const auto trial = open()->trial(id);
+  ASSERT_TRUE(trial);
+  EXPECT_EQ(trial->id, id);
+  expect_equal(*trial, full_trial());
+  EXPECT_FALSE(open()->trial(id + 1));
+}
+
+// Whether the follower says so, once.
+void expect_heard(store::Follower& follower, const char* of) {
+  EXPECT_TRUE(follower.changed()) << of;
+  EXPECT_FALSE(follower.changed()) << of;
+}
+
+TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
+  const auto store = open();
+  const auto follower = open()->follow();
+  expect_heard(*follower, "nothing yet");
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "it made a file";
+  auto writer = store->open_study(question(), environment(), false);
+  expect_heard(*follower, "a study");
+  writer->add(trial_of(1));
+  expect_heard(*follower, "a trial");
+  writer->set_state(StudyState::stopped);
+  expect_heard(*follower, "its state");
+  open()->studies();
+  EXPECT_FALSE(follower->changed()) << "a reader";
+  const std::int64_t id = writer->study().id;
+  writer.reset();
+  writer = store->open_study(question(), environment(), false);
+  expect_heard(*follower, "a study that goes on");
+  writer.reset();  // without a word: so does a process that is killed
+  expect_heard(*follower, "a writer that went");
+  EXPECT_EQ(store->study(id)->state, StudyState::stopped);
+  store->remove(id);
+  expect_heard(*follower, "a study that was deleted");
+}
+
+TEST_P(StoreContract, AFollowerOutlivesItsFile) {
+  open()->open_study(question(), environment(), false);
+  const auto follower = open()->follow();
+  expect_heard(*follower, "the first look");
+  for (const auto& file : std::filesystem::directory_iterator(folder_.path()))
+    std::filesystem::remove(file);
+  expect_heard(*follower, "a file that is gone");
+  open()->open_study(question(), environment(), false);
+  expect_heard(*follower, "a file that came");
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values("sqlite:", ""),
                          [](const auto& kind) { return *kind.param ? "url" : "path"; });
 

@@ -32,6 +32,8 @@ std::vector<trial::Study> select_studies(SQLite::Database& database,
                                          std::optional<std::int64_t> id = std::nullopt);
 // The newest with this question; 0 when there is none.
 std::int64_t find_study(SQLite::Database& database, const std::string& key);
+// The study that a trial is of.
+std::optional<std::int64_t> study_of(SQLite::Database& database, std::int64_t trial);
 // The process that last opened this study for writing.
 std::optional<std::int64_t> last_pid(SQLite::Database& database, std::int64_t study);
 bool delete_study(SQLite::Database& database, std::int64_t study);

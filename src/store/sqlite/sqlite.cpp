@@ -4,6 +4,7 @@
 
 #include "store/sqlite/errors.h"
 #include "store/sqlite/file.h"
+#include "store/sqlite/follower.h"
 #include "store/sqlite/lock.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/writer.h"
@@ -31,6 +32,23 @@ class SqliteStore : public Store {
     if (found.empty()) return std::nullopt;
     return std::move(found.front());
   }
+
+  std::optional<trial::Trial> trial(std::int64_t id) const override {
+    std::optional<trial::Trial> found;
+    guarded(file_, [&] {
+      const auto database = open_for_reading(file_);
+      if (!database) return;
+      SQLite::Transaction snapshot(*database);
+      const auto study = study_of(*database, id);
+      if (!study) return;
+      for (trial::Trial& trial : select_trials(*database, *study))
+        if (trial.id == id) found = std::move(trial);
+      read_steps_and_trace(*database, found.value());
+    });
+    return found;
+  }
+
+  std::unique_ptr<Follower> follow() const override { return open_follower(file_); }
 
   bool remove(std::int64_t id) override {
     bool removed = false;

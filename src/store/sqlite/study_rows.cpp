@@ -77,6 +77,13 @@ std::int64_t find_study(SQLite::Database& database, const std::string& key) {
   return row.getColumn(0).getInt64();
 }
 
+std::optional<std::int64_t> study_of(SQLite::Database& database, std::int64_t trial) {
+  SQLite::Statement row(database, "SELECT study FROM trial WHERE id = ?");
+  row.bind(1, trial);
+  if (!row.executeStep()) return std::nullopt;
+  return row.getColumn(0).getInt64();
+}
+
 std::optional<std::int64_t> last_pid(SQLite::Database& database, std::int64_t study) {
   SQLite::Statement row(database, "SELECT pid FROM run WHERE study = ? ORDER BY id DESC LIMIT 1");
   row.bind(1, study);

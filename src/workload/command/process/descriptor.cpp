@@ -12,25 +12,6 @@
 
 namespace sweetspot::workload::command::process {
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    close();
-    number_ = other.release();
-  }
-  return *this;
-}
-
-int Descriptor::release() {
-  const int number = number_;
-  number_ = -1;
-  return number;
-}
-
-void Descriptor::close() {
-  if (number_ >= 0) ::close(number_);
-  number_ = -1;
-}
-
 Descriptor checked(int number, const char* what) {
   Descriptor given(number);
   if (given && number > STDERR_FILENO) return given;

@@ -1,25 +1,9 @@
 #pragma once
-#include <string>
+#include "core/descriptor.h"
 
 namespace sweetspot::workload::command::process {
 
-// Owns a file descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { close(); }
-
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-  int release();
-  void close();
-
- private:
-  int number_ = -1;
-};
+using core::Descriptor;
 
 // Takes what a system call gave. Descriptors 0 to 2 are moved up, because a child's standard
 // streams go there (we may have been started with ours closed). MachineError when the call failed.

@@ -1,0 +1,41 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serve/http/site.h"
+#include "store/store.h"
+
+namespace sweetspot::serve {
+
+// The studies of a store as a page for each, live. It only ever reads. Its routes, all there are:
+//   /         the page of ?study=N, or of the newest study, whichever that is by then
+//   /events   `study` events: page_data() of that study whenever it changes; `gone` if it is
+//   deleted /steps    page_steps() of ?trial=ID /studies  which studies there are
+class Dashboard : public http::Site {
+ public:
+  // The page hands the token on in its own URLs; empty when none is asked for.
+  Dashboard(const store::Store& store, std::string token);
+
+  http::Response respond(const http::Request& request) override;
+  bool refresh() override;
+  http::Event current(std::int64_t topic) override;
+
+ private:
+  http::Response page(const http::Request& request);
+  http::Response events(const http::Request& request);
+  http::Response steps(const http::Request& request);
+  http::Response list(const http::Request& request);
+  http::Event read(std::int64_t topic);
+
+  const store::Store& store_;
+  std::string token_;
+  // As of the last refresh.
+  std::unique_ptr<store::Follower> follower_;
+  std::vector<trial::Study> studies_;
+  std::string problem_;  // why they could not be read
+  std::map<std::int64_t, http::Event> events_;
+};
+
+}  // namespace sweetspot::serve

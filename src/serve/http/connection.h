@@ -1,0 +1,66 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "core/descriptor.h"
+#include "serve/http/outbox.h"
+#include "serve/http/request.h"
+#include "serve/http/response.h"
+
+namespace sweetspot::serve::http {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+// How long a client may take; what it holds meanwhile is bounded elsewhere.
+struct Patience {
+  Milliseconds head{10'000};       // from the connection to the end of the request
+  Milliseconds drain{60'000};      // to take one response, or one event
+  Milliseconds farewell{2'000};    // to hang up after the response
+  Milliseconds heartbeat{15'000};  // a stream that has nothing to say says so
+};
+
+// One client: it asks once, is answered once, and hangs up; or it streams for as long as it likes.
+// Nothing here waits.
+class Connection {
+ public:
+  enum class State { reading, writing, streaming, leaving, gone };
+
+  Connection(core::Descriptor socket, const Patience& patience);
+
+  State state() const { return state_; }
+  int socket() const { return socket_.number(); }
+  std::uint32_t wanted_events() const;  // for epoll
+  Clock::time_point deadline() const { return deadline_; }
+
+  // Takes what came. Something once its request is whole, or known to be none.
+  std::optional<Heard> read();
+  void respond(const Response& response, bool head_only);
+  // Of a stream: sends the event unless its reader has it, or is still busy with another: events
+  // carry the whole state, so that one may be skipped.
+  void offer(const Event& event);
+  void write();
+  void expire();  // the deadline has passed
+  void hang_up() { state_ = State::gone; }
+
+  std::optional<std::int64_t> topic() const { return topic_; }
+  void has_already(std::string event_id) { event_id_ = std::move(event_id); }
+
+ private:
+  void enter(State state, Milliseconds patience);
+  void drained();
+
+  core::Descriptor socket_;
+  const Patience& patience_;
+  State state_ = State::reading;
+  Clock::time_point deadline_;
+  HeadReader head_;
+  Outbox outbox_;
+  std::optional<std::int64_t> topic_;
+  std::string event_id_;     // the last one sent
+  bool is_ending_ = false;   // no event follows
+  std::size_t ignored_ = 0;  // bytes behind the request
+};
+
+}  // namespace sweetspot::serve::http

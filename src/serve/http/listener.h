@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/descriptor.h"
+
+namespace sweetspot::serve::http {
+
+// Where to listen: an address of this machine, never a name that somebody else resolves.
+struct Place {
+  std::string address = "127.0.0.1";  // or another IPv4 or IPv6 address, or "localhost"
+  std::uint16_t port = 0;             // 0: one that is free
+};
+// InputError when the address is none.
+bool is_loopback(const std::string& address);
+
+struct Listener {
+  core::Descriptor socket;
+  std::string host;  // "127.0.0.1:8321", as in a URL
+  // The Host fields of those who ask for this place: its address with its port, localhost for the
+  // loopback, and for "every address" each that this machine has, and its name.
+  std::vector<std::string> hosts;
+};
+// InputError when the place is not ours to take, MachineError when it is taken.
+Listener listen(const Place& place);
+
+}  // namespace sweetspot::serve::http

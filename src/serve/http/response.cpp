@@ -1,0 +1,82 @@
+#include "serve/http/response.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace sweetspot::serve::http {
+namespace {
+
+std::string_view reason(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 421:
+      return "Misdirected Request";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 503:
+      return "Service Unavailable";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+}  // namespace
+
+Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+Response sentence(int status, std::string_view text) {
+  Response response;
+  response.status = status;
+  response.body = bytes(fmt::format("{}\n", text));
+  return response;
+}
+
+std::string head_of(const Response& response) {
+  std::string head = fmt::format(
+      "HTTP/1.1 {} {}\r\n"
+      "Date: {:%a, %d %b %Y %H:%M:%S} GMT\r\n"
+      "Connection: close\r\n"
+      "Cache-Control: no-store\r\n"
+      "Content-Security-Policy: {}; frame-ancestors 'none'\r\n"
+      "Cross-Origin-Opener-Policy: same-origin\r\n"
+      "Cross-Origin-Resource-Policy: same-origin\r\n"
+      "Referrer-Policy: no-referrer\r\n"
+      "X-Content-Type-Options: nosniff\r\n"
+      "X-Frame-Options: DENY\r\n",
+      response.status, reason(response.status), fmt::gmtime(std::time(nullptr)), response.policy);
+  if (response.status == 405) head += "Allow: GET, HEAD\r\n";
+  if (response.topic)
+    head += "Content-Type: text/event-stream\r\n";
+  else if (response.status != 204)
+    head += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", response.type,
+                        response.body ? response.body->size() : 0);
+  return head + "\r\n";
+}
+
+Event event(std::string_view name, std::string_view json) {
+  const std::string id = fmt::format("{:x}", std::hash<std::string_view>{}(json));
+  return {id, bytes(fmt::format("event: {}\nid: {}\ndata: {}\n\n", name, id, json))};
+}
+
+}  // namespace sweetspot::serve::http

@@ -1,0 +1,53 @@
+#pragma once
+#include <unordered_map>
+
+#include "serve/http/connection.h"
+#include "serve/http/listener.h"
+#include "serve/http/site.h"
+
+namespace sweetspot::serve::http {
+
+struct Limits {
+  std::size_t connections = 512;  // beyond it, whoever has said nothing for longest has to go
+  std::size_t streams = 100;      // beyond it, a new one is asked to come later
+  Patience patience{};
+  Milliseconds refresh{250};  // at most this often is the site asked whether anything changed
+};
+
+// One thread, one epoll, no waiting for any client: a thousand that say nothing cost a thousand
+// descriptors for ten seconds, and nobody a thread.
+class Server {
+ public:
+  Server(Listener listener, Access access, Site& site, const Limits& limits = {});
+
+  // Until `stop` can be read from. MachineError when the machine refuses to go on.
+  void run(int stop);
+
+ private:
+  using Id = std::uint64_t;
+  using Connections = std::unordered_map<Id, Connection>;
+
+  void watch(int descriptor, Id id, std::uint32_t events, int operation);
+  void accept();
+  bool make_room();
+  void serve(Id id, std::uint32_t events);
+  void hear(Connection& connection);
+  void begin_stream(Connection& connection, const Request& request);
+  void expire();
+  void refresh();
+  void settle(Connections::iterator connection);
+  std::size_t streams() const;
+  int wait_milliseconds() const;
+
+  Listener listener_;
+  Access access_;
+  Site& site_;
+  Limits limits_;
+  core::Descriptor epoll_;
+  Connections connections_;
+  Id next_id_;
+  Clock::time_point next_refresh_{}, accept_again_{};
+  bool is_accepting_ = true;
+};
+
+}  // namespace sweetspot::serve::http

@@ -1,0 +1,22 @@
+#pragma once
+#include "serve/http/access.h"
+#include "serve/http/request.h"
+#include "serve/http/response.h"
+
+namespace sweetspot::serve::http {
+
+// What is served. Called by one thread only.
+class Site {
+ public:
+  virtual ~Site() = default;
+  virtual Response respond(const Request& request) = 0;
+  // Looks whether anything changed; called now and then while somebody streams. True if so.
+  virtual bool refresh() = 0;
+  // What there is to know about a topic, as of the last refresh().
+  virtual Event current(std::int64_t topic) = 0;
+};
+
+// What is sent for what was heard: a refusal, or what the site says.
+Response answer(const Heard& heard, const Access& access, Site& site);
+
+}  // namespace sweetspot::serve::http
