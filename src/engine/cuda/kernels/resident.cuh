@@ -1,4 +1,5 @@
 #pragma once
+#include "engine/cuda/kernels/first_conv.cuh"
 #include "engine/cuda/kernels/gemm.cuh"
 
 // Convolutions whose samples and weights fit into shared memory together. Each sample is loaded and
@@ -7,13 +8,15 @@
 // `splits`-th such group.
 namespace sweetspot::engine::cuda {
 
-constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
-
 // Small batches: several blocks share a sample, each with some of the row groups and columns.
 struct ResidentShare {
   int split, first_group, groups, first_column, columns;
   __device__ ResidentShare(const GemmPart& p, int block, int all_groups, int all_columns) {
-    const int parts = p.tiles_m * p.tiles_n, part = block % parts;
+    const int parts = p.tiles_m * p.tiles_n;
+    split = block, first_group = first_column = 0;
+    groups = all_groups, columns = all_columns;
+    if (parts == 1) return;
+    const int part = block % parts;
     split = block / parts;
     const int at_once = (all_groups + p.tiles_m - 1) / p.tiles_m;
     first_group = part / p.tiles_n * at_once;
@@ -46,17 +49,18 @@ __device__ inline float4 gradient4(const GemmPart& p, std::int64_t at) {
   return g;
 }
 
-// The gradient before pooling of one sample, (positions, filters); adds its columns' sums to
-// `total`.
+// The gradient before pooling of some samples, (positions, filters) each, `apart` elements apart;
+// adds its columns' sums to `total`.
 template <class M>
-__device__ void load_routed(const GemmPart& p, int sample, int pitch, typename M::Element* to,
-                            float4& total) {
+__device__ void load_routed(const GemmPart& p, int first, int samples, int pitch, int apart,
+                            typename M::Element* to, float4& total) {
   const ConvShape& s = p.shape;
-  const int floats = p.by_windows.divisor * s.filters;
-  const std::int64_t from = static_cast<std::int64_t>(sample) * floats;
+  const int windows = p.by_windows.divisor, floats = samples * windows * s.filters;
+  const std::int64_t from = static_cast<std::int64_t>(first) * windows * s.filters;
 #pragma unroll 2
   for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads) {
-    const int window = p.by_filters.quotient(i), f = i - window * s.filters;
+    const int row = p.by_filters.quotient(i), f = i - row * s.filters;
+    const int sample = p.by_windows.quotient(row), window = row - sample * windows;
     uchar4 code = {0, 0, 0, 0};
     if (p.code) code = *reinterpret_cast<const uchar4*>(p.code + from + i);
     const float4 g = gradient4(p, from + i);
@@ -68,7 +72,7 @@ __device__ void load_routed(const GemmPart& p, int sample, int pitch, typename M
                         code.z == slot ? g.z : 0.f, code.w == slot ? g.w : 0.f};
       total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w;
       const int position = s.pool == 2 ? (2 * py + slot / 2) * s.out_w + 2 * px + slot % 2 : window;
-      M::store(to + position * pitch + f, v);
+      M::store(to + sample * apart + position * pitch + f, v);
     }
   }
 }
@@ -81,17 +85,17 @@ template <class Work, class Finish>
 __device__ void each_tile(int samples, int most_samples, int groups, int columns, int taps,
                           float2* scratch, Work work, Finish finish) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  int share = 1;
-  while (2 * share * most_samples * groups * columns <= resident_warps && taps % (2 * share) == 0)
-    share *= 2;
-  const int slice = warp % share, items = samples * groups * columns;
-  for (int base = 0; base < items; base += resident_warps / share) {
-    const int item = base + warp / share;
-    const int column = item % columns, group = item / columns % groups;
-    const int sample = item / columns / groups;
+  const int share = resident_sharing(most_samples * groups * columns, taps);
+  const int bits = 31 - __clz(share), slice = warp & (share - 1);
+  const int items = samples * groups * columns, taps_each = taps >> bits;
+  for (int base = 0; base < items; base += resident_warps >> bits) {
+    const int item = base + (warp >> bits);
+    // Divisions only where they are needed: they take longer than the rest of this.
+    const int rest = columns == 1 ? item : columns == 2 ? item / 2 : item / columns;
+    const int column = item - rest * columns;
+    const int sample = samples == 1 ? 0 : rest / groups, group = rest - sample * groups;
     Sums sums{};
-    if (item < items)
-      work(sample, group, column, slice * taps / share, (slice + 1) * taps / share, sums);
+    if (item < items) work(sample, group, column, slice * taps_each, (slice + 1) * taps_each, sums);
     if (share > 1) {
 #pragma unroll
       for (int pair = 0; pair < 16; ++pair)
@@ -112,8 +116,7 @@ __device__ void each_tile(int samples, int most_samples, int groups, int columns
         } else {
           float2 sum{};
           for (int other = 0; other < share; ++other) {
-            const float2 part =
-                scratch[((warp / share * share + other) * 16 + j * 4 + i) * 32 + lane];
+            const float2 part = scratch[((warp - slice + other) * 16 + j * 4 + i) * 32 + lane];
             sum.x += part.x, sum.y += part.y;
           }
           v[i][0] = sum.x, v[i][1] = sum.y;
@@ -125,10 +128,81 @@ __device__ void each_tile(int samples, int most_samples, int groups, int columns
   }
 }
 
+// Which elements survive dropout, drawn once for all: four of them share a number, and the first
+// samples' are drawn before there is anything to drop. One byte each, (samples, windows, filters).
+struct TabledDropout {
+  std::uint8_t* table;
+  int first;  // sample
+
+  __device__ static bool suits(const GemmPart& p) {
+    return p.dropout.threshold && p.dropout.channels == 64 && p.shape.filters == 64;
+  }
+  __device__ void draw(const GemmPart& p, int samples) const {
+    const int windows = p.by_windows.divisor;
+    for (int i = threadIdx.x; i < samples * windows * 16; i += resident_threads) {
+      const int sample = p.by_windows.quotient(i / 16), window = i / 16 - sample * windows;
+      const int y = p.by_window_w.quotient(window), x = window - y * p.by_window_w.divisor;
+      const uint4 words =
+          dropout_words(p.dropout, first + sample, (y * p.dropout.full_width + x) * 64 + i % 16);
+      std::uint8_t* to = table + i / 16 * 64 + i % 16;
+      to[0] = words.x >= p.dropout.threshold, to[16] = words.y >= p.dropout.threshold;
+      to[32] = words.z >= p.dropout.threshold, to[48] = words.w >= p.dropout.threshold;
+    }
+  }
+  __device__ bool operator()(const GemmPart& p, int sample, int position, int n) const {
+    return suits(p) ? table[((sample - first) * p.by_windows.divisor + position) * 64 + n]
+                    : DrawnDropout()(p, sample, position, n);
+  }
+};
+
 constexpr int depth_step = 16;  // channels and filters come in sixteens here
 
-template <class M>
-__device__ void resident_forward(const GemmPart& p, int block, typename M::Element* shared) {
+// Where the input comes from: memory…
+struct FromMemory {
+  static constexpr bool follows_update = false;
+  __device__ void prepare(int, float*, bool) const {}
+  template <class M>
+  __device__ void load(const GemmPart& p, int first, int samples, int pitch,
+                       typename M::Element* images) const {
+    const int floats = p.shape.in_h * p.shape.in_w * p.shape.channels;
+    load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
+                 p.by_channels, pitch, images);
+  }
+};
+
+// … or a first convolution, one sample a block, whose output is kept for the backward pass only.
+template <int KH, int KW>
+struct FromFirstConv {
+  static constexpr bool follows_update = true;
+  const FirstConv& p;
+  float* image = nullptr;
+
+  __device__ void prepare(int sample, float* room, bool waited) {
+    image = room;
+    if (waited != p.source.settled)
+      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image);
+  }
+  template <class M>
+  __device__ void load(const GemmPart& part, int sample, int, int pitch,
+                       typename M::Element* images) const {
+    const int windows = part.by_in.divisor;
+    for (int f0 = 0; f0 < p.shape.filters; f0 += 32) {
+      const TensorTaps<KH, KW, 1> taps(p, f0);
+      for (int group = threadIdx.x / 32; group * 8 < windows; group += resident_warps)
+        taps.run(p, image, group, windows, [&](int window, int f, float2 value, uchar2 code) {
+          const std::int64_t at =
+              (static_cast<std::int64_t>(sample) * windows + window) * p.shape.filters + f;
+          *reinterpret_cast<float2*>(p.value + at) = value;
+          *reinterpret_cast<uchar2*>(p.code + at) = code;
+          M::store(images + window * pitch + f, value);
+        });
+    }
+  }
+};
+
+template <class M, class From>
+__device__ void resident_forward(const GemmPart& p, int block, typename M::Element* shared,
+                                 From from) {
   using Element = typename M::Element;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w, depth = taps * s.channels;
@@ -136,24 +210,30 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   const ResidentShare share(p, block, s.pool == 2 ? (windows + 7) / 8 : (windows + 31) / 32,
                             s.filters / 32);
   const int weight_pitch = 32 * share.columns + Operand<Element, false>::pad;
-  const int pitch = s.channels + Operand<Element, true>::pad;
-  const int floats = s.in_h * s.in_w * s.channels, image = s.in_h * s.in_w * pitch;
+  const int pitch = s.channels + Operand<Element, true>::pad, image = s.in_h * s.in_w * pitch;
   Element* images = shared + depth * weight_pitch;
-  auto* scratch = reinterpret_cast<float2*>(images + p.split_depth * image);
-  const int fours = 8 * share.columns;  // 8 or 16: of this block's part of a row
+  TabledDropout dropout{reinterpret_cast<std::uint8_t*>(images + p.split_depth * image), 0};
+  auto* scratch = reinterpret_cast<float2*>(dropout.table + p.split_depth * windows * s.filters);
+  const bool tabled = TabledDropout::suits(p);
+  from.prepare(share.split, reinterpret_cast<float*>(scratch), false);
+  if (From::follows_update) wait_for_predecessor();
+  from.prepare(share.split, reinterpret_cast<float*>(scratch), true);
+  const int bits = share.columns == 1 ? 3 : 4, fours = 1 << bits;  // of this block's part of a row
 #pragma unroll 8
   for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
-    const int row = i / fours, column = 4 * (i % fours);
+    const int row = i >> bits, column = 4 * (i & (fours - 1));
     M::store(shared + row * weight_pitch + column,
              load4(p.weights + row * s.filters + 32 * share.first_column + column));
   }
-  wait_for_predecessor();
+  dropout.first = share.split * p.split_depth;
+  if (tabled) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
+  if (!From::follows_update) wait_for_predecessor();
   for (int first = share.split * p.split_depth; first < p.count;
        first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
-    load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
-                 p.by_channels, pitch, images);
+    if (tabled && dropout.first != first) dropout.first = first, dropout.draw(p, samples);
+    from.template load<M>(p, first, samples, pitch, images);
     __syncthreads();
     each_tile(
         samples, p.split_depth, share.groups, share.columns, taps, scratch,
@@ -186,39 +266,92 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
         [&](int sample, int group, int g, int n, Finished& v) {
           group += share.first_group, n += 32 * share.first_column;
           if (s.pool == 2) {
-            if (group * 8 + g < windows) finish_pooled(p, first + sample, group * 8 + g, n, v);
+            if (group * 8 + g < windows)
+              finish_pooled(p, first + sample, group * 8 + g, n, v, dropout);
             return;
           }
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
             const int at = group * 32 + g + 8 * i;
-            if (at < windows) finish_plain(p, first + sample, at, n, v[i]);
+            if (at < windows) finish_plain(p, first + sample, at, n, v[i], dropout);
           }
         });
   }
 }
 
-template <class M>
-__device__ void resident_data(const GemmPart& p, int block, typename M::Element* shared) {
+// Where the gradient of the input goes: into memory…
+struct IntoMemory {
+  __device__ static int bytes(const GemmPart&) { return 0; }
+  __device__ void prepare(int, float*, float2*) {}
+  __device__ void store(const GemmPart& p, int sample, int at, int n, float a, float b) const {
+    const std::int64_t position = static_cast<std::int64_t>(sample) * p.by_in.divisor + at;
+    store2(p.input_gradient + position * p.shape.channels + n, a, b);
+  }
+  __device__ void finish(int) {}
+};
+
+// … or on to the first convolution's weights, one sample a block. The gradient takes the room of
+// the operand it was computed from, and what the layer itself needs is loaded before the wait.
+template <int KH, int KW>
+struct IntoFirstConv {
+  const FirstConv& p;
+  float *gradient = nullptr, *reduction = nullptr, *image = nullptr;
+  std::uint8_t* codes = nullptr;
+
+  __device__ static int bytes(const GemmPart& part) {
+    return static_cast<int>(part.by_in.divisor) * part.shape.channels * 4;
+  }
+  __device__ int windows() const { return p.shape.out_h / 2 * (p.shape.out_w / 2); }
+  __device__ void prepare(int sample, float* operand, float2* scratch) {
+    gradient = operand, reduction = reinterpret_cast<float*>(scratch);
+    image = reduction + resident_warps * 1024;
+    codes = reinterpret_cast<std::uint8_t*>(image + (p.shape.in_h * p.shape.in_w + 3) / 4 * 4);
+    if (sample >= p.count) return;
+    load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image);
+    const int floats = windows() * p.shape.filters;
+    const std::uint8_t* from = p.code + static_cast<std::int64_t>(sample) * floats;
+    for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads)
+      *reinterpret_cast<uchar4*>(codes + i) = *reinterpret_cast<const uchar4*>(from + i);
+  }
+  __device__ void store(const GemmPart& part, int, int at, int n, float a, float b) const {
+    store2(gradient + at * part.shape.channels + n, a, b);
+  }
+  __device__ void finish(int sample) {
+    const int filters = p.shape.filters, bits = filter_bits(p), f = threadIdx.x & (filters - 1);
+    FilterSums<KH, KW, 1> sums;
+    if (sample < p.count)
+      sums.add(
+          p, image, threadIdx.x >> bits, resident_threads >> bits, windows(),
+          [&](int window) { return gradient[(window << bits) + f]; },
+          [&](int window) { return codes[(window << bits) + f]; });
+    sums.template write<resident_threads>(p, sample, reduction);
+  }
+};
+
+template <class M, class Into>
+__device__ void resident_data(const GemmPart& p, int block, typename M::Element* shared,
+                              Into into) {
   using Element = typename M::Element;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w, positions = p.by_out.divisor;
   const int pitch = s.filters + Operand<Element, true>::pad, image = positions * pitch;
   Element* images = shared + taps * s.channels * pitch;
   Element* zeros = images + p.split_depth * image;  // where taps outside of the image read
-  auto* scratch = reinterpret_cast<float2*>(zeros + pitch);
+  const int operand = (p.split_depth * image + pitch) * static_cast<int>(sizeof(Element));
+  auto* scratch = reinterpret_cast<float2*>(reinterpret_cast<unsigned char*>(images) +
+                                            (max(operand, Into::bytes(p)) + 15) / 16 * 16);
   load_rows<M>(p.weights, taps * s.channels * s.filters, p.by_filters, pitch, shared);
   for (int i = threadIdx.x; i < pitch; i += resident_threads) zeros[i] = Element(0.f);
-  wait_for_predecessor();
   const int inputs = p.by_in.divisor;
   const ResidentShare share(p, block, (inputs + 31) / 32, s.channels / 32);
+  into.prepare(share.split, reinterpret_cast<float*>(images), scratch);
+  wait_for_predecessor();
   for (int first = share.split * p.split_depth; first < p.count;
        first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
     float4 unused{};
-    for (int i = 0; i < samples; ++i)
-      load_routed<M>(p, first + i, pitch, images + i * image, unused);
+    load_routed<M>(p, first, samples, pitch, image, images, unused);
     __syncthreads();
     each_tile(
         samples, p.split_depth, share.groups, share.columns, taps, scratch,
@@ -257,12 +390,11 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
           for (int i = 0; i < 4; ++i) {
             const int at = group * 32 + g + 8 * i;
             if (at < inputs)
-              store2(p.input_gradient +
-                         (static_cast<std::int64_t>(first + sample) * inputs + at) * s.channels + n,
-                     v[i][0] * p.scale, v[i][1] * p.scale);
+              into.store(p, first + sample, at, n, v[i][0] * p.scale, v[i][1] * p.scale);
           }
         });
   }
+  into.finish(share.split);
 }
 
 // A warp has one tap and 32 channels, all filters (up to 64), and keeps their sums over all
@@ -271,7 +403,8 @@ template <class M>
 __device__ void resident_weights(const GemmPart& p, int block, typename M::Element* shared) {
   using Element = typename M::Element;
   const ConvShape& s = p.shape;
-  const int split = block / p.tiles_m, item = block % p.tiles_m * resident_warps + threadIdx.x / 32;
+  const int split = p.by_tiles_m.quotient(block);
+  const int item = (block - split * p.tiles_m) * resident_warps + threadIdx.x / 32;
   const int taps = s.kernel_h * s.kernel_w, positions = p.by_out.divisor;
   const int depth = (positions + depth_step - 1) / depth_step * depth_step;
   const int pitch = s.channels + Operand<Element, false>::pad, image = s.in_h * s.in_w * pitch;
@@ -286,19 +419,25 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   }
   for (int i = threadIdx.x; i < p.split_depth * gradient; i += resident_threads)
     gradients[i] = Element(0.f);  // the padding of the depth stays so
+  const auto load_images = [&](int first) {
+    load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats,
+                 min(p.split_depth, p.count - first) * floats, p.by_channels, pitch, images);
+  };
+  // The input is older than the predecessor; only the gradient is its work.
+  const int begin = split * p.split_depth;
+  load_images(begin);
   wait_for_predecessor();
-  const int blocks_c = s.channels / 32, tap = item / blocks_c, c = item % blocks_c * 32;
+  const int blocks_c = s.channels / 32, tap = blocks_c == 1 ? item : item / blocks_c;
+  const int c = (item - tap * blocks_c) * 32;
   const int ky = p.by_kernel_w.quotient(tap), kx = tap - ky * s.kernel_w;
   const bool real = tap < taps;
   Sums sums[2] = {};
   float4 total{};
-  for (int first = split * p.split_depth; first < p.count; first += p.splits * p.split_depth) {
+  for (int first = begin; first < p.count; first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
-    load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
-                 p.by_channels, pitch, images);
-    for (int i = 0; i < samples; ++i)
-      load_routed<M>(p, first + i, gradient_pitch, gradients + i * gradient, total);
+    if (first != begin) load_images(first);
+    load_routed<M>(p, first, samples, gradient_pitch, gradient, gradients, total);
     __syncthreads();
     for (int i = 0; real && i < samples; ++i)
       for (int k = 0; k < depth; k += depth_step)
@@ -316,7 +455,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
       for (int e = 0; e < 2; ++e) v[i][e] = sums[j / 4][i / 2][j % 4][i % 2 * 2 + e];
     if (real) finish_weights(p, split, item * 32, g, 8 * j + 2 * t, v);
   }
-  if (!p.bias || block % p.tiles_m != 0) return;
+  if (!p.bias || block != split * p.tiles_m) return;
   // A thread's four filters were the same all along.
   auto* columns = reinterpret_cast<float*>(shared);
   __syncthreads();
@@ -335,7 +474,15 @@ template <class M>
 __global__ void __launch_bounds__(resident_threads, 1)
     resident_forward_kernel(const __grid_constant__ GemmPart part) {
   extern __shared__ __align__(16) unsigned char raw[];
-  resident_forward<M>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw));
+  resident_forward<M>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw), FromMemory());
+}
+
+template <class M, int KH, int KW>
+__global__ void __launch_bounds__(resident_threads, 1)
+    merged_forward_kernel(const __grid_constant__ MergedForward parts) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  resident_forward<M>(parts.part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw),
+                      FromFirstConv<KH, KW>{parts.first});
 }
 
 template <class M>
@@ -344,9 +491,20 @@ __global__ void __launch_bounds__(resident_threads, 1)
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
   if (blockIdx.x < parts.data_blocks)
-    resident_data<M>(parts.data, blockIdx.x, shared);
+    resident_data<M>(parts.data, blockIdx.x, shared, IntoMemory());
   else
     resident_weights<M>(parts.weights[0], blockIdx.x - parts.data_blocks, shared);
+}
+
+template <class M, int KH, int KW>
+__global__ void __launch_bounds__(resident_threads, 1)
+    merged_backward_kernel(const __grid_constant__ MergedBackward parts) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  auto* shared = reinterpret_cast<typename M::Element*>(raw);
+  if (blockIdx.x < parts.data_blocks)
+    resident_data<M>(parts.data, blockIdx.x, shared, IntoFirstConv<KH, KW>{parts.first});
+  else
+    resident_weights<M>(parts.weights, blockIdx.x - parts.data_blocks, shared);
 }
 
 template <class M>
@@ -374,6 +532,39 @@ cudaError_t launch_resident_backward_with(const GemmParts& parts, cudaStream_t s
   const int weights = parts.weight_blocks[0] ? resident_bytes_of<M>(parts.weights[0]) : 0;
   return launch(resident_backward_kernel<M>, parts.data_blocks + parts.weight_blocks[0],
                 resident_threads, data > weights ? data : weights, stream, parts);
+}
+
+template <class M, int KH, int KW>
+cudaError_t launch_merged_forward_as(const MergedForward& parts, cudaStream_t stream) {
+  static const cudaError_t allowed =
+      allow_shared_memory(merged_forward_kernel<M, KH, KW>, most_shared_bytes);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(merged_forward_kernel<M, KH, KW>, parts.part.count, resident_threads,
+                resident_bytes_of<M>(parts.part), stream, parts);
+}
+
+template <class M>
+cudaError_t launch_merged_forward_with(const MergedForward& parts, cudaStream_t stream) {
+  return parts.first.shape.kernel_h == 4 ? launch_merged_forward_as<M, 4, 4>(parts, stream)
+                                         : launch_merged_forward_as<M, 3, 3>(parts, stream);
+}
+
+template <class M, int KH, int KW>
+cudaError_t launch_merged_backward_as(const MergedBackward& parts, cudaStream_t stream) {
+  static const cudaError_t allowed =
+      allow_shared_memory(merged_backward_kernel<M, KH, KW>, most_shared_bytes);
+  if (allowed != cudaSuccess) return allowed;
+  const int data = static_cast<int>(
+      merged_shared_bytes(parts.first.shape, parts.data.shape, sizeof(typename M::Element)));
+  const int weights = resident_bytes_of<M>(parts.weights);
+  return launch(merged_backward_kernel<M, KH, KW>, parts.data_blocks + parts.weight_blocks,
+                resident_threads, data > weights ? data : weights, stream, parts);
+}
+
+template <class M>
+cudaError_t launch_merged_backward_with(const MergedBackward& parts, cudaStream_t stream) {
+  return parts.first.shape.kernel_h == 4 ? launch_merged_backward_as<M, 4, 4>(parts, stream)
+                                         : launch_merged_backward_as<M, 3, 3>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda
