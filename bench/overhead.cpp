@@ -1,8 +1,7 @@
 // What measuring costs: the steps of one session in a bare loop, against the same session's steps
-// inside measure::measure, with the sampler of the device and all else it does beside and between
-// them, in turns, so that the machine's drift meets both alike. On a machine that others use, the
-// cost of the readings by themselves is the number to trust.
-// Arguments: seconds for all of it (40), batches (4 100).
+// inside measure::measure without and with the sampler of the device, in turns, so that the
+// machine's drift meets all alike. On a machine that others use, the cost of the readings by
+// themselves is the number to trust. Arguments: seconds for all of it (40), batches (4 100).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,8 +28,8 @@ namespace {
 namespace native = workload::native;
 using Clock = std::chrono::steady_clock;
 
-constexpr double half_round_seconds = 0.5;
-constexpr int fewest_rounds = 4;
+constexpr double turn_seconds = 0.4;
+constexpr std::size_t fewest_rounds = 4;
 
 double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
 
@@ -86,29 +86,40 @@ double measured_seconds(workload::Session& session, const trial::Setting& settin
   return core::Seconds(workload.ended - first).count() / static_cast<double>(trial.steps);
 }
 
+void print_share(std::int64_t batch, const char* what, const std::vector<double>& shares,
+                 std::int64_t steps) {
+  fmt::print("batch {}: throughput of {}: {:.4f}", batch, what, *stats::median(shares));
+  if (const auto interval = stats::mean_interval(shares))
+    fmt::print(" (mean {:.4f}, 95% interval {:.4f} to {:.4f})", interval->mean, interval->low,
+               interval->high);
+  fmt::print(", {} rounds of {} steps\n", shares.size(), steps);
+  std::fflush(stdout);
+}
+
 void compare(const native::Run& run, std::int64_t batch, double seconds) {
   const auto end = Clock::now() + core::Seconds(seconds);
   const trial::Setting setting{.batch = batch};
   const auto session = native::open_session(run, setting);
   plain_seconds(*session, 10);
   const auto steps =
-      std::max<std::int64_t>(16, std::llround(half_round_seconds / plain_seconds(*session, 10)));
-  std::vector<double> kept;  // the share of throughput
-  while (kept.size() < fewest_rounds || Clock::now() < end) {
-    double plain = 0;  // after the measured ones every second time
-    const bool plain_first = kept.size() % 2 == 0;
-    if (plain_first) plain = plain_seconds(*session, steps);
-    const double measured = measured_seconds(*session, setting, steps);
-    if (!plain_first) plain = plain_seconds(*session, steps);
-    kept.push_back(plain / measured);
+      std::max<std::int64_t>(16, std::llround(turn_seconds / plain_seconds(*session, 10)));
+  const double interval = measure::this_machine().reading_interval_seconds;
+  const auto measured = [&](double reading_interval) {
+    measure::this_machine().reading_interval_seconds = reading_interval;
+    return measured_seconds(*session, setting, steps);
+  };
+  const std::function<double()> ways[] = {[&] { return plain_seconds(*session, steps); },
+                                          [&] { return measured(0); },
+                                          [&] { return measured(interval); }};
+  std::vector<double> of_plain, of_unread;  // shares of throughput
+  for (std::size_t round = 0; round < fewest_rounds || Clock::now() < end; ++round) {
+    double took[3];
+    for (std::size_t i = 0; i < 3; ++i) took[(round + i) % 3] = ways[(round + i) % 3]();
+    of_plain.push_back(took[0] / took[2]);
+    of_unread.push_back(took[1] / took[2]);
   }
-  fmt::print("batch {}: throughput while measured is {:.4f} of a bare loop's", batch,
-             *stats::median(kept));
-  if (const auto interval = stats::mean_interval(kept))
-    fmt::print(" (mean {:.4f}, 95% interval {:.4f} to {:.4f})", interval->mean, interval->low,
-               interval->high);
-  fmt::print(", {} rounds of {} steps\n", kept.size(), steps);
-  std::fflush(stdout);
+  print_share(batch, "a trial's steps beside a bare loop's", of_plain, steps);
+  print_share(batch, "steps with readings beside those without", of_unread, steps);
 }
 
 template <class Action>

@@ -45,13 +45,13 @@ TEST(Monitor, ShowsAGpu) {
   EXPECT_EQ(gpu["driver"], "570.1");
   EXPECT_EQ(gpu["mig"], false);
   EXPECT_EQ(gpu["utilisation_share"], 0.37);
-  EXPECT_EQ(gpu["memory_used_bytes"], 600);
+  EXPECT_EQ(gpu["memory_used_bytes"], 450);
   EXPECT_EQ(gpu["power_watts"], 450.5);
   EXPECT_EQ(gpu["throttle"]["power_cap"], true);
   EXPECT_EQ(gpu["processes"], nlohmann::json::array());
   const Finished text = run(monitor({"--once"}, FAKE_NVML));
   EXPECT_THAT(text.out,
-              HasSubstr("GPU 0 NVIDIA Made-Up: busy 37%, memory 600 B of 1000 B, 450 W of 700 W, "
+              HasSubstr("GPU 0 NVIDIA Made-Up: busy 37%, memory 450 B of 1000 B, 450 W of 700 W, "
                         "40 °C, 1,980 MHz, memory 3,201 MHz, held back: power cap"));
 }
 

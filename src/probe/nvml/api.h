@@ -33,6 +33,13 @@ struct MemoryInfo {
   unsigned long long total, free, used;
 };
 
+// The older layout counts what the driver keeps for itself as used.
+struct MemoryInfo2 {
+  unsigned version = sizeof(MemoryInfo2) | 2u << 24;
+  unsigned long long total = 0, reserved = 0, free = 0, used = 0;
+};
+static_assert(sizeof(MemoryInfo2) == 40);
+
 struct ProcessInfo {
   unsigned pid;
   unsigned long long used_memory;
@@ -85,6 +92,7 @@ struct Functions {
   Status (*mig_mode)(Handle, unsigned*, unsigned*) = nullptr;
   Status (*utilization)(Handle, Utilization*) = nullptr;
   Status (*memory)(Handle, MemoryInfo*) = nullptr;
+  Status (*memory2)(Handle, MemoryInfo2*) = nullptr;
   Status (*power)(Handle, unsigned*) = nullptr;
   Status (*power_limit)(Handle, unsigned*) = nullptr;
   Status (*energy)(Handle, unsigned long long*) = nullptr;

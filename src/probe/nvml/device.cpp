@@ -69,8 +69,14 @@ class Device final : public gpu::Gpu {
       reading.utilisation_share = busy->gpu / 100.0;
       reading.memory_busy_share = busy->memory / 100.0;
     }
-    if (const auto memory = ask<MemoryInfo>(call_.memory, handle_))
-      reading.memory_used = memory->used, reading.memory_total = memory->total;
+    if (const auto memory = ask<MemoryInfo2>(call_.memory2, handle_)) {
+      // Drivers differ in whether `used` has what is reserved in it.
+      const auto not_used = memory->free + memory->reserved;
+      reading.memory_used = memory->total - std::min(memory->total, not_used);
+      reading.memory_total = memory->total;
+    } else if (const auto older = ask<MemoryInfo>(call_.memory, handle_)) {
+      reading.memory_used = older->used, reading.memory_total = older->total;
+    }
     reading.power_watts = power();
     reading.power_limit_watts = scaled(ask<unsigned>(call_.power_limit, handle_), 1e-3);
     reading.temperature_celsius = scaled(ask<unsigned>(call_.temperature, handle_, sensor_gpu), 1);

@@ -42,6 +42,7 @@ Library::Library(void* opened) : opened_(opened) {
   look_up(opened, f.mig_mode, "nvmlDeviceGetMigMode");
   look_up(opened, f.utilization, "nvmlDeviceGetUtilizationRates");
   look_up(opened, f.memory, "nvmlDeviceGetMemoryInfo");
+  look_up(opened, f.memory2, "nvmlDeviceGetMemoryInfo_v2");
   look_up(opened, f.power, "nvmlDeviceGetPowerUsage");
   look_up(opened, f.power_limit, "nvmlDeviceGetEnforcedPowerLimit");
   look_up(opened, f.energy, "nvmlDeviceGetTotalEnergyConsumption");

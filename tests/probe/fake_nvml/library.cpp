@@ -8,6 +8,7 @@
 using sweetspot::probe::nvml::FieldValue;
 using sweetspot::probe::nvml::Handle;
 using sweetspot::probe::nvml::MemoryInfo;
+using sweetspot::probe::nvml::MemoryInfo2;
 using sweetspot::probe::nvml::PciInfo;
 using sweetspot::probe::nvml::ProcessInfo;
 using sweetspot::probe::nvml::ProcessUtilization;
@@ -93,6 +94,11 @@ Status nvmlDeviceGetPciInfo_v3(Handle, PciInfo* pci) {
 Status nvmlDeviceGetMigMode(Handle, unsigned* now, unsigned* pending) {
   *pending = 0;
   return answer(now, state.mig);
+}
+Status nvmlDeviceGetMemoryInfo_v2(Handle, MemoryInfo2* memory) {
+  if (memory->version != (40u | 2u << 24)) return Status::not_supported;
+  memory->total = 1000, memory->reserved = 150, memory->free = 400, memory->used = 600;
+  return state.device;
 }
 Status nvmlDeviceGetUtilizationRates(Handle, Utilization* busy) {
   return answer(busy, {state.gpu_percent, 12});
