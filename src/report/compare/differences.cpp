@@ -16,7 +16,8 @@ std::map<std::string, std::string> parts(const std::string& text) {
   std::map<std::string, std::string> found;
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_structured()) return found;
-  for (const auto& [pointer, value] : json.flatten().items()) {
+  const Json flat = json.flatten();  // items() does not keep it alive
+  for (const auto& [pointer, value] : flat.items()) {
     std::string path = pointer.substr(std::min<std::size_t>(1, pointer.size()));
     std::replace(path.begin(), path.end(), '/', '.');
     found[path] = value.is_string() ? value.get<std::string>()
