@@ -39,6 +39,7 @@ class Compiler {
           network_.name, model::name(loss_)));
     if (!program_.loss)
       push_loss(make_loss(std::string(model::name(loss_)), loss_kind(), softmax_, current_), false);
+    mark_last_launch();
     check_sizes();
     lay_out();
     return std::move(program_);
@@ -134,13 +135,18 @@ class Compiler {
     Tensor* out = tensor(extents_[layer_ + 1]);
     if (from_samples) {
       shape.channels = static_cast<int>(extents_.front().channels);
-      push(make_first_conv(name, shape, static_cast<int>(network_.input.height),
-                           static_cast<int>(network_.input.width), relu, product_weights(at), out),
-           true);
+      auto first =
+          make_first_conv(name, shape, static_cast<int>(network_.input.height),
+                          static_cast<int>(network_.input.width), relu, product_weights(at), out);
+      first_conv_ = first.get();
+      push(std::move(first), true);
       return;
     }
     const auto dropout = takes_dropout(conv.activation, *out);
-    push_product(make_product(name, shape, relu, dropout, product_weights(at), current_, out));
+    auto product = make_product(name, shape, relu, dropout, product_weights(at), current_, out);
+    if (training() && first_conv_ && first_conv_->out() == current_)
+      product->merge(*first_conv_, program_.micro_batch), merging_ = product.get();
+    push_product(std::move(product));
     add_activation(conv.activation);
   }
 
@@ -209,6 +215,16 @@ class Compiler {
       add_activation(activate.function);
   }
 
+  // The backward pass ends with the first operation that has weights, and with what runs in the
+  // same launch: the operation that took it over, and the head's weights, which wait for company.
+  void mark_last_launch() {
+    Op* first = program_.ops[program_.first_trainable].get();
+    first->in_last_launch = true;
+    if (first_conv_ && first_conv_->merged) merging_->in_last_launch = true;
+    if (program_.loss->before == first || program_.loss->before == nullptr)
+      program_.ops.back()->in_last_launch = true;
+  }
+
   // The kernels count positions of the whole micro-batch in 31 bits, and the update takes a table
   // of all layers with weights as an argument.
   void check_sizes() const {
@@ -262,6 +278,8 @@ class Compiler {
   Program program_;
   Tensor* current_ = nullptr;
   ProductOp* last_product_ = nullptr;
+  FirstConvOp* first_conv_ = nullptr;
+  ProductOp* merging_ = nullptr;
   std::size_t layer_ = 0;
   bool softmax_ = false, seen_trainable_ = false;
 };
@@ -283,7 +301,10 @@ BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t fi
 std::vector<PartialGradients> Program::partials() const {
   std::vector<PartialGradients> all;
   for (const auto& op : ops)
-    for (const PartialGradients& p : op->partials()) all.push_back(p);
+    for (PartialGradients p : op->partials()) {
+      p.early = !op->in_last_launch;
+      all.push_back(p);
+    }
   return all;
 }
 

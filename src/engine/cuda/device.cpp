@@ -44,7 +44,9 @@ DeviceBuffer::DeviceBuffer(core::Bytes size, core::Use use) : size_(size), use_(
   void* data = nullptr;
   check(cudaMalloc(&data, size), "its buffers");
   data_ = static_cast<std::byte*>(data);
+  // Streams that do not wait for the default one must not find it still at work here.
   check(cudaMemset(data_, 0, size), "zeroing its buffers");
+  check(cudaStreamSynchronize(cudaStreamLegacy), "zeroing its buffers");
 }
 
 Availability available() {

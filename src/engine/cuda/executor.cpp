@@ -13,7 +13,7 @@ Executor::Executor(Program program, cudaStream_t stream)
   if (!program_.training) return;
   for (const PartialGradients& p : program_.partials())
     segments_.push_back({p.weights, static_cast<int>(p.floats), p.splits,
-                         partials_.as<float>() + p.offset, p.floats, 0});
+                         partials_.as<float>() + p.offset, p.floats, p.early, 0});
   update_blocks_ = lay_out_blocks(segments_.data(), static_cast<int>(segments_.size()));
 }
 

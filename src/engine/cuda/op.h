@@ -49,8 +49,10 @@ struct Pass {
   T* at(core::Bytes offset) const {
     return reinterpret_cast<T*>(arena + offset);
   }
-  void run(const GemmPart& part);  // a forward product, at once
-  void add(const GemmPart& part);  // a backward product, with others
+  void run(GemmPart part);  // a forward product, at once
+  void add(GemmPart part);  // a backward product, with others
+  void run(MergedForward parts);
+  void run(MergedBackward parts);
   void flush();
 };
 
@@ -84,6 +86,7 @@ struct PartialGradients {
   std::int64_t weights = 0;  // offset of the first weight
   std::int64_t floats = 0, offset = 0;
   int splits = 1;
+  bool early = false;  // not of the last launch of the backward pass
 };
 
 class Op {
@@ -101,6 +104,7 @@ class Op {
   Tensor* in() const { return in_; }
   Tensor* out() const { return out_; }
   bool wants_input_gradient = true;  // false for the first with weights
+  bool in_last_launch = false;       // of the backward pass
 
  protected:
   std::string name_;

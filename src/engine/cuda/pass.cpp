@@ -4,11 +4,16 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 int blocks_of(const GemmPart& p) { return p.tiles_m * p.tiles_n * p.splits; }
+void divide_tiles(GemmPart& p) {
+  p.by_tiles_m = Divider(static_cast<std::uint32_t>(p.tiles_m));
+  p.by_tiles_n = Divider(static_cast<std::uint32_t>(p.tiles_n));
+}
 bool resident(const GemmPart& p) { return p.tile == TileKind::resident; }
 
 }  // namespace
 
-void Pass::run(const GemmPart& part) {
+void Pass::run(GemmPart part) {
+  divide_tiles(part);
   const auto launch = [&] {
     switch (math) {
       case Math::fp32:
@@ -25,7 +30,45 @@ void Pass::run(const GemmPart& part) {
   check(launch(), "a matrix product");
 }
 
-void Pass::add(const GemmPart& part) {
+void Pass::run(MergedForward parts) {
+  divide_tiles(parts.part);
+  const auto launch = [&] {
+    switch (math) {
+      case Math::tf32:
+        return launch_merged_forward_tf32(parts, stream);
+      case Math::bf16:
+        return launch_merged_forward_bf16(parts, stream);
+      case Math::fp16:
+        return launch_merged_forward_fp16(parts, stream);
+      case Math::fp32:
+        break;
+    }
+    return cudaErrorInvalidValue;
+  };
+  check(launch(), "a convolution");
+}
+
+void Pass::run(MergedBackward parts) {
+  flush();
+  divide_tiles(parts.data), divide_tiles(parts.weights);
+  const auto launch = [&] {
+    switch (math) {
+      case Math::fp32:
+        return launch_merged_backward_fp32(parts, stream);
+      case Math::tf32:
+        return launch_merged_backward_tf32(parts, stream);
+      case Math::bf16:
+        return launch_merged_backward_bf16(parts, stream);
+      case Math::fp16:
+        return launch_merged_backward_fp16(parts, stream);
+    }
+    return cudaErrorInvalidValue;
+  };
+  check(launch(), "a matrix product");
+}
+
+void Pass::add(GemmPart part) {
+  divide_tiles(part);
   const bool data = part.kind == GemmKind::data;
   const int queued = (pending.weight_blocks[0] > 0) + (pending.weight_blocks[1] > 0);
   const bool any = pending.data_blocks > 0 || queued > 0;

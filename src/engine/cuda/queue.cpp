@@ -49,7 +49,7 @@ void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch
       check(cudaGraphLaunch(steps_.graph(executor, {.batch = batch, .steps = steps}, train.source),
                             stream_),
             "its steps");
-  if (left > 0) steps_.resident(executor, train.source, left);
+  if (left > 0) steps_.resident(executor, train.source, left, 0, left);
   queued_.insert(queued_.end(), static_cast<std::size_t>(whole), batch);
   if (left > 0) queued_.push_back(left);
   steps_done_ += static_cast<std::uint32_t>(whole + (left > 0));
@@ -68,7 +68,7 @@ void CudaTrainer::queue(const BatchView& batch, std::int64_t micro_batch) {
               steps_.graph(executor, {.batch = count, .steps = 1, .room = room}, source), stream_),
           "its steps");
     else
-      steps_.run(executor, source, first, count, batch.count);
+      steps_.run(executor, source, {first, count, batch.count, 0});
     staging_.used();
   });
   queued_.push_back(batch.count);

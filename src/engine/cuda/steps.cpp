@@ -19,62 +19,64 @@ Math math_of(Precision precision) {
 
 }  // namespace
 
-Pass Steps::pass(const Executor& executor, const Source& source, std::int64_t first,
-                 std::int64_t count, std::int64_t batch) const {
+Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {
   Pass pass = executor.pass();
   pass.weights = parameters_.weights(), pass.state = parameters_.state();
   pass.source = source, pass.source.state = parameters_.state();
-  pass.first = static_cast<int>(first), pass.count = static_cast<int>(count);
-  pass.batch = static_cast<float>(batch);
+  pass.first = static_cast<int>(micro.first), pass.count = static_cast<int>(micro.count);
+  pass.batch = static_cast<float>(micro.batch);
   pass.seed = options_.trainer.seed, pass.math = math_of(options_.precision);
   pass.beta1 = options_.trainer.optimizer.beta1, pass.beta2 = options_.trainer.optimizer.beta2;
   return pass;
 }
 
-void Steps::settle(const Executor& executor, std::int64_t first, std::int64_t count,
-                   std::int64_t batch, bool updates) const {
+void Steps::settle(const Executor& executor, const Micro& micro, bool updates) const {
   Update u = executor.update();
   parameters_.fill(u);
-  u.samples = static_cast<int>(count), u.advance = static_cast<std::uint32_t>(batch);
-  const bool whole = count == batch, last = first + count == batch;
+  u.samples = static_cast<int>(micro.count);
+  u.advance = static_cast<std::uint32_t>(micro.advance);
+  const bool whole = micro.count == micro.batch, last = micro.first + micro.count == micro.batch;
   if (whole && updates && !u.scaled) {
     check(launch_update(u, stream_), "the update");
     return;
   }
-  check(launch_sum_partials(u, first > 0, stream_), "summing gradients");
-  check(launch_record(u, first > 0, stream_), "the loss");
+  check(launch_sum_partials(u, micro.first > 0, stream_), "summing gradients");
+  check(launch_record(u, micro.first > 0, stream_), "the loss");
   if (!last || !updates) return;
   u.samples = 0, u.from_gradients = true;
   check(launch_update(u, stream_), "the update");
 }
 
-void Steps::run(const Executor& executor, const Source& source, std::int64_t first,
-                std::int64_t count, std::int64_t batch) const {
-  Pass on_its_way = pass(executor, source, first, count, batch);
+void Steps::run(const Executor& executor, const Source& source, const Micro& micro) const {
+  Pass on_its_way = pass(executor, source, micro);
   executor.forward(on_its_way);
   executor.backward(on_its_way);
-  settle(executor, first, count, batch, true);
+  settle(executor, micro, true);
 }
 
-void Steps::resident(const Executor& executor, const Source& split, std::int64_t batch) const {
+void Steps::resident(const Executor& executor, Source split, std::int64_t batch,
+                     std::int64_t offset, std::int64_t advance) const {
   for_passes(batch, executor.program().micro_batch, [&](std::int64_t first, std::int64_t count) {
-    Source source = split;
-    source.first = static_cast<std::uint32_t>(first);
-    run(executor, source, first, count, batch);
+    split.first = static_cast<std::uint32_t>(offset + first);
+    run(executor, split, {first, count, batch, advance});
   });
 }
 
-cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, const Source& source) const {
+cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, Source source) const {
   Graph& graph = executor.graphs[key];
   if (graph) return graph.get();
+  // The last step moves the cursor for all of them, so that the others' first kernels may look for
+  // their samples while the update before them still runs.
+  source.settled = true;
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "its graph");
   cudaGraph_t captured = nullptr;
   try {
     for (std::int64_t i = 0; i < key.steps; ++i)
       if (key.room == GraphKey::resident)
-        resident(executor, source, key.batch);
+        resident(executor, source, key.batch, i * key.batch,
+                 i + 1 == key.steps ? key.steps * key.batch : 0);
       else
-        run(executor, source, 0, key.batch, key.batch);
+        run(executor, source, {0, key.batch, key.batch, 0});
   } catch (...) {
     cudaStreamEndCapture(stream_, &captured);
     cudaGraphDestroy(captured);

@@ -13,27 +13,32 @@ void for_passes(std::int64_t batch, std::int64_t micro_batch, Run run) {
     run(first, std::min(micro_batch, batch - first));
 }
 
+// Samples [first, first + count) of a batch.
+struct Micro {
+  std::int64_t first = 0, count = 0, batch = 0;
+  std::int64_t advance = 0;  // of the cursor, behind the batch
+};
+
 // The launches that make up a step, one by one or captured as graphs.
 class Steps {
  public:
   Steps(const Options& options, const Parameters& parameters, cudaStream_t stream)
       : options_(options), parameters_(parameters), stream_(stream) {}
 
-  // Micro-batch [first, first + count) of a batch on its way through `executor`.
-  Pass pass(const Executor& executor, const Source& source, std::int64_t first, std::int64_t count,
-            std::int64_t batch) const;
+  // A micro-batch on its way through `executor`.
+  Pass pass(const Executor& executor, const Source& source, const Micro& micro) const;
   // What follows its backward pass: into the weights at once if it is the whole batch, into the sum
   // of gradients otherwise.
-  void settle(const Executor& executor, std::int64_t first, std::int64_t count, std::int64_t batch,
-              bool updates) const;
+  void settle(const Executor& executor, const Micro& micro, bool updates) const;
   // All of that.
-  void run(const Executor& executor, const Source& source, std::int64_t first, std::int64_t count,
-           std::int64_t batch) const;
+  void run(const Executor& executor, const Source& source, const Micro& micro) const;
 
   // `steps` steps of `batch` samples from wherever the state's cursor is in a resident split, or
   // one over the samples in a room.
-  cudaGraphExec_t graph(Executor& executor, const GraphKey& key, const Source& source) const;
-  void resident(const Executor& executor, const Source& split, std::int64_t batch) const;
+  cudaGraphExec_t graph(Executor& executor, const GraphKey& key, Source source) const;
+  // A step whose samples lie `offset` behind the cursor, and which moves it on by `advance`.
+  void resident(const Executor& executor, Source split, std::int64_t batch, std::int64_t offset,
+                std::int64_t advance) const;
 
  private:
   const Options& options_;

@@ -74,8 +74,8 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
   StepResult result;
   reset_slot();
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    Pass pass =
-        steps_.pass(executor, executor.copy_in(batch, first, count), first, count, batch.count);
+    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count),
+                            {first, count, batch.count, 0});
     pass.ahead = updates ? 1 : 0;
     clock_.start();
     clock_.mark();
@@ -83,7 +83,7 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
     clock_.mark();
     executor.backward(pass);
     clock_.mark();
-    steps_.settle(executor, first, count, batch.count, updates);
+    steps_.settle(executor, {first, count, batch.count, 0}, updates);
     clock_.mark();
     wait("a step");
     result.forward += clock_.between(0, 1), result.backward += clock_.between(1, 2);
@@ -104,8 +104,8 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
   device.operations.resize(profile.operations.size());
   reset_slot();
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    Pass pass =
-        steps_.pass(executor, executor.copy_in(batch, first, count), first, count, batch.count);
+    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count),
+                            {first, count, batch.count, 0});
     clock_.start();
     std::size_t at = clock_.mark();
     const std::size_t begin = at;
@@ -115,7 +115,7 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
       program.ops[i]->backward(pass), clock_.mark();
     pass.flush();
     const std::size_t returned = clock_.mark();
-    steps_.settle(executor, first, count, batch.count, true);
+    steps_.settle(executor, {first, count, batch.count, 0}, true);
     const std::size_t end = clock_.mark();
     wait("a step");
     for (auto& op : device.operations)
@@ -139,7 +139,8 @@ StepResult CudaTrainer::evaluate(std::int64_t samples, Take take) {
   if (!evaluator_)
     evaluator_.emplace(compile(network_, options_.trainer.loss, evaluation_batch, false), stream_);
   for_passes(samples, evaluation_batch, [&](std::int64_t first, std::int64_t count) {
-    Pass pass = steps_.pass(*evaluator_, take(*evaluator_, first, count), first, count, samples);
+    Pass pass =
+        steps_.pass(*evaluator_, take(*evaluator_, first, count), {first, count, samples, 0});
     evaluator_->forward(pass);
     Update u = evaluator_->update();
     u.state = parameters_.evaluation_state(), u.history = parameters_.evaluation_record();

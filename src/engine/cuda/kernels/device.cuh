@@ -28,15 +28,22 @@ __device__ inline uint4 philox(std::uint64_t seed, uint4 counter) {
   return counter;
 }
 
-// Whether element `e` of sample `sample` survives. The counters are those of the CPU engine:
-// element e takes word (e / 16) % 4 of counter (sample · ⌈size / 64⌉ + e / 64) · 16 + e % 16.
-__device__ inline bool survives(const DropoutMask& mask, std::uint32_t sample, std::uint32_t e) {
+// The four words that decide elements e, e + 16, e + 32 and e + 48 of a sample, e % 64 < 16. The
+// counters are those of the CPU engine: element e takes word (e / 16) % 4 of counter
+// (sample · ⌈size / 64⌉ + e / 64) · 16 + e % 16.
+__device__ inline uint4 dropout_words(const DropoutMask& mask, std::uint32_t sample,
+                                      std::uint32_t e) {
   constexpr std::uint32_t purpose = 3;  // core::Purpose::dropout
   const std::uint64_t counter =
       std::uint64_t{mask.first + sample} * mask.counters + std::uint64_t{e / 64} * 16 + e % 16;
-  const uint4 words = philox(
-      mask.seed, {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),
-                  mask.state->step + mask.ahead, purpose});
+  return philox(mask.seed,
+                {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),
+                 mask.state->step + mask.ahead, purpose});
+}
+
+// Whether element `e` of sample `sample` survives.
+__device__ inline bool survives(const DropoutMask& mask, std::uint32_t sample, std::uint32_t e) {
+  const uint4 words = dropout_words(mask, sample, e);
   const std::uint32_t which = e / 16 % 4;
   const std::uint32_t word =
       which < 2 ? (which == 0 ? words.x : words.y) : (which == 2 ? words.z : words.w);

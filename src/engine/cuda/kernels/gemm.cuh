@@ -16,14 +16,22 @@ __device__ inline void store2(float* to, float a, float b) {
   *reinterpret_cast<float2*>(to) = {a, b};
 }
 
-__device__ inline void finish_element(const GemmPart& p, int sample, int position, int y, int x,
-                                      int n, float (&v)[2], std::uint8_t (&code)[2]) {
+// Asks the generator for each element.
+struct DrawnDropout {
+  __device__ bool operator()(const GemmPart& p, int sample, int position, int n) const {
+    const int y = p.by_window_w.quotient(position), x = position - y * p.by_window_w.divisor;
+    return survives(p.dropout, sample, (y * p.dropout.full_width + x) * p.dropout.channels + n);
+  }
+};
+
+template <class Dropout>
+__device__ void finish_element(const GemmPart& p, int sample, int position, int n, float (&v)[2],
+                               std::uint8_t (&code)[2], const Dropout& dropout) {
 #pragma unroll
   for (int e = 0; e < 2; ++e) {
     if (p.relu) v[e] = rectified(v[e]), code[e] = v[e] == 0 ? no_gradient : code[e];
     if (p.dropout.threshold) {
-      const int number = (y * p.dropout.full_width + x) * p.dropout.channels + n + e;
-      if (survives(p.dropout, sample, number))
+      if (dropout(p, sample, position, n + e))
         v[e] *= p.dropout.scale;
       else
         v[e] = 0, code[e] = no_gradient;
@@ -36,8 +44,9 @@ __device__ inline void finish_element(const GemmPart& p, int sample, int positio
 }
 
 // The four positions of a pooling window become one value.
-__device__ inline void finish_pooled(const GemmPart& p, int sample, int at, int n, Finished& v) {
-  const int y = p.by_window_w.quotient(at);
+template <class Dropout = DrawnDropout>
+__device__ void finish_pooled(const GemmPart& p, int sample, int at, int n, Finished& v,
+                              const Dropout& dropout = {}) {
   float best[2] = {v[0][0], v[0][1]};
   std::uint8_t code[2] = {0, 0};
 #pragma unroll
@@ -46,14 +55,15 @@ __device__ inline void finish_pooled(const GemmPart& p, int sample, int at, int 
     for (int e = 0; e < 2; ++e)
       if (beats(v[i][e], best[e])) best[e] = v[i][e], code[e] = i;
   if (p.bias) best[0] += p.bias[n], best[1] += p.bias[n + 1];
-  finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, best, code);
+  finish_element(p, sample, at, n, best, code, dropout);
 }
 
-__device__ inline void finish_plain(const GemmPart& p, int sample, int at, int n, float (&v)[2]) {
-  const int y = p.by_window_w.quotient(at);
+template <class Dropout = DrawnDropout>
+__device__ void finish_plain(const GemmPart& p, int sample, int at, int n, float (&v)[2],
+                             const Dropout& dropout = {}) {
   std::uint8_t code[2] = {0, 0};
   if (p.bias) v[0] += p.bias[n], v[1] += p.bias[n + 1];
-  finish_element(p, sample, at, y, at - y * p.by_window_w.divisor, n, v, code);
+  finish_element(p, sample, at, n, v, code, dropout);
 }
 
 __device__ inline void finish_forward(const GemmPart& p, int group, int g, int n, Finished& v) {
@@ -185,10 +195,9 @@ __device__ void each_finished(Sums& sums, void* shared, int m0, int n0, Finish f
   }
 }
 
-template <class T>
-__device__ void finish_bias(const GemmPart& p, int split, int n0, const GradientColumns<T>& b,
-                            float* shared) {
-  using At = typename GradientColumns<T>::At;
+template <class T, class Columns>
+__device__ void finish_bias(const GemmPart& p, int split, int n0, const Columns& b, float* shared) {
+  using At = typename Columns::At;
   __syncthreads();
   *reinterpret_cast<float4*>(shared + At::row(0) * T::n + At::column()) = b.total;
   __syncthreads();
@@ -200,16 +209,16 @@ __device__ void finish_bias(const GemmPart& p, int split, int n0, const Gradient
   p.partials[split * p.partial_stride + depth * p.shape.filters + n0 + n] = sum;
 }
 
-template <class M, class T, GemmKind kind>
+template <class M, class T, GemmKind kind, bool dense>
 __device__ void run_part(const GemmPart& p, int block, typename M::Element* shared) {
   Sums sums{};
-  const int tile_n = block % p.tiles_n, rest = block / p.tiles_n;
-  const int tile_m = rest % p.tiles_m, split = rest / p.tiles_m;
+  const int rest = p.by_tiles_n.quotient(block), tile_n = block - rest * p.tiles_n;
+  const int split = p.by_tiles_m.quotient(rest), tile_m = rest - split * p.tiles_m;
   const int m0 = tile_m * T::m, n0 = tile_n * T::n;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w;
   if constexpr (kind == GemmKind::forward) {
-    PatchRows<T> a(p, m0);
+    PatchRows<T, dense> a(p, m0);
     KernelRows<T> b(p, n0);
     const int depth = taps * s.channels, begin = split * p.split_depth;
     multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
@@ -221,8 +230,8 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
         finish_forward(p, group, g, n, v);
     });
   } else if constexpr (kind == GemmKind::data) {
-    GradientRows<T> a(p, m0);
-    KernelColumns<T> b(p, n0);
+    GradientRows<T, dense> a(p, m0);
+    KernelColumns<T, dense> b(p, n0);
     const int depth = taps * s.filters, begin = split * p.split_depth;
     multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
                    sums);
@@ -232,8 +241,8 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
   } else {
     const int depth = p.count * static_cast<int>(p.by_out.divisor);
     const int begin = min(split * p.split_depth, depth), end = min(begin + p.split_depth, depth);
-    PatchColumns<T> a(p, m0);
-    GradientColumns<T> b(p, n0);
+    PatchColumns<T, dense> a(p, m0);
+    GradientColumns<T, dense> b(p, n0);
     multiply<M, T>(a, b, begin, end, shared, sums);
     each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
       finish_weights(p, split, group, g, n, v);
@@ -242,20 +251,27 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
   }
 }
 
-template <class M, GemmKind kind>
+template <class M, GemmKind kind, bool dense>
 __device__ void run_tile(const GemmPart& p, int block, typename M::Element* shared) {
-  if (p.tile == TileKind::small) return run_part<M, SmallTile, kind>(p, block, shared);
-  if (kind != GemmKind::weights && p.tile == TileKind::tall)
-    return run_part < M, TallTile,
-           kind == GemmKind::weights ? GemmKind::data : kind > (p, block, shared);
-  run_part<M, WideTile, kind>(p, block, shared);
+  if (p.tile == TileKind::small) return run_part<M, SmallTile, kind, dense>(p, block, shared);
+  if constexpr (kind != GemmKind::weights && !dense)
+    if (p.tile == TileKind::tall) return run_part<M, TallTile, kind, dense>(p, block, shared);
+  run_part<M, WideTile, kind, dense>(p, block, shared);
+}
+
+template <class M, GemmKind kind>
+__device__ void run_product(const GemmPart& p, int block, typename M::Element* shared) {
+  if (p.dense)
+    run_tile<M, kind, true>(p, block, shared);
+  else
+    run_tile<M, kind, false>(p, block, shared);
 }
 
 template <class M>
 __global__ void __launch_bounds__(block_threads, 2)
     forward_kernel(const __grid_constant__ GemmPart part) {
   extern __shared__ __align__(16) unsigned char raw[];
-  run_tile<M, GemmKind::forward>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw));
+  run_product<M, GemmKind::forward>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw));
 }
 
 template <class M>
@@ -264,11 +280,11 @@ __global__ void __launch_bounds__(block_threads, 2)
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
   int block = blockIdx.x;
-  if (block < parts.data_blocks) return run_tile<M, GemmKind::data>(parts.data, block, shared);
+  if (block < parts.data_blocks) return run_product<M, GemmKind::data>(parts.data, block, shared);
   block -= parts.data_blocks;
   if (block < parts.weight_blocks[0])
-    return run_tile<M, GemmKind::weights>(parts.weights[0], block, shared);
-  run_tile<M, GemmKind::weights>(parts.weights[1], block - parts.weight_blocks[0], shared);
+    return run_product<M, GemmKind::weights>(parts.weights[0], block, shared);
+  run_product<M, GemmKind::weights>(parts.weights[1], block - parts.weight_blocks[0], shared);
 }
 
 // Two buffers of both tiles in their largest layout.

@@ -62,17 +62,64 @@ __device__ void loss_of(const Head& h, int sample, const float (&y)[padded], flo
   for (int n = 0; n < padded; ++n) gradient[n] = n < h.outputs ? gradient[n] * scale : 0.f;
 }
 
+// The same with lane n of each half of the warp holding output n: its gradient.
+struct LaneLoss {
+  float gradient, loss;
+  bool right;
+};
+__device__ LaneLoss lane_loss(const Head& h, const float* target, int label, float y) {
+  constexpr int lanes = 16;
+  const int n = threadIdx.x % lanes;
+  const bool real = n < h.outputs;
+  const auto sum = [](float v) {
+#pragma unroll
+    for (int apart = lanes / 2; apart > 0; apart /= 2) v += __shfl_xor_sync(~0u, v, apart);
+    return v;
+  };
+  const auto first_best = [](float& value) {
+    int index = threadIdx.x % lanes;
+#pragma unroll
+    for (int apart = lanes / 2; apart > 0; apart /= 2) {
+      const float other = __shfl_xor_sync(~0u, value, apart);
+      const int at = __shfl_xor_sync(~0u, index, apart);
+      if (other > value || (other == value && at < index)) value = other, index = at;
+    }
+    return index;
+  };
+  const float t = !real ? 0.f : target ? target[n] : static_cast<float>(n == label);
+  float largest = real ? y : -INFINITY, highest = real ? t : -INFINITY;
+  const int best = first_best(largest);
+  if (target) label = first_best(highest);
+  const float raw = !real ? 0.f : h.softmax ? expf(y - largest) : y;
+  const float total = sum(raw), probability = h.softmax ? raw / total : raw;
+  LaneLoss found;
+  if (h.loss == LossKind::cross_entropy) {
+    const float weight = target ? sum(t) : 1.f;
+    found.loss = sum(t != 0 ? t * (largest + logf(total) - y) : 0.f);
+    found.gradient = probability * weight - t;
+  } else {
+    const float error = real ? probability - t : 0.f;
+    found.loss = sum(error * error / h.outputs);
+    found.gradient = 2 * error / h.outputs;
+    const float inner = sum(found.gradient * probability);
+    if (h.softmax) found.gradient = probability * (found.gradient - inner);
+  }
+  found.right = best == label;
+  const float scale = h.logit_gradient ? h.state->loss_scale / h.batch : 0.f;
+  found.gradient = real ? found.gradient * scale : 0.f;
+  return found;
+}
+
 // Element k of the layer before, from the slices of its sums; its value and code are stored on the
 // way.
-__device__ float finished_input(const Head& h, int sample, std::int64_t first, int k) {
-  float x = h.input_bias ? h.input_bias[k] : 0.f;
+__device__ float finished_input(const Head& h, std::int64_t first, int k, float x, bool survives) {
 #pragma unroll 8
   for (int slice = 0; slice < h.slice_count; ++slice)
     x += h.slices[slice * h.slice_stride + first + k];
   std::uint8_t code = 0;
   if (h.input_relu) x = rectified(x), code = x == 0 ? no_gradient : 0;
   if (h.dropout.threshold) {
-    if (survives(h.dropout, sample, k))
+    if (survives)
       x *= h.dropout.scale;
     else
       x = 0, code = no_gradient;
@@ -89,7 +136,7 @@ __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ H
   for (int i = threadIdx.x; i < h.depth * Fours; i += threads)
     reinterpret_cast<float4*>(weights)[i] = reinterpret_cast<const float4*>(h.weights)[i];
   wait_for_predecessor();
-  prepare_rate(h);
+  if (blockIdx.x + 1 == gridDim.x) return prepare_rate(h);
   __syncthreads();
   const int sample = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (sample >= h.count) return;
@@ -126,30 +173,44 @@ __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ H
 
 // The same with a block for each sample: a thread has up to four elements of the input and their
 // rows of the weights. For small batches, where a warp alone would take too long, and for what the
-// layer before left in slices.
+// layer before left in slices. Whatever does not come from that layer is at hand before it ends.
 template <int Fours>
 __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_constant__ Head h) {
   constexpr int padded = 4 * Fours, most = head_most_depth / threads;
-  __shared__ float sums[warps][padded];
-  float4 weights[most][Fours];
-#pragma unroll
-  for (int i = 0; i < most; ++i)
-#pragma unroll
-    for (int n = 0; n < Fours; ++n) {
-      const int k = i * threads + threadIdx.x;
-      weights[i][n] =
-          k < h.depth ? reinterpret_cast<const float4*>(h.weights)[k * Fours + n] : float4{};
-    }
-  wait_for_predecessor();
-  prepare_rate(h);
+  __shared__ float sums[padded][warps];
+  if (blockIdx.x + 1 == gridDim.x) {
+    wait_for_predecessor();
+    return prepare_rate(h);
+  }
   const int sample = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::int64_t first = static_cast<std::int64_t>(sample) * h.depth;
+  float4 weights[most][Fours];
+  float before[most];
+  bool survive[most];
+#pragma unroll
+  for (int i = 0; i < most; ++i) {
+    const int k = i * threads + threadIdx.x;
+    if (i * threads >= h.depth) break;
+#pragma unroll
+    for (int n = 0; n < Fours; ++n)
+      weights[i][n] =
+          k < h.depth ? reinterpret_cast<const float4*>(h.weights)[k * Fours + n] : float4{};
+    before[i] = h.slice_count && h.input_bias && k < h.depth ? h.input_bias[k] : 0.f;
+    survive[i] = h.slice_count && h.dropout.threshold && survives(h.dropout, sample, k);
+  }
+  const std::uint32_t row = h.source.row(sample);
+  const float* target =
+      h.source.targets ? h.source.targets + std::int64_t{row} * h.outputs : nullptr;
+  const int label = target ? 0 : h.source.labels[row];
+  const float bias = h.bias && lane % 16 < h.outputs ? h.bias[lane % 16] : 0.f;
+  wait_for_predecessor();
   float y[padded] = {};
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     const int k = i * threads + threadIdx.x;
     if (k >= h.depth) break;
-    const float x = h.slice_count ? finished_input(h, sample, first, k) : h.input[first + k];
+    const float x =
+        h.slice_count ? finished_input(h, first, k, before[i], survive[i]) : h.input[first + k];
 #pragma unroll
     for (int n = 0; n < Fours; ++n) {
       y[4 * n] += x * weights[i][n].x, y[4 * n + 1] += x * weights[i][n].y;
@@ -159,25 +220,22 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
 #pragma unroll
   for (int n = 0; n < padded; ++n) {
     y[n] = warp_sum(y[n]);
-    if (lane == 0) sums[warp][n] = y[n];
+    if (lane == 0) sums[n][warp] = y[n];
   }
   __syncthreads();
+  float output = bias;
+  if (lane % 16 < padded)
 #pragma unroll
-  for (int n = 0; n < padded; ++n) {
-    y[n] = h.bias && n < h.outputs ? h.bias[n] : 0.f;
-#pragma unroll
-    for (int w = 0; w < warps; ++w) y[n] += sums[w][n];
-  }
-  float loss, gradient[padded];
-  bool right;
-  loss_of(h, sample, y, loss, right, gradient);
-  if (threadIdx.x == 0) h.losses[sample] = loss, h.correct[sample] = right;
+    for (int w = 0; w < warps; ++w) output += sums[lane % 16][w];
+  const LaneLoss found = lane_loss(h, target, label, output);
+  if (threadIdx.x == 0) h.losses[sample] = found.loss, h.correct[sample] = found.right;
   if (!h.logit_gradient) return;
-  if (threadIdx.x == 0)
-#pragma unroll
-    for (int n = 0; n < padded; ++n)
-      h.logit_gradient[static_cast<std::int64_t>(sample) * padded + n] = gradient[n];
+  if (threadIdx.x < padded)
+    h.logit_gradient[static_cast<std::int64_t>(sample) * padded + threadIdx.x] = found.gradient;
   if (!h.input_gradient) return;
+  float gradient[padded];
+#pragma unroll
+  for (int n = 0; n < padded; ++n) gradient[n] = __shfl_sync(~0u, found.gradient, n);
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     const int k = i * threads + threadIdx.x;
@@ -199,9 +257,9 @@ cudaError_t launch_as(const Head& h, cudaStream_t stream) {
   if (allowed != cudaSuccess) return allowed;
   constexpr int few_samples = 3 * 132;
   if (h.slice_count || h.count <= few_samples)
-    return launch(small_head_kernel<Fours>, h.count, threads, 0, stream, h);
-  return launch(head_kernel<Fours>, (h.count + warps - 1) / warps, threads, h.depth * Fours * 16,
-                stream, h);
+    return launch(small_head_kernel<Fours>, h.count + 1, threads, 0, stream, h);
+  return launch(head_kernel<Fours>, (h.count + warps - 1) / warps + 1, threads,
+                h.depth * Fours * 16, stream, h);
 }
 
 }  // namespace

@@ -17,22 +17,42 @@ cudaError_t launch_backward_fp16(const GemmParts& parts, cudaStream_t stream);
 // `splits` blocks take `split_depth` samples at a time.
 cudaError_t launch_resident_forward_fp32(const GemmPart& part, cudaStream_t stream);
 cudaError_t launch_resident_backward_fp32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_merged_backward_fp32(const MergedBackward& parts, cudaStream_t stream);
 cudaError_t launch_resident_forward_tf32(const GemmPart& part, cudaStream_t stream);
 cudaError_t launch_resident_backward_tf32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_merged_forward_tf32(const MergedForward& parts, cudaStream_t stream);
+cudaError_t launch_merged_backward_tf32(const MergedBackward& parts, cudaStream_t stream);
 cudaError_t launch_resident_forward_bf16(const GemmPart& part, cudaStream_t stream);
 cudaError_t launch_resident_backward_bf16(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_merged_forward_bf16(const MergedForward& parts, cudaStream_t stream);
+cudaError_t launch_merged_backward_bf16(const MergedBackward& parts, cudaStream_t stream);
 cudaError_t launch_resident_forward_fp16(const GemmPart& part, cudaStream_t stream);
 cudaError_t launch_resident_backward_fp16(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_merged_forward_fp16(const MergedForward& parts, cudaStream_t stream);
+cudaError_t launch_merged_backward_fp16(const MergedBackward& parts, cudaStream_t stream);
 
+constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
 constexpr int most_shared_bytes = 227 * 1024;  // of a block, on Hopper
 // What such a part takes of it when `parts` blocks share a sample's row groups, and whether the
 // kernel can run it at all.
 std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& shape, int samples,
                                    int element_bytes, int parts = 1);
 bool resident_supports(const ConvShape& shape);
+// So many of a block's warps share a tile, each with some of the taps, where tiles are few.
+__host__ __device__ inline int resident_sharing(int tiles, int taps) {
+  int share = 1;
+  while (2 * share * tiles <= resident_warps && (taps & (2 * share - 1)) == 0) share *= 2;
+  return share;
+}
+// Whether `first`'s backward pass can follow that of `shape` in a block of its own sample, and the
+// shared memory that takes.
+bool merges(const ConvShape& first, const ConvShape& shape);
+std::int64_t merged_shared_bytes(const ConvShape& first, const ConvShape& shape, int element_bytes);
 
 // Convolution over few channels, ReLU, 2×2 max pooling; and its weights' gradients.
 bool first_conv_supports(const ConvShape& shape);
+// Fills in strips and dividers, when all else is set.
+void set_strips(FirstConv& conv);
 cudaError_t launch_first_conv(const FirstConv& conv, cudaStream_t stream);
 cudaError_t launch_first_conv_weights(const FirstConv& conv, cudaStream_t stream);
 

@@ -8,6 +8,9 @@ namespace sweetspot::engine::cuda {
 
 constexpr int block_threads = 256;
 
+// A dense layer is a convolution of one position: `dense` loaders know that, and do without the
+// search for taps and lines, which costs more than the loads themselves.
+
 template <int WarpsM, int WarpsN, int WarpsK, int Depth>
 struct Tile {
   static constexpr int warps_m = WarpsM, warps_n = WarpsN, warps_k = WarpsK;
@@ -31,7 +34,7 @@ constexpr int outside = -30000;  // a line that no tap brings into the image
 
 // Forward, left: row m is an output position, k = (tap, channel) of its patch. With pooling, rows
 // come in groups of 32 that are 8 windows' first positions, then their second, third and fourth.
-template <class T>
+template <class T, bool dense>
 struct PatchRows {
   static constexpr bool along = true;
   using At = Places<T::m, T::k>;
@@ -44,6 +47,10 @@ struct PatchRows {
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       const int m = m0 + At::row(i);
+      if constexpr (dense) {
+        corner[i] = m < p.count ? p.input + static_cast<std::int64_t>(m) * s.channels : nullptr;
+        continue;
+      }
       int sample, y, x;
       if (s.pool == 2) {
         const int window = m / 32 * 8 + m % 8, slot = m % 32 / 8;
@@ -66,6 +73,12 @@ struct PatchRows {
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
     const ConvShape& s = p.shape;
     const int k = k0 + At::column();
+    if constexpr (dense) {
+#pragma unroll
+      for (int i = 0; i < At::count; ++i)
+        r[i] = k < end && corner[i] ? load4(corner[i] + k) : float4{};
+      return;
+    }
     const int tap = p.by_channels.quotient(k), ky = p.by_kernel_w.quotient(tap);
     const int kx = tap - ky * s.kernel_w, c = k - tap * s.channels;
     const int offset = (ky * s.in_w + kx) * s.channels + c;
@@ -122,7 +135,7 @@ __device__ void load_routed4(const GemmPart& p, const std::int64_t (&at)[count],
 }
 
 // Gradient of the input, left: row m is an input position, k = (tap, filter).
-template <class T>
+template <class T, bool dense>
 struct GradientRows {
   static constexpr bool along = true;
   using At = Places<T::m, T::k>;
@@ -134,6 +147,11 @@ struct GradientRows {
     const ConvShape& s = p.shape;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
+      if constexpr (dense) {
+        const int m = m0 + At::row(i);
+        first[i] = m < p.count ? static_cast<std::int64_t>(m) * s.filters : -1;
+        continue;
+      }
       const int m = m0 + At::row(i), sample = p.by_in.quotient(m);
       const int at = m - sample * p.by_in.divisor, y = p.by_in_w.quotient(at);
       line[i] = sample < p.count ? y + s.pad_top : outside;
@@ -145,10 +163,15 @@ struct GradientRows {
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
     const ConvShape& s = p.shape;
     const int k = k0 + At::column();
+    std::int64_t at[At::count];
+    int slot[At::count] = {};
+    if constexpr (dense) {
+#pragma unroll
+      for (int i = 0; i < At::count; ++i) at[i] = k < end && first[i] >= 0 ? first[i] + k : -1;
+      return load_routed4(p, at, slot, r);
+    }
     const int tap = p.by_filters.quotient(k), ky = p.by_kernel_w.quotient(tap);
     const int kx = tap - ky * s.kernel_w, f = k - tap * s.filters;
-    std::int64_t at[At::count];
-    int slot[At::count];
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       int y = line[i] - ky, x = column[i] - kx;
@@ -166,7 +189,7 @@ struct GradientRows {
 };
 
 // Gradient of the input, right: column n is a channel, k = (tap, filter).
-template <class T>
+template <class T, bool dense>
 struct KernelColumns {
   static constexpr bool along = true, weights = true;
   using At = Places<T::n, T::k>;
@@ -177,7 +200,7 @@ struct KernelColumns {
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
     const ConvShape& s = p.shape;
     const int k = k0 + At::column();
-    const int tap = p.by_filters.quotient(k), f = k - tap * s.filters;
+    const int tap = dense ? 0 : p.by_filters.quotient(k), f = k - tap * s.filters;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       const int c = n0 + At::row(i);
@@ -190,7 +213,7 @@ struct KernelColumns {
 };
 
 // Gradient of the weights, left: row m = (tap, channel), k is an output position of some sample.
-template <class T>
+template <class T, bool dense>
 struct PatchColumns {
   static constexpr bool along = false;
   using At = Places<T::k, T::m>;
@@ -199,7 +222,7 @@ struct PatchColumns {
   bool real;
 
   __device__ PatchColumns(const GemmPart& part, int m0) : p(part) {
-    const int m = m0 + At::column(), tap = p.by_channels.quotient(m);
+    const int m = m0 + At::column(), tap = dense ? 0 : p.by_channels.quotient(m);
     ky = p.by_kernel_w.quotient(tap), kx = tap - ky * p.shape.kernel_w;
     c = m - tap * p.shape.channels;
     ky -= p.shape.pad_top, kx -= p.shape.pad_left;
@@ -210,7 +233,13 @@ struct PatchColumns {
     const ConvShape& s = p.shape;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
-      const int k = k0 + At::row(i), sample = p.by_out.quotient(k);
+      const int k = k0 + At::row(i);
+      if constexpr (dense) {
+        r[i] = real && k < end ? load4(p.input + static_cast<std::int64_t>(k) * s.channels + c)
+                               : float4{};
+        continue;
+      }
+      const int sample = p.by_out.quotient(k);
       const int at = k - sample * p.by_out.divisor, oy = p.by_out_w.quotient(at);
       const int y = oy * s.stride_h + ky, x = (at - oy * s.out_w) * s.stride_w + kx;
       const bool inside =
@@ -226,7 +255,7 @@ struct PatchColumns {
 };
 
 // Gradient of the weights, right: the routed gradient as it lies. Its columns' sums are the bias's.
-template <class T>
+template <class T, bool dense>
 struct GradientColumns {
   static constexpr bool along = false, weights = false;
   using At = Places<T::k, T::n>;
@@ -238,10 +267,15 @@ struct GradientColumns {
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) {
     const ConvShape& s = p.shape;
     std::int64_t from[At::count];
-    int slot[At::count];
+    int slot[At::count] = {};
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
-      const int k = k0 + At::row(i), sample = p.by_out.quotient(k);
+      const int k = k0 + At::row(i);
+      if constexpr (dense) {
+        from[i] = k < end && n < s.filters ? static_cast<std::int64_t>(k) * s.filters + n : -1;
+        continue;
+      }
+      const int sample = p.by_out.quotient(k);
       const int at = k - sample * p.by_out.divisor;
       int y = p.by_out_w.quotient(at), x = at - y * s.out_w;
       slot[i] = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;

@@ -3,10 +3,11 @@
 
 namespace sweetspot::engine::cuda {
 
-// Keras folds Adam's bias correction into the learning rate. One thread of the step works it out in
-// double while the others compute; a skipped update is none.
+// Keras folds Adam's bias correction into the learning rate. The last block of the loss's kernel
+// has nothing else to do, since two powers in double take as long as the whole of a sample's loss.
+// A skipped update is none.
 __device__ inline void prepare_rate(const Head& h) {
-  if (blockIdx.x != 0 || threadIdx.x != 0 || !h.logit_gradient) return;
+  if (threadIdx.x != 0 || !h.logit_gradient) return;
   const double t = h.state->step + 1 - h.state->skipped;
   h.state->adam_rate = static_cast<float>(h.state->learning_rate * sqrt(1 - pow(h.beta2, t)) /
                                           (1 - pow(h.beta1, t)));

@@ -101,6 +101,9 @@ struct Tf32 {
   __device__ static void store(float* to, float4 v) {
     *reinterpret_cast<float4*>(to) = {round(v.x), round(v.y), round(v.z), round(v.w)};
   }
+  __device__ static void store(float* to, float2 v) {
+    *reinterpret_cast<float2*>(to) = {round(v.x), round(v.y)};
+  }
 
   template <int slice, bool a_along, bool b_along>
   __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
@@ -198,16 +201,19 @@ __device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
 template <class Half>
 struct Half16 {
   using Element = Half;
+  __device__ static std::uint32_t pack(float first, float second) {
+    std::uint32_t both;  // the first operand becomes the upper half
+    if (is_bf16())
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    else
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+  }
   __device__ static void store(Half* to, float4 v) {
-    std::uint32_t low, high;  // the first operand becomes the upper half
-    if (is_bf16()) {
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(v.y), "f"(v.x));
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(high) : "f"(v.w), "f"(v.z));
-    } else {
-      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(v.y), "f"(v.x));
-      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(high) : "f"(v.w), "f"(v.z));
-    }
-    *reinterpret_cast<uint2*>(to) = {low, high};
+    *reinterpret_cast<uint2*>(to) = {pack(v.x, v.y), pack(v.z, v.w)};
+  }
+  __device__ static void store(Half* to, float2 v) {
+    *reinterpret_cast<std::uint32_t*>(to) = pack(v.x, v.y);
   }
   __device__ static constexpr bool is_bf16();
 

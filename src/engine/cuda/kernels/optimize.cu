@@ -6,40 +6,41 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int threads = 256;
+constexpr int threads_bits = 8, threads = 1 << threads_bits;
 // With more partials than a few, eight threads share the sum of one place; with many, 32.
 constexpr int few_splits = 4, many_splits = 32;
-__host__ __device__ int sharers(const Segment& s) {
-  return s.splits > many_splits ? 32 : s.splits > few_splits ? 8 : 1;
+__host__ __device__ int sharer_bits(const Segment& s) {
+  return s.splits > many_splits ? 5 : s.splits > few_splits ? 3 : 0;
 }
-int floats_per_block(const Segment& s) { return threads / sharers(s) * 4; }
+int floats_per_block(const Segment& s) { return (threads >> sharer_bits(s)) * 4; }
 
 __device__ float4 plus(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
-__device__ float4 at4(const float* p) { return *reinterpret_cast<const float4*>(p); }
+// Everything here is read once, and some of it beside a kernel that still runs: from where all
+// multiprocessors see the same.
+__device__ float4 at4(const float* p) { return __ldcg(reinterpret_cast<const float4*>(p)); }
 
-// The sum of the partials for this thread's four floats; `place` is -1 where it has none. Every
-// thread of the block must come here.
-__device__ float4 gathered(const Update& u, const Segment& s, int block, std::int64_t& place) {
+// Where this thread's four floats are in the segment, or -1: with sharers, the first share has
+// them.
+__device__ int place_in(const Segment& s, int block) {
+  const int places = threads >> sharer_bits(s), i = (block * places + threadIdx.x) * 4;
+  return threadIdx.x < places && i < s.count ? i : -1;
+}
+
+// The sum of the partials for this thread's four floats. Every thread of the block must come here.
+__device__ float4 gathered(const Segment& s, int block) {
   __shared__ float4 shares[threads];
-  if (s.splits <= few_splits) {
-    const int i = (block * threads + threadIdx.x) * 4;
-    place = i < s.count ? s.begin + i : -1;
-    float4 sum{};
-    for (int split = 0; place >= 0 && split < s.splits; ++split)
-      sum = plus(sum, at4(s.partials + split * s.stride + i));
-    return sum;
-  }
-  const int sharing = sharers(s), places = threads / sharing;
-  const int share = threadIdx.x / places, i = (block * places + threadIdx.x % places) * 4;
+  const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
+  const int share = threadIdx.x >> (threads_bits - bits);
+  const int i = (block * places + (threadIdx.x & (places - 1))) * 4;
   float4 sum{};
   if (i < s.count) {
 #pragma unroll 4
     for (int split = share; split < s.splits; split += sharing)
       sum = plus(sum, at4(s.partials + split * s.stride + i));
   }
+  if (sharing == 1) return sum;
   shares[threadIdx.x] = sum;
   __syncthreads();
-  place = share == 0 && i < s.count ? s.begin + i : -1;
   for (int other = 1; share == 0 && other < sharing; ++other)
     sum = plus(sum, shares[other * places + threadIdx.x]);
   return sum;
@@ -93,33 +94,37 @@ __device__ void record(const Update& u, bool adds) {
   to.loss += losses[0], to.correct += corrects[0], to.samples += u.samples;
 }
 
+// Weights and moments are nobody else's to write: they are on their way while the last gradients
+// are still being computed. Blocks of early segments do not wait at all; that the others do is
+// enough for the kernels behind this one.
 __global__ void __launch_bounds__(threads) update_kernel(const __grid_constant__ Update u) {
-  wait_for_predecessor();
   if (blockIdx.x == u.blocks) {
+    wait_for_predecessor();
     if (u.samples) record(u, false);
     if (threadIdx.x == 0) ++u.state->step, u.state->cursor += u.advance, ++u.state->slot;
     return;
   }
   const Segment& s = segment_of(u);
-  std::int64_t place;
-  float4 g;
-  if (u.from_gradients) {
-    const int per_block = threads / sharers(s);
-    const int i = ((blockIdx.x - s.first_block) * per_block + threadIdx.x) * 4;
-    place = threadIdx.x < per_block && i < s.count ? s.begin + i : -1;
-    if (place >= 0) g = at4(u.gradients + place);
-  } else {
-    g = gathered(u, s, blockIdx.x - s.first_block, place);
+  const int block = blockIdx.x - s.first_block, i = place_in(s, block);
+  const std::int64_t place = s.begin + i;
+  float4 w{}, m{}, v{}, g{};
+  if (i >= 0) {
+    w = at4(u.weights + place);
+    if (u.mean) m = at4(u.mean + place);
+    if (u.square) v = at4(u.square + place);
   }
-  if (place < 0) return;
+  if (!s.early || u.from_gradients) wait_for_predecessor();
+  if (!u.from_gradients)
+    g = gathered(s, block);
+  else if (i >= 0)
+    g = at4(u.gradients + place);
+  if (i < 0) return;
   if (u.scaled) {
     if (u.state->bad) return;
     const float down = 1 / u.state->loss_scale;
     g = {g.x * down, g.y * down, g.z * down, g.w * down};
   }
   const Rates rate{u.state->learning_rate, u.state->adam_rate};
-  float4 w = at4(u.weights + place), zero{};
-  float4 m = u.mean ? at4(u.mean + place) : zero, v = u.square ? at4(u.square + place) : zero;
   w = {updated(u.rule, rate, w.x, g.x, m.x, v.x), updated(u.rule, rate, w.y, g.y, m.y, v.y),
        updated(u.rule, rate, w.z, g.z, m.z, v.z), updated(u.rule, rate, w.w, g.w, m.w, v.w)};
   *reinterpret_cast<float4*>(u.weights + place) = w;
@@ -134,9 +139,10 @@ struct SumPartials {
 __global__ void __launch_bounds__(threads) sum_kernel(const __grid_constant__ SumPartials a) {
   wait_for_predecessor();
   const Segment& s = segment_of(a.u);
-  std::int64_t place;
-  float4 g = gathered(a.u, s, blockIdx.x - s.first_block, place);
-  if (place < 0) return;
+  const int block = blockIdx.x - s.first_block, i = place_in(s, block);
+  const std::int64_t place = s.begin + i;
+  float4 g = gathered(s, block);
+  if (i < 0) return;
   if (a.adds) g = plus(g, at4(a.u.gradients + place));
   if (a.u.scaled && !isfinite(g.x + g.y + g.z + g.w)) a.u.state->bad = 1;
   *reinterpret_cast<float4*>(a.u.gradients + place) = g;

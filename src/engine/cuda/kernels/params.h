@@ -59,7 +59,8 @@ struct Source {
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;
   const StepState* state = nullptr;
-  std::uint32_t first = 0;  // of the micro-batch in the batch
+  std::uint32_t first = 0;  // of the micro-batch behind the cursor
+  bool settled = false;     // no kernel that may still run writes the cursor or the samples
 #ifdef __CUDACC__
   __device__ std::uint32_t row(std::uint32_t sample) const {
     return order ? order[state->cursor + first + sample] : first + sample;
@@ -109,6 +110,8 @@ struct GemmPart {
   GemmKind kind;
   TileKind tile;
   int tiles_m, tiles_n, splits, split_depth;
+  Divider by_tiles_m, by_tiles_n;
+  bool dense;  // one position in and out; never with the tall tile
   ConvShape shape;
   Divider by_windows, by_window_w, by_in, by_in_w, by_out, by_out_w, by_channels, by_filters,
       by_kernel_w;
@@ -144,6 +147,9 @@ struct GemmParts {
 struct FirstConv {
   ConvShape shape;     // stride 1, unpadded
   int full_h, full_w;  // of a sample as it is stored
+  // A sample is worked through in strips of so many pooled lines.
+  int strip_lines, strips;
+  Divider by_strips, by_width, by_filter_blocks;
   Source source;
   int count;
   bool relu;
@@ -156,6 +162,21 @@ struct FirstConv {
   int splits, window_parts;  // blocks in all, and those that share a sample
   int filter_blocks;         // blocks that share a sample forward: several for small batches
   bool tensor;               // forward in tf32 on the tensor cores instead of fp32
+};
+
+// A convolution that computes its input from the samples: the first convolution's output is written
+// for the backward pass, and read by nobody before.
+struct MergedForward {
+  GemmPart part;
+  FirstConv first;
+};
+
+// A convolution's backward pass that goes on, sample by sample, to that of the first convolution
+// before it: the gradient between the two never leaves shared memory.
+struct MergedBackward {
+  GemmPart data, weights;
+  int data_blocks, weight_blocks;
+  FirstConv first;
 };
 
 // The last dense layer with its loss: forward, loss, and the gradient of its input in one pass.
@@ -196,6 +217,7 @@ struct Segment {
   int count, splits;
   const float* partials;
   std::int64_t stride;
+  bool early;  // complete before the update's predecessor began, which does not read the weights
   int first_block;
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/cuda/kernels/launch.h"
 
 namespace sweetspot::engine::cuda {
@@ -7,9 +9,12 @@ bool resident_supports(const ConvShape& s) {
          s.pad_left == 0 && s.stride_h == 1 && s.stride_w == 1 && s.taps() > 1;
 }
 
+namespace {
+constexpr std::int64_t scratch = resident_warps * 4096;  // the sums of all warps
+}
+
 std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int samples, int element,
                                    int parts) {
-  constexpr std::int64_t scratch = 16 * 4096;                   // the sums of sixteen warps
   const std::int64_t along = element == 4 ? 4 : 8, across = 8;  // pads
   const std::int64_t inputs = s.in_h * s.in_w, positions = s.positions();
   const std::int64_t depth = (positions + 15) / 16 * 16;
@@ -21,6 +26,7 @@ std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int sample
     case GemmKind::forward:
       return element *
                  (s.depth() * (s.filters + across) + samples * inputs * (s.channels + along)) +
+             samples * s.windows() * s.filters +  // which of them dropout keeps
              shared_sums((s.windows() * s.pool * s.pool + 31) / 32, s.filters / 32);
     case GemmKind::data:
       return element * (s.depth() + samples * positions + 1) * (s.filters + along) +
@@ -31,6 +37,23 @@ std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int sample
              8192;
   }
   return 0;
+}
+
+bool merges(const ConvShape& first, const ConvShape& s) {
+  const int tiles = (s.in_h * s.in_w + 31) / 32 * (s.channels / 32);
+  const int sharing = resident_sharing(tiles, s.taps());
+  // All tiles at once, and a synchronisation behind them: what they read may be overwritten.
+  return resident_supports(s) && first.channels == 1 && first.filters == s.channels &&
+         resident_threads % s.channels == 0 && sharing > 1 && tiles * sharing <= resident_warps &&
+         merged_shared_bytes(first, s, sizeof(float)) <= most_shared_bytes;
+}
+
+std::int64_t merged_shared_bytes(const ConvShape& first, const ConvShape& s, int element) {
+  const std::int64_t pitch = s.filters + (element == 4 ? 4 : 8);
+  const std::int64_t gradients = std::max<std::int64_t>(element * (s.positions() + 1) * pitch,
+                                                        std::int64_t{s.in_floats()} * 4);
+  return element * s.depth() * pitch + (gradients + 15) / 16 * 16 + scratch +
+         (std::int64_t{first.in_floats()} * 4 + 15) / 16 * 16 + first.out_floats();
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -1,4 +1,5 @@
-#include "engine/cuda/kernels/resident.cuh"
+#include "engine/cuda/kernels/resident_backward.cuh"
+#include "engine/cuda/kernels/resident_forward.cuh"
 
 namespace sweetspot::engine::cuda {
 
@@ -7,6 +8,12 @@ cudaError_t launch_resident_forward_tf32(const GemmPart& part, cudaStream_t stre
 }
 cudaError_t launch_resident_backward_tf32(const GemmParts& parts, cudaStream_t stream) {
   return launch_resident_backward_with<Tf32>(parts, stream);
+}
+cudaError_t launch_merged_forward_tf32(const MergedForward& parts, cudaStream_t stream) {
+  return launch_merged_forward_with<Tf32>(parts, stream);
+}
+cudaError_t launch_merged_backward_tf32(const MergedBackward& parts, cudaStream_t stream) {
+  return launch_merged_backward_with<Tf32>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -5,11 +5,11 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-class FirstConvOp final : public Op {
+class SampleConv final : public FirstConvOp {
  public:
-  FirstConvOp(std::string name, const ConvShape& shape, int full_h, int full_w, bool relu,
-              const ProductWeights& weights, Tensor* out)
-      : Op(std::move(name), nullptr, out),
+  SampleConv(std::string name, const ConvShape& shape, int full_h, int full_w, bool relu,
+             const ProductWeights& weights, Tensor* out)
+      : FirstConvOp(std::move(name), nullptr, out),
         shape_(shape),
         full_h_(full_h),
         full_w_(full_w),
@@ -29,26 +29,39 @@ class FirstConvOp final : public Op {
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     const std::int64_t samples = std::min(planner.micro_batch(), four_blocks_each);
-    parts_ = static_cast<int>(std::clamp<std::int64_t>(2 * 132 / samples, 1, 4));
+    parts_ = merged ? 1 : static_cast<int>(std::clamp<std::int64_t>(2 * 132 / samples, 1, 4));
     partials_.splits = static_cast<int>(samples) * parts_;
     partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
 
-  void forward(Pass& pass) const override {
+  FirstConv forward_part(const Pass& pass) const override {
     FirstConv conv = common(pass);
     if (!pass.training) conv.code = nullptr;
     constexpr int enough_samples = 2 * 132;
     conv.tensor = pass.math != Math::fp32 && shape_.filters % 32 == 0;
     conv.filter_blocks = pass.count >= enough_samples ? 1 : conv.tensor ? 2 : shape_.filters / 8;
-    check(launch_first_conv(conv, pass.stream), "the first convolution");
+    set_strips(conv);
+    return conv;
   }
-  void backward(Pass& pass) const override {
+  void forward(Pass& pass) const override {
+    if (!merged_forward(pass))
+      check(launch_first_conv(forward_part(pass), pass.stream), "the first convolution");
+  }
+  const ConvShape& shape() const override { return shape_; }
+  FirstConv backward_part(const Pass& pass) const override {
     FirstConv conv = common(pass);
     conv.gradient = pass.at(out_->gradient);
     conv.partials = pass.partials + partials_.offset, conv.partial_stride = partials_.floats;
     conv.splits = partials_.splits, conv.window_parts = parts_;
-    check(launch_first_conv_weights(conv, pass.stream), "the first convolution's gradients");
+    conv.filter_blocks = 1;
+    set_strips(conv);
+    return conv;
+  }
+  void backward(Pass& pass) const override {
+    if (!merged)
+      check(launch_first_conv_weights(backward_part(pass), pass.stream),
+            "the first convolution's gradients");
   }
 
  private:
@@ -73,10 +86,10 @@ class FirstConvOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_first_conv(std::string name, const ConvShape& shape, int full_h,
-                                    int full_w, bool relu, const ProductWeights& weights,
-                                    Tensor* out) {
-  return std::make_unique<FirstConvOp>(std::move(name), shape, full_h, full_w, relu, weights, out);
+std::unique_ptr<FirstConvOp> make_first_conv(std::string name, const ConvShape& shape, int full_h,
+                                             int full_w, bool relu, const ProductWeights& weights,
+                                             Tensor* out) {
+  return std::make_unique<SampleConv>(std::move(name), shape, full_h, full_w, relu, weights, out);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -53,8 +53,9 @@ bool choose_resident(GemmPart& part) {
 void choose_tiles(GemmPart& part, std::int64_t m, std::int64_t n) {
   if (choose_resident(part)) return;
   part.splits = 1;
-  part.tile = n <= 32 ? TileKind::tall : TileKind::wide;
-  part.tiles_m = tiles(m, n <= 32 ? 256 : 128), part.tiles_n = tiles(n, n <= 32 ? 32 : 64);
+  const bool tall = n <= 32 && !part.dense;
+  part.tile = tall ? TileKind::tall : TileKind::wide;
+  part.tiles_m = tiles(m, tall ? 256 : 128), part.tiles_n = tiles(n, tall ? 32 : 64);
   if (part.tiles_m * part.tiles_n >= enough_blocks) return;
   part.tile = TileKind::small;
   part.tiles_m = tiles(m, 32), part.tiles_n = tiles(n, 32);
@@ -113,6 +114,11 @@ class Product final : public ProductOp {
     }
     if (!pass.training) part.code = nullptr;
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
+    if (first_ && first_->merged_forward(pass)) {
+      one_sample_a_block(part, pass.count);
+      pass.run(MergedForward{part, first_->forward_part(pass)});
+      return;
+    }
     const std::int64_t windows = std::int64_t{pass.count} * shape_.windows();
     // Rows with pooling come in groups of 8 windows.
     const std::int64_t rows = shape_.pool == 2 ? (windows + 7) / 8 * 32 : windows;
@@ -120,7 +126,18 @@ class Product final : public ProductOp {
     pass.run(part);
   }
 
+  void merge(FirstConvOp& first, std::int64_t micro_batch) override {
+    // One sample a block: with more samples than multiprocessors, or so few that several blocks
+    // would share each, the passes of their own are faster.
+    if (micro_batch > multiprocessors || 3 * micro_batch < multiprocessors ||
+        !merges(first.shape(), shape_))
+      return;
+    if (choose_weight_gradient(shape_, micro_batch).tile != TileKind::resident) return;
+    first_ = &first, first.merged = true;
+  }
+
   void backward(Pass& pass) const override {
+    if (first_) return merged_backward(pass);
     if (wants_input_gradient) {
       GemmPart part = common(pass);
       part.kind = GemmKind::data;
@@ -142,18 +159,25 @@ class Product final : public ProductOp {
 
  private:
   // A small batch has few tiles: the depth is divided too, and whoever reads the result adds it up.
-  static int slices_for(std::int64_t rows, int columns, int depth) {
-    if (tiles(rows, 128) * tiles(columns, 64) >= enough_blocks) return 1;
-    return std::clamp(multiprocessors / (tiles(rows, 32) * tiles(columns, 32)), 1,
+  static int wide_tiles(std::int64_t rows, int columns) {
+    return tiles(rows, 128) * tiles(columns, 64);
+  }
+  static int slices_for(std::int64_t rows, int columns, int depth, int blocks) {
+    const int wide = wide_tiles(rows, columns), small = tiles(rows, 32) * tiles(columns, 32);
+    return std::clamp(wide >= enough_blocks ? multiprocessors / wide : blocks / small, 1,
                       tiles(depth, 128));
   }
   static void split(GemmPart& part, int columns, int depth, int slices) {
-    part.tile = TileKind::small, part.splits = slices;
-    part.tiles_m = tiles(part.count, 32), part.tiles_n = tiles(columns, 32);
+    const bool wide = wide_tiles(part.count, columns) >= enough_blocks;
+    part.tile = wide ? TileKind::wide : TileKind::small, part.splits = slices;
+    part.tiles_m = tiles(part.count, wide ? 128 : 32),
+    part.tiles_n = tiles(columns, wide ? 64 : 32);
     part.split_depth = tiles(tiles(depth, slices), 4) * 4;
   }
   void claim_slices(Planner& planner) {
-    const int slices = slices_for(planner.micro_batch(), shape_.filters, shape_.channels);
+    // Two blocks for each multiprocessor: nothing else runs beside this.
+    const int slices =
+        slices_for(planner.micro_batch(), shape_.filters, shape_.channels, 2 * multiprocessors);
     if (slices == 1) return;
     unfinished.count = slices, unfinished.stride = planner.micro_batch() * shape_.filters;
     unfinished.slices =
@@ -161,11 +185,29 @@ class Product final : public ProductOp {
     unfinished.relu = relu_, unfinished.dropout = dropout_, unfinished.bias = weights_.bias;
   }
   void claim_gradient_slices(Planner& planner) {
-    const int slices = slices_for(planner.micro_batch(), shape_.channels, shape_.filters);
+    const int slices =
+        slices_for(planner.micro_batch(), shape_.channels, shape_.filters, multiprocessors);
     if (slices == 1) return;
     in_->gradient_slices = slices, in_->gradient_stride = planner.micro_batch() * shape_.channels;
     in_->gradient =
         planner.claim(static_cast<core::Bytes>(slices * in_->gradient_stride) * sizeof(float));
+  }
+
+  static void one_sample_a_block(GemmPart& part, int blocks) {
+    part.tile = TileKind::resident, part.tiles_m = part.tiles_n = part.split_depth = 1;
+    part.splits = blocks;
+  }
+  void merged_backward(Pass& pass) const {
+    MergedBackward parts{};
+    parts.data = parts.weights = common(pass);
+    parts.first = first_->backward_part(pass);
+    parts.data.kind = GemmKind::data, parts.data.scale = in_->gradient_scale;
+    one_sample_a_block(parts.data, parts.data_blocks = parts.first.splits);
+    set_weight_gradient(parts.weights, choice_);
+    parts.weights.partials = pass.partials + partials_.offset;
+    parts.weights.partial_stride = partials_.floats;
+    parts.weight_blocks = choice_.tiles_m * choice_.tiles_n * choice_.splits;
+    pass.run(parts);
   }
 
   bool has_code() const { return relu_ || shape_.pool == 2 || dropout_; }
@@ -189,6 +231,7 @@ class Product final : public ProductOp {
   core::Bytes code_ = 0;
   WeightGradient choice_;
   PartialGradients partials_;
+  const FirstConvOp* first_ = nullptr;
 };
 
 }  // namespace
@@ -210,6 +253,7 @@ GemmPart product_part(const ConvShape& s, int count) {
   const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
   GemmPart part{};
   part.shape = s, part.count = count, part.scale = 1;
+  part.dense = s.taps() == 1 && s.positions() == 1 && s.in_h * s.in_w == 1;
   part.by_windows = by(s.windows()), part.by_window_w = by(s.out_w / s.pool);
   part.by_in = by(s.in_h * s.in_w), part.by_in_w = by(s.in_w);
   part.by_out = by(s.positions()), part.by_out_w = by(s.out_w);

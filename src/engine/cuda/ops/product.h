@@ -29,9 +29,23 @@ struct Unfinished {
   std::optional<std::int64_t> bias;
   std::optional<core::Bytes> code;
 };
+// A first convolution, straight from the samples.
+class FirstConvOp : public Op {
+ public:
+  using Op::Op;
+  bool merged = false;  // the operation behind it runs its backward pass, and its forward pass too
+                        // where that is on the tensor cores
+  bool merged_forward(const Pass& pass) const { return merged && pass.math != Math::fp32; }
+  virtual const ConvShape& shape() const = 0;
+  virtual FirstConv forward_part(const Pass& pass) const = 0;
+  virtual FirstConv backward_part(const Pass& pass) const = 0;
+};
+
 class ProductOp : public Op {
  public:
   using Op::Op;
+  // Takes the backward pass of the first convolution into its own, if that pays.
+  virtual void merge(FirstConvOp& first, std::int64_t micro_batch) = 0;
   bool head_follows = false;  // which finishes what is left in slices
   Unfinished unfinished;
 };
@@ -42,9 +56,9 @@ std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape
                                         const ProductWeights& weights, Tensor* in, Tensor* out);
 
 // The same for a first convolution over few channels, straight from the samples.
-std::unique_ptr<Op> make_first_conv(std::string name, const ConvShape& shape, int full_h,
-                                    int full_w, bool relu, const ProductWeights& weights,
-                                    Tensor* out);
+std::unique_ptr<FirstConvOp> make_first_conv(std::string name, const ConvShape& shape, int full_h,
+                                             int full_w, bool relu, const ProductWeights& weights,
+                                             Tensor* out);
 
 struct LossRooms {
   core::Bytes losses = 0, correct = 0;
