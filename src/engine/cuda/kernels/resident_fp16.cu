@@ -1,4 +1,5 @@
-#include "engine/cuda/kernels/resident.cuh"
+#include "engine/cuda/kernels/resident_backward.cuh"
+#include "engine/cuda/kernels/resident_forward.cuh"
 
 namespace sweetspot::engine::cuda {
 

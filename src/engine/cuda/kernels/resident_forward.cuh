@@ -1,0 +1,196 @@
+#pragma once
+#include "engine/cuda/kernels/first_conv.cuh"
+#include "engine/cuda/kernels/resident.cuh"
+
+// The forward pass of such convolutions, from memory or from the first convolution in one kernel.
+namespace sweetspot::engine::cuda {
+
+// Which elements survive dropout, drawn once for all: four of them share a number, and the first
+// samples' are drawn before there is anything to drop. One byte each, (samples, windows, filters).
+struct TabledDropout {
+  std::uint8_t* table;
+  int first;  // sample
+
+  __device__ static bool suits(const GemmPart& p) {
+    return p.dropout.threshold && p.dropout.channels == 64 && p.shape.filters == 64;
+  }
+  __device__ void draw(const GemmPart& p, int samples) const {
+    const int windows = p.by_windows.divisor;
+    for (int i = threadIdx.x; i < samples * windows * 16; i += resident_threads) {
+      const int sample = p.by_windows.quotient(i / 16), window = i / 16 - sample * windows;
+      const int y = p.by_window_w.quotient(window), x = window - y * p.by_window_w.divisor;
+      const uint4 words =
+          dropout_words(p.dropout, first + sample, (y * p.dropout.full_width + x) * 64 + i % 16);
+      std::uint8_t* to = table + i / 16 * 64 + i % 16;
+      to[0] = words.x >= p.dropout.threshold, to[16] = words.y >= p.dropout.threshold;
+      to[32] = words.z >= p.dropout.threshold, to[48] = words.w >= p.dropout.threshold;
+    }
+  }
+  __device__ bool operator()(const GemmPart& p, int sample, int position, int n) const {
+    return suits(p) ? table[((sample - first) * p.by_windows.divisor + position) * 64 + n]
+                    : DrawnDropout()(p, sample, position, n);
+  }
+};
+
+// Where the input comes from: memory…
+struct FromMemory {
+  static constexpr bool follows_update = false;
+  __device__ void prepare(int, float*, bool) const {}
+  template <class M>
+  __device__ void load(const GemmPart& p, int first, int samples, int pitch,
+                       typename M::Element* images) const {
+    const int floats = p.shape.in_h * p.shape.in_w * p.shape.channels;
+    load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
+                 p.by_channels, pitch, images);
+  }
+};
+
+// … or a first convolution, one sample a block, whose output is kept for the backward pass only.
+template <int KH, int KW>
+struct FromFirstConv {
+  static constexpr bool follows_update = true;
+  const FirstConv& p;
+  float* image = nullptr;
+
+  __device__ void prepare(int sample, float* room, bool waited) {
+    image = room;
+    if (waited != p.source.settled)
+      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image);
+  }
+  template <class M>
+  __device__ void load(const GemmPart& part, int sample, int, int pitch,
+                       typename M::Element* images) const {
+    const int windows = part.by_in.divisor;
+    for (int f0 = 0; f0 < p.shape.filters; f0 += 32) {
+      const TensorTaps<KH, KW, 1> taps(p, f0);
+      for (int group = threadIdx.x / 32; group * 8 < windows; group += resident_warps)
+        taps.run(p, image, group, windows, [&](int window, int f, float2 value, uchar2 code) {
+          const std::int64_t at =
+              (static_cast<std::int64_t>(sample) * windows + window) * p.shape.filters + f;
+          *reinterpret_cast<float2*>(p.value + at) = value;
+          *reinterpret_cast<uchar2*>(p.code + at) = code;
+          M::store(images + window * pitch + f, value);
+        });
+    }
+  }
+};
+
+template <class M, class From>
+__device__ void resident_forward(const GemmPart& p, int block, typename M::Element* shared,
+                                 From from) {
+  using Element = typename M::Element;
+  const ConvShape& s = p.shape;
+  const int taps = s.kernel_h * s.kernel_w, depth = taps * s.channels;
+  const int windows = p.by_windows.divisor;
+  const ResidentShare share(p, block, s.pool == 2 ? (windows + 7) / 8 : (windows + 31) / 32,
+                            s.filters / 32);
+  const int weight_pitch = 32 * share.columns + Operand<Element, false>::pad;
+  const int pitch = s.channels + Operand<Element, true>::pad, image = s.in_h * s.in_w * pitch;
+  Element* images = shared + depth * weight_pitch;
+  TabledDropout dropout{reinterpret_cast<std::uint8_t*>(images + p.split_depth * image), 0};
+  auto* scratch = reinterpret_cast<float2*>(dropout.table + p.split_depth * windows * s.filters);
+  const bool tabled = TabledDropout::suits(p);
+  from.prepare(share.split, reinterpret_cast<float*>(scratch), false);
+  if (From::follows_update) wait_for_predecessor();
+  from.prepare(share.split, reinterpret_cast<float*>(scratch), true);
+  const int bits = share.columns == 1 ? 3 : 4, fours = 1 << bits;  // of this block's part of a row
+#pragma unroll 8
+  for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
+    const int row = i >> bits, column = 4 * (i & (fours - 1));
+    M::store(shared + row * weight_pitch + column,
+             load4(p.weights + row * s.filters + 32 * share.first_column + column));
+  }
+  dropout.first = share.split * p.split_depth;
+  if (tabled) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
+  if (!From::follows_update) wait_for_predecessor();
+  for (int first = share.split * p.split_depth; first < p.count;
+       first += p.splits * p.split_depth) {
+    const int samples = min(p.split_depth, p.count - first);
+    __syncthreads();
+    if (tabled && dropout.first != first) dropout.first = first, dropout.draw(p, samples);
+    from.template load<M>(p, first, samples, pitch, images);
+    __syncthreads();
+    each_tile(
+        samples, p.split_depth, share.groups, share.columns, taps, scratch,
+        [&](int sample, int group, int column, int tap, int end, Sums& sums) {
+          group += share.first_group;
+          int offset[M::rows];
+#pragma unroll
+          for (int i = 0; i < M::rows; ++i) {
+            const int row = M::row(i);
+            int y, x;
+            if (s.pool == 2) {
+              const int window = min(group * 8 + row % 8, windows - 1), slot = row / 8;
+              const int py = p.by_window_w.quotient(window);
+              y = 2 * py + slot / 2, x = 2 * (window - py * p.by_window_w.divisor) + slot % 2;
+            } else {
+              const int at = min(group * 32 + row, windows - 1);
+              y = p.by_window_w.quotient(at), x = at - y * p.by_window_w.divisor;
+            }
+            offset[i] = sample * image + (y * s.stride_h * s.in_w + x * s.stride_w) * pitch;
+          }
+          for (; tap < end; ++tap) {
+            const int ky = p.by_kernel_w.quotient(tap), kx = tap - ky * s.kernel_w;
+            const Element* shifted = images + (ky * s.in_w + kx) * pitch;
+            for (int c = 0; c < s.channels; c += depth_step)
+              M::template multiply_rows<depth_step, false>(
+                  shifted + c, offset, Operand<Element, false>{shared + column * 32, weight_pitch},
+                  tap * s.channels + c, sums);
+          }
+        },
+        [&](int sample, int group, int g, int n, Finished& v) {
+          group += share.first_group, n += 32 * share.first_column;
+          if (s.pool == 2) {
+            if (group * 8 + g < windows)
+              finish_pooled(p, first + sample, group * 8 + g, n, v, dropout);
+            return;
+          }
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int at = group * 32 + g + 8 * i;
+            if (at < windows) finish_plain(p, first + sample, at, n, v[i], dropout);
+          }
+        });
+  }
+}
+
+template <class M>
+__global__ void __launch_bounds__(resident_threads, 1)
+    resident_forward_kernel(const __grid_constant__ GemmPart part) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  resident_forward<M>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw), FromMemory());
+}
+
+template <class M, int KH, int KW>
+__global__ void __launch_bounds__(resident_threads, 1)
+    merged_forward_kernel(const __grid_constant__ MergedForward parts) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  resident_forward<M>(parts.part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw),
+                      FromFirstConv<KH, KW>{parts.first});
+}
+
+template <class M>
+cudaError_t launch_resident_forward_with(const GemmPart& p, cudaStream_t stream) {
+  static const cudaError_t allowed =
+      allow_shared_memory(resident_forward_kernel<M>, most_shared_bytes);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(resident_forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, resident_threads,
+                resident_bytes_of<M>(p), stream, p);
+}
+
+template <class M, int KH, int KW>
+cudaError_t launch_merged_forward_as(const MergedForward& parts, cudaStream_t stream) {
+  static const cudaError_t allowed =
+      allow_shared_memory(merged_forward_kernel<M, KH, KW>, most_shared_bytes);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(merged_forward_kernel<M, KH, KW>, parts.part.count, resident_threads,
+                resident_bytes_of<M>(parts.part), stream, parts);
+}
+
+template <class M>
+cudaError_t launch_merged_forward_with(const MergedForward& parts, cudaStream_t stream) {
+  return parts.first.shape.kernel_h == 4 ? launch_merged_forward_as<M, 4, 4>(parts, stream)
+                                         : launch_merged_forward_as<M, 3, 3>(parts, stream);
+}
+
+}  // namespace sweetspot::engine::cuda
