@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -117,6 +118,29 @@ TEST_P(CudaResident, EpochsEqualStepsBitForBit) {
     }
   }
   EXPECT_EQ(resident->steps_done(), stepped->steps_done());
+}
+
+// Between 44 and 132 samples both convolutions run in one kernel; below, each in its own.
+TEST_P(CudaResident, MergedConvolutionsGiveTheGradientsOfSeparateOnes) {
+  const model::Network network = model::load_network("paper-cnn");
+  const GoldenBatch batch(network, true, 100, 0);
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto merged = cuda::make_trainer(network, options);
+  const auto separate = cuda::make_trainer(network, options);
+  const double near = GetParam() == Precision::fp32 ? 1e-4 : 2e-2;
+  const double expected_loss = separate->accumulate(batch.view(), 20).loss;
+  EXPECT_NEAR(merged->accumulate(batch.view(), 100).loss, expected_loss, near * expected_loss);
+  const std::vector<Variable> expected = separate->gradients(), found = merged->gradients();
+  for (std::size_t p = 0; p < expected.size(); ++p) {
+    double wrong = 0, right = 0;
+    for (std::size_t i = 0; i < expected[p].values.size(); ++i) {
+      const double wanted = expected[p].values[i], off = found[p].values[i] - wanted;
+      wrong += off * off, right += wanted * wanted;
+    }
+    EXPECT_GT(right, 0) << expected[p].parameter.name;
+    EXPECT_LE(std::sqrt(wrong), near * std::sqrt(right)) << expected[p].parameter.name;
+  }
 }
 
 // The batch lies in one buffer that is overwritten as soon as queue() returns.
