@@ -42,7 +42,7 @@ TEST(Claims, TimeIsFlatOnACpu) {
 
 TEST(Claims, EvidenceHasNumbersAndIntervals) {
   EXPECT_EQ(judged("cpu-flat", {{.noise_share = 0}}).evidence,
-            "an epoch takes 3.1 s at batch 100 and 3 s at batch 1000: 0.98 (0.98 to 0.98) times");
+            "an epoch takes 3.1 s at batch 100 and 3 s at batch 1000: 0.98 times (0.98 to 0.98)");
 }
 
 TEST(Claims, TimeFallsOnAGpuUntilAbout800) {
@@ -135,7 +135,9 @@ TEST(Claims, WhatTheEngineBrokeByRemovingOverheadIsSaidAndShown) {
 TEST(Claims, WithoutAGpuSayWhyTheyWereNotTested) {
   const auto claims = judge(made_experiment({{}}));
   for (const Claim& claim : claims)
-    if (claim.verdict == Verdict::not_tested) EXPECT_FALSE(claim.evidence.empty()) << claim.id;
+    if (claim.verdict == Verdict::not_tested) {
+      EXPECT_FALSE(claim.evidence.empty()) << claim.id;
+    }
   EXPECT_EQ(find(claims, "gpu-falls").evidence, "no GPU can be used here");
 }
 

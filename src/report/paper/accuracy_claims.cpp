@@ -10,8 +10,6 @@ namespace {
 
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
-std::string percent(const stats::Interval& share) { return with_interval(share, 2, 100); }
-
 // The batch with the lowest accuracy after so many epochs.
 struct Worst {
   std::int64_t batch = 0;
@@ -32,7 +30,7 @@ Claim by_worst(Claim claim, const Curve& curve, int epochs, double share) {
     return claim.evidence = fmt::format("nothing was trained for {} epochs", epochs), claim;
   claim.verdict = between(found->accuracy, share, no_limit);
   claim.evidence =
-      fmt::format("the lowest is {}%, at batch {}", percent(found->accuracy), found->batch);
+      fmt::format("the lowest is {}, at batch {}", percent(found->accuracy), found->batch);
   return claim;
 }
 
@@ -49,8 +47,8 @@ Claim accuracy_falls(const Curve& curve) {
   const stats::Interval loss = difference(*few, *many);
   claim.verdict = between(loss, std::numeric_limits<double>::min(), no_limit);
   claim.evidence =
-      fmt::format("after one epoch {}% at batch {} and {}% at batch {}: {} points less",
-                  percent(*few), small.batch, percent(*many), large.batch, percent(loss));
+      fmt::format("after one epoch {} at batch {} and {} at batch {}: {} less", percent(*few),
+                  small.batch, percent(*many), large.batch, points(loss));
   return claim;
 }
 
@@ -67,10 +65,9 @@ Claim accuracy_recovers(const Curve& curve, int epochs) {
   const stats::Interval gain = difference(*after, *before);
   claim.verdict = between(gain, 0, no_limit);
   claim.evidence = fmt::format(
-      "batch {} has {}% after {} epochs: {} points above batch {} after one, and {} below it after "
-      "{}",
-      large.batch, percent(*after), epochs, percent(gain), small.batch,
-      percent(difference(*best, *after)), epochs);
+      "batch {} has {} after {} epochs: {} above batch {} after one, and {} below it after {}",
+      large.batch, percent(*after), epochs, points(gain), small.batch,
+      points(difference(*best, *after)), epochs);
   return claim;
 }
 

@@ -13,10 +13,15 @@
 namespace sweetspot::report::paper {
 namespace {
 
+// While it trained: a trial begins with opening the device, and what it does then tells nothing.
 std::optional<double> mean_utilisation(const trial::Trial& trial) {
+  if (trial.trace.empty()) return std::nullopt;
+  double begin = trial.trace.back().at_seconds;
+  for (const trial::Epoch& epoch : trial.epochs) begin -= epoch.train_seconds;
   stats::Moments moments;
   for (const trial::Reading& reading : trial.trace)
-    if (reading.utilisation_share) moments.add(*reading.utilisation_share);
+    if (reading.utilisation_share && reading.at_seconds >= begin)
+      moments.add(*reading.utilisation_share);
   if (moments.count() == 0) return std::nullopt;
   return moments.mean();
 }

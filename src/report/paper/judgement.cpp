@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 namespace sweetspot::report::paper {
+namespace {
+
+std::string with_interval(const stats::Interval& measured, int digits, const char* unit) {
+  return fmt::format("{:.{}f}{} ({:.{}f} to {:.{}f})", measured.mean, digits, unit, measured.low,
+                     digits, measured.high, digits);
+}
+
+}  // namespace
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {
@@ -40,9 +46,16 @@ Verdict between(const stats::Interval& measured, double low, double high) {
   return Verdict::undecided;
 }
 
-std::string with_interval(const stats::Interval& measured, int digits, double unit) {
-  return fmt::format("{:.{}f} ({:.{}f} to {:.{}f})", unit * measured.mean, digits,
-                     unit * measured.low, digits, unit * measured.high, digits);
+std::string times(const stats::Interval& ratio, int digits) {
+  return with_interval(ratio, digits, " times");
+}
+
+std::string percent(const stats::Interval& share) {
+  return with_interval({100 * share.mean, 100 * share.low, 100 * share.high}, 2, "%");
+}
+
+std::string points(const stats::Interval& share) {
+  return with_interval({100 * share.mean, 100 * share.low, 100 * share.high}, 2, " points");
 }
 
 }  // namespace sweetspot::report::paper

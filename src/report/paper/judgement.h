@@ -9,8 +9,11 @@ namespace sweetspot::report::paper {
 // Whether what was measured lies between two bounds, as far as its interval tells.
 Verdict between(const stats::Interval& measured, double low, double high);
 
-// "0.95 (0.93 to 0.98)"; `unit` multiplies: 100 for percent.
-std::string with_interval(const stats::Interval& measured, int digits, double unit = 1);
+// "0.95 times (0.93 to 0.98)".
+std::string times(const stats::Interval& ratio, int digits = 2);
+// "98.19% (97.91 to 98.43)", "0.52 points (0.41 to 0.63)".
+std::string percent(const stats::Interval& share);
+std::string points(const stats::Interval& share);
 
 // Those of training time; each is of one device.
 Claim flat_on_cpu(const Curve& cpu);

@@ -30,9 +30,9 @@ std::optional<Change> change(const Curve& curve) {
                         at_large = curve.epoch_seconds(large);
   const auto ratio = stats::ratio(at_large, at_small);
   if (!ratio) return std::nullopt;
-  return Change{*ratio, fmt::format("an epoch takes {} at batch {} and {} at batch {}: {} times",
+  return Change{*ratio, fmt::format("an epoch takes {} at batch {} and {} at batch {}: {}",
                                     duration(at_small.mean), small.batch, duration(at_large.mean),
-                                    large.batch, with_interval(*ratio, 2))};
+                                    large.batch, times(*ratio))};
 }
 
 Claim by_change(Claim claim, const Curve& curve, double low, double high) {
@@ -97,7 +97,7 @@ Claim until_800_on_gpu(const Curve& gpu, const std::vector<std::int64_t>& batche
   claim.evidence = fmt::format(
       "batch {} is the smallest within 5% of the fastest, batch {}: an epoch takes {} "
       "times as long",
-      found.batch, fastest(gpu).batch, with_interval(ratio, 2));
+      found.batch, fastest(gpu).batch, times(ratio));
   return claim;
 }
 
@@ -113,8 +113,8 @@ Claim linear_in_epochs(const Curve& curve, const std::string& device, int epochs
   const auto found = stats::independent_mean(ratios);
   if (!found) return claim.evidence = "it takes two runs of several epochs", claim;
   claim.verdict = between(*found, (1 - tolerance) * epochs, (1 + tolerance) * epochs);
-  claim.evidence = fmt::format("{} epochs take {} times as long as the first one, over {} runs",
-                               epochs, with_interval(*found, 2), ratios.size());
+  claim.evidence = fmt::format("{} epochs take {} as long as the first one, over {} runs", epochs,
+                               times(*found), ratios.size());
   return claim;
 }
 
@@ -133,8 +133,8 @@ Claim five_epochs_beat_one(const Curve& gpu) {
   const auto ratio = stats::ratio(five, one);
   if (!ratio) return claim.evidence = "no time was measured", claim;
   claim.verdict = between(*ratio, 0, 1);
-  claim.evidence = fmt::format("five epochs at 1000 take {}, one at 100 takes {}: {} times",
-                               duration(five.mean), duration(one.mean), with_interval(*ratio, 2));
+  claim.evidence = fmt::format("five epochs at 1000 take {}, one at 100 takes {}: {}",
+                               duration(five.mean), duration(one.mean), times(*ratio));
   return claim;
 }
 
@@ -152,8 +152,7 @@ Claim cpu_takes_much_longer(const Curve& cpu, const Curve& gpu) {
         least = ratio, at = point.batch;
   if (!least) return claim.evidence = "it takes a batch that both have trained", claim;
   claim.verdict = between(*least, much, no_limit);
-  claim.evidence =
-      fmt::format("at least {} times as long, at batch {}", with_interval(*least, 1), at);
+  claim.evidence = fmt::format("at least {} as long, at batch {}", times(*least, 1), at);
   return claim;
 }
 
