@@ -33,10 +33,8 @@ TEST(PaperPage, DrawsEveryFigureBesideThePapersWords) {
 
 TEST(PaperPage, NeedsNoScriptAndNoOtherFile) {
   const std::string text = page(made_experiment({{}, slow_launches()}));
-  for (const char* part : {"<script", "<link", "src=", "url(", "@import", " on"})
-    EXPECT_THAT(text.substr(0, text.find("<main>")), Not(HasSubstr(part))) << part;
-  EXPECT_THAT(text, Not(HasSubstr("<script")));
-  EXPECT_THAT(text, Not(HasSubstr("href=")));
+  for (const char* part : {"<script", "<link", "src=\"", "href=", "url(", "@import"})
+    EXPECT_THAT(text, Not(HasSubstr(part))) << part;
   EXPECT_THAT(text, HasSubstr("default-src 'none'"));
 }
 
