@@ -8,53 +8,50 @@
 namespace sweetspot::stats {
 namespace {
 
-bool usable(const Observation& observation) {
-  return observation.value > 0 && std::isfinite(observation.value) &&
-         observation.half_width_share >= 0 && std::isfinite(observation.half_width_share);
-}
-
-double mean_log(std::span<const Observation> group) {
-  double sum = 0;
-  for (const Observation& observation : group) sum += std::log(observation.value);
-  return sum / static_cast<double>(group.size());
-}
-
 bool above_zero(const Interval& interval) {
   return interval.low > 0 && interval.mean >= interval.low && interval.high >= interval.mean &&
          std::isfinite(interval.high);
 }
 
+double mean_log(std::span<const Interval> group) {
+  double sum = 0;
+  for (const Interval& each : group) sum += std::log(each.mean);
+  return sum / static_cast<double>(group.size());
+}
+
 }  // namespace
 
-std::optional<Spread> spread(std::span<const std::vector<Observation>> groups) {
+std::optional<Spread> spread(std::span<const std::vector<Interval>> groups) {
   double squares = 0, degrees = 0;
-  for (const std::vector<Observation>& group : groups) {
-    if (group.size() < 2 || !std::ranges::all_of(group, usable)) continue;
+  for (const std::vector<Interval>& group : groups) {
+    if (group.size() < 2 || !std::ranges::all_of(group, above_zero)) continue;
     const double mean = mean_log(group);
-    for (const Observation& observation : group)
-      squares += std::pow(std::log(observation.value) - mean, 2);
+    for (const Interval& each : group) squares += std::pow(std::log(each.mean) - mean, 2);
     degrees += static_cast<double>(group.size()) - 1;
   }
   if (degrees < 1) return std::nullopt;
   return Spread{squares / degrees, degrees};
 }
 
-std::optional<Interval> combined(std::span<const Observation> group,
+std::optional<Interval> combined(std::span<const Interval> group,
                                  const std::optional<Spread>& between) {
-  if (group.empty() || !std::ranges::all_of(group, usable)) return std::nullopt;
+  if (group.empty() || !std::ranges::all_of(group, above_zero)) return std::nullopt;
   const auto count = static_cast<double>(group.size());
-  double squares = 0;
-  for (const Observation& each : group) squares += each.half_width_share * each.half_width_share;
-  double half = std::sqrt(squares) / count;
-  if (between) half = std::max(half, t95(between->degrees) * std::sqrt(between->variance / count));
+  // Each end by itself: what a disturbed machine might have done reaches further up than down.
+  double down = 0, up = 0;
+  for (const Interval& each : group) {
+    down = std::hypot(down, std::log(each.mean / each.low) / count);
+    up = std::hypot(up, std::log(each.high / each.mean) / count);
+  }
+  const double apart = between ? t95(between->degrees) * std::sqrt(between->variance / count) : 0.0;
   const double mean = std::exp(mean_log(group));
-  return Interval{mean, mean * std::exp(-half), mean * std::exp(half)};
+  return Interval{mean, mean * std::exp(-std::max(down, apart)),
+                  mean * std::exp(std::max(up, apart))};
 }
 
 std::optional<Interval> ratio(const Interval& numerator, const Interval& denominator) {
   if (!above_zero(numerator) || !above_zero(denominator)) return std::nullopt;
-  // The distances to the ends add up as standard errors do, each end by itself: the intervals need
-  // not be symmetric.
+  // The distances to the ends add up as standard errors do.
   const double down = std::hypot(std::log(numerator.mean / numerator.low),
                                  std::log(denominator.high / denominator.mean));
   const double up = std::hypot(std::log(numerator.high / numerator.mean),

@@ -7,24 +7,18 @@
 
 namespace sweetspot::stats {
 
-// A value above zero that was measured once, and how well: the half-width of its own 95% interval
-// as a share of it.
-struct Observation {
-  double value = 0, half_width_share = 0;
-};
-
 // How far repeated measurements lie apart, of all things that were repeated: the variance of their
 // logarithms around each thing's own mean.
 struct Spread {
   double variance = 0, degrees = 0;
 };
 // Nothing when nothing was measured twice.
-std::optional<Spread> spread(std::span<const std::vector<Observation>> groups);
+std::optional<Spread> spread(std::span<const std::vector<Interval>> groups);
 
-// Several measurements of one thing as one estimate. What one run tells of itself is not all: runs
-// differ from each other as well, so the wider of the two counts. Nothing for values that are not
-// above zero.
-std::optional<Interval> combined(std::span<const Observation> group,
+// Several measurements of one thing, each with its own 95% interval, as one estimate. What one run
+// tells of itself is not all: runs differ from each other as well, so the wider of the two counts.
+// Nothing unless all are above zero.
+std::optional<Interval> combined(std::span<const Interval> group,
                                  const std::optional<Spread>& between);
 
 // numerator / denominator of two independent estimates with their intervals, on a logarithmic

@@ -32,17 +32,18 @@ TEST(Ratio, OfWhatMayBeZeroIsUnknown) {
 }
 
 TEST(Combined, OneMeasurementKeepsItsInterval) {
-  const std::vector<Observation> one = {{100, 0.02}};
+  const std::vector<Interval> one = {{100, 98, 110}};
   const auto found = combined(one, {});
   ASSERT_TRUE(found);
   EXPECT_DOUBLE_EQ(found->mean, 100);
-  EXPECT_NEAR(found->high, 102, 0.05);
-  EXPECT_NEAR(found->low, 98, 0.05);
+  EXPECT_NEAR(found->high, 110, 1e-9);
+  EXPECT_NEAR(found->low, 98, 1e-9);
 }
 
 TEST(Combined, RunsThatDifferMoreThanEachTellsWidenIt) {
-  const std::vector<std::vector<Observation>> groups = {
-      {{100, 0.001}, {110, 0.001}}, {{50, 0.001}, {55, 0.001}}, {{70, 0.001}}};
+  const std::vector<std::vector<Interval>> groups = {{{100, 99.9, 100.1}, {110, 109.9, 110.1}},
+                                                     {{50, 49.9, 50.1}, {55, 54.9, 55.1}},
+                                                     {{70, 69, 71}}};
   const auto between = spread(groups);
   ASSERT_TRUE(between);
   EXPECT_EQ(between->degrees, 2);
@@ -55,10 +56,10 @@ TEST(Combined, RunsThatDifferMoreThanEachTellsWidenIt) {
 }
 
 TEST(Combined, IsUnknownForWhatIsNotAboveZero) {
-  EXPECT_FALSE(combined(std::vector<Observation>{}, {}));
-  EXPECT_FALSE(combined(std::vector<Observation>{{0, 0.1}}, {}));
-  EXPECT_FALSE(combined(std::vector<Observation>{{1, std::nan("")}}, {}));
-  EXPECT_FALSE(spread(std::vector<std::vector<Observation>>{{{1, 0}}, {{-1, 0}, {1, 0}}}));
+  EXPECT_FALSE(combined(std::vector<Interval>{}, {}));
+  EXPECT_FALSE(combined(std::vector<Interval>{{1, 0, 2}}, {}));
+  EXPECT_FALSE(combined(std::vector<Interval>{{1, 1, std::nan("")}}, {}));
+  EXPECT_FALSE(spread(std::vector<std::vector<Interval>>{{{1, 1, 1}}, {{-1, -1, 1}, {1, 1, 1}}}));
 }
 
 // The promise itself: of true ratios, 95% lie within. Five batches, three runs of each, 3% apart.
@@ -66,9 +67,12 @@ TEST(Ratio, HoldsTheTrueOneAboutNineteenTimesInTwenty) {
   std::mt19937 random(7);
   std::lognormal_distribution<double> noise(0, 0.03);
   const auto measured = [&](double truth) {
-    std::vector<std::vector<Observation>> groups(5);
+    std::vector<std::vector<Interval>> groups(5);
     for (auto& group : groups)
-      for (int run = 0; run < 3; ++run) group.push_back({truth * noise(random), 0.005});
+      for (int run = 0; run < 3; ++run) {
+        const double value = truth * noise(random);
+        group.push_back({value, 0.995 * value, 1.005 * value});
+      }
     return *combined(groups[0], spread(groups));
   };
   int held = 0;

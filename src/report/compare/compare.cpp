@@ -35,11 +35,12 @@ std::map<std::int64_t, std::vector<const trial::Trial*>> fastest_by_batch(
   return fastest;
 }
 
-std::vector<stats::Observation> observations(const std::vector<const trial::Trial*>& trials) {
-  std::vector<stats::Observation> list;
-  for (const trial::Trial* trial : trials)
-    list.push_back(
-        {trial->samples_per_second->mean, trial->samples_per_second->half_width_share()});
+std::vector<stats::Interval> speeds(const std::vector<const trial::Trial*>& trials) {
+  std::vector<stats::Interval> list;
+  for (const trial::Trial* trial : trials) {
+    const trial::Interval& speed = *trial->samples_per_second;
+    list.push_back({speed.mean, speed.low, speed.high});
+  }
   return list;
 }
 
@@ -57,8 +58,8 @@ struct Curve {
 
 Curve curve(const trial::Study& study) {
   const auto fastest = fastest_by_batch(study);
-  std::vector<std::vector<stats::Observation>> groups;
-  for (const auto& [batch, trials] : fastest) groups.push_back(observations(trials));
+  std::vector<std::vector<stats::Interval>> groups;
+  for (const auto& [batch, trials] : fastest) groups.push_back(speeds(trials));
   const std::optional<stats::Spread> between = stats::spread(groups);
   Curve made;
   made.repeated = between.has_value();
@@ -66,7 +67,7 @@ Curve curve(const trial::Study& study) {
     Point& point = made.points[batch];
     point.trials = trials.size();
     point.memory = most_memory(trials);
-    if (const auto speed = stats::combined(observations(trials), between))
+    if (const auto speed = stats::combined(speeds(trials), between))
       point.samples_per_second = {speed->mean, speed->low, speed->high};
   }
   return made;
