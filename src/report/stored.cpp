@@ -39,7 +39,8 @@ search::Limits limits_of(const Json& terms, const Json& environment) {
   limits.memory_limit = at<core::Bytes>(terms, "/limits/memory_limit");
   limits.repeats = static_cast<int>(at<std::int64_t>(terms, "/repeat").value_or(1));
   // What was free when it began, and the share of it that was allowed.
-  const auto free = at<double>(environment, "/memory_free_bytes");
+  const auto of_device = at<double>(environment, "/facts/memory_free_bytes");
+  const auto free = of_device ? of_device : at<double>(environment, "/memory_free_bytes");
   const auto share = at<double>(terms, "/memory_share");
   if (free && share && *free >= 0 && *share >= 0 && *share <= 1) {
     const auto allowed = static_cast<core::Bytes>(*free * *share);
