@@ -19,6 +19,7 @@ data: build
 	$(sweetspot) data fetch mnist
 
 test: build data ## set up, build, run every test
+	scripts/setup --test
 	cmake --build --preset release
 	ctest --preset release -LE slow
 
@@ -34,7 +35,7 @@ format: ## clang-format over all sources
 	git ls-files --cached --others --exclude-standard '*.h' '*.cpp' | xargs clang-format -i
 
 asan tsan: ## the tests under a sanitizer: addresses and undefined behaviour, or threads
-	scripts/setup
+	scripts/setup --test
 	cmake --preset $@
 	cmake --build --preset $@
 	ctest --preset $@ -LE 'slow|accuracy'

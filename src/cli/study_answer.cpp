@@ -9,29 +9,13 @@
 #include "cli/terminal.h"
 #include "core/text.h"
 #include "report/forms.h"
+#include "report/glance.h"
 #include "report/plot.h"
 
 namespace sweetspot::cli {
 namespace {
 
 constexpr std::size_t widest_plot = 76, plot_height = 13;
-
-std::string count(double value) { return core::format_count(value); }
-
-// What a sweep, which recommends nothing, found.
-std::string measured_sentence(const report::Answer& answer) {
-  const auto found = report::measured(answer);
-  if (!found) return "";
-  std::string text = fmt::format("The fastest was batch {} with {} samples/s",
-                                 count(static_cast<double>(found->best_batch)),
-                                 count(found->best_samples_per_second));
-  if (found->knee_batch != found->best_batch)
-    text += fmt::format("; the smallest within {:g}% of it is batch {} with {} samples/s",
-                        100 * answer.facts.limits.tolerance,
-                        count(static_cast<double>(found->knee_batch)),
-                        count(found->knee_samples_per_second));
-  return text + ".\n";
-}
 
 std::string text_of(const report::Answer& answer) {
   std::string text;
@@ -47,8 +31,8 @@ std::string text_of(const report::Answer& answer) {
     options.chosen = found->knee_batch;
   const std::string plot = report::plot(answer.trials, options);
   if (!plot.empty()) text += "samples/s by batch\n" + plot + "\n";
-  if (!answer.recommendation) return text + measured_sentence(answer);
-  text += answer.recommendation->sentence + "\n";
+  if (const std::string words = report::sentence(answer); !words.empty()) text += words + "\n";
+  if (!answer.recommendation) return text;
   for (const std::string& reason : answer.recommendation->reasons) text += "- " + reason + "\n";
   if (!answer.command.empty()) text += "\n  " + answer.command + "\n";
   return text;

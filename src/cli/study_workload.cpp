@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/environment.h"
 #include "cli/fake_flags.h"
+#include "cli/json.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/train_command.h"
@@ -18,6 +20,7 @@
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
 #include "workload/fake/training.h"
+#include "workload/native/memory.h"
 #include "workload/native/training.h"
 #include "workload/native/workload.h"
 
@@ -86,6 +89,19 @@ std::int64_t comparison_batch(const native::Run& run) {
   return std::max(std::min(usual, samples) / accumulation, std::int64_t{1}) * accumulation;
 }
 
+// By powers of two: a chart of them tells what every batch would hold.
+std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::Run& run) {
+  std::vector<std::pair<std::int64_t, core::MemoryByUse>> rows;
+  constexpr std::int64_t largest = 1 << 16;
+  native::Options options = run.options;
+  const std::int64_t most = std::min(largest, static_cast<std::int64_t>(run.dataset.train.count));
+  for (std::int64_t batch = options.accumulation; batch <= most; batch *= 2) {
+    options.pipeline.batch = batch;
+    rows.emplace_back(batch, native::predict(run.network, options, run.dataset));
+  }
+  return rows;
+}
+
 StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
   native::Options options = flags.native.resolved();
   options.pipeline.batch =
@@ -111,6 +127,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
     opened.free_memory = probe::proc::memory().free;
   }
   opened.identity = study::identity(run);
+  opened.memory = memory_of(run);
   if (trials == Trials::epochs)
     opened.training = native::make_training(std::move(run));
   else
@@ -123,6 +140,22 @@ StudyWorkload open_ours(const StudyFlags& flags, Trials trials) {
   if (flags.workload.starts_with("fake")) return open_fake(flags, trials);
   throw core::InputError(
       fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
+}
+
+// As report::answer_of reads them.
+nlohmann::ordered_json facts_json(const StudyWorkload& opened) {
+  nlohmann::ordered_json memory = nlohmann::ordered_json::array();
+  for (const auto& [batch, by_use] : opened.memory) {
+    nlohmann::ordered_json row{{"batch", batch}};
+    for (const core::Use use : uses) row[fmt::format("{}_bytes", name(use))] = by_use[use];
+    memory.push_back(std::move(row));
+  }
+  return {{"memory_free_bytes", or_null(opened.free_memory)},
+          {"flops_per_second", or_null(opened.roofline.flops_per_second)},
+          {"bytes_per_second", or_null(opened.roofline.bytes_per_second)},
+          {"flops_per_sample", or_null(opened.cost.flops)},
+          {"bytes_per_sample", or_null(opened.cost.bytes)},
+          {"memory_by_use", std::move(memory)}};
 }
 
 }  // namespace
@@ -146,9 +179,10 @@ trial::Environment store_environment(const StudyWorkload& opened) {
   const auto model = probe::proc::cpu().model.value_or("unknown CPU");
   std::string machine = fmt::format("{}, {} cores", model, probe::proc::usable_cores());
   if (opened.device.gpu) machine = fmt::format("{}; {}", opened.device.model, machine);
+  nlohmann::ordered_json json = environment(opened.threads, opened.device);
+  json["facts"] = facts_json(opened);
   return {version_line(), std::move(machine),
-          environment(opened.threads, opened.device)
-              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+          json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
 }
 
 std::string program_major() {

@@ -1,9 +1,12 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "advise/advise.h"
 #include "cli/study_flags.h"
+#include "core/buffer.h"
 #include "measure/measure.h"
 #include "trial/study.h"
 #include "workload/training.h"
@@ -19,6 +22,7 @@ struct StudyWorkload {
   trial::Setting base;
   advise::SampleCost cost;
   advise::Roofline roofline;
+  std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory;  // predicted, by batch
   int threads = 1;
   workload::native::Device device;
   std::optional<core::Bytes> free_memory;  // of the device, now
@@ -35,7 +39,8 @@ StudyWorkload open_training(const StudyFlags& flags);
 // The program as the recommended setting is trained with.
 std::string command_at(const StudyFlags& flags, const trial::Setting& setting);
 
-// What the store keeps of this program and machine.
+// What the store keeps of this program and machine, and of what it knows of the workload: so that a
+// stored study can say as much as its command did.
 trial::Environment store_environment(const StudyWorkload& opened);
 std::string program_major();  // "0"
 

@@ -10,6 +10,7 @@
 #include "cli/flags.h"
 #include "cli/live_study.h"
 #include "cli/output.h"
+#include "cli/report_file.h"
 #include "cli/signals.h"
 #include "cli/study_answer.h"
 #include "cli/study_flags.h"
@@ -31,6 +32,7 @@ struct Flags {
   search::Objective objective = search::Objective::throughput;
   std::int64_t min = 1, multiple_of = 1;
   std::optional<std::int64_t> max, global_batch, repeat;
+  bool no_report = false;
 };
 
 // What may be tried: the flags, the accumulation and the data set together.
@@ -169,9 +171,12 @@ int tune(const Flags& flags, Output& output) {
     LiveStudy live({"tuning " + opened.title, flags.study.precision, {}});
     result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
   }
-  print_answer(flags.study, answer_of(flags, opened, result, *writer), output);
+  report::Answer answer = answer_of(flags, opened, result, *writer);
+  print_answer(flags.study, answer, output);
   if (result.status != study::Status::found)
     Output::talk(fmt::format("sweetspot: {}", result.message));
+  if (!flags.no_report && !result.trials.empty())
+    leave_report(std::move(answer), *store, store::store_url(flags.study.db));
   opened.workload->finish();
   return exit_code(result);
 }
@@ -208,6 +213,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
             [flags](const std::string& text) {
               flags->global_batch = core::parse_whole(text, "--global-batch", 1, most_batch);
             });
+  command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
   command->footer(

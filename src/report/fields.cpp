@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/text.h"
@@ -34,14 +35,14 @@ Value share_of(const Row& row, Phase phase) {
 
 std::string speed_words(const Row& row) {
   const auto& speed = row.trial->samples_per_second;
-  if (!speed) return dash();
+  if (!speed || !std::isfinite(speed->mean)) return dash();
   return fmt::format("{} ±{:4.1f}%", core::format_count(speed->mean),
                      100 * speed->half_width_share());
 }
 
 std::string step_words(const Row& row) {
   const auto& median = row.trial->step_seconds_median;
-  return median ? fmt::format("{:.4g}", 1e3 * *median) : dash();
+  return median && std::isfinite(*median) ? fmt::format("{:.4g}", 1e3 * *median) : dash();
 }
 
 std::string memory_words(const Row& row) {

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -61,25 +62,53 @@ std::string provenance(const Answer& answer) {
   return line;
 }
 
-std::string list(const Json& reasons) {
-  std::string items;
-  for (const Json& reason : reasons) items += fmt::format("<li>{}</li>", text(reason));
-  return items;
+std::string items(const Json& reasons) {
+  std::string list;
+  for (const Json& reason : reasons) list += fmt::format("<li>{}</li>", text(reason));
+  return list;
+}
+
+std::string figures_html(const Json& figures) {
+  std::string list;
+  for (const Json& figure : figures)
+    list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", text(figure["name"]),
+                        text(figure["value"]));
+  return list;
 }
 
 // What the page's script fills anew when the study goes on; every part has its place already.
 std::string answer_section(const Json& data) {
-  const Json& made = data["recommendation"];
-  const bool known = made.is_object();
+  const Json none = {{"reasons", Json::array()}, {"command", ""}};
+  const Json& made = data["recommendation"].is_object() ? data["recommendation"] : none;
+  const std::string sentence = text(data["sentence"]), message = text(data["message"]);
+  const std::string command = text(made["command"]);
+  const auto hidden = [](const std::string& words) { return words.empty() ? " hidden" : ""; };
+  std::string status = text(data["status"]), words = status;
+  std::ranges::replace(words, '_', ' ');
+  std::string out = fmt::format(
+      "<section id=\"answer\" aria-labelledby=\"sentence\">\n"
+      "<span id=\"status\" data-status=\"{}\">{}</span>"
+      "<span id=\"live\" role=\"status\" hidden></span>\n<h2 id=\"sentence\">{}</h2>\n",
+      status, words, sentence.empty() ? "No recommendation yet" : sentence);
+  out += fmt::format("<p id=\"message\"{}>{}</p>\n<dl id=\"figures\">{}</dl>\n", hidden(message),
+                     message, figures_html(data["figures"]));
+  return out + fmt::format(
+                   "<ul id=\"reasons\">{}</ul>\n<div class=\"command\"><pre id=\"command\" "
+                   "tabindex=\"0\"{}>{}</pre></div>\n</section>\n",
+                   items(made["reasons"]), hidden(command), command);
+}
+
+std::string environment_html(const Json& environment) {
+  std::string list;
+  if (environment.is_object())
+    for (const auto& [key, value] : environment.items())
+      if (value.is_primitive() && !value.is_null())
+        list += fmt::format("<dt>{}</dt><dd>{}</dd>", escaped_markup(key),
+                            value.is_string() ? text(value) : escaped_markup(value.dump()));
+  if (list.empty()) return "";
   return fmt::format(
-      "<section aria-labelledby=\"sentence\">\n<p id=\"status\" data-status=\"{0}\">{0}</p>\n"
-      "<h2 id=\"sentence\">{1}</h2>\n<p id=\"message\"{2}>{3}</p>\n"
-      "<ul id=\"reasons\">{4}</ul>\n<pre id=\"command\" tabindex=\"0\"{5}>{6}</pre>\n</section>\n",
-      text(data["status"]), known ? text(made["sentence"]) : "No recommendation",
-      data["message"].is_null() ? " hidden" : "", text(data["message"]),
-      known ? list(made["reasons"]) : "",
-      known && !made["command"].get_ref<const std::string&>().empty() ? "" : " hidden",
-      known ? text(made["command"]) : "");
+      "<details id=\"environment\"><summary>Machine and program</summary><dl>{}</dl></details>\n",
+      list);
 }
 
 std::string table_html(const PageTable& table) {
@@ -126,14 +155,18 @@ std::string html(Answer answer, const std::optional<Live>& live) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n<title>{}</title>\n"
-      "<link rel=\"icon\" href=\"{}\">\n<style>{}</style>\n</head>\n<body>\n",
+      "<link rel=\"icon\" href=\"{}\">\n<style>{}</style>\n</head>\n<body>\n"
+      "<a class=\"skip\" href=\"#trials\">Skip to the trials</a>\n",
       page_policy(live.has_value()), title, icon, page_style);
   out += fmt::format("<header>\n<h1>{}</h1>\n<p id=\"provenance\">{}</p>\n</header>\n<main>\n",
                      title, provenance(answer));
   out += answer_section(data);
-  out += fmt::format("<section id=\"charts\"><figure id=\"headline\">{}</figure></section>\n",
-                     headline_chart(answer, series(answer)));
+  out += fmt::format(
+      "<section id=\"charts\" aria-label=\"Charts\"><figure "
+      "id=\"headline\">{}</figure></section>\n",
+      headline_chart(answer, series(answer)));
   out += table_html(page_table(answer));
+  out += environment_html(data["environment"]);
   out += "</main>\n<script type=\"application/json\" id=\"data\">";
   out += embedded(data);
   out += "</script>\n<script>";

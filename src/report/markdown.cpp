@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "report/fields.h"
 #include "report/forms.h"
+#include "report/glance.h"
 #include "report/table.h"
 
 namespace sweetspot::report {
@@ -34,7 +35,7 @@ std::string table(const Answer& answer) {
 
 std::string markdown(const Answer& answer) {
   std::string text = fmt::format("# Batch size of {}\n\n", core::printable(answer.workload));
-  if (answer.recommendation) text += answer.recommendation->sentence + "\n\n";
+  if (const std::string words = sentence(answer); !words.empty()) text += words + "\n\n";
   if (!answer.message.empty()) text += answer.message + "\n\n";
   text += table(answer);
   if (!answer.recommendation) return text;

@@ -11,16 +11,15 @@
 namespace sweetspot::report {
 namespace {
 
-constexpr std::size_t longest_shown = 2000;
 constexpr std::string_view narrow_space = "\u202f";
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 }  // namespace
 
-std::string shown(std::string_view text) {
-  if (text.size() <= longest_shown) return core::printable(text);
-  std::size_t end = longest_shown;  // not in the middle of a character
+std::string shown(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return core::printable(text);
+  std::size_t end = most;  // not in the middle of a character
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return fmt::format("{} … ({} in all)", core::printable(text.substr(0, end)),
                      core::format_bytes(text.size()));

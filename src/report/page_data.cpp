@@ -6,6 +6,7 @@
 
 #include "report/base64.h"
 #include "report/forms.h"
+#include "report/glance.h"
 #include "report/markup.h"
 #include "report/page_table.h"
 #include "report/series.h"
@@ -150,12 +151,26 @@ Json cleaned(const Json& json) {
   return clean;
 }
 
+// What the command knew of memory before anything ran: rows of a batch and its bytes by category.
+Json memory_by_use(const Json& environment) {
+  const Json::json_pointer where("/facts/memory_by_use");
+  Json rows = Json::array();
+  if (!environment.contains(where) || !environment[where].is_array()) return rows;
+  for (const Json& row : environment[where])
+    if (row.is_object() && row.value("batch", Json()).is_number_integer() &&
+        std::ranges::all_of(row, [](const Json& value) { return value.is_number(); }))
+      rows.push_back(row);
+  return rows;
+}
+
 // Our own sentences quote numbers.
-void set_numbers(Json& recommendation) {
-  if (recommendation.is_null()) return;
-  for (Json* text : {&recommendation["sentence"]})
-    *text = with_thin_spaces(text->get_ref<const std::string&>());
-  for (Json& reason : recommendation["reasons"])
+void set_numbers(Json& data, const Answer& answer) {
+  data["sentence"] = with_thin_spaces(shown(sentence(answer)));
+  data["figures"] = Json::array();
+  for (const Figure& figure : figures(answer))
+    data["figures"].push_back({{"name", figure.name}, {"value", shown(figure.value)}});
+  if (data["recommendation"].is_null()) return;
+  for (Json& reason : data["recommendation"]["reasons"])
     reason = with_thin_spaces(reason.get_ref<const std::string&>());
 }
 
@@ -179,9 +194,11 @@ Json page_data(Answer answer) {
   std::vector<Heavy> heavy = take_heavy(answer);
   if (answer.environment_json.size() > largest_environment) answer.environment_json = "{}";
   Json data = cleaned(json(answer));
-  set_numbers(data["recommendation"]);
+  set_numbers(data, answer);
   data["program"] = shown(answer.program), data["machine"] = shown(answer.machine);
   data["started_at_unix_seconds"] = answer.started_at > 0 ? Json(answer.started_at) : Json(nullptr);
+  data["memory_by_use"] = memory_by_use(data["environment"]);
+  data["environment"].erase("facts");
   data["series"] = Json::array();
   for (const Series& each : series(answer)) data["series"].push_back(cleaned(series_json(each)));
   const PageTable table = page_table(answer);
@@ -192,7 +209,7 @@ Json page_data(Answer answer) {
     trial["id"] = answer.trials[place].id;
     trial["epochs"] = epochs_json(answer.trials[place].epochs);
     trial["trace"] = std::move(heavy[place].trace);
-    trial["steps"] = std::move(heavy[place].steps);
+    trial["raw_steps"] = std::move(heavy[place].steps);
   }
   return data;
 }

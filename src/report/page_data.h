@@ -10,7 +10,7 @@ namespace sweetspot::report {
 // made visible and clipped. Takes the answer over, since copying two million steps shows.
 nlohmann::ordered_json page_data(Answer answer);
 
-// The raw steps of one trial alone, as `steps` of a trial; null where there are none.
+// The raw steps of one trial alone, as `raw_steps` of a trial; null where there are none.
 nlohmann::ordered_json page_steps(const trial::Trial& trial);
 
 }  // namespace sweetspot::report

@@ -3,6 +3,11 @@
 #include "report/markup.h"
 
 namespace sweetspot::report {
+namespace {
+
+constexpr std::size_t longest_cell = 240;  // the whole is a click away
+
+}  // namespace
 
 PageTable page_table(const Answer& answer) {
   const std::vector<Row> list = rows(answer);
@@ -17,7 +22,7 @@ PageTable page_table(const Answer& answer) {
     PageTable::Line line;
     line.trial = static_cast<std::size_t>(row.trial - answer.trials.data());
     for (const Field* field : shown_fields) {
-      const std::string words = shown(field->words(row));
+      const std::string words = shown(field->words(row), longest_cell);
       line.cells.push_back(field->left ? words : with_thin_spaces(words));
       Value key = field->value(row);
       if (field->left) key = words;  // as it reads

@@ -9,7 +9,8 @@
 #include <tuple>
 
 #include "search/evidence.h"
-#include "stats/mean_interval.h"
+#include "stats/independent.h"
+#include "stats/moments.h"
 #include "stats/quantile.h"
 
 namespace sweetspot::report {
@@ -113,9 +114,11 @@ std::vector<EpochPoint> epochs_of(const std::vector<trial::Trial>& trials) {
     }
   }
   const auto over_seeds = [](const std::vector<double>& values) -> std::optional<trial::Interval> {
-    const auto found = stats::mean_interval(values);
-    return found ? std::optional(trial::Interval{found->mean, found->low, found->high})
-                 : std::nullopt;
+    if (values.empty()) return std::nullopt;
+    const double mean = stats::Moments(values).mean();
+    const auto found = stats::independent_mean(values);  // nothing of one value
+    return found ? trial::Interval{found->mean, found->low, found->high}
+                 : trial::Interval{mean, mean, mean};
   };
   std::vector<EpochPoint> list;
   for (const auto& [at, run] : runs)

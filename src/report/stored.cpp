@@ -39,7 +39,8 @@ search::Limits limits_of(const Json& terms, const Json& environment) {
   limits.memory_limit = at<core::Bytes>(terms, "/limits/memory_limit");
   limits.repeats = static_cast<int>(at<std::int64_t>(terms, "/repeat").value_or(1));
   // What was free when it began, and the share of it that was allowed.
-  const auto free = at<double>(environment, "/memory_free_bytes");
+  const auto of_device = at<double>(environment, "/facts/memory_free_bytes");
+  const auto free = of_device ? of_device : at<double>(environment, "/memory_free_bytes");
   const auto share = at<double>(terms, "/memory_share");
   if (free && share && *free >= 0 && *share >= 0 && *share <= 1) {
     const auto allowed = static_cast<core::Bytes>(*free * *share);
@@ -146,10 +147,20 @@ void recommend(Answer& answer, bool native) {
   setting.batch = *facts.global_batch;
 }
 
+// What its command knew of the workload and the machine.
+void recall_facts(const Json& environment, advise::Facts& facts) {
+  facts.roofline = {at<double>(environment, "/facts/flops_per_second"),
+                    at<double>(environment, "/facts/bytes_per_second")};
+  facts.cost = {at<double>(environment, "/facts/flops_per_sample"),
+                at<double>(environment, "/facts/bytes_per_sample")};
+}
+
 std::string status_of(const trial::Study& study, bool is_tune, const Answer& answer) {
   if (study.state == trial::StudyState::running) return "running";
   if (study.state == trial::StudyState::stopped) return "stopped";
-  const bool found = is_tune ? answer.recommendation.has_value() : measured(answer).has_value();
+  const bool any_ok = std::ranges::any_of(
+      study.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
+  const bool found = is_tune ? answer.recommendation.has_value() : any_ok;
   return !found ? "nothing_feasible" : is_tune ? "found" : "finished";
 }
 
@@ -171,6 +182,7 @@ Answer answer_of(const trial::Study& study) {
   answer.program = study.environment.program, answer.machine = study.environment.machine;
   answer.started_at = study.started_at;
   answer.facts.limits = limits_of(terms, environment);
+  recall_facts(environment, answer.facts);
   const bool is_tune = kind == "tune";
   if (study.state == trial::StudyState::stopped && is_tune)
     answer.message = answer.facts.cut_short = "the search was stopped before its end";

@@ -139,7 +139,7 @@ TEST_F(Tune, ExportsAreWritten) {
 }
 
 TEST_F(Tune, ATerminalSeesTheCurveAndIsLeftClean) {
-  Launch made = launch({});
+  Launch made = launch({"--no-report"});
   made.terminal = true;
   made.environment["TERM"] = "xterm";
   made.environment["NO_COLOR"] = "1";

@@ -69,7 +69,7 @@ TEST(Html, ALivePageListensAndLeavesOutRawSteps) {
   const Json data = embedded_data(page);
   EXPECT_EQ(data["live"]["events"], "events?study=7");
   EXPECT_EQ(data["live"]["steps"], "steps?trial=");
-  EXPECT_TRUE(data["trials"][0]["steps"].is_null());
+  EXPECT_TRUE(data["trials"][0]["raw_steps"].is_null());
 }
 
 TEST(Html, HostileTextIsInert) {
@@ -122,9 +122,9 @@ TEST(PageData, HasRawStepsReadingsAndSeries) {
   ASSERT_EQ(data["trials"].size(), 3u);
   const auto& trial = data["trials"][1];  // by batch: 1, 128, 1024
   EXPECT_EQ(trial["id"], 228);
-  EXPECT_EQ(trial["steps"]["seconds"], "AAAAPwAAgD4AAABA");  // 0.5, 0.25, 2 as float32
-  EXPECT_EQ(trial["steps"]["warm_up"], 1);
-  EXPECT_EQ(trial["steps"]["outliers"], Json::array({2}));
+  EXPECT_EQ(trial["raw_steps"]["seconds"], "AAAAPwAAgD4AAABA");  // 0.5, 0.25, 2 as float32
+  EXPECT_EQ(trial["raw_steps"]["warm_up"], 1);
+  EXPECT_EQ(trial["raw_steps"]["outliers"], Json::array({2}));
   EXPECT_TRUE(trial["trace"]["memory_bytes"].is_null());
   EXPECT_EQ(trial["trace"]["power_watts"], "AADwQQAA+EE=");
   ASSERT_EQ(data["series"].size(), 1u);

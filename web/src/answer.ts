@@ -13,9 +13,10 @@ export function fillAnswer(data: Data): void {
   const made = data.recommendation;
   set("status", words(data.status));
   byId("status").dataset.status = data.status;
-  set("sentence", made?.sentence ?? "No recommendation yet");
+  set("sentence", data.sentence || "No recommendation yet");
   set("message", data.message);
   set("command", made?.command);
+  offerCopy();
   byId("figures").replaceChildren(...data.figures.map(({ name, value }) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value))));
   byId("reasons").replaceChildren(...(made?.reasons ?? []).map((r) => element("li", {}, r)));
@@ -24,7 +25,7 @@ export function fillAnswer(data: Data): void {
 // "Copy" beside the command, where the browser lets a page do so.
 export function offerCopy(): void {
   const command = byId("command");
-  if (!navigator.clipboard) return;
+  if (!navigator.clipboard || command.hidden || command.nextElementSibling) return;
   const button = element("button", { type: "button", class: "copy" }, "Copy");
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(command.textContent ?? "").then(

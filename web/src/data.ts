@@ -11,7 +11,6 @@ export interface Point {
   samples_per_second: Interval | null;
   memory_predicted_bytes: number | null;
   memory_measured_bytes: number | null;
-  memory_by_use: Record<string, number> | null;
   phase_shares: Record<string, number | null> | null;
 }
 
@@ -50,7 +49,7 @@ export interface Trial {
   outcome: string;
   stop_reason: string | null;
   note: string | null;
-  steps: Steps | null;
+  raw_steps: Steps | null;
   trace: Trace | null;
 }
 
@@ -71,12 +70,14 @@ export interface Data {
   workload: string;
   status: string;
   message: string | null;
+  sentence: string;
   recommendation: Recommendation | null;
   figures: { name: string; value: string }[]; // the recommendation at a glance
   measured: { best_batch: number; smallest_within_tolerance: number } | null;
   limits: { tolerance_share: number; memory_bytes: number | null };
   trials: Trial[]; // in the order of table.rows
   series: Series[];
+  memory_by_use: ({ batch: number } & Record<string, number>)[];
   table: {
     columns: { title: string; left: boolean }[];
     rows: { cells: string[]; keys: Key[] }[];

@@ -20,7 +20,8 @@ export function bytes(value: number | null | undefined): string {
 export function seconds(value: number | null | undefined): string {
   if (value == null || !Number.isFinite(value)) return unknown;
   const size = Math.abs(value);
-  if (size > 0 && size < 1e-3) return `${Number((value * 1e6).toPrecision(3))}${narrow}µs`;
+  if (size === 0) return "0";
+  if (size < 1e-3) return `${Number((value * 1e6).toPrecision(3))}${narrow}µs`;
   if (size < 1) return `${Number((value * 1e3).toPrecision(4))}${narrow}ms`;
   return `${Number(value.toPrecision(4))}${narrow}s`;
 }

@@ -18,6 +18,11 @@ function xRange(spec: Spec): [number, number] {
 }
 
 function yRange(spec: Spec): [number, number] {
+  if (spec.y.log) {
+    const above = finite(spec.lines.flatMap((l) => [...l.ys, ...(l.lows ?? []), ...(l.highs ?? [])]))
+      .filter((v) => v > 0);
+    return above.length ? [Math.min(...above) / 1.3, Math.max(...above) * 1.3] : [1, 10];
+  }
   const all = finite([
     ...spec.lines.flatMap((l) => [...l.ys, ...(l.highs ?? [])]),
     ...(spec.rules ?? []).filter((r) => !r.vertical).map((r) => r.at),
@@ -34,6 +39,18 @@ function logTicks([from, to]: [number, number], most: number): number[] {
     for (let tick = factor ** first; tick <= to; tick *= factor) ticks.push(tick);
     if (ticks.length <= most) return ticks.length ? ticks : [from];
   }
+}
+
+// 1, 2 and 5 of each power of ten, or the powers alone where there are many.
+function decadeTicks(from: number, to: number): number[] {
+  const ticks = (factors: number[]) => {
+    const list: number[] = [];
+    for (let power = Math.floor(Math.log10(from)); power <= Math.log10(to); ++power)
+      list.push(...factors.map((factor) => Number(`${factor}e${power}`)));
+    return list.filter((tick) => tick >= from && tick <= to);
+  };
+  const fine = ticks([1, 2, 5]);
+  return fine.length <= 7 ? fine : ticks([1]);
 }
 
 function placeTicks(count: number, most: number): number[] {
@@ -53,6 +70,16 @@ function xAxis(spec: Spec, width: number): uPlot.Axis {
     ? logTicks(xRange(spec), most)
     : placeTicks(spec.xs.length, most);
   return { ...axis, splits: () => splits, filter: (_, all) => all };
+}
+
+function yAxis(spec: Spec): uPlot.Axis {
+  const ticks = spec.y.ticks ?? (spec.y.log ? decadeTicks : null);
+  return {
+    label: spec.y.label, labelFont: font, font, labelSize: 22, size: 66,
+    stroke: colour("ink-soft"), grid: { stroke: colour("chart-faint"), width: 1 },
+    ticks: { show: false }, values: (_, splits) => splits.map(spec.y.words),
+    ...(ticks ? { splits: () => ticks(...yRange(spec)), filter: (_, all) => all } : {}),
+  };
 }
 
 function series(line: Line): uPlot.Series {
@@ -147,13 +174,11 @@ export function options(spec: Spec, width: number, height: number,
     scales: {
       x: { time: false, range: () => xRange(spec),
         ...(spec.x.scale === "log" ? { distr: 3 as const, log: 2 as const } : {}) },
-      y: { range: () => yRange(spec) },
+      y: { range: () => yRange(spec), ...(spec.y.log ? { distr: 3 as const, log: 10 as const } : {}) },
     },
     axes: [
       xAxis(spec, width),
-      { label: spec.y.label, labelFont: font, font, labelSize: 22, size: 66,
-        stroke: colour("ink-soft"), grid: { stroke: colour("chart-faint"), width: 1 },
-        ticks: { show: false }, values: (_, splits) => splits.map(spec.y.words) },
+      yAxis(spec),
     ],
     series: [{}, ...spec.lines.map(series)],
     hooks: {

@@ -23,7 +23,14 @@ export interface Spec {
   hint: string; // what to see, in a sentence
   xs: number[]; // ascending
   x: { label: string; scale: "log" | "linear" | "places"; words: (x: number) => string };
-  y: { label: string; words: (y: number) => string; from?: number; to?: number };
+  y: {
+    label: string;
+    words: (y: number) => string;
+    from?: number; // 0 unless said
+    to?: number;
+    log?: boolean;
+    ticks?: (from: number, to: number) => number[];
+  };
   lines: Line[];
   rules?: Rule[];
   numbers: Cells; // the same for those who do not see it

@@ -10,12 +10,14 @@ export class TraceSection {
   private readonly section = element("div", { id: "traces", hidden: true },
     element("h3", {}, "Readings during a trial"),
     element("label", { for: "trace-choice" }, "Trial "), this.choice);
+  private readonly row = element("div");
   private readonly charts: Chart[];
   private data: Data | null = null;
 
   constructor(parent: HTMLElement) {
+    this.section.append(this.row);
     parent.append(this.section);
-    this.charts = [0, 1, 2].map((i) => new Chart(this.section, `trace-${i}`, 180));
+    this.charts = [0, 1, 2].map((i) => new Chart(this.row, `trace-${i}`, 200));
     this.choice.addEventListener("change", () => this.draw());
   }
 
@@ -32,7 +34,7 @@ export class TraceSection {
   }
 
   redraw(): void {
-    this.charts.forEach((chart) => chart.draw());
+    this.charts.forEach((chart) => chart.draw(true));
   }
 
   private draw(): void {

@@ -51,7 +51,7 @@ export class TrialDialog {
 
   // A live page has no raw steps until they are asked for.
   private async stepsOf(trial: Trial): Promise<Steps | null> {
-    if (trial.steps || !this.data.live) return trial.steps;
+    if (trial.raw_steps || !this.data.live) return trial.raw_steps;
     try {
       const response = await fetch(this.data.live.steps + trial.id);
       return response.ok ? ((await response.json()) as Steps | null) : null;

@@ -31,3 +31,11 @@ export function lineOver(xs: number[], known: Map<number, Interval>,
   const at = (part: keyof Interval) => xs.map((x) => known.get(x)?.[part] ?? null);
   return { ...more, ys: at("mean"), lows: at("low"), highs: at("high") };
 }
+
+// Whole numbers of a binary unit.
+export function byteTicks(from: number, to: number): number[] {
+  let step = 1;
+  while ((to - from) / step > 6) step *= 2;
+  return Array.from({ length: Math.floor(to / step) + 1 }, (_, i) => i * step)
+    .filter((tick) => tick >= from);
+}

@@ -1,7 +1,7 @@
 import type { Data, Point, Series } from "../data";
 import { bytes, count, percent, words } from "../format";
 import type { Line, Rule, Spec } from "../spec";
-import { batchAxis, shownSeries, unionOf } from "./common";
+import { batchAxis, byteTicks, shownSeries, unionOf } from "./common";
 
 // A limit far above would press all the rest to the floor: it is said instead.
 const farAbove = 3;
@@ -16,13 +16,12 @@ function limitOf(data: Data, most: number): { rules: Rule[]; said: string } {
 
 const has = (p: Point) => p.memory_measured_bytes != null || p.memory_predicted_bytes != null;
 
-function numbers(all: Series[], uses: string[]): Spec["numbers"] {
+function numbers(all: Series[]): Spec["numbers"] {
   return {
-    head: ["series", "batch", "predicted", "measured", ...uses.map(words)],
+    head: ["series", "batch", "predicted", "measured"],
     rows: all.flatMap((s) => s.points.filter(has).map((p) => [
       s.name || "all", count(p.batch), bytes(p.memory_predicted_bytes),
-      bytes(p.memory_measured_bytes), ...uses.map((use) => bytes(p.memory_by_use?.[use])),
-    ])),
+      bytes(p.memory_measured_bytes)])),
   };
 }
 
@@ -56,32 +55,36 @@ export function memory(data: Data): Spec | null {
   return {
     title: "Memory",
     hint: `At its peak, predicted before a trial ran and measured while it did.${limit.said}`,
-    xs, x: batchAxis, y: { label: "memory", words: bytes }, lines, rules: limit.rules,
-    numbers: numbers(all, []),
+    xs, x: batchAxis, y: { label: "memory", words: bytes, ticks: byteTicks }, lines, rules: limit.rules,
+    numbers: numbers(all),
   };
 }
 
-// Stacked: each use on top of those before it, drawn from the tallest down.
+// Stacked: each use on top of those before it, drawn from the tallest down. Batches far beyond any
+// that was tried would press the others to the floor.
 export function memoryByUse(data: Data): Spec | null {
-  const series = data.series.find((s) => s.points.some((p) => p.memory_by_use));
-  if (!series) return null;
-  const points = series.points.filter((p) => p.memory_by_use);
-  const uses = Object.keys(points[0]!.memory_by_use!);
-  const xs = points.map((_, i) => i);
-  const below = (p: Point, last: number) =>
-    uses.slice(0, last + 1).reduce((sum, use) => sum + (p.memory_by_use![use] ?? 0), 0);
+  const tried = Math.max(...data.trials.map((t) => t.setting.batch), 0);
+  const rows = data.memory_by_use.filter((row) => row.batch < 2 * tried);
+  if (!rows.length) return null;
+  const uses = Object.keys(rows[0]!).filter((key) => key.endsWith("_bytes"));
+  const upTo = (row: Record<string, number>, last: number) =>
+    uses.slice(0, last + 1).reduce((sum, use) => sum + (row[use] ?? 0), 0);
+  const name = (use: string) => words(use.replace(/_bytes$/, ""));
   const lines = uses.map((use, at): Line => ({
-    name: words(use), colour: at, draw: "bars",
-    ys: points.map((p) => below(p, at)),
-    told: (i) => bytes(points[i]!.memory_by_use![use]),
+    name: name(use), colour: at, draw: "bars",
+    ys: rows.map((row) => upTo(row, at)),
+    told: (i) => bytes(rows[i]![use]),
   })).reverse();
-  const most = Math.max(...points.map((p) => below(p, uses.length - 1)));
-  const limit = limitOf(data, most);
+  const limit = limitOf(data, Math.max(...rows.map((row) => upTo(row, uses.length - 1))));
   return {
     title: "Memory by use",
-    hint: `What the memory of each batch holds${series.name ? ` (${series.name})` : ""}.${limit.said}`,
-    xs, x: { ...batchAxis, scale: "places", words: (i) => count(points[i]?.batch) },
-    y: { label: "memory", words: bytes }, lines, rules: limit.rules,
-    numbers: numbers([series], uses),
+    hint: `What a run holds, predicted to the byte before anything ran.${limit.said}`,
+    xs: rows.map((_, i) => i),
+    x: { ...batchAxis, scale: "places", words: (i) => count(rows[i]?.batch) },
+    y: { label: "memory", words: bytes, ticks: byteTicks }, lines, rules: limit.rules,
+    numbers: {
+      head: ["batch", ...uses.map(name)],
+      rows: rows.map((row) => [count(row.batch), ...uses.map((use) => bytes(row[use]))]),
+    },
   };
 }

@@ -9,6 +9,7 @@ interface Column {
 }
 
 const phases = ["data_wait", "overhead", "optimizer", "forward", "backward"];
+const phaseColours = [1, 4, 2, 5, 0]; // what is no training stands out
 const costs = ["fixed cost of a step", "cost of its samples"];
 
 // Where the phases were measured, they tell; else the fitted cost of a step does.
@@ -34,7 +35,7 @@ export function shares(data: Data): Spec | null {
   const upTo = (column: Column, last: number) =>
     parts.slice(0, last + 1).reduce((sum, part) => sum + (column.shares[part] ?? 0), 0);
   const lines = parts.map((part, at): Line => ({
-    name: words(part), colour: at, draw: "bars",
+    name: words(part), colour: parts === phases ? phaseColours[at]! : 1 - at, draw: "bars",
     ys: list.map((column) => upTo(column, at)),
     told: (i) => percent(list[i]!.shares[part]),
   })).reverse();

@@ -1,6 +1,7 @@
 import { floats, type Steps, type Trace, type Trial } from "../data";
 import { bytes, count, percent, seconds } from "../format";
 import type { Line, Spec } from "../spec";
+import { byteTicks } from "./common";
 
 export function stepTimes(steps: Steps): Spec {
   const times = floats(steps.seconds);
@@ -11,7 +12,8 @@ export function stepTimes(steps: Steps): Spec {
     ["outlier", 1, (i) => i >= steps.warm_up && outliers.has(i)],
   ];
   const lines = kinds.map(([name, colour, is]): Line => ({
-    name, colour, draw: "points", ys: times.map((t, i) => (is(i) ? t : null)),
+    name, colour, draw: "points",
+    ys: times.map((t, i) => (is(i) && Number.isFinite(t) ? t : null)),
     told: (i) => seconds(times[i]),
   })).filter((line) => line.ys.some((y) => y != null));
   const kind = (i: number) => kinds.find(([, , is]) => is(i))![0];
@@ -35,13 +37,16 @@ const readings: [keyof Trace, string, string, (v: number) => string, number | un
 // Utilisation, power and memory beside the steps; what was not read is left out.
 export function traces(trial: Trial): Spec[] {
   if (!trial.trace) return [];
-  const at = floats(trial.trace.at_seconds);
+  const taken = floats(trial.trace.at_seconds);
+  const places = taken.map((_, i) => i).filter((i) => Number.isFinite(taken[i]));
+  const at = places.map((i) => taken[i]!);
   return readings.flatMap(([key, title, label, words, to], colour): Spec[] => {
     if (!trial.trace![key]) return [];
-    const values = floats(trial.trace![key]).map((v) => (Number.isFinite(v) ? v : null));
+    const read = floats(trial.trace![key]);
+    const values = places.map((i) => (Number.isFinite(read[i]) ? read[i]! : null));
     return [{
       title, hint: "", xs: at, x: { label: "time since the trial began", scale: "linear", words: seconds },
-      y: { label, words, from: 0, to },
+      y: { label, words, from: 0, to, ...(words === bytes ? { ticks: byteTicks } : {}) },
       lines: [{ name: "", colour, draw: "line", ys: values, told: (i) => words(values[i]!) }],
       numbers: { head: ["time", label],
         rows: at.map((t, i) => [seconds(t), values[i] == null ? "–" : words(values[i]!)]) },

@@ -1,0 +1,89 @@
+// Reports of stored studies, and the one that tune leaves, through the real binary.
+#include <nlohmann/json.hpp>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+struct Report : testing::Test {
+  TemporaryFolder folder;
+
+  Finished in_folder(std::vector<std::string> arguments) {
+    Launch launch;
+    launch.arguments = std::move(arguments);
+    launch.environment = {{"SWEETSPOT_DB", ""}, {"LC_ALL", "C"}};
+    launch.folder = folder.path().string();
+    return run(launch);
+  }
+  Finished tune(std::vector<std::string> more = {}) {
+    std::vector<std::string> all{"tune", "--workload", "fake:fixed=2ms,sample=10us,noise=1%"};
+    all.insert(all.end(), more.begin(), more.end());
+    return in_folder(all);
+  }
+};
+
+TEST_F(Report, IsLeftByTuneWhichSaysWhere) {
+  const Finished finished = tune();
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.err, HasSubstr("the report is in sweetspot-study-1.html\n"));
+  EXPECT_THAT(read_file(folder / "sweetspot-study-1.html"), StartsWith("<!doctype html>"));
+}
+
+TEST_F(Report, IsLeftOutWhenAsked) {
+  EXPECT_THAT(tune({"--no-report"}).err, Not(HasSubstr("the report")));
+  EXPECT_FALSE(fs::exists(folder / "sweetspot-study-1.html"));
+}
+
+TEST_F(Report, ThatCannotBeWrittenDoesNotFailTheTune) {
+  fs::create_directory(folder / "sweetspot-study-1.html");
+  const Finished finished = tune();
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.err, HasSubstr("the report was not written"));
+  EXPECT_THAT(finished.out, HasSubstr("Train with batch "));
+}
+
+TEST_F(Report, OfAStoredStudySaysWhatTuneSaid) {
+  const nlohmann::ordered_json told = json_of(tune({"--json"}));
+  const nlohmann::ordered_json stored = json_of(in_folder({"report", "--json"}));
+  EXPECT_EQ(stored["status"], "found");
+  EXPECT_EQ(stored["recommendation"]["sentence"], told["recommendation"]["sentence"]);
+  EXPECT_EQ(stored["trials"], told["trials"]);
+}
+
+TEST_F(Report, OfTheNewestStudyIsAPageBesideItsStore) {
+  tune({"--no-report"});
+  tune({"--no-report", "--max", "32"});
+  const Finished finished = in_folder({"report"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out, "sweetspot-study-2.html\n");
+  EXPECT_THAT(read_file(folder / "sweetspot-study-2.html"), HasSubstr("raw_steps"));
+}
+
+TEST_F(Report, HasOtherFormsAndPlaces) {
+  tune({"--no-report"});
+  EXPECT_THAT(in_folder({"report", "1", "--markdown"}).out, StartsWith("# Batch size of fake"));
+  EXPECT_THAT(in_folder({"report", "--csv"}).out, StartsWith("batch,micro_batch,"));
+  EXPECT_THAT(in_folder({"report", "-o", "-"}).out, StartsWith("<!doctype html>"));
+  EXPECT_EQ(in_folder({"report", "--csv", "-o", "a.csv"}).out, "a.csv\n");
+  EXPECT_THAT(read_file(folder / "a.csv"), StartsWith("batch,"));
+}
+
+TEST_F(Report, RefusesInASentence) {
+  expect_sentence(in_folder({"report"}), 2, "no study is in sqlite:sweetspot.db yet");
+  tune({"--no-report"});
+  expect_sentence(in_folder({"report", "7"}), 2, "there is no study 7");
+  expect_sentence(in_folder({"report", "0"}), 2, "the study");
+  expect_sentence(in_folder({"report", "x"}), 2, "the study");
+  expect_sentence(in_folder({"report", "--csv", "--json"}), 2, "");
+  expect_sentence(in_folder({"report", "-o", "no/such/folder/a.html"}), 2, "cannot be written");
+}
+
+}  // namespace
+}  // namespace sweetspot::tests

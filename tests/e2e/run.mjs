@@ -1,0 +1,11 @@
+// node run.mjs SAMPLES: every test of the page, in one browser.
+import { after } from "node:test";
+import { browser } from "./browser.mjs";
+import "./charts.test.mjs";
+import "./inert.test.mjs";
+import "./keyboard.test.mjs";
+import "./live.test.mjs";
+import "./media.test.mjs";
+import "./table.test.mjs";
+
+after(() => browser.close());
