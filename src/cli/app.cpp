@@ -22,6 +22,7 @@ Examples:
   sweetspot sweep --batch 16..4096*2 --repeat 3     every point of a grid
   sweetspot report                                  the newest study as a page to send
   sweetspot serve                                   the studies as a live page in the browser
+  sweetspot paper --quick                           the paper's experiment, its claims judged
   sweetspot train                                   the paper's CNN on MNIST, batch 100
   sweetspot train --batch 256 --epochs 10 --json    the result as JSON on stdout
   sweetspot train --model my.json --data folder     a Keras model, any IDX data set
@@ -90,6 +91,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   Action chosen;
   add_tune(app, chosen, program);
   add_sweep(app, chosen, program);
+  add_paper(app, chosen);
   add_studies(app, chosen);
   add_report(app, chosen);
   add_serve(app, chosen);

@@ -18,6 +18,7 @@ using Action = std::function<int(Output&)>;
 // `program` is what stands behind "--".
 void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program);
 void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program);
+void add_paper(CLI::App& app, Action& chosen);
 void add_studies(CLI::App& app, Action& chosen);
 void add_report(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);

@@ -27,14 +27,6 @@ std::string words(std::span<const double> values, double unit, int digits) {
 
 using Words = std::string (*)(const EpochCell&);
 
-std::string accuracy_words(const EpochCell& cell) { return words(cell.test_accuracy, 100, 2); }
-
-// Three digits, as the time is short or long.
-std::string seconds_words(const EpochCell& cell) {
-  const double seconds = mean(cell.train_seconds);
-  return words(cell.train_seconds, 1, seconds < 1 ? 3 : seconds < 100 ? 2 : 1);
-}
-
 // What makes a row: everything of a setting that may vary.
 auto row_key(const EpochCell& cell) {
   const trial::Setting& s = cell.setting;
@@ -84,6 +76,14 @@ std::string failures(std::span<const trial::Trial> trials) {
 }
 
 }  // namespace
+
+std::string accuracy_words(const EpochCell& cell) { return words(cell.test_accuracy, 100, 2); }
+
+// Three digits, as the time is short or long.
+std::string seconds_words(const EpochCell& cell) {
+  const double seconds = mean(cell.train_seconds);
+  return words(cell.train_seconds, 1, seconds < 1 ? 3 : seconds < 100 ? 2 : 1);
+}
 
 std::string epoch_tables(std::span<const trial::Trial> trials,
                          std::span<const std::int64_t> epochs) {

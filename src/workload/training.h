@@ -41,6 +41,7 @@ class Training {
   virtual std::optional<core::Bytes> predict(const trial::Setting&) const { return std::nullopt; }
   // Samples of an epoch: no batch can be larger.
   virtual std::optional<std::int64_t> samples() const { return std::nullopt; }
+  virtual std::optional<std::int64_t> test_samples() const { return std::nullopt; }
   // Begins with fresh weights, so that no trial depends on the ones before it. Ends early, as
   // `cancelled`, once `stop` is not zero. Throws as Workload::open does.
   virtual Trained train(const trial::Setting&, int epochs, TrainingObserver&,

@@ -40,6 +40,9 @@ class NativeTraining final : public Training {
   std::optional<std::int64_t> samples() const override {
     return static_cast<std::int64_t>(run_.dataset.train.count);
   }
+  std::optional<std::int64_t> test_samples() const override {
+    return static_cast<std::int64_t>(run_.dataset.test.count);
+  }
   Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
                 const std::atomic<int>& stop) override {
     run_.options = whole_options_at(setting);

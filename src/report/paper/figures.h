@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "report/paper/experiment.h"
+
+namespace sweetspot::report::paper {
+
+// What the paper says of one of its figures.
+struct Quote {
+  std::string figure;  // "Figure 3 (Ryzen 1800X)"
+  std::string says;    // in its words, or, outside quotation marks, in ours
+};
+
+// Figures of the paper that show one thing of different machines, drawn once from this machine's
+// numbers.
+struct Figure {
+  std::string title;                // "Figures 3, 5 and 10: training time on the CPU"
+  std::vector<std::string> charts;  // <svg> elements
+  std::string missing;              // why there is none
+  std::vector<Quote> quotes;
+};
+std::vector<Figure> figures(const Experiment& experiment);
+
+}  // namespace sweetspot::report::paper
