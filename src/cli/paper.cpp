@@ -14,12 +14,13 @@
 #include "cli/study_flags.h"
 #include "cli/study_workload.h"
 #include "cli/sweep_end.h"
+#include "core/error.h"
 #include "core/text.h"
-#include "engine/cuda/cuda.h"
 #include "report/forms.h"
 #include "report/paper/forms.h"
 #include "store/store.h"
 #include "study/question.h"
+#include "workload/native/device.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -31,7 +32,7 @@ constexpr std::int64_t most_threads = 4096;  // guards against typing errors
 struct Flags {
   bool quick = false;
   int seeds = 1;
-  std::string device = "auto";
+  std::string device = "all";
   std::filesystem::path output = "sweetspot-paper.html";
   StudyFlags study;  // those of any study: the store, --fresh, --json, --data
 };
@@ -61,7 +62,6 @@ std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t 
 
 Part run_part(const Flags& flags, const study::PaperPlan& plan, const StudyWorkload& opened,
               store::Store& store) {
-  const std::string device = name(opened.device);
   study::SweepOptions options = study::paper_sweep(plan, opened.base);
   options.memory_limit = memory_allowed(flags.study, opened.free_memory);
   const std::unique_ptr<store::Writer> writer =
@@ -69,13 +69,14 @@ Part run_part(const Flags& flags, const study::PaperPlan& plan, const StudyWorkl
                        store_environment(opened), flags.study.fresh);
   Part part;
   {
-    LiveStudy live({fmt::format("the paper on the {}", device), flags.study.precision,
-                    plan.batches.size() * plan.seeds.size()});
+    LiveStudy live({fmt::format("the paper on the {}", opened.device.gpu ? "GPU" : "CPU"),
+                    flags.study.precision, plan.batches.size() * plan.seeds.size()});
     part.result = study::sweep(*opened.training, plan.epochs, *writer, options, live,
                                CountSignals::presses());
   }
-  part.device.name = device;
-  part.device.hardware = store_environment(opened).machine;
+  part.device.name = name(opened.device);
+  part.device.hardware =
+      opened.device.gpu ? opened.device.model : store_environment(opened).machine;
   part.device.study = std::to_string(writer->study().id);
   part.device.trials = with_readings(store, writer->study().id, part.result);
   return part;
@@ -119,16 +120,25 @@ bool any_ok(const std::vector<paper::Device>& devices) {
   return false;
 }
 
-// The CPU, and a GPU where there is one; else `no_gpu` says why not.
-std::vector<std::string> devices(const Flags& flags, std::string& no_gpu) {
-  if (flags.device != "auto") {
-    no_gpu = flags.device == "cpu" ? "--device cpu left it out" : "";
-    return {flags.device};
+// Opens the workload on each device that takes part; without a GPU, says why there is none.
+std::vector<StudyWorkload> open_devices(const Flags& flags, std::string& no_gpu) {
+  std::vector<StudyWorkload> opened;
+  StudyFlags asked = flags.study;
+  if (flags.device != "cuda") {
+    asked.native.device = "cpu";
+    opened.push_back(open_training(asked));
   }
-  const engine::cuda::Availability found = engine::cuda::available();
-  no_gpu = found.reason;
-  if (found.devices.empty()) return {"cpu"};
-  return {"cpu", "cuda"};
+  if (flags.device == "cpu") return no_gpu = "--device cpu left it out", std::move(opened);
+  asked.native.device = "cuda";
+  try {
+    workload::native::choose_device(asked.native.device);
+  } catch (const core::InputError& error) {
+    if (flags.device == "cuda") throw;
+    no_gpu = error.what();
+    return opened;
+  }
+  opened.push_back(open_training(asked));
+  return opened;
 }
 
 int run(const Flags& flags, Output& output) {
@@ -140,14 +150,11 @@ int run(const Flags& flags, Output& output) {
   experiment.batches = plan.batches;
   experiment.epochs = plan.epochs;
   experiment.quick = flags.quick;
+  experiment.training = training_words(flags);
   const CountSignals signals;
   study::SweepResult last;
-  for (const std::string& device : devices(flags, experiment.no_gpu)) {
-    StudyFlags of_device = flags.study;
-    of_device.native.device = device;
-    const StudyWorkload opened = open_training(of_device);
-    experiment.workload = opened.title;
-    experiment.training = training_words(flags);
+  for (const StudyWorkload& opened : open_devices(flags, experiment.no_gpu)) {
+    if (experiment.workload.empty()) experiment.workload = opened.title;
     experiment.test_samples = opened.training->test_samples().value_or(1);
     const trial::Environment environment = store_environment(opened);
     experiment.program = environment.program;
@@ -183,11 +190,12 @@ void add_paper(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   command->add_option("--export-markdown", study.markdown, "write the verdicts and tables here too")
       ->type_name("FILE");
-  command
-      ->add_option("--device", flags->device,
-                   "cpu, cuda[:N], or auto: the CPU, and a GPU where there is one")
-      ->type_name("DEVICE")
-      ->capture_default_str();
+  text_flag(*command, "--device", "NAME", "all: the CPU, and the GPU if one can be used; cpu; cuda",
+            [flags](const std::string& word) {
+              index_of(word, {"all", "cpu", "cuda"}, "--device");
+              flags->device = word;
+            })
+      ->default_str(flags->device);
   whole_flag(*command, "--threads", study.native.options.threads, {1, most_threads},
              "threads that compute");
   command->add_option("--data", study.native.options.data)->group("");  // hidden: small, for tests

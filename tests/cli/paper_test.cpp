@@ -9,6 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Paper : testing::Test {
   TemporaryFolder folder;
@@ -17,7 +18,7 @@ struct Paper : testing::Test {
 
   Launch launch(std::vector<std::string> more) const {
     Launch made;
-    made.arguments = {"paper", "--data", "images"};
+    made.arguments = {"paper", "--data", "images", "--device", "cpu"};
     made.arguments.insert(made.arguments.end(), more.begin(), more.end());
     made.environment = {{"SWEETSPOT_DB", ""}};
     made.folder = folder.path().string();
@@ -32,47 +33,44 @@ std::size_t trials_run(const Json& json) {
   return all - json["cost"]["resumed_trials"].get<std::size_t>();
 }
 
-TEST_F(Paper, QuickWritesVerdictsAndAPageAndIsPartOfTheWhole) {
-  const Json quick = json_of(paper({"--quick", "--json"}));
+TEST_F(Paper, IsStoppedGoesOnAndWritesVerdictsAndAPage) {
+  Launch whole = launch({"--json"});
+  whole.signal_when_seen = "epochs in";  // the first finished trial's line
+  whole.signal = SIGINT;
+  const Finished first = run(whole);
+  EXPECT_EQ(first.exit_code, 130) << first.err;
+  const Json stopped = json_of(first);
+  EXPECT_EQ(stopped["status"], "stopped");
+  const std::size_t done = trials_run(stopped);
+  EXPECT_GE(done, 1u);
+  EXPECT_LT(done, 10u);
+
+  const Json quick = json_of(paper({"--quick", "--json", "--export-markdown", "paper.md"}));
   EXPECT_EQ(quick["status"], "finished");
+  EXPECT_EQ(quick["cost"]["resumed_trials"], done);
+  EXPECT_LE(trials_run(quick), 3u);
   EXPECT_EQ(quick["output"], "sweetspot-paper.html");
-  ASSERT_FALSE(quick["devices"].empty());
+  ASSERT_EQ(quick["devices"].size(), 1u);
   EXPECT_EQ(quick["devices"][0]["device"], "cpu");
-  EXPECT_EQ(quick["devices"][0]["cells"].size(), 3u * 5);
-  EXPECT_EQ(trials_run(quick), 3 * quick["devices"].size());
-  for (const auto& claim : quick["claims"]) EXPECT_FALSE(claim["evidence"].empty()) << claim;
+  EXPECT_GE(quick["devices"][0]["cells"].size(), 3u * 5);
+  for (const auto& claim : quick["claims"]) EXPECT_NE(claim["evidence"], "") << claim;
   const std::string page = read_file(folder.path() / "sweetspot-paper.html");
   EXPECT_THAT(page, HasSubstr("<svg "));
   EXPECT_THAT(page, HasSubstr("Figures 3, 5 and 10"));
-
-  EXPECT_EQ(trials_run(json_of(paper({"--quick", "--json"}))), 0u);
-  const Finished whole = paper({"--export-markdown", "paper.md", "--output", "all.html"});
-  EXPECT_EQ(whole.exit_code, 0) << whole.err;
-  EXPECT_THAT(whole.err, HasSubstr("3 finished trials are known already"));
-  EXPECT_THAT(whole.out, HasSubstr("What the paper says"));
-  EXPECT_THAT(whole.err, HasSubstr("the figures are in all.html"));
   EXPECT_THAT(read_file(folder.path() / "paper.md"), HasSubstr("# The paper on this machine"));
-}
 
-TEST_F(Paper, AStoppedRunKeepsWhatIsFinishedAndGoesOn) {
-  Launch stopped = launch({"--json"});
-  stopped.signal_when_seen = "epochs in";  // the first finished trial's line
-  stopped.signal = SIGINT;
-  const Finished first = run(stopped);
-  EXPECT_EQ(first.exit_code, 130) << first.err;
-  const Json json = json_of(first);
-  EXPECT_EQ(json["status"], "stopped");
-  const std::size_t done = trials_run(json);
-  EXPECT_GE(done, 1u);
-  EXPECT_LT(done, 10u);
-  const Json again = json_of(paper({"--json"}));
-  EXPECT_EQ(again["status"], "finished");
-  EXPECT_GE(again["cost"]["resumed_trials"], done);
+  const Finished again = paper({"--quick", "--output", "again.html"});
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_THAT(again.err, HasSubstr("known already"));
+  EXPECT_THAT(again.err, Not(HasSubstr("epochs in")));
+  EXPECT_THAT(again.err, HasSubstr("the figures are in again.html"));
+  EXPECT_THAT(again.out, HasSubstr("What the paper says"));
 }
 
 TEST_F(Paper, AFileThatCannotBeWrittenIsToldFirst) {
   expect_sentence(paper({"--output", "nowhere/paper.html"}), 2, "--output nowhere/paper.html");
   expect_sentence(paper({"--seeds", "0"}), 2, "--seeds");
+  expect_sentence(run({"paper", "--device", "tpu"}), 2, "--device");
 }
 
 }  // namespace
