@@ -112,7 +112,7 @@ TEST_F(DashboardTest, TellsOfChangesOnly) {
 TEST_F(DashboardTest, EventsHaveNoRawStepsWhichAreAskedForByTrial) {
   write("1")->add(trial_of(8));
   const Json trial = current(1)["trials"][0];
-  EXPECT_TRUE(trial["steps"].is_null());
+  EXPECT_TRUE(trial["raw_steps"].is_null());
   const http::Response steps = get("/steps", {{"trial", std::to_string(trial["id"].get<int>())}});
   EXPECT_EQ(steps.type, http::json_text);
   const Json json = Json::parse(*steps.body);
