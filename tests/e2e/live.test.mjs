@@ -36,12 +36,13 @@ test("a live page follows its study and leaves the reader's place alone", async 
   await page.locator("#trials th button", { hasText: "samples/s" }).click();
   await page.locator("#trials tbody tr").nth(2).locator("button").focus();
   const label = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
-  const inSight = () => page.evaluate(() => {
+  // Rows are laid out as they come into sight, so that scrolling may take a frame or two.
+  const inSight = () => page.waitForFunction(() => {
     const { top, bottom } = document.activeElement.getBoundingClientRect();
     return top >= 0 && bottom <= innerHeight;
   });
   const before = await label();
-  assert.ok(await inSight());
+  await inSight();
 
   const next = structuredClone(first);
   next.sentence = "Train with batch 64.";
@@ -55,7 +56,7 @@ test("a live page follows its study and leaves the reader's place alone", async 
   assert.equal(await page.locator("#trials tbody td").first().innerText(), "3"); // sorted in
   assert.equal(await page.locator("#trials th[aria-sort=ascending]").innerText(), "samples/s");
   assert.equal(await label(), before);
-  assert.ok(await inSight());
+  await inSight();
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });
