@@ -22,7 +22,7 @@ namespace http = serve::http;
 using Json = nlohmann::ordered_json;
 
 constexpr int default_port = 8177, last_port = 65535;
-constexpr int lowest_priority = 19;
+constexpr int background_priority = 10;
 
 struct Flags {
   std::optional<std::string> db;
@@ -93,7 +93,7 @@ int run(const Flags& flags, Output& output) {
                                       token.empty() ? "" : fmt::format("?token={}", token));
   const SignalDescriptor signals;
   // A study that runs beside us goes first.
-  setpriority(PRIO_PROCESS, 0, lowest_priority);
+  setpriority(PRIO_PROCESS, 0, background_priority);
   say_where(flags, url, db, empty, output);
   say_tunnel(flags, listener);
   serve::Dashboard dashboard(*store, token);

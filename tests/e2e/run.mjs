@@ -1,4 +1,4 @@
-// node run.mjs SAMPLES: every test of the page, in one browser.
+// node run.mjs SAMPLES SWEETSPOT: every test of the page, in one browser.
 import { after } from "node:test";
 import { browser } from "./browser.mjs";
 import "./charts.test.mjs";
@@ -6,6 +6,7 @@ import "./inert.test.mjs";
 import "./keyboard.test.mjs";
 import "./live.test.mjs";
 import "./media.test.mjs";
+import "./serve.test.mjs";
 import "./table.test.mjs";
 
 after(() => browser.close());
