@@ -42,6 +42,11 @@ struct ScriptedWorkload : workload::Workload {
       return step;
     }
     std::optional<core::Bytes> memory() const override { return 1000 + n; }
+    workload::Account close() override {
+      workload::Account account;
+      account.note = workload.note;
+      return account;
+    }
     ScriptedWorkload& workload;
     trial::Setting setting;
     std::int64_t n = 0;
@@ -57,6 +62,7 @@ struct ScriptedWorkload : workload::Workload {
 
   StillMachine& machine;
   Script script;
+  std::string note;  // of each session's account
   int open_sessions = 0;
 };
 

@@ -56,6 +56,12 @@ TEST_F(Measure, RecordsWhatRan) {
   EXPECT_NEAR(trial.seconds, 0.01 * static_cast<double>(trial.raw.size()), 1e-9);
 }
 
+TEST_F(Measure, KeepsWhatAGoodTrialsSessionHasToSay) {
+  ScriptedWorkload workload(machine, [](auto, const Setting& s) { return step_of(0.01, s.batch); });
+  workload.note = "look at this";
+  EXPECT_EQ(measure(workload, {.batch = 32}, options, watch, stop, machine).note, "look at this");
+}
+
 TEST_F(Measure, WarmUpStepsAreKeptAndFlaggedAndNotCounted) {
   const Trial trial = run([](std::int64_t n, const Setting& s) {  // halves until step 20
     return step_of(n < 20 ? 0.01 * (21 - static_cast<double>(n)) : 0.01, s.batch);

@@ -91,11 +91,13 @@ TEST(Compare, NamesWhatDiffers) {
   two.study.environment.machine = "another | CPU\x1b[2J";
   two.study.trials[0].setting.precision = "bf16";
   two.study.trials[0].device = "cuda:0";
-  two.study.question.key = R"({"terms":{"kind":"tune","repeat":3}})";
+  two.study.question.key =
+      R"({"terms":{"kind":"tune","machine":{"cpu":"another","threads":1},"repeat":3}})";
   std::vector<std::string> what;
   const Comparison c = compare(one, two);
   for (const Difference& difference : c.differences) what.push_back(difference.what);
-  EXPECT_THAT(what, testing::ElementsAre("machine", "device", "precision", "terms.repeat"));
+  EXPECT_THAT(what, testing::ElementsAre("machine", "device", "precision", "terms.machine.threads",
+                                         "terms.repeat"));
   EXPECT_THAT(text(c), AllOf(HasSubstr("another \\| CPU"), Not(HasSubstr("\x1b"))));
   two.study.question.key = "not JSON";
   EXPECT_THAT(compare(one, two).differences, testing::SizeIs(testing::Ge(3u)));

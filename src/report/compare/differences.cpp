@@ -38,9 +38,9 @@ std::string values(const trial::Study& study,
 }
 
 bool is_told_already(const std::string& path) {
-  return path.starts_with("terms.machine.") || path == "terms.precision" ||
-         path == "terms.program" || path == "terms.workers" || path.starts_with("terms.workers.") ||
-         path.starts_with("terms.accumulations");
+  return path == "terms.machine.cpu" || path == "terms.machine.cores" ||
+         path == "terms.precision" || path == "terms.program" || path == "terms.workers" ||
+         path.starts_with("terms.workers.") || path.starts_with("terms.accumulations");
 }
 
 }  // namespace

@@ -70,6 +70,14 @@ TEST(Verdict, OfAHangSaysForHowLong) {
   EXPECT_EQ(timed_out(stuck, core::Seconds(2)).outcome, Outcome::out_of_memory);
 }
 
+TEST(Verdict, TellsOfAnExpressionThatWasGivenUp) {
+  Evidence evidence = exited(0, 1);
+  EXPECT_EQ(regex_note(evidence.findings), "");
+  evidence.findings.regex_gave_up = true;
+  EXPECT_THAT(timed_out(evidence, core::Seconds(2)).what(),
+              AllOf(HasSubstr("no further step"), HasSubstr("--steps-regex was given up")));
+}
+
 TEST(Verdict, QuotesTheEndOfTheOutputInOneLine) {
   EXPECT_EQ(quoted_tail(""), "");
   EXPECT_EQ(quoted_tail("\n \n"), "");
