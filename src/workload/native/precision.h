@@ -9,8 +9,7 @@ namespace sweetspot::workload::native {
 
 // How far a loss curve lies from fp32's, step for step on the same batches: in each tenth of the
 // steps the two means may differ by 5% of fp32's mean there and 1% of what fp32's loss fell over
-// all; the worst tenth in units of that, so that up to 1 they agree. Two runs in fp32 whose weights
-// differ in the last bit part too, by chance: by less than this.
+// all; the worst tenth in units of that, so that up to 1 they agree.
 double curve_distance(std::span<const double> fp32, std::span<const double> other);
 
 struct PrecisionTried {
