@@ -34,7 +34,9 @@ test("a live page follows its study and leaves the reader's place alone", async 
   const page = await openUrl(url());
   await page.getByText("Live", { exact: true }).waitFor();
   await page.locator("#trials th button", { hasText: "samples/s" }).click();
-  await page.locator("#trials tbody tr").nth(2).locator("button").focus();
+  const third = page.locator("#trials tbody tr").nth(2).locator("button");
+  await third.scrollIntoViewIfNeeded();
+  await third.focus();
   const label = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
   // Rows are laid out as they come into sight, so that scrolling may take a frame or two.
   const inSight = () => page.waitForFunction(() => {

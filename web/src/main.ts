@@ -9,6 +9,7 @@ import { stepTime } from "./charts/step_time";
 import { throughput } from "./charts/throughput";
 import { readData, type Data } from "./data";
 import { byId } from "./dom";
+import { keepPlace } from "./keep_place";
 import { listen } from "./live";
 import type { Spec } from "./spec";
 import { TrialTable } from "./table";
@@ -46,12 +47,12 @@ function start(): void {
   });
   localTime();
   offerCopy();
-  listen(data, (now) => {
+  listen(data, (now) => keepPlace(() => {
     fillAnswer(now);
     show(now);
     table.update(now);
     dialog.update(now);
-  });
+  }));
 }
 
 start();
