@@ -18,8 +18,6 @@ using trial::Outcome;
 using trial::Trial;
 
 constexpr std::int64_t most_warm_up_steps = 2000;
-constexpr double watch_interval_seconds = 0.1;
-constexpr int give_up = 2;  // of `stop`
 
 // Time as the steps tell it or as the clock does, whichever is more: a workload's steps may take
 // virtual time, and its clock may run on between them.

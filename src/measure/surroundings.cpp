@@ -157,8 +157,7 @@ trial::Interval widened(trial::Interval samples_per_second, const trial::Content
                         const trial::MachineSpeed& best_speed) {
   if (!contention.contended) return samples_per_second;
   constexpr double most = 0.9;  // a tenth of a machine is no machine to speak of
-  const trial::MachineSpeed speed{contention.arithmetic_per_second.value_or(0),
-                                  contention.exchange_bytes_per_second.value_or(0)};
+  const trial::MachineSpeed speed = trial::speed_of(contention);
   const double taken =
       std::max({contention.other_cpu_share.value_or(0), contention.other_gpu_share.value_or(0),
                 trial::is_slow(speed, best_speed) ? trial::slower_share(speed, best_speed) : 0.0});

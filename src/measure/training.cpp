@@ -11,9 +11,6 @@
 namespace sweetspot::measure {
 namespace {
 
-constexpr double watch_interval_seconds = 0.1;
-constexpr int give_up = 2;  // of `stop`
-
 // One training run as a trial: keeps its epochs, tells of its progress, and turns a stop that lets
 // trials finish into one that does not.
 class TrainingTrial final : public workload::TrainingObserver {
@@ -103,6 +100,9 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.samples_per_second =
         throughput(epoch_seconds,
                    std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
+    if (trial_.samples_per_second)
+      trial_.samples_per_second =
+          widened(*trial_.samples_per_second, trial_.contention, surroundings_.best_speed);
   }
 
   workload::Training& training_;

@@ -13,12 +13,12 @@ double share(double now, double best) { return now > 0 && best > 0 ? 1 - now / b
 // Of two, of which either may be unknown.
 double slower(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
+}  // namespace
+
 MachineSpeed speed_of(const Contention& contention) {
   return {contention.arithmetic_per_second.value_or(0),
           contention.exchange_bytes_per_second.value_or(0)};
 }
-
-}  // namespace
 
 double slower_share(const MachineSpeed& speed, const MachineSpeed& best) {
   return std::max(

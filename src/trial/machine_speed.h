@@ -10,6 +10,8 @@ struct MachineSpeed {
   double arithmetic = 0;  // operations a second in registers
   double exchange = 0;    // bytes a second from one core to another
 };
+// As a trial saw it.
+MachineSpeed speed_of(const Contention& contention);
 // By how much one is slower than the other, 0 to 1: the worse of the two computations.
 double slower_share(const MachineSpeed& speed, const MachineSpeed& best);
 // Slower than a machine is by itself from one moment to the next: throttled clocks, a neighbour on

@@ -116,6 +116,8 @@ TEST_F(TrainingTrials, SayWhenTheMachineWasBusyWithSomethingElse) {
     return 1.0;
   });
   EXPECT_TRUE(busy.contention.contended);
+  EXPECT_NEAR(busy.samples_per_second->high, 2 * quiet.samples_per_second->high, 1e-6)
+      << "the others took half of the cores";
 }
 
 }  // namespace
