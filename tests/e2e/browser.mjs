@@ -39,24 +39,29 @@ export async function openUrl(url, options = {}) {
 }
 export const open = (name, options) => openUrl(sampleUrl(name), options);
 
-// Whether a canvas has anything drawn on it.
-export function isDrawn(page, chart) {
+// How often each opaque colour is on a chart's canvas, commonest first. A copy is read: Chromium
+// warns of canvases that are read again and again.
+function colours(page, chart) {
   return page.locator(`#${chart} canvas`).evaluate((canvas) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    return data.some((value) => value !== 0);
-  });
-}
-
-// The commonest colour of what a canvas shows, to tell palettes apart.
-export function inkOf(page, chart) {
-  return page.locator(`#${chart} canvas`).evaluate((canvas) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height);
+    const context = copy.getContext("2d", { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
     const counts = new Map();
     for (let i = 0; i < data.length; i += 4)
       if (data[i + 3] === 255) {
         const key = `${data[i]},${data[i + 1]},${data[i + 2]}`;
         counts.set(key, (counts.get(key) ?? 0) + 1);
       }
-    return [...counts].sort((a, b) => b[1] - a[1])[0][0];
+    return [...counts].sort((a, b) => b[1] - a[1]);
   });
+}
+export const isDrawn = async (page, chart) => (await colours(page, chart)).length > 0;
+// The commonest colour of what a canvas shows, to tell palettes apart.
+export const inkOf = async (page, chart) => (await colours(page, chart))[0]?.[0];
+
+// Waits for what a page does in its own time; a test that is wrong ends here, in words.
+export async function until(holds, otherwise) {
+  const end = Date.now() + 30_000;
+  while (!(await holds())) if (Date.now() > end) throw new Error(otherwise);
 }

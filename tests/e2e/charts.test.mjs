@@ -40,6 +40,7 @@ test("the numbers of a chart are there as a table", async () => {
   const page = await open("tune");
   await page.locator("#throughput summary").click();
   const rows = page.locator("#throughput details tbody tr");
+  await rows.first().waitFor(); // filled when it is opened
   assert.equal(await rows.count(), 10);
   assert.match(await rows.first().innerText(), /^all\t16\t1\t6\u202f711/);
   await page.context().close();

@@ -25,6 +25,7 @@ test("the keyboard alone reads charts, sorts, and opens and closes a trial", asy
   assert.equal((await focused(page)).text, "Skip to the trials");
   const plot = await tabTo(page, (at) => at.chart === "throughput");
   assert.notEqual(plot.outline, "none", "focus is not to be seen");
+  await page.locator("#throughput[data-drawn]").waitFor();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
   assert.match(await page.locator("#throughput .tip").innerText(), /^batch 32\n/);

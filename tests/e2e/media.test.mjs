@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inkOf, open } from "./browser.mjs";
+import { inkOf, open, until } from "./browser.mjs";
 
 const ground = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
@@ -9,7 +9,8 @@ test("dark mode turns page and charts, when it is switched too", async () => {
   const [light, lightInk] = [await ground(page), await inkOf(page, "shares")];
   await page.emulateMedia({ colorScheme: "dark" });
   assert.notEqual(await ground(page), light);
-  assert.notEqual(await inkOf(page, "shares"), lightInk);
+  // The charts hear of it with the next frame.
+  await until(async () => (await inkOf(page, "shares")) !== lightInk, "the chart stays light");
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });
@@ -20,7 +21,8 @@ test("on paper everything is there, and light", async () => {
   await page.waitForFunction(() => document.documentElement.hasAttribute("data-paper"));
   for (const chart of ["throughput", "step-time", "shares", "memory"])
     assert.equal(await page.locator(`#${chart}[data-drawn]`).count(), 1, `${chart} is missing`);
-  assert.equal(await inkOf(page, "shares"), "0,114,178"); // #0072b2, the light palette's first
+  const lightInk = "0,114,178"; // #0072b2, the light palette's first
+  await until(async () => (await inkOf(page, "shares")) === lightInk, "the chart stays dark");
   assert.equal(await page.locator("#trials button:visible", { hasText: "steps" }).count(), 0);
   const pdf = await page.pdf({ format: "A4" });
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isDrawn, open } from "./browser.mjs";
+import { isDrawn, open, until } from "./browser.mjs";
 
 const batches = (page) => page.locator("#trials tbody tr td:first-child").allInnerTexts();
 const narrow = (text) => text.replaceAll("\u202f", "");
@@ -37,8 +37,9 @@ test("raw step times are one click away", async () => {
   assert.ok(await isDrawn(page, "trial-steps"));
   assert.match(await page.locator("#trial").innerText(), /Trial 5: batch 128[^]*200 steps/);
   await page.locator("#trial summary", { hasText: "Raw step times" }).click();
-  const lines = (await page.locator("#trial textarea").inputValue()).split("\n");
-  assert.equal(lines.length, 200);
+  let lines = []; // filled when it is opened
+  await until(async () => (lines = (await page.locator("#trial textarea").inputValue()).split("\n"))
+    .length === 200, "the raw step times are not all there");
   assert.ok(Math.abs(Number(lines[10]) / 0.005072 - 1) < 0.05, lines[10]);
   assert.deepEqual(page.faults, []);
   await page.context().close();
