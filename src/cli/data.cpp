@@ -17,12 +17,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct DataFlags {
   std::string data = "mnist";
   bool json = false;
 };
 
-void print_place(const Flags& flags, const std::string& done, Output& output) {
+void print_place(const DataFlags& flags, const std::string& done, Output& output) {
   const std::string folder = data::cache_folder(flags.data).string();
   if (!flags.json)
     return output.print(fmt::format("{} {} in {}\n", flags.data, done, core::printable(folder)));
@@ -33,13 +33,13 @@ void print_place(const Flags& flags, const std::string& done, Output& output) {
   output.print_json(json);
 }
 
-int fetch(const Flags& flags, Output& output) {
+int fetch(const DataFlags& flags, Output& output) {
   data::fetch(flags.data, Output::talk);
   print_place(flags, "fetched", output);
   return 0;
 }
 
-int verify(const Flags& flags, Output& output) {
+int verify(const DataFlags& flags, Output& output) {
   data::verify(flags.data);
   print_place(flags, "verified", output);
   return 0;
@@ -68,7 +68,7 @@ Json split_json(const data::Samples& samples, int classes) {
           {"samples_per_class", label_counts(samples, classes)}};
 }
 
-int show(const Flags& flags, Output& output) {
+int show(const DataFlags& flags, Output& output) {
   const data::Dataset dataset = open(flags.data);
   if (flags.json) {
     Json json = result_object();
@@ -103,7 +103,7 @@ int show(const Flags& flags, Output& output) {
 void add_data(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("data", "data sets: fetch, verify, show");
   command->require_subcommand(1);
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DataFlags>();
   const auto add = [&](const char* name, const char* help, const char* what, auto action) {
     CLI::App* sub = command->add_subcommand(name, help);
     sub->add_option("data", flags->data, what)->type_name("NAME")->capture_default_str();

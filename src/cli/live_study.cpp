@@ -13,7 +13,7 @@
 namespace sweetspot::cli {
 namespace {
 
-constexpr std::size_t widest_plot = 72, plot_height = 9, least_height_for_plot = 14;
+constexpr std::size_t widest_live_plot = 72, live_plot_height = 9, least_height_for_plot = 14;
 // What a search usually takes; the ETA is a guess until it ends.
 constexpr std::size_t usual_trials = 6;
 
@@ -33,13 +33,6 @@ std::string epochs_words(const trial::Trial& t) {
   if (const auto accuracy = t.epochs.back().test_accuracy)
     text += fmt::format(", test accuracy {:.2f}%", 100 * *accuracy);
   return text + (t.contention.contended ? ", contended" : "");
-}
-
-// Cut to so many columns, whole characters only.
-std::string cut(const std::string& line, std::size_t columns) {
-  std::size_t end = line.size();
-  while (end > 0 && report::display_width(line.substr(0, end)) > columns) --end;
-  return line.substr(0, end);
 }
 
 }  // namespace
@@ -122,7 +115,8 @@ void LiveStudy::draw(const std::string& status) {
   const std::size_t width = terminal_width();
   std::string text;
   if (terminal_height() >= least_height_for_plot)
-    text = report::plot(trials_, {std::min(width - 1, widest_plot), plot_height, utf8_, {}});
+    text =
+        report::plot(trials_, {std::min(width - 1, widest_live_plot), live_plot_height, utf8_, {}});
   const std::string head = fmt::format("{} · trial {}{} · ", facts_.title, trials_.size() + 1,
                                        facts_.planned ? fmt::format("/{}", *facts_.planned) : "");
   // One column short, so that no terminal wraps them: the count of lines would be wrong.

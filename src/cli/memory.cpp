@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/exit_codes.h"
 #include "cli/flags.h"
 #include "cli/json.h"
 #include "cli/native_flags.h"
@@ -25,9 +26,7 @@ namespace {
 namespace native = workload::native;
 using Json = nlohmann::ordered_json;
 
-constexpr int nothing_feasible_exit = 3;
-
-struct Flags {
+struct MemoryFlags {
   NativeFlags native;
   std::string batches = "16..4096*2";
   std::optional<core::Bytes> limit;
@@ -50,7 +49,7 @@ struct Answer {
 };
 
 // A GPU with a limit given need not be here: the plan is the same.
-native::Options options_of(const Flags& flags) {
+native::Options options_of(const MemoryFlags& flags) {
   NativeFlags asked = flags.native;
   const auto gpu = flags.limit ? native::planned_gpu(asked.device, *flags.limit) : std::nullopt;
   if (!gpu) return asked.resolved();
@@ -69,7 +68,7 @@ std::optional<core::Bytes> machine_limit(const native::Device& device,
   return *free - std::min(*free, native::sample_bytes(dataset));
 }
 
-Answer find(const Flags& flags) {
+Answer find(const MemoryFlags& flags) {
   native::Options options = options_of(flags);
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
   const model::Network network = model::load_network(options.model);
@@ -153,7 +152,7 @@ std::string sentence_of(const Answer& answer) {
   return text;
 }
 
-int memory(const Flags& flags, Output& output) {
+int memory(const MemoryFlags& flags, Output& output) {
   const Answer answer = find(flags);
   if (flags.native.json) {
     output.print_json(json_of(answer));
@@ -170,7 +169,7 @@ void add_memory(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "memory",
       "memory by category over batch sizes, and the largest batch that fits; runs nothing");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<MemoryFlags>();
   command
       ->add_option("--batch", flags->batches,
                    "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100")

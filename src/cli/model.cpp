@@ -123,7 +123,7 @@ int list(bool json, Output& output) {
   return 0;
 }
 
-struct Flags {
+struct ModelFlags {
   std::string model = "paper-cnn";
   bool json = false;
 };
@@ -133,7 +133,7 @@ struct Flags {
 void add_model(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("model", "models: show one, list the zoo");
   command->require_subcommand(1);
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ModelFlags>();
 
   CLI::App* showing =
       command->add_subcommand("show", "layers, shapes, parameters, FLOPs and bytes");

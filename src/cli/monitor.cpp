@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr core::Seconds first_wait{0.25};
 constexpr core::Seconds shortest_interval{0.1}, longest_nap{0.05};
 
-struct Flags {
+struct MonitorFlags {
   bool once = false, json = false;
   std::string interval = "1s";
 };
@@ -60,7 +60,7 @@ bool wait_until(Clock::time_point end) {
   return false;
 }
 
-void show(const Snapshot& snapshot, const Flags& flags, Screen& screen, Output& output) {
+void show(const Snapshot& snapshot, const MonitorFlags& flags, Screen& screen, Output& output) {
   if (flags.json && flags.once)
     output.print_json(monitor_json(snapshot));
   else if (flags.json)
@@ -73,7 +73,7 @@ void show(const Snapshot& snapshot, const Flags& flags, Screen& screen, Output& 
     output.print(monitor_lines(snapshot));
 }
 
-int watch(const Flags& flags, Output& output) {
+int watch(const MonitorFlags& flags, Output& output) {
   const core::Seconds interval = core::parse_duration(flags.interval, "--interval");
   if (interval < shortest_interval)
     throw core::InputError(fmt::format("--interval '{}' is too short: 100ms is the shortest",
@@ -97,7 +97,7 @@ int watch(const Flags& flags, Output& output) {
 void add_monitor(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "monitor", "live readings: utilisation, memory, power and clocks of GPUs and host");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<MonitorFlags>();
   command->add_flag("--once", flags->once, "one reading, and the end");
   command->add_option("--interval", flags->interval, "between two readings, such as 500ms")
       ->type_name("TIME")

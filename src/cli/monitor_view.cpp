@@ -4,6 +4,7 @@
 
 #include "cli/bar.h"
 #include "cli/monitor_words.h"
+#include "cli/terminal.h"
 #include "core/text.h"
 #include "report/table.h"
 
@@ -11,18 +12,6 @@ namespace sweetspot::cli {
 namespace {
 
 constexpr std::size_t label_width = 10, bar_width = 20, most_processes_shown = 8;
-
-// As many columns as fit, without cutting a character in two.
-std::string cut(const std::string& text, std::size_t width) {
-  if (report::display_width(text) <= width) return text;
-  std::string kept;
-  for (const char c : text) {
-    const bool begins_a_character = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    if (begins_a_character && report::display_width(kept) == width) break;
-    kept += c;
-  }
-  return kept;
-}
 
 class Block {
  public:

@@ -24,8 +24,7 @@ constexpr model::Loss losses[] = {model::Loss::sparse_categorical_crossentropy,
                                   model::Loss::categorical_crossentropy,
                                   model::Loss::mean_squared_error};
 
-// Guards against typing errors; far above what any machine has or any run needs.
-constexpr std::int64_t most_threads = 4096, most_prefetch = 65'536, most_epochs = 1'000'000;
+constexpr std::int64_t most_prefetch = 65'536;  // a guard against typing errors
 
 template <class Values>
 std::vector<std::string_view> names(const Values& values) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,9 @@ class App;
 }
 
 namespace sweetspot::cli {
+
+// Guards against typing errors; far above what any machine has or any run needs.
+constexpr std::int64_t most_threads = 4096, most_epochs = 1'000'000;
 
 // The flags of a native training run: `train` takes them all, `tune` and `sweep` those that its
 // speed depends on, `memory` those that memory depends on.

@@ -27,9 +27,7 @@ namespace {
 
 namespace paper = report::paper;
 
-constexpr std::int64_t most_threads = 4096;  // guards against typing errors
-
-struct Flags {
+struct PaperFlags {
   bool quick = false;
   int seeds = 1;
   std::string device = "all";
@@ -60,7 +58,7 @@ std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t 
   return kept ? kept->trials : result.trials;
 }
 
-Part run_part(const Flags& flags, const study::PaperPlan& plan, const StudyWorkload& opened,
+Part run_part(const PaperFlags& flags, const study::PaperPlan& plan, const StudyWorkload& opened,
               store::Store& store) {
   study::SweepOptions options = study::paper_sweep(plan, opened.base);
   options.memory_limit = memory_allowed(flags.study, opened.free_memory);
@@ -92,7 +90,7 @@ std::string started(const paper::Experiment& experiment) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(first)));
 }
 
-void show(const Flags& flags, const paper::Experiment& experiment, Output& output) {
+void show(const PaperFlags& flags, const paper::Experiment& experiment, Output& output) {
   const std::vector<paper::Claim> claims = paper::judge(experiment);
   report::write_file(flags.output, paper::html(experiment, claims));
   if (flags.study.markdown)
@@ -107,7 +105,7 @@ void show(const Flags& flags, const paper::Experiment& experiment, Output& outpu
   Output::talk(fmt::format("the figures are in {}", core::printable(flags.output.string())));
 }
 
-std::string training_words(const Flags& flags) {
+std::string training_words(const PaperFlags& flags) {
   const engine::Optimizer& optimizer = flags.study.native.resolved().optimizer;
   return fmt::format("{} at {:g} with Keras' other defaults, fp32", name(optimizer.kind),
                      optimizer.learning_rate);
@@ -121,7 +119,7 @@ bool any_ok(const std::vector<paper::Device>& devices) {
 }
 
 // Opens the workload on each device that takes part; without a GPU, says why there is none.
-std::vector<StudyWorkload> open_devices(const Flags& flags, std::string& no_gpu) {
+std::vector<StudyWorkload> open_devices(const PaperFlags& flags, std::string& no_gpu) {
   std::vector<StudyWorkload> opened;
   StudyFlags asked = flags.study;
   if (flags.device != "cuda") {
@@ -141,7 +139,7 @@ std::vector<StudyWorkload> open_devices(const Flags& flags, std::string& no_gpu)
   return opened;
 }
 
-int run(const Flags& flags, Output& output) {
+int run(const PaperFlags& flags, Output& output) {
   report::check_can_write(flags.output, "--output");
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
@@ -180,7 +178,7 @@ int run(const Flags& flags, Output& output) {
 void add_paper(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "paper", "the paper's experiment on this machine, and a verdict on each of its claims");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<PaperFlags>();
   StudyFlags& study = flags->study;
   command->add_flag("--quick", flags->quick, "three of the ten batches: about a minute");
   whole_flag(*command, "--seeds", flags->seeds, {1, 1000},

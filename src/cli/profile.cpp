@@ -8,6 +8,7 @@
 #include "cli/bar.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/exit_codes.h"
 #include "cli/flags.h"
 #include "cli/json.h"
 #include "cli/native_flags.h"
@@ -29,10 +30,9 @@ namespace native = workload::native;
 using Json = nlohmann::ordered_json;
 using native::OperationTime;
 
-constexpr int signal_exit = 128;
-constexpr int bar_width = 24;
+constexpr int phase_bar_width = 24;
 
-struct Flags {
+struct ProfileFlags {
   NativeFlags native;
   std::string batches = "16,128,1024";
   native::ProfileOptions options;
@@ -57,7 +57,7 @@ std::string phases_text(const native::Profile& profile, bool utf8) {
   for (std::size_t i = 0; i < trial::phase_count; ++i) {
     const double share = profile.phases[i] / profile.step_seconds;
     table.add({std::string(name(static_cast<trial::Phase>(i))), milliseconds(profile.phases[i]),
-               percent(share), share_bar(share, bar_width, utf8)});
+               percent(share), share_bar(share, phase_bar_width, utf8)});
   }
   return table.text();
 }
@@ -71,7 +71,7 @@ std::string operations_text(const native::Profile& profile, bool utf8) {
     const double share = operation.seconds() / total;
     table.add({core::printable(operation.name), milliseconds(operation.forward_seconds),
                milliseconds(operation.backward_seconds), milliseconds(operation.update_seconds),
-               percent(share), share_bar(share, bar_width, utf8)});
+               percent(share), share_bar(share, phase_bar_width, utf8)});
   }
   return table.text();
 }
@@ -147,7 +147,7 @@ Json json_of(const native::Run& run, const std::vector<native::Profile>& profile
 }
 
 // The largest batch opens the run, so that one the data set is too small for is refused at once.
-native::Run open_for(const Flags& flags, const std::vector<std::int64_t>& batches) {
+native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>& batches) {
   native::Options options = flags.native.resolved();
   for (const std::int64_t batch : batches) {
     options.pipeline.batch = batch;
@@ -157,7 +157,7 @@ native::Run open_for(const Flags& flags, const std::vector<std::int64_t>& batche
   return native::open(options, Output::talk);
 }
 
-int profile(const Flags& flags, Output& output) {
+int profile(const ProfileFlags& flags, Output& output) {
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
   if (flags.trace) report::check_can_write(*flags.trace, "--trace");
   native::Run run = open_for(flags, batches);
@@ -186,7 +186,7 @@ int profile(const Flags& flags, Output& output) {
 void add_profile(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "profile", "where a step's time goes, per phase and per operation, over batch sizes");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ProfileFlags>();
   command
       ->add_option("--batch", flags->batches,
                    "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100")

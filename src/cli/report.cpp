@@ -23,7 +23,7 @@ namespace {
 
 enum class Form { unsaid, html, markdown, csv, json };
 
-struct Flags {
+struct ReportFlags {
   std::optional<std::string> db, output;
   std::optional<std::int64_t> study;
   std::optional<std::filesystem::path> tensorboard;
@@ -68,7 +68,7 @@ std::string text_of(const report::compare::Comparison& comparison, Form form) {
   return "";
 }
 
-report::compare::Side side_of(const std::string& text, const Flags& flags) {
+report::compare::Side side_of(const std::string& text, const ReportFlags& flags) {
   const StudyName name = parse_study_name(text, flags.url());
   trial::Study study = stored_study(name.url, name.id);
   const std::string place = name.url == flags.url() ? "" : " of " + name.url;
@@ -77,7 +77,7 @@ report::compare::Side side_of(const std::string& text, const Flags& flags) {
           std::move(study)};
 }
 
-int write_tensorboard(const Flags& flags, const report::Answer& answer, Output& output) {
+int write_tensorboard(const ReportFlags& flags, const report::Answer& answer, Output& output) {
   const std::size_t runs = report::tensorboard::write(*flags.tensorboard, answer);
   if (runs == 0)
     throw core::InputError(fmt::format("study {} has no trials yet, so there is nothing to write",
@@ -87,7 +87,7 @@ int write_tensorboard(const Flags& flags, const report::Answer& answer, Output& 
   return 0;
 }
 
-int report(const Flags& flags, Output& output) {
+int report(const ReportFlags& flags, Output& output) {
   if (flags.output && *flags.output != "-") report::check_can_write(*flags.output, "--output");
   std::filesystem::path file = flags.output.value_or("-");
   std::string text;
@@ -113,7 +113,7 @@ int report(const Flags& flags, Output& output) {
 void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("report", "a study as a page to look at and send, or as text and data");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ReportFlags>();
   text_flag(
       *command, "study", "STUDY", "its number in `studies list` [the newest]",
       [flags](const std::string& text) { flags->study = core::parse_whole(text, "the study", 1); });

@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 constexpr int default_port = 8177, last_port = 65535;
 constexpr int background_priority = 10;
 
-struct Flags {
+struct ServeFlags {
   std::optional<std::string> db;
   std::string host = "127.0.0.1";
   int port = default_port;
@@ -32,7 +32,7 @@ struct Flags {
   bool no_token = false, json = false;
 };
 
-void check(const Flags& flags) {
+void check(const ServeFlags& flags) {
   if (flags.no_token && !http::is_loopback(flags.host))
     throw core::InputError(
         fmt::format("--no-token would show the studies to whoever reaches {}; leave it out, or "
@@ -54,7 +54,7 @@ void allow(const std::vector<std::string>& asked, http::Listener& listener) {
   }
 }
 
-void say_where(const Flags& flags, const std::string& url, const std::string& db, bool empty,
+void say_where(const ServeFlags& flags, const std::string& url, const std::string& db, bool empty,
                Output& output) {
   if (flags.json) {
     Json json = result_object();
@@ -74,14 +74,14 @@ void say_where(const Flags& flags, const std::string& url, const std::string& db
 }
 
 // Over SSH the URL is of the far machine's loopback.
-void say_tunnel(const Flags& flags, const http::Listener& listener) {
+void say_tunnel(const ServeFlags& flags, const http::Listener& listener) {
   if (!std::getenv("SSH_CONNECTION") || !http::is_loopback(flags.host)) return;
   const std::string port = listener.host.substr(listener.host.rfind(':') + 1);
   Output::talk(fmt::format("from your own machine: ssh -L {}:{} THIS-MACHINE, then the same URL",
                            port, listener.host));
 }
 
-int run(const Flags& flags, Output& output) {
+int run(const ServeFlags& flags, Output& output) {
   check(flags);
   const std::string db = store::store_url(flags.db);
   const std::unique_ptr<store::Store> store = store::open_store(db);
@@ -107,7 +107,7 @@ int run(const Flags& flags, Output& output) {
 void add_serve(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("serve", "the studies as a live page in the browser, until Ctrl-C");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ServeFlags>();
   command
       ->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
       ->type_name("PATH");

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct StudiesFlags {
   std::optional<std::string> db;
   std::int64_t study = 0;
   bool json = false;
@@ -52,7 +52,7 @@ Json parsed(const std::string& text) {
   return json.is_discarded() ? Json(text) : json;
 }
 
-int list(const Flags& flags, Output& output) {
+int list_studies(const StudiesFlags& flags, Output& output) {
   const std::vector<trial::Study> studies = store::open_store(flags.url())->studies();
   if (flags.json) {
     Json json = result_object();
@@ -87,12 +87,12 @@ int list(const Flags& flags, Output& output) {
   return 0;
 }
 
-[[noreturn]] void fail_unknown(const Flags& flags) {
+[[noreturn]] void fail_unknown(const StudiesFlags& flags) {
   throw core::InputError(fmt::format("there is no study {} in {}; see sweetspot studies list",
                                      flags.study, core::printable(flags.url())));
 }
 
-int show(const Flags& flags, Output& output) {
+int show_study(const StudiesFlags& flags, Output& output) {
   const auto study = store::open_store(flags.url())->study(flags.study);
   if (!study) fail_unknown(flags);
   if (flags.json) {
@@ -113,7 +113,7 @@ int show(const Flags& flags, Output& output) {
   return 0;
 }
 
-int remove(const Flags& flags, Output& output) {
+int remove_study(const StudiesFlags& flags, Output& output) {
   if (!store::open_store(flags.url())->remove(flags.study)) fail_unknown(flags);
   if (!flags.json) return output.print(fmt::format("study {} deleted\n", flags.study)), 0;
   Json json = result_object();
@@ -128,7 +128,7 @@ int remove(const Flags& flags, Output& output) {
 void add_studies(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("studies", "what was measured before: list, show, delete");
   command->require_subcommand(1);
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<StudiesFlags>();
   const auto add = [&](const char* name, const char* help, auto action) {
     CLI::App* sub = command->add_subcommand(name, help);
     sub->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
@@ -144,9 +144,9 @@ void add_studies(CLI::App& app, Action& chosen) {
       flags->study = core::parse_whole(text, "the study", 1);
     })->required();
   };
-  add("list", "every study: what, when, how far, and its best batch", list);
-  take_number(add("show", "one study with its trials", show));
-  take_number(add("delete", "forget a study and its trials", remove));
+  add("list", "every study: what, when, how far, and its best batch", list_studies);
+  take_number(add("show", "one study with its trials", show_study));
+  take_number(add("delete", "forget a study and its trials", remove_study));
 }
 
 }  // namespace sweetspot::cli

@@ -27,9 +27,8 @@ namespace sweetspot::cli {
 namespace {
 
 constexpr std::size_t most_points = 10'000;
-constexpr std::int64_t most_epochs = 1'000'000;
 
-struct Flags {
+struct SweepFlags {
   StudyFlags study;
   std::string batches = "16..4096*2", accumulations = "1", workers, precisions, epochs;
   int repeat = 1, seeds = 1;
@@ -54,7 +53,7 @@ std::vector<std::int64_t> parse_workers(const std::string& text) {
   return values;
 }
 
-std::vector<std::int64_t> epochs_of(const Flags& flags) {
+std::vector<std::int64_t> epochs_of(const SweepFlags& flags) {
   std::vector<std::int64_t> epochs = core::parse_range(flags.epochs, "--epochs");
   if (epochs.back() > most_epochs)
     throw core::InputError(fmt::format("--epochs {} would never end; ask for at most {}",
@@ -63,7 +62,7 @@ std::vector<std::int64_t> epochs_of(const Flags& flags) {
 }
 
 // What the engine cannot do on its device is told before anything is measured.
-std::vector<std::string> parse_precisions(const Flags& flags, const StudyWorkload& opened) {
+std::vector<std::string> parse_precisions(const SweepFlags& flags, const StudyWorkload& opened) {
   std::vector<std::string> words;
   std::istringstream parts(flags.precisions);
   for (std::string part; std::getline(parts, part, ',');) words.push_back(part);
@@ -78,7 +77,7 @@ std::vector<std::string> parse_precisions(const Flags& flags, const StudyWorkloa
   return words;
 }
 
-study::Terms terms_of(const Flags& flags, const StudyWorkload& opened) {
+study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
   study::Terms terms;
   terms.kind = "sweep";
   terms.limits.memory_limit = flags.study.memory_limit;
@@ -114,7 +113,7 @@ std::vector<trial::Setting> grid(const study::Terms& terms, trial::Setting setti
   return points;
 }
 
-int show_plan(const Flags& flags, Output& output) {
+int show_plan(const SweepFlags& flags, Output& output) {
   StudyWorkload none;
   none.base.precision = flags.study.native.precision;
   const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
@@ -124,7 +123,7 @@ int show_plan(const Flags& flags, Output& output) {
   return 0;
 }
 
-study::SweepOptions options_of(const Flags& flags, const study::Terms& terms,
+study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& terms,
                                const StudyWorkload& opened) {
   study::SweepOptions options;
   options.points = grid(terms, opened.base);
@@ -143,8 +142,9 @@ study::SweepOptions options_of(const Flags& flags, const study::Terms& terms,
   return options;
 }
 
-study::SweepResult run(const Flags& flags, const StudyWorkload& opened, const study::Terms& terms,
-                       const study::SweepOptions& options, store::Writer& writer) {
+study::SweepResult run(const SweepFlags& flags, const StudyWorkload& opened,
+                       const study::Terms& terms, const study::SweepOptions& options,
+                       store::Writer& writer) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
   LiveStudy live(
       {"sweeping " + opened.title, flags.study.precision, options.points.size() * trials_of_each});
@@ -154,7 +154,7 @@ study::SweepResult run(const Flags& flags, const StudyWorkload& opened, const st
   return study::sweep(*opened.workload, writer, options, live, CountSignals::presses());
 }
 
-int sweep(const Flags& flags, Output& output) {
+int sweep(const SweepFlags& flags, Output& output) {
   if (flags.study.command.dry_run) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
@@ -200,7 +200,7 @@ void range_flag(CLI::App& app, const char* flag, std::string& target, const char
 
 void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program) {
   CLI::App* command = app.add_subcommand("sweep", "measure every point of a grid of settings");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<SweepFlags>();
   range_flag(*command, "--batch", flags->batches,
              "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100");
   add_study_flags(*command, flags->study);

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/exit_codes.h"
 #include "cli/signals.h"
 
 namespace sweetspot::cli {
-namespace {
-
-constexpr int nothing_feasible_exit = 3, partial_exit = 4, unfit_exit = 5, signal_exit = 128;
-
-}  // namespace
+namespace {}  // namespace
 
 std::string sweep_status(study::End end, bool any_ok) {
   switch (end) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "report/table.h"
+
 namespace sweetspot::cli {
 namespace {
 
@@ -41,6 +43,17 @@ bool stdout_has_colour() { return stdout_is_live_terminal() && variable("NO_COLO
 
 std::size_t terminal_width() { return size().ws_col ? size().ws_col : usual_width; }
 std::size_t terminal_height() { return size().ws_row ? size().ws_row : usual_height; }
+
+std::string cut(const std::string& text, std::size_t columns) {
+  if (report::display_width(text) <= columns) return text;
+  std::string kept;
+  for (const char c : text) {
+    const bool begins_a_character = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (begins_a_character && report::display_width(kept) == columns) break;
+    kept += c;
+  }
+  return kept;
+}
 
 bool is_utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {

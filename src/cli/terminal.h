@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <string>
 
 namespace sweetspot::cli {
 
@@ -11,6 +12,9 @@ bool stdout_is_live_terminal();
 bool stdout_has_colour();
 std::size_t terminal_width();
 std::size_t terminal_height();
+
+// As many columns of it as fit, without cutting a character in two.
+std::string cut(const std::string& text, std::size_t columns);
 
 // Whether the locale's characters are UTF-8; else plots are drawn in ASCII.
 bool is_utf8_locale();

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/live_line.h"
 #include "cli/native_flags.h"
@@ -23,8 +24,6 @@ namespace {
 
 namespace native = workload::native;
 using Json = nlohmann::ordered_json;
-
-constexpr int signal_exit = 128;
 
 std::string percent(const std::optional<double>& share) {
   return share ? fmt::format("{:.2f}%", 100 * *share) : std::string(report::unknown);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "cli/commands.h"
+#include "cli/exit_codes.h"
 #include "cli/flags.h"
 #include "cli/live_study.h"
 #include "cli/output.h"
@@ -24,10 +25,9 @@
 namespace sweetspot::cli {
 namespace {
 
-constexpr int nothing_feasible_exit = 3, partial_exit = 4, unfit_exit = 5, signal_exit = 128;
 constexpr std::int64_t most_batch = std::int64_t{1} << 40;
 
-struct Flags {
+struct TuneFlags {
   StudyFlags study;
   search::Objective objective = search::Objective::throughput;
   std::int64_t min = 1, multiple_of = 1;
@@ -36,7 +36,7 @@ struct Flags {
 };
 
 // What may be tried: the flags, the accumulation and the data set together.
-search::Limits limits_of(const Flags& flags, const StudyWorkload& opened) {
+search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   search::Limits limits;
   limits.objective = flags.objective;
   limits.multiple_of = std::lcm(flags.multiple_of, opened.base.accumulation);
@@ -60,7 +60,7 @@ search::Limits limits_of(const Flags& flags, const StudyWorkload& opened) {
   return limits;
 }
 
-study::Terms terms_of(const Flags& flags, const search::Limits& limits, int threads) {
+study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
   study::Terms terms;
   terms.kind = "tune";
   terms.limits = limits;
@@ -73,7 +73,7 @@ study::Terms terms_of(const Flags& flags, const search::Limits& limits, int thre
   return terms;
 }
 
-report::Answer answer_of(const Flags& flags, const StudyWorkload& opened,
+report::Answer answer_of(const TuneFlags& flags, const StudyWorkload& opened,
                          const study::TuneResult& result, const store::Writer& writer) {
   report::Answer answer;
   answer.study = std::to_string(writer.study().id);
@@ -112,7 +112,7 @@ int exit_code(const study::TuneResult& result) {
   return 1;
 }
 
-void check_global_batch(const Flags& flags) {
+void check_global_batch(const TuneFlags& flags) {
   if (!flags.global_batch) return;
   if (flags.objective == search::Objective::max_batch)
     throw core::InputError(
@@ -128,7 +128,7 @@ void check_global_batch(const Flags& flags) {
         "--global-batch needs {micro_batch} and {accumulation} in the program's arguments");
 }
 
-int show_plan(const Flags& flags, Output& output) {
+int show_plan(const TuneFlags& flags, Output& output) {
   constexpr std::int64_t first_batch = 16;
   trial::Setting setting;
   setting.batch = flags.global_batch.value_or(std::max(flags.min, first_batch));
@@ -142,7 +142,7 @@ int show_plan(const Flags& flags, Output& output) {
   return 0;
 }
 
-int tune(const Flags& flags, Output& output) {
+int tune(const TuneFlags& flags, Output& output) {
   check_global_batch(flags);
   if (flags.study.command.dry_run) return show_plan(flags, output);
   check_exports(flags.study);
@@ -185,7 +185,7 @@ int tune(const Flags& flags, Output& output) {
 
 void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program) {
   CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<TuneFlags>();
   using search::Objective;
   text_flag(*command, "--for", "GOAL",
             "throughput: the smallest batch that is about as fast as any; max-batch: the largest "

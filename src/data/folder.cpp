@@ -19,14 +19,14 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-enum class Split { train, test };
-std::string_view name(Split split) { return split == Split::train ? "train" : "test"; }
+enum class Half { train, test };
+std::string_view name(Half half) { return half == Half::train ? "train" : "test"; }
 
 // "train-images-idx3-ubyte", "t10k-labels.idx1-ubyte.gz", "emnist-letters-test-images-idx3-ubyte".
-bool is_file_of(const std::string& file, Split split, std::string_view kind) {
+bool is_file_of(const std::string& file, Half half, std::string_view kind) {
   if (!contains(file, kind) || !contains(file, "idx")) return false;
-  if (contains(file, "train")) return split == Split::train;  // first: "latest-train-…" is no test
-  return split == Split::test && (contains(file, "t10k") || contains(file, "test"));
+  if (contains(file, "train")) return half == Half::train;  // first: "latest-train-…" is no test
+  return half == Half::test && (contains(file, "t10k") || contains(file, "test"));
 }
 
 std::vector<std::string> list(const fs::path& folder) {
@@ -55,11 +55,11 @@ void drop_compressed_copies(std::vector<std::string>& names) {
   names = kept;
 }
 
-fs::path find_file(const fs::path& folder, const std::vector<std::string>& names, Split split,
+fs::path find_file(const fs::path& folder, const std::vector<std::string>& names, Half half,
                    std::string_view kind) {
   std::vector<std::string> found;
   std::copy_if(names.begin(), names.end(), std::back_inserter(found),
-               [&](const std::string& file) { return is_file_of(file, split, kind); });
+               [&](const std::string& file) { return is_file_of(file, half, kind); });
   drop_compressed_copies(found);
   if (found.size() == 1) return folder / found.front();
   const std::string shown = core::printable(folder.string());
@@ -67,16 +67,16 @@ fs::path find_file(const fs::path& folder, const std::vector<std::string>& names
     throw InputError(
         fmt::format("{} has no IDX file of {} {}; it should be called like {}-{}-idx{}-ubyte, or "
                     "with .gz behind it",
-                    shown, name(split), kind, split == Split::train ? "train" : "t10k", kind,
+                    shown, name(half), kind, half == Half::train ? "train" : "t10k", kind,
                     kind == "images" ? 3 : 1));
   throw InputError(
       fmt::format("{} has several files of {} {} ({}); leave one of them in the folder", shown,
-                  name(split), kind, core::printable(fmt::format("{}", fmt::join(found, ", ")))));
+                  name(half), kind, core::printable(fmt::format("{}", fmt::join(found, ", ")))));
 }
 
-Samples read_split(const fs::path& folder, const std::vector<std::string>& names, Split split) {
-  const fs::path image_file = find_file(folder, names, split, "images");
-  const fs::path label_file = find_file(folder, names, split, "labels");
+Samples read_half(const fs::path& folder, const std::vector<std::string>& names, Half half) {
+  const fs::path image_file = find_file(folder, names, half, "images");
+  const fs::path label_file = find_file(folder, names, half, "labels");
   Idx images = read_idx_file(image_file);
   const Idx labels = read_idx_file(label_file);
   const std::string image_name = core::printable(image_file.string());
@@ -115,8 +115,8 @@ Dataset read_folder(const fs::path& folder) {
   const std::vector<std::string> names = list(folder);
   Dataset dataset;
   dataset.name = folder.string();
-  dataset.train = read_split(folder, names, Split::train);
-  dataset.test = read_split(folder, names, Split::test);
+  dataset.train = read_half(folder, names, Half::train);
+  dataset.test = read_half(folder, names, Half::test);
   const Samples &train = dataset.train, &test = dataset.test;
   if (train.height != test.height || train.width != test.width || train.channels != test.channels)
     throw InputError(

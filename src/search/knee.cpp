@@ -8,8 +8,6 @@
 namespace sweetspot::search {
 namespace {
 
-// Small enough to be cheap and to fit, large enough that padding does not decide.
-constexpr std::int64_t first_batch = 16;
 // One probe is at most this many times the largest before it: a line through small batches is no
 // ground for a step of minutes.
 constexpr double most_growth = 16;

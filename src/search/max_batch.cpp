@@ -7,7 +7,7 @@
 namespace sweetspot::search {
 namespace {
 
-constexpr std::int64_t first_batch = 16, growth = 4;
+constexpr std::int64_t growth = 4;
 constexpr std::size_t most_trials = 24;  // four octaves up and a bisection down
 
 }  // namespace

@@ -20,6 +20,10 @@ struct Range {
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
                               const MemoryFit& memory);
 
+// Where a search begins: small enough to be cheap and to fit, large enough that padding does not
+// decide.
+constexpr std::int64_t first_batch = 16;
+
 // The sizes worth a thought, ascending: four to an octave (4, 5, 6 and 7 times a power of two), so
 // that a smaller one is never a quarter away and larger ones are multiples of 8, 16 and so on,
 // which devices like; both ends; and the last multiples of 8, 16 and 32 below the upper one. Where

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
 using testing::Not;
 
-std::vector<std::string> small(std::vector<std::string> more) {
+std::vector<std::string> small_train(std::vector<std::string> more) {
   std::vector<std::string> arguments{"train", "--model", "mlp", "--data", "synthetic:500"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
@@ -54,7 +54,7 @@ TEST(Train, JsonHasItsForm) {
 }
 
 TEST(Train, TheTableIsTheResultAndTalkStaysOffStdout) {
-  const Finished finished = run(small({"--epochs", "2"}));
+  const Finished finished = run(small_train({"--epochs", "2"}));
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_THAT(finished.out, testing::StartsWith("|"));
   EXPECT_EQ(std::count(finished.out.begin(), finished.out.end(), '\n'),
@@ -63,15 +63,16 @@ TEST(Train, TheTableIsTheResultAndTalkStaysOffStdout) {
 }
 
 TEST(Train, RegressionHasNoAccuracy) {
-  EXPECT_THAT(run(small({"--epochs", "1"})).out, HasSubstr("–"));
-  Json epoch = json_of(run(small({"--epochs", "1", "--json"})))["epochs"][0];
+  EXPECT_THAT(run(small_train({"--epochs", "1"})).out, HasSubstr("–"));
+  Json epoch = json_of(run(small_train({"--epochs", "1", "--json"})))["epochs"][0];
   EXPECT_TRUE(epoch["train_accuracy"].is_null());
   EXPECT_TRUE(epoch["test_accuracy"].is_null());
   EXPECT_TRUE(epoch["test_loss"].is_number());
 }
 
 TEST(Train, MaxStepsEndsEarly) {
-  Json json = json_of(run(small({"--batch", "100", "--max-steps", "7", "--no-eval", "--json"})));
+  Json json =
+      json_of(run(small_train({"--batch", "100", "--max-steps", "7", "--no-eval", "--json"})));
   EXPECT_EQ(json["status"], "max_steps");
   EXPECT_EQ(json["steps"], 7);
   ASSERT_EQ(json["epochs"].size(), 2u);
@@ -84,7 +85,7 @@ TEST(Train, MaxStepsEndsEarly) {
 TEST(Train, TheLastPartialBatchIsTrainedOnUnlessDropped) {
   const auto epoch = [](std::vector<std::string> more) {
     more.insert(more.end(), {"--batch", "300", "--epochs", "1", "--json"});
-    return json_of(run(small(more)))["epochs"][0];
+    return json_of(run(small_train(more)))["epochs"][0];
   };
   EXPECT_EQ(epoch({})["samples"], 500);
   EXPECT_EQ(epoch({})["steps"], 2);
@@ -93,8 +94,8 @@ TEST(Train, TheLastPartialBatchIsTrainedOnUnlessDropped) {
 }
 
 TEST(Train, EverySlowBatchIsWaitedFor) {
-  Json epoch = json_of(run(small({"--batch", "100", "--epochs", "1", "--workers", "0",
-                                  "--load-delay", "20ms/batch", "--json"})))["epochs"][0];
+  Json epoch = json_of(run(small_train({"--batch", "100", "--epochs", "1", "--workers", "0",
+                                        "--load-delay", "20ms/batch", "--json"})))["epochs"][0];
   EXPECT_GE(epoch["train_seconds"].get<double>(), 0.1);  // five batches of 20 ms
   EXPECT_GE(epoch["data_wait_share"].get<double>() * epoch["train_seconds"].get<double>(), 0.1);
 }
@@ -116,22 +117,22 @@ TEST(Train, TheSameSeedGivesTheSameLosses) {
 TEST(Train, WeightsAreSavedAndLoaded) {
   const TemporaryFolder folder;
   const std::string file = (folder / "weights.safetensors").string();
-  Json before = json_of(run(small({"--epochs", "20", "--save", file, "--json"})));
+  Json before = json_of(run(small_train({"--epochs", "20", "--save", file, "--json"})));
   // One tiny step from the saved weights: their loss, not that of fresh ones.
   const auto first_loss = [&](std::vector<std::string> more) {
     more.insert(more.end(), {"--max-steps", "1", "--lr", "1e-9", "--json"});
-    return json_of(run(small(more)))["epochs"][0]["test_loss"].get<double>();
+    return json_of(run(small_train(more)))["epochs"][0]["test_loss"].get<double>();
   };
   const double saved = before["epochs"][19]["test_loss"];
   EXPECT_NEAR(first_loss({"--load", file}), saved, 1e-3 * saved);
   EXPECT_GT(first_loss({}), 1.5 * saved);
   expect_sentence(run({"train", "--model", "linear", "--load", file}), 2, "another model");
-  expect_sentence(run(small({"--load", (folder / "none").string()})), 2, "none");
+  expect_sentence(run(small_train({"--load", (folder / "none").string()})), 2, "none");
 }
 
 TEST(Train, AnUnusablePlaceToSaveIsToldBeforeTraining) {
   const TemporaryFolder folder;
-  const Finished finished = run(small({"--save", (folder / "missing/weights").string()}));
+  const Finished finished = run(small_train({"--save", (folder / "missing/weights").string()}));
   expect_sentence(finished, 2, "missing");
   EXPECT_THAT(finished.err, Not(HasSubstr("training")));
 }
@@ -147,7 +148,7 @@ TEST(Train, AFullDiskOnSaveLeavesNothingBehind) {
   EXPECT_THAT(finished.err, HasSubstr("could not be written"));
   EXPECT_TRUE(fs::is_empty(folder.path()));
 
-  const Finished device = run(small({"--max-steps", "1", "--save", "/dev/full"}));
+  const Finished device = run(small_train({"--max-steps", "1", "--save", "/dev/full"}));
   EXPECT_EQ(device.exit_code, 1);
   EXPECT_THAT(device.err, HasSubstr("/dev/full could not be written"));
 }
@@ -156,7 +157,7 @@ TEST(Train, ADivergingLossStopsAndSaysWhere) {
   const TemporaryFolder folder;
   const std::string file = (folder / "weights").string();
   const Finished finished =
-      run(small({"--optimizer", "sgd", "--lr", "1000000", "--json", "--save", file}));
+      run(small_train({"--optimizer", "sgd", "--lr", "1000000", "--json", "--save", file}));
   EXPECT_EQ(finished.exit_code, 2);
   Json json = json_of(finished);
   EXPECT_EQ(json["status"], "diverged");
@@ -168,7 +169,8 @@ TEST(Train, ADivergingLossStopsAndSaysWhere) {
 
 TEST(Train, CtrlCPrintsTheTableSoFar) {
   Launch launch;
-  launch.arguments = small({"--epochs", "100000", "--batch", "50", "--load-delay", "10ms/batch"});
+  launch.arguments =
+      small_train({"--epochs", "100000", "--batch", "50", "--load-delay", "10ms/batch"});
   launch.signal_when_seen = "|        2 |";
   launch.signal = SIGINT;
   const Finished finished = run(launch);
@@ -181,7 +183,7 @@ TEST(Train, SignalsInTheFirstEpochStillGiveTheJson) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Launch launch;
     launch.arguments =
-        small({"--batch", "1", "--epochs", "100000", "--load-delay", "10ms/batch", "--json"});
+        small_train({"--batch", "1", "--epochs", "100000", "--load-delay", "10ms/batch", "--json"});
     launch.signal_when_seen = "training mlp";
     launch.signal = signal;
     const Finished finished = run(launch);
@@ -193,7 +195,7 @@ TEST(Train, SignalsInTheFirstEpochStillGiveTheJson) {
 TEST(Train, ASignalEndsAWaitForSlowStorage) {
   for (const char* workers : {"0", "2"}) {
     Launch launch;
-    launch.arguments = small({"--workers", workers, "--load-delay", "1h", "--json"});
+    launch.arguments = small_train({"--workers", workers, "--load-delay", "1h", "--json"});
     launch.signal_when_seen = "training mlp";
     launch.signal = SIGTERM;
     const Finished stopped = run(launch);
@@ -204,7 +206,7 @@ TEST(Train, ASignalEndsAWaitForSlowStorage) {
 
 TEST(Train, ALiveLineOnATerminalOnly) {
   Launch launch;
-  launch.arguments = small({"--epochs", "1", "--batch", "5", "--load-delay", "5ms/batch"});
+  launch.arguments = small_train({"--epochs", "1", "--batch", "5", "--load-delay", "5ms/batch"});
   launch.terminal = true;
   launch.environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}};
   const std::string coloured = run(launch).err;

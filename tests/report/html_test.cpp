@@ -18,7 +18,7 @@ using testing::Not;
 using tests::made_trial;
 using Json = nlohmann::json;
 
-Answer made_answer() {
+Answer page_answer() {
   Answer answer;
   answer.study = "7";
   answer.workload = "paper-cnn on mnist";
@@ -48,7 +48,7 @@ Json embedded_data(const std::string& page) {
 }
 
 TEST(Html, ShowsTheAnswerTheChartAndTheTrialsWithoutScripts) {
-  const std::string page = html(made_answer());
+  const std::string page = html(page_answer());
   EXPECT_THAT(page, HasSubstr("<title>Batch size of paper-cnn on mnist</title>"));
   EXPECT_THAT(page, HasSubstr("Train with batch 128: 9\u202f100 samples/s.</h2>"));
   EXPECT_THAT(page, HasSubstr("<li>because</li>"));
@@ -57,14 +57,14 @@ TEST(Html, ShowsTheAnswerTheChartAndTheTrialsWithoutScripts) {
 }
 
 TEST(Html, AsksForNothingFromElsewhere) {
-  const std::string page = html(made_answer());
+  const std::string page = html(page_answer());
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, HasSubstr("connect-src 'none'"));
   for (const char* word : {" src=", "@import", "url("}) EXPECT_THAT(page, Not(HasSubstr(word)));
 }
 
 TEST(Html, ALivePageListensAndLeavesOutRawSteps) {
-  const std::string page = html(made_answer(), Live{"events?study=7", "steps?trial="});
+  const std::string page = html(page_answer(), Live{"events?study=7", "steps?trial="});
   EXPECT_THAT(page, HasSubstr("connect-src 'self'"));
   const Json data = embedded_data(page);
   EXPECT_EQ(data["live"]["events"], "events?study=7");
@@ -73,7 +73,7 @@ TEST(Html, ALivePageListensAndLeavesOutRawSteps) {
 }
 
 TEST(Html, HostileTextIsInert) {
-  Answer answer = made_answer();
+  Answer answer = page_answer();
   const std::string hostile =
       "</script><script>alert(1)</script><img src=x onerror=alert(1)> javascript:alert(1) "
       "\x1b[31m \u202e \"'> <!-- ]]> \xff";
@@ -100,7 +100,7 @@ TEST(Html, HostileTextIsInert) {
 }
 
 TEST(Html, NumbersThatAreNoneAreNull) {
-  Answer answer = made_answer();
+  Answer answer = page_answer();
   const double infinity = std::numeric_limits<double>::infinity();
   answer.trials[0].samples_per_second = trial::Interval{NAN, -infinity, infinity};
   answer.trials[1].step_seconds_median = infinity;
@@ -118,7 +118,7 @@ TEST(Html, OfAnEmptyStudySaysSo) {
 }
 
 TEST(PageData, HasRawStepsReadingsAndSeries) {
-  const auto data = page_data(made_answer());
+  const auto data = page_data(page_answer());
   ASSERT_EQ(data["trials"].size(), 3u);
   const auto& trial = data["trials"][1];  // by batch: 1, 128, 1024
   EXPECT_EQ(trial["id"], 228);

@@ -60,8 +60,8 @@ namespace {
 http::Server make_server(http::Site& site, const http::Limits& limits, std::string& host) {
   http::Listener listener = http::listen({});
   host = listener.host;
-  http::Access access(listener.hosts, Running::token);
-  return {std::move(listener), std::move(access), site, limits};
+  http::Access allowed(listener.hosts, Running::token);
+  return {std::move(listener), std::move(allowed), site, limits};
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 using trial::Phase;
 using trial::Setting;
 
-std::unique_ptr<Workload> tiny(const std::string& data = "synthetic:100",
-                               data::LoadDelay delay = {}) {
+std::unique_ptr<Workload> tiny_workload(const std::string& data = "synthetic:100",
+                                        data::LoadDelay delay = {}) {
   Options options;
   options.model = "mlp";
   options.data = data;
@@ -24,20 +24,20 @@ std::unique_ptr<Workload> tiny(const std::string& data = "synthetic:100",
 }
 
 TEST(NativeWorkload, SaysWhatItRuns) {
-  const auto workload = tiny();
+  const auto workload = tiny_workload();
   EXPECT_EQ(workload->name(), "mlp on synthetic");
   EXPECT_EQ(workload->samples(), 100);
   EXPECT_EQ(workload->device(), "cpu");
 }
 
 TEST(NativeWorkload, EveryStepIsOneWholeBatchEpochAfterEpoch) {
-  const auto workload = tiny();
+  const auto workload = tiny_workload();
   const auto session = workload->open({.batch = 30});  // 100 = 3 × 30 + 10 left out
   for (int step = 0; step < 20; ++step) EXPECT_EQ(session->step().samples, 30);
 }
 
 TEST(NativeWorkload, PhasesAddUpToTheStep) {
-  const auto workload = tiny();
+  const auto workload = tiny_workload();
   const auto session = workload->open({.batch = 20, .accumulation = 4});
   for (int i = 0; i < 10; ++i) {
     const trial::Step step = session->step();
@@ -48,14 +48,14 @@ TEST(NativeWorkload, PhasesAddUpToTheStep) {
 }
 
 TEST(NativeWorkload, WaitingForDataIsSeen) {
-  const auto workload = tiny("synthetic:100", {core::Seconds(0.005), false});
+  const auto workload = tiny_workload("synthetic:100", {core::Seconds(0.005), false});
   const auto session = workload->open({.batch = 10, .workers = 0});
   for (int i = 0; i < 3; ++i)
     EXPECT_GE(session->step().phases[static_cast<std::size_t>(Phase::data_wait)], 0.005);
 }
 
 TEST(NativeWorkload, MemoryIsWhatWasPredictedAndIsGivenBack) {
-  const auto workload = tiny();
+  const auto workload = tiny_workload();
   const core::Bytes before = core::live_buffers().total();
   for (const Setting& setting :
        {Setting{.batch = 1}, Setting{.batch = 64, .accumulation = 2},
@@ -68,7 +68,7 @@ TEST(NativeWorkload, MemoryIsWhatWasPredictedAndIsGivenBack) {
 }
 
 TEST(NativeWorkload, RefusesWhatCannotBeRun) {
-  const auto workload = tiny();
+  const auto workload = tiny_workload();
   EXPECT_THROW(workload->open({.batch = 101}), core::InputError);
   EXPECT_THROW(workload->open({.batch = 0}), core::InputError);
   EXPECT_THROW(workload->open({.batch = 10, .accumulation = 3}), core::InputError);

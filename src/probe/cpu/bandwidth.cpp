@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int passes = 5;
+constexpr int bandwidth_passes = 5;
 constexpr core::Bytes most_bytes = 512 * core::MiB, least_bytes = 96 * core::MiB;
 
 core::Bytes last_level_cache() {
@@ -49,7 +49,7 @@ double triad_bytes_per_second(int threads, core::Bytes bytes) {
     const std::int64_t begin = count * member / threads, end = count * (member + 1) / threads;
     // Pages where they are used, and no pass that reads the kernel's one page of zeros.
     for (std::int64_t i = begin; i < end; ++i) a[i] = 0, b[i] = 1, c[i] = 2;
-    for (int pass = 0; pass < passes; ++pass) {
+    for (int pass = 0; pass < bandwidth_passes; ++pass) {
       together.arrive_and_wait();
       const auto start = Clock::now();
       for (std::int64_t i = begin; i < end; ++i) a[i] = b[i] + 0.5F * c[i];

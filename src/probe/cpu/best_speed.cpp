@@ -12,12 +12,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int schema_version = 1;
+constexpr int best_speed_schema = 1;
 
 std::string this_boot() { return proc::read_text("/proc/sys/kernel/random/boot_id").value_or(""); }
 
 Json key(const std::string& boot, int cores) {
-  return {{"schema_version", schema_version}, {"boot", boot}, {"cores", cores}};
+  return {{"schema_version", best_speed_schema}, {"boot", boot}, {"cores", cores}};
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 // More than a first-level cache, less than a second-level one: it comes from the neighbour's.
 constexpr std::size_t floats_each = 256 * 1024 / sizeof(float);
-constexpr int passes = 8;
+constexpr int exchange_passes = 8;
 constexpr std::size_t floats_a_line = 64 / sizeof(float);
 
 // Spins: a pass takes microseconds, less than falling asleep does.
@@ -48,7 +48,7 @@ double exchange_bytes_per_second(int threads) {
     const auto member = static_cast<std::size_t>(number);
     std::vector<float>& mine = written[member];
     mine.resize(floats_each);
-    for (int pass = 0; pass < passes; ++pass) {
+    for (int pass = 0; pass < exchange_passes; ++pass) {
       for (float& value : mine) value = static_cast<float>(pass);
       together.wait();
       const std::vector<float>& others = written[(member + 1) % written.size()];

@@ -10,12 +10,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int schema_version = 1;  // a file of another one is measured again, and replaced
+constexpr int roofline_schema = 1;  // a file of another one is measured again, and replaced
 
 // The entries, or none where the file is missing, cut short or not ours.
 Json entries_of(const fs::path& file) {
   const Json json = Json::parse(proc::read_text(file).value_or(""), nullptr, false);
-  if (!json.is_object() || json.value("schema_version", Json()) != schema_version)
+  if (!json.is_object() || json.value("schema_version", Json()) != roofline_schema)
     return Json::array();
   const Json entries = json.value("entries", Json());
   return entries.is_array() ? entries : Json::array();
@@ -52,7 +52,7 @@ bool write_roofline(const fs::path& file, const RooflineKey& key, const Roofline
                   {"threads", key.threads},
                   {"flops_per_second", roofline.flops_per_second},
                   {"bytes_per_second", roofline.bytes_per_second}});
-  return write_cache(file, Json{{"schema_version", schema_version}, {"entries", kept}}.dump(
+  return write_cache(file, Json{{"schema_version", roofline_schema}, {"entries", kept}}.dump(
                                2, ' ', false, Json::error_handler_t::replace) +
                                "\n");
 }

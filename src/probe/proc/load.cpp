@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 // The kernel counts CPU time in hundredths of a second: over fewer of them than these, a share
 // would be rounding.
-constexpr std::uint64_t fewest_ticks = 20;
+constexpr std::uint64_t fewest_ticks_beside = 20;
 
 std::optional<std::uint64_t> grown(const std::optional<std::uint64_t>& before,
                                    const std::optional<std::uint64_t>& after) {
@@ -39,7 +39,7 @@ Disturbance between(const Load& before, const Load& after, double seconds) {
   const auto busy = grown(before.busy_ticks, after.busy_ticks);
   const auto all = grown(before.all_ticks, after.all_ticks);
   const auto own = grown(before.own_ticks, after.own_ticks);
-  if (busy && all && own && *all >= fewest_ticks)
+  if (busy && all && own && *all >= fewest_ticks_beside)
     found.other_cpu_share =
         static_cast<double>(*busy - std::min(*busy, *own)) / static_cast<double>(*all);
   return found;

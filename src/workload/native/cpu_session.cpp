@@ -8,8 +8,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds(core::Seconds duration) { return duration.count(); }
-
 class CpuSession final : public Session {
  public:
   CpuSession(const Run& run, const Options& options)
@@ -26,9 +24,9 @@ class CpuSession final : public Session {
     const auto end = Clock::now();
 
     trial::Step step;
-    step.seconds = seconds(end - start);
+    step.seconds = core::Seconds(end - start).count();
     step.samples = batch.count;
-    divide(step, seconds(loaded - start), result);
+    divide(step, core::Seconds(loaded - start).count(), result);
     return step;
   }
 

@@ -11,7 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The last batch of a step has nothing behind it to hide its copy: few of them per second.
-constexpr double least_seconds = 0.02;
+constexpr double least_fed_seconds = 0.02;
 
 class FedGpuSession final : public Session {
  public:
@@ -21,7 +21,7 @@ class FedGpuSession final : public Session {
         trainer_(make_gpu_trainer(run, options)),
         feed_(run.dataset.train, options.pipeline),
         shares_(*trainer_, run, options),
-        pace_(least_seconds) {}
+        pace_(least_fed_seconds) {}
 
   trial::Step step() override {
     trial::Step step;

@@ -14,14 +14,17 @@ using Times = engine::ThreadProfile::Times;
 
 constexpr std::int64_t warm_up_steps = 3;
 
-double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return core::Seconds(Clock::now() - start).count();
+}
 
 // Steps of one kind: as many as asked for, or until the time is over, and one at least.
 template <class Step>
 void repeat(const ProfileOptions& options, const std::atomic<int>& stop, Step step) {
   const auto start = Clock::now();
   for (std::int64_t done = 0; stop == 0 || done == 0; ++done) {
-    if (done > 0 && (options.steps ? done >= *options.steps : since(start) >= options.time.count()))
+    if (done > 0 &&
+        (options.steps ? done >= *options.steps : seconds_since(start) >= options.time.count()))
       return;
     step();
   }
@@ -36,11 +39,11 @@ void add(OperationTime& sum, const Times& times, double weight) {
 ProfiledStep profiled_step(engine::Trainer& trainer, Feed& feed, std::int64_t micro_batch,
                            Clock::time_point beginning) {
   ProfiledStep step;
-  step.start = since(beginning);
+  step.start = seconds_since(beginning);
   const data::Batch batch = feed.next();
-  step.data_wait = since(beginning) - step.start;
+  step.data_wait = seconds_since(beginning) - step.start;
   step.parts = trainer.profile(view(batch), micro_batch);
-  step.seconds = since(beginning) - step.start;
+  step.seconds = seconds_since(beginning) - step.start;
   return step;
 }
 

@@ -11,9 +11,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Starting and collecting steps takes the host some 30 µs: 0.3% of this.
-constexpr double least_seconds = 0.01;
-
-double seconds(core::Seconds duration) { return duration.count(); }
+constexpr double least_resident_seconds = 0.01;
 
 class ResidentSession final : public Session {
  public:
@@ -24,7 +22,7 @@ class ResidentSession final : public Session {
         trainer_(make_gpu_trainer(run, options)),
         orders_(run.dataset.train.count, options.pipeline),
         shares_(*trainer_, run, options),
-        pace_(least_seconds) {}
+        pace_(least_resident_seconds) {}
 
   trial::Step step() override {
     trial::Step step;
@@ -38,8 +36,8 @@ class ResidentSession final : public Session {
     ahead_.erase(ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(count));
     fill(count);  // while the device works
     trainer_->finish();
-    step.seconds = seconds(Clock::now() - start);
-    shares_.divide(step, seconds(filled - start));
+    step.seconds = core::Seconds(Clock::now() - start).count();
+    shares_.divide(step, core::Seconds(filled - start).count());
     if (step.updates >= pace_.steps()) pace_.took(step.seconds);
     return step;
   }

@@ -19,9 +19,9 @@ constexpr core::Seconds progress_interval{0.05};
 core::Seconds since(Clock::time_point start) { return Clock::now() - start; }
 
 // One training run in progress.
-class Training {
+class TrainingRun {
  public:
-  Training(const Run& run, Observer& observer, const std::atomic<int>& stop)
+  TrainingRun(const Run& run, Observer& observer, const std::atomic<int>& stop)
       : run_(run),
         options_(run.options),
         observer_(observer),
@@ -176,7 +176,7 @@ std::string_view name(Status status) {
 }
 
 Result train(const Run& run, Observer& observer, const std::atomic<int>& stop) {
-  return Training(run, observer, stop).run();
+  return TrainingRun(run, observer, stop).run();
 }
 
 }  // namespace sweetspot::workload::native

@@ -7,6 +7,8 @@
 
 namespace sweetspot::workload::command::output {
 
+constexpr int most_brackets = 8;  // of one line are looked into: a description may hold some
+
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -48,5 +50,8 @@ class Cursor {
 };
 
 using core::trimmed;
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 }  // namespace sweetspot::workload::command::output

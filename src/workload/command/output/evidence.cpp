@@ -8,10 +8,6 @@ namespace {
 
 constexpr RarePart batch_part{"atch", 2};
 
-bool has(std::string_view line, std::string_view part) {
-  return line.find(part) != std::string_view::npos;
-}
-
 // A number after the first of `part` and any of " :=".
 bool has_number_after(std::string_view line, std::string_view part) {
   const std::size_t found = line.find(part);

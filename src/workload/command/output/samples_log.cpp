@@ -6,8 +6,6 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-constexpr int most_brackets = 8;
-
 // "640/60000 (1%)]"
 std::optional<Refresh> read_inside(std::string_view text) {
   Cursor cursor(text);

@@ -8,10 +8,6 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // "1/100 2.33G 1.221 … 640": the epoch, memory, losses and the image size, without a word.
 bool is_ultralytics(std::string_view description) {
   Cursor cursor(description);

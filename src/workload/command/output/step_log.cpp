@@ -51,7 +51,6 @@ std::optional<Refresh> read_bracket(std::string_view inside, std::string_view be
 }  // namespace
 
 std::optional<Refresh> read_step_log(std::string_view text) {
-  constexpr int most_brackets = 8;
   std::size_t bracket = text.find('[');
   for (int tried = 0; bracket != std::string_view::npos && tried < most_brackets; ++tried) {
     if (auto refresh = read_bracket(text.substr(bracket + 1), trimmed(text.substr(0, bracket))))

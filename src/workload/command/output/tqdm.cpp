@@ -7,8 +7,6 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-constexpr int most_brackets = 8;  // a description may hold some of its own
-
 // "17.64it/s", "1.30s/it", "?examples/s", "1.20kimg/s": the unit's name; nothing when there is
 // none.
 std::optional<std::string_view> unit_of_rate(std::string_view part) {

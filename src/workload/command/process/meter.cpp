@@ -1,12 +1,12 @@
 #include "workload/command/process/meter.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
 
 #include "workload/command/process/kernel_file.h"
+#include "workload/command/process/now.h"
 
 namespace sweetspot::workload::command::process {
 namespace {
@@ -14,12 +14,6 @@ namespace {
 // Reading PSS walks the page tables of the process, which makes it wait when it maps memory at that
 // moment: no more than one part in 200 of the time may go into it.
 constexpr double most_share = 1.0 / 200;
-
-double now_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 std::optional<core::Bytes> pss(pid_t pid) {
   const auto text = read_file("/proc/" + std::to_string(pid) + "/smaps_rollup");

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+
+#include "workload/command/process/now.h"
 
 namespace sweetspot::workload::command::process {
 namespace {
@@ -16,12 +17,6 @@ namespace {
 constexpr std::size_t chunk_bytes = 64 * 1024;
 // A program that prints while we are busy should not have to wait for us.
 constexpr int pipe_bytes = 1024 * 1024;
-
-double now_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 Pair make_output_pipe() {
   Pair pipe = make_pipe();
