@@ -164,8 +164,9 @@ std::vector<double> losses(const native::Run& run, const Options& options, std::
 }
 
 // The largest difference of the first hundred losses.
-double apart_on_mnist(engine::Optimizer::Kind kind, double learning_rate, std::int64_t batch) {
-  Options options = on_gpu("paper-cnn", "mnist", batch);
+double apart_on_mnist(const std::string& model, engine::Optimizer::Kind kind, double learning_rate,
+                      std::int64_t batch) {
+  Options options = on_gpu(model, "mnist", batch);
   options.optimizer.kind = kind, options.optimizer.learning_rate = learning_rate;
   options.evaluate = false;
   options.threads = 8;
@@ -175,8 +176,8 @@ double apart_on_mnist(engine::Optimizer::Kind kind, double learning_rate, std::i
   const std::vector<double> cpu = losses(run, options, 100);
   double worst = 0;
   for (std::size_t i = 0; i < cpu.size(); ++i) worst = std::max(worst, std::abs(gpu[i] - cpu[i]));
-  std::printf("%s, batch %d: the losses differ by up to %g\n", std::string(name(kind)).c_str(),
-              static_cast<int>(batch), worst);
+  std::printf("%s, %s, batch %d: the losses differ by up to %g\n", model.c_str(),
+              std::string(name(kind)).c_str(), static_cast<int>(batch), worst);
   return worst;
 }
 
@@ -184,12 +185,23 @@ TEST(NativeOnGpu, TheFirstHundredLossesOnMnistAreTheCpus) {
   REQUIRE_GPU();
   if (!data::is_fetched("mnist")) GTEST_SKIP() << "mnist is not fetched";
   using Kind = engine::Optimizer::Kind;
-  EXPECT_LE(apart_on_mnist(Kind::adam, 0.001, 16), 1e-3);
-  EXPECT_LE(apart_on_mnist(Kind::sgd, 0.01, 100), 1e-3);
-  // Rounding grows from step to step, and faster with momentum: the CPU engine's own instruction
-  // sets part by 0.015 here.
-  EXPECT_LE(apart_on_mnist(Kind::momentum, 0.01, 100), 2e-2);
-  EXPECT_LE(apart_on_mnist(Kind::adam, 0.001, 100), 2e-2);
+  EXPECT_LE(apart_on_mnist("paper-cnn", Kind::adam, 0.001, 16), 1e-3);
+  EXPECT_LE(apart_on_mnist("paper-cnn", Kind::sgd, 0.01, 100), 1e-3);
+  // In some window of some sample two values are equal but for rounding, and another one wins the
+  // maximum: from there on the runs are different ones. The CPU engine's own instruction sets part
+  // by 0.015 here, after the same 1e-8 for the first steps.
+  EXPECT_LE(apart_on_mnist("paper-cnn", Kind::momentum, 0.01, 100), 2e-2);
+  EXPECT_LE(apart_on_mnist("paper-cnn", Kind::adam, 0.001, 100), 2e-2);
+}
+
+// Without maxima and kinks nothing parts them: the same network with tanh and averages.
+TEST(NativeOnGpu, TheFirstHundredLossesOfASmoothNetworkAreTheCpus) {
+  REQUIRE_GPU();
+  if (!data::is_fetched("mnist")) GTEST_SKIP() << "mnist is not fetched";
+  using Kind = engine::Optimizer::Kind;
+  const std::string smooth = SWEETSPOT_SOURCE_DIR "/tests/fixtures/keras/paper-cnn-smooth.json";
+  EXPECT_LE(apart_on_mnist(smooth, Kind::adam, 0.001, 100), 1e-5);
+  EXPECT_LE(apart_on_mnist(smooth, Kind::momentum, 0.01, 100), 1e-5);
 }
 
 TEST(NativeOnGpu, APrecisionIsChosenWithItsReason) {
