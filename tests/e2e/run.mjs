@@ -2,6 +2,7 @@
 import { after } from "node:test";
 import { browser } from "./browser.mjs";
 import "./charts.test.mjs";
+import "./compare.test.mjs";
 import "./inert.test.mjs";
 import "./keyboard.test.mjs";
 import "./live.test.mjs";
