@@ -127,7 +127,8 @@ class Drawing {
                       : fmt::format("M{:.1f} {:.1f}H{:.1f}", frame_.left, at, frame_.right);
     put(R"(<path d="{}" stroke="{}" stroke-dasharray="5 4"/>)", path, ink);
     if (rule.label.empty()) return;
-    const bool turn = rule.vertical && at > (frame_.left + frame_.right) / 2;  // stay inside
+    const double width = character_width * static_cast<double>(display_width(rule.label));
+    const bool turn = at + 6 + width > frame_.right;  // stay inside
     if (rule.vertical)
       put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", at + (turn ? -6 : 6),
           frame_.top + 12, turn ? "end" : "start", escaped_markup(rule.label));

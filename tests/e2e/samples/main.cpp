@@ -11,6 +11,8 @@
 #include "report/compare/forms.h"
 #include "report/forms.h"
 #include "report/html.h"
+#include "report/paper/forms.h"
+#include "report/paper_made.h"
 #include "report/stored.h"
 #include "trial/study.h"
 
@@ -157,6 +159,10 @@ void write_samples(const fs::path& folder) {
   report::write_file(folder / "hostile.html", report::html(hostile_answer()));
   report::write_file(folder / "compare.html", made_comparison());
   report::write_file(folder / "compare-hostile.html", hostile_comparison());
+  const report::paper::Experiment paper =
+      report::paper::made_experiment({{}, report::paper::slow_launches()});
+  report::write_file(folder / "paper.html",
+                     report::paper::html(paper, report::paper::judge(paper)));
   trial::Study nothing = made_study(0);
   nothing.trials.clear();
   report::write_file(folder / "nothing.html", report::html(report::answer_of(nothing)));
