@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -133,6 +134,8 @@ std::vector<StudyWorkload> open_devices(const PaperFlags& flags, std::string& no
   } catch (const core::InputError& error) {
     if (flags.device == "cuda") throw;
     no_gpu = error.what();
+    // The way out, which is the CPU, is taken already.
+    no_gpu.resize(std::min(no_gpu.find(';'), no_gpu.size()));
     return opened;
   }
   opened.push_back(open_training(asked));

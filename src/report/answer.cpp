@@ -1,8 +1,9 @@
 #include "report/answer.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
+
+#include "report/fastest.h"
 
 namespace sweetspot::report {
 
@@ -20,28 +21,22 @@ std::vector<Row> rows(const Answer& answer) {
 }
 
 std::optional<Measured> measured(const Answer& answer) {
-  // A batch that was measured more than once counts by its mean.
-  std::map<std::tuple<std::int64_t, std::int64_t, int>, std::vector<double>> by_setting;
-  for (const trial::Trial& trial : answer.trials)
-    if (trial.outcome == trial::Outcome::ok && trial.samples_per_second)
-      by_setting[{trial.setting.batch, trial.setting.accumulation, trial.setting.workers}]
-          .push_back(trial.samples_per_second->mean);
-  if (by_setting.empty()) return std::nullopt;
-  std::map<std::int64_t, double> best_of_batch;
-  for (const auto& [setting, speeds] : by_setting) {
-    double sum = 0;
-    for (const double speed : speeds) sum += speed;
-    double& best = best_of_batch[std::get<0>(setting)];
-    best = std::max(best, sum / static_cast<double>(speeds.size()));
-  }
+  std::map<std::int64_t, double> speeds;
+  for (const auto& [batch, trials] : fastest_by_batch(answer.trials))
+    speeds[batch] = mean_samples_per_second(trials);
+  return measured(speeds, answer.facts.limits.tolerance);
+}
+
+std::optional<Measured> measured(const std::map<std::int64_t, double>& samples_per_second_of_batch,
+                                 double tolerance) {
   Measured found;
-  for (const auto& [batch, speed] : best_of_batch)
+  for (const auto& [batch, speed] : samples_per_second_of_batch)
     if (speed > found.best_samples_per_second)
       found.best_batch = batch, found.best_samples_per_second = speed;
-  const auto knee =
-      std::find_if(best_of_batch.begin(), best_of_batch.end(), [&](const auto& point) {
-        return point.second >= (1 - answer.facts.limits.tolerance) * found.best_samples_per_second;
-      });
+  const auto knee = std::ranges::find_if(samples_per_second_of_batch, [&](const auto& point) {
+    return point.second >= (1 - tolerance) * found.best_samples_per_second;
+  });
+  if (knee == samples_per_second_of_batch.end()) return std::nullopt;
   found.knee_batch = knee->first, found.knee_samples_per_second = knee->second;
   return found;
 }

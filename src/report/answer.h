@@ -1,4 +1,7 @@
 #pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,5 +40,7 @@ struct Measured {
   double best_samples_per_second = 0, knee_samples_per_second = 0;
 };
 std::optional<Measured> measured(const Answer& answer);
+std::optional<Measured> measured(const std::map<std::int64_t, double>& samples_per_second_of_batch,
+                                 double tolerance);
 
 }  // namespace sweetspot::report

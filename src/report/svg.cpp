@@ -126,7 +126,9 @@ class Drawing {
         rule.vertical ? fmt::format("M{:.1f} {:.1f}V{:.1f}", at, frame_.bottom, frame_.top)
                       : fmt::format("M{:.1f} {:.1f}H{:.1f}", frame_.left, at, frame_.right);
     put(R"(<path d="{}" stroke="{}" stroke-dasharray="5 4"/>)", path, ink);
-    const bool turn = rule.vertical && at > (frame_.left + frame_.right) / 2;  // stay inside
+    if (rule.label.empty()) return;
+    const double width = character_width * static_cast<double>(display_width(rule.label));
+    const bool turn = at + 6 + width > frame_.right;  // stay inside
     if (rule.vertical)
       put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", at + (turn ? -6 : 6),
           frame_.top + 12, turn ? "end" : "start", escaped_markup(rule.label));
@@ -140,7 +142,7 @@ class Drawing {
     std::vector<SvgPoint> list;
     for (const SvgPoint& point : series.points) {
       if (!x_.shows(point.x) || !y_.shows(point.y)) continue;
-      SvgPoint at{x_.pixel(point.x), y_.pixel(point.y)};
+      SvgPoint at{x_.pixel(point.x) + series.shift, y_.pixel(point.y)};
       if (point.low && point.high && y_.shows(*point.low) && y_.shows(*point.high))
         at.low = y_.pixel(*point.low), at.high = y_.pixel(*point.high);
       list.push_back(at);

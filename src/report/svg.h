@@ -21,6 +21,7 @@ struct SvgSeries {
   bool line = true, marks = true, dashed = false;
   bool band = false;  // intervals as a band instead of bars
   int colour = 0;     // from 1; 0: the series' place
+  double shift = 0;   // to the right, in pixels: intervals at the same x do not hide each other
 };
 
 struct SvgAxis {
@@ -35,7 +36,7 @@ struct SvgAxis {
 struct SvgRule {
   double at = 0;
   bool vertical = false;
-  std::string label;
+  std::string label;  // beside it, unless empty
 };
 
 struct SvgChart {

@@ -96,11 +96,34 @@ TEST(Compare, NamesWhatDiffers) {
   std::vector<std::string> what;
   const Comparison c = compare(one, two);
   for (const Difference& difference : c.differences) what.push_back(difference.what);
-  EXPECT_THAT(what, testing::ElementsAre("machine", "device", "precision", "terms.machine.threads",
-                                         "terms.repeat"));
+  EXPECT_THAT(what,
+              testing::ElementsAre("machine", "device", "precision", "machine.threads", "repeat"));
   EXPECT_THAT(text(c), AllOf(HasSubstr("another \\| CPU"), Not(HasSubstr("\x1b"))));
   two.study.question.key = "not JSON";
   EXPECT_THAT(compare(one, two).differences, testing::SizeIs(testing::Ge(3u)));
+}
+
+TEST(Compare, AListThatDiffersIsOneDifference) {
+  Side one = side("one", 1, {64}), two = one;
+  one.study.question.key = R"({"terms":{"batches":[16,32]},"workload":{"args":["a",{"b":1}]}})";
+  two.study.question.key = R"({"terms":{"batches":[64]},"workload":{"args":[]}})";
+  const Comparison c = compare(one, two);
+  ASSERT_EQ(c.differences.size(), 2u);
+  EXPECT_EQ(c.differences[0].what, "batches");
+  EXPECT_EQ(c.differences[0].a, "16, 32");
+  EXPECT_EQ(c.differences[0].b, "64");
+  EXPECT_EQ(c.differences[1].a, R"(a, {"b":1})");
+  EXPECT_EQ(c.differences[1].b, "");
+}
+
+TEST(Compare, WordsAndTableTellTheSameSpeed) {
+  Side one = side("one", 1, {64, 512}, 2);
+  one.study.trials.back().samples_per_second->mean *= 0.5;  // the mean depends on how it is taken
+  const Comparison c = compare(one, side("two", 2, {64}));
+  for (const Line& line : c.lines)
+    if (line.batch == c.a->best_batch) {
+      EXPECT_EQ(line.a.samples_per_second->mean, c.a->best_samples_per_second);
+    }
 }
 
 TEST(Compare, AsAPageIsInert) {

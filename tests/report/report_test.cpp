@@ -189,6 +189,25 @@ TEST(Measured, RepeatsCountByTheirMean) {
   EXPECT_EQ(measured(answer)->best_batch, 20);
 }
 
+TEST(Measured, CalmTrialsOutvoteContendedOnes) {
+  Answer answer = made_answer();
+  answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-3), made_trial(20, 0, 1.02e-3)};
+  answer.trials[1].samples_per_second->mean = 500;
+  answer.trials[1].contention.contended = true;
+  EXPECT_EQ(measured(answer)->best_batch, 10);
+  EXPECT_NEAR(measured(answer)->best_samples_per_second, 1000, 1e-6);
+  for (trial::Trial& trial : answer.trials) trial.contention.contended = true;
+  EXPECT_EQ(measured(answer)->best_batch, 20);  // no calm one: all count
+}
+
+TEST(Measured, PrecisionsAreNotMixed) {
+  Answer answer = made_answer();
+  answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-4), made_trial(20, 0, 2e-4)};
+  answer.trials[1].setting.precision = "bf16";
+  EXPECT_EQ(measured(answer)->best_batch, 10);
+  EXPECT_NEAR(measured(answer)->best_samples_per_second, 10'000, 1e-6);
+}
+
 TEST(Markdown, HasEverything) {
   const std::string text = markdown(made_answer());
   for (const char* part : {"# Batch size of paper-cnn on mnist", "Train with batch 128.",

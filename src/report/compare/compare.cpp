@@ -2,38 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "report/compare/differences.h"
 #include "report/compare/sentence.h"
+#include "report/fastest.h"
 #include "stats/ratio.h"
 
 namespace sweetspot::report::compare {
 namespace {
-
-// The trials of each batch at its fastest setting.
-std::map<std::int64_t, std::vector<const trial::Trial*>> fastest_by_batch(
-    const trial::Study& study) {
-  using Key = std::tuple<std::int64_t, std::string, int, int, double, std::string>;
-  std::map<std::int64_t, std::map<Key, std::vector<const trial::Trial*>>> by_setting;
-  for (const trial::Trial& t : study.trials)
-    if (t.samples_per_second)
-      by_setting[t.setting.batch][{t.setting.accumulation, t.setting.precision, t.setting.workers,
-                                   t.setting.prefetch, t.setting.learning_rate, t.device}]
-          .push_back(&t);
-  const auto mean = [](const std::vector<const trial::Trial*>& trials) {
-    double sum = 0;
-    for (const trial::Trial* trial : trials) sum += trial->samples_per_second->mean;
-    return sum / static_cast<double>(trials.size());
-  };
-  std::map<std::int64_t, std::vector<const trial::Trial*>> fastest;
-  for (const auto& [batch, settings] : by_setting)
-    for (const auto& [key, trials] : settings)
-      if (std::vector<const trial::Trial*>& best = fastest[batch];
-          best.empty() || mean(trials) > mean(best))
-        best = trials;
-  return fastest;
-}
 
 std::vector<stats::Interval> speeds(const std::vector<const trial::Trial*>& trials) {
   std::vector<stats::Interval> list;
@@ -57,7 +33,7 @@ struct Curve {
 };
 
 Curve curve(const trial::Study& study) {
-  const auto fastest = fastest_by_batch(study);
+  const TrialsOfBatch fastest = fastest_by_batch(study.trials);
   std::vector<std::vector<stats::Interval>> groups;
   for (const auto& [batch, trials] : fastest) groups.push_back(speeds(trials));
   const std::optional<stats::Spread> between = stats::spread(groups);
@@ -99,10 +75,12 @@ Line line(std::int64_t batch, const Curve& a, const Curve& b) {
   return made;
 }
 
-std::optional<Measured> measured_of(const trial::Study& study) {
-  Answer answer;
-  answer.trials = study.trials;
-  return measured(answer);
+// By the points that are shown, so that words and table agree.
+std::optional<Measured> measured_of(const Curve& curve) {
+  std::map<std::int64_t, double> speeds;
+  for (const auto& [batch, point] : curve.points)
+    if (point.samples_per_second) speeds[batch] = point.samples_per_second->mean;
+  return measured(speeds, advise::Facts().limits.tolerance);
 }
 
 std::optional<trial::Interval> best_of(const Curve& curve, const std::optional<Measured>& found) {
@@ -137,7 +115,7 @@ Comparison compare(const Side& a, const Side& b) {
   for (const Curve* side : {&of_a, &of_b})
     for (const auto& [batch, point] : side->points) batches[batch] = true;
   for (const auto& [batch, there] : batches) made.lines.push_back(line(batch, of_a, of_b));
-  made.a = measured_of(a.study), made.b = measured_of(b.study);
+  made.a = measured_of(of_a), made.b = measured_of(of_b);
   made.best_ratio = over(best_of(of_b, made.b), best_of(of_a, made.a));
   made.verdict = judged(made.best_ratio);
   made.differences = differences(a.study, b.study);

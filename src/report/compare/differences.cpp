@@ -11,19 +11,38 @@ namespace {
 
 using Json = nlohmann::json;
 
-// "terms.limits.max" → its value as text; a text that is no JSON has no parts.
+std::string leaf(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string list;
+  for (const Json& each : value) list += (list.empty() ? "" : ", ") + leaf(each);
+  return list;
+}
+
+// "terms.limits.max" → its value as text; a list is one value.
+void add_parts(const Json& json, const std::string& path,
+               std::map<std::string, std::string>& found) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string below = path.empty() ? key : path + "." + key;
+    if (value.is_object())
+      add_parts(value, below, found);
+    else
+      found[below] = leaf(value);
+  }
+}
+
+// Of a text that is no JSON, nothing.
 std::map<std::string, std::string> parts(const std::string& text) {
   std::map<std::string, std::string> found;
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_structured()) return found;
-  const Json flat = json.flatten();  // items() does not keep it alive
-  for (const auto& [pointer, value] : flat.items()) {
-    std::string path = pointer.substr(std::min<std::size_t>(1, pointer.size()));
-    std::replace(path.begin(), path.end(), '/', '.');
-    found[path] = value.is_string() ? value.get<std::string>()
-                                    : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
+  if (json.is_object()) add_parts(json, "", found);
   return found;
+}
+
+// The terms are most of the question: their name says nothing.
+std::string named(const std::string& path) {
+  constexpr std::string_view terms = "terms.";
+  return path.starts_with(terms) ? path.substr(terms.size()) : path;
 }
 
 // The values that the measured trials had, such as "bf16, fp32".
@@ -40,7 +59,7 @@ std::string values(const trial::Study& study,
 bool is_told_already(const std::string& path) {
   return path == "terms.machine.cpu" || path == "terms.machine.cores" ||
          path == "terms.precision" || path == "terms.program" || path == "terms.workers" ||
-         path.starts_with("terms.workers.") || path.starts_with("terms.accumulations");
+         path == "terms.accumulations";
 }
 
 }  // namespace
@@ -67,7 +86,7 @@ std::vector<Difference> differences(const trial::Study& a, const trial::Study& b
   for (const auto* side : {&of_a, &of_b})
     for (const auto& [path, value] : *side) paths.insert(path);
   for (const std::string& path : paths)
-    if (!is_told_already(path)) add(path, of_a[path], of_b[path]);
+    if (!is_told_already(path)) add(named(path), of_a[path], of_b[path]);
   return found;
 }
 

@@ -18,54 +18,57 @@ std::string place(const Measured& found) {
 }
 
 std::string best_sentence(const Comparison& c) {
-  const auto verdict = [&] {
-    switch (*c.verdict) {
-      case Verdict::faster:
-        return "B is faster than A";
-      case Verdict::slower:
-        return "B is slower than A";
-      case Verdict::no_difference:
-        return "No difference between A and B is shown";
-    }
-    return "";
-  };
   return fmt::format(
       "{}: where each is fastest B has {:.3g} times the speed of A (95% interval "
       "{:.3g} to {:.3g}), {} against {}.",
-      verdict(), c.best_ratio->mean, c.best_ratio->low, c.best_ratio->high, place(*c.b),
+      verdict_words(c), c.best_ratio->mean, c.best_ratio->low, c.best_ratio->high, place(*c.b),
       place(*c.a));
 }
 
-std::string shared_sentence(const Comparison& c) {
+}  // namespace
+
+std::string verdict_words(const Comparison& c) {
+  if (!c.a || !c.b)
+    return fmt::format("Nothing was measured in {}, so the two cannot be compared",
+                       !c.a && !c.b ? "either study"
+                       : !c.a       ? "A"
+                                    : "B");
+  if (!c.verdict) return "The measurements are too uncertain to be compared";
+  switch (*c.verdict) {
+    case Verdict::faster:
+      return "B is faster than A";
+    case Verdict::slower:
+      return "B is slower than A";
+    case Verdict::no_difference:
+      return "No difference between A and B is shown";
+  }
+  return "";
+}
+
+std::string batches_sentence(const Comparison& c) {
+  if (!c.a || !c.b) return "";
   const auto with = [&](Verdict verdict) {
     return std::count_if(c.lines.begin(), c.lines.end(),
                          [&](const Line& line) { return line.verdict == verdict; });
   };
   const std::int64_t faster = with(Verdict::faster), slower = with(Verdict::slower),
                      same = with(Verdict::no_difference), shared = faster + slower + same;
-  if (shared == 0) return " No batch was measured in both.";
+  if (shared == 0) return "No batch was measured in both.";
   if (shared == 1)
-    return fmt::format(" At the one batch that both measured, B is {}.",
+    return fmt::format("At the one batch that both measured, B is {}.",
                        faster   ? "faster"
                        : slower ? "slower"
                                 : "not shown to differ");
   return fmt::format(
-      " Of {} batches that both measured, B is faster at {}, slower at {}, and at {} no difference "
+      "Of {} batches that both measured, B is faster at {}, slower at {}, and at {} no difference "
       "is shown.",
       shared, faster, slower, same);
 }
 
-}  // namespace
-
 std::string sentence(const Comparison& c) {
-  if (!c.a || !c.b)
-    return fmt::format("Nothing was measured in {}, so the two cannot be compared.",
-                       !c.a && !c.b ? "either study"
-                       : !c.a       ? "A"
-                                    : "B");
-  if (!c.best_ratio)
-    return "The measurements are too uncertain to be compared." + shared_sentence(c);
-  return best_sentence(c) + shared_sentence(c);
+  const std::string batches = batches_sentence(c);
+  return (c.best_ratio ? best_sentence(c) : verdict_words(c) + ".") + (batches.empty() ? "" : " ") +
+         batches;
 }
 
 std::string ratio_words(const trial::Interval& ratio) {

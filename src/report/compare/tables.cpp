@@ -38,7 +38,7 @@ std::string shortened(const std::string& value) {
 Cells batch_cells(const Comparison& c) {
   Cells cells;
   cells.columns = {{"batch"},    {"A samples/s"}, {"B samples/s"}, {"B/A (95%)"},
-                   {"A memory"}, {"B memory"},    {"B/A"},         {"B is", true}};
+                   {"A memory"}, {"B memory"},    {"B/A memory"},  {"B is", true}};
   for (const Line& line : c.lines)
     cells.rows.push_back({count(static_cast<double>(line.batch)), speed(line.a), speed(line.b),
                           line.speed_ratio ? ratio_words(*line.speed_ratio) : dash(),

@@ -14,7 +14,7 @@ namespace {
 
 SvgAxis batch_axis(const Curve& curve) {
   SvgAxis axis;
-  axis.label = "batch";
+  axis.label = "batch (samples per weight update)";
   for (const Point& point : curve.points) axis.ticks.push_back(static_cast<double>(point.batch));
   return axis;
 }
@@ -68,7 +68,7 @@ std::string time_chart(const Curve& curve, const std::string& device, const std:
       "of this machine.",
       device);
   chart.x = batch_axis(curve);
-  chart.y.label = "seconds";
+  chart.y.label = "training time in seconds";
   chart.series = by_epochs(curve, &Point::seconds, 1);
   return svg(chart);
 }
@@ -115,10 +115,11 @@ std::string utilisation_chart(const Device& device, const std::string& id) {
   chart.title =
       fmt::format("Utilisation of the {} while it trains", device.is_gpu() ? "GPU" : "CPU");
   chart.description = "The device's utilisation over time, one batch after the other.";
-  chart.x.label = "seconds; each part is the training at the batch above it";
+  chart.x.label = "seconds of training; each part is the run at the batch written above it";
   chart.y.label = "utilisation";
   chart.y.words = percent_words;
-  chart.y.from = 0, chart.y.to = 100;
+  chart.y.ticks = {0, 20, 40, 60, 80, 100};
+  chart.y.from = 0, chart.y.to = 112;  // room for the batches above a busy device
   chart.x.from = 0, chart.x.to = start;
   return svg(chart);
 }

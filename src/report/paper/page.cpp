@@ -69,8 +69,9 @@ std::string figure_section(const Figure& figure) {
     quotes += fmt::format("<h3>{}</h3>\n<blockquote>{}</blockquote>\n", safe(quote.figure),
                           safe(quote.says));
   return fmt::format(
-      "<section class=\"figure\">\n<h2>{}</h2>\n<div class=\"beside\">\n<figure>\n{}</figure>\n"
-      "<aside>\n<p class=\"kind\">The paper, of its own machines</p>\n{}</aside>\n</div>\n"
+      "<section class=\"figure\">\n<h2>{0}</h2>\n<div class=\"beside\">\n"
+      "<figure tabindex=\"0\" aria-label=\"{0}\">\n{1}</figure>\n"
+      "<aside>\n<p class=\"kind\">The paper, of its own machines</p>\n{2}</aside>\n</div>\n"
       "</section>\n",
       safe(figure.title), charts, quotes);
 }

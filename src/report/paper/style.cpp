@@ -5,7 +5,7 @@ namespace sweetspot::report::paper {
 const char* const page_style = R"css(
 :root { --ground: #fdfdfc; --ink: #1d1d1b; --quiet: #5d5d58; --line: #dcdcd6; --panel: #f4f4f0;
   --good: #00694d; --bad: #a8380f; --open: #6f5200; --chart-ink: #333; --chart-faint: #dddcd6; }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root { --ground: #16181b; --ink: #ececea; --quiet: #a6a6a0; --line: #34373c; --panel: #1f2226;
     --good: #4cc79f; --bad: #ff9166; --open: #e3b94a; --chart-ink: #d5d5d1; --chart-faint: #34373c;
     --chart-1: #56b4e9; --chart-2: #ff8f4d; --chart-3: #2fc79a; --chart-4: #e59cc6;
@@ -41,14 +41,20 @@ thead th { color: var(--quiet); font-weight: 600; font-size: 0.85rem; }
 .not_tested { color: var(--quiet); } .not_tested::before { content: "–"; }
 .overhead { margin: 0.5rem 0 0; padding-left: 0.75rem; border-left: 3px solid var(--line); }
 .beside { display: grid; grid-template-columns: minmax(0, 7fr) minmax(0, 4fr); gap: 2rem; }
-figure { margin: 0; }
-figure svg { width: 100%; height: auto; display: block; margin-bottom: 1rem; }
+figure { margin: 0; overflow-x: auto; }
+figure:focus-visible { outline: 2px solid var(--chart-1, #0072b2); outline-offset: 4px; }
+figure svg { width: 100%; min-width: 36rem; height: auto; display: block; margin-bottom: 1rem; }
 aside { background: var(--panel); padding: 1rem 1.25rem; border-radius: 6px; align-self: start; }
 blockquote { margin: 0; }
 .missing { color: var(--quiet); border: 1px dashed var(--line); border-radius: 6px; padding: 2rem; }
-@media (max-width: 52rem) { .beside { grid-template-columns: 1fr; gap: 1rem; } }
-@media print { body { font-size: 11pt; } main { padding: 0; max-width: none; }
-  .figure, tr { break-inside: avoid; } .scroll { overflow: visible; } }
+@media (max-width: 52rem) { .beside { grid-template-columns: minmax(0, 1fr); gap: 1rem; } }
+@media (max-width: 40rem) { .claims thead { display: none; }
+  .claims, .claims tbody, .claims tr, .claims td { display: block; }
+  .claims td, .claims td:first-child { width: auto; border: 0; padding: 0.15rem 0; }
+  .claims tr { border-bottom: 1px solid var(--line); padding: 0.5rem 0; } }
+@media print { body { font-size: 10pt; } main { padding: 0; max-width: none; }
+  .figure, tr, aside { break-inside: avoid; } h2 { break-after: avoid; margin-top: 1.5rem; }
+  .scroll, figure { overflow: visible; } figure svg { min-width: 0; max-width: 36rem; } }
 )css";
 
 }  // namespace sweetspot::report::paper

@@ -8,8 +8,11 @@
 #include <limits>
 
 #include "advise/trials.h"
+#include "report/compare/forms.h"
 #include "report/forms.h"
 #include "report/html.h"
+#include "report/paper/forms.h"
+#include "report/paper_made.h"
 #include "report/stored.h"
 #include "trial/study.h"
 
@@ -97,12 +100,13 @@ trial::Study made_runs() {
   return study;
 }
 
+constexpr const char* hostile =
+    "</script><script>document.title='taken'</script><img src=x "
+    "onerror=\"document.title='taken'\">"
+    "<a href=\"javascript:document.title='taken'\">x</a> \x1b[31m \u202egnp.exe \" ' <!-- "
+    "\xff\xfe";
+
 report::Answer hostile_answer() {
-  const std::string hostile =
-      "</script><script>document.title='taken'</script><img src=x "
-      "onerror=\"document.title='taken'\">"
-      "<a href=\"javascript:document.title='taken'\">x</a> \x1b[31m \u202egnp.exe \" ' <!-- "
-      "\xff\xfe";
   report::Answer answer = report::answer_of(made_study(20));
   answer.workload = answer.study = answer.message = answer.command = answer.machine = hostile;
   answer.program = answer.status = hostile;
@@ -124,10 +128,41 @@ report::Answer hostile_answer() {
   return answer;
 }
 
+// Two studies of which the second is a quarter faster, on another machine.
+std::string made_comparison() {
+  trial::Study faster = made_study(0);
+  faster.environment.machine = "a CPU of thirty-two cores";
+  for (trial::Trial& trial : faster.trials)
+    if (trial.samples_per_second)
+      for (double* part : {&trial.samples_per_second->mean, &trial.samples_per_second->low,
+                           &trial.samples_per_second->high})
+        *part *= 1.25;
+  return report::compare::html(
+      report::compare::compare({"study 3", made_study(0)}, {"study 4", faster}));
+}
+
+std::string hostile_comparison() {
+  trial::Study study = made_study(0);
+  study.question.workload = study.environment.program = study.environment.machine = hostile;
+  study.question.key = R"({"terms": {"</script><script>document.title='taken'</script>": 1}})";
+  for (trial::Trial& trial : study.trials) trial.device = trial.setting.precision = hostile;
+  const double infinity = std::numeric_limits<double>::infinity();
+  study.trials[1].samples_per_second = trial::Interval{NAN, -infinity, infinity};
+  study.trials[2].samples_per_second = trial::Interval{infinity, 0, infinity};
+  study.trials[3].samples_per_second = trial::Interval{-1, -2, 0};
+  return report::compare::html(report::compare::compare({hostile, study}, {"B", made_study(0)}));
+}
+
 void write_samples(const fs::path& folder) {
   report::write_file(folder / "tune.html", report::html(report::answer_of(made_study(200))));
   report::write_file(folder / "runs.html", report::html(report::answer_of(made_runs())));
   report::write_file(folder / "hostile.html", report::html(hostile_answer()));
+  report::write_file(folder / "compare.html", made_comparison());
+  report::write_file(folder / "compare-hostile.html", hostile_comparison());
+  const report::paper::Experiment paper =
+      report::paper::made_experiment({{}, report::paper::slow_launches()});
+  report::write_file(folder / "paper.html",
+                     report::paper::html(paper, report::paper::judge(paper)));
   trial::Study nothing = made_study(0);
   nothing.trials.clear();
   report::write_file(folder / "nothing.html", report::html(report::answer_of(nothing)));
