@@ -1,7 +1,7 @@
-// What measuring costs: the steps of one session in a bare loop, against the same session's steps
-// inside measure::measure without and with the sampler of the device, in turns, so that the
-// machine's drift meets all alike. On a machine that others use, the cost of the readings by
-// themselves is the number to trust. Arguments: seconds for all of it (40), batches (4 100).
+// What measuring costs the steps of a session: the readings of the device beside them, and what a
+// trial does between them. A shared machine changes by more than that from one second to the next,
+// so the two ways take turns in blocks of some milliseconds, in random order, and only neighbours
+// are compared. Arguments: seconds for all of it (56), batches (4 100).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,14 +11,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "measure/measure.h"
+#include "measure/sampler.h"
 #include "measure/surroundings.h"
 #include "probe/proc/host.h"
-#include "stats/batch_means.h"
+#include "stats/median_interval.h"
 #include "stats/quantile.h"
 #include "workload/native/workload.h"
 
@@ -28,98 +31,169 @@ namespace {
 namespace native = workload::native;
 using Clock = std::chrono::steady_clock;
 
-constexpr double turn_seconds = 0.4;
-constexpr std::size_t fewest_rounds = 4;
+// The shorter, the less the machine has changed from one to its neighbour.
+constexpr double block_seconds = 0.005;
+// A block with readings has to have some: they come ten times as often as beside a trial, and one's
+// cost is known ten times as well.
+constexpr double read_block_seconds = 0.02, dense_interval_seconds = 0.01;
 
 double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
 
-// Opens the one session there is, so that both sides step the same trainer in the same memory, and
-// notes when each step began and the last one ended.
-class OneSession final : public workload::Workload {
+// Which of a pair comes first.
+class Coin {
  public:
-  OneSession(workload::Session& session, std::int64_t steps) : session_(session) {
-    times.reserve(static_cast<std::size_t>(2 * steps));
-  }
-  std::string name() const override { return "one session"; }
-  std::unique_ptr<workload::Session> open(const trial::Setting&) override {
-    struct Borrowed final : workload::Session {
-      explicit Borrowed(OneSession& its_owner) : owner(its_owner) {}
-      trial::Step step() override {
-        owner.times.push_back(Clock::now());
-        trial::Step step = owner.session_.step();
-        owner.ended = Clock::now();
-        return step;
-      }
-      std::optional<core::Bytes> memory() const override { return owner.session_.memory(); }
-      OneSession& owner;
-    };
-    return std::make_unique<Borrowed>(*this);
-  }
-  std::vector<Clock::time_point> times;
-  Clock::time_point ended;
+  bool toss() { return coin_(random_); }
 
  private:
-  workload::Session& session_;
+  std::mt19937 random_{1};
+  std::bernoulli_distribution coin_;
 };
 
-double plain_seconds(workload::Session& session, std::int64_t steps) {
+// Seconds a step, of steps for so long.
+double block(workload::Session& session, double at_least_seconds) {
   const auto start = Clock::now();
-  for (std::int64_t i = 0; i < steps; ++i) session.step();
-  return since(start) / static_cast<double>(steps);
+  double seconds = 0;
+  std::int64_t steps = 0;
+  for (; seconds < at_least_seconds; ++steps) session.step(), seconds = since(start);
+  return seconds / static_cast<double>(steps);
 }
 
-// Wall time of each sampled step, and of what is done between them.
-double measured_seconds(workload::Session& session, const trial::Setting& setting,
-                        std::int64_t steps) {
-  OneSession workload(session, steps);
-  measure::MeasureOptions options;
-  options.precision = 0;  // nothing but the number of steps ends it
-  options.max_steps = steps;
-  options.max_time = core::Seconds(1e6);
-  options.max_warm_up = core::Seconds(0.05);
-  options.patience = core::Seconds(0);  // both sides meet the machine as it is
-  const std::atomic<int> stop = 0;
-  std::int64_t shown = 0;
-  const trial::Trial trial = measure::measure(
-      workload, setting, options, [&](const measure::Sight&) { ++shown; }, stop);
-  const auto first = workload.times.at(static_cast<std::size_t>(trial.warm_up_steps));
-  return core::Seconds(workload.ended - first).count() / static_cast<double>(trial.steps);
+// Shares of throughput, from logarithms of them; `by`: what their cost is divided by.
+std::string text(const std::vector<double>& logs, double by = 1) {
+  const auto found = stats::median_interval(logs);
+  if (!found) return "unknown";
+  return fmt::format("{:.4f} (95% interval {:.4f} to {:.4f})", std::exp(found->mean / by),
+                     std::exp(found->low / by), std::exp(found->high / by));
 }
 
-void print_share(std::int64_t batch, const char* what, const std::vector<double>& shares,
-                 std::int64_t steps) {
-  fmt::print("batch {}: throughput of {}: {:.4f}", batch, what, *stats::median(shares));
-  if (const auto interval = stats::mean_interval(shares))
-    fmt::print(" (mean {:.4f}, 95% interval {:.4f} to {:.4f})", interval->mean, interval->low,
-               interval->high);
-  fmt::print(", {} rounds of {} steps\n", shares.size(), steps);
-  std::fflush(stdout);
-}
-
-void compare(const native::Run& run, std::int64_t batch, double seconds) {
-  const auto end = Clock::now() + core::Seconds(seconds);
-  const trial::Setting setting{.batch = batch};
-  const auto session = native::open_session(run, setting);
-  plain_seconds(*session, 10);
-  const auto steps =
-      std::max<std::int64_t>(16, std::llround(turn_seconds / plain_seconds(*session, 10)));
-  const double interval = measure::this_machine().reading_interval_seconds;
-  const auto measured = [&](double reading_interval) {
-    measure::this_machine().reading_interval_seconds = reading_interval;
-    return measured_seconds(*session, setting, steps);
-  };
-  const std::function<double()> ways[] = {[&] { return plain_seconds(*session, steps); },
-                                          [&] { return measured(0); },
-                                          [&] { return measured(interval); }};
-  std::vector<double> of_plain, of_unread;  // shares of throughput
-  for (std::size_t round = 0; round < fewest_rounds || Clock::now() < end; ++round) {
-    double took[3];
-    for (std::size_t i = 0; i < 3; ++i) took[(round + i) % 3] = ways[(round + i) % 3]();
-    of_plain.push_back(took[0] / took[2]);
-    of_unread.push_back(took[1] / took[2]);
+void compare_readings(workload::Session& session, std::int64_t batch, double seconds) {
+  measure::Surroundings& machine = measure::this_machine();
+  const double usual_interval = machine.reading_interval_seconds;
+  machine.reading_interval_seconds = dense_interval_seconds;
+  std::vector<double> shares;
+  std::size_t readings = 0;
+  double read_seconds = 0;
+  Coin coin;
+  for (const auto start = Clock::now(); since(start) < seconds;) {
+    const bool first = coin.toss();
+    double took[2] = {};
+    for (const bool read : {first, !first}) {
+      const auto sampler = read ? measure::start_sampler(machine, "cpu", machine.now()) : nullptr;
+      const auto began = Clock::now();
+      session.step();  // the sampler's thread starts meanwhile
+      took[read] = block(session, read_block_seconds);
+      if (!read) continue;
+      read_seconds += since(began);
+      trial::Trial trial;
+      sampler->tell(trial);
+      readings += trial.trace.size() - 2;  // less those at its begin and end
+    }
+    shares.push_back(std::log(took[0] / took[1]));
   }
-  print_share(batch, "a trial's steps beside a bare loop's", of_plain, steps);
-  print_share(batch, "steps with readings beside those without", of_unread, steps);
+  machine.reading_interval_seconds = usual_interval;
+  const double per_second = static_cast<double>(readings) / read_seconds;
+  fmt::print("batch {}: throughput with {:.0f} readings a second beside none: {}, {} pairs\n",
+             batch, per_second, text(shares), shares.size());
+  fmt::print("batch {}: that is with the {:.0f} a second of a trial: {}\n", batch,
+             1 / usual_interval, text(shares, per_second * usual_interval));
+}
+
+// Hands a trial the steps of a session in turns: one by one, and as many at once, which is a bare
+// loop in the midst of the trial.
+class Turns final : public workload::Workload {
+ public:
+  struct Call {
+    Clock::time_point began, ended;
+    bool bare = false;
+  };
+
+  Turns(workload::Session& session, std::int64_t steps) : session_(session), steps_(steps) {}
+  std::string name() const override { return "turns"; }
+  std::unique_ptr<workload::Session> open(const trial::Setting&) override {
+    struct Borrowed final : workload::Session {
+      explicit Borrowed(Turns& its_owner) : owner(its_owner) {}
+      trial::Step step() override { return owner.step(); }
+      Turns& owner;
+    };
+    calls_.clear();
+    return std::make_unique<Borrowed>(*this);
+  }
+  const std::vector<Call>& calls() const { return calls_; }
+  std::size_t calls_of_pair() const { return static_cast<std::size_t>(steps_) + 1; }
+
+ private:
+  trial::Step step() {
+    const std::size_t place = calls_.size() % calls_of_pair();
+    if (place == 0) bare_first_ = coin_.toss();
+    Call call{.began = Clock::now(), .ended = {}, .bare = false};
+    call.bare = place == (bare_first_ ? 0 : calls_of_pair() - 1);
+    trial::Step sum = session_.step();
+    for (std::int64_t i = 1; call.bare && i < steps_; ++i) {
+      const trial::Step one = session_.step();
+      sum.seconds += one.seconds, sum.samples += one.samples, sum.updates += one.updates;
+    }
+    call.ended = Clock::now();
+    calls_.push_back(call);
+    return sum;
+  }
+
+  workload::Session& session_;
+  const std::int64_t steps_;
+  std::vector<Call> calls_;
+  bool bare_first_ = false;
+  Coin coin_;
+};
+
+// What the sampled calls of trials tell.
+struct Told {
+  std::vector<double> shares;  // of throughput, as logarithms
+  double between_seconds = 0, gaps = 0, stepping_seconds = 0, steps = 0;
+
+  void add(const Turns& turns, std::size_t first_sampled) {
+    const auto& calls = turns.calls();
+    const auto length = [&](std::size_t from, Clock::time_point to) {
+      return core::Seconds(to - calls[from].began).count();
+    };
+    for (std::size_t i = first_sampled; i + 1 < calls.size(); ++i, ++gaps)
+      between_seconds += core::Seconds(calls[i + 1].began - calls[i].ended).count();
+    const std::size_t pair = turns.calls_of_pair();
+    for (std::size_t i = 0; i + pair < calls.size(); i += pair) {
+      if (i < first_sampled) continue;
+      const bool bare_first = calls[i].bare;
+      const std::size_t bare = bare_first ? i : i + pair - 1;
+      stepping_seconds += length(bare, calls[bare].ended);
+      steps += static_cast<double>(pair) - 1;
+      const std::size_t single = bare_first ? i + 1 : i;  // to the begin of what comes after them
+      shares.push_back(std::log(length(bare, calls[bare].ended) /
+                                length(single, calls[single + pair - 1].began)));
+    }
+  }
+};
+
+void compare_trial(workload::Session& session, std::int64_t batch, double seconds) {
+  measure::Surroundings& machine = measure::this_machine();
+  const double usual_interval = machine.reading_interval_seconds;
+  machine.reading_interval_seconds = 0;  // the readings have a comparison of their own
+  const double guess = block(session, 4 * block_seconds);
+  Turns turns(session, std::max<std::int64_t>(2, std::llround(block_seconds / guess)));
+  measure::MeasureOptions options;
+  options.precision = 0;                // as long as a trial may take
+  options.patience = core::Seconds(0);  // both ways meet the machine as it is
+  const std::atomic<int> stop = 0;
+  Told told;
+  for (const auto start = Clock::now(); since(start) < seconds;) {
+    const trial::Trial trial = measure::measure(
+        turns, {.batch = batch}, options, [](const measure::Sight&) {}, stop);
+    if (trial.outcome != trial::Outcome::ok) throw std::runtime_error(trial.note);
+    told.add(turns, static_cast<std::size_t>(trial.warm_up_steps));
+  }
+  machine.reading_interval_seconds = usual_interval;
+  const double between = told.between_seconds / told.gaps;
+  const double step_seconds = told.stepping_seconds / told.steps;
+  fmt::print("batch {}: a trial does {:.1f} µs of work between two steps of {:.0f} µs: {:.2f}%\n",
+             batch, between * 1e6, step_seconds * 1e6, 100 * between / (step_seconds + between));
+  fmt::print("batch {}: throughput of a trial's steps beside a bare loop's: {}, {} pairs\n", batch,
+             text(told.shares), told.shares.size());
 }
 
 template <class Action>
@@ -154,7 +228,7 @@ void print_cost_of_readings() {
 
 int main(int argc, char** argv) try {
   using namespace sweetspot;
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 40;
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 56;
   std::vector<std::int64_t> batches;
   for (int i = 2; i < argc; ++i) batches.push_back(std::atoll(argv[i]));
   if (batches.empty()) batches = {4, 100};
@@ -163,8 +237,13 @@ int main(int argc, char** argv) try {
   options.threads = probe::proc::usable_cores();
   const auto run = workload::native::open(options, [](std::string_view) {});
   bench::print_cost_of_readings();
-  for (const std::int64_t batch : batches)
-    bench::compare(run, batch, seconds / static_cast<double>(batches.size()));
+  for (const std::int64_t batch : batches) {
+    const double each = seconds / static_cast<double>(3 * batches.size());
+    const auto session = workload::native::open_session(run, {.batch = batch});
+    bench::compare_readings(*session, batch, each);
+    bench::compare_trial(*session, batch, 2 * each);
+    std::fflush(stdout);
+  }
 } catch (const std::exception& error) {
   fmt::print(stderr, "bench_overhead: {}\n", error.what());
   return 1;
