@@ -129,6 +129,44 @@ __device__ float finished_input(const Head& h, std::int64_t first, int k, float 
   return x;
 }
 
+// All of a thread's elements of the layer before at once, so that no load waits for another: from
+// their biases to their values, and from which survive dropout to which let a gradient pass.
+template <int most>
+__device__ void finish_inputs(const Head& h, std::int64_t first, float (&x)[most],
+                              bool (&passes)[most]) {
+  constexpr int at_once = 4;
+  for (int slice = 0; slice < h.slice_count; slice += at_once) {
+    float part[at_once][most];
+#pragma unroll
+    for (int s = 0; s < at_once; ++s)
+#pragma unroll
+      for (int i = 0; i < most; ++i) {
+        const int k = i * threads + threadIdx.x;
+        part[s][i] = k < h.depth && slice + s < h.slice_count
+                         ? h.slices[(slice + s) * h.slice_stride + first + k]
+                         : 0.f;
+      }
+#pragma unroll
+    for (int s = 0; s < at_once; ++s)
+#pragma unroll
+      for (int i = 0; i < most; ++i) x[i] += part[s][i];
+  }
+#pragma unroll
+  for (int i = 0; i < most; ++i) {
+    const int k = i * threads + threadIdx.x;
+    if (k >= h.depth) break;
+    bool pass = true;
+    if (h.input_relu) x[i] = rectified(x[i]), pass = x[i] != 0;
+    if (h.dropout.threshold) {
+      x[i] = passes[i] ? x[i] * h.dropout.scale : 0.f;
+      pass = pass && passes[i];
+    }
+    passes[i] = pass;
+    h.value[first + k] = x[i];
+    if (h.code) h.code[first + k] = pass ? 0 : no_gradient;
+  }
+}
+
 template <int Fours>  // outputs, padded, in fours
 __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ Head h) {
   extern __shared__ __align__(16) float weights[];  // (depth, outputs padded)
@@ -174,7 +212,7 @@ __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ H
 // The same with a block for each sample: a thread has up to four elements of the input and their
 // rows of the weights. For small batches, where a warp alone would take too long, and for what the
 // layer before left in slices. Whatever does not come from that layer is at hand before it ends.
-template <int Fours>
+template <int Fours, bool prompt>
 __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_constant__ Head h) {
   constexpr int padded = 4 * Fours, most = head_most_depth / threads;
   __shared__ float sums[padded][warps];
@@ -185,8 +223,8 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
   const int sample = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::int64_t first = static_cast<std::int64_t>(sample) * h.depth;
   float4 weights[most][Fours];
-  float before[most];
-  bool survive[most];
+  float before[most] = {};
+  bool survive[most] = {};
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     const int k = i * threads + threadIdx.x;
@@ -204,13 +242,15 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
   const int label = target ? 0 : h.source.labels[row];
   const float bias = h.bias && lane % 16 < h.outputs ? h.bias[lane % 16] : 0.f;
   wait_for_predecessor();
+  if (prompt && h.slice_count) finish_inputs(h, first, before, survive);
   float y[padded] = {};
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     const int k = i * threads + threadIdx.x;
     if (k >= h.depth) break;
-    const float x =
-        h.slice_count ? finished_input(h, first, k, before[i], survive[i]) : h.input[first + k];
+    const float x = !h.slice_count ? h.input[first + k]
+                    : prompt       ? before[i]
+                                   : finished_input(h, first, k, before[i], survive[i]);
 #pragma unroll
     for (int n = 0; n < Fours; ++n) {
       y[4 * n] += x * weights[i][n].x, y[4 * n + 1] += x * weights[i][n].y;
@@ -245,7 +285,7 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
     for (int n = 0; n < Fours; ++n)
       g += gradient[4 * n] * weights[i][n].x + gradient[4 * n + 1] * weights[i][n].y +
            gradient[4 * n + 2] * weights[i][n].z + gradient[4 * n + 3] * weights[i][n].w;
-    h.input_gradient[first + k] = g * h.input_scale;
+    h.input_gradient[first + k] = prompt && h.slice_count && !survive[i] ? 0.f : g * h.input_scale;
   }
 }
 
@@ -257,7 +297,8 @@ cudaError_t launch_as(const Head& h, cudaStream_t stream) {
   if (allowed != cudaSuccess) return allowed;
   constexpr int few_samples = 3 * 132;
   if (h.slice_count || h.count <= few_samples)
-    return launch(small_head_kernel<Fours>, h.count + 1, threads, 0, stream, h);
+    return launch(trying(10) ? small_head_kernel<Fours, true> : small_head_kernel<Fours, false>,
+                  h.count + 1, threads, 0, stream, h);
   return launch(head_kernel<Fours>, (h.count + warps - 1) / warps + 1, threads,
                 h.depth * Fours * 16, stream, h);
 }

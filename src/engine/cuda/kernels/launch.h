@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/params.h"
+#include "engine/cuda/kernels/trying.h"
 
 // Every kernel's way in. Each returns the launch's error.
 namespace sweetspot::engine::cuda {
@@ -120,11 +121,22 @@ cudaError_t launch_update(const Update& u, cudaStream_t stream);
 // history[state->slot] of a micro-batch: set by the first, added to by the others.
 cudaError_t launch_record(const Update& u, bool adds, cudaStream_t stream);
 
+// `count` weights from `from` on as operands, into element `at` of `to`.
+struct Rounding {
+  const float* from;
+  void* to;
+  std::int64_t at, count;
+  Math math;
+};
+cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream);
+
 // Blocks that `segments` take in an update; fills in their first_block.
 int lay_out_blocks(Segment* segments, int count);
 
 #ifdef __CUDACC__
-// With programmatic serialisation: the launch overlaps the end of the kernel before it.
+// With programmatic serialisation: the launch overlaps the end of the kernel before it. All kernels
+// want the same division between cache and shared memory: a multiprocessor must be empty before it
+// can change that.
 template <class Argument>
 cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
                    cudaStream_t stream, const Argument& argument) {
@@ -135,6 +147,11 @@ cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &early, config.numAttrs = 1;
+  if (trying(1)) {
+    const cudaError_t error = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+    if (error != cudaSuccess) return error;
+  }
   return cudaLaunchKernelEx(&config, kernel, argument);
 }
 #endif

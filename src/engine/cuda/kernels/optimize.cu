@@ -1,5 +1,6 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/math.cuh"
 
 // One pass over all parameters: partial gradients are summed in the order of their splits and go
 // straight into the optimizer; the last block writes the step's record and moves the state on.
@@ -27,6 +28,35 @@ __device__ int place_in(const Segment& s, int block) {
 }
 
 // The sum of the partials for this thread's four floats. Every thread of the block must come here.
+// Four partials are on their way at a time, whether there are so many or not: none waits for
+// another.
+__device__ float4 gathered_at_once(const Segment& s, int block) {
+  __shared__ float4 shares[threads];
+  const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
+  const int share = threadIdx.x >> (threads_bits - bits);
+  const int i = (block * places + (threadIdx.x & (places - 1))) * 4;
+  float4 sum{};
+  for (int split = share; i < s.count && split < s.splits; split += 4 * sharing) {
+    float4 part[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int at = split + k * sharing;
+      part[k] = at < s.splits ? at4(s.partials + at * s.stride + i) : float4{};
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum = plus(sum, part[k]);
+  }
+  if (sharing == 1) return sum;
+  shares[threadIdx.x] = sum;
+  __syncthreads();
+  if (share > 0) return sum;
+  sum = {};
+#pragma unroll 8
+  for (int other = 0; other < sharing; ++other)
+    sum = plus(sum, shares[other * places + threadIdx.x]);
+  return sum;
+}
+
 __device__ float4 gathered(const Segment& s, int block) {
   __shared__ float4 shares[threads];
   const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
@@ -50,6 +80,19 @@ __device__ const Segment& segment_of(const Update& u) {
   int i = 0;
   while (i + 1 < u.segment_count && blockIdx.x >= u.segments[i + 1].first_block) ++i;
   return u.segments[i];
+}
+
+__device__ void store_operands(Math math, void* to, std::int64_t at, float4 w) {
+  switch (math) {
+    case Math::fp32:
+      return;
+    case Math::tf32:
+      return Tf32::store(static_cast<float*>(to) + at, w);
+    case Math::bf16:
+      return Bf16::store(static_cast<__nv_bfloat16*>(to) + at, w);
+    case Math::fp16:
+      return Fp16::store(static_cast<__half*>(to) + at, w);
+  }
 }
 
 struct Rates {
@@ -128,6 +171,70 @@ __global__ void __launch_bounds__(threads) update_kernel(const __grid_constant__
   w = {updated(u.rule, rate, w.x, g.x, m.x, v.x), updated(u.rule, rate, w.y, g.y, m.y, v.y),
        updated(u.rule, rate, w.z, g.z, m.z, v.z), updated(u.rule, rate, w.w, g.w, m.w, v.w)};
   *reinterpret_cast<float4*>(u.weights + place) = w;
+  if (i < s.operand_count) store_operands(u.math, u.operands, s.operands + i, w);
+  if (u.mean) *reinterpret_cast<float4*>(u.mean + place) = m;
+  if (u.square) *reinterpret_cast<float4*>(u.square + place) = v;
+}
+
+// The losses of the step, summed, in thread 0.
+__device__ StepRecord summed(const Update& u) {
+  __shared__ double losses[threads];
+  __shared__ unsigned corrects[threads];
+  double loss = 0;
+  unsigned correct = 0;
+  for (int i = threadIdx.x; i < u.samples; i += threads)
+    loss += __ldcg(u.losses + i), correct += __ldcg(u.correct + i);
+  losses[threadIdx.x] = loss, corrects[threadIdx.x] = correct;
+  for (int half = threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half)
+      losses[threadIdx.x] += losses[threadIdx.x + half],
+          corrects[threadIdx.x] += corrects[threadIdx.x + half];
+  }
+  return {losses[0], corrects[0], static_cast<std::uint32_t>(u.samples)};
+}
+
+// Losses and rates are older than the predecessor, and so are weights and moments, which are nobody
+// else's to write: all of them are at hand while the last gradients are still being computed.
+// Blocks of early segments do not wait at all; that the others do is enough for the kernels behind
+// this one.
+__global__ void __launch_bounds__(threads, 6)
+    prompt_update_kernel(const __grid_constant__ Update u) {
+  if (blockIdx.x == u.blocks) {
+    const StepRecord made = u.samples ? summed(u) : StepRecord{};
+    const std::uint32_t step = __ldcg(&u.state->step), cursor = __ldcg(&u.state->cursor),
+                        slot = __ldcg(&u.state->slot);
+    wait_for_predecessor();
+    if (threadIdx.x != 0) return;
+    if (u.samples) u.history[slot] = made;
+    u.state->step = step + 1, u.state->cursor = cursor + u.advance, u.state->slot = slot + 1;
+    return;
+  }
+  const Segment& s = segment_of(u);
+  const int block = blockIdx.x - s.first_block, i = place_in(s, block);
+  const std::int64_t place = s.begin + i;
+  float4 w{}, m{}, v{}, g{};
+  if (i >= 0) {
+    w = at4(u.weights + place);
+    if (u.mean) m = at4(u.mean + place);
+    if (u.square) v = at4(u.square + place);
+  }
+  const Rates rate{__ldcg(&u.state->learning_rate), __ldcg(&u.state->adam_rate)};
+  if (!s.early || u.from_gradients) wait_for_predecessor();
+  if (!u.from_gradients)
+    g = gathered_at_once(s, block);
+  else if (i >= 0)
+    g = at4(u.gradients + place);
+  if (i < 0) return;
+  if (u.scaled) {
+    if (u.state->bad) return;
+    const float down = 1 / u.state->loss_scale;
+    g = {g.x * down, g.y * down, g.z * down, g.w * down};
+  }
+  w = {updated(u.rule, rate, w.x, g.x, m.x, v.x), updated(u.rule, rate, w.y, g.y, m.y, v.y),
+       updated(u.rule, rate, w.z, g.z, m.z, v.z), updated(u.rule, rate, w.w, g.w, m.w, v.w)};
+  *reinterpret_cast<float4*>(u.weights + place) = w;
+  if (i < s.operand_count) store_operands(u.math, u.operands, s.operands + i, w);
   if (u.mean) *reinterpret_cast<float4*>(u.mean + place) = m;
   if (u.square) *reinterpret_cast<float4*>(u.square + place) = v;
 }
@@ -157,6 +264,12 @@ __global__ void __launch_bounds__(threads) record_kernel(const __grid_constant__
   record(a.u, a.adds);
 }
 
+__global__ void __launch_bounds__(threads) round_kernel(const __grid_constant__ Rounding r) {
+  wait_for_predecessor();
+  const std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) * 4;
+  if (i < r.count) store_operands(r.math, r.to, r.at + i, at4(r.from + i));
+}
+
 // Dynamic loss scaling: halve at once when a gradient overflowed, double after two thousand healthy
 // steps, as PyTorch does.
 __global__ void settle_kernel(StepState* s) {
@@ -184,9 +297,14 @@ cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream)
   return launch(sum_kernel, u.blocks, threads, 0, stream, SumPartials{u, adds});
 }
 cudaError_t launch_update(const Update& u, cudaStream_t stream) {
-  const cudaError_t error = launch(update_kernel, u.blocks + 1, threads, 0, stream, u);
+  const cudaError_t error =
+      launch(trying(9) ? prompt_update_kernel : update_kernel, u.blocks + 1, threads, 0, stream, u);
   if (error != cudaSuccess || !u.scaled) return error;
   return launch(settle_kernel, 1, 1, 0, stream, u.state);
+}
+cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream) {
+  const auto blocks = static_cast<int>((r.count + 4 * threads - 1) / (4 * threads));
+  return launch(round_kernel, blocks, threads, 0, stream, r);
 }
 cudaError_t launch_record(const Update& u, bool adds, cudaStream_t stream) {
   return launch(record_kernel, 1, threads, 0, stream, Record{u, adds});

@@ -75,6 +75,21 @@ struct FromFirstConv {
   }
 };
 
+// The weights of this block's columns, where they are kept as operands.
+template <class M>
+__device__ void copy_weights(const GemmPart& p, int depth, const ResidentShare& share, int pitch,
+                             typename M::Element* to) {
+  using Element = typename M::Element;
+  constexpr int each = 16 / sizeof(Element), of_block = 32 / each;  // in a block of columns
+  const int bits = 31 - __clz(of_block * share.columns), pieces = 1 << bits;
+  const Element* from = static_cast<const Element*>(p.operands) + 32 * share.first_column;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < depth << bits; i += resident_threads) {
+    const int row = i >> bits, column = each * (i & (pieces - 1));
+    copy16(from + row * p.shape.filters + column, to + row * pitch + column);
+  }
+}
+
 template <class M, class From>
 __device__ void resident_forward(const GemmPart& p, int block, typename M::Element* shared,
                                  From from) {
@@ -93,15 +108,21 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   from.prepare(share.split, reinterpret_cast<float*>(scratch), false);
   if (From::follows_update) wait_for_predecessor();
   from.prepare(share.split, reinterpret_cast<float*>(scratch), true);
-  const int bits = share.columns == 1 ? 3 : 4, fours = 1 << bits;  // of this block's part of a row
+  if (p.operands) {
+    copy_weights<M>(p, depth, share, weight_pitch, shared);
+  } else {
+    const int bits = share.columns == 1 ? 3 : 4,
+              fours = 1 << bits;  // of this block's part of a row
 #pragma unroll 8
-  for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
-    const int row = i >> bits, column = 4 * (i & (fours - 1));
-    M::store(shared + row * weight_pitch + column,
-             load4(p.weights + row * s.filters + 32 * share.first_column + column));
+    for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
+      const int row = i >> bits, column = 4 * (i & (fours - 1));
+      M::store(shared + row * weight_pitch + column,
+               load4(p.weights + row * s.filters + 32 * share.first_column + column));
+    }
   }
   dropout.first = share.split * p.split_depth;
-  if (tabled) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
+  bool drawn = !From::follows_update || !p.operands;  // else behind the first convolution
+  if (tabled && drawn) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
   if (!From::follows_update) wait_for_predecessor();
   for (int first = share.split * p.split_depth; first < p.count;
        first += p.splits * p.split_depth) {
@@ -109,6 +130,8 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
     __syncthreads();
     if (tabled && dropout.first != first) dropout.first = first, dropout.draw(p, samples);
     from.template load<M>(p, first, samples, pitch, images);
+    if (tabled && !drawn) dropout.draw(p, samples), drawn = true;
+    wait_for_copies();
     __syncthreads();
     each_tile(
         samples, p.split_depth, share.groups, share.columns, taps, scratch,
