@@ -106,7 +106,8 @@ enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency is
 // everything. Blocks of 256×32 and 128×64: for large ones.
 // `resident`: samples and weights wholly in shared memory (resident.cuh).
-enum class TileKind : int { small, tall, wide, resident };
+// `deep`: 128×64 in stages of twice the depth, for dense layers of small batches.
+enum class TileKind : int { small, tall, wide, deep, resident };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -168,6 +169,7 @@ struct FirstConv {
   int splits, window_parts;  // blocks in all, and those that share a sample
   int filter_blocks;         // blocks that share a sample forward: several for small batches
   bool tensor;               // forward in tf32 on the tensor cores instead of fp32
+  int strip_warp;            // merged: the first warp that loads samples, which takes long to start
 };
 
 // A convolution that computes its input from the samples: the first convolution's output is written

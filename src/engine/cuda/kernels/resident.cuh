@@ -24,13 +24,14 @@ struct ResidentShare {
   }
 };
 
-// `rows` × `columns` floats into shared memory, rows `pitch` apart.
-template <class M>
+// `rows` × `columns` floats into shared memory, rows `pitch` apart; so many of a thread's loads are
+// on their way at once, whether it has so many or not, that none waits for another.
+template <class M, int at_once = 8>
 __device__ void load_rows(const float* from, int floats, Divider by_columns, int pitch,
                           typename M::Element* to) {
-  constexpr int at_once = 8, apart = 4 * resident_threads;
+  constexpr int apart = 4 * resident_threads;
   for (int first = 4 * threadIdx.x; first < floats; first += at_once * apart) {
-    float4 v[at_once];  // all on their way before the first is needed, whole or not
+    float4 v[at_once];
 #pragma unroll
     for (int k = 0; k < at_once; ++k)
       if (first + k * apart < floats) v[k] = load4(from + first + k * apart);

@@ -34,11 +34,12 @@ struct IntoFirstConv {
     image = reduction + resident_warps * 1024;
     codes = reinterpret_cast<std::uint8_t*>(image + (p.shape.in_h * p.shape.in_w + 3) / 4 * 4);
     if (sample >= p.count) return;
-    load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image);
     const int floats = windows() * p.shape.filters;
     const std::uint8_t* from = p.code + static_cast<std::int64_t>(sample) * floats;
-    for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads)
-      *reinterpret_cast<uchar4*>(codes + i) = *reinterpret_cast<const uchar4*>(from + i);
+    for (int i = 16 * threadIdx.x; i < floats; i += 16 * resident_threads)
+      copy16(from + i, codes + i);
+    if (threadIdx.x / 32 >= p.strip_warp)
+      load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image, p.strip_warp);
   }
   __device__ void store(const GemmPart& part, int, int at, int n, float a, float b) const {
     store2(gradient + at * part.shape.channels + n, a, b);
@@ -150,10 +151,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   }
   for (int i = threadIdx.x; i < p.split_depth * gradient; i += resident_threads)
     gradients[i] = Element(0.f);  // the padding of the depth stays so
-  const auto load_images = [&](int first, int samples) {
-    load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
-                 p.by_channels, pitch, images);
-  };
+  const auto input = [&](int first) { return p.input + static_cast<std::int64_t>(first) * floats; };
   // Every so-many-th group of samples; or a share of all samples' steps, which begins and ends
   // anywhere in a sample, and whose samples are loaded together.
   const int steps = depth / depth_step;
@@ -167,7 +165,8 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     first_step = from - begin * steps, end_step = to - (begin + most - 1) * steps;
   }
   // The input is older than the predecessor; only the gradient is its work.
-  load_images(begin, max(0, min(most, p.count - begin)));
+  load_rows<M>(input(begin), max(0, min(most, p.count - begin)) * floats, p.by_channels, pitch,
+               images);
   wait_for_predecessor();
   const int blocks_c = s.channels / 32, tap = blocks_c == 1 ? item : item / blocks_c;
   const int c = (item - tap * blocks_c) * 32;
@@ -178,7 +177,8 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   for (int first = begin; first < p.count; first += apart) {
     const int samples = min(most, p.count - first);
     __syncthreads();
-    if (first != begin) load_images(first, samples);
+    if (first != begin)  // the sums leave few registers
+      load_rows<M, 4>(input(first), samples * floats, p.by_channels, pitch, images);
     // A sample's sums for the bias belong to whoever has its first step.
     load_routed<M>(p, first, samples, gradient_pitch, gradient, gradients, total, first_step > 0);
     __syncthreads();

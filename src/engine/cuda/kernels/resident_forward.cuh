@@ -35,6 +35,7 @@ struct TabledDropout {
 // Where the input comes from: memory…
 struct FromMemory {
   static constexpr bool follows_update = false;
+  __device__ int copying_threads() const { return resident_threads; }
   __device__ void prepare(int, float*, bool) const {}
   template <class M>
   __device__ void load(const GemmPart& p, int first, int samples, int pitch,
@@ -52,10 +53,14 @@ struct FromFirstConv {
   const FirstConv& p;
   float* image = nullptr;
 
+  // Those that do not look for the sample.
+  __device__ int copying_threads() const {
+    return p.strip_warp ? 32 * p.strip_warp : resident_threads;
+  }
   __device__ void prepare(int sample, float* room, bool waited) {
     image = room;
-    if (waited != p.source.settled)
-      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image);
+    if (waited != p.source.settled && threadIdx.x / 32 >= p.strip_warp)
+      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image, p.strip_warp);
   }
   template <class M>
   __device__ void load(const GemmPart& part, int sample, int, int pitch,
@@ -78,13 +83,14 @@ struct FromFirstConv {
 // The weights of this block's columns, where they are kept as operands.
 template <class M>
 __device__ void copy_weights(const GemmPart& p, int depth, const ResidentShare& share, int pitch,
-                             typename M::Element* to) {
+                             int threads, typename M::Element* to) {
+  if (threadIdx.x >= threads) return;
   using Element = typename M::Element;
   constexpr int each = 16 / sizeof(Element), of_block = 32 / each;  // in a block of columns
   const int bits = 31 - __clz(of_block * share.columns), pieces = 1 << bits;
   const Element* from = static_cast<const Element*>(p.operands) + 32 * share.first_column;
 #pragma unroll 4
-  for (int i = threadIdx.x; i < depth << bits; i += resident_threads) {
+  for (int i = threadIdx.x; i < depth << bits; i += threads) {
     const int row = i >> bits, column = each * (i & (pieces - 1));
     copy16(from + row * p.shape.filters + column, to + row * pitch + column);
   }
@@ -109,7 +115,7 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   if (From::follows_update) wait_for_predecessor();
   from.prepare(share.split, reinterpret_cast<float*>(scratch), true);
   if (p.operands) {
-    copy_weights<M>(p, depth, share, weight_pitch, shared);
+    copy_weights<M>(p, depth, share, weight_pitch, from.copying_threads(), shared);
   } else {
     const int bits = share.columns == 1 ? 3 : 4,
               fours = 1 << bits;  // of this block's part of a row

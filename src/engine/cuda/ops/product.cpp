@@ -175,6 +175,8 @@ class Product final : public ProductOp {
   static void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) {
     wide |= wide_tiles(part.count, columns) >= enough_blocks;
     part.tile = wide ? TileKind::wide : TileKind::small, part.splits = slices;
+    if (trying(12) && wide && part.count <= 128 && part.kind == GemmKind::data)
+      part.tile = TileKind::deep;
     part.tiles_m = tiles(part.count, wide ? 128 : 32),
     part.tiles_n = tiles(columns, wide ? 64 : 32);
     part.split_depth = tiles(tiles(depth, slices), 4) * 4;
@@ -307,7 +309,9 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     w.split_depth = tiles(tiles(depth, w.splits), stage) * stage;
     return w;
   };
-  const WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
+  WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
+  if (trying(12) && s.taps() == 1 && s.positions() == 1 && micro_batch <= 128)
+    wide.tile = TileKind::deep;
   return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks
              ? wide
              : choose(TileKind::small, 32, 32, 128, 1);
