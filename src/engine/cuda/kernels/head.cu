@@ -167,6 +167,30 @@ __device__ void finish_inputs(const Head& h, std::int64_t first, float (&x)[most
   }
 }
 
+// The sums over a warp of a quarter of the outputs in each quarter of the lanes: as the lanes'
+// shares are added up, each half keeps half of what is left, which is a third of the exchanges of
+// doing it output by output, in the same order.
+template <int Fours>
+struct QuarterSums {
+  float sums[Fours];
+  __device__ explicit QuarterSums(const float (&y)[4 * Fours]) {
+    const bool upper = threadIdx.x & 16, odd = threadIdx.x & 8;
+    float half[2 * Fours];
+#pragma unroll
+    for (int n = 0; n < 2 * Fours; ++n) {
+      const float mine = upper ? y[n + 2 * Fours] : y[n], theirs = upper ? y[n] : y[n + 2 * Fours];
+      half[n] = mine + __shfl_xor_sync(~0u, theirs, 16);
+    }
+#pragma unroll
+    for (int n = 0; n < Fours; ++n) {
+      const float mine = odd ? half[n + Fours] : half[n], theirs = odd ? half[n] : half[n + Fours];
+      sums[n] = mine + __shfl_xor_sync(~0u, theirs, 8);
+#pragma unroll
+      for (int apart = 4; apart > 0; apart /= 2) sums[n] += __shfl_xor_sync(~0u, sums[n], apart);
+    }
+  }
+};
+
 template <int Fours>  // outputs, padded, in fours
 __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ Head h) {
   extern __shared__ __align__(16) float weights[];  // (depth, outputs padded)
@@ -217,8 +241,10 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
   constexpr int padded = 4 * Fours, most = head_most_depth / threads;
   __shared__ float sums[padded][warps];
   if (blockIdx.x + 1 == gridDim.x) {
+    if (prompt) prepare_rate_soon(h);
     wait_for_predecessor();
-    return prepare_rate(h);
+    if (!prompt) prepare_rate(h);
+    return;
   }
   const int sample = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::int64_t first = static_cast<std::int64_t>(sample) * h.depth;
@@ -257,10 +283,17 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
       y[4 * n + 2] += x * weights[i][n].z, y[4 * n + 3] += x * weights[i][n].w;
     }
   }
+  if (prompt) {
+    const QuarterSums<Fours> of(y);
 #pragma unroll
-  for (int n = 0; n < padded; ++n) {
-    y[n] = warp_sum(y[n]);
-    if (lane == 0) sums[n][warp] = y[n];
+    for (int n = 0; n < Fours; ++n)
+      if (lane % 8 == 0) sums[lane / 8 * Fours + n][warp] = of.sums[n];
+  } else {
+#pragma unroll
+    for (int n = 0; n < padded; ++n) {
+      y[n] = warp_sum(y[n]);
+      if (lane == 0) sums[n][warp] = y[n];
+    }
   }
   __syncthreads();
   float output = bias;

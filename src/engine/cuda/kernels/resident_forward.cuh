@@ -37,9 +37,11 @@ struct FromMemory {
   static constexpr bool follows_update = false;
   __device__ int copying_threads() const { return resident_threads; }
   __device__ void prepare(int, float*, bool) const {}
+  struct Filters {};
+  __device__ Filters filters() const { return {}; }
   template <class M>
   __device__ void load(const GemmPart& p, int first, int samples, int pitch,
-                       typename M::Element* images) const {
+                       typename M::Element* images, const Filters&) const {
     const int floats = p.shape.in_h * p.shape.in_w * p.shape.channels;
     load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
                  p.by_channels, pitch, images);
@@ -62,12 +64,15 @@ struct FromFirstConv {
     if (waited != p.source.settled && threadIdx.x / 32 >= p.strip_warp)
       load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image, p.strip_warp);
   }
+  // The first of them, which are on their way while the samples are.
+  using Filters = TensorTaps<KH, KW, 1>;
+  __device__ Filters filters() const { return Filters(p, 0); }
   template <class M>
   __device__ void load(const GemmPart& part, int sample, int, int pitch,
-                       typename M::Element* images) const {
+                       typename M::Element* images, const Filters& begin) const {
     const int windows = part.by_in.divisor;
     for (int f0 = 0; f0 < p.shape.filters; f0 += 32) {
-      const TensorTaps<KH, KW, 1> taps(p, f0);
+      const Filters taps = f0 == 0 ? begin : Filters(p, f0);
       for (int group = threadIdx.x / 32; group * 8 < windows; group += resident_warps)
         taps.run(p, image, group, windows, [&](int window, int f, float2 value, uchar2 code) {
           const std::int64_t at =
@@ -126,6 +131,7 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
                load4(p.weights + row * s.filters + 32 * share.first_column + column));
     }
   }
+  const typename From::Filters filters = from.filters();
   dropout.first = share.split * p.split_depth;
   bool drawn = !From::follows_update || !p.operands;  // else behind the first convolution
   if (tabled && drawn) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
@@ -135,7 +141,7 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
     if (tabled && dropout.first != first) dropout.first = first, dropout.draw(p, samples);
-    from.template load<M>(p, first, samples, pitch, images);
+    from.template load<M>(p, first, samples, pitch, images, filters);
     if (tabled && !drawn) dropout.draw(p, samples), drawn = true;
     wait_for_copies();
     __syncthreads();
