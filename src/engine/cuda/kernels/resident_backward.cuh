@@ -126,6 +126,7 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
           }
         });
   }
+  wait_for_copies();  // of blocks without a sample too
   into.finish(share.split);
 }
 

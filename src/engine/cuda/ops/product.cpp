@@ -310,7 +310,7 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     return w;
   };
   WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
-  if (trying(12) && s.taps() == 1 && s.positions() == 1 && micro_batch <= 128)
+  if (trying(12) && s.taps() == 1 && s.positions() == 1 && micro_batch > 32 && micro_batch <= 128)
     wide.tile = TileKind::deep;
   return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks
              ? wide
