@@ -191,6 +191,7 @@ __device__ StepRecord summed(const Update& u) {
       losses[threadIdx.x] += losses[threadIdx.x + half],
           corrects[threadIdx.x] += corrects[threadIdx.x + half];
   }
+  if (threadIdx.x != 0) return {};
   return {losses[0], corrects[0], static_cast<std::uint32_t>(u.samples)};
 }
 
