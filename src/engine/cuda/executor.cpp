@@ -17,7 +17,7 @@ Executor::Executor(Program program, cudaStream_t stream)
                          static_cast<int>(p.operand_count)});
   // What waits for nothing comes first: it runs on the multiprocessors that the last kernel of the
   // backward pass leaves early.
-  if (trying(2)) std::ranges::stable_partition(segments_, &Segment::early);
+  std::ranges::stable_partition(segments_, &Segment::early);
   update_blocks_ = lay_out_blocks(segments_.data(), static_cast<int>(segments_.size()));
 }
 

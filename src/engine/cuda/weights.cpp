@@ -28,7 +28,7 @@ void place_rows(PlacedVariable& v, const model::Layer& layer, const cpu::Extent&
 
 bool kept_as_operands(const model::Network& network, const std::vector<cpu::Extent>& extents,
                       const model::Parameter& parameter) {
-  return trying(4) && parameter.shape.size() > 1 &&
+  return parameter.shape.size() > 1 &&
          std::holds_alternative<model::Conv2D>(network.layers[parameter.layer].kind) &&
          resident_supports(conv_shape(network, extents, parameter.layer));
 }

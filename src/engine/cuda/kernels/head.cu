@@ -110,25 +110,6 @@ __device__ LaneLoss lane_loss(const Head& h, const float* target, int label, flo
   return found;
 }
 
-// Element k of the layer before, from the slices of its sums; its value and code are stored on the
-// way.
-__device__ float finished_input(const Head& h, std::int64_t first, int k, float x, bool survives) {
-#pragma unroll 8
-  for (int slice = 0; slice < h.slice_count; ++slice)
-    x += h.slices[slice * h.slice_stride + first + k];
-  std::uint8_t code = 0;
-  if (h.input_relu) x = rectified(x), code = x == 0 ? no_gradient : 0;
-  if (h.dropout.threshold) {
-    if (survives)
-      x *= h.dropout.scale;
-    else
-      x = 0, code = no_gradient;
-  }
-  h.value[first + k] = x;
-  if (h.code) h.code[first + k] = code;
-  return x;
-}
-
 // All of a thread's elements of the layer before at once, so that no load waits for another: from
 // their biases to their values, and from which survive dropout to which let a gradient pass.
 template <int most>
@@ -163,7 +144,6 @@ __device__ void finish_inputs(const Head& h, std::int64_t first, float (&x)[most
     }
     passes[i] = pass;
     h.value[first + k] = x[i];
-    if (h.code) h.code[first + k] = pass ? 0 : no_gradient;
   }
 }
 
@@ -236,15 +216,13 @@ __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ H
 // The same with a block for each sample: a thread has up to four elements of the input and their
 // rows of the weights. For small batches, where a warp alone would take too long, and for what the
 // layer before left in slices. Whatever does not come from that layer is at hand before it ends.
-template <int Fours, bool prompt>
+template <int Fours>
 __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_constant__ Head h) {
   constexpr int padded = 4 * Fours, most = head_most_depth / threads;
   __shared__ float sums[padded][warps];
   if (blockIdx.x + 1 == gridDim.x) {
-    if (prompt) prepare_rate_soon(h);
-    wait_for_predecessor();
-    if (!prompt) prepare_rate(h);
-    return;
+    prepare_rate(h);
+    return wait_for_predecessor();
   }
   const int sample = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::int64_t first = static_cast<std::int64_t>(sample) * h.depth;
@@ -268,33 +246,23 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
   const int label = target ? 0 : h.source.labels[row];
   const float bias = h.bias && lane % 16 < h.outputs ? h.bias[lane % 16] : 0.f;
   wait_for_predecessor();
-  if (prompt && h.slice_count) finish_inputs(h, first, before, survive);
+  if (h.slice_count) finish_inputs(h, first, before, survive);
   float y[padded] = {};
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     const int k = i * threads + threadIdx.x;
     if (k >= h.depth) break;
-    const float x = !h.slice_count ? h.input[first + k]
-                    : prompt       ? before[i]
-                                   : finished_input(h, first, k, before[i], survive[i]);
+    const float x = h.slice_count ? before[i] : h.input[first + k];
 #pragma unroll
     for (int n = 0; n < Fours; ++n) {
       y[4 * n] += x * weights[i][n].x, y[4 * n + 1] += x * weights[i][n].y;
       y[4 * n + 2] += x * weights[i][n].z, y[4 * n + 3] += x * weights[i][n].w;
     }
   }
-  if (prompt) {
-    const QuarterSums<Fours> of(y);
+  const QuarterSums<Fours> of(y);
 #pragma unroll
-    for (int n = 0; n < Fours; ++n)
-      if (lane % 8 == 0) sums[lane / 8 * Fours + n][warp] = of.sums[n];
-  } else {
-#pragma unroll
-    for (int n = 0; n < padded; ++n) {
-      y[n] = warp_sum(y[n]);
-      if (lane == 0) sums[n][warp] = y[n];
-    }
-  }
+  for (int n = 0; n < Fours; ++n)
+    if (lane % 8 == 0) sums[lane / 8 * Fours + n][warp] = of.sums[n];
   __syncthreads();
   float output = bias;
   if (lane % 16 < padded)
@@ -318,7 +286,7 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
     for (int n = 0; n < Fours; ++n)
       g += gradient[4 * n] * weights[i][n].x + gradient[4 * n + 1] * weights[i][n].y +
            gradient[4 * n + 2] * weights[i][n].z + gradient[4 * n + 3] * weights[i][n].w;
-    h.input_gradient[first + k] = prompt && h.slice_count && !survive[i] ? 0.f : g * h.input_scale;
+    h.input_gradient[first + k] = h.slice_count && !survive[i] ? 0.f : g * h.input_scale;
   }
 }
 
@@ -330,8 +298,7 @@ cudaError_t launch_as(const Head& h, cudaStream_t stream) {
   if (allowed != cudaSuccess) return allowed;
   constexpr int few_samples = 3 * 132;
   if (h.slice_count || h.count <= few_samples)
-    return launch(trying(10) ? small_head_kernel<Fours, true> : small_head_kernel<Fours, false>,
-                  h.count + 1, threads, 0, stream, h);
+    return launch(small_head_kernel<Fours>, h.count + 1, threads, 0, stream, h);
   return launch(head_kernel<Fours>, (h.count + warps - 1) / warps + 1, threads,
                 h.depth * Fours * 16, stream, h);
 }

@@ -1,6 +1,5 @@
 #pragma once
 #include "engine/cuda/kernels/params.h"
-#include "engine/cuda/kernels/trying.h"
 
 // Every kernel's way in. Each returns the launch's error.
 namespace sweetspot::engine::cuda {
@@ -33,6 +32,9 @@ cudaError_t launch_merged_forward_fp16(const MergedForward& parts, cudaStream_t 
 cudaError_t launch_merged_backward_fp16(const MergedBackward& parts, cudaStream_t stream);
 
 constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
+// To find a sample takes long: in the merged kernels the warps from here on look for it, while the
+// others do what can be done without.
+constexpr int sample_warp = resident_warps / 2;
 constexpr int most_shared_bytes = 227 * 1024;  // of a block, on Hopper
 // What such a part takes of it when `parts` blocks share a sample's row groups, and whether the
 // kernel can run it at all.
@@ -147,11 +149,9 @@ cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &early, config.numAttrs = 1;
-  if (trying(1)) {
-    const cudaError_t error = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-    if (error != cudaSuccess) return error;
-  }
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  if (error != cudaSuccess) return error;
   return cudaLaunchKernelEx(&config, kernel, argument);
 }
 #endif

@@ -7,7 +7,7 @@ namespace sweetspot::engine::cuda {
 // has nothing else to do, since two powers in double take as long as the whole of a sample's loss.
 // A skipped update is none. Nothing here is the predecessor's work, and whoever reads the rate of
 // the step before has ended.
-__device__ inline void prepare_rate_soon(const Head& h) {
+__device__ inline void prepare_rate(const Head& h) {
   if (threadIdx.x != 0 || !h.logit_gradient) return;
   double first = 1, second = 1;  // the powers of both, side by side
   double beta1 = h.beta1, beta2 = h.beta2;
@@ -16,13 +16,6 @@ __device__ inline void prepare_rate_soon(const Head& h) {
     beta1 *= beta1, beta2 *= beta2;
   }
   h.state->adam_rate = static_cast<float>(h.state->learning_rate * sqrt(1 - second) / (1 - first));
-}
-
-__device__ inline void prepare_rate(const Head& h) {
-  if (threadIdx.x != 0 || !h.logit_gradient) return;
-  const double t = h.state->step + 1 - h.state->skipped;
-  h.state->adam_rate = static_cast<float>(h.state->learning_rate * sqrt(1 - pow(h.beta2, t)) /
-                                          (1 - pow(h.beta1, t)));
 }
 
 template <class T>

@@ -30,7 +30,7 @@ __device__ int place_in(const Segment& s, int block) {
 // The sum of the partials for this thread's four floats. Every thread of the block must come here.
 // Four partials are on their way at a time, whether there are so many or not: none waits for
 // another.
-__device__ float4 gathered_at_once(const Segment& s, int block) {
+__device__ float4 gathered(const Segment& s, int block) {
   __shared__ float4 shares[threads];
   const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
   const int share = threadIdx.x >> (threads_bits - bits);
@@ -53,25 +53,6 @@ __device__ float4 gathered_at_once(const Segment& s, int block) {
   sum = {};
 #pragma unroll 8
   for (int other = 0; other < sharing; ++other)
-    sum = plus(sum, shares[other * places + threadIdx.x]);
-  return sum;
-}
-
-__device__ float4 gathered(const Segment& s, int block) {
-  __shared__ float4 shares[threads];
-  const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
-  const int share = threadIdx.x >> (threads_bits - bits);
-  const int i = (block * places + (threadIdx.x & (places - 1))) * 4;
-  float4 sum{};
-  if (i < s.count) {
-#pragma unroll 4
-    for (int split = share; split < s.splits; split += sharing)
-      sum = plus(sum, at4(s.partials + split * s.stride + i));
-  }
-  if (sharing == 1) return sum;
-  shares[threadIdx.x] = sum;
-  __syncthreads();
-  for (int other = 1; share == 0 && other < sharing; ++other)
     sum = plus(sum, shares[other * places + threadIdx.x]);
   return sum;
 }
@@ -117,65 +98,6 @@ __device__ float updated(const OptimizerRule& r, Rates rate, float w, float g, f
   return w;
 }
 
-__device__ void record(const Update& u, bool adds) {
-  __shared__ double losses[threads];
-  __shared__ unsigned corrects[threads];
-  double loss = 0;
-  unsigned correct = 0;
-  for (int i = threadIdx.x; i < u.samples; i += threads)
-    loss += u.losses[i], correct += u.correct[i];
-  losses[threadIdx.x] = loss, corrects[threadIdx.x] = correct;
-  for (int half = threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half)
-      losses[threadIdx.x] += losses[threadIdx.x + half],
-          corrects[threadIdx.x] += corrects[threadIdx.x + half];
-  }
-  if (threadIdx.x != 0) return;
-  StepRecord& to = u.history[u.state->slot];
-  if (!adds) to = {0, 0, 0};
-  to.loss += losses[0], to.correct += corrects[0], to.samples += u.samples;
-}
-
-// Weights and moments are nobody else's to write: they are on their way while the last gradients
-// are still being computed. Blocks of early segments do not wait at all; that the others do is
-// enough for the kernels behind this one.
-__global__ void __launch_bounds__(threads) update_kernel(const __grid_constant__ Update u) {
-  if (blockIdx.x == u.blocks) {
-    wait_for_predecessor();
-    if (u.samples) record(u, false);
-    if (threadIdx.x == 0) ++u.state->step, u.state->cursor += u.advance, ++u.state->slot;
-    return;
-  }
-  const Segment& s = segment_of(u);
-  const int block = blockIdx.x - s.first_block, i = place_in(s, block);
-  const std::int64_t place = s.begin + i;
-  float4 w{}, m{}, v{}, g{};
-  if (i >= 0) {
-    w = at4(u.weights + place);
-    if (u.mean) m = at4(u.mean + place);
-    if (u.square) v = at4(u.square + place);
-  }
-  if (!s.early || u.from_gradients) wait_for_predecessor();
-  if (!u.from_gradients)
-    g = gathered(s, block);
-  else if (i >= 0)
-    g = at4(u.gradients + place);
-  if (i < 0) return;
-  if (u.scaled) {
-    if (u.state->bad) return;
-    const float down = 1 / u.state->loss_scale;
-    g = {g.x * down, g.y * down, g.z * down, g.w * down};
-  }
-  const Rates rate{u.state->learning_rate, u.state->adam_rate};
-  w = {updated(u.rule, rate, w.x, g.x, m.x, v.x), updated(u.rule, rate, w.y, g.y, m.y, v.y),
-       updated(u.rule, rate, w.z, g.z, m.z, v.z), updated(u.rule, rate, w.w, g.w, m.w, v.w)};
-  *reinterpret_cast<float4*>(u.weights + place) = w;
-  if (i < s.operand_count) store_operands(u.math, u.operands, s.operands + i, w);
-  if (u.mean) *reinterpret_cast<float4*>(u.mean + place) = m;
-  if (u.square) *reinterpret_cast<float4*>(u.square + place) = v;
-}
-
 // The losses of the step, summed, in thread 0.
 __device__ StepRecord summed(const Update& u) {
   __shared__ double losses[threads];
@@ -199,8 +121,7 @@ __device__ StepRecord summed(const Update& u) {
 // else's to write: all of them are at hand while the last gradients are still being computed.
 // Blocks of early segments do not wait at all; that the others do is enough for the kernels behind
 // this one.
-__global__ void __launch_bounds__(threads, 6)
-    prompt_update_kernel(const __grid_constant__ Update u) {
+__global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constant__ Update u) {
   if (blockIdx.x == u.blocks) {
     const StepRecord made = u.samples ? summed(u) : StepRecord{};
     const std::uint32_t step = __ldcg(&u.state->step), cursor = __ldcg(&u.state->cursor),
@@ -223,7 +144,7 @@ __global__ void __launch_bounds__(threads, 6)
   const Rates rate{__ldcg(&u.state->learning_rate), __ldcg(&u.state->adam_rate)};
   if (!s.early || u.from_gradients) wait_for_predecessor();
   if (!u.from_gradients)
-    g = gathered_at_once(s, block);
+    g = gathered(s, block);
   else if (i >= 0)
     g = at4(u.gradients + place);
   if (i < 0) return;
@@ -262,7 +183,11 @@ struct Record {
 };
 __global__ void __launch_bounds__(threads) record_kernel(const __grid_constant__ Record a) {
   wait_for_predecessor();
-  record(a.u, a.adds);
+  const StepRecord made = summed(a.u);
+  if (threadIdx.x != 0) return;
+  StepRecord& to = a.u.history[a.u.state->slot];
+  if (!a.adds) to = {0, 0, 0};
+  to.loss += made.loss, to.correct += made.correct, to.samples += made.samples;
 }
 
 __global__ void __launch_bounds__(threads) round_kernel(const __grid_constant__ Rounding r) {
@@ -298,8 +223,7 @@ cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream)
   return launch(sum_kernel, u.blocks, threads, 0, stream, SumPartials{u, adds});
 }
 cudaError_t launch_update(const Update& u, cudaStream_t stream) {
-  const cudaError_t error =
-      launch(trying(9) ? prompt_update_kernel : update_kernel, u.blocks + 1, threads, 0, stream, u);
+  const cudaError_t error = launch(update_kernel, u.blocks + 1, threads, 0, stream, u);
   if (error != cudaSuccess || !u.scaled) return error;
   return launch(settle_kernel, 1, 1, 0, stream, u.state);
 }

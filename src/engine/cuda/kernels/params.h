@@ -169,7 +169,6 @@ struct FirstConv {
   int splits, window_parts;  // blocks in all, and those that share a sample
   int filter_blocks;         // blocks that share a sample forward: several for small batches
   bool tensor;               // forward in tf32 on the tensor cores instead of fp32
-  int strip_warp;            // merged: the first warp that loads samples, which takes long to start
 };
 
 // A convolution that computes its input from the samples: the first convolution's output is written
@@ -184,7 +183,6 @@ struct MergedForward {
 struct MergedBackward {
   GemmPart data, weights;
   int data_blocks, weight_blocks;
-  bool weights_first;
   FirstConv first;
 };
 
@@ -200,8 +198,7 @@ struct Head {
   const float* input_bias;
   bool input_relu;
   DropoutMask dropout;
-  float* value;  // its output and codes
-  std::uint8_t* code;
+  float* value;           // its output
   float* logit_gradient;  // (count, outputs); null in evaluation
   float* input_gradient;  // (count, depth), or null
   float input_scale;      // of the input's dropout

@@ -38,8 +38,8 @@ struct IntoFirstConv {
     const std::uint8_t* from = p.code + static_cast<std::int64_t>(sample) * floats;
     for (int i = 16 * threadIdx.x; i < floats; i += 16 * resident_threads)
       copy16(from + i, codes + i);
-    if (threadIdx.x / 32 >= p.strip_warp)
-      load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image, p.strip_warp);
+    if (threadIdx.x / 32 >= sample_warp)
+      load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image, sample_warp);
   }
   __device__ void store(const GemmPart& part, int, int at, int n, float a, float b) const {
     store2(gradient + at * part.shape.channels + n, a, b);
@@ -234,12 +234,11 @@ __global__ void __launch_bounds__(resident_threads, 1)
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
   // The gradient of the weights takes longest.
-  const int weights = blockIdx.x - (parts.weights_first ? 0 : parts.data_blocks);
-  if (weights >= 0 && weights < parts.weight_blocks)
-    resident_weights<M>(parts.weights, weights, shared);
+  if (blockIdx.x < parts.weight_blocks)
+    resident_weights<M>(parts.weights, blockIdx.x, shared);
   else
-    resident_data<M>(parts.data, blockIdx.x - (parts.weights_first ? parts.weight_blocks : 0),
-                     shared, IntoFirstConv<KH, KW>{parts.first});
+    resident_data<M>(parts.data, blockIdx.x - parts.weight_blocks, shared,
+                     IntoFirstConv<KH, KW>{parts.first});
 }
 
 template <class M>

@@ -35,7 +35,7 @@ struct TabledDropout {
 // Where the input comes from: memory…
 struct FromMemory {
   static constexpr bool follows_update = false;
-  __device__ int copying_threads() const { return resident_threads; }
+  static constexpr int copying_threads = resident_threads;
   __device__ void prepare(int, float*, bool) const {}
   struct Filters {};
   __device__ Filters filters() const { return {}; }
@@ -52,17 +52,14 @@ struct FromMemory {
 template <int KH, int KW>
 struct FromFirstConv {
   static constexpr bool follows_update = true;
+  static constexpr int copying_threads = 32 * sample_warp;  // they do not look for the sample
   const FirstConv& p;
   float* image = nullptr;
 
-  // Those that do not look for the sample.
-  __device__ int copying_threads() const {
-    return p.strip_warp ? 32 * p.strip_warp : resident_threads;
-  }
   __device__ void prepare(int sample, float* room, bool waited) {
     image = room;
-    if (waited != p.source.settled && threadIdx.x / 32 >= p.strip_warp)
-      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image, p.strip_warp);
+    if (waited != p.source.settled && threadIdx.x / 32 >= sample_warp)
+      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image, sample_warp);
   }
   // The first of them, which are on their way while the samples are.
   using Filters = TensorTaps<KH, KW, 1>;
@@ -120,7 +117,7 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   if (From::follows_update) wait_for_predecessor();
   from.prepare(share.split, reinterpret_cast<float*>(scratch), true);
   if (p.operands) {
-    copy_weights<M>(p, depth, share, weight_pitch, from.copying_threads(), shared);
+    copy_weights<M>(p, depth, share, weight_pitch, From::copying_threads, shared);
   } else {
     const int bits = share.columns == 1 ? 3 : 4,
               fours = 1 << bits;  // of this block's part of a row
@@ -133,16 +130,17 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   }
   const typename From::Filters filters = from.filters();
   dropout.first = share.split * p.split_depth;
-  bool drawn = !From::follows_update || !p.operands;  // else behind the first convolution
-  if (tabled && drawn) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
-  if (!From::follows_update) wait_for_predecessor();
+  if (!From::follows_update) {
+    if (tabled) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
+    wait_for_predecessor();
+  }
   for (int first = share.split * p.split_depth; first < p.count;
        first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
     if (tabled && dropout.first != first) dropout.first = first, dropout.draw(p, samples);
     from.template load<M>(p, first, samples, pitch, images, filters);
-    if (tabled && !drawn) dropout.draw(p, samples), drawn = true;
+    if (tabled && From::follows_update) dropout.draw(p, samples);  // while the weights arrive
     wait_for_copies();
     __syncthreads();
     each_tile(

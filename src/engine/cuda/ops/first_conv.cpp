@@ -72,7 +72,6 @@ class SampleConv final : public FirstConvOp {
     conv.weights = pass.weights + weights_.kernel;
     conv.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     conv.value = pass.at(out_->value), conv.code = pass.at<std::uint8_t>(code_);
-    if (merged && trying(11)) conv.strip_warp = resident_warps / 2;
     return conv;
   }
 

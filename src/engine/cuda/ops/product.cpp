@@ -12,6 +12,9 @@ int tiles(std::int64_t size, int tile) { return static_cast<int>((size + tile - 
 // Large tiles reuse more of what they load; small ones use more of the chip. 132 multiprocessors
 // are busy enough with this many blocks.
 constexpr int enough_blocks = 60;
+// A dense layer of up to so many samples has one row of wide tiles, which wait for their loads more
+// than they multiply: deep ones wait half as often.
+constexpr int deep_samples = 128;
 
 // Samples that a block of the resident kernels takes at a time: more when there are more than
 // blocks, 0 where not even one fits. fp32 decides for all precisions, so that plans do not depend
@@ -92,10 +95,8 @@ class Product final : public ProductOp {
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
       claim_gradient_slices(planner);
     // The head lets no gradient through where it finished a zero.
-    coded_ = has_code() && !(trying(7) && trying(10) && unfinished.count > 0);
-    if (coded_)
-      unfinished.code = code_ =
-          planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
+    coded_ = has_code() && unfinished.count == 0;
+    if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     choice_ = choose_weight_gradient(shape_, planner.micro_batch());
     partials_.weights = weights_.kernel;
     partials_.floats =
@@ -175,7 +176,7 @@ class Product final : public ProductOp {
   static void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) {
     wide |= wide_tiles(part.count, columns) >= enough_blocks;
     part.tile = wide ? TileKind::wide : TileKind::small, part.splits = slices;
-    if (trying(12) && wide && part.count <= 128 && part.kind == GemmKind::data)
+    if (wide && part.count <= deep_samples && part.kind == GemmKind::data)
       part.tile = TileKind::deep;
     part.tiles_m = tiles(part.count, wide ? 128 : 32),
     part.tiles_n = tiles(columns, wide ? 64 : 32);
@@ -195,10 +196,9 @@ class Product final : public ProductOp {
     int slices =
         slices_for(planner.micro_batch(), shape_.channels, shape_.filters, multiprocessors);
     // Where small tiles leave nothing to divide, wide ones load a fraction of what those do.
-    if (slices == 1 && (trying(5) || trying(6))) {
+    if (slices == 1) {
       const int wide = wide_tiles(planner.micro_batch(), shape_.channels);
-      const int most =
-          std::min(multiprocessors / wide, tiles(shape_.filters, trying(6) ? 64 : 128));
+      const int most = std::min(multiprocessors / wide, tiles(shape_.filters, 128));
       if (most > 1 && wide * most >= enough_blocks) slices = most, wide_slices_ = true;
     }
     if (slices == 1) return;
@@ -220,7 +220,6 @@ class Product final : public ProductOp {
     set_weight_gradient(parts.weights, choice_);
     parts.weights.partials = pass.partials + partials_.offset;
     parts.weights.partial_stride = partials_.floats;
-    parts.weights_first = trying(8);
     parts.weight_blocks = choice_.tiles_m * choice_.tiles_n * choice_.splits;
     pass.run(parts);
   }
@@ -292,7 +291,7 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     // samples.
     const int steps = tiles(s.positions(), 16);
     const int share = tiles(micro_batch * steps, beside);
-    if (trying(3) && w.tiles_m == 1 && w.splits < beside && micro_batch >= beside &&
+    if (w.tiles_m == 1 && w.splits < beside && micro_batch >= beside &&
         micro_batch + beside <= multiprocessors && tiles(share + steps - 1, steps) <= samples)
       w.splits = beside, w.fine = true;
     return w;
@@ -310,7 +309,7 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     return w;
   };
   WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
-  if (trying(12) && s.taps() == 1 && s.positions() == 1 && micro_batch > 32 && micro_batch <= 128)
+  if (s.taps() == 1 && s.positions() == 1 && micro_batch > 32 && micro_batch <= deep_samples)
     wide.tile = TileKind::deep;
   return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks
              ? wide

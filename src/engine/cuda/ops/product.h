@@ -28,7 +28,6 @@ struct Unfinished {
   bool relu = false;
   std::optional<FusedDropout> dropout;
   std::optional<std::int64_t> bias;
-  std::optional<core::Bytes> code;
 };
 // A first convolution, straight from the samples.
 class FirstConvOp : public Op {
