@@ -98,21 +98,26 @@ class CudaResident : public ::testing::TestWithParam<Precision> {
 
 TEST_P(CudaResident, EpochsEqualStepsBitForBit) {
   const model::Network network = model::load_network("paper-cnn");
-  const Blobs blobs(network, 1010);
+  const Blobs blobs(network, 2150);
   cuda::Options options;
   options.precision = GetParam();
   const auto stepped = cuda::make_trainer(network, options);
   const auto resident = cuda::make_trainer(network, options);
   resident->upload(Split::train, blobs.resident());
-  for (const std::int64_t micro_batch :
-       {24, 8}) {  // 42 steps: graphs of 20, of 1, and what is left
-    resident->start(blobs.order(), 24, micro_batch);
+  const std::vector<std::uint32_t> order = blobs.order();
+  struct Run {
+    std::int64_t samples, batch, micro_batch;
+  };
+  // More than 20 steps: graphs of 20, of 1, and what is left. At 100 the convolutions are merged.
+  for (const Run& run : {Run{1010, 24, 24}, Run{1010, 24, 8}, Run{2150, 100, 100}}) {
+    resident->start({order.data(), static_cast<std::size_t>(run.samples)}, run.batch,
+                    run.micro_batch);
     const std::vector<StepResult> found = resident->finish();
-    ASSERT_EQ(found.size(), 43u);
+    ASSERT_EQ(found.size(), static_cast<std::size_t>(run.samples / run.batch + 1));
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const auto first = static_cast<std::int64_t>(i) * 24;
-      const StepResult expected =
-          stepped->step(blobs.batch(first, std::min<std::int64_t>(24, 1010 - first)), micro_batch);
+      const std::int64_t first = static_cast<std::int64_t>(i) * run.batch;
+      const StepResult expected = stepped->step(
+          blobs.batch(first, std::min(run.batch, run.samples - first)), run.micro_batch);
       ASSERT_EQ(found[i].loss, expected.loss) << "step " << i;
       ASSERT_EQ(found[i].correct, expected.correct) << "step " << i;
     }

@@ -85,7 +85,8 @@ class Compiler {
     return found ? std::optional(found->offset) : std::nullopt;
   }
   ProductWeights product_weights(std::size_t layer) const {
-    return {*variable("kernel", layer), variable("bias", layer)};
+    const PlacedVariable* kernel = program_.weights.find(layer, "kernel");
+    return {kernel->offset, variable("bias", layer), kernel->operands};
   }
 
   void add_activation(model::Activation activation) {

@@ -13,7 +13,11 @@ Executor::Executor(Program program, cudaStream_t stream)
   if (!program_.training) return;
   for (const PartialGradients& p : program_.partials())
     segments_.push_back({p.weights, static_cast<int>(p.floats), p.splits,
-                         partials_.as<float>() + p.offset, p.floats, p.early, 0});
+                         partials_.as<float>() + p.offset, p.floats, p.early, 0, p.operands,
+                         static_cast<int>(p.operand_count)});
+  // What waits for nothing comes first: it runs on the multiprocessors that the last kernel of the
+  // backward pass leaves early.
+  std::ranges::stable_partition(segments_, &Segment::early);
   update_blocks_ = lay_out_blocks(segments_.data(), static_cast<int>(segments_.size()));
 }
 

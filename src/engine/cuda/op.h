@@ -30,6 +30,7 @@ struct Tensor {
 struct Pass {
   std::byte* arena = nullptr;
   float* weights = nullptr;
+  const std::byte* operands = nullptr;  // weights that are kept as such; none in fp32
   float* partials = nullptr;
   StepState* state = nullptr;
   Source source;
@@ -86,7 +87,8 @@ struct PartialGradients {
   std::int64_t weights = 0;  // offset of the first weight
   std::int64_t floats = 0, offset = 0;
   int splits = 1;
-  bool early = false;  // not of the last launch of the backward pass
+  bool early = false;                            // not of the last launch of the backward pass
+  std::int64_t operands = 0, operand_count = 0;  // the first of them are kept as operands too
 };
 
 class Op {

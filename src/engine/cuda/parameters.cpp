@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/optimize.h"
+#include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/program.h"
 #include "model/initialize.h"
 
@@ -44,9 +45,12 @@ Parameters::Parameters(const model::Network& network, const Options& options, cu
       options_(options),
       stream_(stream),
       layout_(weight_layout(network, cpu::live_extents(network))) {
-  const core::MemoryByUse memory = trainer_memory(layout_, options.trainer.optimizer);
+  const core::MemoryByUse memory = trainer_memory(layout_, options);
   const auto make = [&](core::Use use) { return DeviceBuffer(memory[use], use); };
-  weights_ = make(core::Use::weights), gradients_ = make(core::Use::gradients);
+  const core::Bytes operands = operand_bytes(layout_, options.precision);
+  weights_ = DeviceBuffer(memory[core::Use::weights] - operands, core::Use::weights);
+  operands_ = DeviceBuffer(operands, core::Use::weights);
+  gradients_ = make(core::Use::gradients);
   optimizer_ = make(core::Use::optimizer), workspace_ = make(core::Use::workspace);
   StepState begin{};
   begin.learning_rate = static_cast<float>(options.trainer.optimizer.learning_rate);
@@ -66,6 +70,7 @@ Parameters::Parameters(const model::Network& network, const Options& options, cu
 void Parameters::fill(Update& u) const {
   const int states = cpu::state_floats(options_.trainer.optimizer.kind);
   u.weights = weights(), u.gradients = gradients_.as<float>();
+  u.operands = operands_.data(), u.math = math_of(options_.precision);
   u.mean = states > 0 ? optimizer_.as<float>() : nullptr;
   u.square = states > 1 ? optimizer_.as<float>() + layout_.trainable_floats : nullptr;
   u.rule = rule_of(options_.trainer.optimizer);
@@ -117,7 +122,7 @@ void Parameters::set_learning_rate(double learning_rate) {
 
 core::MemoryByUse Parameters::memory() const {
   core::MemoryByUse memory;
-  for (const DeviceBuffer* b : {&weights_, &gradients_, &optimizer_, &workspace_})
+  for (const DeviceBuffer* b : {&weights_, &operands_, &gradients_, &optimizer_, &workspace_})
     memory[b->use()] += b->size();
   return memory;
 }
@@ -133,6 +138,15 @@ void Parameters::put_weights(const std::vector<float>& host) const {
   check(cudaStreamSynchronize(stream_), "the last steps");
   check(cudaMemcpy(weights_.data(), host.data(), weights_.size(), cudaMemcpyHostToDevice),
         "writing the weights");
+  check(cudaStreamSynchronize(cudaStreamLegacy), "writing the weights");
+  if (operands_.size() == 0) return;
+  for (const PlacedVariable& v : layout_.variables)
+    if (v.operands)
+      check(launch_rounding({weights() + v.offset, operands_.data(), *v.operands, v.floats,
+                             math_of(options_.precision)},
+                            stream_),
+            "rounding the weights");
+  check(cudaStreamSynchronize(stream_), "rounding the weights");
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -18,6 +18,7 @@ class Parameters {
   // The update's part of all this; the rest of it comes from the program.
   void fill(Update& update) const;
   float* weights() const { return weights_.as<float>(); }
+  const std::byte* operands() const { return operands_.data(); }
   StepState* state() const { return workspace_.as<StepState>(); }
   StepRecord* history() const { return workspace_.as<StepRecord>(2 * sizeof(StepState)); }
   // Evaluation has a state and a record of its own.
@@ -50,7 +51,7 @@ class Parameters {
   const Options& options_;
   cudaStream_t stream_;
   WeightLayout layout_;
-  DeviceBuffer weights_, gradients_, optimizer_, workspace_;
+  DeviceBuffer weights_, operands_, gradients_, optimizer_, workspace_;
 };
 
 }  // namespace sweetspot::engine::cuda

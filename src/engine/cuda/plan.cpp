@@ -37,9 +37,29 @@ std::vector<Operation> operations_of(const Program& program, Precision precision
   return operations;
 }
 
-core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& optimizer) {
+Math math_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return Math::fp32;
+    case Precision::tf32:
+      return Math::tf32;
+    case Precision::bf16:
+      return Math::bf16;
+    case Precision::fp16:
+      return Math::fp16;
+  }
+  return Math::fp32;
+}
+
+core::Bytes operand_bytes(const WeightLayout& weights, Precision precision) {
+  return static_cast<core::Bytes>(weights.operands) * operand_bytes(math_of(precision));
+}
+
+core::MemoryByUse trainer_memory(const WeightLayout& weights, const Options& options) {
+  const Optimizer& optimizer = options.trainer.optimizer;
   core::MemoryByUse memory;
-  memory[core::Use::weights] = float_bytes(weights.floats);
+  memory[core::Use::weights] =
+      float_bytes(weights.floats) + operand_bytes(weights, options.precision);
   memory[core::Use::gradients] = float_bytes(weights.trainable_floats);
   memory[core::Use::optimizer] =
       float_bytes(weights.trainable_floats * cpu::state_floats(optimizer.kind));
@@ -63,7 +83,7 @@ std::unique_ptr<Plan> plan(const model::Network& network, const Options& options
   if (micro_batch < 1)
     throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
   const Program program = compile(network, options.trainer.loss, micro_batch, true);
-  core::MemoryByUse memory = trainer_memory(program.weights, options.trainer.optimizer);
+  core::MemoryByUse memory = trainer_memory(program.weights, options);
   memory += program_memory(program);
   if (with_evaluation)
     memory += program_memory(compile(network, options.trainer.loss, evaluation_batch, false));

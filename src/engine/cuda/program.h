@@ -47,7 +47,9 @@ std::vector<Operation> operations_of(const Program& program, Precision precision
 
 // What the trainer holds whatever its plans, and what one program adds.
 constexpr core::Bytes history_steps = 1 << 16;  // of one start(): 1 MiB
-core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& optimizer);
+core::MemoryByUse trainer_memory(const WeightLayout& weights, const Options& options);
+core::Bytes operand_bytes(const WeightLayout& weights, Precision precision);
+Math math_of(Precision precision);
 core::MemoryByUse program_memory(const Program& program);
 
 }  // namespace sweetspot::engine::cuda

@@ -1,27 +1,10 @@
 #include "engine/cuda/steps.h"
 
 namespace sweetspot::engine::cuda {
-namespace {
-
-Math math_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return Math::fp32;
-    case Precision::tf32:
-      return Math::tf32;
-    case Precision::bf16:
-      return Math::bf16;
-    case Precision::fp16:
-      return Math::fp16;
-  }
-  return Math::fp32;
-}
-
-}  // namespace
-
 Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {
   Pass pass = executor.pass();
-  pass.weights = parameters_.weights(), pass.state = parameters_.state();
+  pass.weights = parameters_.weights(), pass.operands = parameters_.operands();
+  pass.state = parameters_.state();
   pass.source = source, pass.source.state = parameters_.state();
   pass.first = static_cast<int>(micro.first), pass.count = static_cast<int>(micro.count);
   pass.batch = static_cast<float>(micro.batch);

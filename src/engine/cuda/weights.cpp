@@ -26,6 +26,13 @@ void place_rows(PlacedVariable& v, const model::Layer& layer, const cpu::Extent&
   }
 }
 
+bool kept_as_operands(const model::Network& network, const std::vector<cpu::Extent>& extents,
+                      const model::Parameter& parameter) {
+  return parameter.shape.size() > 1 &&
+         std::holds_alternative<model::Conv2D>(network.layers[parameter.layer].kind) &&
+         resident_supports(conv_shape(network, extents, parameter.layer));
+}
+
 }  // namespace
 
 const PlacedVariable* WeightLayout::find(std::size_t layer, std::string_view variable) const {
@@ -54,8 +61,10 @@ WeightLayout weight_layout(const model::Network& network, const std::vector<cpu:
   for (const model::Parameter& parameter : model::parameters(network)) {
     PlacedVariable v;
     v.parameter = parameter;
-    place_rows(v, network.layers[parameter.layer], extents[parameter.layer],
-               from_samples && parameter.layer == 0);
+    const bool first = from_samples && parameter.layer == 0;
+    place_rows(v, network.layers[parameter.layer], extents[parameter.layer], first);
+    if (!first && kept_as_operands(network, extents, parameter))
+      v.operands = layout.operands, layout.operands += v.floats;
     layout.variables.push_back(std::move(v));
   }
   for (const bool trainable : {true, false}) {

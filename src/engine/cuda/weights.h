@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct PlacedVariable {
   std::int64_t offset = 0, floats = 0;
   std::int64_t channels = 1, channel_pitch = 1;  // of the rows
   std::int64_t columns = 1, column_pitch = 1;
+  // Kernels that a whole batch reads again and again are kept as operands too, rounded: where.
+  std::optional<std::int64_t> operands;
 
   std::int64_t index(std::int64_t keras) const {
     const std::int64_t row = keras / columns;
@@ -28,7 +31,7 @@ struct PlacedVariable {
 
 struct WeightLayout {
   std::vector<PlacedVariable> variables;  // in Keras' order
-  std::int64_t floats = 0, trainable_floats = 0;
+  std::int64_t floats = 0, trainable_floats = 0, operands = 0;
 
   const PlacedVariable* find(std::size_t layer, std::string_view variable) const;
 };

@@ -6,18 +6,30 @@
 // What the kernels over a first convolution share.
 namespace sweetspot::engine::cuda {
 
-// Lines of the sample in row `row` of the source; a warp takes a line at a time.
+// Lines of the sample in row `row` of the source; a warp takes a line at a time, and has four on
+// their way. The warps from `first_warp` on share the work.
 template <int C, bool rounded = false>
 __device__ void load_strip(const FirstConv& p, std::uint32_t row, int first_line, int lines,
-                           float* to) {
+                           float* to, int first_warp = 0) {
+  constexpr int at_once = 4;
   const int line = p.shape.in_w * C, full = p.full_w * C;
+  const int warps = blockDim.x / 32 - first_warp;
   const std::int64_t from = (std::int64_t{row} * p.full_h + first_line) * full;
-  for (int y = threadIdx.x / 32; y < lines; y += blockDim.x / 32)
-#pragma unroll 4
+  for (int first = threadIdx.x / 32 - first_warp; first < lines; first += at_once * warps)
     for (int x = threadIdx.x % 32; x < line; x += 32) {
-      const std::int64_t at = from + y * full + x;
-      const float v = p.source.bytes ? p.source.bytes[at] * (1.f / 255) : p.source.floats[at];
-      to[y * line + x] = rounded ? Tf32::round(v) : v;
+      float v[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        const std::int64_t at = from + (first + k * warps) * full + x;
+        if (first + k * warps >= lines)
+          v[k] = 0;
+        else
+          v[k] = p.source.bytes ? p.source.bytes[at] * (1.f / 255) : p.source.floats[at];
+      }
+#pragma unroll
+      for (int k = 0; k < at_once; ++k)
+        if (first + k * warps < lines)
+          to[(first + k * warps) * line + x] = rounded ? Tf32::round(v[k]) : v[k];
     }
 }
 

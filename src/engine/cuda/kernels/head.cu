@@ -110,24 +110,66 @@ __device__ LaneLoss lane_loss(const Head& h, const float* target, int label, flo
   return found;
 }
 
-// Element k of the layer before, from the slices of its sums; its value and code are stored on the
-// way.
-__device__ float finished_input(const Head& h, std::int64_t first, int k, float x, bool survives) {
-#pragma unroll 8
-  for (int slice = 0; slice < h.slice_count; ++slice)
-    x += h.slices[slice * h.slice_stride + first + k];
-  std::uint8_t code = 0;
-  if (h.input_relu) x = rectified(x), code = x == 0 ? no_gradient : 0;
-  if (h.dropout.threshold) {
-    if (survives)
-      x *= h.dropout.scale;
-    else
-      x = 0, code = no_gradient;
+// All of a thread's elements of the layer before at once, so that no load waits for another: from
+// their biases to their values, and from which survive dropout to which let a gradient pass.
+template <int most>
+__device__ void finish_inputs(const Head& h, std::int64_t first, float (&x)[most],
+                              bool (&passes)[most]) {
+  constexpr int at_once = 4;
+  for (int slice = 0; slice < h.slice_count; slice += at_once) {
+    float part[at_once][most];
+#pragma unroll
+    for (int s = 0; s < at_once; ++s)
+#pragma unroll
+      for (int i = 0; i < most; ++i) {
+        const int k = i * threads + threadIdx.x;
+        part[s][i] = k < h.depth && slice + s < h.slice_count
+                         ? h.slices[(slice + s) * h.slice_stride + first + k]
+                         : 0.f;
+      }
+#pragma unroll
+    for (int s = 0; s < at_once; ++s)
+#pragma unroll
+      for (int i = 0; i < most; ++i) x[i] += part[s][i];
   }
-  h.value[first + k] = x;
-  if (h.code) h.code[first + k] = code;
-  return x;
+#pragma unroll
+  for (int i = 0; i < most; ++i) {
+    const int k = i * threads + threadIdx.x;
+    if (k >= h.depth) break;
+    bool pass = true;
+    if (h.input_relu) x[i] = rectified(x[i]), pass = x[i] != 0;
+    if (h.dropout.threshold) {
+      x[i] = passes[i] ? x[i] * h.dropout.scale : 0.f;
+      pass = pass && passes[i];
+    }
+    passes[i] = pass;
+    h.value[first + k] = x[i];
+  }
 }
+
+// The sums over a warp of a quarter of the outputs in each quarter of the lanes: as the lanes'
+// shares are added up, each half keeps half of what is left, which is a third of the exchanges of
+// doing it output by output, in the same order.
+template <int Fours>
+struct QuarterSums {
+  float sums[Fours];
+  __device__ explicit QuarterSums(const float (&y)[4 * Fours]) {
+    const bool upper = threadIdx.x & 16, odd = threadIdx.x & 8;
+    float half[2 * Fours];
+#pragma unroll
+    for (int n = 0; n < 2 * Fours; ++n) {
+      const float mine = upper ? y[n + 2 * Fours] : y[n], theirs = upper ? y[n] : y[n + 2 * Fours];
+      half[n] = mine + __shfl_xor_sync(~0u, theirs, 16);
+    }
+#pragma unroll
+    for (int n = 0; n < Fours; ++n) {
+      const float mine = odd ? half[n + Fours] : half[n], theirs = odd ? half[n] : half[n + Fours];
+      sums[n] = mine + __shfl_xor_sync(~0u, theirs, 8);
+#pragma unroll
+      for (int apart = 4; apart > 0; apart /= 2) sums[n] += __shfl_xor_sync(~0u, sums[n], apart);
+    }
+  }
+};
 
 template <int Fours>  // outputs, padded, in fours
 __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ Head h) {
@@ -179,14 +221,14 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
   constexpr int padded = 4 * Fours, most = head_most_depth / threads;
   __shared__ float sums[padded][warps];
   if (blockIdx.x + 1 == gridDim.x) {
-    wait_for_predecessor();
-    return prepare_rate(h);
+    prepare_rate(h);
+    return wait_for_predecessor();
   }
   const int sample = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::int64_t first = static_cast<std::int64_t>(sample) * h.depth;
   float4 weights[most][Fours];
-  float before[most];
-  bool survive[most];
+  float before[most] = {};
+  bool survive[most] = {};
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     const int k = i * threads + threadIdx.x;
@@ -204,24 +246,23 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
   const int label = target ? 0 : h.source.labels[row];
   const float bias = h.bias && lane % 16 < h.outputs ? h.bias[lane % 16] : 0.f;
   wait_for_predecessor();
+  if (h.slice_count) finish_inputs(h, first, before, survive);
   float y[padded] = {};
 #pragma unroll
   for (int i = 0; i < most; ++i) {
     const int k = i * threads + threadIdx.x;
     if (k >= h.depth) break;
-    const float x =
-        h.slice_count ? finished_input(h, first, k, before[i], survive[i]) : h.input[first + k];
+    const float x = h.slice_count ? before[i] : h.input[first + k];
 #pragma unroll
     for (int n = 0; n < Fours; ++n) {
       y[4 * n] += x * weights[i][n].x, y[4 * n + 1] += x * weights[i][n].y;
       y[4 * n + 2] += x * weights[i][n].z, y[4 * n + 3] += x * weights[i][n].w;
     }
   }
+  const QuarterSums<Fours> of(y);
 #pragma unroll
-  for (int n = 0; n < padded; ++n) {
-    y[n] = warp_sum(y[n]);
-    if (lane == 0) sums[n][warp] = y[n];
-  }
+  for (int n = 0; n < Fours; ++n)
+    if (lane % 8 == 0) sums[lane / 8 * Fours + n][warp] = of.sums[n];
   __syncthreads();
   float output = bias;
   if (lane % 16 < padded)
@@ -245,7 +286,7 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
     for (int n = 0; n < Fours; ++n)
       g += gradient[4 * n] * weights[i][n].x + gradient[4 * n + 1] * weights[i][n].y +
            gradient[4 * n + 2] * weights[i][n].z + gradient[4 * n + 3] * weights[i][n].w;
-    h.input_gradient[first + k] = g * h.input_scale;
+    h.input_gradient[first + k] = h.slice_count && !survive[i] ? 0.f : g * h.input_scale;
   }
 }
 

@@ -32,6 +32,9 @@ cudaError_t launch_merged_forward_fp16(const MergedForward& parts, cudaStream_t 
 cudaError_t launch_merged_backward_fp16(const MergedBackward& parts, cudaStream_t stream);
 
 constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
+// To find a sample takes long: in the merged kernels the warps from here on look for it, while the
+// others do what can be done without.
+constexpr int sample_warp = resident_warps / 2;
 constexpr int most_shared_bytes = 227 * 1024;  // of a block, on Hopper
 // What such a part takes of it when `parts` blocks share a sample's row groups, and whether the
 // kernel can run it at all.
@@ -120,11 +123,22 @@ cudaError_t launch_update(const Update& u, cudaStream_t stream);
 // history[state->slot] of a micro-batch: set by the first, added to by the others.
 cudaError_t launch_record(const Update& u, bool adds, cudaStream_t stream);
 
+// `count` weights from `from` on as operands, into element `at` of `to`.
+struct Rounding {
+  const float* from;
+  void* to;
+  std::int64_t at, count;
+  Math math;
+};
+cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream);
+
 // Blocks that `segments` take in an update; fills in their first_block.
 int lay_out_blocks(Segment* segments, int count);
 
 #ifdef __CUDACC__
-// With programmatic serialisation: the launch overlaps the end of the kernel before it.
+// With programmatic serialisation: the launch overlaps the end of the kernel before it. All kernels
+// want the same division between cache and shared memory: a multiprocessor must be empty before it
+// can change that.
 template <class Argument>
 cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
                    cudaStream_t stream, const Argument& argument) {
@@ -135,6 +149,9 @@ cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &early, config.numAttrs = 1;
+  const cudaError_t error = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  if (error != cudaSuccess) return error;
   return cudaLaunchKernelEx(&config, kernel, argument);
 }
 #endif

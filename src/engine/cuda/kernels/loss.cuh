@@ -5,12 +5,17 @@ namespace sweetspot::engine::cuda {
 
 // Keras folds Adam's bias correction into the learning rate. The last block of the loss's kernel
 // has nothing else to do, since two powers in double take as long as the whole of a sample's loss.
-// A skipped update is none.
+// A skipped update is none. Nothing here is the predecessor's work, and whoever reads the rate of
+// the step before has ended.
 __device__ inline void prepare_rate(const Head& h) {
   if (threadIdx.x != 0 || !h.logit_gradient) return;
-  const double t = h.state->step + 1 - h.state->skipped;
-  h.state->adam_rate = static_cast<float>(h.state->learning_rate * sqrt(1 - pow(h.beta2, t)) /
-                                          (1 - pow(h.beta1, t)));
+  double first = 1, second = 1;  // the powers of both, side by side
+  double beta1 = h.beta1, beta2 = h.beta2;
+  for (std::uint32_t t = h.state->step + 1 - h.state->skipped; t > 0; t /= 2) {
+    if (t % 2) first *= beta1, second *= beta2;
+    beta1 *= beta1, beta2 *= beta2;
+  }
+  h.state->adam_rate = static_cast<float>(h.state->learning_rate * sqrt(1 - second) / (1 - first));
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/math.cuh"
 
 // One pass over all parameters: partial gradients are summed in the order of their splits and go
 // straight into the optimizer; the last block writes the step's record and moves the state on.
@@ -27,21 +28,31 @@ __device__ int place_in(const Segment& s, int block) {
 }
 
 // The sum of the partials for this thread's four floats. Every thread of the block must come here.
+// Four partials are on their way at a time, whether there are so many or not: none waits for
+// another.
 __device__ float4 gathered(const Segment& s, int block) {
   __shared__ float4 shares[threads];
   const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
   const int share = threadIdx.x >> (threads_bits - bits);
   const int i = (block * places + (threadIdx.x & (places - 1))) * 4;
   float4 sum{};
-  if (i < s.count) {
-#pragma unroll 4
-    for (int split = share; split < s.splits; split += sharing)
-      sum = plus(sum, at4(s.partials + split * s.stride + i));
+  for (int split = share; i < s.count && split < s.splits; split += 4 * sharing) {
+    float4 part[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int at = split + k * sharing;
+      part[k] = at < s.splits ? at4(s.partials + at * s.stride + i) : float4{};
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum = plus(sum, part[k]);
   }
   if (sharing == 1) return sum;
   shares[threadIdx.x] = sum;
   __syncthreads();
-  for (int other = 1; share == 0 && other < sharing; ++other)
+  if (share > 0) return sum;
+  sum = {};
+#pragma unroll 8
+  for (int other = 0; other < sharing; ++other)
     sum = plus(sum, shares[other * places + threadIdx.x]);
   return sum;
 }
@@ -50,6 +61,19 @@ __device__ const Segment& segment_of(const Update& u) {
   int i = 0;
   while (i + 1 < u.segment_count && blockIdx.x >= u.segments[i + 1].first_block) ++i;
   return u.segments[i];
+}
+
+__device__ void store_operands(Math math, void* to, std::int64_t at, float4 w) {
+  switch (math) {
+    case Math::fp32:
+      return;
+    case Math::tf32:
+      return Tf32::store(static_cast<float*>(to) + at, w);
+    case Math::bf16:
+      return Bf16::store(static_cast<__nv_bfloat16*>(to) + at, w);
+    case Math::fp16:
+      return Fp16::store(static_cast<__half*>(to) + at, w);
+  }
 }
 
 struct Rates {
@@ -74,13 +98,14 @@ __device__ float updated(const OptimizerRule& r, Rates rate, float w, float g, f
   return w;
 }
 
-__device__ void record(const Update& u, bool adds) {
+// The losses of the step, summed, in thread 0.
+__device__ StepRecord summed(const Update& u) {
   __shared__ double losses[threads];
   __shared__ unsigned corrects[threads];
   double loss = 0;
   unsigned correct = 0;
   for (int i = threadIdx.x; i < u.samples; i += threads)
-    loss += u.losses[i], correct += u.correct[i];
+    loss += __ldcg(u.losses + i), correct += __ldcg(u.correct + i);
   losses[threadIdx.x] = loss, corrects[threadIdx.x] = correct;
   for (int half = threads / 2; half > 0; half /= 2) {
     __syncthreads();
@@ -88,20 +113,23 @@ __device__ void record(const Update& u, bool adds) {
       losses[threadIdx.x] += losses[threadIdx.x + half],
           corrects[threadIdx.x] += corrects[threadIdx.x + half];
   }
-  if (threadIdx.x != 0) return;
-  StepRecord& to = u.history[u.state->slot];
-  if (!adds) to = {0, 0, 0};
-  to.loss += losses[0], to.correct += corrects[0], to.samples += u.samples;
+  if (threadIdx.x != 0) return {};
+  return {losses[0], corrects[0], static_cast<std::uint32_t>(u.samples)};
 }
 
-// Weights and moments are nobody else's to write: they are on their way while the last gradients
-// are still being computed. Blocks of early segments do not wait at all; that the others do is
-// enough for the kernels behind this one.
-__global__ void __launch_bounds__(threads) update_kernel(const __grid_constant__ Update u) {
+// Losses and rates are older than the predecessor, and so are weights and moments, which are nobody
+// else's to write: all of them are at hand while the last gradients are still being computed.
+// Blocks of early segments do not wait at all; that the others do is enough for the kernels behind
+// this one.
+__global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constant__ Update u) {
   if (blockIdx.x == u.blocks) {
+    const StepRecord made = u.samples ? summed(u) : StepRecord{};
+    const std::uint32_t step = __ldcg(&u.state->step), cursor = __ldcg(&u.state->cursor),
+                        slot = __ldcg(&u.state->slot);
     wait_for_predecessor();
-    if (u.samples) record(u, false);
-    if (threadIdx.x == 0) ++u.state->step, u.state->cursor += u.advance, ++u.state->slot;
+    if (threadIdx.x != 0) return;
+    if (u.samples) u.history[slot] = made;
+    u.state->step = step + 1, u.state->cursor = cursor + u.advance, u.state->slot = slot + 1;
     return;
   }
   const Segment& s = segment_of(u);
@@ -113,6 +141,7 @@ __global__ void __launch_bounds__(threads) update_kernel(const __grid_constant__
     if (u.mean) m = at4(u.mean + place);
     if (u.square) v = at4(u.square + place);
   }
+  const Rates rate{__ldcg(&u.state->learning_rate), __ldcg(&u.state->adam_rate)};
   if (!s.early || u.from_gradients) wait_for_predecessor();
   if (!u.from_gradients)
     g = gathered(s, block);
@@ -124,10 +153,10 @@ __global__ void __launch_bounds__(threads) update_kernel(const __grid_constant__
     const float down = 1 / u.state->loss_scale;
     g = {g.x * down, g.y * down, g.z * down, g.w * down};
   }
-  const Rates rate{u.state->learning_rate, u.state->adam_rate};
   w = {updated(u.rule, rate, w.x, g.x, m.x, v.x), updated(u.rule, rate, w.y, g.y, m.y, v.y),
        updated(u.rule, rate, w.z, g.z, m.z, v.z), updated(u.rule, rate, w.w, g.w, m.w, v.w)};
   *reinterpret_cast<float4*>(u.weights + place) = w;
+  if (i < s.operand_count) store_operands(u.math, u.operands, s.operands + i, w);
   if (u.mean) *reinterpret_cast<float4*>(u.mean + place) = m;
   if (u.square) *reinterpret_cast<float4*>(u.square + place) = v;
 }
@@ -154,7 +183,17 @@ struct Record {
 };
 __global__ void __launch_bounds__(threads) record_kernel(const __grid_constant__ Record a) {
   wait_for_predecessor();
-  record(a.u, a.adds);
+  const StepRecord made = summed(a.u);
+  if (threadIdx.x != 0) return;
+  StepRecord& to = a.u.history[a.u.state->slot];
+  if (!a.adds) to = {0, 0, 0};
+  to.loss += made.loss, to.correct += made.correct, to.samples += made.samples;
+}
+
+__global__ void __launch_bounds__(threads) round_kernel(const __grid_constant__ Rounding r) {
+  wait_for_predecessor();
+  const std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) * 4;
+  if (i < r.count) store_operands(r.math, r.to, r.at + i, at4(r.from + i));
 }
 
 // Dynamic loss scaling: halve at once when a gradient overflowed, double after two thousand healthy
@@ -187,6 +226,10 @@ cudaError_t launch_update(const Update& u, cudaStream_t stream) {
   const cudaError_t error = launch(update_kernel, u.blocks + 1, threads, 0, stream, u);
   if (error != cudaSuccess || !u.scaled) return error;
   return launch(settle_kernel, 1, 1, 0, stream, u.state);
+}
+cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream) {
+  const auto blocks = static_cast<int>((r.count + 4 * threads - 1) / (4 * threads));
+  return launch(round_kernel, blocks, threads, 0, stream, r);
 }
 cudaError_t launch_record(const Update& u, bool adds, cudaStream_t stream) {
   return launch(record_kernel, 1, threads, 0, stream, Record{u, adds});

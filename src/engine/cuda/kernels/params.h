@@ -9,6 +9,10 @@ namespace sweetspot::engine::cuda {
 // Arithmetic of the matrix products. Tensors and sums are fp32 in memory whatever it is; operands
 // are rounded on their way into shared memory.
 enum class Math { fp32, tf32, bf16, fp16 };
+// Of one weight kept as an operand; fp32 has no use for that.
+constexpr int operand_bytes(Math math) {
+  return math == Math::fp32 ? 0 : math == Math::tf32 ? 4 : 2;
+}
 
 // n / d for 0 <= n < 2^31 by one multiplication (Granlund and Montgomery, 1994).
 struct Divider {
@@ -102,7 +106,8 @@ enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency is
 // everything. Blocks of 256×32 and 128×64: for large ones.
 // `resident`: samples and weights wholly in shared memory (resident.cuh).
-enum class TileKind : int { small, tall, wide, resident };
+// `deep`: 128×64 in stages of twice the depth, for dense layers of small batches.
+enum class TileKind : int { small, tall, wide, deep, resident };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -111,6 +116,7 @@ struct GemmPart {
   TileKind tile;
   int tiles_m, tiles_n, splits, split_depth;
   Divider by_tiles_m, by_tiles_n;
+  bool fine;   // resident weights: the splits share the samples' steps of depth, not whole samples
   bool dense;  // one position in and out; never with the tall tile
   ConvShape shape;
   Divider by_windows, by_window_w, by_in, by_in_w, by_out, by_out_w, by_channels, by_filters,
@@ -120,6 +126,7 @@ struct GemmPart {
   float scale;            // of the input's gradient: its dropout's
   const float* input;     // (count, in_h, in_w, channels)
   const float* weights;   // (taps, channels, filters)
+  const void* operands;   // the same, rounded, in the operands' type; null: there is no such copy
   const float* bias;      // (filters), or null
   float* value;           // (count, windows, filters)
   std::uint8_t* code;     // as value; null: none is wanted, or all gradients pass
@@ -191,8 +198,7 @@ struct Head {
   const float* input_bias;
   bool input_relu;
   DropoutMask dropout;
-  float* value;  // its output and codes
-  std::uint8_t* code;
+  float* value;           // its output
   float* logit_gradient;  // (count, outputs); null in evaluation
   float* input_gradient;  // (count, depth), or null
   float input_scale;      // of the input's dropout
@@ -219,6 +225,8 @@ struct Segment {
   std::int64_t stride;
   bool early;  // complete before the update's predecessor began, which does not read the weights
   int first_block;
+  std::int64_t operands;  // where the first of them are kept as operands too, …
+  int operand_count;      // … so many of them
 };
 
 constexpr int most_segments = 64;
@@ -226,6 +234,8 @@ struct Update {
   Segment segments[most_segments];  // in constant memory, where a search takes no time
   int segment_count, blocks;
   float *weights, *gradients, *mean, *square;
+  void* operands;  // rounded for `math`
+  Math math;
   OptimizerRule rule;
   StepState* state;
   bool from_gradients;  // the sums are in `gradients` already

@@ -24,35 +24,71 @@ struct ResidentShare {
   }
 };
 
-// `rows` × `columns` floats into shared memory, rows `pitch` apart.
-template <class M>
+// `rows` × `columns` floats into shared memory, rows `pitch` apart; so many of a thread's loads are
+// on their way at once, whether it has so many or not, that none waits for another.
+template <class M, int at_once = 8>
 __device__ void load_rows(const float* from, int floats, Divider by_columns, int pitch,
                           typename M::Element* to) {
-#pragma unroll 8
-  for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads) {
+  constexpr int apart = 4 * resident_threads;
+  for (int first = 4 * threadIdx.x; first < floats; first += at_once * apart) {
+    float4 v[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      if (first + k * apart < floats) v[k] = load4(from + first + k * apart);
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      const int i = first + k * apart, row = by_columns.quotient(i);
+      if (i < floats) M::store(to + row * pitch + i - row * by_columns.divisor, v[k]);
+    }
+  }
+}
+
+// The same from weights that are kept as operands: on their way, while other things are done, until
+// `wait_for_copies` and a synchronisation.
+__device__ inline void copy16(const void* from, void* to) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
+               "l"(__cvta_generic_to_global(from))
+               : "memory");
+}
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+template <class M>
+__device__ void copy_rows(const void* operands, int elements, Divider by_columns, int pitch,
+                          typename M::Element* to) {
+  using Element = typename M::Element;
+  constexpr int each = 16 / sizeof(Element);
+  const auto* from = static_cast<const Element*>(operands);
+#pragma unroll 4
+  for (int i = each * threadIdx.x; i < elements; i += each * resident_threads) {
     const int row = by_columns.quotient(i);
-    M::store(to + row * pitch + i - row * by_columns.divisor, load4(from + i));
+    copy16(from + i, to + row * pitch + i - row * by_columns.divisor);
   }
 }
 
 // The gradient behind pooling and ReLU, which may come in slices of its sum.
 __device__ inline float4 gradient4(const GemmPart& p, std::int64_t at) {
-  float4 g = load4(p.gradient + at);
-  if (p.gradient_slices > 1) {
-#pragma unroll 4
-    for (int slice = 1; slice < p.gradient_slices; ++slice) {
-      const float4 more = load4(p.gradient + slice * p.gradient_stride + at);
-      g.x += more.x, g.y += more.y, g.z += more.z, g.w += more.w;
-    }
+  if (p.gradient_slices == 1) return load4(p.gradient + at);
+  float4 g{};
+  for (int slice = 0; slice < p.gradient_slices; slice += 4) {
+    float4 part[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      part[i] = slice + i < p.gradient_slices
+                    ? load4(p.gradient + (slice + i) * p.gradient_stride + at)
+                    : float4{};
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      g.x += part[i].x, g.y += part[i].y, g.z += part[i].z, g.w += part[i].w;
   }
   return g;
 }
 
 // The gradient before pooling of some samples, (positions, filters) each, `apart` elements apart;
-// adds its columns' sums to `total`.
+// adds its columns' sums, from sample `counted` on, to `total`.
 template <class M>
 __device__ void load_routed(const GemmPart& p, int first, int samples, int pitch, int apart,
-                            typename M::Element* to, float4& total) {
+                            typename M::Element* to, float4& total, int counted = 0) {
   const ConvShape& s = p.shape;
   const int windows = p.by_windows.divisor, floats = samples * windows * s.filters;
   const std::int64_t from = static_cast<std::int64_t>(first) * windows * s.filters;
@@ -69,7 +105,7 @@ __device__ void load_routed(const GemmPart& p, int first, int samples, int pitch
       if (slot > 0 && s.pool != 2) break;
       const float4 v = {code.x == slot ? g.x : 0.f, code.y == slot ? g.y : 0.f,
                         code.z == slot ? g.z : 0.f, code.w == slot ? g.w : 0.f};
-      total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w;
+      if (sample >= counted) total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w;
       const int position = s.pool == 2 ? (2 * py + slot / 2) * s.out_w + 2 * px + slot % 2 : window;
       M::store(to + sample * apart + position * pitch + f, v);
     }

@@ -34,11 +34,12 @@ struct IntoFirstConv {
     image = reduction + resident_warps * 1024;
     codes = reinterpret_cast<std::uint8_t*>(image + (p.shape.in_h * p.shape.in_w + 3) / 4 * 4);
     if (sample >= p.count) return;
-    load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image);
     const int floats = windows() * p.shape.filters;
     const std::uint8_t* from = p.code + static_cast<std::int64_t>(sample) * floats;
-    for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads)
-      *reinterpret_cast<uchar4*>(codes + i) = *reinterpret_cast<const uchar4*>(from + i);
+    for (int i = 16 * threadIdx.x; i < floats; i += 16 * resident_threads)
+      copy16(from + i, codes + i);
+    if (threadIdx.x / 32 >= sample_warp)
+      load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image, sample_warp);
   }
   __device__ void store(const GemmPart& part, int, int at, int n, float a, float b) const {
     store2(gradient + at * part.shape.channels + n, a, b);
@@ -67,7 +68,10 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
   const int operand = (p.split_depth * image + pitch) * static_cast<int>(sizeof(Element));
   auto* scratch = reinterpret_cast<float2*>(reinterpret_cast<unsigned char*>(images) +
                                             (max(operand, Into::bytes(p)) + 15) / 16 * 16);
-  load_rows<M>(p.weights, taps * s.channels * s.filters, p.by_filters, pitch, shared);
+  if (p.operands)
+    copy_rows<M>(p.operands, taps * s.channels * s.filters, p.by_filters, pitch, shared);
+  else
+    load_rows<M>(p.weights, taps * s.channels * s.filters, p.by_filters, pitch, shared);
   for (int i = threadIdx.x; i < pitch; i += resident_threads) zeros[i] = Element(0.f);
   const int inputs = p.by_in.divisor;
   const ResidentShare share(p, block, (inputs + 31) / 32, s.channels / 32);
@@ -79,6 +83,7 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
     __syncthreads();
     float4 unused{};
     load_routed<M>(p, first, samples, pitch, image, images, unused);
+    wait_for_copies();
     __syncthreads();
     each_tile(
         samples, p.split_depth, share.groups, share.columns, taps, scratch,
@@ -121,6 +126,7 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
           }
         });
   }
+  wait_for_copies();  // of blocks without a sample too
   into.finish(share.split);
 }
 
@@ -146,13 +152,22 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   }
   for (int i = threadIdx.x; i < p.split_depth * gradient; i += resident_threads)
     gradients[i] = Element(0.f);  // the padding of the depth stays so
-  const auto load_images = [&](int first) {
-    load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats,
-                 min(p.split_depth, p.count - first) * floats, p.by_channels, pitch, images);
-  };
+  const auto input = [&](int first) { return p.input + static_cast<std::int64_t>(first) * floats; };
+  // Every so-many-th group of samples; or a share of all samples' steps, which begins and ends
+  // anywhere in a sample, and whose samples are loaded together.
+  const int steps = depth / depth_step;
+  int begin = split * p.split_depth, apart = p.splits * p.split_depth, most = p.split_depth;
+  int first_step = 0, end_step = steps;  // of its first and last sample
+  if (p.fine) {
+    const int all = p.count * steps, from = split * all / p.splits;
+    const int to = (split + 1) * all / p.splits;
+    begin = from / steps, most = (to + steps - 1) / steps - begin, apart = p.count;
+    if (from == to) begin = p.count;  // fewer steps than splits
+    first_step = from - begin * steps, end_step = to - (begin + most - 1) * steps;
+  }
   // The input is older than the predecessor; only the gradient is its work.
-  const int begin = split * p.split_depth;
-  load_images(begin);
+  load_rows<M>(input(begin), max(0, min(most, p.count - begin)) * floats, p.by_channels, pitch,
+               images);
   wait_for_predecessor();
   const int blocks_c = s.channels / 32, tap = blocks_c == 1 ? item : item / blocks_c;
   const int c = (item - tap * blocks_c) * 32;
@@ -160,17 +175,21 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   const bool real = tap < taps;
   Sums sums[2] = {};
   float4 total{};
-  for (int first = begin; first < p.count; first += p.splits * p.split_depth) {
-    const int samples = min(p.split_depth, p.count - first);
+  for (int first = begin; first < p.count; first += apart) {
+    const int samples = min(most, p.count - first);
     __syncthreads();
-    if (first != begin) load_images(first);
-    load_routed<M>(p, first, samples, gradient_pitch, gradient, gradients, total);
+    if (first != begin)  // the sums leave few registers
+      load_rows<M, 4>(input(first), samples * floats, p.by_channels, pitch, images);
+    // A sample's sums for the bias belong to whoever has its first step.
+    load_routed<M>(p, first, samples, gradient_pitch, gradient, gradients, total, first_step > 0);
     __syncthreads();
-    for (int i = 0; real && i < samples; ++i)
-      for (int k = 0; k < depth; k += depth_step)
+    for (int i = 0; real && i < samples; ++i) {
+      const int end = (i + 1 == samples ? end_step : steps) * depth_step;
+      for (int k = i == 0 ? first_step * depth_step : 0; k < end; k += depth_step)
         M::template multiply_columns<depth_step>(
             images + i * image + (ky * s.in_w + kx) * pitch + c, table,
             Operand<Element, false>{gradients + i * gradient, gradient_pitch}, k, sums);
+    }
   }
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
@@ -192,6 +211,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   __syncthreads();
   if (threadIdx.x >= s.filters) return;
   float sum = 0;
+#pragma unroll 8
   for (int i = 0; i < resident_threads / per_row; ++i) sum += columns[i * s.filters + threadIdx.x];
   p.partials[split * p.partial_stride + static_cast<std::int64_t>(taps) * s.channels * s.filters +
              threadIdx.x] = sum;
@@ -213,10 +233,12 @@ __global__ void __launch_bounds__(resident_threads, 1)
     merged_backward_kernel(const __grid_constant__ MergedBackward parts) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
-  if (blockIdx.x < parts.data_blocks)
-    resident_data<M>(parts.data, blockIdx.x, shared, IntoFirstConv<KH, KW>{parts.first});
+  // The gradient of the weights takes longest.
+  if (blockIdx.x < parts.weight_blocks)
+    resident_weights<M>(parts.weights, blockIdx.x, shared);
   else
-    resident_weights<M>(parts.weights, blockIdx.x - parts.data_blocks, shared);
+    resident_data<M>(parts.data, blockIdx.x - parts.weight_blocks, shared,
+                     IntoFirstConv<KH, KW>{parts.first});
 }
 
 template <class M>

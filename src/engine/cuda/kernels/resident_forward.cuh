@@ -35,10 +35,13 @@ struct TabledDropout {
 // Where the input comes from: memory…
 struct FromMemory {
   static constexpr bool follows_update = false;
+  static constexpr int copying_threads = resident_threads;
   __device__ void prepare(int, float*, bool) const {}
+  struct Filters {};
+  __device__ Filters filters() const { return {}; }
   template <class M>
   __device__ void load(const GemmPart& p, int first, int samples, int pitch,
-                       typename M::Element* images) const {
+                       typename M::Element* images, const Filters&) const {
     const int floats = p.shape.in_h * p.shape.in_w * p.shape.channels;
     load_rows<M>(p.input + static_cast<std::int64_t>(first) * floats, samples * floats,
                  p.by_channels, pitch, images);
@@ -49,20 +52,24 @@ struct FromMemory {
 template <int KH, int KW>
 struct FromFirstConv {
   static constexpr bool follows_update = true;
+  static constexpr int copying_threads = 32 * sample_warp;  // they do not look for the sample
   const FirstConv& p;
   float* image = nullptr;
 
   __device__ void prepare(int sample, float* room, bool waited) {
     image = room;
-    if (waited != p.source.settled)
-      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image);
+    if (waited != p.source.settled && threadIdx.x / 32 >= sample_warp)
+      load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image, sample_warp);
   }
+  // The first of them, which are on their way while the samples are.
+  using Filters = TensorTaps<KH, KW, 1>;
+  __device__ Filters filters() const { return Filters(p, 0); }
   template <class M>
   __device__ void load(const GemmPart& part, int sample, int, int pitch,
-                       typename M::Element* images) const {
+                       typename M::Element* images, const Filters& begin) const {
     const int windows = part.by_in.divisor;
     for (int f0 = 0; f0 < p.shape.filters; f0 += 32) {
-      const TensorTaps<KH, KW, 1> taps(p, f0);
+      const Filters taps = f0 == 0 ? begin : Filters(p, f0);
       for (int group = threadIdx.x / 32; group * 8 < windows; group += resident_warps)
         taps.run(p, image, group, windows, [&](int window, int f, float2 value, uchar2 code) {
           const std::int64_t at =
@@ -74,6 +81,22 @@ struct FromFirstConv {
     }
   }
 };
+
+// The weights of this block's columns, where they are kept as operands.
+template <class M>
+__device__ void copy_weights(const GemmPart& p, int depth, const ResidentShare& share, int pitch,
+                             int threads, typename M::Element* to) {
+  if (threadIdx.x >= threads) return;
+  using Element = typename M::Element;
+  constexpr int each = 16 / sizeof(Element), of_block = 32 / each;  // in a block of columns
+  const int bits = 31 - __clz(of_block * share.columns), pieces = 1 << bits;
+  const Element* from = static_cast<const Element*>(p.operands) + 32 * share.first_column;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < depth << bits; i += threads) {
+    const int row = i >> bits, column = each * (i & (pieces - 1));
+    copy16(from + row * p.shape.filters + column, to + row * pitch + column);
+  }
+}
 
 template <class M, class From>
 __device__ void resident_forward(const GemmPart& p, int block, typename M::Element* shared,
@@ -93,22 +116,32 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
   from.prepare(share.split, reinterpret_cast<float*>(scratch), false);
   if (From::follows_update) wait_for_predecessor();
   from.prepare(share.split, reinterpret_cast<float*>(scratch), true);
-  const int bits = share.columns == 1 ? 3 : 4, fours = 1 << bits;  // of this block's part of a row
+  if (p.operands) {
+    copy_weights<M>(p, depth, share, weight_pitch, From::copying_threads, shared);
+  } else {
+    const int bits = share.columns == 1 ? 3 : 4,
+              fours = 1 << bits;  // of this block's part of a row
 #pragma unroll 8
-  for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
-    const int row = i >> bits, column = 4 * (i & (fours - 1));
-    M::store(shared + row * weight_pitch + column,
-             load4(p.weights + row * s.filters + 32 * share.first_column + column));
+    for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
+      const int row = i >> bits, column = 4 * (i & (fours - 1));
+      M::store(shared + row * weight_pitch + column,
+               load4(p.weights + row * s.filters + 32 * share.first_column + column));
+    }
   }
+  const typename From::Filters filters = from.filters();
   dropout.first = share.split * p.split_depth;
-  if (tabled) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
-  if (!From::follows_update) wait_for_predecessor();
+  if (!From::follows_update) {
+    if (tabled) dropout.draw(p, min(p.split_depth, p.count - dropout.first));
+    wait_for_predecessor();
+  }
   for (int first = share.split * p.split_depth; first < p.count;
        first += p.splits * p.split_depth) {
     const int samples = min(p.split_depth, p.count - first);
     __syncthreads();
     if (tabled && dropout.first != first) dropout.first = first, dropout.draw(p, samples);
-    from.template load<M>(p, first, samples, pitch, images);
+    from.template load<M>(p, first, samples, pitch, images, filters);
+    if (tabled && From::follows_update) dropout.draw(p, samples);  // while the weights arrive
+    wait_for_copies();
     __syncthreads();
     each_tile(
         samples, p.split_depth, share.groups, share.columns, taps, scratch,

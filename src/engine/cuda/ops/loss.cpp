@@ -79,7 +79,6 @@ class HeadOp final : public LossOp {
     head.input_bias = left.bias ? pass.weights + *left.bias : nullptr;
     head.value = pass.at(in_->value);
     if (!pass.training) return;
-    if (left.code) head.code = pass.at<std::uint8_t>(*left.code);
     if (left.dropout) head.dropout = dropout_mask(*left.dropout, in_->channels, pass);
   }
 

@@ -12,6 +12,9 @@ int tiles(std::int64_t size, int tile) { return static_cast<int>((size + tile - 
 // Large tiles reuse more of what they load; small ones use more of the chip. 132 multiprocessors
 // are busy enough with this many blocks.
 constexpr int enough_blocks = 60;
+// A dense layer of up to so many samples has one row of wide tiles, which wait for their loads more
+// than they multiply: deep ones wait half as often.
+constexpr int deep_samples = 128;
 
 // Samples that a block of the resident kernels takes at a time: more when there are more than
 // blocks, 0 where not even one fits. fp32 decides for all precisions, so that plans do not depend
@@ -91,15 +94,18 @@ class Product final : public ProductOp {
     if (!planner.training()) return;
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
       claim_gradient_slices(planner);
-    if (has_code())
-      unfinished.code = code_ =
-          planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
+    // The head lets no gradient through where it finished a zero.
+    coded_ = has_code() && unfinished.count == 0;
+    if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     choice_ = choose_weight_gradient(shape_, planner.micro_batch());
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     partials_.splits = choice_.splits;
     partials_.offset = planner.claim_partials(partials_.floats * choice_.splits);
+    if (weights_.operands)
+      partials_.operands = *weights_.operands,
+      partials_.operand_count = std::int64_t{shape_.depth()} * shape_.filters;
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
 
@@ -145,7 +151,7 @@ class Product final : public ProductOp {
       part.input_gradient = part.slices = pass.at(in_->gradient);
       part.slice_stride = in_->gradient_stride;
       if (in_->gradient_slices > 1)
-        split(part, shape_.channels, shape_.filters, in_->gradient_slices);
+        split(part, shape_.channels, shape_.filters, in_->gradient_slices, wide_slices_);
       else
         choose_tiles(part, std::int64_t{pass.count} * shape_.in_h * shape_.in_w, shape_.channels);
       pass.add(part);
@@ -167,9 +173,11 @@ class Product final : public ProductOp {
     return std::clamp(wide >= enough_blocks ? multiprocessors / wide : blocks / small, 1,
                       tiles(depth, 128));
   }
-  static void split(GemmPart& part, int columns, int depth, int slices) {
-    const bool wide = wide_tiles(part.count, columns) >= enough_blocks;
+  static void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) {
+    wide |= wide_tiles(part.count, columns) >= enough_blocks;
     part.tile = wide ? TileKind::wide : TileKind::small, part.splits = slices;
+    if (wide && part.count <= deep_samples && part.kind == GemmKind::data)
+      part.tile = TileKind::deep;
     part.tiles_m = tiles(part.count, wide ? 128 : 32),
     part.tiles_n = tiles(columns, wide ? 64 : 32);
     part.split_depth = tiles(tiles(depth, slices), 4) * 4;
@@ -185,8 +193,14 @@ class Product final : public ProductOp {
     unfinished.relu = relu_, unfinished.dropout = dropout_, unfinished.bias = weights_.bias;
   }
   void claim_gradient_slices(Planner& planner) {
-    const int slices =
+    int slices =
         slices_for(planner.micro_batch(), shape_.channels, shape_.filters, multiprocessors);
+    // Where small tiles leave nothing to divide, wide ones load a fraction of what those do.
+    if (slices == 1) {
+      const int wide = wide_tiles(planner.micro_batch(), shape_.channels);
+      const int most = std::min(multiprocessors / wide, tiles(shape_.filters, 128));
+      if (most > 1 && wide * most >= enough_blocks) slices = most, wide_slices_ = true;
+    }
     if (slices == 1) return;
     in_->gradient_slices = slices, in_->gradient_stride = planner.micro_batch() * shape_.channels;
     in_->gradient =
@@ -217,8 +231,10 @@ class Product final : public ProductOp {
     part.relu = relu_;
     part.input = pass.at(in_->value), part.value = pass.at(out_->value);
     part.weights = pass.weights + weights_.kernel;
+    if (pass.operands && weights_.operands)
+      part.operands = pass.operands + operand_bytes(pass.math) * *weights_.operands;
     part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
-    part.code = has_code() ? pass.at<std::uint8_t>(code_) : nullptr;
+    part.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
     part.gradient = pass.at(out_->gradient);
     part.gradient_slices = out_->gradient_slices, part.gradient_stride = out_->gradient_stride;
     return part;
@@ -229,6 +245,7 @@ class Product final : public ProductOp {
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;
   core::Bytes code_ = 0;
+  bool coded_ = false, wide_slices_ = false;
   WeightGradient choice_;
   PartialGradients partials_;
   const FirstConvOp* first_ = nullptr;
@@ -270,6 +287,13 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     constexpr int warps = 16;  // of a block, a tap and 32 channels each
     WeightGradient w{TileKind::resident, tiles(s.depth(), 32 * warps), 1};
     w.splits = std::min(multiprocessors, tiles(micro_batch, samples)), w.split_depth = samples;
+    // All blocks that there is room for, if each one's share of the depth still lies in so many
+    // samples.
+    const int steps = tiles(s.positions(), 16);
+    const int share = tiles(micro_batch * steps, beside);
+    if (w.tiles_m == 1 && w.splits < beside && micro_batch >= beside &&
+        micro_batch + beside <= multiprocessors && tiles(share + steps - 1, steps) <= samples)
+      w.splits = beside, w.fine = true;
     return w;
   }
   constexpr int many_blocks = 2 * multiprocessors;
@@ -284,7 +308,9 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     w.split_depth = tiles(tiles(depth, w.splits), stage) * stage;
     return w;
   };
-  const WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
+  WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
+  if (s.taps() == 1 && s.positions() == 1 && micro_batch > 32 && micro_batch <= deep_samples)
+    wide.tile = TileKind::deep;
   return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks
              ? wide
              : choose(TileKind::small, 32, 32, 128, 1);
@@ -294,6 +320,7 @@ void set_weight_gradient(GemmPart& part, const WeightGradient& choice) {
   part.kind = GemmKind::weights;
   part.tile = choice.tile, part.tiles_m = choice.tiles_m, part.tiles_n = choice.tiles_n;
   part.splits = choice.splits, part.split_depth = choice.split_depth;
+  part.fine = choice.fine;
 }
 
 std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,

@@ -17,6 +17,7 @@ DropoutMask dropout_mask(const FusedDropout& dropout, int channels, const Pass& 
 struct ProductWeights {
   std::int64_t kernel = 0;
   std::optional<std::int64_t> bias;
+  std::optional<std::int64_t> operands;  // of the kernel, where it is kept as such
 };
 
 // What a dense layer left to the head: the slices of its sums, and how to finish them.
@@ -27,7 +28,6 @@ struct Unfinished {
   bool relu = false;
   std::optional<FusedDropout> dropout;
   std::optional<std::int64_t> bias;
-  std::optional<core::Bytes> code;
 };
 // A first convolution, straight from the samples.
 class FirstConvOp : public Op {
@@ -79,6 +79,7 @@ std::unique_ptr<LossOp> make_loss(std::string name, LossKind loss, bool softmax,
 struct WeightGradient {
   TileKind tile = TileKind::small;
   int tiles_m = 1, tiles_n = 1, splits = 1, split_depth = 1;
+  bool fine = false;
 };
 WeightGradient choose_weight_gradient(const ConvShape& shape, std::int64_t micro_batch);
 GemmPart product_part(const ConvShape& shape, int count);
