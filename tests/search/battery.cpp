@@ -109,7 +109,10 @@ Result search_for(const Question& question) {
     if (speed(batch) > best) best = speed(batch), result.true_best = batch;
   while (speed(++result.true_knee) < (1 - question.limits.tolerance) * best) {
   }
-  if (result.choice) result.share_of_best = speed(result.choice->batch) / best;
+  if (!result.choice) return result;
+  result.share_of_best = speed(result.choice->batch) / best;
+  for (std::int64_t batch = 1; 4 * batch <= 3 * result.choice->batch; ++batch)
+    result.smaller_share = std::max(result.smaller_share, speed(batch) / best);
   return result;
 }
 

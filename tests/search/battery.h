@@ -27,6 +27,7 @@ struct Result {
   std::optional<Choice> choice;
   std::vector<trial::Trial> trials;
   double share_of_best = 0;  // true throughput of the choice by that of the best
+  double smaller_share = 0;  // likewise of the fastest that is smaller by a quarter or more
   std::int64_t true_knee = 0, true_best = 0;
   bool above_cap = false;  // a launch that did not fit
 };
