@@ -256,8 +256,6 @@ __device__ void run_tile(const GemmPart& p, int block, typename M::Element* shar
   if (p.tile == TileKind::small) return run_part<M, SmallTile, kind, dense>(p, block, shared);
   if constexpr (kind != GemmKind::weights && !dense)
     if (p.tile == TileKind::tall) return run_part<M, TallTile, kind, dense>(p, block, shared);
-  if constexpr (kind != GemmKind::forward && dense)
-    if (p.tile == TileKind::deep) return run_part<M, DeepTile, kind, dense>(p, block, shared);
   run_part<M, WideTile, kind, dense>(p, block, shared);
 }
 
@@ -304,7 +302,6 @@ template <class M>
 int bytes_of(TileKind tile) {
   return tile == TileKind::small  ? tile_bytes<M, SmallTile>()
          : tile == TileKind::tall ? tile_bytes<M, TallTile>()
-         : tile == TileKind::deep ? tile_bytes<M, DeepTile>()
                                   : tile_bytes<M, WideTile>();
 }
 
@@ -329,8 +326,7 @@ cudaError_t launch_forward_with(const GemmPart& p, cudaStream_t stream) {
 
 template <class M>
 cudaError_t launch_backward_with(const GemmParts& parts, cudaStream_t stream) {
-  static const cudaError_t allowed =
-      allow_shared_memory(backward_kernel<M>, tile_bytes<M, DeepTile>());
+  static const cudaError_t allowed = allow_shared_memory(backward_kernel<M>, most_tile_bytes<M>());
   if (allowed != cudaSuccess) return allowed;
   int bytes = parts.data_blocks ? bytes_of<M>(parts.data.tile) : 0;
   for (int i = 0; i < 2; ++i)

@@ -136,9 +136,7 @@ cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream);
 int lay_out_blocks(Segment* segments, int count);
 
 #ifdef __CUDACC__
-// With programmatic serialisation: the launch overlaps the end of the kernel before it. All kernels
-// want the same division between cache and shared memory: a multiprocessor must be empty before it
-// can change that.
+// With programmatic serialisation: the launch overlaps the end of the kernel before it.
 template <class Argument>
 cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
                    cudaStream_t stream, const Argument& argument) {
@@ -149,9 +147,6 @@ cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &early, config.numAttrs = 1;
-  const cudaError_t error = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-  if (error != cudaSuccess) return error;
   return cudaLaunchKernelEx(&config, kernel, argument);
 }
 #endif

@@ -19,7 +19,6 @@ struct Tile {
 using SmallTile = Tile<1, 1, 8, 128>;
 using TallTile = Tile<8, 1, 1, 32>;
 using WideTile = Tile<4, 2, 1, 32>;
-using DeepTile = Tile<4, 2, 1, 64>;
 
 // The places of one thread in a tile of `rows` × `contiguous` floats.
 template <int rows, int contiguous>

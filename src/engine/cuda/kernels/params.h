@@ -106,8 +106,7 @@ enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency is
 // everything. Blocks of 256×32 and 128×64: for large ones.
 // `resident`: samples and weights wholly in shared memory (resident.cuh).
-// `deep`: 128×64 in stages of twice the depth, for dense layers of small batches.
-enum class TileKind : int { small, tall, wide, deep, resident };
+enum class TileKind : int { small, tall, wide, resident };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.

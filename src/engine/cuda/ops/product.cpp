@@ -12,9 +12,6 @@ int tiles(std::int64_t size, int tile) { return static_cast<int>((size + tile - 
 // Large tiles reuse more of what they load; small ones use more of the chip. 132 multiprocessors
 // are busy enough with this many blocks.
 constexpr int enough_blocks = 60;
-// A dense layer of up to so many samples has one row of wide tiles, which wait for their loads more
-// than they multiply: deep ones wait half as often.
-constexpr int deep_samples = 128;
 
 // Samples that a block of the resident kernels takes at a time: more when there are more than
 // blocks, 0 where not even one fits. fp32 decides for all precisions, so that plans do not depend
@@ -176,8 +173,6 @@ class Product final : public ProductOp {
   static void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) {
     wide |= wide_tiles(part.count, columns) >= enough_blocks;
     part.tile = wide ? TileKind::wide : TileKind::small, part.splits = slices;
-    if (wide && part.count <= deep_samples && part.kind == GemmKind::data)
-      part.tile = TileKind::deep;
     part.tiles_m = tiles(part.count, wide ? 128 : 32),
     part.tiles_n = tiles(columns, wide ? 64 : 32);
     part.split_depth = tiles(tiles(depth, slices), 4) * 4;
@@ -308,9 +303,7 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     w.split_depth = tiles(tiles(depth, w.splits), stage) * stage;
     return w;
   };
-  WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
-  if (s.taps() == 1 && s.positions() == 1 && micro_batch > 32 && micro_batch <= deep_samples)
-    wide.tile = TileKind::deep;
+  const WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
   return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks
              ? wide
              : choose(TileKind::small, 32, 32, 128, 1);
