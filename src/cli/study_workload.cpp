@@ -89,11 +89,13 @@ std::int64_t comparison_batch(const native::Run& run) {
   return std::max(std::min(usual, samples) / accumulation, std::int64_t{1}) * accumulation;
 }
 
-// By powers of two: a chart of them tells what every batch would hold.
-std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::Run& run) {
+// By powers of two: a chart of them tells what a trial of every batch would hold.
+std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::Run& run,
+                                                                  Trials trials) {
   std::vector<std::pair<std::int64_t, core::MemoryByUse>> rows;
   constexpr std::int64_t largest = 1 << 16;
   native::Options options = run.options;
+  if (trials == Trials::steps) options.evaluate = false;  // as they are sampled
   const std::int64_t most = std::min(largest, static_cast<std::int64_t>(run.dataset.train.count));
   for (std::int64_t batch = options.accumulation; batch <= most; batch *= 2) {
     options.pipeline.batch = batch;
@@ -127,7 +129,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
     opened.free_memory = probe::proc::memory().free;
   }
   opened.identity = study::identity(run);
-  opened.memory = memory_of(run);
+  opened.memory = memory_of(run, trials);
   if (trials == Trials::epochs)
     opened.training = native::make_training(std::move(run));
   else

@@ -29,6 +29,11 @@ MemoryByUse& MemoryByUse::operator+=(const MemoryByUse& other) {
   return *this;
 }
 
+MemoryByUse& MemoryByUse::operator-=(const MemoryByUse& other) {
+  for (std::size_t i = 0; i < use_count; ++i) bytes[i] -= other.bytes[i];
+  return *this;
+}
+
 Buffer::Buffer(Bytes size, Use use) : size_(size), use_(use) {
   if (size == 0) return;
   // Mapped, not malloc'ed: zeroed by the kernel, returned at once, and huge pages where there are

@@ -20,6 +20,7 @@ struct MemoryByUse {
   Bytes operator[](Use use) const { return bytes[static_cast<std::size_t>(use)]; }
   Bytes total() const;
   MemoryByUse& operator+=(const MemoryByUse& other);
+  MemoryByUse& operator-=(const MemoryByUse& other);
   bool operator==(const MemoryByUse&) const = default;
 };
 

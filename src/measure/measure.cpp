@@ -213,8 +213,7 @@ class Measurement {
     if (!session_) return;
     const workload::Account account = session_->close();
     session_.reset();
-    if (account.memory_peak)
-      trial_.memory_measured = std::max(trial_.memory_measured.value_or(0), *account.memory_peak);
+    note_memory(account.memory_peak, std::nullopt);
     trial_.memory_source = account.memory_source;
     trial_.step_source = account.step_source;
     trial_.start_up_seconds = account.start_up_seconds;
@@ -227,9 +226,12 @@ class Measurement {
     trial_.note = std::move(note);
   }
 
-  void note_memory() {
-    if (const auto now = session_->memory())
-      trial_.memory_measured = std::max(trial_.memory_measured.value_or(0), *now);
+  void note_memory() { note_memory(session_->memory(), session_->memory_by_use()); }
+  // The most that it ever held.
+  void note_memory(const std::optional<core::Bytes>& now,
+                   const std::optional<core::MemoryByUse>& by_use) {
+    if (!now || (trial_.memory_measured && *now <= *trial_.memory_measured)) return;
+    trial_.memory_measured = now, trial_.memory_by_use = by_use;
   }
 
   void tell(bool warming_up) {

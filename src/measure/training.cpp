@@ -84,6 +84,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.steps = trained.steps;
     trial_.samples_seen = trained.samples;
     trial_.memory_measured = trained.memory_measured;
+    trial_.memory_by_use = trained.memory_by_use;
   }
 
   // Every epoch has as many samples and steps as any other.

@@ -33,6 +33,11 @@ Value share_of(const Row& row, Phase phase) {
   return (*row.trial->phases)[static_cast<std::size_t>(phase)] / step;
 }
 
+Value bytes_for(const Row& row, core::Use use) {
+  if (!row.trial->memory_by_use) return {};
+  return static_cast<std::int64_t>((*row.trial->memory_by_use)[use]);
+}
+
 std::string speed_words(const Row& row) {
   const auto& speed = row.trial->samples_per_second;
   if (!speed || !std::isfinite(speed->mean)) return dash();
@@ -123,6 +128,18 @@ const Field table[] = {
     {"/memory_bytes/measured", "memory_measured_bytes",
      [](const Row& r) { return known(r.trial->memory_measured); }, Show::always, "memory", false,
      memory_words},
+    {"/memory_bytes/by_use/weights", "memory_weights_bytes",
+     [](const Row& r) { return bytes_for(r, core::Use::weights); }},
+    {"/memory_bytes/by_use/gradients", "memory_gradients_bytes",
+     [](const Row& r) { return bytes_for(r, core::Use::gradients); }},
+    {"/memory_bytes/by_use/optimizer", "memory_optimizer_bytes",
+     [](const Row& r) { return bytes_for(r, core::Use::optimizer); }},
+    {"/memory_bytes/by_use/activations", "memory_activations_bytes",
+     [](const Row& r) { return bytes_for(r, core::Use::activations); }},
+    {"/memory_bytes/by_use/workspace", "memory_workspace_bytes",
+     [](const Row& r) { return bytes_for(r, core::Use::workspace); }},
+    {"/memory_bytes/by_use/input", "memory_input_bytes",
+     [](const Row& r) { return bytes_for(r, core::Use::input); }},
     {"/memory_bytes/source", "memory_source",
      [](const Row& r) { return text_or_unknown(r.trial->memory_source); }},
     {"/step_source", "step_source",

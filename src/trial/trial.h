@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/units.h"
+#include "core/buffer.h"
 
 namespace sweetspot::trial {
 
@@ -100,6 +100,7 @@ struct Trial {
   std::int64_t steps = 0, warm_up_steps = 0, outlier_steps = 0;
   std::int64_t samples_seen = 0;
   std::optional<core::Bytes> memory_predicted, memory_measured;
+  std::optional<core::MemoryByUse> memory_by_use;  // of what was measured, where it can be told
   std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
   std::string step_source;    // who counted: "tqdm bar", "client"; empty: our own engine
   std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation

@@ -29,6 +29,7 @@ struct Trained {
   std::string note;  // why it is not `ok`
   std::int64_t steps = 0, samples = 0;
   std::optional<core::Bytes> memory_measured;
+  std::optional<core::MemoryByUse> memory_by_use;  // of it
 };
 
 // "Train so many epochs at this setting and evaluate after each": what a trial of epochs runs,

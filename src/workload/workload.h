@@ -34,8 +34,12 @@ class Session {
   // phase by phase. `samples` is what they really used.
   // Throws Ended when there is no further one.
   virtual trial::Step step() = 0;
-  // What it holds now, where that can be known to the byte.
-  virtual std::optional<core::Bytes> memory() const { return std::nullopt; }
+  // What it holds now, where that can be known to the byte, and for what.
+  virtual std::optional<core::MemoryByUse> memory_by_use() const { return std::nullopt; }
+  virtual std::optional<core::Bytes> memory() const {
+    const auto by_use = memory_by_use();
+    return by_use ? std::optional(by_use->total()) : std::nullopt;
+  }
   // Whether it does nothing until the next step() is called: a program trains on meanwhile.
   virtual bool rests_between_steps() const { return true; }
   // False for steps in virtual time: what else this machine does is nothing to them.

@@ -7,6 +7,7 @@ import "./inert.test.mjs";
 import "./keyboard.test.mjs";
 import "./live.test.mjs";
 import "./media.test.mjs";
+import "./memory.test.mjs";
 import "./paper.test.mjs";
 import "./serve.test.mjs";
 import "./table.test.mjs";

@@ -41,7 +41,9 @@ struct ScriptedWorkload : workload::Workload {
       workload.machine.time += step.seconds;
       return step;
     }
-    std::optional<core::Bytes> memory() const override { return 1000 + n; }
+    std::optional<core::MemoryByUse> memory_by_use() const override {
+      return core::MemoryByUse{{1000, 0, 0, static_cast<core::Bytes>(n), 0, 0}};
+    }
     workload::Account close() override {
       workload::Account account;
       account.note = workload.note;

@@ -52,6 +52,7 @@ TEST_F(Measure, RecordsWhatRan) {
   EXPECT_EQ(trial.samples_seen, 32 * static_cast<std::int64_t>(trial.raw.size()));
   EXPECT_EQ(trial.memory_predicted, 3200u);
   EXPECT_EQ(trial.memory_measured, 1000 + trial.raw.size()) << "the most it ever held";
+  EXPECT_EQ(trial.memory_by_use, (core::MemoryByUse{{1000, 0, 0, trial.raw.size(), 0, 0}}));
   EXPECT_EQ(trial.started_at, 1.7e9 + 1000);
   EXPECT_NEAR(trial.seconds, 0.01 * static_cast<double>(trial.raw.size()), 1e-9);
 }

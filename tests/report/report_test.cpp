@@ -148,6 +148,7 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
   trained.device = "cuda:0";
   trained.setting.seed = 0xffffffffffffffff;
   trained.energy_joules = 12.5;
+  trained.memory_by_use = core::MemoryByUse{{10, 20, 30, 40, 50, 60}};
   trained.epochs = {{1, 2.5, 0.5, 0.75, {}, 0.875}};
   trained.trace = {{0.25, 0.5, 1024, {}}};
   answer.trials = {failed(4, ""), trained};
@@ -161,6 +162,9 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
   EXPECT_EQ(some["device"], "cuda:0");
   EXPECT_EQ(some["setting"]["seed"], 0xffffffffffffffff);
   EXPECT_EQ(some["energy_joules"], 12.5);
+  EXPECT_TRUE(none["memory_bytes"]["by_use"]["weights"].is_null());
+  EXPECT_EQ(some["memory_bytes"]["by_use"]["weights"], 10);
+  EXPECT_EQ(some["memory_bytes"]["by_use"]["input"], 60);
   EXPECT_EQ(some["epochs"].dump(),
             R"([{"epoch":1,"train_seconds":2.5,"train_loss":0.5,"train_accuracy":0.75,)"
             R"("test_loss":null,"test_accuracy":0.875}])");

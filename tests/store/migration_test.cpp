@@ -140,5 +140,25 @@ TEST(MigrationFromVersion3, IsReadInFullAndWrittenOn) {
   expect_equal(store->study(2)->trials.at(2), full_trial());
 }
 
+// Written by the program itself (sweeps of a fake workload and of paper-cnn, with epochs) before
+// trials knew what their memory was for.
+TEST(MigrationFromVersion4, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v4.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v4.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(2);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 1u);
+  const trial::Trial& trial = old->trials[0];
+  EXPECT_EQ(trial.setting.batch, 64);
+  EXPECT_EQ(trial.memory_measured, trial.memory_predicted);
+  EXPECT_EQ(trial.memory_by_use, std::nullopt);
+  EXPECT_EQ(trial.epochs.size(), 2u);
+  const auto writer = store->open_study(old->question, environment(), false);
+  writer->add(full_trial());
+  expect_equal(store->study(2)->trials.at(1), full_trial());
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -23,6 +23,7 @@ Trial full_trial() {
   trial.steps = 60, trial.warm_up_steps = 7, trial.outlier_steps = 2;
   trial.samples_seen = 5760;
   trial.memory_predicted = 31457280, trial.memory_measured = 31457281;
+  trial.memory_by_use = core::MemoryByUse{{1, 2, 3, 4, 5, 31457266}};
   trial.memory_source = "cgroup v2 memory.peak", trial.step_source = "tqdm bar";
   trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
@@ -70,6 +71,7 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.samples_seen, b.samples_seen);
   EXPECT_EQ(a.memory_predicted, b.memory_predicted);
   EXPECT_EQ(a.memory_measured, b.memory_measured);
+  EXPECT_EQ(a.memory_by_use, b.memory_by_use);
   EXPECT_EQ(a.phases, b.phases);
   EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
   EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);

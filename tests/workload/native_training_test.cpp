@@ -51,6 +51,7 @@ TEST(NativeTraining, UsesEverySampleAndTellsEveryEpoch) {
   ASSERT_EQ(heard.epochs.size(), 2u);
   EXPECT_EQ(heard.epochs[1].epoch, 2);
   EXPECT_EQ(trained.memory_measured, training->predict({.batch = 30}));
+  EXPECT_EQ(trained.memory_by_use.value().total(), trained.memory_measured);
 }
 
 TEST(NativeTraining, EveryTrialBeginsAnewAndTheSeedDecides) {

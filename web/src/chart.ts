@@ -83,8 +83,9 @@ export class Chart {
 
   private told(index: number): string[] {
     return this.spec!.lines
-      .filter((line) => line.told && line.ys[index] != null)
-      .map((line) => [line.name, line.told!(index)].filter(Boolean).join(": "));
+      .map((line) => [line.name, line.ys[index] != null ? line.told?.(index) : null])
+      .filter(([, words]) => words)
+      .map((parts) => parts.filter(Boolean).join(": "));
   }
 
   private onCursor(u: uPlot): void {

@@ -46,6 +46,7 @@ export interface Trace {
 export interface Trial {
   id: number;
   setting: { batch: number };
+  memory_bytes: { measured: number | null; by_use: Record<string, number | null> };
   outcome: string;
   stop_reason: string | null;
   note: string | null;

@@ -9,7 +9,7 @@ export interface Line {
   highs?: (number | null)[];
   draw: "points" | "line" | "dashed" | "both" | "bars";
   band?: boolean; // intervals as a band; else as bars
-  told?: (index: number) => string; // in the tooltip; nothing is told of it when it is missing
+  told?: (index: number) => string | null; // in the tooltip; nothing is told of it without one
 }
 
 export interface Rule {

@@ -26,6 +26,7 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("samples_seen", trial.samples_seen);
   visit("memory_predicted_bytes", trial.memory_predicted);
   visit("memory_measured_bytes", trial.memory_measured);
+  visit("memory", trial.memory_by_use);
   visit("memory_source", trial.memory_source);
   visit("step_source", trial.step_source);
   visit("start_up_seconds", trial.start_up_seconds);

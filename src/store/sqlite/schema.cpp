@@ -121,7 +121,17 @@ constexpr const char* devices = R"sql(
   );
 )sql";
 
-constexpr const char* steps[] = {first, runs, commands, devices};
+// What the measured memory of our own engines was for.
+constexpr const char* uses = R"sql(
+  ALTER TABLE trial ADD COLUMN memory_weights_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_gradients_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_optimizer_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_activations_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_workspace_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_input_bytes INTEGER;
+)sql";
+
+constexpr const char* steps[] = {first, runs, commands, devices, uses};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 namespace sweetspot::store::sqlite {
 namespace {
 
+using core::MemoryByUse;
 using trial::Interval;
 using trial::PhaseSeconds;
 
@@ -27,6 +28,10 @@ struct Names {
   void operator()(std::string_view name, const std::optional<PhaseSeconds>&) {
     for (std::size_t i = 0; i < trial::phase_count; ++i)
       names.push_back(fmt::format("{}_{}", name, trial::name(static_cast<trial::Phase>(i))));
+  }
+  void operator()(std::string_view name, const std::optional<MemoryByUse>&) {
+    for (std::size_t i = 0; i < core::use_count; ++i)
+      names.push_back(fmt::format("{}_{}_bytes", name, core::name(static_cast<core::Use>(i))));
   }
 };
 
@@ -67,6 +72,10 @@ struct Bind {
   }
   void operator()(std::string_view, const std::optional<PhaseSeconds>& value) {
     for (std::size_t i = 0; i < trial::phase_count; ++i) value ? put((*value)[i]) : put_null();
+  }
+  void operator()(std::string_view, const std::optional<MemoryByUse>& value) {
+    for (std::size_t i = 0; i < core::use_count; ++i)
+      value ? put(static_cast<std::int64_t>(value->bytes[i])) : put_null();
   }
 };
 
@@ -120,6 +129,16 @@ struct Read {
       seconds = real(column);
     }
     if (known) value = phases;
+  }
+  void operator()(std::string_view, std::optional<MemoryByUse>& value) {
+    MemoryByUse memory;
+    bool known = false;
+    for (core::Bytes& bytes : memory.bytes) {
+      const SQLite::Column column = take();
+      known = known || !column.isNull();
+      bytes = static_cast<core::Bytes>(column.getInt64());
+    }
+    if (known) value = memory;
   }
 };
 

@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 class CpuSession final : public Session {
  public:
   CpuSession(const Run& run, const Options& options)
-      : held_before_(core::live_buffers().total()),
+      : held_before_(core::live_buffers()),
         micro_batch_(options.micro_batch()),
         trainer_(make_trainer(run, options)),
         feed_(run.dataset.train, options.pipeline) {}
@@ -30,12 +30,13 @@ class CpuSession final : public Session {
     return step;
   }
 
-  std::optional<core::Bytes> memory() const override {
-    return core::live_buffers().total() - held_before_;
+  std::optional<core::MemoryByUse> memory_by_use() const override {
+    core::MemoryByUse memory = core::live_buffers();
+    return memory -= held_before_;
   }
 
  private:
-  core::Bytes held_before_;
+  core::MemoryByUse held_before_;
   std::int64_t micro_batch_;
   std::unique_ptr<engine::Trainer> trainer_;
   Feed feed_;

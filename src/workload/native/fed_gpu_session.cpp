@@ -42,7 +42,7 @@ class FedGpuSession final : public Session {
     return step;
   }
 
-  std::optional<core::Bytes> memory() const override { return trainer_->memory().total(); }
+  std::optional<core::MemoryByUse> memory_by_use() const override { return trainer_->memory(); }
 
  private:
   std::int64_t batch_, micro_batch_;

@@ -42,7 +42,7 @@ class ResidentSession final : public Session {
     return step;
   }
 
-  std::optional<core::Bytes> memory() const override { return trainer_->memory().total(); }
+  std::optional<core::MemoryByUse> memory_by_use() const override { return trainer_->memory(); }
 
  private:
   // As many as the pace asks for, in whole graphs, and no more than an epoch has.

@@ -54,6 +54,7 @@ class NativeTraining final : public Training {
     trained.steps = result.steps;
     for (const EpochResult& epoch : result.epochs) trained.samples += epoch.samples;
     trained.memory_measured = result.measured.total();
+    trained.memory_by_use = result.measured;
     if (result.status == Status::cancelled) {
       trained.outcome = trial::Outcome::cancelled;
       trained.note = "it was stopped before its last epoch";

@@ -67,6 +67,8 @@ trial::Study made_study(std::size_t steps) {
     trial.id = ++id;
     trial.memory_predicted = static_cast<core::Bytes>(9'000'000 + 40'000 * batch);
     trial.memory_measured = *trial.memory_predicted * 101 / 100;
+    trial.memory_by_use =
+        core::MemoryByUse{{4'000'000, 0, 0, *trial.memory_measured - 4'000'000, 0, 0}};
     add_steps(trial, steps);
     add_trace(trial);
     study.trials.push_back(std::move(trial));

@@ -60,31 +60,64 @@ export function memory(data: Data): Spec | null {
   };
 }
 
-// Stacked: each use on top of those before it, drawn from the tallest down. Batches far beyond any
-// that was tried would press the others to the floor.
+type Uses = Record<string, number | null | undefined>;
+
+// What each batch was measured to hold: of several trials, the one that held the most.
+function measuredUses(data: Data): Map<number, Uses> {
+  const most = new Map<number, { total: number; uses: Uses }>();
+  for (const { setting, memory_bytes } of data.trials) {
+    const { measured, by_use } = memory_bytes;
+    if (measured == null || by_use == null || Object.values(by_use).every((b) => b == null)) continue;
+    if (measured > (most.get(setting.batch)?.total ?? -1))
+      most.set(setting.batch, { total: measured, uses: by_use });
+  }
+  return new Map([...most].map(([batch, { uses }]) => [batch, uses]));
+}
+
+// Stacked: each use on top of those before it, drawn from the tallest down, with a dot where the
+// measured stack reaches to. Batches far beyond any that was tried would press the others to the
+// floor.
 export function memoryByUse(data: Data): Spec | null {
   const tried = Math.max(...data.trials.map((t) => t.setting.batch), 0);
-  const rows = data.memory_by_use.filter((row) => row.batch < 2 * tried);
-  if (!rows.length) return null;
-  const uses = Object.keys(rows[0]!).filter((key) => key.endsWith("_bytes"));
-  const upTo = (row: Record<string, number>, last: number) =>
-    uses.slice(0, last + 1).reduce((sum, use) => sum + (row[use] ?? 0), 0);
-  const name = (use: string) => words(use.replace(/_bytes$/, ""));
-  const lines = uses.map((use, at): Line => ({
-    name: name(use), colour: at, draw: "bars",
-    ys: rows.map((row) => upTo(row, at)),
-    told: (i) => bytes(rows[i]![use]),
+  const predicted = new Map(data.memory_by_use.filter((row) => row.batch < 2 * tried)
+    .map((row) => [row.batch, Object.fromEntries(Object.entries(row)
+      .filter(([key]) => key.endsWith("_bytes"))
+      .map(([key, value]) => [key.replace(/_bytes$/, ""), value])) as Uses]));
+  const measured = measuredUses(data);
+  const batches = unionOf([...predicted.keys()], [...measured.keys()]);
+  const first = [...predicted.values(), ...measured.values()][0];
+  if (!first) return null;
+  const uses = Object.keys(first);
+  const upTo = (row: Uses | undefined, last: number) =>
+    row ? uses.slice(0, last + 1).reduce((sum, use) => sum + (row[use] ?? 0), 0) : null;
+  const stacks = (rows: Map<number, Uses>, at: number) => batches.map((b) => upTo(rows.get(b), at));
+  const during = (batch: number, use: string) =>
+    measured.has(batch) ? `measured ${bytes(measured.get(batch)![use])}` : "";
+  const dotColour = 6; // grey
+  const bars = uses.map((use, at): Line => ({
+    name: words(use), colour: at, draw: "bars", ys: stacks(predicted, at),
+    told: (i) => [bytes(predicted.get(batches[i]!)![use]), during(batches[i]!, use)]
+      .filter(Boolean).join(", "),
   })).reverse();
-  const limit = limitOf(data, Math.max(...rows.map((row) => upTo(row, uses.length - 1))));
+  const dots = uses.map((use, at): Line => ({
+    name: "", colour: dotColour, draw: "points", ys: stacks(measured, at),
+    told: (i) => predicted.has(batches[i]!) ? null : `${words(use)}: ${during(batches[i]!, use)}`,
+  }));
+  const named: Line = { name: "measured", colour: dotColour, draw: "points", ys: dots.at(-1)!.ys };
+  const lines = measured.size ? [...bars, named, ...dots] : bars;
+  const limit = limitOf(data, Math.max(...lines.flatMap((line) => line.ys.map((y) => y ?? 0))));
+  const rowsOf = (rows: Map<number, Uses>, kind: string) => [...rows].map(([batch, row]) =>
+    [count(batch), kind, ...uses.map((use) => bytes(row[use]))]);
   return {
     title: "Memory by use",
-    hint: `What a run holds, predicted to the byte before anything ran.${limit.said}`,
-    xs: rows.map((_, i) => i),
-    x: { ...batchAxis, scale: "places", words: (i) => count(rows[i]?.batch) },
+    hint: "What a trial holds, predicted to the byte before anything ran"
+      + `${measured.size ? "; dots: what it held when it ran" : ""}.${limit.said}`,
+    xs: batches.map((_, i) => i),
+    x: { ...batchAxis, scale: "places", words: (i) => count(batches[i]) },
     y: { label: "memory", words: bytes, ticks: byteTicks }, lines, rules: limit.rules,
     numbers: {
-      head: ["batch", ...uses.map(name)],
-      rows: rows.map((row) => [count(row.batch), ...uses.map((use) => bytes(row[use]))]),
+      head: ["batch", "", ...uses.map(words)],
+      rows: [...rowsOf(predicted, "predicted"), ...rowsOf(measured, "measured")],
     },
   };
 }
