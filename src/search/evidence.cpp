@@ -109,10 +109,6 @@ Evidence evidence(std::span<const trial::Trial> trials) {
   }
   for (auto& [batch, of_batch] : readings) heed_contention(of_batch);
   const double between = variance_between(readings);
-  std::vector<double> deviations;
-  for (const auto& [batch, of_batch] : readings)
-    for (const Reading& one : of_batch) deviations.push_back(std::sqrt(one.variance + between));
-  all.trial_deviation = stats::median(deviations).value_or(0);
   for (const auto& [batch, of_batch] : readings) {
     all.failed.erase(batch);
     all.points.push_back(point(batch, of_batch, between));

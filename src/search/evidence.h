@@ -15,7 +15,6 @@ struct Evidence {
   std::set<std::int64_t> failed;          // batches with no speed: never asked for again
   std::optional<std::int64_t> too_large;  // the smallest that ran out of memory or time
   std::optional<std::int64_t> largest_ok;
-  double trial_deviation = 0;  // how far one more trial may be off, as a share
 };
 
 // Repeated trials of one batch are averaged by their precision, and by how well repeated trials

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "search/rightness.h"
-
 namespace sweetspot::search {
 namespace {
 
@@ -15,38 +13,37 @@ namespace {
 constexpr double most_growth = 16;
 constexpr double cheap_step_seconds = 0.2, look_ahead = 4;
 constexpr double dear_step_seconds = 1, least_look_ahead = 1.25;
-// What a trial has to promise: this share of throughput beyond the tolerance, or else an eighth of
-// the chance to save an octave, or of the certainty to be right.
-constexpr double worth_a_trial = 0.0025, throughput_per_octave = 0.02, throughput_per_right = 0.02;
+// The chosen batch is to be within this share of the tolerance: noise takes the rest. On a smooth
+// curve nothing smaller by a quarter is within the tolerance then (its loss is a third larger).
+constexpr double aim = 0.9;
+// What a trial has to promise: this share of throughput beyond the tolerance, or else a tenth of
+// the chance to save an octave.
+constexpr double worth_a_trial = 0.003, throughput_per_octave = 0.02;
 constexpr std::size_t most_probes = 12, most_failures_at_first = 4;
 
 double mean_speed(const stats::StepModel& model, std::int64_t batch) {
   return std::exp(stats::summary(model.throughput(batch)).mean);
 }
 
-// What is chosen if nothing more is measured, and how likely each size is the right answer.
-struct Judgement {
-  Choice choice;
-  Rightness rightness;
-};
-
-Judgement judge_now(const stats::StepModel& model, const Evidence& evidence,
-                    const std::vector<std::int64_t>& sizes, double tolerance) {
+// What is chosen if nothing more is measured.
+Choice choose_now(const stats::StepModel& model, const Evidence& evidence,
+                  const std::vector<std::int64_t>& sizes, double tolerance) {
   Choice choice;
   for (const auto& point : evidence.points)
     if (const double speed = mean_speed(model, point.batch); speed > choice.best_samples_per_second)
       choice.best_batch = point.batch, choice.best_samples_per_second = speed;
-  // A better one may lie between those that were measured, or beyond.
+  // A better one may lie between two that were measured.
   double best = choice.best_samples_per_second;
-  for (std::int64_t batch : sizes) best = std::max(best, mean_speed(model, batch));
-  Rightness rightness(model, choice.best_batch, std::log(best / choice.best_samples_per_second),
-                      tolerance);
-  double most = -1;
+  for (std::int64_t batch : sizes)
+    if (batch < evidence.points.back().batch) best = std::max(best, mean_speed(model, batch));
+  choice.batch = choice.best_batch, choice.samples_per_second = choice.best_samples_per_second;
   for (const auto& point : evidence.points)
-    if (const double right = rightness.of(point.batch, sizes); right > most)
-      most = right, choice.batch = point.batch;
-  choice.samples_per_second = mean_speed(model, choice.batch);
-  return {choice, std::move(rightness)};
+    if (const double speed = mean_speed(model, point.batch);
+        speed >= (1 - aim * tolerance) * best) {
+      choice.batch = point.batch, choice.samples_per_second = speed;
+      break;
+    }
+  return choice;
 }
 
 double largest_worth_a_look(const stats::StepModel& model, const Evidence& evidence,
@@ -62,19 +59,16 @@ double largest_worth_a_look(const stats::StepModel& model, const Evidence& evide
                   most_growth * static_cast<double>(evidence.points.back().batch));
 }
 
-// What one trial of this batch may change: the less, the more such trials are off.
-double score(const stats::StepModel& model, std::int64_t batch, const Choice& now, double tolerance,
-             double trial_deviation) {
+// What measuring this batch may change.
+double score(const stats::StepModel& model, std::int64_t batch, const Choice& now,
+             double tolerance) {
   const double within = std::log(1 - tolerance);
-  const auto ratio = [&](std::int64_t reference) {
-    return stats::told(model.ratio(batch, reference), trial_deviation);
-  };
-  double sum = stats::expected_excess(ratio(now.batch), -within);
+  double sum = stats::expected_excess(model.ratio(batch, now.batch), -within);
   const double octaves = std::log2(static_cast<double>(now.batch) / static_cast<double>(batch));
   constexpr double worth_saving = 0.32;  // a fifth less
   if (octaves > worth_saving)
-    sum +=
-        throughput_per_octave * octaves * stats::probability_above(ratio(now.best_batch), within);
+    sum += throughput_per_octave * octaves *
+           stats::probability_above(model.ratio(batch, now.best_batch), within);
   return sum;
 }
 
@@ -95,9 +89,7 @@ Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& l
   std::erase_if(sizes, [&](std::int64_t batch) { return evidence.failed.contains(batch); });
   if (evidence.points.empty()) return first(sizes, evidence);
   const stats::StepModel model(evidence.points);
-  Judgement judgement = judge_now(model, evidence, all, limits.tolerance);
-  const Choice& now = judgement.choice;
-  const double right_now = judgement.rightness.of(now.batch, all);
+  const Choice now = choose_now(model, evidence, all, limits.tolerance);
   if (evidence.points.size() + evidence.failed.size() >= most_probes)
     return {std::nullopt, fmt::format("{} batches were tried", most_probes)};
   const double highest = largest_worth_a_look(model, evidence, limits.tolerance);
@@ -106,9 +98,7 @@ Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& l
   for (std::int64_t batch : sizes) {
     if (static_cast<double>(batch) > highest && batch != range.low) continue;
     if (std::ranges::binary_search(evidence.points, batch, {}, &stats::StepPoint::batch)) continue;
-    const double righter = std::max(0.0, judgement.rightness.of(batch, all) - right_now);
-    const double value = score(model, batch, now, limits.tolerance, evidence.trial_deviation) +
-                         throughput_per_right * righter;
+    const double value = score(model, batch, now, limits.tolerance);
     if (value > most && range.fits(batch)) most = value, best = batch;
   }
   if (best) return {best, ""};
@@ -122,7 +112,7 @@ std::optional<Choice> choose_knee(const Evidence& evidence, const Range& range,
                                   const Limits& limits) {
   if (evidence.points.empty()) return std::nullopt;
   const stats::StepModel model(evidence.points);
-  Choice choice = judge_now(model, evidence, candidates(range, limits), limits.tolerance).choice;
+  Choice choice = choose_now(model, evidence, candidates(range, limits), limits.tolerance);
   choice.settled = !next_for_knee(evidence, range, limits).batch;
   return choice;
 }

@@ -5,10 +5,8 @@
 namespace sweetspot::search {
 
 // The knee search. Every candidate is scored by what its measurement may change: the throughput
-// beyond the tolerance that it may win over the batch now chosen, the octaves that it may save
-// below it, and how much more likely it is the right answer (rightness.h). The highest score is
-// measured next; when none is worth a trial, the search is over, and the answer is the measured
-// batch that is most likely right.
+// beyond the tolerance that it may win over the batch now chosen, and the octaves that it may save
+// below it. The highest score is measured next; when none is worth a trial, the search is over.
 //
 // The compromise about large batches: a step of hours proves nothing, and a curve that has been
 // flat for long seldom turns up again. So no probe is larger than four times the knee of the fitted

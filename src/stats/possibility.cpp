@@ -6,12 +6,6 @@
 
 namespace sweetspot::stats {
 
-std::vector<Possibility> told(std::vector<Possibility> possibilities, double deviation) {
-  for (Possibility& one : possibilities)
-    if (one.deviation > 0) one.deviation *= one.deviation / std::hypot(one.deviation, deviation);
-  return possibilities;
-}
-
 Summary summary(std::span<const Possibility> possibilities) {
   double mean = 0, variance = 0;
   for (const Possibility& one : possibilities) mean += one.weight * one.mean;

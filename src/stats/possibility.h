@@ -1,6 +1,5 @@
 #pragma once
 #include <span>
-#include <vector>
 
 namespace sweetspot::stats {
 
@@ -9,10 +8,6 @@ namespace sweetspot::stats {
 struct Possibility {
   double weight = 1, mean = 0, deviation = 0;
 };
-
-// What the mean of the value may become once it is measured with such an error: an error much
-// larger than what is unknown moves nothing.
-std::vector<Possibility> told(std::vector<Possibility> possibilities, double deviation);
 
 // The mixture's mean and standard deviation.
 struct Summary {

@@ -69,20 +69,6 @@ TEST(Knee, OfAStraightLine) {
   EXPECT_THAT(found.reason, HasSubstr("no other batch"));
 }
 
-// Not on the edge of the tolerance, where the least error makes it wrong, nor so far from it that a
-// batch a quarter smaller would do, but for the noise.
-TEST(Knee, LiesInTheMidstOfTheRightAnswers) {
-  constexpr double noise = 0.004;
-  for (const double fixed_samples : {1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 50.0, 80.0}) {
-    const auto speed = [&](std::int64_t b) { return line_speed(b, fixed_samples); };
-    const auto found = study({.max = 60000}, [&](auto b) { return ok(b, speed(b), noise); });
-    ASSERT_TRUE(found.choice);
-    const double tolerated = 0.95 * speed(60000);
-    EXPECT_GE(speed(found.choice->batch), tolerated) << fixed_samples;
-    EXPECT_LT(speed(3 * found.choice->batch / 4), (1 + noise) * tolerated) << fixed_samples;
-  }
-}
-
 TEST(Knee, OfThePaperCnnAsMeasured) {
   const std::map<double, double> measured = {{1, 3293},     {4, 10715},    {16, 18044},
                                              {64, 21351},   {100, 21478},  {256, 24656},
