@@ -161,7 +161,7 @@ TEST(ProcessEnd, TheTreeDiesWithUsEvenBySigkill) {
   if (supervisor == 0) {
     Process process(python("import os\nos.dup2(os.open('" + fifo.path() + "', os.O_WRONLY), 2)\n" +
                            stubborn_grandchild + "time.sleep(100)"));
-    read_until(process, "pid");
+    read_until(process, "\n");
     [[maybe_unused]] const ssize_t told = write(ready[1], "!", 1);
     for (;;) pause();
   }
