@@ -6,7 +6,6 @@
 #include "cli/signals.h"
 
 namespace sweetspot::cli {
-namespace {}  // namespace
 
 std::string sweep_status(study::End end, bool any_ok) {
   switch (end) {

@@ -85,9 +85,10 @@ export function memoryByUse(data: Data): Spec | null {
       .map(([key, value]) => [key.replace(/_bytes$/, ""), value])) as Uses]));
   const measured = measuredUses(data);
   const batches = unionOf([...predicted.keys()], [...measured.keys()]);
-  const first = [...predicted.values(), ...measured.values()][0];
-  if (!first) return null;
-  const uses = Object.keys(first);
+  const rows = [...predicted.values(), ...measured.values()];
+  const uses = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+    .filter((use) => rows.some((row) => row[use]));
+  if (!uses.length) return null;
   const upTo = (row: Uses | undefined, last: number) =>
     row ? uses.slice(0, last + 1).reduce((sum, use) => sum + (row[use] ?? 0), 0) : null;
   const stacks = (rows: Map<number, Uses>, at: number) => batches.map((b) => upTo(rows.get(b), at));
@@ -111,7 +112,7 @@ export function memoryByUse(data: Data): Spec | null {
   return {
     title: "Memory by use",
     hint: "What a trial holds, predicted to the byte before anything ran"
-      + `${measured.size ? "; dots: what it held when it ran" : ""}.${limit.said}`,
+      + `${measured.size ? "; dots: what it held when it ran, at the setting that held the most" : ""}.${limit.said}`,
     xs: batches.map((_, i) => i),
     x: { ...batchAxis, scale: "places", words: (i) => count(batches[i]) },
     y: { label: "memory", words: bytes, ticks: byteTicks }, lines, rules: limit.rules,
