@@ -95,6 +95,7 @@ int report(const ReportFlags& flags, Output& output) {
     text = text_of(report::compare::compare(side_of(flags.compare[0], flags),
                                             side_of(flags.compare[1], flags)),
                    flags.form);
+    if (!flags.output && flags.form == Form::html) file = page_file(flags.url(), "comparison");
   } else {
     report::Answer answer = report::answer_of(stored_study(flags.url(), flags.study));
     if (flags.tensorboard) return write_tensorboard(flags, answer, output);
@@ -142,7 +143,7 @@ void add_report(CLI::App& app, Action& chosen) {
       ->excludes(tensorboard);
   command
       ->add_option("-o,--output", flags->output,
-                   "where to; - is stdout [a page: sweetspot-study-N.html beside the store; "
+                   "where to; - is stdout [a page: a file beside the store and named after it; "
                    "else stdout]")
       ->type_name("FILE");
   command

@@ -23,11 +23,15 @@ void recall(report::Answer& answer, const store::Store& store) {
 
 }  // namespace
 
-std::filesystem::path report_file(const std::string& store_url, const std::string& study) {
+std::filesystem::path page_file(const std::string& store_url, const std::string& what) {
   constexpr std::string_view scheme = "sqlite:";
   const std::filesystem::path file =
       store_url.starts_with(scheme) ? store_url.substr(scheme.size()) : store_url;
-  return file.parent_path() / fmt::format("sweetspot-study-{}.html", study);
+  return file.parent_path() / fmt::format("{}-{}.html", file.stem().string(), what);
+}
+
+std::filesystem::path report_file(const std::string& store_url, const std::string& study) {
+  return page_file(store_url, "study-" + study);
 }
 
 void leave_report(report::Answer answer, const store::Store& store, const std::string& store_url) {

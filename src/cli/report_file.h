@@ -10,7 +10,10 @@ class Store;
 
 namespace sweetspot::cli {
 
-// Where the HTML report of a study goes unless told otherwise: beside its store.
+// Where a page goes unless told otherwise: beside its store and named after it, so that those of
+// two stores in one folder stay two.
+std::filesystem::path page_file(const std::string& store_url, const std::string& what);
+// The HTML report of a study.
 std::filesystem::path report_file(const std::string& store_url, const std::string& study);
 
 // Writes it there at the end of a run, with the trials' raw steps from the store, and says where. A

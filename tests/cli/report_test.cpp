@@ -36,6 +36,21 @@ TEST_F(Report, IsLeftByTuneWhichSaysWhere) {
   EXPECT_THAT(read_file(folder / "sweetspot-study-1.html"), StartsWith("<!doctype html>"));
 }
 
+TEST_F(Report, OfAnotherStoreInTheFolderIsAnotherFile) {
+  tune();
+  const std::string first = read_file(folder / "sweetspot-study-1.html");
+  EXPECT_THAT(tune({"--db", "other.db", "--max", "32"}).err, HasSubstr("other-study-1.html"));
+  EXPECT_EQ(read_file(folder / "sweetspot-study-1.html"), first);
+}
+
+TEST_F(Report, OfTwoStudiesIsAPageBesideTheStoreToo) {
+  tune({"--no-report"});
+  tune({"--no-report", "--max", "32"});
+  const Finished finished = in_folder({"report", "--compare", "1", "2", "--html"});
+  EXPECT_EQ(finished.out, "sweetspot-comparison.html\n");
+  EXPECT_THAT(read_file(folder / "sweetspot-comparison.html"), StartsWith("<!doctype html>"));
+}
+
 TEST_F(Report, IsLeftOutWhenAsked) {
   EXPECT_THAT(tune({"--no-report"}).err, Not(HasSubstr("the report")));
   EXPECT_FALSE(fs::exists(folder / "sweetspot-study-1.html"));
