@@ -125,9 +125,9 @@ void add_report(CLI::App& app, Action& chosen) {
         flag, [flags, value] { flags->form = value; }, help);
   };
   form("--html", Form::html, "one self-contained page (what it does unless told otherwise)");
-  form("--markdown", Form::markdown, "sentence, table, reasons and command");
+  form("--markdown", Form::markdown, "sentence, table and reasons");
   form("--csv", Form::csv, "the trials, one to a line");
-  form("--json", Form::json, "the result as tune prints it with --json");
+  form("--json", Form::json, "the result as tune --json prints it, less the train command");
   CLI::Option* tensorboard = forms
                                  ->add_option("--tensorboard", flags->tensorboard,
                                               "event files for TensorBoard below here")

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
-#include <thread>
-#include <vector>
 
 #include "core/buffer.h"
+#include "probe/cpu/team.h"
 #include "probe/proc/host.h"
 
 namespace sweetspot::probe::cpu {
@@ -45,7 +44,7 @@ double triad_bytes_per_second(int threads, core::Bytes bytes) {
   float* const c = b + count;
   std::barrier together(threads);
   double best_seconds = 0;
-  const auto work = [&](int member) {
+  run_apart(threads, [&](int member) {
     const std::int64_t begin = count * member / threads, end = count * (member + 1) / threads;
     // Pages where they are used, and no pass that reads the kernel's one page of zeros.
     for (std::int64_t i = begin; i < end; ++i) a[i] = 0, b[i] = 1, c[i] = 2;
@@ -57,11 +56,7 @@ double triad_bytes_per_second(int threads, core::Bytes bytes) {
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
       if (member == 0) best_seconds = pass == 0 ? seconds : std::min(best_seconds, seconds);
     }
-  };
-  std::vector<std::thread> team;
-  for (int member = 1; member < threads; ++member) team.emplace_back(work, member);
-  work(0);
-  for (std::thread& member : team) member.join();
+  });
   return 3.0 * static_cast<double>(count) * sizeof(float) / best_seconds;
 }
 
