@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "measure/attempt.h"
+#include "measure/lookout.h"
 #include "measure/sampler.h"
 #include "measure/sampling.h"
 #include "measure/surroundings.h"
@@ -18,6 +19,8 @@ using trial::Outcome;
 using trial::Trial;
 
 constexpr std::int64_t most_warm_up_steps = 2000;
+// With fewer undisturbed steps than this, the others count too.
+constexpr std::int64_t fewest_calm_steps = 5;
 
 // Time as the steps tell it or as the clock does, whichever is more: a workload's steps may take
 // virtual time, and its clock may run on between them.
@@ -105,19 +108,24 @@ class Measurement {
       sampling_.add(step.seconds, step.samples, 0);
       --trial_.warm_up_steps, ++trial_.steps;
     }
-    sampling_.end();
+    sampling_.end(trial::StopReason::ended);
   }
 
   bool sample_between_looks() {
     // The speed of a CPU is nothing to what runs on a GPU.
     const bool resting = session_->rests_between_steps() && trial_.device == "cpu";
-    const Look before = look_when_calm(surroundings_, resting, options_.patience.count(),
-                                       [this] { return stop_.load() != 0; });
+    Look before = look(surroundings_, resting);
+    if (before.speed) lookout_.emplace(surroundings_, *before.speed);
     if (sampler_) sampler_->begin_steps();
     const bool finished = sample();
     if (sampler_) sampler_->end_steps();
-    const Look after = look(surroundings_, resting);
+    Look after = look(surroundings_, false);
+    if (lookout_) {
+      before.speed = disturbed_count_ ? lookout_->slowest() : lookout_->slowest_calm();
+      after.speed = lookout_->fastest();
+    }
     trial_.contention = contention(before, after, surroundings_.best_speed);
+    note_disturbance();
     if (sampler_) add(sampler_->company(), trial_.contention);
     return finished;
   }
@@ -130,19 +138,70 @@ class Measurement {
 
   bool sample() {
     Elapsed elapsed(surroundings_);
+    judged_ = trial_.raw.size();
     while (!sampling_.stop()) {
       try {
         if (!step(false, elapsed)) return false;
       } catch (const workload::Ended& ended) {
         if (ended.outcome != Outcome::ok) throw;
-        sampling_.end();
+        if (lookout_) end_block();
+        end_sampling(trial::StopReason::ended);
         return true;
       }
       const trial::Step& done = trial_.raw.back();
-      sampling_.add(done.seconds, done.samples, elapsed.seconds());
+      if (!lookout_) {
+        sampling_.add(done.seconds, done.samples, elapsed.seconds());
+      } else if ((block_seconds_ += done.seconds) >= lookout_->block_seconds() ||
+                 trial_.steps >= options_.max_steps) {
+        end_block();
+        if (!sampling_.stop()) heed_limits(elapsed.seconds() - lost());
+      }
       tell(false);
     }
     return true;
+  }
+
+  // The steps since the last look count if the machine was calm around them.
+  void end_block() {
+    const bool calm = lookout_->calm_since_last();
+    for (; judged_ < trial_.raw.size(); ++judged_) {
+      trial::Step& step = trial_.raw[judged_];
+      step.disturbed = !calm;
+      (calm ? calm_seconds_ : disturbed_seconds_) += step.seconds;
+      if (calm) sampling_.add(step.seconds, step.samples, calm_seconds_);
+    }
+    block_seconds_ = 0;
+  }
+
+  void heed_limits(double elapsed) {
+    if (trial_.steps >= options_.max_steps)
+      end_sampling(trial::StopReason::max_steps);
+    else if (out_of_time(options_, trial_.steps, elapsed))
+      end_sampling(trial::StopReason::time_limit);
+  }
+
+  // Of a machine that is never calm for long, all steps count.
+  void end_sampling(trial::StopReason why) {
+    disturbed_count_ = lookout_ && sampling_.count() < fewest_calm_steps;
+    if (disturbed_count_) {
+      sampling_ = Sampling(options_);
+      for (const trial::Step& step : trial_.raw)
+        if (!step.warm_up) sampling_.add(step.seconds, step.samples, 0);
+    }
+    sampling_.end(why);
+  }
+
+  // Disturbed steps take none of a trial's time as long as there is patience for them: none once
+  // somebody wants it to end.
+  double lost() const {
+    return stop_.load() != 0 ? 0 : std::min(disturbed_seconds_, options_.patience.count());
+  }
+
+  void note_disturbance() {
+    const double seconds = calm_seconds_ + disturbed_seconds_;
+    if (seconds == 0) return;
+    trial_.contention.disturbed_share = disturbed_seconds_ / seconds;
+    trial_.contention.waited_seconds = lost();
   }
 
   bool step(bool warming_up, Elapsed& elapsed) {
@@ -181,14 +240,17 @@ class Measurement {
     }
     trial_.samples_per_second =
         widened(*trial_.samples_per_second, trial_.contention, surroundings_.best_speed);
-    const std::vector<double> seconds = seconds_per_update();
+    std::vector<trial::Step*> counted;
+    std::vector<double> seconds;
+    for (trial::Step& step : trial_.raw)
+      if (!step.warm_up && (disturbed_count_ || !step.disturbed))
+        counted.push_back(&step), seconds.push_back(per_update(step));
     trial_.step_seconds_median = stats::median(seconds);
     const std::vector<bool> flags = stats::outliers(seconds);
     trial::PhaseSeconds sums{};
     std::int64_t updates = 0;
-    const auto warm_up_steps = static_cast<std::size_t>(trial_.warm_up_steps);
-    for (std::size_t i = 0; i < flags.size(); ++i) {
-      trial::Step& step = trial_.raw[warm_up_steps + i];
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      trial::Step& step = *counted[i];
       step.outlier = flags[i];
       trial_.outlier_steps += flags[i];
       updates += step.updates;
@@ -201,12 +263,6 @@ class Measurement {
 
   static double per_update(const trial::Step& step) {
     return step.seconds / static_cast<double>(step.updates);
-  }
-  std::vector<double> seconds_per_update() const {
-    std::vector<double> seconds;
-    for (const trial::Step& step : trial_.raw)
-      if (!step.warm_up) seconds.push_back(per_update(step));
-    return seconds;
   }
 
   void close() {
@@ -252,6 +308,10 @@ class Measurement {
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
   std::unique_ptr<Sampler> sampler_;
+  std::optional<Lookout> lookout_;
+  std::size_t judged_ = 0;  // steps, as calm or disturbed
+  double block_seconds_ = 0, calm_seconds_ = 0, disturbed_seconds_ = 0;
+  bool disturbed_count_ = false;
   double next_told_ = 0;
   std::int64_t short_steps_ = 0;
   Trial trial_;

@@ -17,7 +17,7 @@ struct MeasureOptions {
   // A machine's disturbances last for a tenth of a second: a shorter look may miss them, or see
   // nothing else, and not know it.
   core::Seconds min_time{0.5};
-  // How long this trial may wait for a machine that is slower than it was to recover.
+  // How much longer this trial may take while the machine is slower than it was.
   core::Seconds patience{10};
 };
 

@@ -53,6 +53,11 @@ std::optional<trial::Interval> throughput(const std::vector<double>& seconds,
   return trial::Interval{mean, mean / reach, mean * reach};
 }
 
+bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed) {
+  const double over = elapsed / options.max_time.count();
+  return (over >= 1 && steps >= few_steps) || (over >= 2 && steps >= fewest_steps);
+}
+
 void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
   seconds_.push_back(seconds);
   samples_.push_back(samples);
@@ -62,9 +67,9 @@ void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
   judge(elapsed);
 }
 
-void Sampling::end() {
+void Sampling::end(trial::StopReason why) {
   interval_ = throughput(seconds_, samples_);
-  stop_ = trial::StopReason::ended;
+  stop_ = why;
 }
 
 bool Sampling::enough(double elapsed) const {
@@ -76,12 +81,11 @@ bool Sampling::enough(double elapsed) const {
 
 void Sampling::judge(double elapsed) {
   interval_ = throughput(seconds_, samples_);
-  const double over = elapsed / options_.max_time.count();
   if (interval_ && enough(elapsed) && interval_->half_width_share() <= options_.precision)
     stop_ = trial::StopReason::precise;
   else if (count() >= options_.max_steps)
     stop_ = trial::StopReason::max_steps;
-  else if ((over >= 1 && count() >= few_steps) || (over >= 2 && count() >= fewest_steps))
+  else if (out_of_time(options_, count(), elapsed))
     stop_ = trial::StopReason::time_limit;
   else if (enough(elapsed) && stats::at_noise_floor(seconds_, samples_))
     stop_ = trial::StopReason::noise_floor;

@@ -11,6 +11,9 @@ namespace sweetspot::measure {
 // Whether the warm-up is over, from the times of its steps and the time they took in all.
 bool warmed_up(const std::vector<double>& seconds, double elapsed);
 
+// Whether a trial of so many steps has taken all the time it may.
+bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed);
+
 // The sampled steps of a trial and what they say so far: a stopping criterion without clock or
 // workload, fed one step at a time.
 class Sampling {
@@ -21,18 +24,17 @@ class Sampling {
   // apart, so that sampling costs the same for each step however many there are.
   void add(double seconds, std::int64_t samples, double elapsed);
 
-  // No further step will come.
-  void end();
+  // No further step will come, for this reason.
+  void end(trial::StopReason why);
 
   std::optional<trial::StopReason> stop() const { return stop_; }
   // As of the last time it was computed; exact once there is a reason to stop.
   const std::optional<trial::Interval>& samples_per_second() const { return interval_; }
-  const std::vector<double>& seconds() const { return seconds_; }
+  std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
 
  private:
   void judge(double elapsed);
   bool enough(double elapsed) const;
-  std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
 
   MeasureOptions options_;
   std::vector<double> seconds_;

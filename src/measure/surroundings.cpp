@@ -9,8 +9,7 @@
 
 #include "engine/cuda/cuda.h"
 #include "probe/cpu/best_speed.h"
-#include "probe/cpu/exchange.h"
-#include "probe/cpu/speed.h"
+#include "probe/cpu/pulse.h"
 #include "probe/proc/host.h"
 
 namespace sweetspot::measure {
@@ -38,7 +37,7 @@ class ThisMachine final : public Surroundings {
  public:
   ThisMachine() {
     if (const auto known = probe::cpu::best_speed_so_far())
-      best_speed = {known->arithmetic_per_second, known->exchange_bytes_per_second};
+      best_speed = {known->additions_per_second, known->exchange_bytes_per_second};
   }
   double now() override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -50,9 +49,9 @@ class ThisMachine final : public Surroundings {
   }
   probe::proc::Load load() override { return probe::proc::load(); }
   trial::MachineSpeed speed() override {
-    const int cores = probe::proc::usable_cores();
-    const trial::MachineSpeed found{probe::cpu::speed(cores),
-                                    probe::cpu::exchange_bytes_per_second(cores)};
+    if (!pulse_) pulse_.emplace(probe::proc::usable_cores());
+    const probe::cpu::Beat beat = pulse_->take();
+    const trial::MachineSpeed found{beat.additions_per_second, beat.exchange_bytes_per_second};
     constexpr double worth_a_write = 1.05;
     if (found.arithmetic > worth_a_write * best_speed.arithmetic ||
         found.exchange > worth_a_write * best_speed.exchange) {
@@ -79,6 +78,7 @@ class ThisMachine final : public Surroundings {
     return "";
   }
   std::optional<probe::gpu::Found> gpus_;
+  std::optional<probe::cpu::Pulse> pulse_;
 };
 
 }  // namespace

@@ -176,6 +176,8 @@ const Field table[] = {
      [](const Row& r) { return text_or_unknown(r.trial->contention.gpu_throttle); }},
     {"/contention/reason", "contention_reason",
      [](const Row& r) { return text_or_unknown(r.trial->contention.reason); }},
+    {"/contention/disturbed_share", "disturbed_share",
+     [](const Row& r) { return known(r.trial->contention.disturbed_share); }},
     {"/contention/arithmetic_per_second", "arithmetic_per_second",
      [](const Row& r) { return known(r.trial->contention.arithmetic_per_second); }},
     {"/contention/exchange_bytes_per_second", "exchange_bytes_per_second",

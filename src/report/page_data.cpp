@@ -180,14 +180,20 @@ Json page_steps(const trial::Trial& trial) {
   if (trial.raw.empty()) return nullptr;
   std::vector<float> seconds;
   std::size_t warm_up = 0;
-  Json outliers = Json::array();
+  Json outliers = Json::array(), disturbed = Json::array();
   for (std::size_t i = 0; i < trial.raw.size(); ++i) {
-    seconds.push_back(static_cast<float>(trial.raw[i].seconds));
-    if (trial.raw[i].warm_up) warm_up = i + 1;
-    if (trial.raw[i].outlier) outliers.push_back(i);
+    const trial::Step& step = trial.raw[i];
+    seconds.push_back(static_cast<float>(step.seconds));
+    if (step.warm_up) warm_up = i + 1;
+    if (step.outlier) outliers.push_back(i);
+    if (!step.disturbed) continue;
+    if (i == 0 || !trial.raw[i - 1].disturbed) disturbed.push_back({i, i});
+    disturbed.back()[1] = i + 1;
   }
-  return {
-      {"seconds", base64_floats(seconds)}, {"warm_up", warm_up}, {"outliers", std::move(outliers)}};
+  return {{"seconds", base64_floats(seconds)},
+          {"warm_up", warm_up},
+          {"outliers", std::move(outliers)},
+          {"disturbed", std::move(disturbed)}};
 }
 
 Json page_data(Answer answer) {

@@ -46,25 +46,27 @@ struct Interval {
   double half_width_share() const { return (high - low) / 2 / mean; }
 };
 
-// One step as it was measured; warm-up steps and outliers are flagged, never dropped. A program
-// that is only watched may show several weight updates at once: they are one step here.
+// One step as it was measured; warm-up steps, outliers and those at which the machine was slower
+// than it can be are flagged, never dropped. A program that is only watched may show several weight
+// updates at once: they are one step here.
 struct Step {
   double seconds = 0;
   std::int64_t samples = 0, updates = 1;
   PhaseSeconds phases{};
-  bool warm_up = false, outlier = false;
+  bool warm_up = false, outlier = false, disturbed = false;
 };
 
-// What else the machine did meanwhile, and how fast it was: two fixed computations, before and
-// after the steps, of which the slower one counts.
+// What else the machine did meanwhile, and how fast it was at the steps that count: two fixed
+// computations, of which the slowest look counts.
 struct Contention {
   std::optional<double>
       cpu_pressure_share;                 // of the trial's time, some task waited for a CPU (PSI)
   std::optional<double> other_cpu_share;  // CPU time of other processes, as a share of all cores
-  std::optional<double> speed_change_share;         // a fixed probe before and after: how far apart
+  std::optional<double> speed_change_share;         // between the slowest look and the fastest
+  std::optional<double> disturbed_share;            // of the sampled time, when it was too slow
   std::optional<double> arithmetic_per_second;      // in registers, on all cores at once
   std::optional<double> exchange_bytes_per_second;  // from one core to another
-  double waited_seconds = 0;                        // before sampling, for a machine that was slow
+  double waited_seconds = 0;                        // for a machine that was slow
   std::optional<double> other_gpu_share;        // of the time, other processes used the trial's GPU
   std::optional<core::Bytes> other_gpu_memory;  // what they held on it
   std::string gpu_throttle;                     // what held its clocks back: "power cap"; or empty

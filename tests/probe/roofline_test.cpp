@@ -6,8 +6,7 @@
 
 #include "probe/cpu/bandwidth.h"
 #include "probe/cpu/best_speed.h"
-#include "probe/cpu/exchange.h"
-#include "probe/cpu/speed.h"
+#include "probe/cpu/peak.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::probe::cpu {
@@ -32,13 +31,13 @@ TEST_F(Cache, GivesBackWhatWasWrittenForTheKey) {
 TEST_F(Cache, TheBestSpeedIsOfOneBootAndSoManyCores) {
   EXPECT_FALSE(read_best_speed(file, "boot", 2));
   ASSERT_TRUE(write_best_speed(file, "boot", 2, {2e11, 1.5e11}));
-  EXPECT_EQ(read_best_speed(file, "boot", 2)->arithmetic_per_second, 2e11);
+  EXPECT_EQ(read_best_speed(file, "boot", 2)->additions_per_second, 2e11);
   EXPECT_EQ(read_best_speed(file, "boot", 2)->exchange_bytes_per_second, 1.5e11);
   EXPECT_FALSE(read_best_speed(file, "later", 2));
   EXPECT_FALSE(read_best_speed(file, "boot", 4));
   for (const char* text : {"", "[]", "{\"schema_version\": 1}",
-                           "{\"schema_version\": 1, \"boot\": \"boot\", \"cores\": 2, "
-                           "\"arithmetic_per_second\": \"fast\"}"}) {
+                           "{\"schema_version\": 2, \"boot\": \"boot\", \"cores\": 2, "
+                           "\"additions_per_second\": \"fast\"}"}) {
     std::ofstream(file) << text;
     EXPECT_FALSE(read_best_speed(file, "boot", 2)) << text;
   }
@@ -72,13 +71,18 @@ TEST_F(Cache, AnImpossiblePlaceIsToldNotThrown) {
 
 TEST(Speed, EveryKernelDoesWhatItSays) {
   EXPECT_GT(multiply_adds(), 0);
-  for (const int threads : {1, 3}) EXPECT_GT(speed(threads), 0);
   EXPECT_GT(peak_flops_per_second(2, 0.002), 0);
 }
 
-TEST(Exchange, NeedsANeighbour) {
-  EXPECT_EQ(exchange_bytes_per_second(1), 0);
-  for (const int threads : {2, 3}) EXPECT_GT(exchange_bytes_per_second(threads), 0);
+TEST(Pulse, IsTakenAgainAndAgain) {
+  for (const int cores : {1, 2, 3}) {
+    Pulse pulse(cores);
+    for (int i = 0; i < 3; ++i) {
+      const Beat beat = pulse.take();
+      EXPECT_GT(beat.additions_per_second, 0);
+      EXPECT_EQ(beat.exchange_bytes_per_second > 0, cores > 1) << "one core has no neighbour";
+    }
+  }
 }
 
 TEST(Bandwidth, IsMeasuredWithAnyNumberOfThreads) {

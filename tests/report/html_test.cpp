@@ -26,8 +26,9 @@ Answer page_answer() {
   for (const std::int64_t batch : {1024, 1, 128}) {
     answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
     answer.trials.back().id = 100 + batch;
-    answer.trials.back().raw = {
-        {0.5, batch, 1, {}, true}, {0.25, batch}, {2, batch, 1, {}, false, true}};
+    answer.trials.back().raw = {{0.5, batch, 1, {}, true},
+                                {0.25, batch, 1, {}, false, false, true},
+                                {2, batch, 1, {}, false, true}};
     answer.trials.back().trace = {{0.1, 0.5, {}, 30.0}, {0.2, {}, {}, 31.0}};
   }
   advise::Recommendation made;
@@ -125,6 +126,7 @@ TEST(PageData, HasRawStepsReadingsAndSeries) {
   EXPECT_EQ(trial["raw_steps"]["seconds"], "AAAAPwAAgD4AAABA");  // 0.5, 0.25, 2 as float32
   EXPECT_EQ(trial["raw_steps"]["warm_up"], 1);
   EXPECT_EQ(trial["raw_steps"]["outliers"], Json::array({2}));
+  EXPECT_EQ(trial["raw_steps"]["disturbed"], Json::parse("[[1, 2]]"));
   EXPECT_TRUE(trial["trace"]["memory_bytes"].is_null());
   EXPECT_EQ(trial["trace"]["power_watts"], "AADwQQAA+EE=");
   ASSERT_EQ(data["series"].size(), 1u);

@@ -160,5 +160,27 @@ TEST(MigrationFromVersion4, IsReadInFullAndWrittenOn) {
   expect_equal(store->study(2)->trials.at(1), full_trial());
 }
 
+// Written by the program itself (a sweep of paper-cnn) when the machine's speed was judged by
+// another arithmetic, which today's is not to be compared with.
+TEST(MigrationFromVersion5, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v5.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v5.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(1);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 2u);
+  const trial::Trial& trial = old->trials[1];
+  EXPECT_EQ(trial.setting.batch, 16);
+  EXPECT_TRUE(trial.memory_by_use);
+  EXPECT_EQ(trial.contention.arithmetic_per_second, std::nullopt);
+  EXPECT_GT(trial.contention.exchange_bytes_per_second, 1e9);
+  EXPECT_EQ(trial.contention.disturbed_share, std::nullopt);
+  EXPECT_FALSE(trial.raw.back().disturbed);
+  const auto writer = store->open_study(old->question, environment(), false);
+  writer->add(full_trial());
+  expect_equal(store->study(1)->trials.at(2), full_trial());
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -28,13 +28,13 @@ Trial full_trial() {
   trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
   trial.energy_joules = 42.5;
-  trial.contention = {0.11, 0.22, 0.33,        2e11, 1.5e11,         2.5,
-                      0.44, 55,   "power cap", true, "somebody else"};
+  trial.contention = {0.11, 0.22, 0.33, 0.66,        2e11, 1.5e11,
+                      2.5,  0.44, 55,   "power cap", true, "somebody else"};
   trial.note = "it took “too” long; 'quoted'\n\x01";
   trial.started_at = 1792000000.125;
   trial.seconds = 8.5;
-  trial.raw = {{0.015, 96, 1, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false},
-               {0.25, 95, 1, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true}};
+  trial.raw = {{0.015, 96, 1, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false, false},
+               {0.25, 95, 1, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true, true}};
   trial.epochs = {{1, 1.5, 0.5, 0.25, 0.75, 0.125}, {2, 1.25, {}, {}, {}, 0.5}};
   trial.trace = {{0.5, 0.75, 123456789, 99.5}, {0.625, {}, {}, {}}, {0.75, 0, 0, 0}};
   return trial;
@@ -76,6 +76,7 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
   EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);
   EXPECT_EQ(a.contention.speed_change_share, b.contention.speed_change_share);
+  EXPECT_EQ(a.contention.disturbed_share, b.contention.disturbed_share);
   EXPECT_EQ(a.contention.arithmetic_per_second, b.contention.arithmetic_per_second);
   EXPECT_EQ(a.contention.exchange_bytes_per_second, b.contention.exchange_bytes_per_second);
   EXPECT_EQ(a.contention.waited_seconds, b.contention.waited_seconds);
@@ -95,6 +96,7 @@ void expect_equal(const Trial& a, const Trial& b) {
     EXPECT_EQ(a.raw[i].phases, b.raw[i].phases);
     EXPECT_EQ(a.raw[i].warm_up, b.raw[i].warm_up);
     EXPECT_EQ(a.raw[i].outlier, b.raw[i].outlier);
+    EXPECT_EQ(a.raw[i].disturbed, b.raw[i].disturbed);
   }
   ASSERT_EQ(a.epochs.size(), b.epochs.size());
   for (std::size_t i = 0; i < a.epochs.size(); ++i) {

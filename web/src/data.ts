@@ -35,6 +35,7 @@ export interface Steps {
   seconds: string;
   warm_up: number;
   outliers: number[];
+  disturbed: [number, number][];  // from, and up to
 }
 export interface Trace {
   at_seconds: string | null;

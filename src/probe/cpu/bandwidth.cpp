@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 
 #include "core/buffer.h"
+#include "probe/cpu/stopwatch.h"
 #include "probe/cpu/team.h"
 #include "probe/proc/host.h"
 
 namespace sweetspot::probe::cpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int bandwidth_passes = 5;
 constexpr core::Bytes most_bytes = 512 * core::MiB, least_bytes = 96 * core::MiB;
@@ -53,7 +51,7 @@ double triad_bytes_per_second(int threads, core::Bytes bytes) {
       const auto start = Clock::now();
       for (std::int64_t i = begin; i < end; ++i) a[i] = b[i] + 0.5F * c[i];
       together.arrive_and_wait();
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      const double seconds = since(start);
       if (member == 0) best_seconds = pass == 0 ? seconds : std::min(best_seconds, seconds);
     }
   });

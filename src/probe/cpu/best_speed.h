@@ -3,22 +3,21 @@
 #include <optional>
 #include <string>
 
+#include "probe/cpu/pulse.h"
+
 namespace sweetspot::probe::cpu {
 
 // The most that this machine's cores have shown since it was booted: a study that begins while the
 // machine is slow would otherwise take that for its speed. Kept in the user's cache, for one boot,
 // since a virtual machine may wake up elsewhere.
-struct BestSpeed {
-  double arithmetic_per_second = 0, exchange_bytes_per_second = 0;
-};
-std::optional<BestSpeed> read_best_speed(const std::filesystem::path& file, const std::string& boot,
-                                         int cores);
+std::optional<Beat> read_best_speed(const std::filesystem::path& file, const std::string& boot,
+                                    int cores);
 // False when it could not be written: the next study has to find out by itself.
 bool write_best_speed(const std::filesystem::path& file, const std::string& boot, int cores,
-                      const BestSpeed& speed);
+                      const Beat& speed);
 
 // The same, of this machine, this boot and the cores that this process may use.
-std::optional<BestSpeed> best_speed_so_far();
-void remember_best_speed(const BestSpeed& speed);
+std::optional<Beat> best_speed_so_far();
+void remember_best_speed(const Beat& speed);
 
 }  // namespace sweetspot::probe::cpu

@@ -1,7 +1,7 @@
 #include "probe/cpu/roofline.h"
 
 #include "probe/cpu/bandwidth.h"
-#include "probe/cpu/speed.h"
+#include "probe/cpu/peak.h"
 #include "probe/proc/host.h"
 
 namespace sweetspot::probe::cpu {

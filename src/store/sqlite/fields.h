@@ -36,6 +36,7 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
   visit("other_cpu_share", trial.contention.other_cpu_share);
   visit("speed_change_share", trial.contention.speed_change_share);
+  visit("disturbed_share", trial.contention.disturbed_share);
   visit("arithmetic_per_second", trial.contention.arithmetic_per_second);
   visit("exchange_bytes_per_second", trial.contention.exchange_bytes_per_second);
   visit("waited_seconds", trial.contention.waited_seconds);

@@ -12,7 +12,7 @@ static_assert(std::endian::native == std::endian::little, "the bytes are copied 
 
 constexpr std::size_t step_bytes = sizeof(double) * (1 + trial::phase_count) + 8 + 1;
 constexpr std::size_t reading_bytes = sizeof(double) * 3 + 8;
-constexpr unsigned char warm_up_flag = 1, outlier_flag = 2;
+constexpr unsigned char warm_up_flag = 1, outlier_flag = 2, disturbed_flag = 4;
 
 template <class T>
 void put(char*& to, const T& value) {
@@ -44,7 +44,8 @@ std::string pack(const std::vector<trial::Step>& steps) {
     put(to, step.phases);
     put(to, step.samples);
     put(to, static_cast<unsigned char>((step.warm_up ? warm_up_flag : 0) |
-                                       (step.outlier ? outlier_flag : 0)));
+                                       (step.outlier ? outlier_flag : 0) |
+                                       (step.disturbed ? disturbed_flag : 0)));
   }
   return bytes;
 }
@@ -73,6 +74,7 @@ std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes) {
     take(from, flags);
     step.warm_up = flags & warm_up_flag;
     step.outlier = flags & outlier_flag;
+    step.disturbed = flags & disturbed_flag;
   }
   return steps;
 }

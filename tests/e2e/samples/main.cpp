@@ -33,12 +33,13 @@ double wobble(std::size_t i) {
 void add_steps(trial::Trial& trial, std::size_t steps) {
   trial.warm_up_steps = static_cast<std::int64_t>(std::min<std::size_t>(5, steps));
   for (std::size_t i = 0; i < steps; ++i) {
-    const bool warm_up = i < 5, outlier = i % 97 == 60;
+    const bool warm_up = i < 5, outlier = i % 97 == 60, disturbed = i % 97 >= 80;
     const double seconds = *trial.step_seconds_median * wobble(i) *
-                           (warm_up   ? 1.5
-                            : outlier ? 2
-                                      : 1);
-    trial.raw.push_back({seconds, trial.setting.batch, 1, {}, warm_up, outlier});
+                           (warm_up     ? 1.5
+                            : outlier   ? 2
+                            : disturbed ? 1.3
+                                        : 1);
+    trial.raw.push_back({seconds, trial.setting.batch, 1, {}, warm_up, outlier, disturbed});
   }
 }
 

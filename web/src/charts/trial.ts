@@ -6,20 +6,23 @@ import { byteTicks } from "./common";
 export function stepTimes(steps: Steps): Spec {
   const times = floats(steps.seconds);
   const outliers = new Set(steps.outliers);
+  const disturbed = new Uint8Array(times.length);
+  for (const [from, to] of steps.disturbed) disturbed.fill(1, from, to);
   const kinds: [string, number, (i: number) => boolean][] = [
-    ["measured", 0, (i) => i >= steps.warm_up && !outliers.has(i)],
+    ["measured", 0, () => false],
     ["warm-up", 5, (i) => i < steps.warm_up],
-    ["outlier", 1, (i) => i >= steps.warm_up && outliers.has(i)],
+    ["disturbed", 2, (i) => disturbed[i] === 1],
+    ["outlier", 1, (i) => outliers.has(i)],
   ];
-  const lines = kinds.map(([name, colour, is]): Line => ({
+  const kind = (i: number) => (kinds.find(([, , is]) => is(i)) ?? kinds[0]!)[0];
+  const lines = kinds.map(([name, colour]): Line => ({
     name, colour, draw: "points",
-    ys: times.map((t, i) => (is(i) && Number.isFinite(t) ? t : null)),
+    ys: times.map((t, i) => (kind(i) === name && Number.isFinite(t) ? t : null)),
     told: (i) => seconds(times[i]),
   })).filter((line) => line.ys.some((y) => y != null));
-  const kind = (i: number) => kinds.find(([, , is]) => is(i))![0];
   return {
     title: "Step times",
-    hint: `${count(times.length)} steps in the order they ran, warm-up and outliers flagged.`,
+    hint: `${count(times.length)} steps in the order they ran; warm-up, outliers and those that the machine disturbed are flagged.`,
     xs: times.map((_, i) => i + 1),
     x: { label: "step", scale: "linear", words: count },
     y: { label: "time of a step", words: seconds }, lines,

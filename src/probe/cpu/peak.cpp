@@ -1,20 +1,14 @@
-#include "probe/cpu/speed.h"
+#include "probe/cpu/peak.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <vector>
 
+#include "probe/cpu/stopwatch.h"
 #include "probe/cpu/team.h"
 
 namespace sweetspot::probe::cpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Latency 4 × 2 ports a cycle needs 8 chains; 12 leave room without spilling.
 constexpr int chains = 12;
@@ -75,36 +69,19 @@ Kernel best_kernel() {
   return multiply_adds_generic;
 }
 
-// Operations a second in each slice of `slice_seconds` that fits in `seconds`; one at least.
-std::vector<double> slices(double seconds, double slice_seconds) {
-  std::vector<double> found;
+// The most operations a second in any millisecond of `seconds`; of one at least.
+double best_millisecond(double seconds) {
+  constexpr double slice_seconds = 1e-3;
+  double best = 0;
   const auto start = Clock::now();
   do {
     const auto slice = Clock::now();
     double operations = 0, elapsed = 0;
     do operations += multiply_adds();
     while ((elapsed = since(slice)) < slice_seconds);
-    found.push_back(operations / elapsed);
+    best = std::max(best, operations / elapsed);
   } while (since(start) < seconds);
-  return found;
-}
-
-double best(const std::vector<double>& found) { return *std::ranges::max_element(found); }
-
-double median(std::vector<double> found) {
-  const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
-  std::ranges::nth_element(found, middle);
-  return *middle;
-}
-
-// The sum over threads that run at once, each judged by its slices.
-template <class Judge>
-double sum_of(int threads, double seconds, double slice_seconds, Judge judge) {
-  std::vector<double> judged(static_cast<std::size_t>(threads));
-  run_apart(threads, [&](int member) {
-    judged[static_cast<std::size_t>(member)] = judge(slices(seconds, slice_seconds));
-  });
-  return std::accumulate(judged.begin(), judged.end(), 0.0);
+  return best;
 }
 
 }  // namespace
@@ -114,10 +91,12 @@ double multiply_adds() {
   return kernel();
 }
 
-double speed(int threads) { return sum_of(threads, 3e-3, 2e-4, median); }
-
 double peak_flops_per_second(int threads, double seconds) {
-  return sum_of(threads, seconds, 1e-3, best);
+  std::vector<double> best(static_cast<std::size_t>(threads));
+  run_apart(threads, [&](int member) {
+    best[static_cast<std::size_t>(member)] = best_millisecond(seconds);
+  });
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 }  // namespace sweetspot::probe::cpu

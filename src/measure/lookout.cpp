@@ -1,0 +1,36 @@
+#include "measure/lookout.h"
+
+#include <algorithm>
+
+namespace sweetspot::measure {
+namespace {
+
+constexpr double least_block_seconds = 0.02;
+// A block is so many times as long as a look that nothing interrupts.
+constexpr double looks_a_block = 150;
+
+}  // namespace
+
+Lookout::Lookout(Surroundings& surroundings, const trial::MachineSpeed& first)
+    : surroundings_(surroundings), last_(first), fastest_(first), slowest_(first) {}
+
+double Lookout::block_seconds() const {
+  return std::max(least_block_seconds, looks_a_block * look_seconds_);
+}
+
+bool Lookout::calm_since_last() {
+  const double start = surroundings_.now();
+  const trial::MachineSpeed now = surroundings_.speed();
+  const double took = surroundings_.now() - start;
+  look_seconds_ = look_seconds_ > 0 ? std::min(look_seconds_, took) : took;
+  trial::MachineSpeed& best = surroundings_.best_speed;
+  best = trial::fastest(best, now);
+  fastest_ = trial::fastest(fastest_, now);
+  slowest_ = trial::slowest(slowest_, now);
+  const bool calm = !trial::is_slow(last_, best) && !trial::is_slow(now, best);
+  if (calm) slowest_calm_ = trial::slowest(slowest_calm_, trial::slowest(last_, now));
+  last_ = now;
+  return calm;
+}
+
+}  // namespace sweetspot::measure

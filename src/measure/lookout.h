@@ -1,0 +1,30 @@
+#pragma once
+#include "measure/surroundings.h"
+
+namespace sweetspot::measure {
+
+// Looks at the machine between blocks of a trial's steps. A virtual machine has neighbours that no
+// reading shows: they take a part of a physical core, or have its cores moved apart, for tenths of
+// a second, many times a minute. What a block of steps then took says nothing of the setting.
+class Lookout {
+ public:
+  Lookout(Surroundings& surroundings, const trial::MachineSpeed& first);
+
+  // Of steps between two looks: long enough that looking takes little beside it, and no longer, for
+  // what passes between two looks is not seen.
+  double block_seconds() const;
+  // Looks. Whether the machine was as fast as it has been, now and at the look before.
+  bool calm_since_last();
+
+  // Of all looks, and of those around blocks that were calm.
+  const trial::MachineSpeed& fastest() const { return fastest_; }
+  const trial::MachineSpeed& slowest() const { return slowest_; }
+  const trial::MachineSpeed& slowest_calm() const { return slowest_calm_; }
+
+ private:
+  Surroundings& surroundings_;
+  trial::MachineSpeed last_, fastest_, slowest_, slowest_calm_;
+  double look_seconds_ = 0;  // the shortest so far
+};
+
+}  // namespace sweetspot::measure
