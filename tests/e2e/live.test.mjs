@@ -22,7 +22,7 @@ const server = createServer((request, response) => {
   asked.push(request.url);
   response.setHeader("content-type", "application/json");
   const seconds = Buffer.from(Float32Array.of(0.5, 0.25, 0.25).buffer).toString("base64");
-  response.end(JSON.stringify({ seconds, warm_up: 1, outliers: [] }));
+  response.end(JSON.stringify({ seconds, warm_up: 1, outliers: [], disturbed: [] }));
 });
 before(() => new Promise((done) => server.listen(0, "127.0.0.1", done)));
 after(() => (clients.forEach((client) => client.end()), server.close()));
