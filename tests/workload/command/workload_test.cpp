@@ -51,6 +51,18 @@ TEST(Command, TakesTheClientsWordForItsSteps) {
   EXPECT_EQ(processes_left(options), 0);
 }
 
+TEST(Command, ReadsPlainLinesOfSteps) {
+  Options options;
+  options.argv = {
+      "i=0; while :; do i=$((i+1)); echo step $i/100000 loss 0.{batch}; sleep 0.005; done"};
+  options.shell = true;
+  CommandWorkload workload(options);
+  const trial::Trial trial = measured(workload, at(16));
+  EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.step_source, "log lines of steps");
+  EXPECT_LT(trial.samples_per_second->mean, 16 / 0.005);
+}
+
 TEST(Command, CountsByTheUsersExpression) {
   Options options;
   options.argv = {"i=0; while :; do i=$((i+1)); echo done {batch} nr $i; sleep 0.005; done"};
