@@ -93,6 +93,14 @@ TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
     EXPECT_THAT(read_file(entry.path()), Not(HasSubstr("topsecret"))) << entry.path();
 }
 
+TEST_F(Command, AProgramThatShowsNoStepIsToldHowToShowThem) {
+  const Finished finished = sweetspot({"tune", "--max", "4", "--", "true", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 3) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("ended as refused: it exited with 0 and made no step that "
+                                      "could be seen; print each as a line like 'step 12/100'"));
+  EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("crashed")));
+}
+
 // 1 MiB a sample: the interpreter and 200 samples cannot be in 200 MiB.
 TEST_F(Command, WhatIsPredictedNotToFitIsNeverRun) {
   const Finished finished =

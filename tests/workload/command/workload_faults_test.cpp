@@ -29,7 +29,7 @@ TEST(Command, ARegexThatCostsTooMuchIsToldOf) {
   options.steps_regex = R"((?:a|aa|a?a)+$)";
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(8));
-  EXPECT_EQ(failed.outcome, Outcome::crashed);
+  EXPECT_EQ(failed.outcome, Outcome::refused);
   EXPECT_THAT(failed.note, HasSubstr("; --steps-regex was given up because it took too long"));
   EXPECT_THAT(failed.note, Not(HasSubstr("--samples-per-run")));
 }
@@ -54,7 +54,7 @@ TEST_P(Faults, AreToldAsTheyAreAndLeaveNothing) {
 INSTANTIATE_TEST_SUITE_P(
     All, Faults,
     testing::Values(
-        Fault{"exits_0_without_a_step", Outcome::crashed, "--samples-per-run"},
+        Fault{"exits_0_without_a_step", Outcome::refused, "--samples-per-run"},
         Fault{"exits_1", Outcome::crashed, "exited with 1; its last output: Traceback: the batch"},
         Fault{"exits_1_after_steps", Outcome::crashed, "it diverged"},
         Fault{"cuda_out_of_memory", Outcome::out_of_memory, "CUDA out of memory"},
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"is_killed", Outcome::killed, "killed, cause unknown"},
         Fault{"segfaults", Outcome::crashed, "signal 11"},
         Fault{"leaves_a_grandchild", Outcome::ok, ""},
-        Fault{"floods", Outcome::crashed, "no step that could be seen"},
+        Fault{"floods", Outcome::refused, "no step that could be seen"},
         Fault{"floods_beside_steps", Outcome::ok, ""}, Fault{"prints_rubbish", Outcome::ok, ""},
         Fault{"prints_rubbish_and_exits", Outcome::crashed, "exited with 3"},
         Fault{"closes_in_mid_line", Outcome::ok, ""}, Fault{"says_rubbish", Outcome::ok, ""},

@@ -107,7 +107,7 @@ TEST(Command, TriesATerminalWhereNothingIsSeenOnPipes) {
   EXPECT_EQ(measured(workload, at(64)).outcome, Outcome::ok);
   options.terminal = Terminal::no;
   CommandWorkload never(options);
-  EXPECT_EQ(measured(never, at(32)).outcome, Outcome::crashed);
+  EXPECT_EQ(measured(never, at(32)).outcome, Outcome::refused);
   options.terminal = Terminal::yes;
   CommandWorkload always(options);
   EXPECT_EQ(measured(always, at(32)).outcome, Outcome::ok);
