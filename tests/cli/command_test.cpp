@@ -101,6 +101,15 @@ TEST_F(Command, AProgramThatShowsNoStepIsToldHowToShowThem) {
   EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("crashed")));
 }
 
+TEST_F(Command, TheBudgetEndsATrialThatGoesOn) {
+  const Finished finished = sweetspot({"tune", "--min", "64", "--budget", "1s", "--json", "--",
+                                       "python3", programs + "faulty.py", "hangs", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 4) << finished.err;
+  EXPECT_EQ(json_of(finished)["status"], "budget");
+  EXPECT_EQ(json_of(finished)["trials"].size(), 0u);
+  EXPECT_THAT(finished.err, HasSubstr("nothing is known yet"));
+}
+
 // 1 MiB a sample: the interpreter and 200 samples cannot be in 200 MiB.
 TEST_F(Command, WhatIsPredictedNotToFitIsNeverRun) {
   const Finished finished =

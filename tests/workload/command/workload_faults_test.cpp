@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "core/error.h"
 #include "workload/command/workload_support.h"
 
@@ -163,6 +165,43 @@ TEST(Fault, AStopGivesUpAtOnce) {
     EXPECT_EQ(ended.outcome, Outcome::cancelled);
   }
   session->close();
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+TEST(Fault, TheBudgetEndsAProgramThatShowsNothing) {
+  Options options = program("faulty.py", {"hangs", "{batch}"});
+  options.budget = core::Seconds(0.01);
+  CommandWorkload workload(options);
+  EXPECT_EQ(measured(workload, at(64)).outcome, Outcome::cancelled);
+  EXPECT_EQ(processes_left(options), 0);
+  options.prepare = "sleep 1000";
+  CommandWorkload unprepared(options);
+  EXPECT_EQ(measured(unprepared, at(64)).outcome, Outcome::cancelled);
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+// How it ends when the budget does, and after how many steps.
+std::pair<Outcome, int> end_by_budget(Options options, double seconds) {
+  options.budget = core::Seconds(seconds);
+  CommandWorkload workload(options);
+  const auto session = workload.open(at(8));
+  int steps = 0;
+  try {
+    for (;; ++steps) session->step();
+  } catch (const Ended& ended) {
+    return {ended.outcome, steps};
+  }
+}
+
+TEST(Fault, WhatWasSeenBeforeTheBudgetsEndCounts) {
+  const Options options = program("bar.py", {"{batch}"});
+  auto [outcome, steps] = end_by_budget(options, 0.1);
+  for (double seconds = 0.2; outcome == Outcome::cancelled; seconds *= 2) {  // it had to start
+    EXPECT_LT(steps, 4);
+    std::tie(outcome, steps) = end_by_budget(options, seconds);
+  }
+  EXPECT_EQ(outcome, Outcome::ok);
+  EXPECT_GE(steps, 4);
   EXPECT_EQ(processes_left(options), 0);
 }
 

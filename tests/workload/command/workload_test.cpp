@@ -131,6 +131,30 @@ TEST(Command, RunsEachHookAtItsTime) {
                                          "prepare 16 16", "conclude 16", "cleanup"));
 }
 
+TEST(Command, TidiesUpEvenWhenToldToStop) {
+  const tests::TemporaryFolder folder;
+  const std::string log = folder / "hooks";
+  std::atomic<int> stop{0};
+  Options options = program("bar.py", {"{batch}"});
+  options.stop = &stop;
+  options.grace = core::Seconds(60);
+  options.conclude = "sleep 0.2; echo conclude >> '" + log + "'";
+  options.cleanup = "sleep 0.2; echo cleanup >> '" + log + "'";
+  CommandWorkload workload(options);
+  const auto session = workload.open(at(8));
+  stop = 2;
+  EXPECT_THROW(session->step(), Ended);
+  session->close();
+  workload.finish();
+  EXPECT_THAT(lines_of(log), ElementsAre("conclude", "cleanup"));
+
+  options.grace = core::Seconds(0.01);
+  options.cleanup = "sleep 1000";
+  CommandWorkload untidy(options);
+  EXPECT_THROW(untidy.finish(), core::InputError) << "no longer than the grace";
+  EXPECT_EQ(processes_left(options), 0);
+}
+
 TEST(Command, AFailedHookIsNamed) {
   const auto with = [](auto member) {
     Options options = program("bar.py", {"{batch}"});
