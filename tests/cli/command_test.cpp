@@ -110,6 +110,16 @@ TEST_F(Command, TheBudgetEndsATrialThatGoesOn) {
   EXPECT_THAT(finished.err, HasSubstr("nothing is known yet"));
 }
 
+TEST_F(Command, AJobThatIsEndedAsAWholeBlamesNoBatch) {
+  const Finished finished =
+      sweetspot({"sweep", "--batch", "64", "--json", "--cleanup", "touch tidy", "--", "python3",
+                 programs + "faulty.py", "is_ended_with_sweetspot", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 143) << finished.err;
+  EXPECT_EQ(json_of(finished)["status"], "stopped");
+  EXPECT_EQ(json_of(finished)["trials"].size(), 0u);
+  EXPECT_TRUE(fs::exists(folder / "tidy"));
+}
+
 // 1 MiB a sample: the interpreter and 200 samples cannot be in 200 MiB.
 TEST_F(Command, WhatIsPredictedNotToFitIsNeverRun) {
   const Finished finished =
