@@ -44,6 +44,15 @@ void say(std::string_view words) {
   if (write(STDERR_FILENO, words.data(), words.size()) < 0) return;  // nobody listens
 }
 
+// Who sends SIGTERM kills before long, and some send it twice: it stops the trial at once and does
+// no more, so that there is time to save and answer.
+void count_term(int signal) {
+  received = signal;
+  if (pressed.exchange(last_counted_press) >= last_counted_press) return;
+  say("\nsweetspot: stopping this trial, then answering; Ctrl-C leaves at once\n");
+  handle(SIGINT, SIG_DFL, 0);
+}
+
 void count_press(int signal) {
   received = signal;
   if (++pressed < last_counted_press) {
@@ -52,7 +61,6 @@ void count_press(int signal) {
   }
   say("\nsweetspot: stopping this trial; once more leaves at once\n");
   handle(SIGINT, SIG_DFL, 0);
-  handle(SIGTERM, SIG_DFL, 0);
 }
 
 }  // namespace
@@ -76,7 +84,7 @@ const std::atomic<int>& StopOnSignal::stopped() { return received; }
 
 CountSignals::CountSignals() {
   handle(SIGINT, count_press, SA_RESTART);
-  handle(SIGTERM, count_press, SA_RESTART);
+  handle(SIGTERM, count_term, SA_RESTART);
 }
 
 CountSignals::~CountSignals() {

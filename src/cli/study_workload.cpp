@@ -43,6 +43,7 @@ StudyWorkload open_command(const StudyFlags& flags) {
   command::Options options = flags.command.options;
   options.memory_limit = memory_allowed(flags, probe::proc::memory().free);
   options.stop = &CountSignals::presses();
+  options.budget = flags.budget;
   StudyWorkload opened;
   opened.title = command::title(options);
   opened.identity = command::identity_json(options);

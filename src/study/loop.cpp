@@ -33,7 +33,7 @@ Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options
 
 bool Loop::may_go_on() {
   if (end_ == End::none && stop_ != 0) end_ = End::stopped;
-  if (end_ == End::none && options_.budget && spent() >= *options_.budget) end_ = End::budget;
+  if (end_ == End::none && budget_is_spent()) end_ = End::budget;
   return end_ == End::none;
 }
 
@@ -47,7 +47,11 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
     options.max_warm_up = std::min(options.max_warm_up, left);
     options.patience = std::min(options.patience, left);
   }
-  const auto watch = [this](const measure::Sight& sight) { observer_.sight(sight); };
+  bool warmed_up = false;
+  const auto watch = [&](const measure::Sight& sight) {
+    warmed_up = warmed_up || !sight.warming_up;
+    observer_.sight(sight);
+  };
   const auto expected = expected_memory(trials_, setting).bytes;
   trial::Trial trial;
   try {
@@ -58,10 +62,16 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
     return nullptr;
   }
   waited_ += core::Seconds(trial.contention.waited_seconds);
-  if (trial.outcome == trial::Outcome::cancelled) {
-    if (end_ == End::none) end_ = End::stopped;
+  // A program that the budget's end ended looks like one that came to its own. What it showed
+  // counts as far as it was measured: the steps of its warm-up would do for a short program only.
+  constexpr std::int64_t fewest_steps = 3;
+  const bool cut = trial.stop_reason == trial::StopReason::ended && budget_is_spent();
+  const bool enough = warmed_up && trial.steps >= fewest_steps;
+  if (trial.outcome == trial::Outcome::cancelled || (cut && !enough)) {
+    if (may_go_on()) end_ = End::stopped;
     return nullptr;
   }
+  if (cut) trial.stop_reason = trial::StopReason::time_limit;
   if (!trial.memory_predicted) trial.memory_predicted = expected;
   return keep(std::move(trial));
 }

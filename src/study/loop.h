@@ -51,8 +51,8 @@ class Loop {
        Observer& observer, const std::atomic<int>& stop);
 
   bool may_go_on();
-  // Measures and keeps it. A trial that was stopped half-way, or whose device was lost, is no
-  // trial: it is neither kept nor returned.
+  // Measures and keeps it. A trial that was stopped half-way, by the user or by the budget's end,
+  // or whose device was lost, is no trial: it is neither kept nor returned.
   const trial::Trial* run(const trial::Setting& setting);
   // Keeps what needed no measuring, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);
@@ -66,6 +66,7 @@ class Loop {
   core::Seconds spent() const { return options_.now() - started_; }
 
  private:
+  bool budget_is_spent() const { return options_.budget && spent() >= *options_.budget; }
   template <class Action>
   bool told_store(const Action& action);
 

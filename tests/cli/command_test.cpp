@@ -93,6 +93,33 @@ TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
     EXPECT_THAT(read_file(entry.path()), Not(HasSubstr("topsecret"))) << entry.path();
 }
 
+TEST_F(Command, AProgramThatShowsNoStepIsToldHowToShowThem) {
+  const Finished finished = sweetspot({"tune", "--max", "4", "--", "true", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 3) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("ended as refused: it exited with 0 and made no step that "
+                                      "could be seen; print each as a line like 'step 12/100'"));
+  EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("crashed")));
+}
+
+TEST_F(Command, TheBudgetEndsATrialThatGoesOn) {
+  const Finished finished = sweetspot({"tune", "--min", "64", "--budget", "1s", "--json", "--",
+                                       "python3", programs + "faulty.py", "hangs", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 4) << finished.err;
+  EXPECT_EQ(json_of(finished)["status"], "budget");
+  EXPECT_EQ(json_of(finished)["trials"].size(), 0u);
+  EXPECT_THAT(finished.err, HasSubstr("nothing is known yet"));
+}
+
+TEST_F(Command, AJobThatIsEndedAsAWholeBlamesNoBatch) {
+  const Finished finished =
+      sweetspot({"sweep", "--batch", "64", "--json", "--cleanup", "touch tidy", "--", "python3",
+                 programs + "faulty.py", "is_ended_with_sweetspot", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 143) << finished.err;
+  EXPECT_EQ(json_of(finished)["status"], "stopped");
+  EXPECT_EQ(json_of(finished)["trials"].size(), 0u);
+  EXPECT_TRUE(fs::exists(folder / "tidy"));
+}
+
 // 1 MiB a sample: the interpreter and 200 samples cannot be in 200 MiB.
 TEST_F(Command, WhatIsPredictedNotToFitIsNeverRun) {
   const Finished finished =

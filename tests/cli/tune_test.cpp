@@ -201,7 +201,18 @@ TEST_F(Tune, TheThirdCtrlCLeavesAtOnceAndTheStoreIsWhole) {
   EXPECT_EQ(integrity(folder / "sweetspot.db"), "ok");
 }
 
-TEST_F(Tune, SigtermEndsItAsCtrlCDoes) {
+TEST_F(Tune, SigtermStopsTheTrialHoweverOftenItComes) {
+  Launch made = endless(launch({}, "native"));
+  made.signal = SIGTERM;
+  // timeout(1) sends it to the process and to its group.
+  made.cues = {{"stopping this trial", [](pid_t process) { kill(process, SIGTERM); }}};
+  const Finished finished = run(made);
+  EXPECT_EQ(finished.exit_code, 143) << finished.err;
+  EXPECT_EQ(json_of(finished)["status"], "stopped");
+  EXPECT_EQ(json_of(finished)["trials"].size(), 0u);
+}
+
+TEST_F(Tune, SigtermAnswersFromWhatIsKnown) {
   Launch made = launch({"--model", "mlp", "--data", "synthetic:2000", "--json", "--load-delay",
                         "1ms/batch", "--precision-of-estimate", "0.01%"},
                        "native");

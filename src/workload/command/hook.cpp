@@ -29,9 +29,17 @@ bool told_to_give_up(const Options& options) {
   return options.stop && options.stop->load(std::memory_order_relaxed) >= give_up;
 }
 
+std::function<bool()> after_grace(const Options& options) {
+  return [&options, told = std::optional<Clock::time_point>()]() mutable {
+    if (!told_to_give_up(options)) return false;
+    if (!told) told = Clock::now();
+    return Clock::now() - *told >= options.grace;
+  };
+}
+
 std::optional<std::string> run_hook(const char* flag, const std::string& command,
                                     const Environment& environment, const Options& options,
-                                    const Secrets& secrets) {
+                                    const Secrets& secrets, const std::function<bool()>& give_up) {
   process::Launch launch;
   launch.argv = {"/bin/sh", "-c", command};
   launch.environment = environment;
@@ -42,9 +50,11 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
     for (const process::Chunk& chunk : process.take()) output.feed(chunk.bytes, chunk.at_seconds);
   };
   const auto deadline = Clock::now() + options.hook_timeout;
-  while (!process.ended() && !told_to_give_up(options) && Clock::now() < deadline) {
+  bool given_up = false;
+  while (!process.ended() && !given_up && Clock::now() < deadline) {
     wait(process);
     take();
+    given_up = give_up();
   }
   take();
   const process::Ending ending = process.end(options.grace);
@@ -52,7 +62,7 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
   std::string manner = fmt::format("exited with {}", ending.exit_code.value_or(0));
   if (ending.signal) manner = fmt::format("was ended by signal {}", *ending.signal);
   if (ending.stopped_by_us)
-    manner = told_to_give_up(options)
+    manner = given_up
                  ? "was stopped"
                  : fmt::format("did not end within {}; raise --hook-timeout if it needs longer",
                                core::format_duration(options.hook_timeout));

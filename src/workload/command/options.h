@@ -38,6 +38,8 @@ struct Options {
   Terminal terminal = Terminal::automatic;
   std::optional<core::Bytes> memory_limit;  // of the whole process tree, where a cgroup can be made
   const std::atomic<int>* stop = nullptr;   // 2 or more: give up at once
+  // Of all trials together, from the start of the first: the one it ends in is ended with it.
+  std::optional<core::Seconds> budget;
 };
 
 // InputError for options that no setting can make work.

@@ -12,6 +12,15 @@ using trial::Outcome;
 
 constexpr double look_up_seconds = 0.1;  // for a stop, and to sample memory
 
+Ended stopped() { return {Outcome::cancelled, "it was stopped before it was measured"}; }
+
+// What was measured so far may be enough: who measures knows. Fewer steps never are.
+Ended out_of_time(std::int64_t steps) {
+  constexpr std::int64_t fewest = 4;  // one to warm up, and three
+  if (steps >= fewest) return {Outcome::ok, "the budget ended"};
+  return {Outcome::cancelled, "the budget ended before it was measured"};
+}
+
 }  // namespace
 
 CommandSession::CommandSession(Trials& trials, const trial::Setting& setting)
@@ -63,8 +72,8 @@ std::optional<trial::Step> CommandSession::next() {
 }
 
 void CommandSession::judge_while_it_runs() {
-  if (told_to_give_up(trials_.options()))
-    throw Ended(Outcome::cancelled, "it was stopped before it was measured");
+  if (told_to_give_up(trials_.options())) throw stopped();
+  if (trials_.time_is_up()) throw out_of_time(steps_);
   if (program_->asks()) answer();
   if (program_->client_gone()) judge_without_a_client();
   const core::Seconds timeout = trials_.options().timeout;
@@ -98,6 +107,8 @@ void CommandSession::judge_without_a_client() {
 
 std::optional<trial::Step> CommandSession::judge_its_end() {
   end_process();
+  // Who ends us may have ended it too: that is no verdict on the setting.
+  if (told_to_give_up(trials_.options())) throw stopped();
   const Evidence known = evidence();
   const bool proper = ending_->exit_code == 0 && !known.findings.memory_evidence;
   if (proper && (whole_runs_ || (steps_ == 0 && trials_.options().samples_per_run)))

@@ -15,19 +15,21 @@ Trials::Trials(Options options)
       secrets_(options_),
       terminal_(options_.terminal == Terminal::yes) {
   if (options_.setup) {
-    const auto failed =
-        run_hook("--setup", *options_.setup, options_.environment, options_, secrets_);
+    const auto failed = run_hook("--setup", *options_.setup, options_.environment, options_,
+                                 secrets_, [this] { return told_to_give_up(options_); });
     if (failed) throw core::InputError(*failed + "; nothing was run");
   }
   check_program_file(options_);
 }
 
 std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
+  if (options_.budget && !deadline_) deadline_ = monotonic_seconds() + options_.budget->count();
   if (failed_conclude_) throw Ended(trial::Outcome::crashed, *failed_conclude_);
   if (options_.prepare) {
+    const auto no_time = [this] { return told_to_give_up(options_) || time_is_up(); };
     const auto failed = run_hook("--prepare", expand(*options_.prepare, setting),
-                                 trial_environment(options_, setting), options_, secrets_);
-    if (told_to_give_up(options_)) throw Ended(trial::Outcome::cancelled, "it was stopped");
+                                 trial_environment(options_, setting), options_, secrets_, no_time);
+    if (no_time()) throw Ended(trial::Outcome::cancelled, "it was stopped");
     if (failed) throw Ended(trial::Outcome::crashed, *failed);
   }
   if (kept_) {
@@ -40,9 +42,12 @@ std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
 
 void Trials::conclude(const trial::Setting& setting) {
   if (!options_.conclude) return;
-  failed_conclude_ = run_hook("--conclude", expand(*options_.conclude, setting),
-                              trial_environment(options_, setting), options_, secrets_);
+  failed_conclude_ =
+      run_hook("--conclude", expand(*options_.conclude, setting),
+               trial_environment(options_, setting), options_, secrets_, after_grace(options_));
 }
+
+bool Trials::time_is_up() const { return deadline_ && monotonic_seconds() >= *deadline_; }
 
 bool Trials::try_terminal() {
   if (options_.terminal != Terminal::automatic || std::exchange(tried_terminal_, true))
@@ -55,8 +60,8 @@ void Trials::finish() {
   if (std::exchange(finished_, true)) return;
   end_kept();
   if (!options_.cleanup) return;
-  const auto failed =
-      run_hook("--cleanup", *options_.cleanup, options_.environment, options_, secrets_);
+  const auto failed = run_hook("--cleanup", *options_.cleanup, options_.environment, options_,
+                               secrets_, after_grace(options_));
   if (failed) throw core::InputError(*failed + "; every trial had been run");
 }
 

@@ -19,11 +19,15 @@ class Trials {
   const Secrets& secrets() const { return secrets_; }
 
   // --prepare, then a process for the setting: the one that was kept, or a new one. Ended(crashed)
-  // when a hook failed, this one or the last --conclude.
+  // when a hook failed, this one or the last --conclude; Ended(cancelled) when there is no more
+  // time.
   std::unique_ptr<Program> start(const trial::Setting& setting);
   void conclude(const trial::Setting& setting);
   // For the next setting: it waits for one.
   void keep(std::unique_ptr<Program> program) { kept_ = std::move(program); }
+
+  // The budget's end has come: what runs is to end now.
+  bool time_is_up() const;
 
   // Whether the program is worth a second run on a terminal: once, and no more unless it helped.
   bool try_terminal();
@@ -38,6 +42,7 @@ class Trials {
   Options options_;
   Secrets secrets_;
   bool terminal_, tried_terminal_ = false, finished_ = false;
+  std::optional<double> deadline_;  // once the first trial has begun
   std::unique_ptr<Program> kept_;
   std::optional<std::string> failed_conclude_;
 };

@@ -13,10 +13,13 @@ namespace {
 using trial::Outcome;
 
 constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
+// The first one warms up, and an interval needs two.
+constexpr std::int64_t fewest_steps = 3;
+
 std::string how_to_show_steps(const Evidence& evidence) {
   const std::string gave_up = regex_note(evidence.findings);
-  return gave_up.empty() ? "make them visible with --steps-regex or the client (docs/protocol.md), "
-                           "or say --samples-per-run"
+  return gave_up.empty() ? "print each as a line like 'step 12/100', or use --steps-regex, "
+                           "--samples-per-run or the client (docs/programs.md)"
                          : gave_up;
 }
 
@@ -40,11 +43,16 @@ std::string bad_lines_note(const Evidence& evidence) {
   return fmt::format(" ({} lines of its client could not be used)", evidence.bad_client_lines);
 }
 
-Ended without_a_step(const Evidence& evidence) {
-  return {Outcome::crashed,
-          fmt::format("it exited with 0 and made no step that could be seen{}; {}{}",
-                      bad_lines_note(evidence), how_to_show_steps(evidence),
-                      quoted_tail(evidence.last_output))};
+// It did as it was told: that nothing can be said of it is no crash.
+Ended without_enough_steps(const Evidence& evidence) {
+  const std::string seen =
+      evidence.steps == 0
+          ? "made no step that could be seen"
+          : fmt::format("no more than {} step{} could be seen, of the {} it takes to measure",
+                        evidence.steps, evidence.steps == 1 ? "" : "s", fewest_steps);
+  return {Outcome::refused,
+          fmt::format("it exited with 0 and {}{}; {}{}", seen, bad_lines_note(evidence),
+                      how_to_show_steps(evidence), quoted_tail(evidence.last_output))};
 }
 
 }  // namespace
@@ -55,7 +63,8 @@ Ended verdict(const Evidence& evidence) {
   if (evidence.findings.memory_evidence)
     return {Outcome::out_of_memory, *evidence.findings.memory_evidence};
   if (ending.exit_code == 0)
-    return evidence.steps > 0 ? Ended(Outcome::ok, "it came to its end") : without_a_step(evidence);
+    return evidence.steps >= fewest_steps ? Ended(Outcome::ok, "it came to its end")
+                                          : without_enough_steps(evidence);
   if (ending.oom_killed)
     return {Outcome::out_of_memory,
             fmt::format("the kernel killed it for want of memory: it {}", manner(ending))};

@@ -143,6 +143,65 @@ TEST(Counters, LogLinesOfStepsCountUpdates) {
               ElementsAre(Advance{2, 50, 0}));
 }
 
+TEST(Counters, PlainLinesOfStepsCountUpdates) {
+  const auto lines = [](const std::string& before, const std::string& after) {
+    return std::vector<Piece>{{1, before + "10/100" + after + "\n"},
+                              {3, before + "20/100" + after + "\n"},
+                              {4, before + "25/100" + after + "\n"}};
+  };
+  for (const char* before :
+       {"step ", "Step ", "STEPS: ", "iter ", "Iteration=", "batch ", "it ", "step #", "step   ",
+        "Epoch 1/10 | Step ", "[2026-01-01 10:00:00] INFO train: batch ", "train epoch 3, iter: "})
+    for (const char* after : {"", " loss 0.3", ", loss: 1.2e-3 val_loss 0.4", "]", ". loss=nan",
+                              " (10%) 1m 3s", "\tlr 1e-3 [a/b]"})
+      EXPECT_THAT(read(lines(before, after)), ElementsAre(Advance{2, 10, 0}, Advance{1, 5, 0}))
+          << before << "…" << after;
+  EXPECT_THAT(read({{1, "\rstep 1 / 100"}, {2, "\rstep 2 / 100"}, {3, "\rstep 3 / 100"}}),
+              ElementsAre(Advance{1, 1, 0}));
+}
+
+TEST(Counters, PlainLinesOfAnythingElseCountNothing) {
+  for (const char* before :
+       {"epoch ", "Epoch: ", "file ", "fold ", "shard ", "val step ", "Validation batch ",
+        "test iter ", "eval_step ", "timestep ", "sub-step ", "step", "step size ", "batch of ",
+        "[", "step -", "step 1.", "steps left: x"})
+    EXPECT_THAT(read({{1, before + std::string("1/10\n")},
+                      {2, before + std::string("2/10\n")},
+                      {3, before + std::string("3/10\n")}}),
+                IsEmpty())
+        << before;
+  for (const char* after : {".5", ",000", "/2", "%", "MB", "_x", "-3"})
+    EXPECT_THAT(read({{1, std::string("step 1/10") + after + "\n"},
+                      {2, std::string("step 2/10") + after + "\n"}}),
+                IsEmpty())
+        << after;
+  const std::string many(400, '9');
+  EXPECT_THAT(read({{1, "step 1/" + many + "\n"}, {2, "step 2/" + many + "\n"}}), IsEmpty());
+  EXPECT_THAT(read({{1, "step 20/10\n"}, {2, "step 30/10\n"}}), IsEmpty());
+  EXPECT_THAT(read({{1, "step 3/10\n"}, {2, "step 3/10\n"}}), IsEmpty());
+}
+
+TEST(Counters, AListOfStagesIsNoTraining) {
+  EXPECT_THAT(read({{1, "Step 1/3: loading the data\n"},
+                    {2, "Step 2/3: building the model\n"},
+                    {3, "Step 3/3: training\n"},
+                    {4, "step 1/100 loss 0.5\n"},
+                    {6, "step 2/100 loss 0.4\n"}}),
+              ElementsAre(Advance{2, 1, 0}));
+  // Where it passes for a counter, the bar that comes is believed more.
+  EXPECT_THAT(read({{1, "Step 1/4: loading data\n"},
+                    {2, "Step 2/4: loading a model\n"},
+                    {3, tqdm("", "0/200")},
+                    {4, tqdm("", "10/200")},
+                    {5, tqdm("", "20/200")}}),
+              ElementsAre(Advance{1, 1, 0}, Advance{1, 10, 0}, Advance{1, 10, 0}));
+}
+
+TEST(Counters, ABarWhoseDescriptionHasAStepIsReadForItself) {
+  EXPECT_THAT(read({{1, tqdm("step 3/10", "10/200")}, {2, tqdm("step 3/10", "20/200")}}),
+              ElementsAre(Advance{1, 10, 0}));
+}
+
 TEST(Counters, OrdinaryLogLinesCountNothing) {
   EXPECT_THAT(read({{1, "Epoch [1/10], Loss: 0.5\n"},
                     {2, "Epoch [2/10], Loss: 0.5\n"},

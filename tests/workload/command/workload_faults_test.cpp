@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "core/error.h"
 #include "workload/command/workload_support.h"
 
@@ -29,7 +31,7 @@ TEST(Command, ARegexThatCostsTooMuchIsToldOf) {
   options.steps_regex = R"((?:a|aa|a?a)+$)";
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(8));
-  EXPECT_EQ(failed.outcome, Outcome::crashed);
+  EXPECT_EQ(failed.outcome, Outcome::refused);
   EXPECT_THAT(failed.note, HasSubstr("; --steps-regex was given up because it took too long"));
   EXPECT_THAT(failed.note, Not(HasSubstr("--samples-per-run")));
 }
@@ -54,7 +56,7 @@ TEST_P(Faults, AreToldAsTheyAreAndLeaveNothing) {
 INSTANTIATE_TEST_SUITE_P(
     All, Faults,
     testing::Values(
-        Fault{"exits_0_without_a_step", Outcome::crashed, "--samples-per-run"},
+        Fault{"exits_0_without_a_step", Outcome::refused, "--samples-per-run"},
         Fault{"exits_1", Outcome::crashed, "exited with 1; its last output: Traceback: the batch"},
         Fault{"exits_1_after_steps", Outcome::crashed, "it diverged"},
         Fault{"cuda_out_of_memory", Outcome::out_of_memory, "CUDA out of memory"},
@@ -62,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"is_killed", Outcome::killed, "killed, cause unknown"},
         Fault{"segfaults", Outcome::crashed, "signal 11"},
         Fault{"leaves_a_grandchild", Outcome::ok, ""},
-        Fault{"floods", Outcome::crashed, "no step that could be seen"},
+        Fault{"floods", Outcome::refused, "no step that could be seen"},
         Fault{"floods_beside_steps", Outcome::ok, ""}, Fault{"prints_rubbish", Outcome::ok, ""},
         Fault{"prints_rubbish_and_exits", Outcome::crashed, "exited with 3"},
         Fault{"closes_in_mid_line", Outcome::ok, ""}, Fault{"says_rubbish", Outcome::ok, ""},
@@ -163,6 +165,43 @@ TEST(Fault, AStopGivesUpAtOnce) {
     EXPECT_EQ(ended.outcome, Outcome::cancelled);
   }
   session->close();
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+TEST(Fault, TheBudgetEndsAProgramThatShowsNothing) {
+  Options options = program("faulty.py", {"hangs", "{batch}"});
+  options.budget = core::Seconds(0.01);
+  CommandWorkload workload(options);
+  EXPECT_EQ(measured(workload, at(64)).outcome, Outcome::cancelled);
+  EXPECT_EQ(processes_left(options), 0);
+  options.prepare = "sleep 1000";
+  CommandWorkload unprepared(options);
+  EXPECT_EQ(measured(unprepared, at(64)).outcome, Outcome::cancelled);
+  EXPECT_EQ(processes_left(options), 0);
+}
+
+// How it ends when the budget does, and after how many steps.
+std::pair<Outcome, int> end_by_budget(Options options, double seconds) {
+  options.budget = core::Seconds(seconds);
+  CommandWorkload workload(options);
+  const auto session = workload.open(at(8));
+  int steps = 0;
+  try {
+    for (;; ++steps) session->step();
+  } catch (const Ended& ended) {
+    return {ended.outcome, steps};
+  }
+}
+
+TEST(Fault, WhatWasSeenBeforeTheBudgetsEndCounts) {
+  const Options options = program("bar.py", {"{batch}"});
+  auto [outcome, steps] = end_by_budget(options, 0.1);
+  for (double seconds = 0.2; outcome == Outcome::cancelled; seconds *= 2) {  // it had to start
+    EXPECT_LT(steps, 4);
+    std::tie(outcome, steps) = end_by_budget(options, seconds);
+  }
+  EXPECT_EQ(outcome, Outcome::ok);
+  EXPECT_GE(steps, 4);
   EXPECT_EQ(processes_left(options), 0);
 }
 

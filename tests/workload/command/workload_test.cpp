@@ -51,6 +51,18 @@ TEST(Command, TakesTheClientsWordForItsSteps) {
   EXPECT_EQ(processes_left(options), 0);
 }
 
+TEST(Command, ReadsPlainLinesOfSteps) {
+  Options options;
+  options.argv = {
+      "i=0; while :; do i=$((i+1)); echo step $i/100000 loss 0.{batch}; sleep 0.005; done"};
+  options.shell = true;
+  CommandWorkload workload(options);
+  const trial::Trial trial = measured(workload, at(16));
+  EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.step_source, "log lines of steps");
+  EXPECT_LT(trial.samples_per_second->mean, 16 / 0.005);
+}
+
 TEST(Command, CountsByTheUsersExpression) {
   Options options;
   options.argv = {"i=0; while :; do i=$((i+1)); echo done {batch} nr $i; sleep 0.005; done"};
@@ -95,7 +107,7 @@ TEST(Command, TriesATerminalWhereNothingIsSeenOnPipes) {
   EXPECT_EQ(measured(workload, at(64)).outcome, Outcome::ok);
   options.terminal = Terminal::no;
   CommandWorkload never(options);
-  EXPECT_EQ(measured(never, at(32)).outcome, Outcome::crashed);
+  EXPECT_EQ(measured(never, at(32)).outcome, Outcome::refused);
   options.terminal = Terminal::yes;
   CommandWorkload always(options);
   EXPECT_EQ(measured(always, at(32)).outcome, Outcome::ok);
@@ -117,6 +129,30 @@ TEST(Command, RunsEachHookAtItsTime) {
   }
   EXPECT_THAT(lines_of(log), ElementsAre("setup {batch}", "prepare 8 8", "conclude 8",
                                          "prepare 16 16", "conclude 16", "cleanup"));
+}
+
+TEST(Command, TidiesUpEvenWhenToldToStop) {
+  const tests::TemporaryFolder folder;
+  const std::string log = folder / "hooks";
+  std::atomic<int> stop{0};
+  Options options = program("bar.py", {"{batch}"});
+  options.stop = &stop;
+  options.grace = core::Seconds(60);
+  options.conclude = "sleep 0.2; echo conclude >> '" + log + "'";
+  options.cleanup = "sleep 0.2; echo cleanup >> '" + log + "'";
+  CommandWorkload workload(options);
+  const auto session = workload.open(at(8));
+  stop = 2;
+  EXPECT_THROW(session->step(), Ended);
+  session->close();
+  workload.finish();
+  EXPECT_THAT(lines_of(log), ElementsAre("conclude", "cleanup"));
+
+  options.grace = core::Seconds(0.01);
+  options.cleanup = "sleep 1000";
+  CommandWorkload untidy(options);
+  EXPECT_THROW(untidy.finish(), core::InputError) << "no longer than the grace";
+  EXPECT_EQ(processes_left(options), 0);
 }
 
 TEST(Command, AFailedHookIsNamed) {

@@ -28,10 +28,14 @@ Evidence killed_by(int signal) {
 
 TEST(Verdict, OfAProperEnd) {
   EXPECT_EQ(verdict(exited(0, 3)).outcome, Outcome::ok);
-  EXPECT_EQ(verdict(exited(0)).outcome, Outcome::crashed);
+  EXPECT_EQ(verdict(exited(0)).outcome, Outcome::refused);
   EXPECT_THAT(verdict(exited(0)).what(),
-              AllOf(HasSubstr("--steps-regex"), HasSubstr("--samples-per-run"),
+              AllOf(HasSubstr("made no step that could be seen; print each as a line like 'step"),
+                    HasSubstr("--steps-regex"), HasSubstr("--samples-per-run"),
                     Not(HasSubstr("lines of its client"))));
+  EXPECT_EQ(verdict(exited(0, 1)).outcome, Outcome::refused);
+  EXPECT_THAT(verdict(exited(0, 1)).what(), HasSubstr("no more than 1 step could be seen"));
+  EXPECT_THAT(verdict(exited(0, 2)).what(), HasSubstr("no more than 2 steps could be seen"));
   Evidence talked = exited(0);
   talked.bad_client_lines = 7;
   EXPECT_THAT(verdict(talked).what(), HasSubstr("7 lines of its client could not be used"));

@@ -53,6 +53,9 @@ bool Bars::leads(Bar& bar, bool started, bool rose, bool rose_alone) {
   }
   if (bar.purpose == Purpose::training && leader.purpose == Purpose::unsaid && rose_alone)
     return take_over();
+  // A plain line may have counted anything; a bar is drawn for what takes long.
+  if (leader.format == Format::step_line && bar.format != Format::step_line && rose_alone)
+    return take_over();
   if (leader.finished()) {
     if (started) ++bar.starts_without_leader;
     // Of two bars that say nothing, the longer is the training and the shorter its test.
@@ -93,7 +96,8 @@ Bars::Bar* Bars::find(const Refresh& refresh) {
   const std::string description = fixed_part(refresh.description);
   const auto found = std::find_if(bars_.begin(), bars_.end(), [&](const Bar& bar) {
     return bar.format == refresh.format && bar.counts == refresh.counts &&
-           bar.total == refresh.total && bar.description == description;
+           bar.total == refresh.total && bar.description == description &&
+           bar.subject == refresh.subject;
   });
   return found == bars_.end() ? nullptr : &*found;
 }
@@ -111,6 +115,7 @@ Bars::Bar& Bars::add(const Refresh& refresh, double at_seconds) {
                    .counts = refresh.counts,
                    .purpose = purpose_of(refresh.description),
                    .description = fixed_part(refresh.description),
+                   .subject = std::string(refresh.subject),
                    .total = refresh.total,
                    .count = refresh.count,
                    .born = now_});

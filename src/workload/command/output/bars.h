@@ -26,6 +26,7 @@ class Bars {
     Counts counts;
     Purpose purpose;
     std::string description;  // its fixed part
+    std::string subject;
     std::optional<std::int64_t> total;
 
     std::int64_t count = 0;

@@ -48,7 +48,9 @@ struct Reader::State final : Scanner::Sink {
     keras.read_line(text);
     source.read_line(text);
     if (seen || text.find('/') == std::string_view::npos) return;
-    if (auto refresh = read_refresh(text)) see(*refresh, text, at_seconds);
+    auto refresh = read_refresh(text);
+    if (!refresh) refresh = read_step_line(text);
+    if (refresh) see(*refresh, text, at_seconds);
   }
 
   void see(Refresh& refresh, std::string_view text, double at_seconds) {

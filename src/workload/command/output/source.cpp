@@ -35,6 +35,7 @@ std::string Source::name(const Refresh& refresh, std::string_view text) const {
     case Format::samples_log:
       return "log lines of samples";
     case Format::step_log:
+    case Format::step_line:
       return "log lines of steps";
     case Format::regex:
       return "--steps-regex";
