@@ -69,7 +69,7 @@ TEST(TrialTable, HasARowForEachTrialByBatch) {
   ASSERT_EQ(text.size(), 5u);
   EXPECT_THAT(text[0], HasSubstr("samples/s | step ms |"));
   EXPECT_THAT(text[0], Not(HasSubstr("workers")));
-  EXPECT_THAT(text[2], HasSubstr("|     1 |   476 ± 1.0% |"));
+  EXPECT_THAT(text[2], HasSubstr("|     1 |   476 ±1.0% |"));
   EXPECT_THAT(text[3], HasSubstr("|   128 |"));
   EXPECT_THAT(text[4], HasSubstr("| 1,024 |"));
 }
@@ -78,6 +78,12 @@ TEST(TrialTable, ShowsWhatVaries) {
   Answer answer = made_answer();
   answer.trials[0].setting.workers = 4;
   EXPECT_THAT(table(answer), HasSubstr("workers"));
+}
+
+TEST(TrialTable, ShowsHowFarAnIntervalReachesOnEitherSide) {
+  Answer answer = made_answer();
+  answer.trials[0].samples_per_second = trial::Interval{1000, 970, 1120};
+  EXPECT_THAT(table(answer), HasSubstr(" 1,000 +12/−3.0% |"));
 }
 
 TEST(TrialTable, ShowsFailuresAndTheUnknown) {
