@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "core/reach.h"
 #include "core/text.h"
 #include "report/epochs.h"
+#include "report/over_seeds.h"
 #include "report/table.h"
-#include "stats/independent.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {
@@ -17,12 +18,14 @@ std::string count(std::int64_t value) { return core::format_count(static_cast<do
 double mean(std::span<const double> values) { return stats::Moments(values).mean(); }
 
 // "98.19 ±0.12"; without the interval where there is but one value.
-std::string words(std::span<const double> values, double unit, int digits) {
+std::string words(std::span<const double> values, const std::optional<stats::Interval>& interval,
+                  double unit, int digits) {
   if (values.empty()) return std::string(unknown);
-  const auto interval = stats::independent_mean(values);
   const std::string middle = fmt::format("{:.{}f}", unit * mean(values), digits);
   if (!interval) return middle;
-  return fmt::format("{} ±{:.{}f}", middle, unit * (interval->high - interval->mean), digits);
+  return middle + " " +
+         core::format_reach(unit * (interval->high - interval->mean),
+                            unit * (interval->mean - interval->low), digits);
 }
 
 using Words = std::string (*)(const EpochCell&);
@@ -77,12 +80,17 @@ std::string failures(std::span<const trial::Trial> trials) {
 
 }  // namespace
 
-std::string accuracy_words(const EpochCell& cell) { return words(cell.test_accuracy, 100, 2); }
+std::string accuracy_words(const EpochCell& cell) {
+  return words(cell.test_accuracy, mean_share(cell.test_accuracy), 100, 2);
+}
 
 // Three digits, as the time is short or long.
 std::string seconds_words(const EpochCell& cell) {
   const double seconds = mean(cell.train_seconds);
-  return words(cell.train_seconds, 1, seconds < 1 ? 3 : seconds < 100 ? 2 : 1);
+  return words(cell.train_seconds, mean_seconds(cell.train_seconds), 1,
+               seconds < 1     ? 3
+               : seconds < 100 ? 2
+                               : 1);
 }
 
 std::string epoch_tables(std::span<const trial::Trial> trials,
