@@ -67,6 +67,14 @@ std::string matrix(const std::vector<EpochCell>& cells, std::span<const std::int
   return table.text();
 }
 
+// Of a cell that there is.
+bool only_contended(std::span<const trial::Trial> trials, const EpochCell& cell) {
+  return std::ranges::all_of(trials, [&](const trial::Trial& t) {
+    return t.setting.batch != cell.setting.batch || t.outcome != trial::Outcome::ok ||
+           t.contention.contended;
+  });
+}
+
 std::string failures(std::span<const trial::Trial> trials) {
   std::set<std::string> lines;  // once for all the seeds
   for (const trial::Trial& trial : trials)
@@ -126,12 +134,14 @@ std::string epoch_sentence(std::span<const trial::Trial> trials,
         return mean(a.test_accuracy) < mean(b.test_accuracy);
       });
   const std::string after = fmt::format("After {} epoch{} ", last[0], last[0] == 1 ? "" : "s");
+  const std::string end =
+      only_contended(trials, *fastest) ? fmt::format("; {}.", advise::measured_while_busy) : ".";
   if (best->test_accuracy.empty())
-    return fmt::format("{}the fastest is {}.", after, told(*fastest));
+    return fmt::format("{}the fastest is {}{}", after, told(*fastest), end);
   if (best == fastest)
-    return fmt::format("{}{} is the most accurate and the fastest.", after, told(*best));
-  return fmt::format("{}the most accurate is {} and the fastest {}.", after, told(*best),
-                     told(*fastest));
+    return fmt::format("{}{} is the most accurate and the fastest{}", after, told(*best), end);
+  return fmt::format("{}the most accurate is {} and the fastest {}{}", after, told(*best),
+                     told(*fastest), end);
 }
 
 std::string epoch_markdown(const Answer& answer, std::span<const std::int64_t> epochs) {

@@ -121,6 +121,15 @@ TEST(EpochSentence, NamesTheMostAccurateAndTheFastest) {
             "the fastest batch 200 (97.00%, 3.00 s).");
 }
 
+TEST(EpochSentence, SaysThatItWasTimedBesideOtherWork) {
+  auto trials = two_batches();
+  for (trial::Trial& t : trials) t.contention.contended = t.setting.batch == 200;
+  EXPECT_THAT(epoch_sentence(trials, one_and_two),
+              testing::EndsWith("; measured while the machine was busy."));
+  for (trial::Trial& t : trials) t.contention.contended = t.setting.batch == 100;
+  EXPECT_THAT(epoch_sentence(trials, one_and_two), Not(HasSubstr("busy")));
+}
+
 TEST(EpochJson, HasEveryCellAndNullWhereNothingIsKnown) {
   Answer answer;
   answer.trials = two_batches();

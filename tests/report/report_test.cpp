@@ -218,6 +218,17 @@ TEST(Measured, PrecisionsAreNotMixed) {
   EXPECT_NEAR(measured(answer)->best_samples_per_second, 10'000, 1e-6);
 }
 
+TEST(Markdown, SaysThatASweepWasMeasuredBesideOtherWork) {
+  Answer answer = made_answer();
+  answer.recommendation.reset();
+  EXPECT_THAT(markdown(answer), HasSubstr("The fastest was batch 1,024 with 9,808 samples/s.\n"));
+  answer.trials.push_back(answer.trials[0]);
+  answer.trials[0].contention.contended = true;
+  EXPECT_THAT(markdown(answer), Not(HasSubstr("busy")));  // the other one counts
+  answer.trials.back().contention.contended = true;
+  EXPECT_THAT(markdown(answer), HasSubstr("; measured while the machine was busy.\n"));
+}
+
 TEST(Markdown, HasEverything) {
   const std::string text = markdown(made_answer());
   for (const char* part : {"# Batch size of paper-cnn on mnist", "Train with batch 128.",
