@@ -90,12 +90,17 @@ struct LoaderAdvice {
 };
 std::optional<LoaderAdvice> loader_advice(const trial::Trial& trial);
 
+// What is said of an answer that rests on contended trials only.
+constexpr std::string_view measured_while_busy = "measured while the machine was busy";
+
 struct Recommendation {
   trial::Setting setting;
   double samples_per_second = 0;
+  bool fitted = false;          // it is of the curve through all trials, not of one of them
   double throughput_share = 0;  // of the best feasible one
   std::optional<core::Bytes> memory_bytes;
   std::optional<Bottleneck> limited_by;
+  bool contended = false;            // a speed that it quotes is known from contended trials only
   std::vector<std::string> reasons;  // sentences that quote the numbers
   std::string sentence;              // the one to act on
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "advise/advise.h"
+#include "advise/contention.h"
+#include "core/reach.h"
 #include "core/text.h"
 
 namespace sweetspot::advise {
@@ -25,12 +27,21 @@ const trial::Trial* trial_at(std::span<const trial::Trial> trials, std::int64_t 
   return best;
 }
 
+// Speeds at the knee are the model's, which heeds all trials; the largest batch has its own.
+bool is_fitted(const search::Limits& limits) {
+  return limits.objective == search::Objective::throughput;
+}
+
 std::string speed_reason(const search::Choice& choice, const trial::Trial* chosen,
                          const search::Limits& limits) {
   std::string text = fmt::format("batch {} trains {} samples/s", count(choice.batch),
                                  count(choice.samples_per_second));
-  if (chosen)
-    text += fmt::format(" (±{:.1f}%)", 100 * chosen->samples_per_second->half_width_share());
+  if (is_fitted(limits)) text += " by the curve fitted to all trials";
+  if (chosen) {
+    const trial::Interval& own = *chosen->samples_per_second;
+    text += fmt::format(" (its own trial: {} {})", count(own.mean),
+                        core::format_reach_percent(own.mean, own.low, own.high));
+  }
   if (choice.batch == choice.best_batch) return text + ", the most of all that was found";
   return text +
          fmt::format(", {} of the best, {} at batch {}",
@@ -125,30 +136,14 @@ std::string accumulation_reason(std::int64_t global_batch, std::int64_t micro_ba
                      count(global_batch), count(global_batch / micro_batch), count(micro_batch));
 }
 
-std::optional<std::string> contention_reason(std::span<const trial::Trial> trials) {
-  const auto contended = std::count_if(
-      trials.begin(), trials.end(), [](const trial::Trial& t) { return t.contention.contended; });
-  if (contended == 0) return std::nullopt;
-  double pressure = 0;
-  std::string said;  // by the last of them that knows
-  for (const trial::Trial& t : trials) {
-    pressure = std::max({pressure, t.contention.cpu_pressure_share.value_or(0),
-                         t.contention.other_cpu_share.value_or(0)});
-    if (!t.contention.reason.empty()) said = t.contention.reason;
-  }
-  return fmt::format(
-      "the machine was contended in {} of {} trials ({}): the intervals are wider for it, and a "
-      "quiet machine may answer otherwise",
-      contended, trials.size(),
-      said.empty()
-          ? fmt::format("other work took or waited for up to {} of the time", percent(pressure))
-          : said);
-}
-
 std::vector<std::string> reasons(std::span<const trial::Trial> trials, const search::Choice& choice,
                                  const trial::Trial* chosen, const Recommendation& made,
                                  const Facts& facts) {
-  std::vector<std::string> list{speed_reason(choice, chosen, facts.limits)};
+  std::vector<std::string> list;
+  const auto contended = contention_reason(trials, choice);
+  const bool doubtful = rests_on_contended(trials, choice);
+  if (doubtful) list.push_back(*contended);  // before anybody believes the rest
+  list.push_back(speed_reason(choice, chosen, facts.limits));
   if (const auto cost = step_cost(trials)) list.push_back(cost_reason(*cost, choice.batch));
   if (made.memory_bytes) list.push_back(memory_reason(*made.memory_bytes, facts));
   if (made.limited_by && chosen)
@@ -160,7 +155,7 @@ std::vector<std::string> reasons(std::span<const trial::Trial> trials, const sea
     list.push_back(loader_reason(*facts.loader_check));
   else if (const auto smaller = smaller_reason(trials, choice, facts))
     list.push_back(*smaller);
-  if (const auto contended = contention_reason(trials)) list.push_back(*contended);
+  if (contended && !doubtful) list.push_back(*contended);
   if (!facts.cut_short.empty())
     list.push_back(fmt::format("{}: this is the best known so far", facts.cut_short));
   else if (!choice.settled)
@@ -178,7 +173,8 @@ std::string sentence(const search::Choice& choice, const Recommendation& made, c
                         made.setting.workers == 1 ? "" : "s");
   if (facts.loader_check && check_helped(*facts.loader_check))
     text += fmt::format(" and {} loader workers", made.setting.workers);
-  text += fmt::format(": {} samples/s", count(made.samples_per_second));
+  text += fmt::format(": {} samples/s{}", count(made.samples_per_second),
+                      made.fitted ? " (fitted)" : "");
   if (facts.limits.objective == search::Objective::max_batch)
     text += facts.limits.memory_limit && facts.largest_fitting
                 ? fmt::format(", the largest that fits in {}",
@@ -190,6 +186,7 @@ std::string sentence(const search::Choice& choice, const Recommendation& made, c
     text += fmt::format(", {} of the best ({} at batch {})", percent(made.throughput_share),
                         count(choice.best_samples_per_second), count(choice.best_batch));
   if (made.memory_bytes) text += fmt::format(", with {}", core::format_bytes(*made.memory_bytes));
+  if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";
 }
 
@@ -209,6 +206,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.setting = chosen ? chosen->setting : trials.front().setting;
   made.setting.batch = choice.batch;
   made.samples_per_second = choice.samples_per_second;
+  made.fitted = is_fitted(facts.limits);
   made.throughput_share = choice.samples_per_second / choice.best_samples_per_second;
   if (chosen) {
     made.memory_bytes =
@@ -218,10 +216,11 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   if (facts.loader_check && check_helped(*facts.loader_check)) {
     made.setting.workers = facts.loader_check->workers;
     made.setting.prefetch = facts.loader_check->prefetch;
-    made.samples_per_second = *facts.loader_check->samples_per_second;
+    made.samples_per_second = *facts.loader_check->samples_per_second, made.fitted = false;
     made.throughput_share = std::min(1.0, made.samples_per_second / choice.best_samples_per_second);
     if (facts.loader_check->memory_bytes) made.memory_bytes = facts.loader_check->memory_bytes;
   }
+  made.contended = rests_on_contended(trials, choice);
   made.reasons = reasons(trials, choice, chosen, made, facts);
   made.sentence = sentence(choice, made, facts);
   return made;

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/flags.h"
-#include "cli/train_command.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "report/command.h"
 #include "trial/trial.h"
 #include "workload/command/options.h"
 
@@ -29,7 +30,7 @@ void check_kind(const CommandFlags& flags);
 // What --dry-run prints, or InputError: the program as it would be run at this setting, where its
 // steps would come from, and the commands around it.
 std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting);
-// The program as it is to be run at this setting, for a shell; secrets are not in it.
-std::string shell_command(const CommandFlags& flags, const trial::Setting& setting);
+// The program as it is to be run at any setting; secrets are not in it.
+report::Command program_command(const CommandFlags& flags);
 
 }  // namespace sweetspot::cli

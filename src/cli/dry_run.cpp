@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "cli/command_flags.h"
-#include "cli/train_command.h"
 #include "core/error.h"
+#include "core/shell.h"
 #include "core/text.h"
 #include "workload/command/redact.h"
 #include "workload/command/template.h"
@@ -11,12 +11,6 @@ namespace sweetspot::cli {
 namespace {
 
 namespace command = workload::command;
-
-std::string words_of(const std::vector<std::string>& argv) {
-  std::string text;
-  for (const std::string& word : argv) text += (text.empty() ? "" : " ") + shell_word(word);
-  return core::printable(text);
-}
 
 std::string steps_words(const command::Options& options) {
   const std::string client = "the client's, where the program uses it; else ";
@@ -40,12 +34,17 @@ void add_hook(std::string& text, const char* name, const std::optional<std::stri
 
 }  // namespace
 
-std::string shell_command(const CommandFlags& flags, const trial::Setting& setting) {
-  const command::Placeholders placed = command::used(flags.options.argv);
-  const std::string words =
-      words_of(command::redacted(command::expand(flags.options.argv, setting)));
-  if (placed.batch || placed.micro_batch) return words;
-  return fmt::format("SWEETSPOT_BATCH={} {}", setting.batch, words);
+report::Command program_command(const CommandFlags& flags) {
+  const std::vector<std::string>& argv = flags.options.argv;
+  // Numbers are no secrets, and a hole does not look like one: it is filled before the decision.
+  const std::vector<std::string> shown = command::expand(argv, {});
+  const std::vector<std::string> clean = command::redacted(shown);
+  const command::Placeholders placed = command::used(argv);
+  report::Command command;
+  if (!placed.batch && !placed.micro_batch) command.push_back({{"SWEETSPOT_BATCH={batch}"}});
+  for (std::size_t i = 0; i < argv.size(); ++i)
+    command.push_back({{clean[i] == shown[i] ? argv[i] : clean[i]}});
+  return command;
 }
 
 std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting) {
@@ -58,7 +57,7 @@ std::string dry_run_text(const CommandFlags& flags, const trial::Setting& settin
   add_hook(text, "setup", o.setup, setting);
   add_hook(text, "prepare", o.prepare, setting);
   text += fmt::format("{:<10}{}\n", "run",
-                      words_of(command::redacted(command::command_line(o, setting))));
+                      core::shell_line(command::redacted(command::command_line(o, setting))));
   if (o.folder) text += fmt::format("{:<10}{}\n", "in", core::printable(o.folder->string()));
   for (const auto& [name, value] : command::redacted(command::trial_environment(o, setting)))
     text += fmt::format("{:<10}{}={}\n", "with", core::printable(name), core::printable(value));

@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "core/reach.h"
 #include "core/text.h"
 #include "report/plot.h"
 #include "report/table.h"
@@ -45,8 +46,9 @@ std::string trial_line(const trial::Trial& t) {
     return text + std::string(name(t.outcome)) +
            (t.note.empty() ? "" : fmt::format(" ({})", core::printable(t.note)));
   if (!t.epochs.empty()) return text + epochs_words(t);
-  text += fmt::format("{} samples/s ±{:.1f}%", core::format_count(t.samples_per_second->mean),
-                      100 * t.samples_per_second->half_width_share());
+  const trial::Interval& speed = *t.samples_per_second;
+  text += fmt::format("{} samples/s {}", core::format_count(speed.mean),
+                      core::format_reach_percent(speed.mean, speed.low, speed.high));
   if (t.step_seconds_median)
     text += fmt::format(", step {}", core::format_duration(core::Seconds(*t.step_seconds_median)));
   text += fmt::format(", {} steps", t.steps);

@@ -127,7 +127,7 @@ void add_report(CLI::App& app, Action& chosen) {
   form("--html", Form::html, "one self-contained page (what it does unless told otherwise)");
   form("--markdown", Form::markdown, "sentence, table and reasons");
   form("--csv", Form::csv, "the trials, one to a line");
-  form("--json", Form::json, "the result as tune --json prints it, less the train command");
+  form("--json", Form::json, "the result as tune --json prints it");
   CLI::Option* tensorboard = forms
                                  ->add_option("--tensorboard", flags->tensorboard,
                                               "event files for TensorBoard below here")

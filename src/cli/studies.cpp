@@ -12,6 +12,7 @@
 #include "core/number.h"
 #include "core/text.h"
 #include "report/forms.h"
+#include "report/glance.h"
 #include "report/stored.h"
 #include "report/table.h"
 #include "store/store.h"
@@ -35,12 +36,18 @@ std::string local_time(double unix_seconds) {
 
 // What every form of a study begins with.
 Json json_of(const trial::Study& study) {
-  const std::optional<report::Measured> found = report::measured(report::answer_of(study));
+  const report::Answer answer = report::answer_of(study);
+  const std::optional<report::Measured> found = report::measured(answer);
+  const auto& made = answer.recommendation;
   return {{"study", std::to_string(study.id)},
           {"workload", study.question.workload},
           {"state", name(study.state)},
           {"trial_count", study.trials.size()},
           {"started_at_unix_seconds", study.started_at},
+          {"answer", made ? Json{{"batch", made->setting.batch},
+                                 {"samples_per_second", made->samples_per_second},
+                                 {"fitted", made->fitted}}
+                          : Json(nullptr)},
           {"best", found ? Json{{"batch", found->best_batch},
                                 {"samples_per_second", found->best_samples_per_second}}
                          : Json(nullptr)}};
@@ -72,16 +79,22 @@ int list_studies(const StudiesFlags& flags, Output& output) {
                        {"state", true},
                        {"trials"},
                        {"started", true},
-                       {"best batch"},
+                       {"answer"},
+                       {"fastest measured"},
                        {"samples/s"}});
+  const std::string dash(report::unknown);
+  const auto batch = [](std::int64_t size) {
+    return core::format_count(static_cast<double>(size));
+  };
   for (const trial::Study& study : studies) {
-    const auto found = report::measured(report::answer_of(study));
+    const report::Answer answer = report::answer_of(study);
+    const auto found = report::measured(answer);
+    const auto& made = answer.recommendation;
     table.add({std::to_string(study.id), core::printable(study.question.workload),
                std::string(name(study.state)), std::to_string(study.trials.size()),
-               local_time(study.started_at),
-               found ? std::to_string(found->best_batch) : std::string(report::unknown),
-               found ? core::format_count(found->best_samples_per_second)
-                     : std::string(report::unknown)});
+               local_time(study.started_at), made ? batch(made->setting.batch) : dash,
+               found ? batch(found->best_batch) : dash,
+               found ? core::format_count(found->best_samples_per_second) : dash});
   }
   output.print(table.text());
   return 0;
@@ -109,7 +122,11 @@ int show_study(const StudiesFlags& flags, Output& output) {
       core::printable(study->question.workload), name(study->state), study->trials.size(),
       study->trials.size() == 1 ? "" : "s", local_time(study->started_at),
       core::printable(study->environment.program), core::printable(study->environment.machine)));
-  if (!study->trials.empty()) output.print("\n" + report::table(report::answer_of(*study)));
+  if (study->trials.empty()) return 0;
+  const report::Answer answer = report::answer_of(*study);
+  output.print("\n" + report::table(answer));
+  if (const std::string words = report::sentence(answer); !words.empty())
+    output.print("\n" + words + "\n");
   return 0;
 }
 
@@ -144,7 +161,8 @@ void add_studies(CLI::App& app, Action& chosen) {
       flags->study = core::parse_whole(text, "the study", 1);
     })->required();
   };
-  add("list", "every study: what, when, how far, and its best batch", list_studies);
+  add("list", "every study: what, when, how far, its answer and the fastest batch measured",
+      list_studies);
   take_number(add("show", "one study with its trials", show_study));
   take_number(add("delete", "forget a study and its trials", remove_study));
 }

@@ -47,6 +47,7 @@ StudyWorkload open_command(const StudyFlags& flags) {
   StudyWorkload opened;
   opened.title = command::title(options);
   opened.identity = command::identity_json(options);
+  opened.command = program_command(flags.command);
   opened.base.accumulation = flags.native.options.accumulation;
   opened.base.workers = flags.native.options.pipeline.workers;
   opened.base.precision = flags.native.precision;
@@ -130,6 +131,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
     opened.free_memory = probe::proc::memory().free;
   }
   opened.identity = study::identity(run);
+  opened.command = train_command(flags.native);
   opened.memory = memory_of(run, trials);
   if (trials == Trials::epochs)
     opened.training = native::make_training(std::move(run));
@@ -158,7 +160,9 @@ nlohmann::ordered_json facts_json(const StudyWorkload& opened) {
           {"bytes_per_second", or_null(opened.roofline.bytes_per_second)},
           {"flops_per_sample", or_null(opened.cost.flops)},
           {"bytes_per_sample", or_null(opened.cost.bytes)},
-          {"memory_by_use", std::move(memory)}};
+          {"memory_by_use", std::move(memory)},
+          {"reasons", opened.reasons},
+          {"command", report::command_json(opened.command)}};
 }
 
 }  // namespace
@@ -171,11 +175,6 @@ StudyWorkload open_workload(const StudyFlags& flags) {
 StudyWorkload open_training(const StudyFlags& flags) {
   check_kind(flags.command);
   return open_ours(flags, Trials::epochs);
-}
-
-std::string command_at(const StudyFlags& flags, const trial::Setting& setting) {
-  if (flags.command.given()) return shell_command(flags.command, setting);
-  return flags.workload == "native" ? train_command(flags.native, setting) : "";
 }
 
 trial::Environment store_environment(const StudyWorkload& opened) {

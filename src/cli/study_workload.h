@@ -8,6 +8,7 @@
 #include "cli/study_flags.h"
 #include "core/buffer.h"
 #include "measure/measure.h"
+#include "report/command.h"
 #include "trial/study.h"
 #include "workload/training.h"
 #include "workload/workload.h"
@@ -27,6 +28,7 @@ struct StudyWorkload {
   workload::native::Device device;
   std::optional<core::Bytes> free_memory;  // of the device, now
   std::vector<std::string> reasons;        // beside those of the search
+  report::Command command;                 // that trains at any setting
   std::string identity;                    // JSON, for the question's key
   // How its trials are measured: a program is started anew for each, and seen from outside.
   measure::MeasureOptions measure;
@@ -36,9 +38,6 @@ struct StudyWorkload {
 StudyWorkload open_workload(const StudyFlags& flags);
 // The same to be trained by epochs; InputError where the workload is a program.
 StudyWorkload open_training(const StudyFlags& flags);
-// The program as the recommended setting is trained with.
-std::string command_at(const StudyFlags& flags, const trial::Setting& setting);
-
 // What the store keeps of this program and machine, and of what it knows of the workload: so that a
 // stored study can say as much as its command did.
 trial::Environment store_environment(const StudyWorkload& opened);

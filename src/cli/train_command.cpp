@@ -2,56 +2,50 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 namespace sweetspot::cli {
 
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) ||
-           std::string_view("_-./:=,+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string train_command(const NativeFlags& flags, const trial::Setting& setting) {
+report::Command train_command(const NativeFlags& flags) {
   const NativeFlags usual;
   const auto &o = flags.options, &d = usual.options;
-  std::string text = "sweetspot train";
-  const auto add = [&](bool needed, const std::string& words) {
-    if (needed) text += " " + words;
+  report::Command command{{{"sweetspot", "train"}}};
+  const auto add = [&](bool needed, const char* flag, const std::string& value) {
+    if (needed) command.push_back({{flag, value}});
   };
-  const auto number = [&](const char* flag, auto value, auto default_value) {
-    add(value != default_value, fmt::format("{} {}", flag, value));
+  const auto number = [&](const char* flag, const auto& value) {
+    if (value) command.push_back({{flag, fmt::format("{}", *value)}});
   };
-  add(o.model != d.model, "--model " + shell_word(o.model));
-  add(!o.data.empty(), "--data " + shell_word(o.data));
-  add(true, fmt::format("--batch {}", setting.batch));
-  number("--accumulation", setting.accumulation, std::int64_t{1});
-  add(o.optimizer.kind != d.optimizer.kind, fmt::format("--optimizer {}", name(o.optimizer.kind)));
-  if (o.loss) add(true, fmt::format("--loss {}", name(*o.loss)));
-  if (flags.learning_rate) add(true, fmt::format("--lr {}", *flags.learning_rate));
-  if (flags.momentum) add(true, fmt::format("--momentum {}", *flags.momentum));
-  if (flags.weight_decay) add(true, fmt::format("--weight-decay {}", *flags.weight_decay));
-  add(flags.device != usual.device, "--device " + shell_word(flags.device));
-  add(setting.precision != usual.precision, "--precision " + setting.precision);
-  number("--threads", o.threads, d.threads);
-  number("--workers", setting.workers, d.pipeline.workers);
-  number("--prefetch", setting.prefetch, d.pipeline.prefetch);
-  number("--seed", o.seed, d.seed);
-  add(o.pipeline.cache, "--cache");
-  add(!o.evaluate, "--no-eval");
-  add(!o.pipeline.shuffle, "--no-shuffle");
-  add(o.pipeline.augment_shift, "--augment shift");
-  add(o.pipeline.drop_last, "--drop-last");
+  const auto word = [&](bool needed, const char* flag) {
+    if (needed) command.push_back({{flag}});
+  };
+  // What a setting may vary.
+  const auto varied = [&](const char* flag, const char* hole, const auto& usual_value) {
+    command.push_back({{flag, hole}, {flag, fmt::format("{}", usual_value)}});
+  };
+  add(o.model != d.model, "--model", o.model);
+  add(!o.data.empty(), "--data", o.data);
+  add(true, "--batch", "{batch}");
+  varied("--accumulation", "{accumulation}", d.accumulation);
+  add(o.optimizer.kind != d.optimizer.kind, "--optimizer", std::string(name(o.optimizer.kind)));
+  if (o.loss) add(true, "--loss", std::string(name(*o.loss)));
+  number("--lr", flags.learning_rate);
+  number("--momentum", flags.momentum);
+  number("--weight-decay", flags.weight_decay);
+  add(flags.device != usual.device, "--device", flags.device);
+  varied("--precision", "{precision}", usual.precision);
+  add(o.threads != d.threads, "--threads", std::to_string(o.threads));
+  varied("--workers", "{workers}", d.pipeline.workers);
+  varied("--prefetch", "{prefetch}", d.pipeline.prefetch);
+  add(o.seed != d.seed, "--seed", std::to_string(o.seed));
+  word(o.pipeline.cache, "--cache");
+  word(!o.evaluate, "--no-eval");
+  word(!o.pipeline.shuffle, "--no-shuffle");
+  add(o.pipeline.augment_shift, "--augment", "shift");
+  word(o.pipeline.drop_last, "--drop-last");
   if (const data::LoadDelay& delay = o.pipeline.delay; delay.duration.count() > 0)
-    add(true, fmt::format("--load-delay {}us/{}", 1e6 * delay.duration.count(),
-                          delay.per_sample ? "sample" : "batch"));
-  return text;
+    add(true, "--load-delay",
+        fmt::format("{}us/{}", 1e6 * delay.duration.count(),
+                    delay.per_sample ? "sample" : "batch"));
+  return command;
 }
 
 }  // namespace sweetspot::cli

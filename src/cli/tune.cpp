@@ -73,8 +73,8 @@ study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int 
   return terms;
 }
 
-report::Answer answer_of(const TuneFlags& flags, const StudyWorkload& opened,
-                         const study::TuneResult& result, const store::Writer& writer) {
+report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& result,
+                         const store::Writer& writer) {
   report::Answer answer;
   answer.study = std::to_string(writer.study().id);
   answer.workload = opened.title;
@@ -85,7 +85,7 @@ report::Answer answer_of(const TuneFlags& flags, const StudyWorkload& opened,
   answer.seconds = result.spent.count();
   answer.recommendation = result.recommendation;
   if (result.recommendation) {
-    answer.command = command_at(flags.study, result.recommendation->setting);
+    answer.command = report::command_at(opened.command, result.recommendation->setting);
     auto& reasons = answer.recommendation->reasons;
     reasons.insert(reasons.end(), opened.reasons.begin(), opened.reasons.end());
   }
@@ -171,7 +171,7 @@ int tune(const TuneFlags& flags, Output& output) {
     LiveStudy live({"tuning " + opened.title, flags.study.precision, {}});
     result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
   }
-  report::Answer answer = answer_of(flags, opened, result, *writer);
+  report::Answer answer = answer_of(opened, result, *writer);
   print_answer(flags.study, answer, output);
   if (result.status != study::Status::found)
     Output::talk(fmt::format("sweetspot: {}", result.message));

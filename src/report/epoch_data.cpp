@@ -4,7 +4,7 @@
 
 #include "report/epochs.h"
 #include "report/forms.h"
-#include "stats/independent.h"
+#include "report/over_seeds.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {
@@ -13,8 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // The interval is unknown with one value, and so is the mean with none.
-Json estimate(std::span<const double> values) {
-  const auto interval = stats::independent_mean(values);
+Json estimate(std::span<const double> values, const std::optional<stats::Interval>& interval) {
   return {{"mean", values.empty() ? Json(nullptr) : Json(stats::Moments(values).mean())},
           {"low", interval ? Json(interval->low) : Json(nullptr)},
           {"high", interval ? Json(interval->high) : Json(nullptr)}};
@@ -30,14 +29,15 @@ Json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs) {
   Json result = json(answer);
   result["cells"] = Json::array();
   for (const EpochCell& c : epoch_cells(answer.trials, epochs))
-    result["cells"].push_back({{"batch", c.setting.batch},
-                               {"accumulation", c.setting.accumulation},
-                               {"workers", c.setting.workers},
-                               {"precision", c.setting.precision},
-                               {"epochs", c.epochs},
-                               {"trials", c.train_seconds.size()},
-                               {"train_seconds", estimate(c.train_seconds)},
-                               {"test_accuracy", estimate(c.test_accuracy)}});
+    result["cells"].push_back(
+        {{"batch", c.setting.batch},
+         {"accumulation", c.setting.accumulation},
+         {"workers", c.setting.workers},
+         {"precision", c.setting.precision},
+         {"epochs", c.epochs},
+         {"trials", c.train_seconds.size()},
+         {"train_seconds", estimate(c.train_seconds, mean_seconds(c.train_seconds))},
+         {"test_accuracy", estimate(c.test_accuracy, mean_share(c.test_accuracy))}});
   return result;
 }
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "core/reach.h"
 #include "core/text.h"
 #include "report/epochs.h"
+#include "report/over_seeds.h"
 #include "report/table.h"
-#include "stats/independent.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {
@@ -17,12 +18,14 @@ std::string count(std::int64_t value) { return core::format_count(static_cast<do
 double mean(std::span<const double> values) { return stats::Moments(values).mean(); }
 
 // "98.19 ±0.12"; without the interval where there is but one value.
-std::string words(std::span<const double> values, double unit, int digits) {
+std::string words(std::span<const double> values, const std::optional<stats::Interval>& interval,
+                  double unit, int digits) {
   if (values.empty()) return std::string(unknown);
-  const auto interval = stats::independent_mean(values);
   const std::string middle = fmt::format("{:.{}f}", unit * mean(values), digits);
   if (!interval) return middle;
-  return fmt::format("{} ±{:.{}f}", middle, unit * (interval->high - interval->mean), digits);
+  return middle + " " +
+         core::format_reach(unit * (interval->high - interval->mean),
+                            unit * (interval->mean - interval->low), digits);
 }
 
 using Words = std::string (*)(const EpochCell&);
@@ -64,6 +67,14 @@ std::string matrix(const std::vector<EpochCell>& cells, std::span<const std::int
   return table.text();
 }
 
+// Of a cell that there is.
+bool only_contended(std::span<const trial::Trial> trials, const EpochCell& cell) {
+  return std::ranges::all_of(trials, [&](const trial::Trial& t) {
+    return t.setting.batch != cell.setting.batch || t.outcome != trial::Outcome::ok ||
+           t.contention.contended;
+  });
+}
+
 std::string failures(std::span<const trial::Trial> trials) {
   std::set<std::string> lines;  // once for all the seeds
   for (const trial::Trial& trial : trials)
@@ -77,12 +88,17 @@ std::string failures(std::span<const trial::Trial> trials) {
 
 }  // namespace
 
-std::string accuracy_words(const EpochCell& cell) { return words(cell.test_accuracy, 100, 2); }
+std::string accuracy_words(const EpochCell& cell) {
+  return words(cell.test_accuracy, mean_share(cell.test_accuracy), 100, 2);
+}
 
 // Three digits, as the time is short or long.
 std::string seconds_words(const EpochCell& cell) {
   const double seconds = mean(cell.train_seconds);
-  return words(cell.train_seconds, 1, seconds < 1 ? 3 : seconds < 100 ? 2 : 1);
+  return words(cell.train_seconds, mean_seconds(cell.train_seconds), 1,
+               seconds < 1     ? 3
+               : seconds < 100 ? 2
+                               : 1);
 }
 
 std::string epoch_tables(std::span<const trial::Trial> trials,
@@ -118,12 +134,14 @@ std::string epoch_sentence(std::span<const trial::Trial> trials,
         return mean(a.test_accuracy) < mean(b.test_accuracy);
       });
   const std::string after = fmt::format("After {} epoch{} ", last[0], last[0] == 1 ? "" : "s");
+  const std::string end =
+      only_contended(trials, *fastest) ? fmt::format("; {}.", advise::measured_while_busy) : ".";
   if (best->test_accuracy.empty())
-    return fmt::format("{}the fastest is {}.", after, told(*fastest));
+    return fmt::format("{}the fastest is {}{}", after, told(*fastest), end);
   if (best == fastest)
-    return fmt::format("{}{} is the most accurate and the fastest.", after, told(*best));
-  return fmt::format("{}the most accurate is {} and the fastest {}.", after, told(*best),
-                     told(*fastest));
+    return fmt::format("{}{} is the most accurate and the fastest{}", after, told(*best), end);
+  return fmt::format("{}the most accurate is {} and the fastest {}{}", after, told(*best),
+                     told(*fastest), end);
 }
 
 std::string epoch_markdown(const Answer& answer, std::span<const std::int64_t> epochs) {

@@ -20,13 +20,13 @@ struct EpochCell {
 std::vector<EpochCell> epoch_cells(std::span<const trial::Trial> trials,
                                    std::span<const std::int64_t> epochs);
 
-// "98.19 ±0.12" in percent, "16.42 ±0.31" in seconds: the mean, and half of its 95% interval over
-// seeds where there are several.
+// "98.19 ±0.12" in percent, "16.42 ±0.31" in seconds: the mean, and how far its 95% interval over
+// seeds reaches where there are several.
 std::string accuracy_words(const EpochCell& cell);
 std::string seconds_words(const EpochCell& cell);
 
 // Two markdown tables of batch against epochs: the test accuracy and the training time, with the
-// half-width of the 95% interval over seeds; then the trials that failed, and why.
+// 95% interval over seeds; then the trials that failed, and why.
 std::string epoch_tables(std::span<const trial::Trial> trials,
                          std::span<const std::int64_t> epochs);
 // The most accurate batch and the fastest, in a sentence; empty when nothing was trained.

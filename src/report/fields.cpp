@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/reach.h"
 #include "core/text.h"
 #include "report/table.h"
 
@@ -41,8 +42,8 @@ Value bytes_for(const Row& row, core::Use use) {
 std::string speed_words(const Row& row) {
   const auto& speed = row.trial->samples_per_second;
   if (!speed || !std::isfinite(speed->mean)) return dash();
-  return fmt::format("{} ±{:4.1f}%", core::format_count(speed->mean),
-                     100 * speed->half_width_share());
+  return core::format_count(speed->mean) + " " +
+         core::format_reach_percent(speed->mean, speed->low, speed->high);
 }
 
 std::string step_words(const Row& row) {
@@ -66,6 +67,28 @@ std::string bottleneck_words(const Row& row) {
   for (char& c : text)
     if (c == '_') c = ' ';
   return note.empty() ? text : fmt::format("{}: {}", text, note);
+}
+
+const trial::Epoch* last_epoch(const Row& row) {
+  return row.trial->epochs.empty() ? nullptr : &row.trial->epochs.back();
+}
+
+Value epoch_count(const Row& row) {
+  return last_epoch(row) ? Value(static_cast<std::int64_t>(row.trial->epochs.size())) : Value{};
+}
+
+std::string epoch_words(const Row& row) {
+  return last_epoch(row) ? count(static_cast<std::int64_t>(row.trial->epochs.size())) : dash();
+}
+
+Value accuracy(const Row& row) {
+  return last_epoch(row) ? known(last_epoch(row)->test_accuracy) : Value{};
+}
+
+std::string accuracy_words(const Row& row) {
+  const Value share = accuracy(row);
+  const double* known_share = std::get_if<double>(&share);
+  return known_share ? fmt::format("{:.2f}%", 100 * *known_share) : dash();
 }
 
 Value text(std::string_view words) { return std::string(words); }
@@ -98,6 +121,9 @@ const Field table[] = {
      [](const Row& r) {
        return r.trial->stop_reason ? text(name(*r.trial->stop_reason)) : Value{};
      }},
+    {"/epoch_count", "epochs", epoch_count, Show::when_known, "epochs", false, epoch_words},
+    {"/test_accuracy", "test_accuracy", accuracy, Show::when_known, "test accuracy", false,
+     accuracy_words},
     {"/samples_per_second/mean", "samples_per_second",
      [](const Row& r) -> Value {
        if (!r.trial->samples_per_second) return {};
@@ -195,7 +221,10 @@ const Field table[] = {
 std::span<const Field> fields() { return table; }
 
 bool is_shown(const Field& field, const std::vector<Row>& list) {
-  if (field.show != Show::when_it_varies || list.empty()) return field.show == Show::always;
+  if (field.show == Show::never || field.show == Show::always || list.empty())
+    return field.show == Show::always;
+  if (field.show == Show::when_known)
+    return std::ranges::any_of(list, [&](const Row& row) { return field.value(row) != Value{}; });
   const Value first = field.value(list.front());
   return std::any_of(list.begin(), list.end(),
                      [&](const Row& row) { return field.value(row) != first; });

@@ -11,7 +11,7 @@ namespace sweetspot::report {
 // monostate: unknown, which is null in JSON, empty in CSV and a dash in a table.
 using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string>;
 
-enum class Show { never, always, when_it_varies };
+enum class Show { never, always, when_it_varies, when_known };
 
 // One field of a trial, declared once for every form of output.
 struct Field {

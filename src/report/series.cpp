@@ -8,8 +8,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "report/over_seeds.h"
 #include "search/evidence.h"
-#include "stats/independent.h"
 #include "stats/moments.h"
 #include "stats/quantile.h"
 
@@ -113,17 +113,18 @@ std::vector<EpochPoint> epochs_of(const std::vector<trial::Trial>& trials) {
       if (epoch.test_accuracy) run.accuracies.push_back(*epoch.test_accuracy);
     }
   }
-  const auto over_seeds = [](const std::vector<double>& values) -> std::optional<trial::Interval> {
+  const auto over_seeds = [](const std::vector<double>& values,
+                             const auto& interval) -> std::optional<trial::Interval> {
     if (values.empty()) return std::nullopt;
     const double mean = stats::Moments(values).mean();
-    const auto found = stats::independent_mean(values);  // nothing of one value
+    const auto found = interval(values);  // nothing of one value
     return found ? trial::Interval{found->mean, found->low, found->high}
                  : trial::Interval{mean, mean, mean};
   };
   std::vector<EpochPoint> list;
   for (const auto& [at, run] : runs)
-    list.push_back({at.first, at.second, run.seconds.size(), over_seeds(run.accuracies),
-                    *over_seeds(run.seconds)});
+    list.push_back({at.first, at.second, run.seconds.size(), over_seeds(run.accuracies, mean_share),
+                    *over_seeds(run.seconds, mean_seconds)});
   return list;
 }
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/text.h"
+#include "report/command.h"
 #include "search/search.h"
 
 namespace sweetspot::report {
@@ -155,6 +157,17 @@ void recall_facts(const Json& environment, advise::Facts& facts) {
                 at<double>(environment, "/facts/bytes_per_sample")};
 }
 
+// And what it said beside the search's own reasons, with the command that trains as recommended.
+void recall_command(const Json& environment, Answer& answer) {
+  const Json facts = environment.is_object() ? environment.value("facts", Json()) : Json();
+  if (!facts.is_object() || !answer.recommendation) return;
+  for (const Json& reason : facts.value("reasons", Json::array()))
+    if (reason.is_string())
+      answer.recommendation->reasons.push_back(core::printable(reason.get<std::string>()));
+  answer.command =
+      command_at(command_of(facts.value("command", Json())), answer.recommendation->setting);
+}
+
 std::string status_of(const trial::Study& study, bool is_tune, const Answer& answer) {
   if (study.state == trial::StudyState::running) return "running";
   if (study.state == trial::StudyState::stopped) return "stopped";
@@ -188,6 +201,7 @@ Answer answer_of(const trial::Study& study) {
     answer.message = answer.facts.cut_short = "the search was stopped before its end";
   const bool native = key.contains(Json::json_pointer("/workload/model"));
   if (is_tune && !study.trials.empty()) recommend(answer, native);
+  recall_command(environment, answer);
   answer.status = status_of(study, is_tune, answer);
   return answer;
 }

@@ -145,14 +145,27 @@ TEST(Recommend, QuotesTheNumbers) {
   EXPECT_EQ(made->setting.batch, 128);
   EXPECT_NEAR(made->throughput_share, 8649.0 / 9808, 1e-9);
   EXPECT_EQ(made->memory_bytes, 1'128'000u);
-  EXPECT_THAT(made->reasons, Contains(HasSubstr("8,649 samples/s (±1.0%), 88% of the best, 9,808 "
-                                                "at batch 1,024")));
+  EXPECT_THAT(
+      made->reasons,
+      Contains(HasSubstr("8,649 samples/s by the curve fitted to all trials (its "
+                         "own trial: 8,649 ±1.0%), 88% of the best, 9,808 at batch 1,024")));
+  EXPECT_TRUE(made->fitted);
   EXPECT_THAT(made->reasons,
               Contains(HasSubstr("a step costs 2 ms whatever its batch and 100 µs")));
   EXPECT_THAT(made->reasons, Contains(HasSubstr("1.1 MiB of memory of the 954 MiB allowed")));
   EXPECT_THAT(made->reasons, Contains(HasSubstr("limits it is compute")));
-  EXPECT_THAT(made->sentence, HasSubstr("Train with batch 128: 8,649 samples/s, 88% of the best"));
+  EXPECT_THAT(made->sentence,
+              HasSubstr("Train with batch 128: 8,649 samples/s (fitted), 88% of the best"));
   EXPECT_THAT(made->reasons, Not(Contains(HasSubstr("contended"))));
+}
+
+TEST(Recommend, TheLargestBatchsSpeedIsItsOwn) {
+  Facts largest = facts();
+  largest.limits.objective = search::Objective::max_batch;
+  const auto made = recommend(curve(0.002, 1e-4), choice(), largest);
+  EXPECT_FALSE(made->fitted);
+  EXPECT_THAT(made->sentence, Not(HasSubstr("fitted")));
+  EXPECT_THAT(made->reasons, Not(Contains(HasSubstr("fitted"))));
 }
 
 TEST(Recommend, SaysWhenTheMachineWasContended) {
@@ -165,6 +178,31 @@ TEST(Recommend, SaysWhenTheMachineWasContended) {
   contention.reason = "somebody played";
   EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
               Contains(HasSubstr("contended in 1 of 4 trials (somebody played)")));
+}
+
+TEST(Recommend, SaysFirstThatItRestsOnContendedTrials) {
+  auto trials = curve(0.002, 1e-4);
+  for (trial::Trial& t : trials)
+    if (t.setting.batch == 128)
+      t.contention.contended = true, t.contention.reason = "somebody\033played";
+  auto made = recommend(trials, choice(), facts());
+  EXPECT_TRUE(made->contended);
+  EXPECT_THAT(made->sentence, testing::EndsWith("; measured while the machine was busy."));
+  EXPECT_THAT(made->reasons.front(),
+              testing::AllOf(testing::StartsWith("measured while the machine was busy: "),
+                             HasSubstr("no undisturbed one of batch 128"),
+                             HasSubstr("somebody\\x1bplayed")));
+  EXPECT_THAT(made->reasons.back(), Not(HasSubstr("contended")));
+  // An undisturbed trial of the batch is what counts then.
+  trials.push_back(made_trial(128, 0.002, 1e-4));
+  made = recommend(trials, choice(), facts());
+  EXPECT_FALSE(made->contended);
+  EXPECT_THAT(made->sentence, Not(HasSubstr("busy")));
+  EXPECT_THAT(made->reasons.front(), HasSubstr("8,649"));
+  // The best speed is quoted as well.
+  for (trial::Trial& t : trials) t.contention.contended = t.setting.batch == 1024;
+  made = recommend(trials, choice(), facts());
+  EXPECT_THAT(made->reasons.front(), HasSubstr("no undisturbed one of batch 1,024"));
 }
 
 TEST(Recommend, SaysWhatCutTheSearchShort) {
@@ -188,6 +226,7 @@ TEST(Recommend, FollowsLoaderAdviceThatHelped) {
   EXPECT_EQ(made->setting.workers, 3);
   EXPECT_EQ(made->setting.prefetch, 4);
   EXPECT_EQ(made->samples_per_second, 17000);
+  EXPECT_FALSE(made->fitted);
   EXPECT_EQ(made->memory_bytes, 2'000'000u);
   EXPECT_THAT(made->reasons, Contains(HasSubstr("--workers 3 --prefetch 4 it trains 17,000 "
                                                 "samples/s, +97%")));

@@ -53,6 +53,8 @@ TEST_F(Command, TuneEndsInTheProgramsOwnCommand) {
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("Train with batch 8"));
   EXPECT_THAT(finished.out, HasSubstr("\n  python3 " + programs + "bar.py 8\n"));
+  EXPECT_THAT(sweetspot({"report", "--markdown"}).out,
+              HasSubstr("```sh\npython3 " + programs + "bar.py 8\n```"));
 }
 
 TEST_F(Command, ASessionEndsInTheVariableThatSetsItsBatch) {

@@ -72,6 +72,15 @@ TEST_F(Report, OfAStoredStudySaysWhatTuneSaid) {
   EXPECT_EQ(stored["trials"], told["trials"]);
 }
 
+TEST_F(Report, AndTheListOfStudiesNameTunesAnswer) {
+  const nlohmann::ordered_json told = json_of(tune({"--json"}));
+  const nlohmann::ordered_json listed = json_of(in_folder({"studies", "list", "--json"}));
+  EXPECT_EQ(listed["studies"][0]["answer"]["batch"], told["recommendation"]["batch"]);
+  EXPECT_EQ(listed["studies"][0]["best"]["batch"], told["measured"]["best_batch"]);
+  EXPECT_THAT(in_folder({"studies", "list"}).out, HasSubstr("| answer | fastest measured |"));
+  EXPECT_THAT(in_folder({"studies", "show", "1"}).out, HasSubstr("\n\nTrain with batch "));
+}
+
 TEST_F(Report, OfTheNewestStudyIsAPageBesideItsStore) {
   tune({"--no-report"});
   tune({"--no-report", "--max", "32"});

@@ -81,6 +81,11 @@ TEST_F(Sweep, EpochsAreShownAndExported) {
   EXPECT_THAT(finished.out, HasSubstr("batch 4,000: refused, the data set has 2,000 samples"));
   EXPECT_THAT(read_file(folder.path() / "e.csv"), HasSubstr(",epoch,epoch_seconds,train_seconds,"));
   EXPECT_THAT(read_file(folder.path() / "e.md"), HasSubstr("# Accuracy and training time of"));
+  Launch show;
+  show.arguments = {"studies", "show", "1"};
+  show.environment = {{"SWEETSPOT_DB", ""}};
+  show.folder = folder.path().string();
+  EXPECT_THAT(run(show).out, HasSubstr("| batch | epochs | test accuracy |"));
 }
 
 TEST_F(Sweep, BadGridsAreTold) {

@@ -66,6 +66,12 @@ TEST_F(Tune, ANativeAnswerIsACommandThatTrains) {
     EXPECT_EQ(trial["memory_bytes"]["predicted"], trial["memory_bytes"]["measured"]);
     EXPECT_LE(trial["setting"]["batch"], 64);
   }
+  // The page that a report of the stored study would put in place of tune's has it too.
+  Launch report = launch({});
+  report.arguments = {"report", "-o", "-"};
+  const Finished page = run(report);
+  EXPECT_THAT(page.out, HasSubstr(">sweetspot train --model mlp --data synthetic:300 --batch "));
+  EXPECT_THAT(page.out, HasSubstr(" --lr 0.002</pre>"));
 }
 
 TEST_F(Tune, JsonHasItsForm) {

@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/forms.h"
+#include "report/series.h"
+
 namespace sweetspot::report {
 namespace {
 
@@ -56,9 +59,26 @@ TEST(EpochCells, LeaveOutWhatFailedOrWasNotReached) {
 
 TEST(EpochTables, ShowAccuracyAndTimeWithIntervalsOverSeeds) {
   const std::string text = epoch_tables(two_batches(), one_and_two);
-  EXPECT_THAT(text, HasSubstr("|   100 | 96.50 ±6.35 | 98.00 ±6.35 |"));
-  EXPECT_THAT(text, HasSubstr("|   200 |       95.00 |       97.00 |"));
+  EXPECT_THAT(text, HasSubstr("|   100 | 96.50 +3.50/−6.35 | 98.00 +2.00/−6.35 |"));
+  EXPECT_THAT(text, HasSubstr("|   200 |             95.00 |             97.00 |"));
   EXPECT_THAT(text, HasSubstr("| 4.20 ±2.54 |"));
+}
+
+TEST(EpochCells, HaveIntervalsWhereValuesCanLieOnly) {
+  Answer answer;
+  answer.trials = {trained(100, 1, 1, {0.2, 0.9}), trained(100, 2, 9, {0.05, 1})};
+  for (const auto& cell : epoch_json(answer, one_and_two)["cells"]) {
+    EXPECT_GE(cell["test_accuracy"]["low"], 0);
+    EXPECT_LE(cell["test_accuracy"]["high"], 1);
+    EXPECT_GE(cell["train_seconds"]["low"], 0);
+  }
+  const auto all = series(answer);
+  ASSERT_EQ(all.size(), 1u);
+  for (const EpochPoint& point : all[0].epochs) {
+    EXPECT_GE(point.test_accuracy->low, 0);
+    EXPECT_LE(point.test_accuracy->high, 1);
+    EXPECT_GE(point.train_seconds.low, 0);
+  }
 }
 
 TEST(EpochTables, TellOfFailuresOnceAndHarmlessly) {
@@ -83,10 +103,31 @@ TEST(EpochTables, AccuracyThatNobodyMeasuredIsNotShown) {
   EXPECT_EQ(epoch_sentence({}, one_and_two), "");
 }
 
+TEST(TrialTable, ShowsEpochsAndAccuracyWhereTrialsHaveThem) {
+  Answer answer;
+  answer.trials = two_batches();
+  answer.trials.push_back(trained(300, 1, 1, {}));
+  EXPECT_THAT(table(answer), HasSubstr("| batch | epochs | test accuracy |"));
+  EXPECT_THAT(table(answer), HasSubstr("|   200 |      2 |        97.00% |"));
+  EXPECT_THAT(table(answer), HasSubstr("|   300 |      – |             – |"));
+  EXPECT_THAT(markdown(answer), HasSubstr("| test accuracy |"));
+  answer.trials = {trained(300, 1, 1, {})};
+  EXPECT_THAT(table(answer), Not(HasSubstr("accuracy")));
+}
+
 TEST(EpochSentence, NamesTheMostAccurateAndTheFastest) {
   EXPECT_EQ(epoch_sentence(two_batches(), one_and_two),
-            "After 2 epochs the most accurate is batch 100 (98.00 ±6.35%, 4.20 ±2.54 s) and the "
-            "fastest batch 200 (97.00%, 3.00 s).");
+            "After 2 epochs the most accurate is batch 100 (98.00 +2.00/−6.35%, 4.20 ±2.54 s) and "
+            "the fastest batch 200 (97.00%, 3.00 s).");
+}
+
+TEST(EpochSentence, SaysThatItWasTimedBesideOtherWork) {
+  auto trials = two_batches();
+  for (trial::Trial& t : trials) t.contention.contended = t.setting.batch == 200;
+  EXPECT_THAT(epoch_sentence(trials, one_and_two),
+              testing::EndsWith("; measured while the machine was busy."));
+  for (trial::Trial& t : trials) t.contention.contended = t.setting.batch == 100;
+  EXPECT_THAT(epoch_sentence(trials, one_and_two), Not(HasSubstr("busy")));
 }
 
 TEST(EpochJson, HasEveryCellAndNullWhereNothingIsKnown) {

@@ -69,7 +69,7 @@ TEST(TrialTable, HasARowForEachTrialByBatch) {
   ASSERT_EQ(text.size(), 5u);
   EXPECT_THAT(text[0], HasSubstr("samples/s | step ms |"));
   EXPECT_THAT(text[0], Not(HasSubstr("workers")));
-  EXPECT_THAT(text[2], HasSubstr("|     1 |   476 ± 1.0% |"));
+  EXPECT_THAT(text[2], HasSubstr("|     1 |   476 ±1.0% |"));
   EXPECT_THAT(text[3], HasSubstr("|   128 |"));
   EXPECT_THAT(text[4], HasSubstr("| 1,024 |"));
 }
@@ -78,6 +78,12 @@ TEST(TrialTable, ShowsWhatVaries) {
   Answer answer = made_answer();
   answer.trials[0].setting.workers = 4;
   EXPECT_THAT(table(answer), HasSubstr("workers"));
+}
+
+TEST(TrialTable, ShowsHowFarAnIntervalReachesOnEitherSide) {
+  Answer answer = made_answer();
+  answer.trials[0].samples_per_second = trial::Interval{1000, 970, 1120};
+  EXPECT_THAT(table(answer), HasSubstr(" 1,000 +12/−3.0% |"));
 }
 
 TEST(TrialTable, ShowsFailuresAndTheUnknown) {
@@ -210,6 +216,17 @@ TEST(Measured, PrecisionsAreNotMixed) {
   answer.trials[1].setting.precision = "bf16";
   EXPECT_EQ(measured(answer)->best_batch, 10);
   EXPECT_NEAR(measured(answer)->best_samples_per_second, 10'000, 1e-6);
+}
+
+TEST(Markdown, SaysThatASweepWasMeasuredBesideOtherWork) {
+  Answer answer = made_answer();
+  answer.recommendation.reset();
+  EXPECT_THAT(markdown(answer), HasSubstr("The fastest was batch 1,024 with 9,808 samples/s.\n"));
+  answer.trials.push_back(answer.trials[0]);
+  answer.trials[0].contention.contended = true;
+  EXPECT_THAT(markdown(answer), Not(HasSubstr("busy")));  // the other one counts
+  answer.trials.back().contention.contended = true;
+  EXPECT_THAT(markdown(answer), HasSubstr("; measured while the machine was busy.\n"));
 }
 
 TEST(Markdown, HasEverything) {

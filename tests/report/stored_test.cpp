@@ -8,6 +8,7 @@
 namespace sweetspot::report {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using tests::made_trial;
 
@@ -57,6 +58,33 @@ TEST(AnswerOf, RecallsTheLoaderThatWasChecked) {
   ASSERT_TRUE(answer.facts.loader_check);
   EXPECT_EQ(answer.facts.loader_check->workers, 4);
   EXPECT_EQ(answer.recommendation->setting.workers, 4);
+}
+
+TEST(AnswerOf, HasTheCommandThatTrainsAsRecommended) {
+  trial::Study study = made_study();
+  study.environment.json =
+      R"({"facts": {"reasons": ["bf16 stays with fp32"], "command": [
+           {"words": ["train", "--batch", "{batch}"]},
+           {"words": ["--workers", "{workers}"], "usual": ["--workers", "1"]}]}})";
+  Answer answer = answer_of(study);
+  EXPECT_EQ(answer.command, "train --batch 128");
+  EXPECT_THAT(answer.recommendation->reasons, Contains("bf16 stays with fp32"));
+  trial::Trial checked = made_trial(128, 0.001, 5e-5);
+  checked.setting.workers = 4;
+  study.trials.push_back(checked);
+  EXPECT_EQ(answer_of(study).command, "train --batch 128 --workers 4");
+  study.trials.clear();
+  EXPECT_EQ(answer_of(study).command, "");
+}
+
+TEST(AnswerOf, TakesNoCommandFromWhatIsNone) {
+  for (const char* facts :
+       {R"({"facts": 1})", R"({"facts": {"command": "rm"}})", R"({"facts": {"command": [1, {}]}})",
+        R"({"facts": {"command": [{"words": 3, "usual": {}}], "reasons": 4}})"}) {
+    trial::Study study = made_study();
+    study.environment.json = facts;
+    EXPECT_EQ(answer_of(study).command, "") << facts;
+  }
 }
 
 TEST(AnswerOf, ASweepRecommendsNothing) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/reach.h"
 #include "core/text.h"
 #include "report/compare/sentence.h"
 
@@ -16,8 +17,8 @@ std::string dash() { return std::string(unknown); }
 
 std::string speed(const Point& point) {
   if (!point.samples_per_second) return dash();
-  return fmt::format("{} ±{:4.1f}%", count(point.samples_per_second->mean),
-                     100 * point.samples_per_second->half_width_share());
+  const trial::Interval& found = *point.samples_per_second;
+  return count(found.mean) + " " + core::format_reach_percent(found.mean, found.low, found.high);
 }
 
 std::string memory(const Point& point) {

@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "report/over_seeds.h"
 #include "report/paper/judgement.h"
-#include "stats/independent.h"
 
 namespace sweetspot::report::paper {
 namespace {
@@ -95,7 +95,7 @@ Claim utilisation_rises(const Curve& gpu) {
   if (!gpu.has_two_batches()) return claim.evidence = "it takes two batches", claim;
   const auto share = [](const Point& point) {
     const std::vector<double>& values = point.utilisation;
-    if (const auto interval = stats::independent_mean(values)) return interval;
+    if (const auto interval = mean_share(values)) return interval;
     return values.empty() ? std::nullopt
                           : std::optional(stats::Interval{values[0], values[0], values[0]});
   };

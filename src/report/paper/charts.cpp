@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "report/over_seeds.h"
 #include "report/svg.h"
-#include "stats/independent.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report::paper {
@@ -26,23 +26,24 @@ std::size_t most_epochs(const Curve& curve) {
 }
 
 // The mean over trials, and its interval where there are several.
-SvgPoint mark(std::int64_t batch, const std::vector<double>& values, double unit) {
+using Mean = std::optional<stats::Interval> (*)(std::span<const double>);
+SvgPoint mark(std::int64_t batch, const std::vector<double>& values, Mean mean, double unit) {
   SvgPoint point{static_cast<double>(batch), unit * stats::Moments(values).mean()};
-  if (const auto interval = stats::independent_mean(values))
+  if (const auto interval = mean(values))
     point.low = unit * interval->low, point.high = unit * interval->high;
   return point;
 }
 
 using Values = std::vector<std::vector<double>> Point::*;
 
-std::vector<SvgSeries> by_epochs(const Curve& curve, Values values, double unit) {
+std::vector<SvgSeries> by_epochs(const Curve& curve, Values values, Mean mean, double unit) {
   std::vector<SvgSeries> series;
   for (std::size_t i = 0; i < most_epochs(curve); ++i) {
     SvgSeries line;
     line.name = fmt::format("{} epoch{}", i + 1, i == 0 ? "" : "s");
     for (const Point& point : curve.points)
       if (i < (point.*values).size() && !(point.*values)[i].empty())
-        line.points.push_back(mark(point.batch, (point.*values)[i], unit));
+        line.points.push_back(mark(point.batch, (point.*values)[i], mean, unit));
     series.push_back(std::move(line));
   }
   return series;
@@ -69,7 +70,7 @@ std::string time_chart(const Curve& curve, const std::string& device, const std:
       device);
   chart.x = batch_axis(curve);
   chart.y.label = "training time in seconds";
-  chart.series = by_epochs(curve, &Point::seconds, 1);
+  chart.series = by_epochs(curve, &Point::seconds, mean_seconds, 1);
   return svg(chart);
 }
 
@@ -83,7 +84,7 @@ std::string accuracy_chart(const Curve& curve, const std::string& device, const 
   chart.x = batch_axis(curve);
   chart.y.label = "test accuracy";
   chart.y.words = percent_words;
-  chart.series = by_epochs(curve, &Point::accuracy, 100);
+  chart.series = by_epochs(curve, &Point::accuracy, mean_share, 100);
   chart.y.from = std::max(0.0, lowest(chart.series) - 0.5), chart.y.to = 100;
   return svg(chart);
 }
@@ -130,7 +131,7 @@ std::string mean_utilisation_chart(const Curve& curve, const std::string& device
   SvgSeries line;
   for (const Point& point : curve.points)
     if (!point.utilisation.empty())
-      line.points.push_back(mark(point.batch, point.utilisation, 100));
+      line.points.push_back(mark(point.batch, point.utilisation, mean_share, 100));
   if (line.points.empty()) return "";
   chart.id = id;
   chart.title = fmt::format("Mean utilisation of the {} by batch", device);

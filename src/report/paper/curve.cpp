@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "stats/independent.h"
+#include "report/over_seeds.h"
 #include "stats/linear_fit.h"
 #include "stats/moments.h"
 #include "stats/proportion.h"
@@ -71,7 +71,7 @@ std::optional<stats::Interval> Curve::accuracy(const Point& point, int epochs) c
   const auto place = static_cast<std::size_t>(epochs - 1);
   if (place >= point.accuracy.size() || point.accuracy[place].empty()) return std::nullopt;
   const std::vector<double>& values = point.accuracy[place];
-  if (values.size() > 1) return stats::independent_mean(values);
+  if (values.size() > 1) return mean_share(values);
   return stats::proportion(values.front(), static_cast<double>(test_samples));
 }
 

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/holes.h"
+
 namespace sweetspot::workload::command {
 namespace {
 
@@ -50,18 +52,9 @@ Placeholders used(const std::vector<std::string>& argv) {
 }
 
 std::string expand(std::string_view text, const trial::Setting& setting) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Field* found = nullptr;
-    if (text[at] == '{')
-      for (const Field& field : fields)
-        if (text.substr(at).starts_with(field.placeholder)) found = &field;
-    if (found)
-      out += found->value(setting), at += found->placeholder.size();
-    else
-      out += text[at++];
-  }
-  return out;
+  std::vector<core::Hole> holes;
+  for (const Field& field : fields) holes.push_back({field.placeholder, field.value(setting)});
+  return core::filled(text, holes);
 }
 
 std::vector<std::string> expand(const std::vector<std::string>& argv,

@@ -1,0 +1,26 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+
+namespace sweetspot::report {
+
+// A part of the command that trains, with holes for what a setting decides: {batch}, {micro_batch},
+// {accumulation}, {precision}, {workers}, {prefetch} and {lr}.
+struct CommandPart {
+  std::vector<std::string> words;
+  std::vector<std::string> usual{};  // left out where it comes to these, its defaults
+};
+using Command = std::vector<CommandPart>;
+
+// As a shell takes it; empty where there is none.
+std::string command_at(const Command& command, const trial::Setting& setting);
+
+// How a study's environment keeps it, so that the answer of a stored study has it too; of what is
+// no such thing, none.
+nlohmann::ordered_json command_json(const Command& command);
+Command command_of(const nlohmann::json& json);
+
+}  // namespace sweetspot::report

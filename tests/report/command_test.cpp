@@ -1,0 +1,45 @@
+#include "report/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace sweetspot::report {
+namespace {
+
+trial::Setting setting_of(std::int64_t batch, std::int64_t accumulation, int workers) {
+  trial::Setting setting;
+  setting.batch = batch, setting.accumulation = accumulation, setting.workers = workers;
+  return setting;
+}
+
+TEST(CommandAt, FillsItsHolesAndLeavesDefaultsOut) {
+  const Command command{{{"sweetspot", "train", "--data", "my data", "--batch", "{batch}"}},
+                        {{"--accumulation", "{accumulation}"}, {"--accumulation", "1"}},
+                        {{"--workers", "{workers}"}, {"--workers", "1"}}};
+  EXPECT_EQ(command_at(command, setting_of(64, 1, 1)),
+            "sweetspot train --data 'my data' --batch 64");
+  EXPECT_EQ(command_at(command, setting_of(64, 4, 0)),
+            "sweetspot train --data 'my data' --batch 64 --accumulation 4 --workers 0");
+}
+
+TEST(CommandAt, KnowsTheHolesOfAPrograms) {
+  const Command command{
+      {{"{micro_batch}x{accumulation}={batch}", "{precision}", "{prefetch}", "{lr}", "{other}"}}};
+  EXPECT_EQ(command_at(command, setting_of(64, 4, 1)), "16x4=64 fp32 2 0.001 '{other}'");
+}
+
+TEST(CommandAt, QuotesWhatAShellWouldObey) {
+  EXPECT_EQ(command_at({{{"a;b", "it's", "", "\033[1m"}}}, {}), R"('a;b' 'it'\''s' '' '\x1b[1m')");
+}
+
+TEST(Command, IsTheSameAfterItWasKept) {
+  const Command command{{{"train", "{batch}"}}, {{"--w", "{workers}"}, {"--w", "1"}}};
+  const Command again = command_of(nlohmann::json::parse(command_json(command).dump()));
+  EXPECT_EQ(command_at(again, setting_of(8, 1, 1)), "train 8");
+  EXPECT_EQ(command_at(again, setting_of(8, 1, 2)), "train 8 --w 2");
+}
+
+}  // namespace
+}  // namespace sweetspot::report
