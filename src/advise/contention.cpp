@@ -55,4 +55,19 @@ std::optional<std::string> contention_reason(std::span<const trial::Trial> trial
                      what, core::format_count(static_cast<double>(batch)), meaning);
 }
 
+std::optional<std::string> disturbance_reason(std::span<const trial::Trial> trials) {
+  constexpr double worth_a_word = 0.05;
+  double all = 0, disturbed = 0;
+  for (const trial::Trial& t : trials) {
+    if (!t.contention.disturbed_share || is_contended(t)) continue;
+    all += t.seconds, disturbed += t.seconds * *t.contention.disturbed_share;
+  }
+  if (all == 0 || disturbed < worth_a_word * all) return std::nullopt;
+  return fmt::format(
+      "{:.0f}% of the time the CPUs were slower than they have been (a neighbour of a virtual "
+      "machine, a "
+      "throttled clock): these steps do not count",
+      100 * disturbed / all);
+}
+
 }  // namespace sweetspot::advise

@@ -16,4 +16,8 @@ bool rests_on_contended(std::span<const trial::Trial> trials, const search::Choi
 std::optional<std::string> contention_reason(std::span<const trial::Trial> trials,
                                              const search::Choice& choice);
 
+// How much of what was measured does not count, because the machine was slow then; nothing where
+// that is not worth a word.
+std::optional<std::string> disturbance_reason(std::span<const trial::Trial> trials);
+
 }  // namespace sweetspot::advise

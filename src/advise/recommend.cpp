@@ -156,6 +156,7 @@ std::vector<std::string> reasons(std::span<const trial::Trial> trials, const sea
   else if (const auto smaller = smaller_reason(trials, choice, facts))
     list.push_back(*smaller);
   if (contended && !doubtful) list.push_back(*contended);
+  if (const auto disturbed = disturbance_reason(trials)) list.push_back(*disturbed);
   if (!facts.cut_short.empty())
     list.push_back(fmt::format("{}: this is the best known so far", facts.cut_short));
   else if (!choice.settled)

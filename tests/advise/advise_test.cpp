@@ -180,6 +180,18 @@ TEST(Recommend, SaysWhenTheMachineWasContended) {
               Contains(HasSubstr("contended in 1 of 4 trials (somebody played)")));
 }
 
+TEST(Recommend, SaysHowMuchOfTheTimeDoesNotCount) {
+  auto trials = curve(0.002, 1e-4);
+  for (trial::Trial& t : trials) t.seconds = 1, t.contention.disturbed_share = 0.02;
+  const auto disturbed = Contains(HasSubstr("of the time the CPUs were slower"));
+  EXPECT_THAT(recommend(trials, choice(), facts())->reasons, Not(disturbed)) << "hardly any";
+  trials[0].seconds = 3, trials[0].contention.disturbed_share = 0.5;
+  EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
+              Contains(HasSubstr("26% of the time the CPUs were slower")));
+  trials[0].contention.contended = true;  // there, they did count
+  EXPECT_THAT(recommend(trials, choice(), facts())->reasons, Not(disturbed));
+}
+
 TEST(Recommend, SaysFirstThatItRestsOnContendedTrials) {
   auto trials = curve(0.002, 1e-4);
   for (trial::Trial& t : trials)
