@@ -24,9 +24,9 @@ void handle(int signal, void (*handler)(int), int flags) {
 
 void note(int signal) {
   received = signal;
-  // From the second on, either signal kills: the first may be stuck behind a long step.
+  // Ctrl-C kills then: the first signal may be stuck behind a long step. SIGTERM does not: some
+  // send it twice, to the process and to its group.
   handle(SIGINT, SIG_DFL, 0);
-  handle(SIGTERM, SIG_DFL, 0);
 }
 
 sigset_t stopping_signals() {

@@ -84,19 +84,21 @@ class Measurement {
 
   // False when the trial is over, with its outcome set.
   bool warm_up() {
-    Elapsed elapsed(surroundings_);
+    std::optional<Elapsed> elapsed(std::in_place, surroundings_);
     std::vector<double> seconds;
     std::size_t next_judgement = 1;
     do {
-      if (!step(true, elapsed)) return false;
+      if (!step(true, *elapsed)) return false;
+      // What a program does before its first step is no warm-up.
+      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(surroundings_);
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
-      if (elapsed.seconds() >= options_.max_warm_up.count() ||
+      if (elapsed->seconds() >= options_.max_warm_up.count() ||
           trial_.warm_up_steps >= most_warm_up_steps)
         return true;
       if (seconds.size() < next_judgement) continue;
       next_judgement = seconds.size() + 1 + seconds.size() / 8;
-      if (warmed_up(seconds, elapsed.seconds())) return true;
+      if (warmed_up(seconds, elapsed->seconds())) return true;
     } while (true);
   }
 

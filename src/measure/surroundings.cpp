@@ -158,8 +158,12 @@ trial::Interval widened(trial::Interval samples_per_second, const trial::Content
   if (!contention.contended) return samples_per_second;
   constexpr double most = 0.9;  // a tenth of a machine is no machine to speak of
   const trial::MachineSpeed speed = trial::speed_of(contention);
+  double others = contention.other_cpu_share.value_or(0);
+  // A program may leave the CPUs to others: what they took is then no loss to it.
+  if (!contention.arithmetic_per_second)
+    others = std::min(others, contention.cpu_pressure_share.value_or(others));
   const double taken =
-      std::max({contention.other_cpu_share.value_or(0), contention.other_gpu_share.value_or(0),
+      std::max({others, contention.other_gpu_share.value_or(0),
                 trial::is_slow(speed, best_speed) ? trial::slower_share(speed, best_speed) : 0.0});
   samples_per_second.high /= 1 - std::min(taken, most);
   return samples_per_second;

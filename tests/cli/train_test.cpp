@@ -1,6 +1,8 @@
 // Training runs through the real binary.
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cli/support.h"
 #include "temporary_folder.h"
@@ -190,6 +192,30 @@ TEST(Train, SignalsInTheFirstEpochStillGiveTheJson) {
     EXPECT_EQ(finished.exit_code, 128 + signal) << finished.err;
     EXPECT_EQ(json_of(finished)["status"], "cancelled");
   }
+}
+
+// Once the process has taken the one before: a signal that is still pending comes only once.
+void terminate(pid_t process) {
+  kill(process, SIGTERM);
+  const std::string status = "/proc/" + std::to_string(process) + "/status";
+  const auto pending = [&] {
+    std::ifstream file(status);
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("ShdPnd:")) return line.find_first_of("123456789abcdef", 7) != line.npos;
+    return false;
+  };
+  while (pending()) std::this_thread::yield();
+}
+
+TEST(Train, ASecondSigtermDoesNotKillIt) {
+  Launch launch;
+  launch.arguments =
+      small_train({"--batch", "1", "--epochs", "100000", "--load-delay", "10ms/batch", "--json"});
+  launch.signal_when_seen = "training mlp";
+  launch.cues = {{"training mlp", [](pid_t process) { terminate(process), terminate(process); }}};
+  const Finished finished = run(launch);
+  EXPECT_EQ(finished.exit_code, 143) << finished.err;
+  EXPECT_EQ(json_of(finished)["status"], "cancelled");
 }
 
 TEST(Train, ASignalEndsAWaitForSlowStorage) {

@@ -130,6 +130,14 @@ TEST(Contention, AContendedIntervalReachesUpToWhatTheMachineAloneWouldGive) {
   EXPECT_NEAR(widened(seen, apart.judged(), {100, 100}).high, 408, 1e-9);
 }
 
+TEST(Contention, AProgramThatHardlyWaitsForACpuLosesLittleToOthers) {
+  Second second;
+  second.before.speed = second.after.speed = std::nullopt;
+  second.after.load.busy_ticks = 200, second.after.load.pressure_us = 100'000;
+  ASSERT_TRUE(second.judged().contended);
+  EXPECT_NEAR(widened({90, 89, 90}, second.judged(), {100, 100}).high, 100, 1e-9);
+}
+
 trial::Trial trial_at(double exchange) {
   trial::Trial trial;
   trial.contention.arithmetic_per_second = 100;

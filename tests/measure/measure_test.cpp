@@ -84,6 +84,34 @@ TEST_F(Measure, WarmUpIsBoundedByTime) {
   EXPECT_LT(warm_up_seconds, 3);
 }
 
+// Imports and compilation may take longer than any warm-up.
+TEST_F(Measure, AProgramsStartUpIsNoWarmUp) {
+  struct Program final : workload::Workload {
+    struct Running final : workload::Session {
+      explicit Running(StillMachine& its_machine) : machine(its_machine) {}
+      trial::Step step() override {
+        if (n == 0) machine.time += 60;
+        const trial::Step step = step_of(n < 10 ? 0.01 * (11 - n) : 0.01, 32);
+        ++n;
+        machine.time += step.seconds;
+        return step;
+      }
+      bool rests_between_steps() const override { return false; }
+      StillMachine& machine;
+      int n = 0;
+    };
+    explicit Program(StillMachine& its_machine) : machine(its_machine) {}
+    std::string name() const override { return "program"; }
+    std::unique_ptr<workload::Session> open(const Setting&) override {
+      return std::make_unique<Running>(machine);
+    }
+    StillMachine& machine;
+  } program(machine);
+  const Trial trial = measure(program, {.batch = 32}, options, watch, stop, machine);
+  EXPECT_GE(trial.warm_up_steps, 10);
+  EXPECT_NEAR(trial.samples_per_second->mean, 3200, 1e-6);
+}
+
 TEST_F(Measure, NoiseTakesMoreStepsAndTheIntervalHoldsTheTruth) {
   const auto noisy = [](std::int64_t n, const Setting& s) {
     return step_of(0.01 * (1 + 0.2 * wobble(n)), s.batch);
