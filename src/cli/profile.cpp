@@ -18,6 +18,7 @@
 #include "core/number.h"
 #include "core/range.h"
 #include "core/text.h"
+#include "measure/surroundings.h"
 #include "measure/trace.h"
 #include "report/forms.h"
 #include "report/table.h"
@@ -135,13 +136,19 @@ Json json_of(const native::Profile& profile) {
   return json;
 }
 
-Json json_of(const native::Run& run, const std::vector<native::Profile>& profiles) {
+Json json_of(const native::Run& run, const std::vector<native::Profile>& profiles,
+             const std::vector<trial::Contention>& contentions) {
   Json json = result_object();
   json["model"] = run.network.name;
   json["data"] = run.dataset.name;
   json["device"] = name(run.options.device);
   json["profiles"] = Json::array();
-  for (const native::Profile& profile : profiles) json["profiles"].push_back(json_of(profile));
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    json["profiles"].push_back(json_of(profiles[i]));
+    json["profiles"].back()["contention"] = {
+        {"contended", contentions[i].contended},
+        {"reason", contentions[i].contended ? Json(contentions[i].reason) : Json(nullptr)}};
+  }
   json["environment"] = environment(run.options.threads, run.options.device);
   return json;
 }
@@ -157,6 +164,12 @@ native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>&
   return native::open(options, Output::talk);
 }
 
+trial::Contention contention_since(const measure::Look& before) {
+  measure::Surroundings& machine = measure::this_machine();
+  const measure::Look after = measure::look(machine, true);
+  return measure::contention(before, after, machine.best_speed);
+}
+
 int profile(const ProfileFlags& flags, Output& output) {
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
   if (flags.trace) report::check_can_write(*flags.trace, "--trace");
@@ -165,14 +178,20 @@ int profile(const ProfileFlags& flags, Output& output) {
     Output::talk(*reason);
   const StopOnSignal stop;
   std::vector<native::Profile> profiles;
+  std::vector<trial::Contention> contentions;  // of each
   for (const std::int64_t batch : batches) {
     if (StopOnSignal::stopped() != 0) break;
     trial::Setting setting = native::setting_of(run.options);
     setting.batch = batch;
+    const measure::Look before = measure::look(measure::this_machine(), true);
     profiles.push_back(native::profile(run, setting, flags.options, StopOnSignal::stopped()));
+    contentions.push_back(contention_since(before));
     if (!flags.native.json) output.print(text_of(run, profiles.back()));
+    if (contentions.back().contended)
+      Output::talk(fmt::format("the machine was contended at batch {} ({}): alone it may be faster",
+                               batch, contentions.back().reason));
   }
-  if (flags.native.json) output.print_json(json_of(run, profiles));
+  if (flags.native.json) output.print_json(json_of(run, profiles, contentions));
   if (flags.trace) {
     report::write_file(*flags.trace, measure::chrome_trace(profiles));
     Output::talk(fmt::format("trace written to {}; open it in chrome://tracing or Perfetto",

@@ -77,6 +77,15 @@ report::compare::Side side_of(const std::string& text, const ReportFlags& flags)
           std::move(study)};
 }
 
+std::int64_t parse_study(const std::string& text) {
+  if (text.find_first_not_of("0123456789+-") != std::string::npos)
+    throw core::InputError(fmt::format(
+        "the study '{0}' is no number, as `studies list` has them; a file to write is named by -o: "
+        "-o {0}",
+        core::printable(text)));
+  return core::parse_whole(text, "the study", 1);
+}
+
 int write_tensorboard(const ReportFlags& flags, const report::Answer& answer, Output& output) {
   const std::size_t runs = report::tensorboard::write(*flags.tensorboard, answer);
   if (runs == 0)
@@ -115,9 +124,8 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("report", "a study as a page to look at and send, or as text and data");
   const auto flags = std::make_shared<ReportFlags>();
-  text_flag(
-      *command, "study", "STUDY", "its number in `studies list` [the newest]",
-      [flags](const std::string& text) { flags->study = core::parse_whole(text, "the study", 1); });
+  text_flag(*command, "study", "STUDY", "its number in `studies list` [the newest]",
+            [flags](const std::string& text) { flags->study = parse_study(text); });
   CLI::Option_group* forms = command->add_option_group("form");
   forms->require_option(0, 1);
   const auto form = [&](const char* flag, Form value, const char* help) {

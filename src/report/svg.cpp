@@ -16,8 +16,10 @@ namespace {
 
 constexpr double left_room = 74, right_room = 24, bottom_room = 52, top_room = 20;
 constexpr double title_height = 26, legend_height = 24;
-// Rough, since there are no font metrics here: enough to set the legend's entries apart.
-constexpr double character_width = 7.2;
+constexpr double label_room = 24, tick_gap = 8;  // of the y-axis
+// Rough, since there are no font metrics here: enough to set the legend's entries apart, and the
+// widest of digits.
+constexpr double character_width = 7.2, digit_width = 8.3;
 
 // Okabe and Ito's colours, which the colour-blind can tell apart.
 constexpr std::array fallbacks{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -40,8 +42,8 @@ class Drawing {
   explicit Drawing(const SvgChart& chart)
       : chart_(chart),
         frame_(frame_of(chart)),
-        x_(chart.x, values(false), false, frame_.left, frame_.right),
-        y_(chart.y, values(true), true, frame_.bottom, frame_.top) {}
+        y_(chart.y, values(true), true, frame_.bottom, frame_.top),
+        x_(chart.x, values(false), false, room_for_numbers(), frame_.right) {}
 
   std::string text() {
     open();
@@ -63,6 +65,15 @@ class Drawing {
     const double head = top_room + (chart.title.empty() ? 0 : title_height) +
                         (has_legend(chart) ? legend_height : 0);
     return {left_room, chart.width - right_room, head, chart.height - bottom_room};
+  }
+
+  // Large numbers on the y-axis move its frame, so that they do not reach into its label.
+  double room_for_numbers() {
+    std::size_t longest = 0;
+    for (const double tick : y_.ticks())
+      longest = std::max(longest, display_width(words(chart_.y, tick)));
+    return frame_.left = std::max(
+               frame_.left, label_room + digit_width * static_cast<double>(longest) + tick_gap);
   }
 
   std::vector<double> values(bool of_y) const {
@@ -104,8 +115,8 @@ class Drawing {
     for (const double tick : y_.ticks()) {
       const double y = y_.pixel(tick);
       put(R"(<path d="M{:.1f} {:.1f}H{:.1f}" stroke="{}"/>)", frame_.left, y, frame_.right, faint);
-      put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", frame_.left - 8, y + 4,
-          words(chart_.y, tick));
+      put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", frame_.left - tick_gap,
+          y + 4, words(chart_.y, tick));
     }
     for (const double tick : x_.ticks())
       put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x_.pixel(tick),
@@ -203,7 +214,7 @@ class Drawing {
 
   const SvgChart& chart_;
   Frame frame_;
-  SvgScale x_, y_;
+  SvgScale y_, x_;
   std::string out_;
 };
 

@@ -36,6 +36,16 @@ TEST(Profile, BarsAreAsciiWithoutUtf8) {
   EXPECT_THAT(plain.out, Not(HasSubstr("█")));
 }
 
+TEST(Profile, SaysWhatElseTheMachineDid) {
+  const Finished finished = run(profile({"--batch", "4", "--json"}));
+  const Json contention = json_of(finished)["profiles"][0]["contention"];
+  // Whether it was, only the machine knows; both forms say the same.
+  EXPECT_EQ(contention["contended"].get<bool>(),
+            finished.err.find("the machine was contended at batch 4 (") != std::string::npos)
+      << finished.err;
+  EXPECT_EQ(contention["contended"].get<bool>(), contention["reason"].is_string());
+}
+
 TEST(Profile, JsonSharesAddUp) {
   const Json json = json_of(run(profile({"--batch", "4,16", "--accumulation", "2", "--json"})));
   EXPECT_EQ(json["schema_version"], 1);

@@ -104,7 +104,9 @@ TEST_F(Report, RefusesInASentence) {
   tune({"--no-report"});
   expect_sentence(in_folder({"report", "7"}), 2, "there is no study 7");
   expect_sentence(in_folder({"report", "0"}), 2, "the study");
+  expect_sentence(in_folder({"report", "-5"}), 2, "");
   expect_sentence(in_folder({"report", "x"}), 2, "the study");
+  expect_sentence(in_folder({"report", "--html", "x.html"}), 2, "-o x.html");
   expect_sentence(in_folder({"report", "--csv", "--json"}), 2, "");
   expect_sentence(in_folder({"report", "-o", "no/such/folder/a.html"}), 2, "cannot be written");
 }

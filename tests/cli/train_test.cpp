@@ -129,7 +129,9 @@ TEST(Train, WeightsAreSavedAndLoaded) {
   EXPECT_NEAR(first_loss({"--load", file}), saved, 1e-3 * saved);
   EXPECT_GT(first_loss({}), 1.5 * saved);
   expect_sentence(run({"train", "--model", "linear", "--load", file}), 2, "another model");
-  expect_sentence(run(small_train({"--load", (folder / "none").string()})), 2, "none");
+  const Finished missing = run(small_train({"--load", (folder / "none").string()}));
+  expect_sentence(missing, 2, "none");
+  EXPECT_THAT(missing.err, testing::StartsWith("sweetspot: "));  // before it says what it trains
 }
 
 TEST(Train, AnUnusablePlaceToSaveIsToldBeforeTraining) {

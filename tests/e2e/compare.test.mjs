@@ -16,6 +16,14 @@ test("a comparison shows both studies, and ratios with their intervals", async (
     const box = await chart.boundingBox();
     assert.ok(box.width > 400 && box.height > 200);
   }
+  // No words stand on others.
+  const hidden = await charts.evaluateAll((all) => all.flatMap((chart) => {
+    const boxes = [...chart.querySelectorAll("text")].map((at) => [at.textContent, at.getBoundingClientRect()]);
+    return boxes.flatMap(([words, a], i) => boxes.slice(i + 1)
+      .filter(([, b]) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+      .map(([others]) => `${words} on ${others}`));
+  }));
+  assert.deepEqual(hidden, []);
   // A mark for each batch and one for the legend; an interval for each batch.
   const ratios = charts.nth(1);
   assert.equal(await ratios.locator("circle").count(), 11);

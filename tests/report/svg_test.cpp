@@ -38,6 +38,18 @@ TEST(Svg, DrawsALineItsMarksAndItsIntervals) {
   EXPECT_THAT(text, Not(HasSubstr(">-0<")));
 }
 
+TEST(Svg, LargeNumbersStayOutOfTheAxisLabel) {
+  SvgChart chart = made_chart();
+  const auto left_of_ticks = [&] {
+    const std::string text = svg(chart), mark = R"(" text-anchor="end">)";
+    const std::size_t end = text.find(R"(" y=")", text.rfind("<text x=", text.find(mark)));
+    return std::stod(text.substr(text.rfind("<text x=", end) + 9));
+  };
+  EXPECT_EQ(left_of_ticks(), 66);
+  chart.series[0].points = {{1, 7'000'000}, {256, 150'000}};
+  EXPECT_GE(left_of_ticks(), 24 + 9 * 8);  // of nine characters, behind the label
+}
+
 TEST(Svg, HasANameAndADescriptionForThoseWhoDoNotSeeIt) {
   const std::string text = svg(made_chart());
   EXPECT_THAT(text, HasSubstr(R"(role="img" aria-labelledby="chart-title chart-desc")"));

@@ -13,6 +13,7 @@ namespace sweetspot::workload::native {
 Run open(const Options& options, const Say& say) {
   check(options);
   if (options.save) check_can_save(*options.save);
+  if (options.load) check_can_load(*options.load);
   model::Network network = model::load_network(options.model);
   const engine::TrainerOptions trainer = trainer_options(options, network);
   data::Dataset dataset = open_data(options.data, network, trainer.loss, options.seed, say);

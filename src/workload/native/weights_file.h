@@ -14,6 +14,10 @@ namespace sweetspot::workload::native {
 // Throws when `file` could not be written later, so that no training is lost.
 void check_can_save(const std::filesystem::path& file);
 
+// Throws what load_weights() would of a file of any model, so that it is told before the rest is
+// done.
+void check_can_load(const std::filesystem::path& file);
+
 // Replaces `file` in one stroke: what was there stays whole until the new file is on the disk.
 // MachineError when it cannot be written; nothing is left behind.
 void save_weights(const std::filesystem::path& file, std::string_view model,

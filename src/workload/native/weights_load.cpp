@@ -141,6 +141,8 @@ class Reader {
 
 }  // namespace
 
+void check_can_load(const fs::path& file) { Reader{file}; }
+
 std::vector<engine::Variable> load_weights(const fs::path& file,
                                            std::vector<engine::Variable> variables) {
   Reader reader(file);
