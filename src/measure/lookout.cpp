@@ -7,7 +7,7 @@ namespace {
 
 constexpr double least_block_seconds = 0.02;
 // A block is so many times as long as a look that nothing interrupts.
-constexpr double looks_a_block = 200;
+constexpr double looks_a_block = 300;
 
 }  // namespace
 
