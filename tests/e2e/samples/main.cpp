@@ -131,17 +131,21 @@ report::Answer hostile_answer() {
   return answer;
 }
 
-// Two studies of which the second is a quarter faster, on another machine.
-std::string made_comparison() {
-  trial::Study faster = made_study(0);
-  faster.environment.machine = "a CPU of thirty-two cores";
-  for (trial::Trial& trial : faster.trials)
+void speed_up(trial::Study& study, double factor) {
+  for (trial::Trial& trial : study.trials)
     if (trial.samples_per_second)
       for (double* part : {&trial.samples_per_second->mean, &trial.samples_per_second->low,
                            &trial.samples_per_second->high})
-        *part *= 1.25;
-  return report::compare::html(
-      report::compare::compare({"study 3", made_study(0)}, {"study 4", faster}));
+        *part *= factor;
+}
+
+// Two studies of which the second is a quarter faster, on another machine; both so fast that the
+// axis has long numbers.
+std::string made_comparison() {
+  trial::Study study = made_study(0), faster = made_study(0);
+  faster.environment.machine = "a CPU of thirty-two cores";
+  speed_up(study, 100), speed_up(faster, 125);
+  return report::compare::html(report::compare::compare({"study 3", study}, {"study 4", faster}));
 }
 
 std::string hostile_comparison() {
