@@ -248,25 +248,60 @@ TEST(CudaQueue, RefusesAnEmptyBatch) {
   EXPECT_TRUE(trainer->finish().empty());
 }
 
+// The gradients of such a trainer, times 2^16, are beyond fp16's 65504.
+std::vector<Variable> overflowing(const cuda::ResidentTrainer& trainer) {
+  std::vector<Variable> variables = trainer.variables();
+  for (Variable& v : variables)
+    if (v.parameter.name == "dense_1/kernel")
+      for (std::size_t i = 0; i < v.values.size(); ++i) v.values[i] = i % 2 ? 3000.f : -3000.f;
+  return variables;
+}
+
 TEST(CudaLossScale, FallsWhenGradientsOverflowAndSkipsTheUpdate) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("paper-cnn");
+  const Blobs blobs(network, 100);
+  cuda::Options options;
+  options.precision = Precision::fp16;
+  struct Run {
+    std::int64_t batch, micro_batch;
+  };
+  // Several micro-batches go through the sum of their gradients; at 100 other kernels run.
+  for (const Run& run : {Run{16, 16}, Run{16, 5}, Run{100, 100}}) {
+    const auto trainer = cuda::make_trainer(network, options);
+    const std::vector<Variable> variables = overflowing(*trainer);
+    trainer->assign(variables);
+    const double before = trainer->loss_scale();
+    trainer->step(blobs.batch(0, run.batch), run.micro_batch);
+    EXPECT_EQ(trainer->skipped_updates(), 1);
+    EXPECT_EQ(trainer->loss_scale(), before / 2);
+    const std::vector<Variable> after = trainer->variables();
+    for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].values, variables[i].values);
+  }
+}
+
+// Neither an overflow of gradients that nobody applied nor one of the step before spoils a step.
+TEST(CudaLossScale, IsOfOneStepOnly) {
   REQUIRE_GPU();
   const model::Network network = model::load_network("paper-cnn");
   const Blobs blobs(network, 16);
   cuda::Options options;
   options.precision = Precision::fp16;
   const auto trainer = cuda::make_trainer(network, options);
-  std::vector<Variable> variables = trainer->variables();
-  for (Variable& v : variables)
-    if (v.parameter.name == "dense_1/kernel")
-      for (std::size_t i = 0; i < v.values.size(); ++i)  // times 2^16: beyond fp16's 65504
-        v.values[i] = i % 2 ? 3000.f : -3000.f;
-  trainer->assign(variables);
-  const double before = trainer->loss_scale();
+  const std::vector<Variable> healthy = trainer->variables(), astray = overflowing(*trainer);
+  trainer->assign(astray);
+  trainer->accumulate(blobs.batch(0, 16), 16);
+  trainer->assign(healthy);
+  trainer->step(blobs.batch(0, 16), 16);
+  EXPECT_EQ(trainer->skipped_updates(), 0);
+  EXPECT_NE(trainer->variables().front().values, healthy.front().values);
+  trainer->assign(astray);
   trainer->step(blobs.batch(0, 16), 16);
   EXPECT_EQ(trainer->skipped_updates(), 1);
-  EXPECT_EQ(trainer->loss_scale(), before / 2);
-  const std::vector<Variable> after = trainer->variables();
-  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].values, variables[i].values);
+  trainer->assign(healthy);
+  trainer->step(blobs.batch(0, 16), 16);
+  EXPECT_EQ(trainer->skipped_updates(), 1);
+  EXPECT_NE(trainer->variables().front().values, healthy.front().values);
 }
 
 TEST(CudaMemory, PredictedToTheByte) {

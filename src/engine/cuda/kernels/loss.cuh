@@ -3,12 +3,14 @@
 
 namespace sweetspot::engine::cuda {
 
-// Keras folds Adam's bias correction into the learning rate. The last block of the loss's kernel
-// has nothing else to do, since two powers in double take as long as the whole of a sample's loss.
-// A skipped update is none. Nothing here is the predecessor's work, and whoever reads the rate of
-// the step before has ended.
-__device__ inline void prepare_rate(const Head& h) {
+// What the step's gradients and its update go by. Keras folds Adam's bias correction into the
+// learning rate. The last block of the loss's kernel has nothing else to do, since two powers in
+// double take as long as the whole of a sample's loss. A skipped update is none. Nothing here is
+// the predecessor's work, and whoever reads the rate of the step before has ended.
+__device__ inline void prepare_update(const Head& h) {
   if (threadIdx.x != 0 || !h.logit_gradient) return;
+  if (h.begins) h.state->bad = 0;
+  h.state->unscale = 1 / h.state->loss_scale;
   double first = 1, second = 1;  // the powers of both, side by side
   double beta1 = h.beta1, beta2 = h.beta2;
   for (std::uint32_t t = h.state->step + 1 - h.state->skipped; t > 0; t /= 2) {

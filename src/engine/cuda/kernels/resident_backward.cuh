@@ -199,7 +199,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     for (int i = 0; i < 4; ++i)
 #pragma unroll
       for (int e = 0; e < 2; ++e) v[i][e] = sums[j / 4][i / 2][j % 4][i % 2 * 2 + e];
-    if (real) finish_weights(p, split, item * 32, g, 8 * j + 2 * t, v);
+    if (real) finish_weights<M>(p, split, item * 32, g, 8 * j + 2 * t, v);
   }
   if (!p.bias || block != split * p.tiles_m) return;
   // A thread's four filters were the same all along.
