@@ -19,7 +19,7 @@ void Steps::settle(const Executor& executor, const Micro& micro, bool updates) c
   u.samples = static_cast<int>(micro.count);
   u.advance = static_cast<std::uint32_t>(micro.advance);
   const bool whole = micro.count == micro.batch, last = micro.first + micro.count == micro.batch;
-  if (whole && updates && !u.scaled) {
+  if (whole && updates) {
     check(launch_update(u, stream_), "the update");
     return;
   }

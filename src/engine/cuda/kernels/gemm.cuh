@@ -105,9 +105,19 @@ __device__ inline void finish_slice(const GemmPart& p, int split, int rows, int 
              v[i][0], v[i][1]);
 }
 
-__device__ inline void finish_weights(const GemmPart& p, int split, int group, int g, int n,
-                                      Finished& v) {
+// An operand that overflowed makes every sum it is part of infinite or none, whatever it is
+// multiplied by: to look at these sums is to look at all gradients.
+template <class M>
+__device__ void check_range(const GemmPart& p, const Finished& v) {
+  if constexpr (M::overflows)
+    if (!isfinite(v[0][0] + v[0][1] + v[1][0] + v[1][1] + v[2][0] + v[2][1] + v[3][0] + v[3][1]))
+      p.state->bad = 1;
+}
+
+template <class M>
+__device__ void finish_weights(const GemmPart& p, int split, int group, int g, int n, Finished& v) {
   if (n >= p.shape.filters) return;
+  check_range<M>(p, v);
   float* to = p.partials + split * p.partial_stride;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -245,7 +255,7 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
     GradientColumns<T, dense> b(p, n0);
     multiply<M, T>(a, b, begin, end, shared, sums);
     each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
-      finish_weights(p, split, group, g, n, v);
+      finish_weights<M>(p, split, group, g, n, v);
     });
     if (tile_m == 0 && p.bias) finish_bias<T>(p, split, n0, b, reinterpret_cast<float*>(shared));
   }

@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ H
   for (int i = threadIdx.x; i < h.depth * Fours; i += threads)
     reinterpret_cast<float4*>(weights)[i] = reinterpret_cast<const float4*>(h.weights)[i];
   wait_for_predecessor();
-  if (blockIdx.x + 1 == gridDim.x) return prepare_rate(h);
+  if (blockIdx.x + 1 == gridDim.x) return prepare_update(h);
   __syncthreads();
   const int sample = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (sample >= h.count) return;
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
   constexpr int padded = 4 * Fours, most = head_most_depth / threads;
   __shared__ float sums[padded][warps];
   if (blockIdx.x + 1 == gridDim.x) {
-    prepare_rate(h);
+    prepare_update(h);
     return wait_for_predecessor();
   }
   const int sample = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -30,7 +30,7 @@ __device__ Best warp_best(Best b) {
 __global__ void __launch_bounds__(threads) loss_kernel(const __grid_constant__ Arguments a) {
   wait_for_predecessor();
   const Head& h = a.h;
-  if (blockIdx.x + 1 == gridDim.x) return prepare_rate(h);
+  if (blockIdx.x + 1 == gridDim.x) return prepare_update(h);
   const int sample = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (sample >= h.count) return;
   const int size = a.t.positions * a.t.channels, floats = a.t.positions * a.t.padded;

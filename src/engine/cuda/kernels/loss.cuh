@@ -3,12 +3,13 @@
 
 namespace sweetspot::engine::cuda {
 
-// Keras folds Adam's bias correction into the learning rate. The last block of the loss's kernel
-// has nothing else to do, since two powers in double take as long as the whole of a sample's loss.
-// A skipped update is none. Nothing here is the predecessor's work, and whoever reads the rate of
-// the step before has ended.
-__device__ inline void prepare_rate(const Head& h) {
+// What the step's gradients and its update go by. Keras folds Adam's bias correction into the
+// learning rate. The last block of the loss's kernel has nothing else to do, since two powers in
+// double take as long as the whole of a sample's loss. A skipped update is none. Nothing here is
+// the predecessor's work, and whoever reads the rate of the step before has ended.
+__device__ inline void prepare_update(const Head& h) {
   if (threadIdx.x != 0 || !h.logit_gradient) return;
+  const float loss_scale = h.state->loss_scale;
   double first = 1, second = 1;  // the powers of both, side by side
   double beta1 = h.beta1, beta2 = h.beta2;
   for (std::uint32_t t = h.state->step + 1 - h.state->skipped; t > 0; t /= 2) {
@@ -16,6 +17,8 @@ __device__ inline void prepare_rate(const Head& h) {
     beta1 *= beta1, beta2 *= beta2;
   }
   h.state->adam_rate = static_cast<float>(h.state->learning_rate * sqrt(1 - second) / (1 - first));
+  h.state->unscale = __frcp_rn(loss_scale);  // a power of two: exact
+  if (h.begins) h.state->bad = 0;
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 // A warp's product of 32×32 outputs over a slice of the depth, from tiles in shared memory.
 // Whatever the arithmetic, thread (g, t) = (lane / 4, lane % 4) ends up with rows g, g+8, g+16,
@@ -24,8 +25,10 @@ struct Operand {
   }
 };
 
+// `overflows`: the range of the operands is so small that gradients leave it.
 struct Fp32 {
   using Element = float;
+  static constexpr bool overflows = false;
   __device__ static void store(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
 
   template <int slice, bool a_along, bool b_along>
@@ -93,6 +96,7 @@ struct Fp32 {
 
 struct Tf32 {
   using Element = float;
+  static constexpr bool overflows = false;
   __device__ static float round(float v) {
     std::uint32_t bits;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
@@ -201,6 +205,7 @@ __device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
 template <class Half>
 struct Half16 {
   using Element = Half;
+  static constexpr bool overflows = std::is_same_v<Half, __half>;
   __device__ static std::uint32_t pack(float first, float second) {
     std::uint32_t both;  // the first operand becomes the upper half
     if (is_bf16())

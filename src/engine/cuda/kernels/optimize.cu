@@ -117,10 +117,19 @@ __device__ StepRecord summed(const Update& u) {
   return {losses[0], corrects[0], static_cast<std::uint32_t>(u.samples)};
 }
 
+// Dynamic loss scaling: halve at once when a gradient overflowed, double after two thousand healthy
+// steps, as PyTorch does. The update's other blocks do not read what this writes.
+__device__ void settle_scale(StepState& s) {
+  if (__ldcg(&s.bad))
+    s.loss_scale = fmaxf(s.loss_scale / 2, 1.f), s.healthy = 0, ++s.skipped;
+  else if (++s.healthy == 2000)
+    s.loss_scale = fminf(s.loss_scale * 2, 0x1p24f), s.healthy = 0;
+}
+
 // Losses and rates are older than the predecessor, and so are weights and moments, which are nobody
 // else's to write: all of them are at hand while the last gradients are still being computed.
-// Blocks of early segments do not wait at all; that the others do is enough for the kernels behind
-// this one.
+// Blocks of early segments do not wait at all, unless the last gradients can spoil the step; that
+// the others do is enough for the kernels behind this one.
 __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constant__ Update u) {
   if (blockIdx.x == u.blocks) {
     const StepRecord made = u.samples ? summed(u) : StepRecord{};
@@ -130,6 +139,7 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
     if (threadIdx.x != 0) return;
     if (u.samples) u.history[slot] = made;
     u.state->step = step + 1, u.state->cursor = cursor + u.advance, u.state->slot = slot + 1;
+    if (u.scaled) settle_scale(*u.state);
     return;
   }
   const Segment& s = segment_of(u);
@@ -142,16 +152,18 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
     if (u.square) v = at4(u.square + place);
   }
   const Rates rate{__ldcg(&u.state->learning_rate), __ldcg(&u.state->adam_rate)};
-  if (!s.early || u.from_gradients) wait_for_predecessor();
+  const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
+  const bool early = s.early && !u.from_gradients;
+  if (!early) wait_for_predecessor();
   if (!u.from_gradients)
     g = gathered(s, block);
   else if (i >= 0)
     g = at4(u.gradients + place);
   if (i < 0) return;
   if (u.scaled) {
-    if (u.state->bad) return;
-    const float down = 1 / u.state->loss_scale;
-    g = {g.x * down, g.y * down, g.z * down, g.w * down};
+    if (early) wait_for_predecessor();
+    if (__ldcg(&u.state->bad)) return;
+    g = {g.x * unscale, g.y * unscale, g.z * unscale, g.w * unscale};
   }
   w = {updated(u.rule, rate, w.x, g.x, m.x, v.x), updated(u.rule, rate, w.y, g.y, m.y, v.y),
        updated(u.rule, rate, w.z, g.z, m.z, v.z), updated(u.rule, rate, w.w, g.w, m.w, v.w)};
@@ -173,7 +185,6 @@ __global__ void __launch_bounds__(threads) sum_kernel(const __grid_constant__ Su
   float4 g = gathered(s, block);
   if (i < 0) return;
   if (a.adds) g = plus(g, at4(a.u.gradients + place));
-  if (a.u.scaled && !isfinite(g.x + g.y + g.z + g.w)) a.u.state->bad = 1;
   *reinterpret_cast<float4*>(a.u.gradients + place) = g;
 }
 
@@ -196,17 +207,6 @@ __global__ void __launch_bounds__(threads) round_kernel(const __grid_constant__ 
   if (i < r.count) store_operands(r.math, r.to, r.at + i, at4(r.from + i));
 }
 
-// Dynamic loss scaling: halve at once when a gradient overflowed, double after two thousand healthy
-// steps, as PyTorch does.
-__global__ void settle_kernel(StepState* s) {
-  wait_for_predecessor();
-  if (s->bad)
-    s->loss_scale = fmaxf(s->loss_scale / 2, 1.f), s->healthy = 0, ++s->skipped;
-  else if (++s->healthy == 2000)
-    s->loss_scale = fminf(s->loss_scale * 2, 0x1p24f), s->healthy = 0;
-  s->bad = 0;
-}
-
 }  // namespace
 
 int lay_out_blocks(Segment* segments, int count) {
@@ -223,9 +223,7 @@ cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream)
   return launch(sum_kernel, u.blocks, threads, 0, stream, SumPartials{u, adds});
 }
 cudaError_t launch_update(const Update& u, cudaStream_t stream) {
-  const cudaError_t error = launch(update_kernel, u.blocks + 1, threads, 0, stream, u);
-  if (error != cudaSuccess || !u.scaled) return error;
-  return launch(settle_kernel, 1, 1, 0, stream, u.state);
+  return launch(update_kernel, u.blocks + 1, threads, 0, stream, u);
 }
 cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream) {
   const auto blocks = static_cast<int>((r.count + 4 * threads - 1) / (4 * threads));

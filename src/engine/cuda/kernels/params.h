@@ -43,9 +43,10 @@ struct StepState {
   float learning_rate;    // as the host set it
   float adam_rate;        // with this step's bias correction
   float loss_scale;       // fp16 only, else 1
+  float unscale;          // 1 / what this step's gradients carry of it
   std::uint32_t healthy;  // steps since the scale last changed
   std::uint32_t skipped;  // updates left out because a gradient was not finite
-  std::uint32_t bad;      // this step's gradients are not finite
+  std::uint32_t bad;      // this step's gradients are not finite; since its first loss
 };
 
 // What one step tells.
@@ -139,6 +140,7 @@ struct GemmPart {
   std::int64_t slice_stride;
   float* partials;  // splits × partial_stride: kernel, then bias
   std::int64_t partial_stride;
+  StepState* state;  // of the weights' gradient: where to say that it is not finite
   DropoutMask dropout;
 };
 
@@ -204,6 +206,7 @@ struct Head {
   LossKind loss;
   bool softmax;
   float batch;  // samples of the whole batch
+  bool begins;  // the first micro-batch of it
   Source source;
   StepState* state;
   double beta1, beta2;    // for the bias correction of this step

@@ -150,8 +150,11 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     const int y = p.by_out_w.quotient(k), x = k - y * s.out_w;
     table[k] = k < positions ? (y * s.stride_h * s.in_w + x * s.stride_w) * pitch : 0;
   }
-  for (int i = threadIdx.x; i < p.split_depth * gradient; i += resident_threads)
-    gradients[i] = Element(0.f);  // the padding of the depth stays so
+  const int padding = (depth - positions) * gradient_pitch;  // of the depth stays zero
+  for (int i = threadIdx.x; i < p.split_depth * padding; i += resident_threads) {
+    const int sample = i / padding;
+    gradients[sample * gradient + positions * gradient_pitch + i - sample * padding] = Element(0.f);
+  }
   const auto input = [&](int first) { return p.input + static_cast<std::int64_t>(first) * floats; };
   // Every so-many-th group of samples; or a share of all samples' steps, which begins and ends
   // anywhere in a sample, and whose samples are loaded together.
@@ -192,14 +195,20 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     }
   }
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  // A warp's rows are all there: nothing to look at for each.
+  float* to = p.partials + split * p.partial_stride +
+              (static_cast<std::int64_t>(item) * 32 + g) * s.filters + 2 * t;
 #pragma unroll
   for (int j = 0; j < 8; ++j) {
+    if (!real || 8 * j >= s.filters) break;
     Finished v;
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) v[i][e] = sums[j / 4][i / 2][j % 4][i % 2 * 2 + e];
-    if (real) finish_weights(p, split, item * 32, g, 8 * j + 2 * t, v);
+      store2(to + 8 * i * s.filters + 8 * j, v[i][0], v[i][1]);
+    }
+    check_range<M>(p, v);
   }
   if (!p.bias || block != split * p.tiles_m) return;
   // A thread's four filters were the same all along.

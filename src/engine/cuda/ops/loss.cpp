@@ -7,7 +7,8 @@ namespace {
 Head common(const Pass& pass, LossKind loss, bool softmax, const LossRooms& rooms) {
   Head head{};
   head.count = pass.count, head.loss = loss, head.softmax = softmax;
-  head.batch = pass.batch, head.source = pass.source, head.state = pass.state;
+  head.batch = pass.batch, head.begins = pass.first == 0;
+  head.source = pass.source, head.state = pass.state;
   head.beta1 = pass.beta1, head.beta2 = pass.beta2;
   head.losses = pass.at(rooms.losses), head.correct = pass.at<std::uint8_t>(rooms.correct);
   return head;
@@ -68,6 +69,7 @@ class HeadOp final : public LossOp {
     part.input = pass.at(in_->value), part.gradient = pass.at(logit_gradient_);
     part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
+    part.state = pass.state;
     pass.add(part);
   }
 

@@ -232,6 +232,7 @@ class Product final : public ProductOp {
     part.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
     part.gradient = pass.at(out_->gradient);
     part.gradient_slices = out_->gradient_slices, part.gradient_stride = out_->gradient_stride;
+    part.state = pass.state;
     return part;
   }
 
