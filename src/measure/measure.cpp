@@ -116,12 +116,15 @@ class Measurement {
   bool sample_between_looks() {
     // The speed of a CPU is nothing to what runs on a GPU.
     const bool resting = session_->rests_between_steps() && trial_.device == "cpu";
-    Look before = look(surroundings_, resting);
-    if (before.speed) lookout_.emplace(surroundings_, *before.speed);
+    const bool watched = resting && session_->computes_on_cpus();
+    Look before = watched ? look(surroundings_, true)
+                          : look_when_calm(surroundings_, resting, options_.patience.count(),
+                                           [this] { return stop_.load() != 0; });
+    if (watched) lookout_.emplace(surroundings_, *before.speed);
     if (sampler_) sampler_->begin_steps();
     const bool finished = sample();
     if (sampler_) sampler_->end_steps();
-    Look after = look(surroundings_, false);
+    Look after = look(surroundings_, resting && !watched);
     if (lookout_) {
       before.speed = disturbed_count_ ? lookout_->slowest() : lookout_->slowest_calm();
       after.speed = lookout_->fastest();

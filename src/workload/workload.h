@@ -42,6 +42,9 @@ class Session {
   }
   // Whether it does nothing until the next step() is called: a program trains on meanwhile.
   virtual bool rests_between_steps() const { return true; }
+  // Whether this machine's CPUs are all that its steps need: how fast those are between two steps
+  // says then whether the steps were disturbed.
+  virtual bool computes_on_cpus() const { return false; }
   // False for steps in virtual time: what else this machine does is nothing to them.
   virtual bool takes_real_time() const { return true; }
   // Ends it and tells. Called once, after the last step, whatever the outcome.

@@ -44,6 +44,7 @@ struct ScriptedWorkload : workload::Workload {
     std::optional<core::MemoryByUse> memory_by_use() const override {
       return core::MemoryByUse{{1000, 0, 0, static_cast<core::Bytes>(n), 0, 0}};
     }
+    bool computes_on_cpus() const override { return true; }
     workload::Account close() override {
       workload::Account account;
       account.note = workload.note;

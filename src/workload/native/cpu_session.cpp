@@ -34,6 +34,7 @@ class CpuSession final : public Session {
     core::MemoryByUse memory = core::live_buffers();
     return memory -= held_before_;
   }
+  bool computes_on_cpus() const override { return true; }
 
  private:
   core::MemoryByUse held_before_;
