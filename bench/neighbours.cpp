@@ -44,7 +44,7 @@ Block block(workload::Session& session, const trial::MachineSpeed& begin) {
     const trial::Step step = session.step();
     seconds += step.seconds, samples += static_cast<double>(step.samples);
   }
-  return {samples / seconds, begin, measure::this_machine().speed()};
+  return {samples / seconds, begin, *measure::look(measure::this_machine(), true).speed};
 }
 
 // A block counts for a state that it began and ended in.
@@ -73,17 +73,14 @@ void run(const std::string& model, double seconds, const std::vector<std::int64_
   std::map<std::int64_t, std::unique_ptr<workload::Session>> sessions;
   for (const std::int64_t batch : batches) sessions[batch] = workload->open({.batch = batch});
   Blocks blocks;
-  trial::MachineSpeed best = machine.best_speed;
   for (const double start = machine.now(); machine.now() - start < seconds;)
     for (const auto& [batch, session] : sessions) {
       for (int i = 0; i < 3; ++i) session->step();  // its data comes back into the caches
-      trial::MachineSpeed begin = machine.speed();
-      for (int i = 0; i < blocks_a_turn; ++i) {
-        const Block& done = blocks[batch].emplace_back(block(*session, begin));
-        best = trial::fastest(best, begin = done.end);
-      }
+      trial::MachineSpeed begin = *measure::look(machine, true).speed;
+      for (int i = 0; i < blocks_a_turn; ++i)
+        begin = blocks[batch].emplace_back(block(*session, begin)).end;
     }
-  print(blocks, best);
+  print(blocks, machine.yardstick.best());
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>&
 trial::Contention contention_since(const measure::Look& before) {
   measure::Surroundings& machine = measure::this_machine();
   const measure::Look after = measure::look(machine, true);
-  return measure::contention(before, after, machine.best_speed);
+  return measure::contention(before, after, machine.yardstick.best());
 }
 
 int profile(const ProfileFlags& flags, Output& output) {

@@ -23,14 +23,23 @@ bool Lookout::calm_since_last() {
   const trial::MachineSpeed now = surroundings_.speed();
   const double took = surroundings_.now() - start;
   look_seconds_ = look_seconds_ > 0 ? std::min(look_seconds_, took) : took;
-  trial::MachineSpeed& best = surroundings_.best_speed;
-  best = trial::fastest(best, now);
+  surroundings_.yardstick.saw(now, surroundings_.now());
+  const trial::MachineSpeed& best = surroundings_.yardstick.best();
   fastest_ = trial::fastest(fastest_, now);
   slowest_ = trial::slowest(slowest_, now);
   const bool calm = !trial::is_slow(last_, best) && !trial::is_slow(now, best);
-  if (calm) slowest_calm_ = trial::slowest(slowest_calm_, trial::slowest(last_, now));
+  if (calm) {
+    calm_sum_.arithmetic += now.arithmetic, calm_sum_.exchange += now.exchange;
+    ++calm_looks_;
+  }
   last_ = now;
   return calm;
+}
+
+trial::MachineSpeed Lookout::calm() const {
+  if (calm_looks_ == 0) return {};
+  const auto count = static_cast<double>(calm_looks_);
+  return {calm_sum_.arithmetic / count, calm_sum_.exchange / count};
 }
 
 }  // namespace sweetspot::measure

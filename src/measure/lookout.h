@@ -16,14 +16,16 @@ class Lookout {
   // Looks. Whether the machine was as fast as it has been, now and at the look before.
   bool calm_since_last();
 
-  // Of all looks, and of those around blocks that were calm.
+  // Of all looks.
   const trial::MachineSpeed& fastest() const { return fastest_; }
   const trial::MachineSpeed& slowest() const { return slowest_; }
-  const trial::MachineSpeed& slowest_calm() const { return slowest_calm_; }
+  // The mean of those at the end of blocks that were calm; unknown where none was.
+  trial::MachineSpeed calm() const;
 
  private:
   Surroundings& surroundings_;
-  trial::MachineSpeed last_, fastest_, slowest_, slowest_calm_;
+  trial::MachineSpeed last_, fastest_, slowest_, calm_sum_;
+  std::int64_t calm_looks_ = 0;
   double look_seconds_ = 0;  // the shortest so far
 };
 

@@ -126,10 +126,10 @@ class Measurement {
     if (sampler_) sampler_->end_steps();
     Look after = look(surroundings_, resting && !watched);
     if (lookout_) {
-      before.speed = disturbed_count_ ? lookout_->slowest() : lookout_->slowest_calm();
+      before.speed = disturbed_count_ ? lookout_->slowest() : lookout_->calm();
       after.speed = lookout_->fastest();
     }
-    trial_.contention = contention(before, after, surroundings_.best_speed);
+    trial_.contention = contention(before, after, surroundings_.yardstick.best());
     note_disturbance();
     if (sampler_) add(sampler_->company(), trial_.contention);
     return finished;
@@ -244,7 +244,7 @@ class Measurement {
       return;
     }
     trial_.samples_per_second =
-        widened(*trial_.samples_per_second, trial_.contention, surroundings_.best_speed);
+        widened(*trial_.samples_per_second, trial_.contention, surroundings_.yardstick.best());
     std::vector<trial::Step*> counted;
     std::vector<double> seconds;
     for (trial::Step& step : trial_.raw)

@@ -37,7 +37,8 @@ class ThisMachine final : public Surroundings {
  public:
   ThisMachine() {
     if (const auto known = probe::cpu::best_speed_so_far())
-      best_speed = {known->additions_per_second, known->exchange_bytes_per_second};
+      written_ = {known->additions_per_second, known->exchange_bytes_per_second};
+    yardstick = Yardstick(written_);
   }
   double now() override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -51,14 +52,8 @@ class ThisMachine final : public Surroundings {
   trial::MachineSpeed speed() override {
     if (!pulse_) pulse_.emplace(probe::proc::usable_cores());
     const probe::cpu::Beat beat = pulse_->take();
-    const trial::MachineSpeed found{beat.additions_per_second, beat.exchange_bytes_per_second};
-    constexpr double worth_a_write = 1.05;
-    if (found.arithmetic > worth_a_write * best_speed.arithmetic ||
-        found.exchange > worth_a_write * best_speed.exchange) {
-      const trial::MachineSpeed best = trial::fastest(found, best_speed);
-      probe::cpu::remember_best_speed({best.arithmetic, best.exchange});
-    }
-    return found;
+    remember();
+    return {beat.additions_per_second, beat.exchange_bytes_per_second};
   }
   void wait(double seconds) override {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -71,6 +66,16 @@ class ThisMachine final : public Surroundings {
   }
 
  private:
+  // For the next process, what is known up to the look before.
+  void remember() {
+    constexpr double worth_a_write = 0.05;
+    const trial::MachineSpeed& best = yardstick.best();
+    const double change =
+        std::max(trial::slower_share(best, written_), trial::slower_share(written_, best));
+    if (best.arithmetic == 0 || (written_.arithmetic > 0 && change < worth_a_write)) return;
+    probe::cpu::remember_best_speed({best.arithmetic, best.exchange});
+    written_ = best;
+  }
   // CUDA and the driver number their devices differently.
   static std::string bus_of(const std::string& device) {
     for (const engine::cuda::Device& found : engine::cuda::available().devices)
@@ -79,6 +84,7 @@ class ThisMachine final : public Surroundings {
   }
   std::optional<probe::gpu::Found> gpus_;
   std::optional<probe::cpu::Pulse> pulse_;
+  trial::MachineSpeed written_;
 };
 
 }  // namespace
@@ -92,7 +98,7 @@ Look look(Surroundings& surroundings, bool resting) {
   Look look;
   if (resting) {
     look.speed = surroundings.speed();
-    surroundings.best_speed = trial::fastest(surroundings.best_speed, *look.speed);
+    surroundings.yardstick.saw(*look.speed, surroundings.now());
   }
   look.load = surroundings.load();
   look.now = surroundings.now();
@@ -103,7 +109,7 @@ Look look_when_calm(Surroundings& surroundings, bool resting, double patience_se
                     const std::function<bool()>& hurry) {
   const double start = surroundings.now();
   Look found = look(surroundings, resting);
-  while (is_slow(found, surroundings.best_speed) && found.now - start < patience_seconds &&
+  while (is_slow(found, surroundings.yardstick.best()) && found.now - start < patience_seconds &&
          !hurry()) {
     surroundings.wait(wait_seconds);
     found = look(surroundings, resting);

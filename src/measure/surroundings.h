@@ -4,6 +4,7 @@
 #include <string>
 
 #include "measure/meter.h"
+#include "measure/yardstick.h"
 #include "probe/proc/load.h"
 #include "trial/machine_speed.h"
 
@@ -22,7 +23,7 @@ class Surroundings {
   virtual std::unique_ptr<Meter> meter(const std::string& device) = 0;
   // Between two readings of the meter beside a trial's steps; 0: none but at their begin and end.
   double reading_interval_seconds = 0.1;
-  trial::MachineSpeed best_speed;  // of all looks so far
+  Yardstick yardstick;  // of its speed
 };
 Surroundings& this_machine();
 

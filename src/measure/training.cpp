@@ -72,7 +72,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     train_now();
     if (sampler_) sampler_->end_steps();
     const Look after = look(surroundings_, probed);
-    trial_.contention = contention(before, after, surroundings_.best_speed);
+    trial_.contention = contention(before, after, surroundings_.yardstick.best());
     if (sampler_) add(sampler_->company(), trial_.contention);
   }
 
@@ -103,7 +103,7 @@ class TrainingTrial final : public workload::TrainingObserver {
                    std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
     if (trial_.samples_per_second)
       trial_.samples_per_second =
-          widened(*trial_.samples_per_second, trial_.contention, surroundings_.best_speed);
+          widened(*trial_.samples_per_second, trial_.contention, surroundings_.yardstick.best());
   }
 
   workload::Training& training_;

@@ -56,13 +56,13 @@ struct Step {
   bool warm_up = false, outlier = false, disturbed = false;
 };
 
-// What else the machine did meanwhile, and how fast it was at the steps that count: two fixed
-// computations, of which the slowest look counts.
+// What else the machine did meanwhile, and how fast it was at the steps that count, by two fixed
+// computations.
 struct Contention {
   std::optional<double>
       cpu_pressure_share;                 // of the trial's time, some task waited for a CPU (PSI)
   std::optional<double> other_cpu_share;  // CPU time of other processes, as a share of all cores
-  std::optional<double> speed_change_share;         // between the slowest look and the fastest
+  std::optional<double> speed_change_share;         // from there to the fastest look
   std::optional<double> disturbed_share;            // of the sampled time, when it was too slow
   std::optional<double> arithmetic_per_second;      // in registers, on all cores at once
   std::optional<double> exchange_bytes_per_second;  // from one core to another

@@ -60,14 +60,6 @@ TEST(Contention, UnknownReadingsAreNotContention) {
   EXPECT_FALSE(unknown.speed_change_share);
 }
 
-TEST(Contention, TheBestSpeedIsOfAllLooks) {
-  StillMachine machine;
-  look(machine, true);
-  machine.speed_now = {5, 5};
-  look(machine, true);
-  EXPECT_EQ(machine.best_speed.arithmetic, 1e9);
-}
-
 TEST(Contention, CoresThatWereMovedApartAreContention) {
   Second second;
   second.before.speed->exchange = 70;
@@ -79,7 +71,7 @@ TEST(Contention, CoresThatWereMovedApartAreContention) {
 TEST(Contention, ASlowMachineIsWaitedForUntilPatienceEnds) {
   const auto never = [] { return false; };
   StillMachine machine;
-  look(machine, true);
+  machine.yardstick = Yardstick(machine.speed_now);
   machine.speed_now.exchange = 1e8;
   int waits = 0;
   machine.waited = [&] {
@@ -99,7 +91,7 @@ TEST(Contention, ASlowMachineIsWaitedForUntilPatienceEnds) {
 
 TEST(Contention, AHurryEndsTheWaiting) {
   StillMachine machine;
-  look(machine, true);
+  machine.yardstick = Yardstick(machine.speed_now);
   machine.speed_now.exchange = 1e8;
   int waits = 0;
   machine.waited = [&] { ++waits; };
@@ -157,7 +149,7 @@ TEST(Contention, TrialsBeforeTheMachineShowedItsSpeedWereContended) {
 TEST(Contention, AProgramThatTrainsOnIsNotDisturbedByAProbe) {
   StillMachine machine;
   EXPECT_FALSE(look(machine, false).speed);
-  EXPECT_EQ(machine.best_speed.arithmetic, 0);
+  EXPECT_EQ(machine.yardstick.best().arithmetic, 0);
 }
 
 }  // namespace

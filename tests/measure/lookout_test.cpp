@@ -12,7 +12,7 @@ namespace {
 constexpr trial::MachineSpeed fast{1e9, 1e9}, neighbour{7e8, 1e9}, apart{1e9, 3e8};
 
 struct Disturbed : testing::Test {
-  Disturbed() { machine.best_speed = fast; }
+  Disturbed() { machine.yardstick = Yardstick(fast); }
   // Steps of 10 ms, or of 20 ms while the machine is as slow as `is_slow` says of the step.
   template <class IsSlow>
   trial::Trial run(const trial::MachineSpeed& slow, IsSlow is_slow) {
@@ -129,7 +129,7 @@ TEST(Lookout, LooksSoSeldomThatItTakesLittle) {
 TEST(Lookout, ABlockIsCalmIfTheMachineIsAtBothEnds) {
   StillMachine machine;
   Lookout lookout(machine, machine.speed());
-  machine.best_speed = fast;
+  machine.yardstick = Yardstick(fast);
   EXPECT_TRUE(lookout.calm_since_last());
   machine.speed_now = neighbour;
   EXPECT_FALSE(lookout.calm_since_last());
@@ -138,7 +138,10 @@ TEST(Lookout, ABlockIsCalmIfTheMachineIsAtBothEnds) {
   EXPECT_FALSE(lookout.calm_since_last());
   EXPECT_TRUE(lookout.calm_since_last());
   EXPECT_EQ(lookout.slowest().arithmetic, neighbour.arithmetic);
-  EXPECT_EQ(lookout.slowest_calm().arithmetic, fast.arithmetic);
+  EXPECT_EQ(lookout.calm().arithmetic, fast.arithmetic);
+  machine.speed_now = {0.9 * fast.arithmetic, fast.exchange};
+  EXPECT_TRUE(lookout.calm_since_last()) << "it varies that much by itself";
+  EXPECT_NEAR(lookout.calm().arithmetic, fast.arithmetic * 2.9 / 3, 1);
 }
 
 }  // namespace
