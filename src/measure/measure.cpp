@@ -196,10 +196,11 @@ class Measurement {
     sampling_.end(why);
   }
 
-  // Disturbed steps take none of a trial's time as long as there is patience for them: none once
-  // somebody wants it to end.
+  // Disturbed steps take none of a trial's time as long as there is patience for them, which is not
+  // all for one trial, and none once somebody wants it to end.
   double lost() const {
-    return stop_.load() != 0 ? 0 : std::min(disturbed_seconds_, options_.patience.count());
+    const double patience = std::min(options_.patience, options_.max_time).count();
+    return stop_.load() != 0 ? 0 : std::min(disturbed_seconds_, patience);
   }
 
   void note_disturbance() {
