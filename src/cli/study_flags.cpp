@@ -49,7 +49,7 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
                 throw core::InputError("--budget must be more than nothing, such as 5m");
             });
   text_flag(app, "--patience", "TIME",
-            "wait so long, in all, for a machine that is slower than it was [10s]",
+            "lose so much, in all, to a machine that is slower than it was [10s]",
             [&flags](const std::string& text) {
               flags.patience = core::parse_duration(text, "--patience");
             });

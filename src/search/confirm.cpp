@@ -56,10 +56,12 @@ std::optional<std::int64_t> disturbed(std::span<const trial::Trial> trials, cons
 std::optional<std::int64_t> unconfirmed(std::span<const trial::Trial> trials, const Choice& choice,
                                         const Evidence& evidence, const Limits& limits) {
   std::optional<std::int64_t> next;
-  std::ptrdiff_t fewest = limits.repeats;
+  std::ptrdiff_t most_missing = 0;
   for (std::int64_t batch : contenders(choice, evidence, limits.tolerance)) {
-    const std::ptrdiff_t count = trials_of(trials, batch);
-    if (count < fewest) fewest = count, next = batch;
+    // The smallest of many that look fast enough is the one that had most luck.
+    const int wanted = limits.repeats + (batch == choice.batch && limits.repeats > 1);
+    const std::ptrdiff_t missing = wanted - trials_of(trials, batch);
+    if (missing > most_missing) most_missing = missing, next = batch;
   }
   return next;
 }

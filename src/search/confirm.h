@@ -19,7 +19,8 @@ std::optional<std::int64_t> disturbed(std::span<const trial::Trial> trials, cons
 
 // The batch whose trial is to be repeated before the answer is given, or none: the batches that the
 // answer rests on (the chosen one, the fastest, and the next smaller one where it comes close) are
-// measured again in turn, until each has `limits.repeats` trials from different moments.
+// measured again in turn, until each has `limits.repeats` trials from different moments, and the
+// chosen one another.
 std::optional<std::int64_t> unconfirmed(std::span<const trial::Trial> trials, const Choice& choice,
                                         const Evidence& evidence, const Limits& limits);
 
