@@ -159,7 +159,7 @@ class Measurement {
       } else if ((block_seconds_ += done.seconds) >= lookout_->block_seconds() ||
                  trial_.steps >= options_.max_steps) {
         end_block();
-        if (!sampling_.stop()) heed_limits(elapsed.seconds() - lost());
+        if (!sampling_.stop()) heed_limits(elapsed.seconds() - lost() + hopeless());
       }
       tell(false);
     }
@@ -202,6 +202,10 @@ class Measurement {
     const double patience = std::min(options_.patience, options_.max_time).count();
     return stop_.load() != 0 ? 0 : std::min(disturbed_seconds_, patience);
   }
+
+  // Beyond that they count thrice: a machine that has been slow for so long will hardly recover
+  // within this trial.
+  double hopeless() const { return 2 * (disturbed_seconds_ - lost()); }
 
   void note_disturbance() {
     const double seconds = calm_seconds_ + disturbed_seconds_;

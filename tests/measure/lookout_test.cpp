@@ -66,10 +66,10 @@ TEST_F(Disturbed, StepsTakeNoneOfATrialsTimeWhileThereIsPatience) {
   };
   const trial::Trial patient = wobbling(100), hasty = wobbling(0);
   EXPECT_EQ(patient.stop_reason, trial::StopReason::time_limit);
-  EXPECT_GT(patient.seconds, 3.5);
+  EXPECT_GT(patient.seconds, 3);
   EXPECT_LT(patient.seconds, 4.5) << "one trial may not lose more than its own time";
   EXPECT_NEAR(patient.contention.waited_seconds, 2, 1e-9);
-  EXPECT_LT(hasty.seconds, 2.8);
+  EXPECT_LT(hasty.seconds, 1.5) << "nothing better is waited for";
   EXPECT_EQ(hasty.contention.waited_seconds, 0);
   EXPECT_NEAR(hasty.samples_per_second->mean, 3200, 32) << "what was calm is enough";
 }
