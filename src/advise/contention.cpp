@@ -65,8 +65,7 @@ std::optional<std::string> disturbance_reason(std::span<const trial::Trial> tria
   if (all == 0 || disturbed < worth_a_word * all) return std::nullopt;
   return fmt::format(
       "{:.0f}% of the time the CPUs were slower than they have been (a neighbour of a virtual "
-      "machine, a "
-      "throttled clock): these steps do not count",
+      "machine, a throttled clock): these steps do not count",
       100 * disturbed / all);
 }
 

@@ -133,7 +133,7 @@ void add_report(CLI::App& app, Action& chosen) {
         flag, [flags, value] { flags->form = value; }, help);
   };
   form("--html", Form::html, "one self-contained page (what it does unless told otherwise)");
-  form("--markdown", Form::markdown, "sentence, table and reasons");
+  form("--markdown", Form::markdown, "sentence, table, reasons and command");
   form("--csv", Form::csv, "the trials, one to a line");
   form("--json", Form::json, "the result as tune --json prints it");
   CLI::Option* tensorboard = forms

@@ -38,7 +38,8 @@ std::optional<std::int64_t> unrepeated_first(std::span<const trial::Trial> trial
   return first;
 }
 
-std::optional<std::int64_t> disturbed(std::span<const trial::Trial> trials, const Limits& limits) {
+std::optional<std::int64_t> always_contended(std::span<const trial::Trial> trials,
+                                             const Limits& limits) {
   constexpr std::ptrdiff_t few = 4;
   const auto contended = [](const trial::Trial& trial) { return trial.contention.contended; };
   const std::ptrdiff_t busy = std::ranges::count_if(trials, contended);

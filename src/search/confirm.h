@@ -15,7 +15,8 @@ std::optional<std::int64_t> unrepeated_first(std::span<const trial::Trial> trial
 
 // A batch that was only ever measured while other processes kept the machine busy, and is worth
 // another try: none once most trials are like that, for then the machine is not going to be calm.
-std::optional<std::int64_t> disturbed(std::span<const trial::Trial> trials, const Limits& limits);
+std::optional<std::int64_t> always_contended(std::span<const trial::Trial> trials,
+                                             const Limits& limits);
 
 // The batch whose trial is to be repeated before the answer is given, or none: the batches that the
 // answer rests on (the chosen one, the fastest, and the next smaller one where it comes close) are

@@ -44,7 +44,7 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
   const auto range = feasible(limits, known, memory);
   if (!range) return {std::nullopt, nothing_fits(limits)};
   if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
-  if (const auto batch = disturbed(trials, limits)) return {batch, ""};
+  if (const auto batch = always_contended(trials, limits)) return {batch, ""};
   if (const auto batch = unrepeated_first(trials, known, limits)) return {batch, ""};
   Next next = next_for_knee(known, *range, limits);
   if (next.batch) return next;
