@@ -44,6 +44,24 @@ TEST_P(Training, IsTheSameBitForBitWhateverTheThreads) {
     EXPECT_EQ(loss_curve(network, threads, whole), expected) << threads << " threads";
 }
 
+TEST_P(Training, StaysAsItIsAtALearningRateOfZero) {
+  using enum Optimizer::Kind;
+  for (const Optimizer::Kind kind : {sgd, momentum, nesterov, adam, adamw}) {
+    TrainerOptions options;
+    options.optimizer.kind = kind;
+    const auto trainer = cpu::make_trainer(network, options);
+    trainer->set_learning_rate(0);
+    const std::vector<Variable> before = trainer->variables();
+    const GoldenBatch batch(network, true, 10, 0);
+    for (int step = 0; step < 3; ++step) trainer->step(batch.view(), 10);
+    const std::vector<Variable> after = trainer->variables();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (!before[i].parameter.trainable) continue;  // running statistics go on
+      EXPECT_EQ(after[i].values, before[i].values) << name(kind) << before[i].parameter.name;
+    }
+  }
+}
+
 TEST_P(Training, LearnsABatchByHeart) {
   TrainerOptions options;
   options.optimizer.learning_rate = 0.003;

@@ -48,7 +48,7 @@ Executor::Executor(Program program, Team& team) : program_(std::move(program)), 
   scratch_ = core::Buffer(memory[core::Use::workspace] - shared_bytes, core::Use::workspace);
   shared_ = core::Buffer(shared_bytes, core::Use::workspace);
   slots_ = core::Buffer(memory[core::Use::gradients], core::Use::gradients);
-  next_ = std::make_unique<std::atomic<std::int64_t>[]>(2 * program_.stages.size());
+  next_ = std::make_unique<Counter[]>(2 * program_.stages.size() * members());
 }
 
 Pass Executor::pass() const {
@@ -64,8 +64,22 @@ Pass Executor::pass() const {
 }
 
 void Executor::reset_counters() {
-  for (std::size_t i = 0; i < 2 * program_.stages.size(); ++i)
-    next_[i].store(0, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < 2 * program_.stages.size() * members(); ++i)
+    next_[i].taken.store(0, std::memory_order_relaxed);
+}
+
+template <class Visit>
+void Executor::each_of(std::int64_t count, std::int64_t grab, std::size_t counter, int member,
+                       Visit visit) {
+  for (int i = 0; i < team_.size(); ++i) {
+    const int owner = (member + i) % team_.size();
+    const Range range = share(count, owner, team_.size());
+    std::atomic<std::int64_t>& taken =
+        next_[counter * members() + static_cast<std::size_t>(owner)].taken;
+    for (std::int64_t begin; (begin = range.begin + taken.fetch_add(
+                                          grab, std::memory_order_relaxed)) < range.end;)
+      for (std::int64_t one = begin; one < std::min(begin + grab, range.end); ++one) visit(one);
+  }
 }
 
 template <class Make>
@@ -145,13 +159,12 @@ void Executor::forward(const Pass& pass, int member, Told& told) {
       }
       continue;
     }
-    for (std::int64_t begin;
-         (begin = next_[2 * s].fetch_add(grab, std::memory_order_relaxed)) < pass.count;)
-      for (std::int64_t sample = begin; sample < std::min(begin + grab, pass.count); ++sample)
-        for (std::size_t i = stage.begin; i < stage.end; ++i) {
-          program_.ops[i]->forward(pass, sample, member);
-          told.did(i);
-        }
+    each_of(pass.count, grab, 2 * s, member, [&](std::int64_t sample) {
+      for (std::size_t i = stage.begin; i < stage.end; ++i) {
+        program_.ops[i]->forward(pass, sample, member);
+        told.did(i);
+      }
+    });
     team_.barrier();
     told.waited();
   }
@@ -174,14 +187,14 @@ void Executor::backward(const Pass& pass, int member, Told& told) {
       continue;
     }
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
-    for (std::int64_t slot;
-         (slot = next_[2 * s + 1].fetch_add(1, std::memory_order_relaxed)) < slots;)
+    each_of(slots, 1, 2 * s + 1, member, [&](std::int64_t slot) {
       for (std::int64_t sample = pass.count * slot / slots;
            sample < pass.count * (slot + 1) / slots; ++sample)
         for (std::size_t i = stage.end; i-- > begin;) {
           program_.ops[i]->backward(pass, sample, member, slot);
           told.did(i);
         }
+    });
     team_.barrier();
     told.waited();
   }

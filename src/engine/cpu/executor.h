@@ -41,12 +41,19 @@ class Executor {
   void finish(const Pass& pass, const Update* update, int member, Told& told);
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
+  // Calls visit(i) for some of [0, count), a few at a time: the member's own share first, whose data
+  // are in its caches, then what is left of the others'.
+  template <class Visit>
+  void each_of(std::int64_t count, std::int64_t grab, std::size_t counter, int member, Visit visit);
+  std::size_t members() const { return static_cast<std::size_t>(team_.size()); }
 
   Program program_;
   Team& team_;
   core::Buffer arena_, scratch_, shared_, slots_;
-  std::unique_ptr<std::atomic<std::int64_t>[]>
-      next_;  // a counter for each stage's forward and backward
+  struct alignas(64) Counter {
+    std::atomic<std::int64_t> taken{0};
+  };
+  std::unique_ptr<Counter[]> next_;  // for each stage's forward and backward, one of each member
 };
 
 }  // namespace sweetspot::engine::cpu

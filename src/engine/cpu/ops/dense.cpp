@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -10,13 +11,10 @@ namespace {
 // Rows of a micro-batch that a thread multiplies at once, so that they stay in its second-level
 // cache.
 constexpr std::int64_t row_chunk = 48;
-// Rows of a weight gradient that are made and applied at once: 12 KiB of gradients in first-level
-// cache.
-constexpr std::int64_t depth_chunk = 48;
+// A weight gradient is made and applied in pieces of 12 KiB, which stay in first-level cache.
+constexpr std::int64_t gradient_chunk = 48 * panel;
 // Up to here the gradient to the input is cheaper without transposing the weights.
 constexpr std::int64_t few_rows = 16;
-
-std::int64_t pieces(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
 // The weights take part in every sample of the micro-batch, so a dense layer works on all of it at
 // once: a thread has some panels of columns, or some rows of the gradient.
@@ -27,7 +25,7 @@ class Dense final : public Op {
       : Op(std::move(name), in, out), g_(geometry), transposes_(micro_batch > few_rows) {
     shared_floats = transposes_ ? g_.depth * g_.columns : 0;
     ScratchLayout scratch;
-    scratch.add_floats(depth_chunk * panel);
+    scratch.add_floats(gradient_chunk);
     temporary.bytes = scratch.size();
   }
 
@@ -39,7 +37,7 @@ class Dense final : public Op {
   int backward_phases() const override { return g_.relu ? 2 : 1; }
 
   void forward_part(const Pass& pass, int, int part, int parts) override {
-    each_tile(pass.count, g_.columns, part, parts,
+    each_tile(pass.count, g_.columns, row_chunk, Split::panels, part, parts,
               [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
                 Multiply m{};
                 m.a = pass.at(in_->value, row, 0), m.row_stride = g_.depth, m.rows = rows;
@@ -58,8 +56,8 @@ class Dense final : public Op {
     if (g_.relu && phase == 0) return mask(pass, part, parts);
     if (wants_input_gradient) make_input_gradient(pass, part, parts);
     if (!pass.late_gradients)
-      each_chunk(part, parts, [&](std::int64_t n, std::int64_t k) {
-        make_weights(pass, n, k, pass.gradients + offset(n, k), pass.adds);
+      each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
+        make_weights(pass, n, k, depth, pass.gradients + offset(n, k), pass.adds);
       });
     make_bias(pass, part, parts);
   }
@@ -81,11 +79,9 @@ class Dense final : public Op {
   void update_part(const Pass& pass, const Update& update, int thread, int part,
                    int parts) override {
     auto* gradients = pass.at(temporary, 0, thread);
-    each_chunk(part, parts, [&](std::int64_t n, std::int64_t k) {
-      make_weights(pass, n, k, gradients, false);
-      update.apply(offset(n, k),
-                   std::min(depth_chunk, g_.depth - k) * std::min(panel, g_.columns - n),
-                   gradients);
+    each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
+      make_weights(pass, n, k, depth, gradients, false);
+      update.apply(offset(n, k), depth * std::min(panel, g_.columns - n), gradients);
     });
   }
 
@@ -102,21 +98,14 @@ class Dense final : public Op {
   }
 
   template <class Visit>
-  static void each_tile(std::int64_t rows, std::int64_t columns, int part, int parts, Visit visit) {
-    const std::int64_t chunks = pieces(rows, row_chunk);
-    const Range tiles = share(pieces(columns, panel) * chunks, part, parts);
-    for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
-      const std::int64_t row = tile % chunks * row_chunk;
-      visit(tile / chunks * panel, row, std::min(row_chunk, rows - row));
-    }
-  }
-
-  template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
-    const std::int64_t chunks = pieces(g_.depth, depth_chunk);
+    const std::int64_t step = gradient_chunk / std::min(panel, g_.columns);
+    const std::int64_t chunks = pieces(g_.depth, step);
     const Range mine = share(pieces(g_.columns, panel) * chunks, part, parts);
-    for (std::int64_t chunk = mine.begin; chunk < mine.end; ++chunk)
-      visit(chunk / chunks * panel, chunk % chunks * depth_chunk);
+    for (std::int64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
+      const std::int64_t k = chunk % chunks * step;
+      visit(chunk / chunks * panel, k, std::min(step, g_.depth - k));
+    }
   }
 
   void mask(const Pass& pass, int part, int parts) const {
@@ -134,7 +123,10 @@ class Dense final : public Op {
                                 (units.end - units.begin) * unit, pass.at(in_->gradient, 0, 0),
                                 g_.depth});
     }
-    each_tile(pass.count, g_.depth, part, parts,
+    // A thread's own samples, whose gradients it will want itself, unless reading all weights
+    // costs more than that saves.
+    const Split split = g_.columns * parts <= pass.count ? Split::rows : Split::panels;
+    each_tile(pass.count, g_.depth, row_chunk, split, part, parts,
               [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
                 Multiply m{};
                 m.a = pass.at(out_->gradient, row, 0), m.row_stride = g_.columns, m.rows = rows;
@@ -147,10 +139,11 @@ class Dense final : public Op {
               });
   }
 
-  void make_weights(const Pass& pass, std::int64_t n, std::int64_t k, float* to, bool adds) const {
+  void make_weights(const Pass& pass, std::int64_t n, std::int64_t k, std::int64_t depth, float* to,
+                    bool adds) const {
     Outer o{};
     o.a = pass.at(in_->value, 0, 0) + k, o.row_stride = g_.depth, o.rows = pass.count;
-    o.depth = std::min(depth_chunk, g_.depth - k);
+    o.depth = depth;
     o.g = pass.at(out_->gradient, 0, 0) + n, o.g_row_stride = g_.columns, o.g_unit_stride = unit;
     o.width = std::min(panel, g_.columns - n);
     o.d = to, o.accumulate = adds;

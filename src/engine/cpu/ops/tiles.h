@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/cpu/op.h"
+
+namespace sweetspot::engine::cpu {
+
+inline std::int64_t pieces(std::int64_t count, std::int64_t size) {
+  return (count + size - 1) / size;
+}
+
+// How the tiles of a matrix, a panel of columns by some rows each, fall to the parts: panels side by
+// side, or rows below each other.
+enum class Split { panels, rows };
+
+// Calls visit(first column, first row, rows) for each of the part's tiles, of at most `most_rows`
+// rows. Rows are cut so that all parts get as many tiles: a thread that has none waits for those
+// that have.
+template <class Visit>
+void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, Split split,
+               int part, int parts, Visit visit) {
+  const std::int64_t panels = pieces(columns, panel);
+  const std::int64_t dealt = split == Split::rows ? 1 : panels;  // for each cut of the rows
+  std::int64_t cuts = pieces(rows, most_rows);
+  while (dealt * cuts % parts != 0 && cuts < rows) ++cuts;
+  const Range tiles = share(panels * cuts, part, parts);
+  for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
+    const std::int64_t cut = split == Split::rows ? tile / panels : tile % cuts;
+    const std::int64_t n = split == Split::rows ? tile % panels : tile / cuts;
+    const std::int64_t begin = rows * cut / cuts, end = rows * (cut + 1) / cuts;
+    visit(n * panel, begin, end - begin);
+  }
+}
+
+}  // namespace sweetspot::engine::cpu
