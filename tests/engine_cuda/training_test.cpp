@@ -209,6 +209,22 @@ TEST_P(CudaResident, LearnsAndEvaluates) {
   EXPECT_EQ(fed.correct, after.correct);
 }
 
+TEST_P(CudaResident, StaysAsItIsAtALearningRateOfZero) {
+  const model::Network network = model::load_network("paper-cnn");
+  const Blobs blobs(network, 2000);
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto trainer = cuda::make_trainer(network, options);
+  trainer->upload(Split::train, blobs.resident());
+  trainer->set_learning_rate(0);
+  const std::vector<Variable> before = trainer->variables();
+  trainer->start(blobs.order(), 50, 50);
+  trainer->finish();
+  const std::vector<Variable> after = trainer->variables();
+  for (std::size_t i = 0; i < before.size(); ++i)
+    EXPECT_EQ(after[i].values, before[i].values) << before[i].parameter.name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaResident,
                          ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
                                            Precision::fp16),

@@ -46,6 +46,15 @@ TEST(Profile, OperationsAreThePlansAndFitInTheStep) {
   EXPECT_LE(in_operations, in_steps);
 }
 
+TEST(Profile, LeavesTheNetworkAsItWas) {
+  native::Run run = tiny_run();
+  run.options.pipeline.shuffle = false;
+  const std::atomic<int> stop = 0;
+  const Profile found = profile(run, {.batch = 64}, {.steps = 4}, stop);
+  for (const ProfiledStep& step : found.steps)
+    EXPECT_EQ(step.parts.result.loss, found.steps.front().parts.result.loss);
+}
+
 TEST(Profile, EndsWhenStoppedWithWhatThereIs) {
   const native::Run run = tiny_run();
   const std::atomic<int> stop = 1;

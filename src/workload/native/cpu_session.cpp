@@ -13,7 +13,7 @@ class CpuSession final : public Session {
   CpuSession(const Run& run, const Options& options)
       : held_before_(core::live_buffers()),
         micro_batch_(options.micro_batch()),
-        trainer_(make_trainer(run, options)),
+        trainer_(still(make_trainer(run, options))),
         feed_(run.dataset.train, options.pipeline) {}
 
   trial::Step step() override {

@@ -18,7 +18,7 @@ class FedGpuSession final : public Session {
   FedGpuSession(const Run& run, const Options& options)
       : batch_(options.batch()),
         micro_batch_(options.micro_batch()),
-        trainer_(make_gpu_trainer(run, options)),
+        trainer_(still(make_gpu_trainer(run, options))),
         feed_(run.dataset.train, options.pipeline),
         shares_(*trainer_, run, options),
         pace_(least_fed_seconds) {}

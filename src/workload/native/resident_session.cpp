@@ -19,7 +19,7 @@ class ResidentSession final : public Session {
       : batch_(options.batch()),
         micro_batch_(options.micro_batch()),
         steps_in_epoch_(static_cast<std::int64_t>(run.dataset.train.count) / batch_),
-        trainer_(make_gpu_trainer(run, options)),
+        trainer_(still(make_gpu_trainer(run, options))),
         orders_(run.dataset.train.count, options.pipeline),
         shares_(*trainer_, run, options),
         pace_(least_resident_seconds) {}

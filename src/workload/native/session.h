@@ -16,6 +16,16 @@ std::unique_ptr<Session> make_fed_gpu_session(const Run& run, const Options& opt
 // The data set lies on the GPU.
 std::unique_ptr<Session> make_resident_session(const Run& run, const Options& options);
 
+// A session measures and does not teach. Where many gradients are zero a step is faster, by a tenth
+// and more, so its time changes as the network learns, and a small batch makes many more steps in a
+// second than a large one: they would be compared at different states. Steps do all their work; the
+// weights stay those that the seed gave.
+template <class Trainer>
+std::unique_ptr<Trainer> still(std::unique_ptr<Trainer> trainer) {
+  trainer->set_learning_rate(0);
+  return trainer;
+}
+
 // What of a step's time is not waiting for data, by its phases.
 void divide(trial::Step& step, double data_wait, const engine::StepResult& work);
 
