@@ -186,6 +186,19 @@ TEST(Repeats, AMachineThatIsNeverCalmIsNotWaitedFor) {
   EXPECT_LT(trials.size(), 30u);
 }
 
+TEST(Repeats, TrialsThatLieFarApartAskForOneMore) {
+  const Limits limits{.max = 4096, .repeats = 3};
+  const auto count_of_best = [&](double apart) {
+    int n = 0;
+    const Study found = study(limits, [&](std::int64_t batch) {
+      return ok(batch, line_speed(batch, 10) * (++n % 2 == 0 ? 1 + apart : 1 - apart));
+    });
+    return std::ranges::count(found.asked, found.choice->best_batch);
+  };
+  EXPECT_EQ(count_of_best(0), 3);
+  EXPECT_EQ(count_of_best(0.05), 4);
+}
+
 // What the answer rests on is measured in turn, not thrice in a row, and the answer once more.
 TEST(Repeats, TheAnswersBatchesAreMeasuredAgainInTurn) {
   const Limits limits{.max = 4096, .repeats = 3};
