@@ -26,9 +26,9 @@ constexpr int blocks_a_turn = 4;
 enum State { calm, shared, apart };
 constexpr std::array names = {"calm", "a core shared", "cores apart"};
 
-State state(const trial::MachineSpeed& now, const trial::MachineSpeed& best) {
-  if (trial::is_slow({0, now.exchange}, best)) return apart;
-  return trial::is_slow({now.arithmetic, 0}, best) ? shared : calm;
+State state(const trial::MachineSpeed& now, const measure::Yardstick& yardstick) {
+  if (yardstick.is_slow({0, now.exchange})) return apart;
+  return yardstick.is_slow({now.arithmetic, 0}) ? shared : calm;
 }
 
 struct Block {
@@ -48,11 +48,11 @@ Block block(workload::Session& session, const trial::MachineSpeed& begin) {
 }
 
 // A block counts for a state that it began and ended in.
-void print(const Blocks& blocks, const trial::MachineSpeed& best) {
+void print(const Blocks& blocks, const measure::Yardstick& yardstick) {
   for (const auto& [batch, of_batch] : blocks) {
     std::array<std::vector<double>, names.size()> speeds;
     for (const Block& one : of_batch)
-      if (const State began = state(one.begin, best); began == state(one.end, best))
+      if (const State began = state(one.begin, yardstick); began == state(one.end, yardstick))
         speeds[began].push_back(one.samples_per_second);
     fmt::print("batch {}:", batch);
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -80,7 +80,7 @@ void run(const std::string& model, double seconds, const std::vector<std::int64_
       for (int i = 0; i < blocks_a_turn; ++i)
         begin = blocks[batch].emplace_back(block(*session, begin)).end;
     }
-  print(blocks, machine.yardstick.best());
+  print(blocks, machine.yardstick);
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
     opened.roofline = {roofline.flops_per_second, roofline.bytes_per_second};
     opened.free_memory = probe::proc::memory().free;
   }
-  opened.identity = study::identity(run);
+  opened.identity = study::identity(run, trials == Trials::epochs);
   opened.command = train_command(flags.native);
   opened.memory = memory_of(run, trials);
   if (trials == Trials::epochs)

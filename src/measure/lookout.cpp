@@ -24,10 +24,10 @@ bool Lookout::calm_since_last() {
   const double took = surroundings_.now() - start;
   look_seconds_ = look_seconds_ > 0 ? std::min(look_seconds_, took) : took;
   surroundings_.yardstick.saw(now, surroundings_.now());
-  const trial::MachineSpeed& best = surroundings_.yardstick.best();
+  const Yardstick& yardstick = surroundings_.yardstick;
   fastest_ = trial::fastest(fastest_, now);
   slowest_ = trial::slowest(slowest_, now);
-  const bool calm = !trial::is_slow(last_, best) && !trial::is_slow(now, best);
+  const bool calm = !yardstick.is_slow(last_) && !yardstick.is_slow(now);
   if (calm) {
     calm_sum_.arithmetic += now.arithmetic, calm_sum_.exchange += now.exchange;
     ++calm_looks_;

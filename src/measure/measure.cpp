@@ -212,6 +212,9 @@ class Measurement {
     if (seconds == 0) return;
     trial_.contention.disturbed_share = disturbed_seconds_ / seconds;
     trial_.contention.waited_seconds = lost();
+    if (!disturbed_count_ || trial_.contention.contended) return;
+    trial_.contention.contended = true;
+    trial_.contention.reason = slower_than_it_was;
   }
 
   bool step(bool warming_up, Elapsed& elapsed) {

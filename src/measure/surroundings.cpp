@@ -142,7 +142,7 @@ trial::Contention contention(const Look& before, const Look& after,
                                  "{}% of the CPUs' time",
                                  percent(waited), percent(others)));
   if (is_slow(before, best_speed) || is_slow(after, best_speed))
-    note(contention, "the CPUs were slower than they have been");
+    note(contention, slower_than_it_was);
   return contention;
 }
 
@@ -170,7 +170,9 @@ trial::Interval widened(trial::Interval samples_per_second, const trial::Content
     others = std::min(others, contention.cpu_pressure_share.value_or(others));
   const double taken =
       std::max({others, contention.other_gpu_share.value_or(0),
-                trial::is_slow(speed, best_speed) ? trial::slower_share(speed, best_speed) : 0.0});
+                trial::is_slow(speed, best_speed, trial::disturbed_arithmetic_share)
+                    ? trial::slower_share(speed, best_speed)
+                    : 0.0});
   samples_per_second.high /= 1 - std::min(taken, most);
   return samples_per_second;
 }

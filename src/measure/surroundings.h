@@ -27,6 +27,9 @@ class Surroundings {
 };
 Surroundings& this_machine();
 
+// Why a trial of a slow machine is contended.
+constexpr const char* slower_than_it_was = "the CPUs were slower than they have been";
+
 // A look around, before and after sampling.
 struct Look {
   double now = 0;

@@ -12,12 +12,16 @@ class Yardstick {
  public:
   explicit Yardstick(const trial::MachineSpeed& best = {}) : best_(best) {}
   const trial::MachineSpeed& best() const { return best_; }
+  // Whether steps at this speed are disturbed. Where many cores are seldom all free, as much is
+  // tolerated as a whole trial may be slower.
+  bool is_slow(const trial::MachineSpeed& now) const;
   void saw(const trial::MachineSpeed& now, double at_seconds);
 
  private:
   trial::MachineSpeed best_, last_;
   std::vector<trial::MachineSpeed> recent_;
-  std::size_t calm_ = 0;  // of those
+  std::size_t calm_ = 0, free_ = 0;  // of those: not slow, and not even a little
+  bool is_strict_ = true;
   double since_seconds_ = 0;
 };
 

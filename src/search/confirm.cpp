@@ -7,10 +7,7 @@ namespace sweetspot::search {
 namespace {
 
 // Within this many tolerances of the fastest, drift may have decided.
-constexpr double close_tolerances = 2.5;
-// Where repeated trials lie so far apart that what they say together is no better than this, one
-// more is worth its time.
-constexpr double precise_share = 0.013;
+constexpr double close_tolerances = 2;
 
 std::set<std::int64_t> contenders(const Choice& choice, const Evidence& evidence,
                                   double tolerance) {
@@ -24,13 +21,6 @@ std::set<std::int64_t> contenders(const Choice& choice, const Evidence& evidence
       found.insert(smaller.batch);
   }
   return found;
-}
-
-// By what its trials say together.
-bool is_precise(std::int64_t batch, const Evidence& evidence) {
-  const auto found = std::ranges::lower_bound(evidence.points, batch, {}, &stats::StepPoint::batch);
-  return found == evidence.points.end() || found->batch != batch ||
-         found->deviation_share <= precise_share;
 }
 
 std::ptrdiff_t trials_of(std::span<const trial::Trial> trials, std::int64_t batch) {
@@ -70,8 +60,7 @@ std::optional<std::int64_t> unconfirmed(std::span<const trial::Trial> trials, co
   std::ptrdiff_t most_missing = 0;
   for (std::int64_t batch : contenders(choice, evidence, limits.tolerance)) {
     // The smallest of many that look fast enough is the one that had most luck.
-    int wanted = limits.repeats + (batch == choice.batch && limits.repeats > 1);
-    if (limits.repeats > 1 && !is_precise(batch, evidence)) ++wanted;
+    const int wanted = limits.repeats + (batch == choice.batch && limits.repeats > 1);
     const std::ptrdiff_t missing = wanted - trials_of(trials, batch);
     if (missing > most_missing) most_missing = missing, next = batch;
   }

@@ -15,6 +15,10 @@ constexpr double least_deviation_share = 0.003;
 // in, with the weight of as many trials.
 constexpr double usual_deviation_share = 0.015, usual_freedom = 2;
 
+// Where neighbours disturbed half of a trial, some of it went unnoticed in the other half: trials
+// of one batch were seen to lie 3% apart then.
+constexpr double disturbed_deviation_share = 0.06;
+
 // A trial beside a busy process tells little; nothing beside one that was undisturbed.
 constexpr double contended_deviation_share = 0.1;
 
@@ -64,9 +68,11 @@ Reading reading(const trial::Trial& trial) {
   const trial::Interval& speed = *trial.samples_per_second;
   const double half = std::log(speed.high / speed.low) / 2;  // not finite when unknown
   const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
-  return {std::log(static_cast<double>(trial.setting.batch) / speed.mean),
-          deviation * deviation + least_deviation_share * least_deviation_share,
-          trial.contention.contended};
+  const double unnoticed = disturbed_deviation_share * trial.contention.disturbed_share.value_or(0);
+  return {
+      std::log(static_cast<double>(trial.setting.batch) / speed.mean),
+      deviation * deviation + unnoticed * unnoticed + least_deviation_share * least_deviation_share,
+      trial.contention.contended};
 }
 
 void heed_contention(std::vector<Reading>& readings) {

@@ -18,7 +18,7 @@ struct Evidence {
 };
 
 // Repeated trials of one batch are averaged by their precision, and by how well repeated trials
-// agree at all. Cancelled trials say nothing.
+// agree at all; one that was disturbed counts less. Cancelled trials say nothing.
 Evidence evidence(std::span<const trial::Trial> trials);
 
 }  // namespace sweetspot::search

@@ -11,7 +11,7 @@ namespace {
 // One probe is at most this many times the largest before it: a line through small batches is no
 // ground for a step of minutes.
 constexpr double most_growth = 16;
-constexpr double cheap_step_seconds = 0.2, look_ahead = 4;
+constexpr double cheap_step_seconds = 0.1, look_ahead = 4;
 constexpr double dear_step_seconds = 1, least_look_ahead = 1.25;
 // The chosen batch is to be within this share of the tolerance: noise takes the rest. On a smooth
 // curve nothing smaller by a quarter is within the tolerance then (its loss is a third larger).

@@ -10,7 +10,7 @@ namespace sweetspot::search {
 //
 // The compromise about large batches: a step of hours proves nothing, and a curve that has been
 // flat for long seldom turns up again. So no probe is larger than four times the knee of the fitted
-// line unless its step is predicted to take a fifth of a second at most. A machine that gets
+// line unless its step is predicted to take a tenth of a second at most. A machine that gets
 // faster beyond that is not found out.
 Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& limits);
 std::optional<Choice> choose_knee(const Evidence& evidence, const Range& range,

@@ -98,7 +98,7 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::string identity(const workload::native::Run& run) {
+std::string identity(const workload::native::Run& run, bool trains) {
   Json json{{"model", model_json(run)},
             {"data", data_json(run.dataset)},
             {"options", options_json(run.options, run.trainer)}};
@@ -107,6 +107,8 @@ std::string identity(const workload::native::Run& run) {
     json["device"] = {{"name", name(device)},
                       {"model", device.model},
                       {"precision", name(run.options.precision)}};
+  // What was measured while the network learned is another curve.
+  if (!trains) json["weights"] = "still";
   return text_of(json);
 }
 

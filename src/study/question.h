@@ -23,8 +23,9 @@ struct Terms {
   std::string program_major;  // a new major version measures anew
 };
 
-// What tells this run's workload from another, as JSON: model, data and options.
-std::string identity(const workload::native::Run& run);
+// What tells this run's workload from another, as JSON: model, data and options, and whether its
+// trials train or only time steps.
+std::string identity(const workload::native::Run& run, bool trains);
 
 // The question with its key: the same for the same workload, terms and machine.
 trial::Question question(const std::string& title, const std::string& identity_json,

@@ -5,9 +5,8 @@
 namespace sweetspot::trial {
 namespace {
 
-// Arithmetic repeats itself to a percent, and of two cores one that is shared takes a tenth from the
-// sum; what passes between cores varies by a quarter in itself.
-constexpr double slow_arithmetic_share = 0.06, slow_exchange_share = 0.4;
+// What passes between cores varies by a quarter in itself.
+constexpr double slow_exchange_share = 0.4;
 
 double share(double now, double best) { return now > 0 && best > 0 ? 1 - now / best : 0; }
 
@@ -26,8 +25,8 @@ double slower_share(const MachineSpeed& speed, const MachineSpeed& best) {
       {0.0, share(speed.arithmetic, best.arithmetic), share(speed.exchange, best.exchange)});
 }
 
-bool is_slow(const MachineSpeed& speed, const MachineSpeed& best) {
-  return share(speed.arithmetic, best.arithmetic) > slow_arithmetic_share ||
+bool is_slow(const MachineSpeed& speed, const MachineSpeed& best, double arithmetic_share) {
+  return share(speed.arithmetic, best.arithmetic) > arithmetic_share ||
          share(speed.exchange, best.exchange) > slow_exchange_share;
 }
 

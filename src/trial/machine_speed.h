@@ -14,9 +14,14 @@ struct MachineSpeed {
 MachineSpeed speed_of(const Contention& contention);
 // By how much one is slower than the other, 0 to 1: the worse of the two computations.
 double slower_share(const MachineSpeed& speed, const MachineSpeed& best);
+// Arithmetic repeats itself to a percent. Of two cores one that a neighbour shares takes a tenth
+// from their sum: steps are disturbed then. A whole trial counts as contended when it was slower
+// still, for clocks rise and fall by themselves.
+constexpr double disturbed_arithmetic_share = 0.06, slow_arithmetic_share = 0.15;
 // Slower than a machine is by itself from one moment to the next: throttled clocks, a neighbour on
 // the same core, or cores that were moved apart.
-bool is_slow(const MachineSpeed& speed, const MachineSpeed& best);
+bool is_slow(const MachineSpeed& speed, const MachineSpeed& best,
+             double arithmetic_share = slow_arithmetic_share);
 
 MachineSpeed slowest(const MachineSpeed& a, const MachineSpeed& b);
 MachineSpeed fastest(const MachineSpeed& a, const MachineSpeed& b);

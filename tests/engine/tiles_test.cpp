@@ -53,8 +53,17 @@ TEST(Tiles, GiveEveryPartAsMuchWhereOnePanelIsAll) {
     for (const int parts : {2, 3, 8}) {
       const Dealt dealt = deal(rows, 16, Split::panels, parts);
       const auto [least, most] = std::ranges::minmax(dealt.rows_of_part);
-      EXPECT_LE(most - least, pieces(rows, most_rows)) << rows << " rows, " << parts << " parts";
+      EXPECT_LE(most - least, std::max<std::int64_t>(1, rows / parts / 4))
+          << rows << " rows, " << parts << " parts";
     }
+}
+
+TEST(Tiles, OfManyPanelsStayWhole) {
+  for (const int parts : {2, 7, 13})
+    each_tile(most_rows, 144 * panel, most_rows, Split::panels, 0, parts,
+              [&](std::int64_t, std::int64_t, std::int64_t count) {
+                EXPECT_EQ(count, most_rows) << parts;
+              });
 }
 
 TEST(Tiles, GiveAPartTheSameSamplesThatItsShareIs) {

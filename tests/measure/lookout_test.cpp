@@ -53,6 +53,15 @@ TEST_F(Disturbed, StepsAreFlaggedAndDoNotCount) {
   }
 }
 
+TEST_F(Disturbed, ATrialThatWasSoThroughoutIsContendedHoweverLittle) {
+  options.patience = core::Seconds(0);
+  const trial::Trial trial = run({9e8, 1e9}, always);
+  EXPECT_EQ(*trial.contention.disturbed_share, 1);
+  EXPECT_TRUE(trial.contention.contended);
+  EXPECT_EQ(trial.contention.reason, slower_than_it_was);
+  EXPECT_NEAR(trial.samples_per_second->high / trial.samples_per_second->mean, 1 / 0.9, 0.02);
+}
+
 TEST_F(Disturbed, StepsTakeNoneOfATrialsTimeWhileThereIsPatience) {
   options.precision = 1e-9;
   options.max_time = core::Seconds(2);

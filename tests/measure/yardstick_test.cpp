@@ -46,6 +46,22 @@ TEST(Yardstick, AMachineThatIsSlowForGoodIsMeasuredByWhatItShows) {
   EXPECT_EQ(looks.yardstick.best().arithmetic, 140) << "it is not slow for good after all";
 }
 
+TEST(Yardstick, IsStrictWhereTheMachineIsOftenFree) {
+  constexpr trial::MachineSpeed one_shared{90, 100}, much_slower{80, 100};
+  Looks looks{.yardstick = Yardstick(usual)};
+  EXPECT_TRUE(looks.yardstick.is_slow(one_shared));
+  EXPECT_FALSE(looks.yardstick.is_slow({95, 100}));
+  for (int i = 0; i < 40; ++i) looks.see(one_shared, 3), looks.see(usual, 1);
+  EXPECT_TRUE(looks.yardstick.is_slow(one_shared)) << "a quarter of the time it is free";
+  for (int i = 0; i < 40; ++i) looks.see(one_shared, 9), looks.see(usual, 1);
+  EXPECT_FALSE(looks.yardstick.is_slow(one_shared)) << "many cores are seldom all free";
+  EXPECT_TRUE(looks.yardstick.is_slow(much_slower));
+  for (int i = 0; i < 40; ++i) looks.see(slow, 9), looks.see(usual, 1);
+  EXPECT_TRUE(looks.yardstick.is_slow(one_shared)) << "cores that are apart are free";
+  for (int i = 0; i < 40; ++i) looks.see(usual, 3);
+  EXPECT_TRUE(looks.yardstick.is_slow(one_shared));
+}
+
 TEST(Yardstick, RareLuckDoesNotHoldTheMachineToIt) {
   Looks looks{.yardstick = Yardstick(lucky)};
   for (int i = 0; i < 10; ++i) looks.see(usual, 19), looks.see(lucky, 1);

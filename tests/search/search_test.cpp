@@ -167,6 +167,13 @@ TEST(Knee, ACalmTrialCountsAndOneBesideABusyProcessDoesNot) {
   EXPECT_NEAR(choose(trials, {.max = 64}, {})->samples_per_second, 1000, 1);
 }
 
+TEST(Knee, ATrialThatWasDisturbedHalfOfTheTimeCountsLess) {
+  std::vector trials = {ok(64, 1000), ok(64, 1100)};
+  const double alike = choose(trials, {.max = 64}, {})->samples_per_second;
+  trials[1].contention.disturbed_share = 0.5;
+  EXPECT_LT(choose(trials, {.max = 64}, {})->samples_per_second, alike - 5);
+}
+
 TEST(Repeats, ABatchMeasuredBesideABusyProcessIsMeasuredAgain) {
   const Limits limits{.max = 4096, .repeats = 3};
   std::vector trials = {ok(16, 600), ok(16, 600), ok(16, 600), contended(ok(64, 500))};
@@ -184,19 +191,6 @@ TEST(Repeats, AMachineThatIsNeverCalmIsNotWaitedFor) {
     trials.push_back(contended(ok(*asked, line_speed(*asked, 10))));
   }
   EXPECT_LT(trials.size(), 30u);
-}
-
-TEST(Repeats, TrialsThatLieFarApartAskForOneMore) {
-  const Limits limits{.max = 4096, .repeats = 3};
-  const auto count_of_best = [&](double apart) {
-    int n = 0;
-    const Study found = study(limits, [&](std::int64_t batch) {
-      return ok(batch, line_speed(batch, 10) * (++n % 2 == 0 ? 1 + apart : 1 - apart));
-    });
-    return std::ranges::count(found.asked, found.choice->best_batch);
-  };
-  EXPECT_EQ(count_of_best(0), 3);
-  EXPECT_EQ(count_of_best(0.05), 4);
 }
 
 // What the answer rests on is measured in turn, not thrice in a row, and the answer once more.

@@ -51,6 +51,7 @@ TEST(Profile, LeavesTheNetworkAsItWas) {
   run.options.pipeline.shuffle = false;
   const std::atomic<int> stop = 0;
   const Profile found = profile(run, {.batch = 64}, {.steps = 4}, stop);
+  ASSERT_EQ(found.steps.size(), 4u);
   for (const ProfiledStep& step : found.steps)
     EXPECT_EQ(step.parts.result.loss, found.steps.front().parts.result.loss);
 }

@@ -76,8 +76,8 @@ void Executor::each_of(std::int64_t count, std::int64_t grab, std::size_t counte
     const Range range = share(count, owner, team_.size());
     std::atomic<std::int64_t>& taken =
         next_[counter * members() + static_cast<std::size_t>(owner)].taken;
-    for (std::int64_t begin; (begin = range.begin + taken.fetch_add(
-                                          grab, std::memory_order_relaxed)) < range.end;)
+    for (std::int64_t begin;
+         (begin = range.begin + taken.fetch_add(grab, std::memory_order_relaxed)) < range.end;)
       for (std::int64_t one = begin; one < std::min(begin + grab, range.end); ++one) visit(one);
   }
 }

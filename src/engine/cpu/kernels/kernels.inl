@@ -111,7 +111,8 @@ inline void outer_tile(const Outer& o, std::int64_t k, std::int64_t column) {
   const float* g = o.g + column / 16 * o.g_unit_stride;
   for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
     const float* a = o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k;
-    // Rows lie far apart: no hardware foresees that the next tile wants what follows in each.
+    // A dense layer's rows lie far apart: no hardware foresees that the next tiles want what follows
+    // in each.
     __builtin_prefetch(a + 2 * depth);
     vec row[n];
 #pragma GCC unroll 16

@@ -13,11 +13,13 @@ namespace {
 constexpr std::int64_t row_chunk = 48;
 // A weight gradient is made and applied in pieces of 12 KiB, which stay in first-level cache.
 constexpr std::int64_t gradient_chunk = 48 * panel;
+// Whole tiles of the kernels.
+constexpr std::int64_t least_depth = 48;
 // Up to here the gradient to the input is cheaper without transposing the weights.
 constexpr std::int64_t few_rows = 16;
 
 // The weights take part in every sample of the micro-batch, so a dense layer works on all of it at
-// once: a thread has some panels of columns, or some rows of the gradient.
+// once: a thread has some panels of columns, some rows of the gradient, or some of the samples.
 class Dense final : public Op {
  public:
   Dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
@@ -99,9 +101,11 @@ class Dense final : public Op {
 
   template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
-    const std::int64_t step = gradient_chunk / std::min(panel, g_.columns);
+    const std::int64_t panels = pieces(g_.columns, panel);
+    const std::int64_t even = round_up(pieces(panels * g_.depth, parts), least_depth);
+    const std::int64_t step = std::min(gradient_chunk / std::min(panel, g_.columns), even);
     const std::int64_t chunks = pieces(g_.depth, step);
-    const Range mine = share(pieces(g_.columns, panel) * chunks, part, parts);
+    const Range mine = share(panels * chunks, part, parts);
     for (std::int64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
       const std::int64_t k = chunk % chunks * step;
       visit(chunk / chunks * panel, k, std::min(step, g_.depth - k));

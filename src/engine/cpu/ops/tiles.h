@@ -9,20 +9,25 @@ inline std::int64_t pieces(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-// How the tiles of a matrix, a panel of columns by some rows each, fall to the parts: panels side by
-// side, or rows below each other.
+// How the tiles of a matrix, a panel of columns by some rows each, fall to the parts: panels side
+// by side, or rows below each other.
 enum class Split { panels, rows };
 
 // Calls visit(first column, first row, rows) for each of the part's tiles, of at most `most_rows`
-// rows. Rows are cut so that all parts get as many tiles: a thread that has none waits for those
-// that have.
+// rows. Rows are cut so that all parts get about as many tiles: a thread that has none waits for
+// those that have. A single panel is cut however finely that takes; of many each cut is read anew.
 template <class Visit>
 void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, Split split,
                int part, int parts, Visit visit) {
   const std::int64_t panels = pieces(columns, panel);
-  const std::int64_t dealt = split == Split::rows ? 1 : panels;  // for each cut of the rows
+  constexpr std::int64_t least_rows = 6;
+  const std::int64_t in_a_cut = split == Split::rows ? 1 : panels;
   std::int64_t cuts = pieces(rows, most_rows);
-  while (dealt * cuts % parts != 0 && cuts < rows) ++cuts;
+  const auto is_even = [&] {
+    const std::int64_t tiles = in_a_cut * cuts;
+    return 10 * parts * pieces(tiles, parts) <= 11 * tiles;
+  };
+  while (!is_even() && cuts < rows && (in_a_cut == 1 || rows / (cuts + 1) >= least_rows)) ++cuts;
   const Range tiles = share(panels * cuts, part, parts);
   for (std::int64_t tile = tiles.begin; tile < tiles.end; ++tile) {
     const std::int64_t cut = split == Split::rows ? tile / panels : tile % cuts;
