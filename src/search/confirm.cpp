@@ -44,6 +44,11 @@ std::optional<std::int64_t> always_contended(std::span<const trial::Trial> trial
   const auto contended = [](const trial::Trial& trial) { return trial.contention.contended; };
   const std::ptrdiff_t busy = std::ranges::count_if(trials, contended);
   if (busy > few && 2 * busy > std::ssize(trials)) return std::nullopt;
+  constexpr std::ptrdiff_t most_retries = 3;  // of batches that the answer may not rest on at all
+  const std::ptrdiff_t retried = std::ranges::count_if(trials, [&](const trial::Trial& trial) {
+    return contended(trial) && trials_of(trials, trial.setting.batch) > 1;
+  });
+  if (retried >= most_retries) return std::nullopt;
   for (const trial::Trial& trial : trials) {
     const std::int64_t batch = trial.setting.batch;
     const bool never_calm = std::ranges::none_of(trials, [&](const trial::Trial& other) {

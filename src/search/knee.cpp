@@ -19,7 +19,7 @@ constexpr double aim = 0.9;
 // What a trial has to promise: this share of throughput beyond the tolerance, or else a tenth of
 // the chance to save an octave.
 constexpr double worth_a_trial = 0.003, throughput_per_octave = 0.02;
-constexpr std::size_t most_probes = 12, most_failures_at_first = 4;
+constexpr std::size_t most_probes = 10, most_failures_at_first = 4;
 
 double mean_speed(const stats::StepModel& model, std::int64_t batch) {
   return std::exp(stats::summary(model.throughput(batch)).mean);

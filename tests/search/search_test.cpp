@@ -182,6 +182,20 @@ TEST(Repeats, ABatchMeasuredBesideABusyProcessIsMeasuredAgain) {
   EXPECT_NE(next(trials, limits, {}).batch, 64);
 }
 
+TEST(Repeats, OnlyAFewBatchesAreMeasuredAgainForThat) {
+  const Limits limits{.max = 4096, .repeats = 2};
+  std::vector trials = {ok(16, 600), ok(16, 600)};
+  int retries = 0;
+  for (const std::int64_t batch : {32, 64, 128, 256, 512}) {
+    trials.push_back(contended(ok(batch, 900)));
+    for (int calm = 0; calm < 3; ++calm) trials.push_back(ok(16, 600));
+    if (next(trials, limits, {}).batch != batch) continue;
+    ++retries;
+    trials.push_back(ok(batch, 900));
+  }
+  EXPECT_EQ(retries, 3);
+}
+
 TEST(Repeats, AMachineThatIsNeverCalmIsNotWaitedFor) {
   const Limits limits{.max = 4096, .repeats = 3};
   std::vector<trial::Trial> trials;
