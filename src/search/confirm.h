@@ -14,7 +14,8 @@ std::optional<std::int64_t> unrepeated_first(std::span<const trial::Trial> trial
                                              const Evidence& evidence, const Limits& limits);
 
 // A batch that was only ever measured while other processes kept the machine busy, and is worth
-// another try: none once most trials are like that, for then the machine is not going to be calm.
+// another try: none once most trials are like that, for then the machine is not going to be calm,
+// and none after a few such tries, which the answer may not rest on.
 std::optional<std::int64_t> always_contended(std::span<const trial::Trial> trials,
                                              const Limits& limits);
 
