@@ -8,6 +8,11 @@ namespace {
 
 // Within this many tolerances of the fastest, drift may have decided.
 constexpr double close_tolerances = 2;
+// A speed that is known no better than this, in tolerances, decides little: such a batch is
+// measured up to so many times as often, unless the trials have taken so long already.
+constexpr double vague_tolerances = 1.0 / 6;
+constexpr int most_times_as_often = 3;
+constexpr double long_seconds = 20;
 
 std::set<std::int64_t> contenders(const Choice& choice, const Evidence& evidence,
                                   double tolerance) {
@@ -28,6 +33,25 @@ std::ptrdiff_t trials_of(std::span<const trial::Trial> trials, std::int64_t batc
                             [](const trial::Trial& trial) { return trial.setting.batch; });
 }
 
+bool contended(const trial::Trial& trial) { return trial.contention.contended; }
+
+bool hardly_ever_calm(std::span<const trial::Trial> trials) {
+  constexpr std::ptrdiff_t few = 4;
+  const std::ptrdiff_t busy = std::ranges::count_if(trials, contended);
+  return busy > few && 2 * busy > std::ssize(trials);
+}
+
+double seconds_of(std::span<const trial::Trial> trials) {
+  double sum = 0;
+  for (const trial::Trial& trial : trials) sum += trial.seconds;
+  return sum;
+}
+
+double deviation_of(const Evidence& evidence, std::int64_t batch) {
+  const auto point = std::ranges::find(evidence.points, batch, &stats::StepPoint::batch);
+  return point == evidence.points.end() ? 0 : point->deviation_share;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> unrepeated_first(std::span<const trial::Trial> trials,
@@ -40,10 +64,7 @@ std::optional<std::int64_t> unrepeated_first(std::span<const trial::Trial> trial
 
 std::optional<std::int64_t> always_contended(std::span<const trial::Trial> trials,
                                              const Limits& limits) {
-  constexpr std::ptrdiff_t few = 4;
-  const auto contended = [](const trial::Trial& trial) { return trial.contention.contended; };
-  const std::ptrdiff_t busy = std::ranges::count_if(trials, contended);
-  if (busy > few && 2 * busy > std::ssize(trials)) return std::nullopt;
+  if (hardly_ever_calm(trials)) return std::nullopt;
   constexpr std::ptrdiff_t most_retries = 3;  // of batches that the answer may not rest on at all
   const std::ptrdiff_t retried = std::ranges::count_if(trials, [&](const trial::Trial& trial) {
     return contended(trial) && trials_of(trials, trial.setting.batch) > 1;
@@ -61,12 +82,18 @@ std::optional<std::int64_t> always_contended(std::span<const trial::Trial> trial
 
 std::optional<std::int64_t> unconfirmed(std::span<const trial::Trial> trials, const Choice& choice,
                                         const Evidence& evidence, const Limits& limits) {
+  const bool once = limits.repeats <= 1;
+  const bool more = !once && seconds_of(trials) < long_seconds && !hardly_ever_calm(trials);
   std::optional<std::int64_t> next;
-  std::ptrdiff_t most_missing = 0;
+  double most_missing = 0;
   for (std::int64_t batch : contenders(choice, evidence, limits.tolerance)) {
     // The smallest of many that look fast enough is the one that had most luck.
-    const int wanted = limits.repeats + (batch == choice.batch && limits.repeats > 1);
-    const std::ptrdiff_t missing = wanted - trials_of(trials, batch);
+    std::ptrdiff_t wanted = limits.repeats + (batch == choice.batch && !once);
+    if (more && deviation_of(evidence, batch) > vague_tolerances * limits.tolerance)
+      wanted = std::max<std::ptrdiff_t>(wanted, most_times_as_often * limits.repeats);
+    auto missing = static_cast<double>(wanted - trials_of(trials, batch));
+    // Not twice in a row: what disturbed the one would disturb the other.
+    if (batch == trials.back().setting.batch) missing = std::min(missing, 0.5);
     if (missing > most_missing) most_missing = missing, next = batch;
   }
   return next;

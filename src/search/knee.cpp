@@ -18,7 +18,7 @@ constexpr double dear_step_seconds = 1, least_look_ahead = 1.25;
 constexpr double aim = 0.9;
 // What a trial has to promise: this share of throughput beyond the tolerance, or else a tenth of
 // the chance to save an octave.
-constexpr double worth_a_trial = 0.003, throughput_per_octave = 0.02;
+constexpr double worth_a_trial = 0.0025, throughput_per_octave = 0.02;
 constexpr std::size_t most_probes = 10, most_failures_at_first = 4;
 
 double mean_speed(const stats::StepModel& model, std::int64_t batch) {
@@ -59,16 +59,16 @@ double largest_worth_a_look(const stats::StepModel& model, const Evidence& evide
                   most_growth * static_cast<double>(evidence.points.back().batch));
 }
 
-// What measuring this batch may change.
+// What measuring this batch may change: it may be faster than is tolerated of the chosen one, or
+// be the one to choose instead, and smaller.
 double score(const stats::StepModel& model, std::int64_t batch, const Choice& now,
              double tolerance) {
-  const double within = std::log(1 - tolerance);
-  double sum = stats::expected_excess(model.ratio(batch, now.batch), -within);
-  const double octaves = std::log2(static_cast<double>(now.batch) / static_cast<double>(batch));
-  constexpr double worth_saving = 0.32;  // a fifth less
-  if (octaves > worth_saving)
-    sum += throughput_per_octave * octaves *
-           stats::probability_above(model.ratio(batch, now.best_batch), within);
+  double sum = stats::expected_excess(model.ratio(batch, now.batch), -std::log(1 - tolerance));
+  if (batch < now.batch)
+    sum +=
+        throughput_per_octave *
+        std::log2(static_cast<double>(now.batch) / static_cast<double>(batch)) *
+        stats::probability_above(model.ratio(batch, now.best_batch), std::log(1 - aim * tolerance));
   return sum;
 }
 
