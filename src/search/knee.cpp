@@ -16,7 +16,7 @@ constexpr double dear_step_seconds = 1, least_look_ahead = 1.25;
 // The chosen batch is to be within this share of the tolerance: noise takes the rest. On a smooth
 // curve nothing smaller by a quarter is within the tolerance then (its loss is a third larger).
 constexpr double aim = 0.9;
-// What a trial has to promise: this share of throughput beyond the tolerance, or else a tenth of
+// What a trial has to promise: this share of throughput beyond the tolerance, or else an eighth of
 // the chance to save an octave.
 constexpr double worth_a_trial = 0.0025, throughput_per_octave = 0.02;
 constexpr std::size_t most_probes = 10, most_failures_at_first = 4;
