@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stats/quantile.h"
+
 namespace sweetspot::measure {
 namespace {
 
@@ -12,7 +14,11 @@ constexpr double looks_a_block = 300;
 }  // namespace
 
 Lookout::Lookout(Surroundings& surroundings, const trial::MachineSpeed& first)
-    : surroundings_(surroundings), last_(first), fastest_(first), slowest_(first) {}
+    : surroundings_(surroundings),
+      last_(first),
+      fastest_(first),
+      arithmetic_{first.arithmetic},
+      exchange_{first.exchange} {}
 
 double Lookout::block_seconds() const {
   return std::max(least_block_seconds, looks_a_block * look_seconds_);
@@ -26,7 +32,7 @@ bool Lookout::calm_since_last() {
   surroundings_.yardstick.saw(now, surroundings_.now());
   const Yardstick& yardstick = surroundings_.yardstick;
   fastest_ = trial::fastest(fastest_, now);
-  slowest_ = trial::slowest(slowest_, now);
+  arithmetic_.push_back(now.arithmetic), exchange_.push_back(now.exchange);
   const bool calm = !yardstick.is_slow(last_) && !yardstick.is_slow(now);
   if (calm) {
     calm_sum_.arithmetic += now.arithmetic, calm_sum_.exchange += now.exchange;
@@ -34,6 +40,10 @@ bool Lookout::calm_since_last() {
   }
   last_ = now;
   return calm;
+}
+
+trial::MachineSpeed Lookout::usual() const {
+  return {*stats::median(arithmetic_), *stats::median(exchange_)};
 }
 
 trial::MachineSpeed Lookout::calm() const {

@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "measure/surroundings.h"
 
 namespace sweetspot::measure {
@@ -16,15 +18,16 @@ class Lookout {
   // Looks. Whether the machine was as fast as it has been, now and at the look before.
   bool calm_since_last();
 
-  // Of all looks.
+  // Of all looks: the fastest, and the median. (The slowest may be one that was interrupted.)
   const trial::MachineSpeed& fastest() const { return fastest_; }
-  const trial::MachineSpeed& slowest() const { return slowest_; }
+  trial::MachineSpeed usual() const;
   // The mean of those at the end of blocks that were calm; unknown where none was.
   trial::MachineSpeed calm() const;
 
  private:
   Surroundings& surroundings_;
-  trial::MachineSpeed last_, fastest_, slowest_, calm_sum_;
+  trial::MachineSpeed last_, fastest_, calm_sum_;
+  std::vector<double> arithmetic_, exchange_;  // of every look
   std::int64_t calm_looks_ = 0;
   double look_seconds_ = 0;  // the shortest so far
 };

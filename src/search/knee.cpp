@@ -20,6 +20,8 @@ constexpr double aim = 0.9;
 // the chance to save an octave.
 constexpr double worth_a_trial = 0.0025, throughput_per_octave = 0.02;
 constexpr std::size_t most_probes = 10, most_failures_at_first = 4;
+// After those, so many more where an octave or more below the chosen batch was passed over.
+constexpr std::size_t probes_of_a_gap = 2;
 
 double mean_speed(const stats::StepModel& model, std::int64_t batch) {
   return std::exp(stats::summary(model.throughput(batch)).mean);
@@ -72,6 +74,16 @@ double score(const stats::StepModel& model, std::int64_t batch, const Choice& no
   return sum;
 }
 
+// Leaves those between a batch and the next smaller one that ran, if that is less than half of it.
+void keep_gap_below(std::int64_t batch, const Evidence& evidence,
+                    std::vector<std::int64_t>& sizes) {
+  const auto point = std::ranges::lower_bound(evidence.points, batch, {}, &stats::StepPoint::batch);
+  const std::int64_t smaller = point == evidence.points.begin() ? 0 : std::prev(point)->batch;
+  std::erase_if(sizes, [&](std::int64_t size) {
+    return 2 * smaller >= batch || size <= smaller || size >= batch;
+  });
+}
+
 Next first(const std::vector<std::int64_t>& sizes, const Evidence& evidence) {
   if (sizes.empty() || evidence.failed.size() >= most_failures_at_first)
     return {std::nullopt, fmt::format("none of {} trials ran", evidence.failed.size())};
@@ -90,8 +102,12 @@ Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& l
   if (evidence.points.empty()) return first(sizes, evidence);
   const stats::StepModel model(evidence.points);
   const Choice now = choose_now(model, evidence, all, limits.tolerance);
-  if (evidence.points.size() + evidence.failed.size() >= most_probes)
-    return {std::nullopt, fmt::format("{} batches were tried", most_probes)};
+  const std::size_t tried = evidence.points.size() + evidence.failed.size();
+  if (tried >= most_probes) {
+    keep_gap_below(now.batch, evidence, sizes);
+    if (sizes.empty() || tried >= most_probes + probes_of_a_gap)
+      return {std::nullopt, fmt::format("{} batches were tried", tried)};
+  }
   const double highest = largest_worth_a_look(model, evidence, limits.tolerance);
   std::optional<std::int64_t> best;
   double most = worth_a_trial;

@@ -124,6 +124,22 @@ TEST(Knee, IsNoQuarterLargerThanItNeedBe) {
   EXPECT_LT(speed(found.choice->batch * 3 / 4), 0.95 * 1101900);
 }
 
+// As once on a noisy machine: ten batches were tried, none of them between 256 and 1,024.
+TEST(Knee, AnOctaveBelowTheAnswerIsNotPassedOver) {
+  std::vector trials = {ok(16, 15000, 0.02),   ok(96, 18500, 0.02),   ok(112, 18800, 0.02),
+                        ok(128, 18600, 0.02),  ok(160, 18600, 0.02),  ok(256, 18300, 0.02),
+                        ok(1024, 20200, 0.02), ok(1280, 20400, 0.02), ok(1536, 19800, 0.02),
+                        ok(1792, 20000, 0.02)};
+  const Limits limits{.max = 60000};
+  ASSERT_EQ(choose(trials, limits, {})->batch, 1024);
+  const auto asked = next(trials, limits, {}).batch;
+  ASSERT_TRUE(asked);
+  EXPECT_GT(*asked, 256);
+  EXPECT_LT(*asked, 1024);
+  trials.push_back(ok(*asked, 20100, 0.02));
+  EXPECT_EQ(choose(trials, limits, {})->batch, *asked);
+}
+
 TEST(Knee, BeforeACacheCliff) {
   const auto found =
       study({.max = 4096}, [](auto b) { return ok(b, line_speed(b, 4) * (b > 200 ? 0.6 : 1)); });
