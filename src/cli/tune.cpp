@@ -204,7 +204,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
              "try multiples of this only");
   text_flag(*command, "--repeat", "N",
-            "trials at least of each batch that the answer rests on, taken in turn [2, of a program 1]",
+            "at least so many trials of each batch that the answer rests on [2, of a program 1]",
             [flags](const std::string& text) {
               flags->repeat = core::parse_whole(text, "--repeat", 1, 100);
             });

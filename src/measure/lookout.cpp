@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "stats/quantile.h"
-
 namespace sweetspot::measure {
 namespace {
 
@@ -14,11 +12,7 @@ constexpr double looks_a_block = 300;
 }  // namespace
 
 Lookout::Lookout(Surroundings& surroundings, const trial::MachineSpeed& first)
-    : surroundings_(surroundings),
-      last_(first),
-      fastest_(first),
-      arithmetic_{first.arithmetic},
-      exchange_{first.exchange} {}
+    : surroundings_(surroundings), last_(first), fastest_(first), looks_{first} {}
 
 double Lookout::block_seconds() const {
   return std::max(least_block_seconds, looks_a_block * look_seconds_);
@@ -32,7 +26,7 @@ bool Lookout::calm_since_last() {
   surroundings_.yardstick.saw(now, surroundings_.now());
   const Yardstick& yardstick = surroundings_.yardstick;
   fastest_ = trial::fastest(fastest_, now);
-  arithmetic_.push_back(now.arithmetic), exchange_.push_back(now.exchange);
+  looks_.push_back(now);
   const bool calm = !yardstick.is_slow(last_) && !yardstick.is_slow(now);
   if (calm) {
     calm_sum_.arithmetic += now.arithmetic, calm_sum_.exchange += now.exchange;
@@ -40,10 +34,6 @@ bool Lookout::calm_since_last() {
   }
   last_ = now;
   return calm;
-}
-
-trial::MachineSpeed Lookout::usual() const {
-  return {*stats::median(arithmetic_), *stats::median(exchange_)};
 }
 
 trial::MachineSpeed Lookout::calm() const {

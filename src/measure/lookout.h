@@ -18,16 +18,17 @@ class Lookout {
   // Looks. Whether the machine was as fast as it has been, now and at the look before.
   bool calm_since_last();
 
-  // Of all looks: the fastest, and the median. (The slowest may be one that was interrupted.)
+  // Of all looks: the fastest, and what a quarter of them did not reach. (The slowest may be one
+  // that was interrupted.)
   const trial::MachineSpeed& fastest() const { return fastest_; }
-  trial::MachineSpeed usual() const;
+  trial::MachineSpeed lower_quarter() const { return trial::quantile(looks_, 0.25); }
   // The mean of those at the end of blocks that were calm; unknown where none was.
   trial::MachineSpeed calm() const;
 
  private:
   Surroundings& surroundings_;
   trial::MachineSpeed last_, fastest_, calm_sum_;
-  std::vector<double> arithmetic_, exchange_;  // of every look
+  std::vector<trial::MachineSpeed> looks_;
   std::int64_t calm_looks_ = 0;
   double look_seconds_ = 0;  // the shortest so far
 };

@@ -126,7 +126,7 @@ class Measurement {
     if (sampler_) sampler_->end_steps();
     Look after = look(surroundings_, resting && !watched);
     if (lookout_) {
-      before.speed = disturbed_count_ ? lookout_->usual() : lookout_->calm();
+      before.speed = disturbed_count_ ? lookout_->lower_quarter() : lookout_->calm();
       after.speed = lookout_->fastest();
     }
     trial_.contention = contention(before, after, surroundings_.yardstick.best());

@@ -1,7 +1,5 @@
 #include "measure/yardstick.h"
 
-#include <algorithm>
-
 namespace sweetspot::measure {
 namespace {
 
@@ -12,14 +10,6 @@ constexpr std::size_t many_looks = 64;
 constexpr double long_seconds = 5, calm_share = 0.1, free_share = 0.15;
 // What the faster looks show: no luck, and no disturbance either.
 constexpr double upper_quarter = 0.75;
-
-double quantile(const std::vector<trial::MachineSpeed>& looks, double trial::MachineSpeed::*part) {
-  std::vector<double> values;
-  for (const trial::MachineSpeed& look : looks) values.push_back(look.*part);
-  const auto place = static_cast<std::ptrdiff_t>(upper_quarter * static_cast<double>(looks.size()));
-  std::ranges::nth_element(values, values.begin() + place);
-  return values[static_cast<std::size_t>(place)];
-}
 
 }  // namespace
 
@@ -37,8 +27,7 @@ void Yardstick::saw(const trial::MachineSpeed& now, double at_seconds) {
   free_ += !trial::is_slow({now.arithmetic, 0}, best_, trial::disturbed_arithmetic_share);
   if (recent_.size() < many_looks || at_seconds - since_seconds_ < long_seconds) return;
   if (static_cast<double>(calm_) < calm_share * static_cast<double>(recent_.size()))
-    best_ = {quantile(recent_, &trial::MachineSpeed::arithmetic),
-             quantile(recent_, &trial::MachineSpeed::exchange)};
+    best_ = trial::quantile(recent_, upper_quarter);
   else
     is_strict_ = static_cast<double>(free_) >= free_share * static_cast<double>(recent_.size());
   recent_.clear();

@@ -8,9 +8,10 @@ namespace {
 
 // Within this many tolerances of the fastest, drift may have decided.
 constexpr double close_tolerances = 2;
-// A speed that is known no better than this, in tolerances, decides little: such a batch is
-// measured up to so many times as often, unless the trials have taken so long already.
-constexpr double vague_tolerances = 1.0 / 6;
+// A speed whose standard deviation is more than this, in tolerances, decides little: such a batch
+// is measured up to so many times as often, unless all trials have taken so long already, waiting
+// for a calm machine included.
+constexpr double vague_tolerances = 1.0 / 4;
 constexpr int most_times_as_often = 3;
 constexpr double long_seconds = 20;
 
@@ -92,7 +93,8 @@ std::optional<std::int64_t> unconfirmed(std::span<const trial::Trial> trials, co
     if (more && deviation_of(evidence, batch) > vague_tolerances * limits.tolerance)
       wanted = std::max<std::ptrdiff_t>(wanted, most_times_as_often * limits.repeats);
     auto missing = static_cast<double>(wanted - trials_of(trials, batch));
-    // Not twice in a row: what disturbed the one would disturb the other.
+    // Not twice in a row while another one is missing: what disturbed the one trial would disturb
+    // the next.
     if (batch == trials.back().setting.batch) missing = std::min(missing, 0.5);
     if (missing > most_missing) most_missing = missing, next = batch;
   }

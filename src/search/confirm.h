@@ -22,8 +22,8 @@ std::optional<std::int64_t> always_contended(std::span<const trial::Trial> trial
 // The batch whose trial is to be repeated before the answer is given, or none: the batches that the
 // answer rests on (the chosen one, the fastest, and the next smaller one where it comes close) are
 // measured again in turn, until each has `limits.repeats` trials from different moments, and the
-// chosen one another; and up to three times as many, in some seconds, where trials are to be
-// repeated and still leave it open how fast the batch is.
+// chosen one another. Where these leave it open how fast a batch is, it gets up to three times as
+// many, as long as all trials took under 20 seconds and most were not contended.
 std::optional<std::int64_t> unconfirmed(std::span<const trial::Trial> trials, const Choice& choice,
                                         const Evidence& evidence, const Limits& limits);
 

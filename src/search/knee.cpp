@@ -20,7 +20,7 @@ constexpr double aim = 0.9;
 // the chance to save an octave.
 constexpr double worth_a_trial = 0.0025, throughput_per_octave = 0.02;
 constexpr std::size_t most_probes = 10, most_failures_at_first = 4;
-// After those, so many more where an octave or more below the chosen batch was passed over.
+// After those, so many more where more than an octave below the chosen batch was passed over.
 constexpr std::size_t probes_of_a_gap = 2;
 
 double mean_speed(const stats::StepModel& model, std::int64_t batch) {
@@ -74,11 +74,13 @@ double score(const stats::StepModel& model, std::int64_t batch, const Choice& no
   return sum;
 }
 
-// Leaves those between a batch and the next smaller one that ran, if that is less than half of it.
-void keep_gap_below(std::int64_t batch, const Evidence& evidence,
+// Leaves those between a batch and the next smaller one that ran, if that is less than half of it,
+// and else none.
+void keep_gap_below(std::int64_t batch, const Evidence& evidence, const Range& range,
                     std::vector<std::int64_t>& sizes) {
   const auto point = std::ranges::lower_bound(evidence.points, batch, {}, &stats::StepPoint::batch);
-  const std::int64_t smaller = point == evidence.points.begin() ? 0 : std::prev(point)->batch;
+  const std::int64_t smaller =
+      point == evidence.points.begin() ? range.low : std::prev(point)->batch;
   std::erase_if(sizes, [&](std::int64_t size) {
     return 2 * smaller >= batch || size <= smaller || size >= batch;
   });
@@ -103,11 +105,8 @@ Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& l
   const stats::StepModel model(evidence.points);
   const Choice now = choose_now(model, evidence, all, limits.tolerance);
   const std::size_t tried = evidence.points.size() + evidence.failed.size();
-  if (tried >= most_probes) {
-    keep_gap_below(now.batch, evidence, sizes);
-    if (sizes.empty() || tried >= most_probes + probes_of_a_gap)
-      return {std::nullopt, fmt::format("{} batches were tried", tried)};
-  }
+  if (tried >= most_probes) keep_gap_below(now.batch, evidence, range, sizes);
+  if (tried >= most_probes + probes_of_a_gap) sizes.clear();
   const double highest = largest_worth_a_look(model, evidence, limits.tolerance);
   std::optional<std::int64_t> best;
   double most = worth_a_trial;
@@ -118,6 +117,7 @@ Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& l
     if (value > most && range.fits(batch)) most = value, best = batch;
   }
   if (best) return {best, ""};
+  if (tried >= most_probes) return {std::nullopt, fmt::format("{} batches were tried", tried)};
   return {std::nullopt,
           fmt::format("no other batch promises to be more than {:.3g}% faster than {}, or as fast "
                       "and smaller",

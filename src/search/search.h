@@ -22,7 +22,7 @@ struct Limits {
   double tolerance = 0.05;                     // of the best throughput
   std::optional<core::Bytes> memory_limit{};   // margin already taken off
   std::optional<std::int64_t> divisor_of{};    // only sizes that divide this
-  int repeats = 1;                             // trials of each batch that the answer rests on
+  int repeats = 1;                             // trials at least of each batch that the answer rests on
 };
 
 // Memory of a batch, where the workload can tell it before running.

@@ -38,6 +38,17 @@ MachineSpeed fastest(const MachineSpeed& a, const MachineSpeed& b) {
   return {std::max(a.arithmetic, b.arithmetic), std::max(a.exchange, b.exchange)};
 }
 
+MachineSpeed quantile(std::span<const MachineSpeed> speeds, double share) {
+  const auto of = [&](double MachineSpeed::*part) {
+    std::vector<double> values;
+    for (const MachineSpeed& speed : speeds) values.push_back(speed.*part);
+    const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
+    std::ranges::nth_element(values, values.begin() + place);
+    return values[static_cast<std::size_t>(place)];
+  };
+  return {of(&MachineSpeed::arithmetic), of(&MachineSpeed::exchange)};
+}
+
 void heed_best_speed(std::vector<Trial>& trials) {
   MachineSpeed best;
   for (const Trial& trial : trials) best = fastest(best, speed_of(trial.contention));

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <vector>
 
 #include "trial/trial.h"
@@ -25,6 +26,8 @@ bool is_slow(const MachineSpeed& speed, const MachineSpeed& best,
 
 MachineSpeed slowest(const MachineSpeed& a, const MachineSpeed& b);
 MachineSpeed fastest(const MachineSpeed& a, const MachineSpeed& b);
+// The speed that this share of them did not reach, of each computation by itself; one at least.
+MachineSpeed quantile(std::span<const MachineSpeed> speeds, double share);
 
 // A study may begin while the machine is slow: that shows once it is not. Trials that were slower
 // than the best of all of them were contended, too.

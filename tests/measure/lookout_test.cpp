@@ -99,7 +99,7 @@ TEST_F(Disturbed, OnAMachineThatIsNeverCalmAllStepsCountAndThatIsSaid) {
 TEST_F(Disturbed, AnInterruptedLookDoesNotWidenTheInterval) {
   options.patience = core::Seconds(0);
   ScriptedWorkload workload(machine, [&](std::int64_t n, const trial::Setting& setting) {
-    machine.speed_now = n % 50 == 0 ? trial::MachineSpeed{1e8, 1e8} : neighbour;
+    machine.speed_now = n % 10 == 0 ? trial::MachineSpeed{1e8, 1e8} : neighbour;
     return step_of(0.02, setting.batch);
   });
   const trial::Trial trial = measure(workload, {.batch = 32}, options, watch, stop, machine);
@@ -154,8 +154,18 @@ TEST(Lookout, OneLookThatWasInterruptedIsNotTheMachine) {
     machine.speed_now = block == 2 ? trial::MachineSpeed{1e7, 1e7} : neighbour;
     lookout.calm_since_last();
   }
-  EXPECT_EQ(lookout.usual().arithmetic, neighbour.arithmetic);
-  EXPECT_EQ(lookout.usual().exchange, neighbour.exchange);
+  EXPECT_EQ(lookout.lower_quarter().arithmetic, neighbour.arithmetic);
+  EXPECT_EQ(lookout.lower_quarter().exchange, neighbour.exchange);
+}
+
+TEST(Lookout, AMachineThatWasSlowForAThirdOfTheTimeIsNotCalledFast) {
+  StillMachine machine;
+  Lookout lookout(machine, machine.speed());
+  for (const bool slow : {false, true, true, false, false}) {
+    machine.speed_now = slow ? neighbour : fast;
+    lookout.calm_since_last();
+  }
+  EXPECT_EQ(lookout.lower_quarter().arithmetic, neighbour.arithmetic);
 }
 
 TEST(Lookout, ABlockIsCalmIfTheMachineIsAtBothEnds) {

@@ -70,7 +70,7 @@ TEST(Knee, OfAStraightLine) {
 }
 
 // Between two that were measured a speed lies between theirs.
-std::function<double(std::int64_t)> through(const std::map<double, double>& measured) {
+Speed through(const std::map<double, double>& measured) {
   return [measured](std::int64_t batch) {
     const double b = static_cast<double>(batch);
     const auto above = measured.lower_bound(b);
@@ -277,12 +277,14 @@ TEST(Repeats, TheAnswersBatchesAreMeasuredAgainInTurn) {
   }
 }
 
-// Trials of one batch that lie this far apart, up and down in turns, over the curve of a line.
+// Trials of one batch lie this far apart, up and down in turns, over the curve of a line.
 std::vector<trial::Trial> repeated(double apart_share, double trial_seconds, bool busy = false) {
   const Limits limits{.max = 4096, .repeats = 2};
   std::vector<trial::Trial> trials;
   while (const auto batch = next(trials, limits, {}).batch) {
-    const double off = apart_share / 2 * (trials.size() % 2 == 0 ? 1 : -1);
+    const auto before = std::ranges::count(
+        trials, *batch, [](const trial::Trial& trial) { return trial.setting.batch; });
+    const double off = apart_share / 2 * (before % 2 == 0 ? 1 : -1);
     trials.push_back(ok(*batch, line_speed(*batch, 10) * (1 + off)));
     trials.back().seconds = trial_seconds;
     if (busy) trials.back() = contended(trials.back());
@@ -300,7 +302,7 @@ std::ptrdiff_t most_trials_of_a_batch(const std::vector<trial::Trial>& trials) {
 TEST(Repeats, WhatIsStillUncertainIsMeasuredMoreOftenWhileThatIsQuick) {
   EXPECT_EQ(most_trials_of_a_batch(repeated(0.001, 0.5)), 3) << "the answer itself";
   EXPECT_EQ(most_trials_of_a_batch(repeated(0.06, 0.5)), 6);
-  EXPECT_LE(most_trials_of_a_batch(repeated(0.06, 5)), 3) << "a minute is enough";
+  EXPECT_LE(most_trials_of_a_batch(repeated(0.06, 5)), 3) << "20 seconds are enough";
   EXPECT_LE(most_trials_of_a_batch(repeated(0.06, 0.5, true)), 3) << "no use beside a busy process";
 }
 
