@@ -53,6 +53,18 @@ std::string speed_reason(const search::Choice& choice, const trial::Trial* chose
               : "");
 }
 
+// Where the trials leave open, by more than a quarter, which batch is the smallest that will do.
+std::optional<std::string> doubt_reason(const search::Choice& choice, double tolerance) {
+  constexpr double a_quarter_less = 0.75;
+  if (static_cast<double>(choice.least_batch) >
+      a_quarter_less * static_cast<double>(choice.sure_batch))
+    return std::nullopt;
+  return fmt::format(
+      "the smallest batch within {} of the best lies between {} and {}: these trials do not tell "
+      "more (95%)",
+      percent(tolerance), count(choice.least_batch), count(choice.sure_batch));
+}
+
 std::string cost_reason(const StepCost& cost, std::int64_t batch) {
   return fmt::format("a step costs {} whatever its batch and {} a sample: {} of this step is fixed",
                      core::format_duration(core::Seconds(cost.fixed_seconds)),
@@ -144,6 +156,7 @@ std::vector<std::string> reasons(std::span<const trial::Trial> trials, const sea
   const bool doubtful = rests_on_contended(trials, choice);
   if (doubtful) list.push_back(*contended);  // before anybody believes the rest
   list.push_back(speed_reason(choice, chosen, facts.limits));
+  if (auto doubt = doubt_reason(choice, facts.limits.tolerance)) list.push_back(std::move(*doubt));
   if (const auto cost = step_cost(trials)) list.push_back(cost_reason(*cost, choice.batch));
   if (made.memory_bytes) list.push_back(memory_reason(*made.memory_bytes, facts));
   if (made.limited_by && chosen)

@@ -48,6 +48,20 @@ Choice choose_now(const stats::StepModel& model, const Evidence& evidence,
   return choice;
 }
 
+// Between which batches the knee lies.
+void find_bounds(const stats::StepModel& model, const std::vector<std::int64_t>& sizes,
+                 double tolerance, Choice& choice) {
+  constexpr double hardly = 0.025, surely = 1 - hardly;
+  choice.least_batch = choice.sure_batch = choice.best_batch;
+  for (auto batch = sizes.rbegin(); batch != sizes.rend(); ++batch) {
+    if (*batch >= choice.best_batch) continue;
+    const double fast_enough =
+        stats::probability_above(model.ratio(*batch, choice.best_batch), std::log(1 - tolerance));
+    if (fast_enough >= hardly) choice.least_batch = *batch;
+    if (fast_enough >= surely) choice.sure_batch = *batch;
+  }
+}
+
 double largest_worth_a_look(const stats::StepModel& model, const Evidence& evidence,
                             double tolerance) {
   const double fixed_samples = model.fixed_seconds() / model.per_sample_seconds();
@@ -128,7 +142,9 @@ std::optional<Choice> choose_knee(const Evidence& evidence, const Range& range,
                                   const Limits& limits) {
   if (evidence.points.empty()) return std::nullopt;
   const stats::StepModel model(evidence.points);
-  Choice choice = choose_now(model, evidence, candidates(range, limits), limits.tolerance);
+  const auto sizes = candidates(range, limits);
+  Choice choice = choose_now(model, evidence, sizes, limits.tolerance);
+  find_bounds(model, sizes, limits.tolerance, choice);
   choice.settled = !next_for_knee(evidence, range, limits).batch;
   return choice;
 }

@@ -37,8 +37,13 @@ std::optional<Choice> choose_max_batch(const Evidence& evidence, const Range& ra
   };
   const auto best = std::ranges::max_element(evidence.points, {}, speed);
   const stats::StepPoint& largest = evidence.points.back();
-  return Choice{largest.batch, speed(largest), speed(*best), best->batch,
-                !next_for_max_batch(evidence, range, memory).batch};
+  return Choice{.batch = largest.batch,
+                .samples_per_second = speed(largest),
+                .best_samples_per_second = speed(*best),
+                .best_batch = best->batch,
+                .least_batch = largest.batch,
+                .sure_batch = largest.batch,
+                .settled = !next_for_max_batch(evidence, range, memory).batch};
 }
 
 }  // namespace sweetspot::search

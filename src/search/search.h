@@ -44,6 +44,9 @@ struct Choice {
   double samples_per_second = 0;      // the model's or the measured value at this batch
   double best_samples_per_second = 0;
   std::int64_t best_batch = 1;        // where the best was
+  // The knee lies between these, as far as the trials tell (95%): what is smaller than the one is too slow, and the
+  // other is fast enough. Of the largest batch that fits there is no doubt: both are the chosen one.
+  std::int64_t least_batch = 1, sure_batch = 1;
   bool settled = false;               // next() would ask for nothing more: see knee.h for what is worth a trial
 };
 std::optional<Choice> choose(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);

@@ -159,6 +159,16 @@ TEST(Recommend, QuotesTheNumbers) {
   EXPECT_THAT(made->reasons, Not(Contains(HasSubstr("contended"))));
 }
 
+TEST(Recommend, SaysWhatTheTrialsLeaveOpen) {
+  search::Choice made = choice();
+  made.least_batch = 80, made.sure_batch = 320;
+  EXPECT_THAT(recommend(curve(0.002, 1e-4), made, facts())->reasons,
+              Contains(HasSubstr("within 5% of the best lies between 80 and 320")));
+  made.least_batch = 250;
+  EXPECT_THAT(recommend(curve(0.002, 1e-4), made, facts())->reasons,
+              Not(Contains(HasSubstr("lies between"))));
+}
+
 TEST(Recommend, TheLargestBatchsSpeedIsItsOwn) {
   Facts largest = facts();
   largest.limits.objective = search::Objective::max_batch;

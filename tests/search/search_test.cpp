@@ -69,6 +69,19 @@ TEST(Knee, OfAStraightLine) {
   EXPECT_THAT(found.reason, HasSubstr("no other batch"));
 }
 
+TEST(Knee, LiesBetweenItsBounds) {
+  const auto bounds_width = [](double noise) {
+    const auto found =
+        study({.max = 60000}, [&](auto b) { return ok(b, line_speed(b, 10), noise); });
+    EXPECT_LE(found.choice->least_batch, 190) << noise;
+    EXPECT_GE(found.choice->sure_batch, 190) << noise;
+    return static_cast<double>(found.choice->sure_batch) /
+           static_cast<double>(found.choice->least_batch);
+  };
+  EXPECT_LT(bounds_width(0.002), 1.5);
+  EXPECT_GT(bounds_width(0.06), 1.5) << "less is known";
+}
+
 // Between two that were measured a speed lies between theirs.
 Speed through(const std::map<double, double>& measured) {
   return [measured](std::int64_t batch) {
