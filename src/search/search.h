@@ -22,7 +22,7 @@ struct Limits {
   double tolerance = 0.05;                     // of the best throughput
   std::optional<core::Bytes> memory_limit{};   // margin already taken off
   std::optional<std::int64_t> divisor_of{};    // only sizes that divide this
-  int repeats = 1;                             // trials at least of each batch that the answer rests on
+  int repeats = 1;                             // at least so many trials of what the answer rests on
 };
 
 // Memory of a batch, where the workload can tell it before running.
@@ -44,8 +44,9 @@ struct Choice {
   double samples_per_second = 0;      // the model's or the measured value at this batch
   double best_samples_per_second = 0;
   std::int64_t best_batch = 1;        // where the best was
-  // The knee lies between these, as far as the trials tell (95%): what is smaller than the one is too slow, and the
-  // other is fast enough. Of the largest batch that fits there is no doubt: both are the chosen one.
+  // The knee lies between these, as far as the trials tell (95%): what is smaller than the one is
+  // too slow, and the other is fast enough. Of the largest batch that fits there is no doubt: both
+  // are the chosen one.
   std::int64_t least_batch = 1, sure_batch = 1;
   bool settled = false;               // next() would ask for nothing more: see knee.h for what is worth a trial
 };
