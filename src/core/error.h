@@ -26,6 +26,11 @@ struct MachineError : Error {
   explicit MachineError(const std::string& message) : Error(1, message) {}
 };
 
+// The machine refused memory: of a trial, that its batch does not fit.
+struct OutOfMemory : MachineError {
+  explicit OutOfMemory(const std::string& message) : MachineError(message) {}
+};
+
 // The device that trains is gone for this process: whatever is asked of it next fails too.
 struct DeviceLost : MachineError {
   explicit DeviceLost(const std::string& message) : MachineError(message) {}

@@ -1,10 +1,6 @@
 #pragma once
+#include "core/interval.h"
 
 namespace sweetspot::stats {
-
-// An estimate with its 95% interval.
-struct Interval {
-  double mean = 0, low = 0, high = 0;
-};
-
-}  // namespace sweetspot::stats
+using core::Interval;
+}

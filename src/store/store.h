@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,14 @@ namespace sweetspot::store {
 class Writer {
  public:
   virtual ~Writer() = default;
-  // With the trials that were there when it was opened, without raw steps and traces.
+  // With the trials that were there when it was opened, their raw steps included.
   virtual const trial::Study& study() const = 0;
-  // On the disk when it returns (synchronous=FULL): a kill right after loses nothing.
-  virtual void add(const trial::Trial& trial) = 0;
+  // Adds those without an id, which they get, and replaces those with one: a trial that takes part
+  // in rounds is saved again as it grows. All or none; on the disk when it returns
+  // (synchronous=FULL): a kill right after loses nothing.
+  virtual void save(std::span<trial::Trial> trials) = 0;
+  // The study's answer so far, as JSON.
+  virtual void set_answer(const std::string& answer) = 0;
   virtual void set_state(trial::StudyState state) = 0;
 };
 

@@ -29,7 +29,8 @@ struct Study {
   Environment environment;
   StudyState state = StudyState::running;
   double started_at = 0;
-  std::vector<Trial> trials;  // finished ones, oldest first
+  std::vector<Trial> trials;  // oldest first, each as far as it was measured
+  std::string answer;         // the recommendation as its command gave it, as JSON; empty: none
 };
 
 }  // namespace sweetspot::trial

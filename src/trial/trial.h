@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/interval.h"
 
 namespace sweetspot::trial {
 
@@ -40,33 +41,29 @@ std::string_view name(Phase);
 std::optional<Outcome> outcome_named(std::string_view);
 std::optional<StopReason> stop_reason_named(std::string_view);
 
-// An estimate with its 95% interval.
-struct Interval {
-  double mean = 0, low = 0, high = 0;
-  double half_width_share() const { return (high - low) / 2 / mean; }
-};
+using core::Interval;
 
-// One step as it was measured; warm-up steps, outliers and those at which the machine was slower
-// than it can be are flagged, never dropped. A program that is only watched may show several weight
-// updates at once: they are one step here.
+// One step as it was measured; warm-up steps and outliers are flagged, never dropped. Several weight
+// updates that were timed together are one step here: a block of a round, or what a program that is
+// only watched showed at once.
 struct Step {
   double seconds = 0;
   std::int64_t samples = 0, updates = 1;
   PhaseSeconds phases{};
-  bool warm_up = false, outlier = false, disturbed = false;
+  bool warm_up = false, outlier = false;
+  // The round of the study in which batches took turns; from 1, and 0 outside rounds. Blocks of one
+  // round were measured within a second of each other.
+  std::int32_t round = 0;
 };
 
-// What else the machine did meanwhile, and how fast it was at the steps that count, by two fixed
-// computations.
+// What else the machine did meanwhile.
 struct Contention {
   std::optional<double>
       cpu_pressure_share;                 // of the trial's time, some task waited for a CPU (PSI)
   std::optional<double> other_cpu_share;  // CPU time of other processes, as a share of all cores
-  std::optional<double> speed_change_share;         // from there to the fastest look
-  std::optional<double> disturbed_share;            // of the sampled time, when it was too slow
-  std::optional<double> arithmetic_per_second;      // in registers, on all cores at once
-  std::optional<double> exchange_bytes_per_second;  // from one core to another
-  double waited_seconds = 0;                        // for a machine that was slow
+  // Of the rounds, those in which a fixed computation was slower than it can be here: neighbours of
+  // a virtual machine, throttled clocks. No operating system shows them.
+  std::optional<double> slowed_share;
   std::optional<double> other_gpu_share;        // of the time, other processes used the trial's GPU
   std::optional<core::Bytes> other_gpu_memory;  // what they held on it
   std::string gpu_throttle;                     // what held its clocks back: "power cap"; or empty

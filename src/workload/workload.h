@@ -42,9 +42,6 @@ class Session {
   }
   // Whether it does nothing until the next step() is called: a program trains on meanwhile.
   virtual bool rests_between_steps() const { return true; }
-  // Whether this machine's CPUs are all that its steps need: how fast those are between two steps
-  // says then whether the steps were disturbed.
-  virtual bool computes_on_cpus() const { return false; }
   // False for steps in virtual time: what else this machine does is nothing to them.
   virtual bool takes_real_time() const { return true; }
   // Ends it and tells. Called once, after the last step, whatever the outcome.
@@ -58,13 +55,21 @@ class Workload {
   virtual std::string name() const = 0;
   // Where it runs: "cpu", "cuda:0".
   virtual std::string device() const { return "cpu"; }
-  // What this setting will take, before anything runs; nothing when it cannot be told.
+  // What a session at this setting will take, before anything runs; nothing when it cannot be told.
   virtual std::optional<core::Bytes> predict(const trial::Setting&) const { return std::nullopt; }
+  // What a whole training run at this setting takes, its evaluation included: what a memory limit is
+  // held against.
+  virtual std::optional<core::Bytes> predict_run(const trial::Setting& setting) const {
+    return predict(setting);
+  }
   // Samples of an epoch: no batch can be larger.
   virtual std::optional<std::int64_t> samples() const { return std::nullopt; }
-  // Throws core::Error when the setting cannot be opened; std::bad_alloc or MachineError for want
-  // of memory becomes the outcome out_of_memory.
+  // Throws core::Error when the setting cannot be opened; std::bad_alloc and core::OutOfMemory become
+  // the outcome out_of_memory.
   virtual std::unique_ptr<Session> open(const trial::Setting&) = 0;
+  // Whether sessions of several settings may be open at the same time, over the same weights, and
+  // rest until they step: their steps are then measured in turns.
+  virtual bool opens_side_by_side() const { return false; }
   // Whether a setting's workers and prefetch change how it loads.
   virtual bool has_loader() const { return false; }
   // Ends what it kept between sessions; InputError when that fails. After the last session.
