@@ -44,27 +44,30 @@ struct WorkerSearch {
   std::vector<Tried> tried;
 };
 
+// Why the search could not end by itself.
+enum class CutShort { no, stopped, budget, store_failed, device_lost };
+std::string_view name(CutShort);
+
 struct Facts {
   search::Limits limits;
   Roofline roofline;
   SampleCost cost;
-  std::optional<core::Bytes> largest_batch_bytes;
+  search::Predict predict_run;  // memory of a whole run by batch, its evaluation included
   std::optional<std::int64_t> largest_fitting;
   bool has_loader = true;  // whose workers can be chosen
   std::optional<LoaderCheck> loader_check;
   std::optional<WorkerSearch> worker_search;
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
-  std::string cut_short;                     // why the search could not end by itself, or empty
+  CutShort cut_short = CutShort::no;
+  std::optional<double> budget_seconds;
+  std::vector<std::string> notes;  // what else the user should know of the choice
 };
 
-// The straight line through the step times: what a step costs whatever its batch, and each sample.
-// Time spent waiting for data is left out: it has a name of its own.
+// What a step costs whatever its batch, and each sample: the straight line of the step model.
 struct StepCost {
   double fixed_seconds = 0, per_sample_seconds = 0;
   double fixed_share(std::int64_t batch) const;
 };
-std::optional<StepCost> step_cost(std::span<const trial::Trial> trials);
-std::optional<StepCost> step_cost_of(std::span<const trial::Trial* const> trials);
 
 // Of what the machine can do at most, how much this throughput uses; what is unknown stays out.
 struct RooflineShare {
@@ -75,10 +78,8 @@ RooflineShare roofline_share(double samples_per_second, const Facts& facts);
 // Of a mean step's time, in [0, 1]; nothing where the phases are unknown.
 std::optional<double> data_wait_share(const trial::Trial& trial);
 
-// What limits this batch, from its phases, the fitted fixed cost of a step and the roofline.
-std::optional<Bottleneck> bottleneck(const trial::Trial& trial, std::span<const trial::Trial> all,
-                                     const Facts& facts);
-// The same of each trial, in their order, without looking at all of them for each.
+// What limits each trial, in their order, from its phases, the fixed cost of a step and the
+// roofline.
 std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial> trials,
                                                    const Facts& facts);
 
@@ -90,21 +91,82 @@ struct LoaderAdvice {
 };
 std::optional<LoaderAdvice> loader_advice(const trial::Trial& trial);
 
-// What is said of an answer that rests on contended trials only.
-constexpr std::string_view measured_while_busy = "measured while the machine was busy";
+// One batch of the answer's table. Speeds are those of the one model: they agree with each other.
+struct BatchRow {
+  std::int64_t batch = 1;  // the micro-batch where the batch is given
+  std::optional<core::Interval> samples_per_second, share;
+  std::optional<double> within_tolerance;  // the probability
+  std::optional<core::Bytes> memory;       // of a whole run, its evaluation included
+  std::optional<Bottleneck> limited_by;
+  trial::Outcome outcome = trial::Outcome::ok;
+  std::string note;  // why it is not ok, one short line
+};
 
+// Why this is the answer: each quotes figures of the recommendation.
+enum class Reason {
+  step_cost,      // what a step costs whatever its batch, and a sample
+  limit,          // what limits the chosen batch
+  memory,         // what it takes, what is allowed, the largest batch that fits
+  knee,           // between which batches the knee lies
+  accumulation,   // how the given batch is made of micro-batches
+  workers,        // loader workers were searched
+  loader,         // loader advice was followed in a trial
+  loading_below,  // loading limits smaller batches
+  neighbours,     // the machine was slower than it can be
+  contended,      // other work disturbed the measuring
+  changed,        // the answer was another one before
+  cut_short,      // the search could not end by itself
+  note            // Recommendation::notes
+};
+std::string_view name(Reason);
+
+// The answer of a study, complete: every form of output renders this and computes nothing. Stored
+// with the study.
 struct Recommendation {
   trial::Setting setting;
-  double samples_per_second = 0;
-  bool fitted = false;          // it is of the curve through all trials, not of one of them
-  double throughput_share = 0;  // of the best feasible one
-  std::optional<core::Bytes> memory_bytes;
+  std::string command;  // that trains so; empty where there is none
+  search::Objective objective = search::Objective::throughput;
+  double tolerance = 0.05;
+  std::optional<std::int64_t> global_batch;  // given: batches below are micro-batches
+  std::int64_t batch = 1, best_batch = 1;    // of the table
+  double samples_per_second = 0, best_samples_per_second = 0;
+  double throughput_share = 0;                // of the best
+  std::optional<core::Bytes> memory_bytes;    // of a whole run, its evaluation included
+  std::optional<core::Bytes> memory_limit;
+  std::optional<std::int64_t> largest_batch;  // that fits
   std::optional<Bottleneck> limited_by;
-  bool contended = false;            // a speed that it quotes is known from contended trials only
-  std::vector<std::string> reasons;  // sentences that quote the numbers
-  std::string sentence;              // the one to act on
+  std::optional<double> data_wait_share;         // of a step at this batch
+  std::optional<RooflineShare> roofline;
+  std::int64_t knee_low = 1, knee_high = 1;      // the knee lies between them (95%)
+  std::int64_t alike_low = 1, alike_high = 1;    // these would do about as well
+  double regret = 0;                             // see search::Decision
+  std::optional<StepCost> step_cost;
+  std::vector<BatchRow> rows;                    // ascending
+  std::optional<WorkerSearch> worker_search;
+  std::optional<LoaderCheck> loader_check;
+  // Below the answer: the largest batch that loading limits, and what would hide it.
+  std::optional<std::int64_t> loading_batch;
+  std::optional<LoaderAdvice> loading_advice;
+  std::optional<double> slowed_share;  // of the rounds, by neighbours
+  bool contended = false;
+  std::string contention_reason;
+  std::optional<std::int64_t> previous_batch;  // the answer before, where it was another
+  CutShort cut_short = CutShort::no;
+  std::optional<double> budget_seconds;
+  std::vector<std::string> notes;
+  std::vector<Reason> reasons;
 };
 std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
-                                        const search::Choice& choice, const Facts& facts);
+                                        const search::Decision& decision, const Facts& facts);
+
+// The one place that words it.
+std::string sentence(const Recommendation& made);  // the one to act on: "Train with batch 128: …"
+std::string words(Reason reason, const Recommendation& made);
+std::vector<std::string> reasons_in_words(const Recommendation& made);
+
+// As the store keeps it and `--json` prints it: an object whose numbers carry their unit.
+std::string to_json(const Recommendation& made);
+// Nothing of a text that is no such thing.
+std::optional<Recommendation> from_json(const std::string& text);
 
 }  // namespace sweetspot::advise

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trial/trial.h"
 
@@ -17,44 +18,53 @@ std::string_view name(Objective);
 struct Limits {
   Objective objective = Objective::throughput;
   std::int64_t min = 1;
-  std::int64_t max = 1;                        // already capped by the data set
+  std::int64_t max = 1;  // already capped by the data set
   std::int64_t multiple_of = 1;
-  double tolerance = 0.05;                     // of the best throughput
-  std::optional<core::Bytes> memory_limit{};   // margin already taken off
-  std::optional<std::int64_t> divisor_of{};    // only sizes that divide this
-  int repeats = 1;                             // at least so many trials of what the answer rests on
+  double tolerance = 0.05;                    // of the best throughput
+  std::optional<core::Bytes> memory_limit{};  // margin already taken off
+  std::optional<std::int64_t> divisor_of{};   // only sizes that divide this
+  int passes = 2;  // over the batches of a workload that cannot be measured in rounds
+  std::optional<std::int64_t> previous{};  // the answer that this question had before
 };
 
 // Memory of a batch, where the workload can tell it before running.
 using Predict = std::function<std::optional<core::Bytes>(std::int64_t batch)>;
 
-// The next batch to measure, or none: then `reason` says why the search is over.
+// One measured batch on the joint curves through all that was measured.
+struct BatchSpeed {
+  std::int64_t batch = 1;
+  core::Interval samples_per_second;
+  core::Interval share;         // of the best batch; each curve has its own best
+  double within_tolerance = 0;  // the probability that it is that close to the best
+};
+
+// The answer from what is known so far: the knee, or the largest batch that fits.
+struct Decision {
+  std::int64_t batch = 1;       // a measured one
+  std::int64_t best_batch = 1;  // of the measured ones, the fastest
+  std::vector<BatchSpeed> speeds;           // of every measured batch, ascending
+  std::int64_t knee_low = 1, knee_high = 1;  // the knee lies between them (95%)
+  std::int64_t alike_low = 1, alike_high = 1;  // these would do about as well
+  double regret = 0;  // the expected loss that knowing the curve exactly would save
+  double fixed_seconds = 0, per_sample_seconds = 0;  // of a step, by the mean line
+
+  const BatchSpeed& chosen() const;
+};
+std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
+                               const Predict& predict);
+
+// What a workload that runs one setting at a time should measure next, or nothing: then `reason`
+// says why the search is over. A pure function of the finished trials. Never asks for a batch that
+// is known or predicted (upper end of the interval) not to fit.
 struct Next {
   std::optional<std::int64_t> batch;
   std::string reason;
 };
-
-// A pure function of the finished trials: no clock, no randomness, no state. Never asks for a batch
-// that is known or predicted (upper end of the interval) not to fit. Trials of one batch may repeat.
 Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);
 
-// The answer from what is known so far: the knee, or the largest batch that fits.
-struct Choice {
-  std::int64_t batch = 1;
-  double samples_per_second = 0;      // the model's or the measured value at this batch
-  double best_samples_per_second = 0;
-  std::int64_t best_batch = 1;        // where the best was
-  // The knee lies between these, as far as the trials tell (95%): what is smaller than the one is
-  // too slow, and the other is fast enough. Of the largest batch that fits there is no doubt: both
-  // are the chosen one.
-  std::int64_t least_batch = 1, sure_batch = 1;
-  bool settled = false;               // next() would ask for nothing more: see knee.h for what is worth a trial
-};
-std::optional<Choice> choose(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);
-
-// The largest batch that fits by prediction (workload's own, else a fit over measured memory with
-// its interval's upper end); nothing when not even `min` does.
-std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials, const Limits& limits,
-                                            const Predict& predict);
+// The largest batch that fits by prediction (the workload's own, else a fit over measured memory
+// with its interval's upper end); nothing when not even `min` does.
+std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
+                                            const Limits& limits, const Predict& predict);
 
 }  // namespace sweetspot::search
