@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "measure/attempt.h"
+#include "measure/run_guarded.h"
 #include "measure/lookout.h"
 #include "measure/sampler.h"
 #include "measure/sampling.h"
-#include "measure/surroundings.h"
+#include "measure/machine.h"
 #include "stats/outliers.h"
 #include "stats/quantile.h"
 
@@ -26,14 +26,14 @@ constexpr std::int64_t fewest_calm_steps = 5;
 // virtual time, and its clock may run on between them.
 class Elapsed {
  public:
-  explicit Elapsed(Surroundings& surroundings)
-      : surroundings_(surroundings), start_(surroundings.now()) {}
+  explicit Elapsed(Machine& machine)
+      : machine_(machine), start_(machine.now()) {}
   void add(double step_seconds) { stepped_ += step_seconds; }
   double start() const { return start_; }
-  double seconds() const { return std::max(stepped_, surroundings_.now() - start_); }
+  double seconds() const { return std::max(stepped_, machine_.now() - start_); }
 
  private:
-  Surroundings& surroundings_;
+  Machine& machine_;
   double start_, stepped_ = 0;
 };
 
@@ -42,17 +42,17 @@ class Measurement {
  public:
   Measurement(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-              Surroundings& surroundings)
+              Machine& machine)
       : workload_(workload),
         options_(options),
         watch_(watch),
         stop_(stop),
-        surroundings_(surroundings),
-        whole_(surroundings),
+        machine_(machine),
+        whole_(machine),
         sampling_(options) {
     trial_.setting = setting;
     trial_.device = workload.device();
-    trial_.started_at = surroundings.seconds_since_1970();
+    trial_.started_at = machine.seconds_since_1970();
   }
 
   Trial run() {
@@ -84,13 +84,13 @@ class Measurement {
 
   // False when the trial is over, with its outcome set.
   bool warm_up() {
-    std::optional<Elapsed> elapsed(std::in_place, surroundings_);
+    std::optional<Elapsed> elapsed(std::in_place, machine_);
     std::vector<double> seconds;
     std::size_t next_judgement = 1;
     do {
       if (!step(true, *elapsed)) return false;
       // What a program does before its first step is no warm-up.
-      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(surroundings_);
+      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(machine_);
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
       if (elapsed->seconds() >= options_.max_warm_up.count() ||
@@ -117,19 +117,19 @@ class Measurement {
     // The speed of a CPU is nothing to what runs on a GPU.
     const bool resting = session_->rests_between_steps() && trial_.device == "cpu";
     const bool watched = resting && session_->computes_on_cpus();
-    Look before = watched ? look(surroundings_, true)
-                          : look_when_calm(surroundings_, resting, options_.patience.count(),
+    Look before = watched ? look(machine_, true)
+                          : look_when_calm(machine_, resting, options_.patience.count(),
                                            [this] { return stop_.load() != 0; });
-    if (watched) lookout_.emplace(surroundings_, *before.speed);
+    if (watched) lookout_.emplace(machine_, *before.speed);
     if (sampler_) sampler_->begin_steps();
     const bool finished = sample();
     if (sampler_) sampler_->end_steps();
-    Look after = look(surroundings_, resting && !watched);
+    Look after = look(machine_, resting && !watched);
     if (lookout_) {
       before.speed = disturbed_count_ ? lookout_->lower_quarter() : lookout_->calm();
       after.speed = lookout_->fastest();
     }
-    trial_.contention = contention(before, after, surroundings_.yardstick.best());
+    trial_.contention = contention(before, after, machine_.yardstick.best());
     note_disturbance();
     if (sampler_) add(sampler_->company(), trial_.contention);
     return finished;
@@ -138,11 +138,11 @@ class Measurement {
   // Of what runs in this process: which device a program uses is not known.
   void start_reading() {
     if (session_->takes_real_time() && session_->rests_between_steps())
-      sampler_ = start_sampler(surroundings_, trial_.device, whole_.start());
+      sampler_ = start_sampler(machine_, trial_.device, whole_.start());
   }
 
   bool sample() {
-    Elapsed elapsed(surroundings_);
+    Elapsed elapsed(machine_);
     judged_ = trial_.raw.size();
     while (!sampling_.stop()) {
       try {
@@ -252,7 +252,7 @@ class Measurement {
       return;
     }
     trial_.samples_per_second =
-        widened(*trial_.samples_per_second, trial_.contention, surroundings_.yardstick.best());
+        widened(*trial_.samples_per_second, trial_.contention, machine_.yardstick.best());
     std::vector<trial::Step*> counted;
     std::vector<double> seconds;
     for (trial::Step& step : trial_.raw)
@@ -305,7 +305,7 @@ class Measurement {
 
   void tell(bool warming_up) {
     if (!watch_) return;
-    const double now = surroundings_.now();
+    const double now = machine_.now();
     if (now < next_told_) return;
     next_told_ = now + watch_interval_seconds;
     watch_({&trial_.setting, warming_up, warming_up ? trial_.warm_up_steps : trial_.steps,
@@ -316,7 +316,7 @@ class Measurement {
   const MeasureOptions& options_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
-  Surroundings& surroundings_;
+  Machine& machine_;
   Elapsed whole_;
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
@@ -339,8 +339,8 @@ Trial measure(workload::Workload& workload, const trial::Setting& setting,
 
 Trial measure(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-              Surroundings& surroundings) {
-  return Measurement(workload, setting, options, watch, stop, surroundings).run();
+              Machine& machine) {
+  return Measurement(workload, setting, options, watch, stop, machine).run();
 }
 
 }  // namespace sweetspot::measure

@@ -43,9 +43,9 @@ trial::Trial measure(workload::Workload& workload, const trial::Setting& setting
                      const std::atomic<int>& stop);
 
 // The same with a clock and a machine of the caller's.
-class Surroundings;
+class Machine;
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
-                     const std::atomic<int>& stop, Surroundings& surroundings);
+                     const std::atomic<int>& stop, Machine& machine);
 
 }  // namespace sweetspot::measure
