@@ -15,11 +15,6 @@ double slower(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std
 
 }  // namespace
 
-MachineSpeed speed_of(const Contention& contention) {
-  return {contention.arithmetic_per_second.value_or(0),
-          contention.exchange_bytes_per_second.value_or(0)};
-}
-
 double slower_share(const MachineSpeed& speed, const MachineSpeed& best) {
   return std::max(
       {0.0, share(speed.arithmetic, best.arithmetic), share(speed.exchange, best.exchange)});
@@ -47,16 +42,6 @@ MachineSpeed quantile(std::span<const MachineSpeed> speeds, double share) {
     return values[static_cast<std::size_t>(place)];
   };
   return {of(&MachineSpeed::arithmetic), of(&MachineSpeed::exchange)};
-}
-
-void heed_best_speed(std::vector<Trial>& trials) {
-  MachineSpeed best;
-  for (const Trial& trial : trials) best = fastest(best, speed_of(trial.contention));
-  for (Trial& trial : trials)
-    if (is_slow(speed_of(trial.contention), best) && !trial.contention.contended) {
-      trial.contention.contended = true;
-      trial.contention.reason = "the machine was slower than it was later";
-    }
 }
 
 }  // namespace sweetspot::trial

@@ -11,8 +11,6 @@ struct MachineSpeed {
   double arithmetic = 0;  // operations a second in registers
   double exchange = 0;    // bytes a second from one core to another
 };
-// As a trial saw it.
-MachineSpeed speed_of(const Contention& contention);
 // By how much one is slower than the other, 0 to 1: the worse of the two computations.
 double slower_share(const MachineSpeed& speed, const MachineSpeed& best);
 // Arithmetic repeats itself to a percent. Of two cores one that a neighbour shares takes a tenth
@@ -28,9 +26,5 @@ MachineSpeed slowest(const MachineSpeed& a, const MachineSpeed& b);
 MachineSpeed fastest(const MachineSpeed& a, const MachineSpeed& b);
 // The speed that this share of them did not reach, of each computation by itself; one at least.
 MachineSpeed quantile(std::span<const MachineSpeed> speeds, double share);
-
-// A study may begin while the machine is slow: that shows once it is not. Trials that were slower
-// than the best of all of them were contended, too.
-void heed_best_speed(std::vector<Trial>& trials);
 
 }  // namespace sweetspot::trial
