@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "measure/run_guarded.h"
+#include "measure/contention.h"
 #include "measure/sampler.h"
 #include "measure/sampling.h"
 #include "measure/machine.h"
+#include "measure/run_guarded.h"
 #include "stats/quantile.h"
 
 namespace sweetspot::measure {
@@ -31,7 +32,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   }
 
   trial::Trial run() {
-    attempt(trial_, [this] { train(); });
+    run_guarded(trial_, [this] { train(); });
     if (sampler_) sampler_->tell(trial_);
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
@@ -64,15 +65,12 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train() {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
-    const bool probed = trial_.device == "cpu";  // its speed is nothing to a GPU
-    const Look before = look_when_calm(machine_, probed, options_.patience.count(),
-                                       [this] { return stop_.load() != 0; });
+    const Look before = look(machine_);
     sampler_ = start_sampler(machine_, trial_.device, started_);
     if (sampler_) sampler_->begin_steps();
     train_now();
     if (sampler_) sampler_->end_steps();
-    const Look after = look(machine_, probed);
-    trial_.contention = contention(before, after, machine_.yardstick.best());
+    trial_.contention = contention(before, look(machine_));
     if (sampler_) add(sampler_->company(), trial_.contention);
   }
 
@@ -101,9 +99,6 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.samples_per_second =
         throughput(epoch_seconds,
                    std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
-    if (trial_.samples_per_second)
-      trial_.samples_per_second =
-          widened(*trial_.samples_per_second, trial_.contention, machine_.yardstick.best());
   }
 
   workload::Training& training_;

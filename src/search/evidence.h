@@ -18,11 +18,9 @@ struct Evidence {
   bool knows(std::int64_t batch) const;
 };
 
-// The one data model. What took turns in rounds is compared within them: a batch's step time is a
-// low quantile over its rounds, and the covariance of all of these comes from resampling whole
-// rounds, neighbouring ones together (a moving-block bootstrap), so that what disturbed all batches
-// alike cancels. What ran by itself (a program's trial) has its own error and that of any run
-// beside another. Cancelled trials say nothing.
+// The one data model. What took turns in rounds is compared within them (stats::RoundTable). What
+// ran by itself, as a program does, has its own error and that of any run beside another, which is
+// never nothing. Cancelled trials say nothing.
 Evidence evidence(std::span<const trial::Trial> trials);
 
 }  // namespace sweetspot::search
