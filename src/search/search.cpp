@@ -97,6 +97,21 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
   return next_for_knee(trials, known, *range, limits);
 }
 
+RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
+                      const Predict& predict) {
+  const Evidence known = evidence_for(limits.objective, trials);
+  const MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory);
+  if (!range) return {.reason = nothing_fits(limits)};
+  if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
+    if (const auto batch = next_to_scout(known, *range, limits))
+      return {.batches = {*batch}, .scouting = true};
+  if (known.times.batches.empty())
+    return {.reason = fmt::format("none of {} trials ran", known.failed.size())};
+  const Turns worth = turns(known, *range, limits);
+  return {.batches = worth.batches, .settled = worth.settled};
+}
+
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
                                const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
