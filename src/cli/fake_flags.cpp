@@ -14,15 +14,13 @@
 namespace sweetspot::cli {
 namespace {
 
-const std::string what = "--workload";
-
-bool parse_true_or_false(const std::string& text) {
+bool parse_true_or_false(const std::string& text, const std::string& what) {
   if (text == "true" || text == "false") return text == "true";
   throw core::InputError(
       fmt::format("{} '{}' is neither true nor false", what, core::printable(text)));
 }
 
-double parse_period(const std::string& text) {
+double parse_period(const std::string& text, const std::string& what) {
   const double seconds = core::parse_duration(text, what).count();
   if (seconds > 0) return seconds;
   throw core::InputError(
@@ -34,6 +32,7 @@ double parse_period(const std::string& text) {
 workload::fake::Options parse_fake(const std::string& text) {
   workload::fake::Options options;
   options.samples = 60000;
+  const std::string what = "--workload";
   const std::map<std::string, std::function<void(const std::string&)>> readers{
       {"fixed", [&](auto& v) { options.fixed_seconds = core::parse_duration(v, what).count(); }},
       {"sample",
@@ -45,11 +44,11 @@ workload::fake::Options parse_fake(const std::string& text) {
       {"oom-above", [&](auto& v) { options.out_of_memory_above = core::parse_whole(v, what, 0); }},
       {"oom-at-step",
        [&](auto& v) { options.out_of_memory_at_step = core::parse_whole(v, what, 1); }},
-      {"side-by-side", [&](auto& v) { options.side_by_side = parse_true_or_false(v); }},
+      {"side-by-side", [&](auto& v) { options.side_by_side = parse_true_or_false(v, what); }},
       {"drift", [&](auto& v) { options.drift_share = parse_share(v, what, 1); }},
-      {"drift-time", [&](auto& v) { options.drift_seconds = parse_period(v); }},
+      {"drift-time", [&](auto& v) { options.drift_seconds = parse_period(v, what); }},
       {"neighbour", [&](auto& v) { options.neighbour_share = parse_share(v, what, 1); }},
-      {"neighbour-time", [&](auto& v) { options.neighbour_seconds = parse_period(v); }},
+      {"neighbour-time", [&](auto& v) { options.neighbour_seconds = parse_period(v, what); }},
       {"neighbour-slowdown",
        [&](auto& v) { options.neighbour_slowdown = core::parse_real(v, what, {1}, {1000}); }},
       {"run-deviation", [&](auto& v) { options.run_deviation = parse_share(v, what, 1); }},

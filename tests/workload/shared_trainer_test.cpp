@@ -18,7 +18,7 @@ namespace {
 using core::Use;
 using trial::Setting;
 
-native::Run tiny_run(int threads = 1) {
+native::Run small_run(int threads = 1) {
   Options options;
   options.model = "mlp";
   options.data = "synthetic:100";
@@ -32,8 +32,8 @@ core::MemoryByUse predicted(const native::Run& run, const Setting& setting) {
 }
 
 TEST(SideBySide, EverySessionTellsWhatItWouldTakeByItself) {
-  const native::Run run = tiny_run(2);
-  const auto workload = make_workload(tiny_run(2));
+  const native::Run run = small_run(2);
+  const auto workload = make_workload(small_run(2));
   EXPECT_TRUE(workload->opens_side_by_side());
   const core::MemoryByUse before = core::live_buffers();
   const Setting settings[] = {{.batch = 10},
@@ -66,8 +66,8 @@ TEST(SideBySide, EverySessionTellsWhatItWouldTakeByItself) {
 }
 
 TEST(SideBySide, TheTrainerIsThereOnceAndAPlanForEachMicroBatch) {
-  const native::Run run = tiny_run();
-  const auto workload = make_workload(tiny_run());
+  const native::Run run = small_run();
+  const auto workload = make_workload(small_run());
   const auto held_since = [before = core::live_buffers()] {
     core::MemoryByUse now = core::live_buffers();
     return now -= before;
@@ -93,7 +93,7 @@ TEST(SideBySide, TheTrainerIsThereOnceAndAPlanForEachMicroBatch) {
 }
 
 TEST(SideBySide, ASessionThatCannotBeOpenedLeavesNothing) {
-  const auto workload = make_workload(tiny_run());
+  const auto workload = make_workload(small_run());
   const core::MemoryByUse before = core::live_buffers();
   EXPECT_THROW(workload->open({.batch = 32, .workers = 1000}), core::InputError);
   EXPECT_EQ(core::live_buffers(), before);
@@ -107,7 +107,7 @@ TEST(SideBySide, ASessionThatCannotBeOpenedLeavesNothing) {
 
 // Loss by loss, at every micro-batch: what was stepped in between changes nothing.
 TEST(SharedTrainer, StepsInTurnsAreTheSameAsAlone) {
-  const native::Run run = tiny_run();
+  const native::Run run = small_run();
   constexpr std::int64_t batches[] = {10, 32, 50};
   const auto losses = [&](std::span<const std::int64_t> in_turns, std::int64_t of) {
     SharedTrainer shared(run, run.options);
@@ -133,7 +133,7 @@ TEST(SharedTrainer, StepsInTurnsAreTheSameAsAlone) {
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 TEST(SideBySide, ASessionThatRestsIsIdle) {
-  const auto workload = make_workload(tiny_run(2));
+  const auto workload = make_workload(small_run(2));
   std::vector<std::unique_ptr<Session>> sessions;
   for (const std::int64_t batch : {10, 20, 50})
     sessions.push_back(workload->open({.batch = batch, .workers = 2, .prefetch = 4}));

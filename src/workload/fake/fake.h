@@ -29,9 +29,8 @@ struct Options {
   core::Bytes memory_fixed = 0, memory_per_sample = 0;
   std::int64_t memory_padded_to = 1;  // memory grows in steps of this many samples
   bool predicts_memory = true;
-  std::optional<std::int64_t> out_of_memory_above{};  // a batch
-  std::optional<std::int64_t>
-      out_of_memory_at_step{};  // such a batch opens, and fails at this step
+  // Such a batch cannot be opened or, where a step is given, counted from 1, fails there.
+  std::optional<std::int64_t> out_of_memory_above{}, out_of_memory_at_step{};
   std::optional<std::int64_t> samples{};
   std::uint64_t seed = 1000;
 
