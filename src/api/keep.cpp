@@ -14,11 +14,16 @@ namespace {
 class Forgetful : public store::Writer {
  public:
   const trial::Study& study() const override { return study_; }
-  void add(const trial::Trial&) override {}
+  void save(std::span<trial::Trial> trials) override {
+    for (trial::Trial& trial : trials)
+      if (trial.id == 0) trial.id = ++last_id_;
+  }
+  void set_answer(const std::string&) override {}
   void set_state(trial::StudyState) override {}
 
  private:
   trial::Study study_;
+  std::int64_t last_id_ = 0;
 };
 
 trial::Question question(const Options& options, const search::Limits& limits) {

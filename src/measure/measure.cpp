@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "measure/attempt.h"
-#include "measure/lookout.h"
+#include "measure/contention.h"
+#include "measure/machine.h"
+#include "measure/run_guarded.h"
 #include "measure/sampler.h"
 #include "measure/sampling.h"
-#include "measure/surroundings.h"
 #include "stats/outliers.h"
 #include "stats/quantile.h"
 
@@ -19,44 +19,27 @@ using trial::Outcome;
 using trial::Trial;
 
 constexpr std::int64_t most_warm_up_steps = 2000;
-// With fewer undisturbed steps than this, the others count too.
-constexpr std::int64_t fewest_calm_steps = 5;
-
-// Time as the steps tell it or as the clock does, whichever is more: a workload's steps may take
-// virtual time, and its clock may run on between them.
-class Elapsed {
- public:
-  explicit Elapsed(Surroundings& surroundings)
-      : surroundings_(surroundings), start_(surroundings.now()) {}
-  void add(double step_seconds) { stepped_ += step_seconds; }
-  double start() const { return start_; }
-  double seconds() const { return std::max(stepped_, surroundings_.now() - start_); }
-
- private:
-  Surroundings& surroundings_;
-  double start_, stepped_ = 0;
-};
 
 // One trial in progress.
 class Measurement {
  public:
   Measurement(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-              Surroundings& surroundings)
+              Machine& machine)
       : workload_(workload),
         options_(options),
         watch_(watch),
         stop_(stop),
-        surroundings_(surroundings),
-        whole_(surroundings),
+        machine_(machine),
+        whole_(machine),
         sampling_(options) {
     trial_.setting = setting;
     trial_.device = workload.device();
-    trial_.started_at = surroundings.seconds_since_1970();
+    trial_.started_at = machine.seconds_since_1970();
   }
 
   Trial run() {
-    measure::attempt(trial_, [this] { open_and_sample(); });
+    run_guarded(trial_, [this] { open_and_sample(); });
     if (sampler_) sampler_->tell(trial_);
     close();
     trial_.seconds = whole_.seconds();
@@ -77,20 +60,20 @@ class Measurement {
       summarize();
       return;
     }
-    const bool finished = session_->takes_real_time() ? sample_between_looks() : sample();
+    const bool finished = session_->takes_real_time() ? sample_beside_readings() : sample();
     note_memory();
     if (finished) summarize();
   }
 
   // False when the trial is over, with its outcome set.
   bool warm_up() {
-    std::optional<Elapsed> elapsed(std::in_place, surroundings_);
+    std::optional<Elapsed> elapsed(std::in_place, machine_);
     std::vector<double> seconds;
     std::size_t next_judgement = 1;
     do {
       if (!step(true, *elapsed)) return false;
       // What a program does before its first step is no warm-up.
-      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(surroundings_);
+      if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(machine_);
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
       if (elapsed->seconds() >= options_.max_warm_up.count() ||
@@ -113,24 +96,12 @@ class Measurement {
     sampling_.end(trial::StopReason::ended);
   }
 
-  bool sample_between_looks() {
-    // The speed of a CPU is nothing to what runs on a GPU.
-    const bool resting = session_->rests_between_steps() && trial_.device == "cpu";
-    const bool watched = resting && session_->computes_on_cpus();
-    Look before = watched ? look(surroundings_, true)
-                          : look_when_calm(surroundings_, resting, options_.patience.count(),
-                                           [this] { return stop_.load() != 0; });
-    if (watched) lookout_.emplace(surroundings_, *before.speed);
+  bool sample_beside_readings() {
+    const Look before = look(machine_);
     if (sampler_) sampler_->begin_steps();
     const bool finished = sample();
     if (sampler_) sampler_->end_steps();
-    Look after = look(surroundings_, resting && !watched);
-    if (lookout_) {
-      before.speed = disturbed_count_ ? lookout_->lower_quarter() : lookout_->calm();
-      after.speed = lookout_->fastest();
-    }
-    trial_.contention = contention(before, after, surroundings_.yardstick.best());
-    note_disturbance();
+    trial_.contention = contention(before, look(machine_));
     if (sampler_) add(sampler_->company(), trial_.contention);
     return finished;
   }
@@ -138,83 +109,24 @@ class Measurement {
   // Of what runs in this process: which device a program uses is not known.
   void start_reading() {
     if (session_->takes_real_time() && session_->rests_between_steps())
-      sampler_ = start_sampler(surroundings_, trial_.device, whole_.start());
+      sampler_ = start_sampler(machine_, trial_.device, whole_.start());
   }
 
   bool sample() {
-    Elapsed elapsed(surroundings_);
-    judged_ = trial_.raw.size();
+    Elapsed elapsed(machine_);
     while (!sampling_.stop()) {
       try {
         if (!step(false, elapsed)) return false;
       } catch (const workload::Ended& ended) {
         if (ended.outcome != Outcome::ok) throw;
-        if (lookout_) end_block();
-        end_sampling(trial::StopReason::ended);
+        sampling_.end(trial::StopReason::ended);
         return true;
       }
       const trial::Step& done = trial_.raw.back();
-      if (!lookout_) {
-        sampling_.add(done.seconds, done.samples, elapsed.seconds());
-      } else if ((block_seconds_ += done.seconds) >= lookout_->block_seconds() ||
-                 trial_.steps >= options_.max_steps) {
-        end_block();
-        if (!sampling_.stop()) heed_limits(elapsed.seconds() - lost() + hopeless());
-      }
+      sampling_.add(done.seconds, done.samples, elapsed.seconds());
       tell(false);
     }
     return true;
-  }
-
-  // The steps since the last look count if the machine was calm around them.
-  void end_block() {
-    const bool calm = lookout_->calm_since_last();
-    for (; judged_ < trial_.raw.size(); ++judged_) {
-      trial::Step& step = trial_.raw[judged_];
-      step.disturbed = !calm;
-      (calm ? calm_seconds_ : disturbed_seconds_) += step.seconds;
-      if (calm) sampling_.add(step.seconds, step.samples, calm_seconds_);
-    }
-    block_seconds_ = 0;
-  }
-
-  void heed_limits(double elapsed) {
-    if (trial_.steps >= options_.max_steps)
-      end_sampling(trial::StopReason::max_steps);
-    else if (out_of_time(options_, trial_.steps, elapsed))
-      end_sampling(trial::StopReason::time_limit);
-  }
-
-  // Of a machine that is never calm for long, all steps count.
-  void end_sampling(trial::StopReason why) {
-    disturbed_count_ = lookout_ && sampling_.count() < fewest_calm_steps;
-    if (disturbed_count_) {
-      sampling_ = Sampling(options_);
-      for (const trial::Step& step : trial_.raw)
-        if (!step.warm_up) sampling_.add(step.seconds, step.samples, 0);
-    }
-    sampling_.end(why);
-  }
-
-  // Disturbed steps take none of a trial's time as long as there is patience for them, which is not
-  // all for one trial, and none once somebody wants it to end.
-  double lost() const {
-    const double patience = std::min(options_.patience, options_.max_time).count();
-    return stop_.load() != 0 ? 0 : std::min(disturbed_seconds_, patience);
-  }
-
-  // Beyond that they count thrice: a machine that has been slow for so long will hardly recover
-  // within this trial.
-  double hopeless() const { return 2 * (disturbed_seconds_ - lost()); }
-
-  void note_disturbance() {
-    const double seconds = calm_seconds_ + disturbed_seconds_;
-    if (seconds == 0) return;
-    trial_.contention.disturbed_share = disturbed_seconds_ / seconds;
-    trial_.contention.waited_seconds = lost();
-    if (!disturbed_count_ || trial_.contention.contended) return;
-    trial_.contention.contended = true;
-    trial_.contention.reason = slower_than_it_was;
   }
 
   bool step(bool warming_up, Elapsed& elapsed) {
@@ -251,12 +163,10 @@ class Measurement {
       end(Outcome::crashed, "the program ended before two steps were measured");
       return;
     }
-    trial_.samples_per_second =
-        widened(*trial_.samples_per_second, trial_.contention, surroundings_.yardstick.best());
     std::vector<trial::Step*> counted;
     std::vector<double> seconds;
     for (trial::Step& step : trial_.raw)
-      if (!step.warm_up && (disturbed_count_ || !step.disturbed))
+      if (!step.warm_up)
         counted.push_back(&step), seconds.push_back(per_update(step));
     trial_.step_seconds_median = stats::median(seconds);
     const std::vector<bool> flags = stats::outliers(seconds);
@@ -305,7 +215,7 @@ class Measurement {
 
   void tell(bool warming_up) {
     if (!watch_) return;
-    const double now = surroundings_.now();
+    const double now = machine_.now();
     if (now < next_told_) return;
     next_told_ = now + watch_interval_seconds;
     watch_({&trial_.setting, warming_up, warming_up ? trial_.warm_up_steps : trial_.steps,
@@ -316,15 +226,11 @@ class Measurement {
   const MeasureOptions& options_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
-  Surroundings& surroundings_;
+  Machine& machine_;
   Elapsed whole_;
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
   std::unique_ptr<Sampler> sampler_;
-  std::optional<Lookout> lookout_;
-  std::size_t judged_ = 0;  // steps, as calm or disturbed
-  double block_seconds_ = 0, calm_seconds_ = 0, disturbed_seconds_ = 0;
-  bool disturbed_count_ = false;
   double next_told_ = 0;
   std::int64_t short_steps_ = 0;
   Trial trial_;
@@ -339,8 +245,8 @@ Trial measure(workload::Workload& workload, const trial::Setting& setting,
 
 Trial measure(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-              Surroundings& surroundings) {
-  return Measurement(workload, setting, options, watch, stop, surroundings).run();
+              Machine& machine) {
+  return Measurement(workload, setting, options, watch, stop, machine).run();
 }
 
 }  // namespace sweetspot::measure

@@ -14,11 +14,9 @@ struct MeasureOptions {
   core::Seconds max_time{3};  // of sampling, warm-up apart
   core::Seconds max_warm_up{3};
   int min_steps = 16;  // sampled ones
-  // A machine's disturbances last for a tenth of a second: a shorter look may miss them, or see
-  // nothing else, and not know it.
+  // A machine's disturbances last for a tenth of a second: fewer steps may miss them, or see nothing
+  // else, and not know it.
   core::Seconds min_time{0.5};
-  // How much longer this trial may take while the machine is slower than it was.
-  core::Seconds patience{10};
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.
@@ -42,10 +40,10 @@ trial::Trial measure(workload::Workload& workload, const trial::Setting& setting
                      const MeasureOptions& options, const Watch& watch,
                      const std::atomic<int>& stop);
 
-// The same with a clock and a machine of the caller's.
-class Surroundings;
+// The same on a machine of the caller's.
+class Machine;
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
-                     const std::atomic<int>& stop, Surroundings& surroundings);
+                     const std::atomic<int>& stop, Machine& machine);
 
 }  // namespace sweetspot::measure

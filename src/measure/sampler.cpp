@@ -12,11 +12,11 @@ constexpr std::size_t most_readings = 4096;
 
 }  // namespace
 
-Sampler::Sampler(std::unique_ptr<Meter> meter, Surroundings& surroundings, double trial_started)
+Sampler::Sampler(std::unique_ptr<Meter> meter, Machine& machine, double trial_started)
     : meter_(std::move(meter)),
-      surroundings_(surroundings),
+      machine_(machine),
       trial_started_(trial_started),
-      interval_(surroundings.reading_interval_seconds) {
+      interval_(machine.reading_interval_seconds) {
   read();
   if (interval_ > 0) thread_ = std::thread([this] { run(); });
 }
@@ -24,7 +24,7 @@ Sampler::Sampler(std::unique_ptr<Meter> meter, Surroundings& surroundings, doubl
 // With the mutex held, or before there is a thread.
 void Sampler::read() {
   trial::Reading reading = meter_->read();
-  reading.at_seconds = surroundings_.now() - trial_started_;
+  reading.at_seconds = machine_.now() - trial_started_;
   trace_.push_back(reading);
 }
 
@@ -92,11 +92,11 @@ void Sampler::tell(trial::Trial& trial) {
   trial.energy_joules = energy_;
 }
 
-std::unique_ptr<Sampler> start_sampler(Surroundings& surroundings, const std::string& device,
+std::unique_ptr<Sampler> start_sampler(Machine& machine, const std::string& device,
                                        double trial_started) {
-  auto meter = surroundings.meter(device);
+  auto meter = machine.meter(device);
   if (!meter) return nullptr;
-  return std::make_unique<Sampler>(std::move(meter), surroundings, trial_started);
+  return std::make_unique<Sampler>(std::move(meter), machine, trial_started);
 }
 
 }  // namespace sweetspot::measure

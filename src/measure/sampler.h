@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "measure/meter.h"
-#include "measure/surroundings.h"
+#include "measure/machine.h"
 
 namespace sweetspot::measure {
 
 // Reads a trial's device beside its steps, on a thread of its own: at once, every interval of the
-// surroundings', when the sampled steps begin and end, and at the end.
+// machine's, when the sampled steps begin and end, and at the end.
 class Sampler {
  public:
-  Sampler(std::unique_ptr<Meter> meter, Surroundings& surroundings, double trial_started);
+  Sampler(std::unique_ptr<Meter> meter, Machine& machine, double trial_started);
   ~Sampler() { stop(); }
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
@@ -35,7 +35,7 @@ class Sampler {
   std::optional<double> integrated_power(double from, double to) const;
 
   std::unique_ptr<Meter> meter_;
-  Surroundings& surroundings_;
+  Machine& machine_;
   const double trial_started_;
   double interval_;  // of the readings between
   std::mutex mutex_;
@@ -49,7 +49,7 @@ class Sampler {
 };
 
 // nullptr where the device has nothing to tell.
-std::unique_ptr<Sampler> start_sampler(Surroundings& surroundings, const std::string& device,
+std::unique_ptr<Sampler> start_sampler(Machine& machine, const std::string& device,
                                        double trial_started);
 
 }  // namespace sweetspot::measure

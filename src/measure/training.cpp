@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "measure/attempt.h"
+#include "measure/contention.h"
 #include "measure/sampler.h"
 #include "measure/sampling.h"
-#include "measure/surroundings.h"
+#include "measure/machine.h"
+#include "measure/run_guarded.h"
 #include "stats/quantile.h"
 
 namespace sweetspot::measure {
@@ -17,32 +18,32 @@ class TrainingTrial final : public workload::TrainingObserver {
  public:
   TrainingTrial(workload::Training& training, const trial::Setting& setting, int epochs,
                 const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-                Surroundings& surroundings)
+                Machine& machine)
       : training_(training),
         epochs_(epochs),
         options_(options),
         watch_(watch),
         stop_(stop),
-        surroundings_(surroundings),
-        started_(surroundings.now()) {
+        machine_(machine),
+        started_(machine.now()) {
     trial_.setting = setting;
     trial_.device = training.device();
-    trial_.started_at = surroundings.seconds_since_1970();
+    trial_.started_at = machine.seconds_since_1970();
   }
 
   trial::Trial run() {
-    attempt(trial_, [this] { train(); });
+    run_guarded(trial_, [this] { train(); });
     if (sampler_) sampler_->tell(trial_);
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
     for (const trial::Epoch& epoch : trial_.epochs) trained_seconds += epoch.train_seconds;
-    trial_.seconds = std::max(trained_seconds, surroundings_.now() - started_);
+    trial_.seconds = std::max(trained_seconds, machine_.now() - started_);
     return std::move(trial_);
   }
 
   void progress(const workload::TrainingProgress& progress) override {
     look_for_stop();
-    const double now = surroundings_.now();
+    const double now = machine_.now();
     if (!watch_ || now < next_told_) return;
     next_told_ = now + watch_interval_seconds;
     const trial::Interval speed{progress.samples_per_second, progress.samples_per_second,
@@ -64,15 +65,12 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train() {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
-    const bool probed = trial_.device == "cpu";  // its speed is nothing to a GPU
-    const Look before = look_when_calm(surroundings_, probed, options_.patience.count(),
-                                       [this] { return stop_.load() != 0; });
-    sampler_ = start_sampler(surroundings_, trial_.device, started_);
+    const Look before = look(machine_);
+    sampler_ = start_sampler(machine_, trial_.device, started_);
     if (sampler_) sampler_->begin_steps();
     train_now();
     if (sampler_) sampler_->end_steps();
-    const Look after = look(surroundings_, probed);
-    trial_.contention = contention(before, after, surroundings_.yardstick.best());
+    trial_.contention = contention(before, look(machine_));
     if (sampler_) add(sampler_->company(), trial_.contention);
   }
 
@@ -101,9 +99,6 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.samples_per_second =
         throughput(epoch_seconds,
                    std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
-    if (trial_.samples_per_second)
-      trial_.samples_per_second =
-          widened(*trial_.samples_per_second, trial_.contention, surroundings_.yardstick.best());
   }
 
   workload::Training& training_;
@@ -111,7 +106,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   const MeasureOptions& options_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
-  Surroundings& surroundings_;
+  Machine& machine_;
   std::atomic<int> give_up_{0};
   double started_, next_told_ = 0;
   std::unique_ptr<Sampler> sampler_;
@@ -128,8 +123,8 @@ trial::Trial train(workload::Training& training, const trial::Setting& setting, 
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
                    const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-                   Surroundings& surroundings) {
-  return TrainingTrial(training, setting, epochs, options, watch, stop, surroundings).run();
+                   Machine& machine) {
+  return TrainingTrial(training, setting, epochs, options, watch, stop, machine).run();
 }
 
 }  // namespace sweetspot::measure

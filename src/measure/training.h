@@ -11,6 +11,6 @@ trial::Trial train(workload::Training& training, const trial::Setting& setting, 
                    const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop);
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
                    const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-                   Surroundings& surroundings);
+                   Machine& machine);
 
 }  // namespace sweetspot::measure

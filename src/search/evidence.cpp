@@ -4,122 +4,149 @@
 #include <cmath>
 #include <map>
 
+#include "stats/experiment.h"
 #include "stats/quantile.h"
+#include "stats/round_table.h"
 
 namespace sweetspot::search {
 namespace {
 
-// No machine repeats itself better than this between two trials, however tight each was.
-constexpr double least_deviation_share = 0.003;
-// What two or three repeated trials say of the machine is itself a guess: this deviation is mixed
-// in, with the weight of as many trials.
-constexpr double usual_deviation_share = 0.015, usual_freedom = 2;
+using namespace experiment;
 
-// Where neighbours disturbed half of a trial, some of it went unnoticed in the other half: trials
-// of one batch were seen to lie 3% apart then.
-constexpr double disturbed_deviation_share = 0.06;
+double square(double value) { return value * value; }
 
-// A trial beside a busy process tells little; nothing beside one that was undisturbed.
-constexpr double contended_deviation_share = 0.1;
-
-// One measured speed, as a logarithm, and what its own steps say of its error.
-struct Reading {
-  double log_seconds = 0, variance = 0;
-  bool contended = false;
+// One run of a batch by itself.
+struct Run {
+  double log_seconds = 0;
+  double variance = 0;  // by its own steps
 };
-using Readings = std::map<std::int64_t, std::vector<Reading>>;
 
-// How far repeated trials of one batch lie apart beyond what their intervals explain: what the
-// machine changes from one moment to another, which no trial sees by itself. (DerSimonian and
-// Laird's estimate, over all batches.)
-double variance_between(const Readings& readings) {
+struct Readings {
+  std::map<std::int64_t, stats::RoundTimes> rounds;
+  std::map<std::int64_t, std::vector<Run>> runs;
+};
+
+void add_blocks(const trial::Trial& trial, stats::RoundTimes& rounds) {
+  for (const trial::Step& step : trial.raw)
+    if (step.round > 0 && !step.warm_up && step.seconds > 0)
+      rounds[step.round] = std::log(step.seconds / static_cast<double>(step.updates));
+}
+
+Run run_of(const trial::Trial& trial) {
+  const core::Interval& speed = *trial.samples_per_second;
+  const double half = std::log(speed.high / speed.low) / 2;  // not finite when unknown
+  const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
+  return {std::log(static_cast<double>(trial.setting.batch) / speed.mean),
+          square(deviation) + (trial.contention.contended ? square(contended_deviation) : 0)};
+}
+
+// How far runs of one batch lie apart beyond what their own intervals explain: what a machine
+// changes from one moment to another, which no run sees by itself. (DerSimonian and Laird's
+// estimate over all batches, with a prior that counts as two runs: it is never nothing.)
+double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs) {
+  constexpr double prior_freedom = 2;
   double excess = 0, scale = 0, freedom = 0;
-  for (const auto& [batch, of_batch] : readings) {
+  for (const auto& [batch, of_batch] : runs) {
     if (of_batch.size() < 2) continue;
     double weights = 0, squares = 0, weighted = 0;
-    for (const Reading& reading : of_batch) {
-      const double weight = 1 / reading.variance;
-      weights += weight, squares += weight * weight, weighted += weight * reading.log_seconds;
+    for (const Run& run : of_batch) {
+      const double weight = 1 / (run.variance + 1e-8);
+      weights += weight, squares += weight * weight, weighted += weight * run.log_seconds;
     }
-    for (const Reading& reading : of_batch) {
-      const double off = reading.log_seconds - weighted / weights;
-      excess += off * off / reading.variance;
-    }
+    for (const Run& run : of_batch)
+      excess += square(run.log_seconds - weighted / weights) / (run.variance + 1e-8);
     const double degrees = static_cast<double>(of_batch.size()) - 1;
     excess -= degrees, freedom += degrees;
     scale += weights - squares / weights;
   }
-  if (freedom == 0) return 0;
-  const double usual = usual_deviation_share * usual_deviation_share;
-  return (freedom * std::max(0.0, excess / scale) + usual_freedom * usual) /
-         (freedom + usual_freedom);
+  const double found = freedom > 0 ? std::max(0.0, excess / scale) : 0;
+  return (freedom * found + prior_freedom * square(run_deviation)) / (freedom + prior_freedom);
 }
 
-stats::StepPoint point(std::int64_t batch, const std::vector<Reading>& readings, double between) {
-  double weights = 0, weighted = 0;
-  for (const Reading& reading : readings) {
-    const double weight = 1 / (reading.variance + between);
-    weights += weight, weighted += weight * reading.log_seconds;
+// Where runs of a batch are all there is.
+void add_runs(const Readings& readings, stats::StepTimes& times) {
+  const double between = variance_between(readings.runs);
+  const std::size_t n = times.batches.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (readings.rounds.contains(times.batches[i])) continue;
+    double weights = 0, weighted = 0;
+    for (const Run& run : readings.runs.at(times.batches[i])) {
+      const double weight = 1 / (run.variance + between);
+      weights += weight, weighted += weight * run.log_seconds;
+    }
+    times.log_seconds[i] = weighted / weights;
+    times.covariance[i * n + i] = 1 / weights;
   }
-  return {batch, std::exp(weighted / weights), 1 / std::sqrt(weights)};
 }
 
-Reading reading(const trial::Trial& trial) {
-  const trial::Interval& speed = *trial.samples_per_second;
-  const double half = std::log(speed.high / speed.low) / 2;  // not finite when unknown
-  const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
-  const double unnoticed = disturbed_deviation_share * trial.contention.disturbed_share.value_or(0);
-  return {
-      std::log(static_cast<double>(trial.setting.batch) / speed.mean),
-      deviation * deviation + unnoticed * unnoticed + least_deviation_share * least_deviation_share,
-      trial.contention.contended};
-}
-
-void heed_contention(std::vector<Reading>& readings) {
-  const bool calm = std::ranges::any_of(readings, [](const Reading& r) { return !r.contended; });
-  if (calm) std::erase_if(readings, [](const Reading& r) { return r.contended; });
-  for (Reading& reading : readings)
-    if (reading.contended)
-      reading.variance += contended_deviation_share * contended_deviation_share;
+stats::StepTimes times_of(const Readings& readings) {
+  stats::StepTimes times;
+  for (const auto& [batch, of_batch] : readings.rounds) times.batches.push_back(batch);
+  for (const auto& [batch, of_batch] : readings.runs)
+    if (!readings.rounds.contains(batch)) times.batches.push_back(batch);
+  std::ranges::sort(times.batches);
+  const std::size_t n = times.batches.size();
+  times.log_seconds.resize(n);
+  times.covariance.resize(n * n);
+  if (!readings.rounds.empty()) {
+    std::vector<stats::RoundTimes> columns;
+    std::vector<std::size_t> place;  // of each batch in rounds among all
+    for (const auto& [batch, of_batch] : readings.rounds) {
+      columns.push_back(of_batch);
+      place.push_back(static_cast<std::size_t>(std::ranges::lower_bound(times.batches, batch) -
+                                               times.batches.begin()));
+    }
+    const stats::RoundTable table(columns);
+    const std::vector<double> covariance = table.covariance();
+    for (std::size_t a = 0; a < place.size(); ++a) {
+      times.log_seconds[place[a]] = table.estimates()[a];
+      for (std::size_t b = 0; b < place.size(); ++b)
+        times.covariance[place[a] * n + place[b]] = covariance[a * place.size() + b];
+    }
+  }
+  add_runs(readings, times);
+  return times;
 }
 
 }  // namespace
+
+bool Evidence::knows(std::int64_t batch) const {
+  return std::ranges::binary_search(times.batches, batch);
+}
 
 Evidence evidence(std::span<const trial::Trial> trials) {
   Evidence all;
   Readings readings;
   for (const trial::Trial& trial : trials) {
     const std::int64_t batch = trial.setting.batch;
+    stats::RoundTimes rounds;
+    add_blocks(trial, rounds);
+    const auto& speed = trial.samples_per_second;
     switch (trial.outcome) {
       case trial::Outcome::cancelled:
-        continue;
+        break;
       case trial::Outcome::out_of_memory:
       case trial::Outcome::timed_out:
       case trial::Outcome::killed:  // perhaps for its memory: larger ones would fare no better
         all.too_large = std::min(batch, all.too_large.value_or(batch));
         all.failed.insert(batch);
-        continue;
+        break;
       case trial::Outcome::crashed:
       case trial::Outcome::refused:
         all.failed.insert(batch);
-        continue;
-      case trial::Outcome::ok:
         break;
+      case trial::Outcome::ok:
+        if (!rounds.empty())
+          readings.rounds[batch].merge(rounds);
+        else if (speed && speed->mean > 0 && std::isfinite(speed->mean))
+          readings.runs[batch].push_back(run_of(trial));
+        else
+          all.failed.insert(batch);
     }
-    const auto& speed = trial.samples_per_second;
-    if (!speed || !(speed->mean > 0) || !std::isfinite(speed->mean)) {
-      all.failed.insert(batch);
-      continue;
-    }
-    readings[batch].push_back(reading(trial));
   }
-  for (auto& [batch, of_batch] : readings) heed_contention(of_batch);
-  const double between = variance_between(readings);
-  for (const auto& [batch, of_batch] : readings) {
-    all.failed.erase(batch);
-    all.points.push_back(point(batch, of_batch, between));
-    all.largest_ok = batch;
-  }
+  all.times = times_of(readings);
+  for (const std::int64_t batch : all.times.batches) all.failed.erase(batch);
+  if (!all.times.batches.empty()) all.largest_ok = all.times.batches.back();
   return all;
 }
 

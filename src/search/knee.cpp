@@ -1,152 +1,183 @@
 #include "search/knee.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <set>
+
+#include "stats/experiment.h"
+#include "stats/quantile.h"
 
 namespace sweetspot::search {
 namespace {
 
-// One probe is at most this many times the largest before it: a line through small batches is no
-// ground for a step of minutes.
-constexpr double most_growth = 16;
-constexpr double cheap_step_seconds = 0.1, look_ahead = 4;
-constexpr double dear_step_seconds = 1, least_look_ahead = 1.25;
-// The chosen batch is to be within this share of the tolerance: noise takes the rest. On a smooth
-// curve nothing smaller by a quarter is within the tolerance then (its loss is a third larger).
-constexpr double aim = 0.9;
-// What a trial has to promise: this share of throughput beyond the tolerance, or else an eighth of
-// the chance to save an octave.
-constexpr double worth_a_trial = 0.0025, throughput_per_octave = 0.02;
-constexpr std::size_t most_probes = 10, most_failures_at_first = 4;
-// After those, so many more where more than an octave below the chosen batch was passed over.
-constexpr std::size_t probes_of_a_gap = 2;
+using namespace experiment;
 
-double mean_speed(const stats::StepModel& model, std::int64_t batch) {
-  return std::exp(stats::summary(model.throughput(batch)).mean);
+constexpr int curve_count = 500;
+
+double octave(double batch) { return std::log2(batch); }
+double octave(std::int64_t batch) { return octave(static_cast<double>(batch)); }
+
+// Where a curve first comes within the tolerance of its best, between two sizes if it must be.
+double knee_of(const std::vector<double>& log_speeds, const std::vector<std::int64_t>& sizes,
+               double level) {
+  const auto first = std::ranges::find_if(log_speeds, [&](double s) { return s >= level; });
+  const auto i = static_cast<std::size_t>(first - log_speeds.begin());
+  if (i == 0) return static_cast<double>(sizes.front());
+  const double below = log_speeds[i - 1], above = log_speeds[i];
+  const double share = (level - below) / (above - below);
+  return std::exp2(octave(sizes[i - 1]) + share * (octave(sizes[i]) - octave(sizes[i - 1])));
 }
 
-// What is chosen if nothing more is measured.
-Choice choose_now(const stats::StepModel& model, const Evidence& evidence,
-                  const std::vector<std::int64_t>& sizes, double tolerance) {
-  Choice choice;
-  for (const auto& point : evidence.points)
-    if (const double speed = mean_speed(model, point.batch); speed > choice.best_samples_per_second)
-      choice.best_batch = point.batch, choice.best_samples_per_second = speed;
-  // A better one may lie between two that were measured.
-  double best = choice.best_samples_per_second;
-  for (std::int64_t batch : sizes)
-    if (batch < evidence.points.back().batch) best = std::max(best, mean_speed(model, batch));
-  choice.batch = choice.best_batch, choice.samples_per_second = choice.best_samples_per_second;
-  for (const auto& point : evidence.points)
-    if (const double speed = mean_speed(model, point.batch);
-        speed >= (1 - aim * tolerance) * best) {
-      choice.batch = point.batch, choice.samples_per_second = speed;
-      break;
-    }
-  return choice;
-}
-
-// Between which batches the knee lies.
-void find_bounds(const stats::StepModel& model, const std::vector<std::int64_t>& sizes,
-                 double tolerance, Choice& choice) {
-  constexpr double hardly = 0.025, surely = 1 - hardly;
-  choice.least_batch = choice.sure_batch = choice.best_batch;
-  for (auto batch = sizes.rbegin(); batch != sizes.rend(); ++batch) {
-    if (*batch >= choice.best_batch) continue;
-    const double fast_enough =
-        stats::probability_above(model.ratio(*batch, choice.best_batch), std::log(1 - tolerance));
-    if (fast_enough >= hardly) choice.least_batch = *batch;
-    if (fast_enough >= surely) choice.sure_batch = *batch;
-  }
-}
-
-double largest_worth_a_look(const stats::StepModel& model, const Evidence& evidence,
-                            double tolerance) {
-  const double fixed_samples = model.fixed_seconds() / model.per_sample_seconds();
-  const double line_knee = fixed_samples * (1 - tolerance) / tolerance;
-  const auto batch_of_step = [&](double seconds) {
-    return seconds / model.per_sample_seconds() - fixed_samples;
+core::Interval interval(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
   };
-  const double ahead = std::min(look_ahead * line_knee, std::max(batch_of_step(dear_step_seconds),
-                                                                 least_look_ahead * line_knee));
-  return std::min(std::max(ahead, batch_of_step(cheap_step_seconds)),
-                  most_growth * static_cast<double>(evidence.points.back().batch));
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return {sum / static_cast<double>(values.size()), at(0.025), at(0.975)};
 }
 
-// What measuring this batch may change: it may be faster than is tolerated of the chosen one, or
-// be the one to choose instead, and smaller.
-double score(const stats::StepModel& model, std::int64_t batch, const Choice& now,
-             double tolerance) {
-  double sum = stats::expected_excess(model.ratio(batch, now.batch), -std::log(1 - tolerance));
-  if (batch < now.batch)
-    sum +=
-        throughput_per_octave *
-        std::log2(static_cast<double>(now.batch) / static_cast<double>(batch)) *
-        stats::probability_above(model.ratio(batch, now.best_batch), std::log(1 - aim * tolerance));
-  return sum;
-}
-
-// Leaves those between a batch and the next smaller one that ran, if that is less than half of it,
-// and else none.
-void keep_gap_below(std::int64_t batch, const Evidence& evidence, const Range& range,
-                    std::vector<std::int64_t>& sizes) {
-  const auto point = std::ranges::lower_bound(evidence.points, batch, {}, &stats::StepPoint::batch);
-  const std::int64_t smaller =
-      point == evidence.points.begin() ? range.low : std::prev(point)->batch;
-  std::erase_if(sizes, [&](std::int64_t size) {
-    return 2 * smaller >= batch || size <= smaller || size >= batch;
-  });
-}
-
-Next first(const std::vector<std::int64_t>& sizes, const Evidence& evidence) {
-  if (sizes.empty() || evidence.failed.size() >= most_failures_at_first)
-    return {std::nullopt, fmt::format("none of {} trials ran", evidence.failed.size())};
-  const auto distance = [](std::int64_t batch) {
-    return std::abs(std::log(static_cast<double>(batch) / first_batch));
-  };
-  return {*std::ranges::min_element(sizes, {}, distance), ""};
+bool is_power_of_two(std::int64_t batch) {
+  return std::has_single_bit(static_cast<std::uint64_t>(batch));
 }
 
 }  // namespace
 
-Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& limits) {
-  const auto all = candidates(range, limits);
-  std::vector<std::int64_t> sizes = all;
-  std::erase_if(sizes, [&](std::int64_t batch) { return evidence.failed.contains(batch); });
-  if (evidence.points.empty()) return first(sizes, evidence);
-  const stats::StepModel model(evidence.points);
-  const Choice now = choose_now(model, evidence, all, limits.tolerance);
-  const std::size_t tried = evidence.points.size() + evidence.failed.size();
-  if (tried >= most_probes) keep_gap_below(now.batch, evidence, range, sizes);
-  if (tried >= most_probes + probes_of_a_gap) sizes.clear();
-  const double highest = largest_worth_a_look(model, evidence, limits.tolerance);
-  std::optional<std::int64_t> best;
-  double most = worth_a_trial;
-  for (std::int64_t batch : sizes) {
-    if (static_cast<double>(batch) > highest && batch != range.low) continue;
-    if (std::ranges::binary_search(evidence.points, batch, {}, &stats::StepPoint::batch)) continue;
-    const double value = score(model, batch, now, limits.tolerance);
-    if (value > most && range.fits(batch)) most = value, best = batch;
-  }
-  if (best) return {best, ""};
-  if (tried >= most_probes) return {std::nullopt, fmt::format("{} batches were tried", tried)};
-  return {std::nullopt,
-          fmt::format("no other batch promises to be more than {:.3g}% faster than {}, or as fast "
-                      "and smaller",
-                      100 * limits.tolerance, now.batch)};
+std::size_t knee(std::span<const double> samples_per_second, double tolerance) {
+  const double level = (1 - tolerance) * std::ranges::max(samples_per_second);
+  return static_cast<std::size_t>(
+      std::ranges::find_if(samples_per_second, [&](double speed) { return speed >= level; }) -
+      samples_per_second.begin());
 }
 
-std::optional<Choice> choose_knee(const Evidence& evidence, const Range& range,
-                                  const Limits& limits) {
-  if (evidence.points.empty()) return std::nullopt;
-  const stats::StepModel model(evidence.points);
-  const auto sizes = candidates(range, limits);
-  Choice choice = choose_now(model, evidence, sizes, limits.tolerance);
-  find_bounds(model, sizes, limits.tolerance, choice);
-  choice.settled = !next_for_knee(evidence, range, limits).batch;
-  return choice;
+Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes, double tolerance)
+    : sizes_(std::move(sizes)), tolerance_(tolerance) {
+  for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {
+    Curve curve;
+    curve.best = std::ranges::max(drawn);
+    curve.knee = knee_of(drawn, sizes_, curve.best + std::log(1 - tolerance));
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      const double shortfall = 1 - std::exp(drawn[i] - curve.best);
+      const double doublings = octave(sizes_[i]) - octave(curve.knee);
+      curve.losses.push_back(std::max(0.0, shortfall - tolerance) +
+                             price_of_doubling * std::max(0.0, doublings));
+    }
+    curve.log_speeds = std::move(drawn);
+    curves_.push_back(std::move(curve));
+  }
+}
+
+double Losses::expected(std::size_t size) const {
+  double sum = 0;
+  for (const Curve& curve : curves_) sum += curve.losses[size];
+  return sum / static_cast<double>(curves_.size());
+}
+
+double Losses::gain(std::size_t other, std::size_t answer) const {
+  const double equal = is_power_of_two(sizes_[other]) ? 0 : equal_loss;
+  double sum = 0;
+  for (const Curve& curve : curves_)
+    sum += std::max(0.0, curve.losses[answer] - curve.losses[other] - equal);
+  return sum / static_cast<double>(curves_.size());
+}
+
+double Losses::regret(std::size_t answer) const {
+  double sum = 0;
+  for (const Curve& curve : curves_) sum += curve.losses[answer] - std::ranges::min(curve.losses);
+  return sum / static_cast<double>(curves_.size());
+}
+
+BatchSpeed Losses::speed(std::size_t size) const {
+  std::vector<double> speeds, shares;
+  double within = 0;
+  for (const Curve& curve : curves_) {
+    speeds.push_back(std::exp(curve.log_speeds[size]));
+    shares.push_back(std::exp(curve.log_speeds[size] - curve.best));
+    within += shares.back() >= 1 - tolerance_;
+  }
+  return {sizes_[size], interval(std::move(speeds)), interval(std::move(shares)),
+          within / static_cast<double>(curves_.size())};
+}
+
+std::pair<double, double> Losses::knee_bounds() const {
+  std::vector<double> knees;
+  for (const Curve& curve : curves_) knees.push_back(curve.knee);
+  const core::Interval found = interval(std::move(knees));
+  return {found.low, found.high};
+}
+
+Losses losses(const stats::StepModel& model, const Evidence& evidence, const Range& range,
+              const Limits& limits) {
+  const auto& measured = evidence.times.batches;
+  std::set<std::int64_t> sizes(measured.begin(), measured.end());
+  for (const std::int64_t batch : candidates(range, limits))
+    if (batch <= measured.back() && !evidence.failed.contains(batch)) sizes.insert(batch);
+  return {model, {sizes.begin(), sizes.end()}, limits.tolerance};
+}
+
+std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
+                        const Limits& limits) {
+  std::vector<std::pair<double, std::size_t>> measured;  // by expected loss
+  const auto collect = [&](const auto& may) {
+    for (std::size_t i = 0; i < losses.sizes().size(); ++i)
+      if (evidence.knows(losses.sizes()[i]) && may(losses.sizes()[i]))
+        measured.emplace_back(losses.expected(i), i);
+  };
+  collect([&](std::int64_t size) {
+    return size >= range.low && size <= range.high && range.fits(size);
+  });
+  if (measured.empty()) collect([](std::int64_t) { return true; });
+  std::ranges::sort(measured);
+  const double equal = measured.front().first + equal_loss;
+  const auto first = [&](const auto& wanted) {
+    return std::ranges::find_if(measured, [&](const auto& one) {
+      return one.first <= equal && wanted(losses.sizes()[one.second]);
+    });
+  };
+  if (const auto same = first([&](std::int64_t size) { return size == limits.previous; });
+      same != measured.end())
+    return same->second;
+  if (const auto power = first(is_power_of_two); power != measured.end()) return power->second;
+  std::size_t smallest = measured.front().second;
+  for (const auto& [loss, i] : measured)
+    if (loss <= equal) smallest = std::min(smallest, i);
+  return smallest;
+}
+
+Decision decide_knee(const Evidence& evidence, const Range& range, const Limits& limits) {
+  const stats::StepModel model(evidence.times);
+  const Losses known = losses(model, evidence, range, limits);
+  const std::size_t answer = best_answer(known, evidence, range, limits);
+  const auto& sizes = known.sizes();
+  Decision decision;
+  decision.batch = sizes[answer];
+  decision.regret = known.regret(answer);
+  decision.fixed_seconds = model.fixed_seconds();
+  decision.per_sample_seconds = model.per_sample_seconds();
+  double best = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!evidence.knows(sizes[i])) continue;
+    decision.speeds.push_back(known.speed(i));
+    if (const double speed = decision.speeds.back().samples_per_second.mean; speed > best)
+      best = speed, decision.best_batch = sizes[i];
+  }
+  // An answer that is a little larger than the knee for being a power of two lies within its own
+  // bounds all the same.
+  const auto [low, high] = known.knee_bounds();
+  decision.knee_low = std::min(static_cast<std::int64_t>(std::floor(low + 1e-6)), decision.batch);
+  decision.knee_high = std::max(static_cast<std::int64_t>(std::ceil(high - 1e-6)), decision.batch);
+  // From the answer in both directions.
+  constexpr double about_as_well = 2 * equal_loss;
+  std::size_t from = answer, to = answer;
+  const auto alike = [&](std::size_t i) {
+    return known.expected(i) <= known.expected(answer) + about_as_well;
+  };
+  while (from > 0 && alike(from - 1)) --from;
+  while (to + 1 < sizes.size() && alike(to + 1)) ++to;
+  decision.alike_low = sizes[from], decision.alike_high = sizes[to];
+  return decision;
 }
 
 }  // namespace sweetspot::search

@@ -1,19 +1,58 @@
 #pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "search/evidence.h"
 #include "search/range.h"
+#include "stats/step_model.h"
 
 namespace sweetspot::search {
 
-// The knee search. Every candidate is scored by what its measurement may change: the throughput
-// beyond the tolerance that it may win over the batch now chosen, and the octaves that it may save
-// below it. The highest score is measured next; when none is worth a trial, the search is over.
-//
-// The compromise about large batches: a step of hours proves nothing, and a curve that has been
-// flat for long seldom turns up again. So no probe is larger than four times the knee of the fitted
-// line unless its step is predicted to take a tenth of a second at most. A machine that gets
-// faster beyond that is not found out.
-Next next_for_knee(const Evidence& evidence, const Range& range, const Limits& limits);
-std::optional<Choice> choose_knee(const Evidence& evidence, const Range& range,
-                                  const Limits& limits);
+// The first of these speeds, by ascending batch, that is within the tolerance of the largest: what a
+// knee is, wherever one is looked for. At least one speed.
+std::size_t knee(std::span<const double> samples_per_second, double tolerance);
+
+// Sizes and what answering each of them would cost, over joint curves through all measurements. On
+// a curve, an answer loses what it is slower than the best beyond the tolerance, and a little for
+// every doubling beyond the curve's own knee.
+class Losses {
+ public:
+  // Sizes ascending: those that may be the best or the answer.
+  Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes, double tolerance);
+
+  const std::vector<std::int64_t>& sizes() const { return sizes_; }
+  double expected(std::size_t size) const;
+  // What answering the one rather than the other would save beyond what makes them equal, where it
+  // saves at all: how much it is worth to know more of it. A power of two need not save more.
+  double gain(std::size_t other, std::size_t answer) const;
+  // The expected loss of an answer beyond that of the best answer to each curve.
+  double regret(std::size_t answer) const;
+  // Of a size over all curves.
+  BatchSpeed speed(std::size_t size) const;
+  // The knee lies between them in 95% of the curves.
+  std::pair<double, double> knee_bounds() const;
+
+ private:
+  struct Curve {
+    std::vector<double> log_speeds, losses;
+    double best = 0, knee = 0;  // its largest log speed; in samples, between two sizes
+  };
+  std::vector<std::int64_t> sizes_;
+  double tolerance_;
+  std::vector<Curve> curves_;
+};
+
+// Losses over everything that may be the best: the candidates of the range up to the largest batch
+// that was measured.
+Losses losses(const stats::StepModel& model, const Evidence& evidence, const Range& range,
+              const Limits& limits);
+
+// The measured size of the range with the least expected loss; among equals the previous answer,
+// else a power of two, else the smaller. An index of the sizes.
+std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
+                        const Limits& limits);
+
+Decision decide_knee(const Evidence& evidence, const Range& range, const Limits& limits);
 
 }  // namespace sweetspot::search

@@ -13,7 +13,7 @@ constexpr std::size_t most_trials = 24;  // four octaves up and a bisection down
 }  // namespace
 
 Next next_for_max_batch(const Evidence& evidence, const Range& range, const MemoryFit& memory) {
-  if (evidence.points.size() + evidence.failed.size() >= most_trials)
+  if (evidence.times.batches.size() + evidence.failed.size() >= most_trials)
     return {std::nullopt, fmt::format("{} batches were tried", most_trials)};
   const std::int64_t ran = evidence.largest_ok.value_or(0);
   const bool predicted = memory.predicted(range.high);
@@ -27,23 +27,6 @@ Next next_for_max_batch(const Evidence& evidence, const Range& range, const Memo
   if (evidence.failed.contains(batch))
     return {std::nullopt, fmt::format("batch {} failed, and nothing smaller is left", batch)};
   return {batch, ""};
-}
-
-std::optional<Choice> choose_max_batch(const Evidence& evidence, const Range& range,
-                                       const MemoryFit& memory) {
-  if (evidence.points.empty()) return std::nullopt;
-  const auto speed = [](const stats::StepPoint& point) {
-    return static_cast<double>(point.batch) / point.seconds;
-  };
-  const auto best = std::ranges::max_element(evidence.points, {}, speed);
-  const stats::StepPoint& largest = evidence.points.back();
-  return Choice{.batch = largest.batch,
-                .samples_per_second = speed(largest),
-                .best_samples_per_second = speed(*best),
-                .best_batch = best->batch,
-                .least_batch = largest.batch,
-                .sure_batch = largest.batch,
-                .settled = !next_for_max_batch(evidence, range, memory).batch};
 }
 
 }  // namespace sweetspot::search

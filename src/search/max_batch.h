@@ -1,5 +1,6 @@
 #pragma once
 #include "search/evidence.h"
+#include "search/memory_fit.h"
 #include "search/range.h"
 
 namespace sweetspot::search {
@@ -8,7 +9,5 @@ namespace sweetspot::search {
 // it. Where the workload cannot predict, upwards by a bounded factor, each trial refining the fit;
 // below one that failed, by halves.
 Next next_for_max_batch(const Evidence& evidence, const Range& range, const MemoryFit& memory);
-std::optional<Choice> choose_max_batch(const Evidence& evidence, const Range& range,
-                                       const MemoryFit& memory);
 
 }  // namespace sweetspot::search

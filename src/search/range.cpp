@@ -52,8 +52,8 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
     if (!memory.predicted(batch)) {
       // Of unknown memory only the smallest batch may be tried, and then the next, even where its
       // fixed part might as well be nothing: one size cannot tell fixed from per-sample bytes.
-      if (evidence.points.empty()) return batch == low;
-      if (evidence.points.size() == 1 && batch <= low + step) return true;
+      if (evidence.times.batches.empty()) return batch == low;
+      if (evidence.times.batches.size() == 1 && batch <= low + step) return true;
     }
     const auto bytes = memory.most_bytes(batch);
     return !bytes || *bytes <= static_cast<double>(*limits.memory_limit);

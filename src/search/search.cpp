@@ -5,15 +5,18 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "search/confirm.h"
 #include "search/evidence.h"
 #include "search/knee.h"
 #include "search/max_batch.h"
 #include "search/memory_fit.h"
 #include "search/range.h"
+#include "search/turns.h"
 
 namespace sweetspot::search {
 namespace {
+
+// So many batches are tried at most, and so few failures end a search that has found none to run.
+constexpr std::size_t most_probes = 12, most_failures_at_first = 4;
 
 // Growing batches end at any failure; the knee is looked for around one that crashed.
 Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials) {
@@ -32,10 +35,57 @@ std::string nothing_fits(const Limits& limits) {
                      core::format_bytes(*limits.memory_limit));
 }
 
+std::int64_t runs_of(std::span<const trial::Trial> trials, std::int64_t batch) {
+  return std::ranges::count(trials, batch,
+                            [](const trial::Trial& trial) { return trial.setting.batch; });
+}
+
+// The last batches of a pass are the first of the next: what the machine drifts by falls on all of
+// them alike.
+std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
+                                           const Evidence& known, const Turns& worth,
+                                           const Limits& limits) {
+  for (int pass = 2; pass <= limits.passes; ++pass) {
+    std::vector<std::int64_t> order;  // of the first runs
+    for (const trial::Trial& trial : trials)
+      if (std::ranges::find(order, trial.setting.batch) == order.end())
+        order.push_back(trial.setting.batch);
+    if (pass % 2 == 0) std::ranges::reverse(order);
+    std::erase_if(order, [&](std::int64_t batch) {
+      return !known.knows(batch) || runs_of(trials, batch) >= pass ||
+             std::ranges::find(worth.batches, batch) == worth.batches.end();
+    });
+    // Not twice in a row while another one is missing.
+    if (order.size() > 1 && order.front() == trials.back().setting.batch)
+      std::swap(order[0], order[1]);
+    if (!order.empty()) return order.front();
+  }
+  return std::nullopt;
+}
+
+Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, const Range& range,
+                   const Limits& limits) {
+  const std::size_t tried = known.times.batches.size() + known.failed.size();
+  if (known.times.batches.empty() && known.failed.size() >= most_failures_at_first)
+    return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
+  if (tried < most_probes)
+    if (const auto batch = next_to_scout(known, range, limits)) return {batch, ""};
+  if (known.times.batches.empty())
+    return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
+  const Turns worth = turns(known, range, limits);
+  if (tried < most_probes && worth.unmeasured) return {worth.unmeasured, ""};
+  if (const auto batch = next_of_a_pass(trials, known, worth, limits)) return {batch, ""};
+  return {std::nullopt, "no other batch promises to be a better answer"};
+}
+
 }  // namespace
 
 std::string_view name(Objective objective) {
   return objective == Objective::throughput ? "throughput" : "max_batch";
+}
+
+const BatchSpeed& Decision::chosen() const {
+  return *std::ranges::find(speeds, batch, &BatchSpeed::batch);
 }
 
 Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict) {
@@ -44,23 +94,23 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
   const auto range = feasible(limits, known, memory);
   if (!range) return {std::nullopt, nothing_fits(limits)};
   if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
-  if (const auto batch = always_contended(trials, limits)) return {batch, ""};
-  if (const auto batch = unrepeated_first(trials, known, limits)) return {batch, ""};
-  Next next = next_for_knee(known, *range, limits);
-  if (next.batch) return next;
-  if (const auto choice = choose_knee(known, *range, limits))
-    next.batch = unconfirmed(trials, *choice, known, limits);
-  return next;
+  return next_for_knee(trials, known, *range, limits);
 }
 
-std::optional<Choice> choose(std::span<const trial::Trial> trials, const Limits& limits,
-                             const Predict& predict) {
+std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
+                               const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
+  if (known.times.batches.empty()) return std::nullopt;
   const MemoryFit memory(trials, predict);
   const auto range = feasible(limits, known, memory);
   if (!range) return std::nullopt;
-  if (limits.objective == Objective::max_batch) return choose_max_batch(known, *range, memory);
-  return choose_knee(known, *range, limits);
+  Decision decision = decide_knee(known, *range, limits);
+  if (limits.objective == Objective::throughput) return decision;
+  decision.batch = known.times.batches.back();
+  decision.knee_low = decision.knee_high = decision.batch;
+  decision.alike_low = decision.alike_high = decision.batch;
+  decision.regret = 0;
+  return decision;
 }
 
 std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,

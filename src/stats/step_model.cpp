@@ -4,20 +4,32 @@
 #include <bit>
 #include <cmath>
 
-#include "stats/quantile.h"
-#include "stats/step_prior.h"
+#include "core/random.h"
+#include "stats/experiment.h"
 
 namespace sweetspot::stats {
 namespace {
 
-// Beyond this difference of log-probabilities a hypothesis explains nothing.
-constexpr double negligible = 4.5;
+using namespace experiment;
+
+constexpr double any_speed = 30;              // deviation of the time per sample: any speed at all
+constexpr double octaves_beyond_largest = 8;  // where cliffs may be above the largest point
+
+// Devices compute batches in multiples; most of them hide it.
+struct Padding {
+  std::int64_t multiple;
+  double probability;
+};
+constexpr std::array paddings = {Padding{1, 0.7}, Padding{8, 0.1}, Padding{16, 0.1},
+                                 Padding{32, 0.1}};
+// Fixed costs, in samples' worth of time: none, or 1/8 to 4096, this many to an octave.
+constexpr double least_fixed_octave = -3, most_fixed_octave = 12, fixed_per_octave = 6;
 
 double octave(std::int64_t batch) { return std::log2(static_cast<double>(batch)); }
 
 double square(double value) { return value * value; }
 
-double cliff_variance(unsigned sides) { return square(prior::cliff) * std::popcount(sides); }
+double cliff_variance(unsigned sides) { return square(cliff_deviation) * std::popcount(sides); }
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -27,25 +39,27 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-StepModel::StepModel(std::span<const StepPoint> points) : points_(points.begin(), points.end()) {
+StepModel::StepModel(StepTimes times) : times_(std::move(times)) {
+  for (const std::int64_t batch : times_.batches) octaves_.push_back(octave(batch));
   std::vector<double> fixed = {0};
-  for (double exponent = prior::least_fixed_octave; exponent <= prior::most_fixed_octave;
-       exponent += 1 / prior::fixed_per_octave)
+  for (double exponent = least_fixed_octave; exponent <= most_fixed_octave;
+       exponent += 1 / fixed_per_octave)
     fixed.push_back(std::exp2(exponent));
   for (double samples : fixed)
-    for (const prior::Padding& padding : prior::paddings)
+    for (const Padding& padding : paddings)
       lines_.push_back({samples, padding.multiple, std::log(padding.probability)});
   for (const Line& line : lines_) {
     auto& left = left_.emplace_back();
-    for (const StepPoint& point : points_)
-      left.push_back(std::log(point.seconds) - line.log_work(point.batch));
+    for (std::size_t i = 0; i < size(); ++i)
+      left.push_back(times_.log_seconds[i] - line.log_work(times_.batches[i]));
   }
+  errors_ = Cholesky(times_.covariance, size());
   const auto log_prior = [&](std::size_t cliff) {
-    return std::log(prior::cliffs_per_octave * gap_octaves(cliff));
+    return std::log(cliffs_per_octave * gap_octaves(cliff));
   };
-  for (std::size_t roughness = 0; roughness < prior::roughness.size(); ++roughness) {
+  for (std::size_t roughness = 0; roughness < experiment::roughness.size(); ++roughness) {
     add_world({}, roughness, 0);
-    for (std::size_t one = 0; one <= points_.size(); ++one) {
+    for (std::size_t one = 0; one <= size(); ++one) {
       add_world({one}, roughness, log_prior(one));
       for (std::size_t two = 0; two < one; ++two)
         add_world({two, one}, roughness, log_prior(one) + log_prior(two));
@@ -62,19 +76,13 @@ double StepModel::Line::log_work(std::int64_t batch) const {
 
 // Between the points on both sides of a cliff.
 double StepModel::gap_octaves(std::size_t cliff) const {
-  if (cliff == points_.size()) return prior::octaves_beyond_largest;
-  return octave(points_[cliff].batch) - (cliff == 0 ? 0 : octave(points_[cliff - 1].batch));
+  if (cliff == size()) return octaves_beyond_largest;
+  return octaves_[cliff] - (cliff == 0 ? 0 : octaves_[cliff - 1]);
 }
 
-std::vector<double> StepModel::smooth_covariance(std::int64_t batch, std::size_t roughness) const {
-  std::vector<double> with;
-  for (const StepPoint& point : points_) {
-    const double octaves = std::abs(octave(batch) - octave(point.batch));
-    with.push_back(square(prior::speed) + square(prior::roughness[roughness]) *
-                                              std::exp(-octaves / prior::octaves_of_memory));
-    if (point.batch == batch) with.back() += square(prior::own);
-  }
-  return with;
+double StepModel::smooth_covariance(double octaves, std::size_t roughness) const {
+  return square(any_speed) +
+         square(experiment::roughness[roughness]) * std::exp(-octaves / octaves_of_memory);
 }
 
 void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness,
@@ -83,137 +91,161 @@ void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness
   World world;
   world.cliffs = std::move(cliffs);
   world.roughness = roughness;
-  const std::size_t n = points_.size();
-  std::vector<double> matrix;
+  const std::size_t n = size();
   for (std::size_t i = 0; i < n; ++i) {
-    world.sides.push_back(places(world, points_[i].batch).front().sides);
-    const auto smooth = smooth_covariance(points_[i].batch, roughness);
-    matrix.insert(matrix.end(), smooth.begin(), smooth.end());
+    Sides sides = 0;
+    for (std::size_t k = 0; k < world.cliffs.size(); ++k)
+      if (i >= world.cliffs[k]) sides |= 1u << k;
+    world.sides.push_back(sides);
+  }
+  std::vector<double> matrix = times_.covariance;
+  for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j <= i; ++j)
-      matrix[i * n + j] += cliff_variance(world.sides[i] & world.sides[j]);
-    matrix[i * n + i] += square(points_[i].deviation_share);
+      matrix[i * n + j] += smooth_covariance(octaves_[i] - octaves_[j], roughness) +
+                           cliff_variance(world.sides[i] & world.sides[j]);
+    matrix[i * n + i] += square(own_deviation);
   }
   world.covariance = Cholesky(std::move(matrix), n);
-  weigh(world, log_prior);
-  worlds_.push_back(std::move(world));
-}
-
-// Each line by its likelihood, as a logarithm.
-void StepModel::weigh(World& world, double log_prior) {
+  // Each line by its likelihood, as a logarithm.
   const double constant = log_prior - world.covariance.half_log_determinant();
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    auto whitened = world.covariance.whiten(left_[i]);
-    const double weight = constant + lines_[i].log_prior - dot(whitened, whitened) / 2;
-    world.hypotheses.push_back({i, weight, std::move(whitened)});
+    const auto whitened = world.covariance.whiten(left_[i]);
+    world.weights.push_back(constant + lines_[i].log_prior - dot(whitened, whitened) / 2);
   }
+  worlds_.push_back(std::move(world));
 }
 
 // From logarithms to probabilities.
 void StepModel::normalise() {
   double best = -1e300, total = 0;
-  for (const World& world : worlds_)
-    for (const Hypothesis& one : world.hypotheses) best = std::max(best, one.weight);
-  for (World& world : worlds_) {
-    std::erase_if(world.hypotheses,
-                  [&](const Hypothesis& one) { return one.weight < best - negligible; });
-    for (Hypothesis& one : world.hypotheses) total += one.weight = std::exp(one.weight - best);
-  }
-  std::erase_if(worlds_, [](const World& world) { return world.hypotheses.empty(); });
+  for (const World& world : worlds_) best = std::max(best, std::ranges::max(world.weights));
   for (World& world : worlds_)
-    for (Hypothesis& one : world.hypotheses) one.weight /= total;
+    for (double& weight : world.weights) total += weight = std::exp(weight - best);
+  for (World& world : worlds_)
+    for (double& weight : world.weights) weight /= total;
 }
 
 void StepModel::find_mean_line() {
   double log_speed = 0, fixed_samples = 0;
   for (const World& world : worlds_) {
     // The speed's part of the forecast: its covariance with every measurement is the same.
-    const auto with =
-        world.covariance.whiten(std::vector<double>(points_.size(), square(prior::speed)));
-    for (const Hypothesis& one : world.hypotheses) {
-      log_speed += one.weight * dot(with, one.whitened);
-      fixed_samples += one.weight * lines_[one.line].fixed_samples;
+    const auto with = world.covariance.solve(std::vector<double>(size(), square(any_speed)));
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      log_speed += world.weights[i] * dot(with, left_[i]);
+      fixed_samples += world.weights[i] * lines_[i].fixed_samples;
     }
   }
   per_sample_seconds_ = std::exp(log_speed);
   fixed_seconds_ = fixed_samples * per_sample_seconds_;
 }
 
-// Where a batch may be in a world: a cliff in the batch's own gap may be on either side of it.
-std::vector<StepModel::Where> StepModel::places(const World& world, std::int64_t batch) const {
-  const auto above = std::ranges::upper_bound(points_, batch, {}, &StepPoint::batch);
-  const auto rank = static_cast<std::size_t>(above - points_.begin());  // points at or below it
-  const bool measured = rank > 0 && points_[rank - 1].batch == batch;
-  std::vector<Where> all = {Where{}};
-  for (std::size_t i = 0; i < world.cliffs.size(); ++i) {
-    const std::size_t cliff = world.cliffs[i];
-    double behind = rank > cliff ? 1 : 0;
-    if (!measured && rank == cliff) {
-      const double from = cliff == 0 ? 0 : octave(points_[cliff - 1].batch);
-      behind = std::min((octave(batch) - from) / gap_octaves(cliff), 1.0);
-    }
-    std::vector<Where> split;
-    for (const Where& where : all) {
-      if (behind < 1) split.push_back({where.probability * (1 - behind), where.sides});
-      if (behind > 0) split.push_back({where.probability * behind, where.sides | 1u << i});
-    }
-    all = std::move(split);
+// One curve: everything unknown is drawn from the prior, together with errors of the measurements,
+// and moved by what the real measurements differ from those (Matheron's rule).
+class StepModel::Draw {
+ public:
+  Draw(const StepModel& model, std::span<const std::int64_t> batches)
+      : model_(model), batches_(batches) {
+    for (const std::int64_t batch : batches) octaves_.push_back(octave(batch));
+    all_ = octaves_;
+    all_.insert(all_.end(), model.octaves_.begin(), model.octaves_.end());
+    std::ranges::sort(all_);
+    all_.erase(std::ranges::unique(all_).begin(), all_.end());
   }
-  return all;
-}
 
-std::vector<Possibility> StepModel::forecast(std::int64_t batch,
-                                             std::optional<std::int64_t> reference) const {
-  std::vector<double> log_samples;  // by line: what its work alone would make of the ratio
-  for (const Line& line : lines_) {
-    log_samples.push_back(std::log(static_cast<double>(batch)) - line.log_work(batch));
-    if (reference)
-      log_samples.back() -= std::log(static_cast<double>(*reference)) - line.log_work(*reference);
-  }
-  std::vector<std::vector<double>> here, there;  // covariances, by roughness
-  for (std::size_t i = 0; i < prior::roughness.size(); ++i) {
-    here.push_back(smooth_covariance(batch, i));
-    if (reference) there.push_back(smooth_covariance(*reference, i));
-  }
-  const auto point =
-      reference ? std::ranges::find(points_, *reference, &StepPoint::batch) : points_.end();
-  std::vector<Possibility> all;
-  for (const World& world : worlds_) {
-    const double own =
-        square(prior::speed) + square(prior::roughness[world.roughness]) + square(prior::own);
-    const std::size_t other = static_cast<std::size_t>(point - points_.begin());
-    for (const auto& [probability, sides] : places(world, batch)) {
-      std::vector<double> with = here[world.roughness];
-      for (std::size_t i = 0; i < with.size(); ++i)
-        with[i] += cliff_variance(sides & world.sides[i]);
-      double variance = own + cliff_variance(sides);
-      if (reference) {
-        const Sides others = world.sides[other];
-        variance += own + cliff_variance(others) - 2 * with[other];
-        for (std::size_t i = 0; i < with.size(); ++i)
-          with[i] -= there[world.roughness][i] + cliff_variance(others & world.sides[i]);
+  std::vector<double> curve(const World& world, const Line& line, std::uint32_t number) {
+    random_ = core::Random(0, core::Purpose::curves, number);
+    next_ = 0;
+    const std::size_t n = model_.size();
+    draw_prior(world);
+    std::vector<double> normals(n), own(n), left(n);
+    for (double& each : normals) each = normal();
+    const std::vector<double> errors = model_.errors_.colour(normals);
+    for (std::size_t i = 0; i < n; ++i) {
+      own[i] = own_deviation * normal();
+      left[i] = model_.times_.log_seconds[i] - line.log_work(model_.times_.batches[i]) -
+                prior_at(model_.octaves_[i]) - own[i] - errors[i];
+    }
+    const std::vector<double> pull = world.covariance.solve(std::move(left));
+    std::vector<double> curve;
+    for (std::size_t c = 0; c < batches_.size(); ++c) {
+      double log_seconds = line.log_work(batches_[c]) + prior_at(octaves_[c]);
+      const Sides sides = sides_at(octaves_[c]);
+      for (std::size_t i = 0; i < n; ++i) {
+        const bool here = model_.times_.batches[i] == batches_[c];
+        log_seconds +=
+            pull[i] * (model_.smooth_covariance(std::abs(octaves_[c] - model_.octaves_[i]),
+                                                world.roughness) +
+                       cliff_variance(sides & world.sides[i]) + (here ? square(own_deviation) : 0));
+        if (here) log_seconds += own[i];
       }
-      with = world.covariance.whiten(std::move(with));
-      const double deviation = std::sqrt(std::max(variance - dot(with, with), 0.0));
-      for (const Hypothesis& one : world.hypotheses)
-        all.push_back(
-            {one.weight * probability, log_samples[one.line] - dot(with, one.whitened), deviation});
+      curve.push_back(std::log(static_cast<double>(batches_[c])) - log_seconds);
+    }
+    return curve;
+  }
+
+ private:
+  double normal() { return random_.normal(next_++); }
+
+  void draw_prior(const World& world) {
+    speed_ = any_speed * normal();
+    cliffs_.clear();
+    for (const std::size_t cliff : world.cliffs) {
+      const double from = cliff == 0 ? 0 : model_.octaves_[cliff - 1];
+      const double share = 1 - static_cast<double>(random_.uniform(next_++));  // never 0
+      cliffs_.push_back({from + share * model_.gap_octaves(cliff), cliff_deviation * normal()});
+    }
+    // Such a process forgets alike at every place: each value from the one before.
+    smooth_.clear();
+    const double deviation = experiment::roughness[world.roughness];
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const double kept =
+          i == 0 ? 0 : std::exp(-(all_[i] - all_[i - 1]) / octaves_of_memory);
+      smooth_.push_back((i == 0 ? 0 : kept * smooth_.back()) +
+                        std::sqrt(1 - kept * kept) * deviation * normal());
     }
   }
+
+  struct Cliff {
+    double at_octave, height;
+  };
+  Sides sides_at(double at) const {
+    Sides sides = 0;
+    for (std::size_t k = 0; k < cliffs_.size(); ++k)
+      if (at >= cliffs_[k].at_octave) sides |= 1u << k;
+    return sides;
+  }
+  double prior_at(double at) const {
+    double value = speed_;
+    for (const Cliff& cliff : cliffs_)
+      if (at >= cliff.at_octave) value += cliff.height;
+    return value +
+           smooth_[static_cast<std::size_t>(std::ranges::lower_bound(all_, at) - all_.begin())];
+  }
+
+  const StepModel& model_;
+  std::span<const std::int64_t> batches_;
+  std::vector<double> octaves_, all_;  // of the batches; of these and of the points
+  core::Random random_{0, core::Purpose::curves, 0};
+  std::uint64_t next_ = 0;
+  double speed_ = 0;
+  std::vector<Cliff> cliffs_;
+  std::vector<double> smooth_;
+};
+
+std::vector<std::vector<double>> StepModel::curves(std::span<const std::int64_t> batches,
+                                                   int count) const {
+  Draw draw(*this, batches);
+  std::vector<std::vector<double>> all;
+  // Hypotheses in proportion to their probabilities, evenly spaced: no more chance than needed.
+  double passed = 0;
+  for (const World& world : worlds_)
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      passed += world.weights[i];
+      while (std::ssize(all) < count &&
+             (static_cast<double>(all.size()) + 0.5) / count < passed + 1e-9)
+        all.push_back(draw.curve(world, lines_[i], static_cast<std::uint32_t>(all.size())));
+    }
   return all;
-}
-
-std::vector<Possibility> StepModel::throughput(std::int64_t batch) const {
-  return forecast(batch, std::nullopt);
-}
-
-std::vector<Possibility> StepModel::ratio(std::int64_t batch, std::int64_t reference) const {
-  return forecast(batch, reference);
-}
-
-Interval StepModel::throughput_interval(std::int64_t batch) const {
-  const auto [mean, deviation] = summary(throughput(batch));
-  return {std::exp(mean), std::exp(mean - normal95 * deviation),
-          std::exp(mean + normal95 * deviation)};
 }
 
 }  // namespace sweetspot::stats

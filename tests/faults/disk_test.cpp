@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "faults/victim.h"
 #include "store/store.h"
+#include "store/support.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::tests {
@@ -62,7 +63,7 @@ TEST(Disk, Full) {
 
 std::string sentence_of_adding(store::Writer& writer) {
   try {
-    writer.add({});
+    add(writer, {});
   } catch (const core::MachineError& error) {
     return error.what();
   }
@@ -92,8 +93,8 @@ TEST_P(Gone, TheFinishedTrialsAreKept) {
   fs::create_directory(folder);
   const auto writer = store::open_store(file.string())
                           ->open_study({"fake", "question"}, {"program", "machine", "{}"}, false);
-  writer->add({});
-  writer->add({});
+  add(*writer, {});
+  add(*writer, {});
   go(folder, file);
   const std::string sentence = sentence_of_adding(*writer);
   EXPECT_THAT(sentence, AllOf(HasSubstr(file.string()), HasSubstr("removed during the run")));

@@ -33,7 +33,7 @@ std::vector<std::int64_t> batches(const trial::Study& study) {
 
 TEST_P(StoreContract, WhatIsAddedIsReadBackByAnother) {
   const auto writer = open()->open_study(question(), environment(), false);
-  writer->add(full_trial());
+  add(*writer, full_trial());
   const auto study = open()->study(writer->study().id);
   ASSERT_TRUE(study);
   EXPECT_EQ(study->question.workload, question().workload);
@@ -51,7 +51,7 @@ TEST_P(StoreContract, UnknownStaysUnknown) {
   const auto writer = open()->open_study(question(), environment(), false);
   trial::Trial trial;
   trial.outcome = trial::Outcome::out_of_memory;
-  writer->add(trial);
+  add(*writer, trial);
   const trial::Study study = open()->study(writer->study().id).value();
   expect_equal(study.trials.at(0), trial);
 }
@@ -63,7 +63,7 @@ TEST_P(StoreContract, NumbersThatAreNoneDoNotBecomeZero) {
   trial.samples_per_second = {1, -infinity, infinity};
   trial.seconds = nan;
   trial.memory_predicted = std::numeric_limits<core::Bytes>::max();
-  writer->add(trial);
+  add(*writer, trial);
   const trial::Trial read = open()->study(writer->study().id)->trials.at(0);
   EXPECT_EQ(read.samples_per_second->low, -infinity);
   EXPECT_EQ(read.samples_per_second->high, infinity);
@@ -78,12 +78,90 @@ TEST_P(StoreContract, EachTrialHasItsOwnEpochsAndTrace) {
   one.epochs = {{1, 0.5, 2.0, {}, {}, 0.5}, {2, 0.25, 1.0, {}, {}, 0.75}};
   two.epochs = {{1, 4, {}, {}, {}, {}}};
   two.trace = {{1, 0.5, 7, 8}};
-  for (const trial::Trial& trial : {one, none, two}) writer->add(trial);
-  other->add(full_trial());
+  for (const trial::Trial& trial : {one, none, two}) add(*writer, trial);
+  add(*other, full_trial());
   const trial::Study study = open()->study(writer->study().id).value();
   expect_equal(study.trials.at(0), one);
   expect_equal(study.trials.at(1), none);
   expect_equal(study.trials.at(2), two);
+}
+
+TEST_P(StoreContract, ATrialThatIsSavedAgainReplacesItself) {
+  const auto writer = open()->open_study(question(), environment(), false);
+  std::vector<trial::Trial> trials{full_trial(), trial_of(8)};
+  writer->save(trials);
+  const std::int64_t first = trials[0].id, second = trials[1].id;
+  EXPECT_GT(first, 0);
+  EXPECT_GT(second, first);
+  trials[0] = trial_of(16, 5);  // no epochs and no trace: those it had are gone
+  trials[0].id = first;
+  trials[1].raw.push_back({0.5, 80, 10, {}, false, false, 2});
+  trials[1].epochs = {{1, 0.5, {}, {}, {}, {}}};
+  trials.push_back(trial_of(32));
+  writer->save(trials);
+  EXPECT_EQ(trials[0].id, first);
+  EXPECT_EQ(trials[1].id, second);
+  const trial::Study study = open()->study(writer->study().id).value();
+  ASSERT_EQ(study.trials.size(), 3u);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    EXPECT_EQ(study.trials[i].id, trials[i].id);
+    expect_equal(study.trials[i], trials[i]);
+  }
+}
+
+TEST_P(StoreContract, AllTrialsAreSavedOrNone) {
+  const auto writer = open()->open_study(question(), environment(), false);
+  const auto other = open()->open_study(question("other"), environment(), false);
+  const trial::Trial saved = add(*writer, trial_of(1)), others = add(*other, trial_of(2));
+  for (const std::int64_t missing : {others.id, others.id + 1000}) {
+    std::vector<trial::Trial> trials{saved, trial_of(3), trial_of(4)};
+    trials[0].raw.clear();
+    trials[2].id = missing;  // of another study, or of none
+    EXPECT_THROW(writer->save(trials), core::Error);
+    EXPECT_EQ(trials[1].id, 0);
+    const trial::Study study = open()->study(writer->study().id).value();
+    ASSERT_EQ(study.trials.size(), 1u);
+    expect_equal(study.trials[0], saved);
+  }
+  expect_equal(open()->study(other->study().id)->trials.at(0), others);
+  EXPECT_NO_THROW(writer->save({}));
+}
+
+TEST_P(StoreContract, AResumedStudyHasItsRawStepsAndGrowsOn) {
+  const auto store = open();
+  {
+    const auto writer = store->open_study(question(), environment(), false);
+    add(*writer, full_trial());
+    add(*writer, trial_of(8));
+  }
+  const auto writer = store->open_study(question(), environment(), false);
+  std::vector<trial::Trial> trials = writer->study().trials;
+  ASSERT_EQ(trials.size(), 2u);
+  expect_equal(trials[0], full_trial());
+  expect_equal(trials[1], trial_of(8));
+  trials[1].raw.push_back({0.5, 8, 1, {}, false, false, 1});
+  writer->save(trials);
+  const trial::Study study = store->study(writer->study().id).value();
+  ASSERT_EQ(study.trials.size(), 2u);
+  expect_equal(study.trials[1], trials[1]);
+}
+
+TEST_P(StoreContract, TheAnswerIsKept) {
+  const std::string first = R"({"batch":64})", second = "{\"note\":\"“quoted”\"}";
+  const auto store = open();
+  auto writer = store->open_study(question(), environment(), false);
+  const std::int64_t id = writer->study().id;
+  EXPECT_EQ(writer->study().answer, "");
+  EXPECT_EQ(store->study(id)->answer, "");
+  for (const std::string& answer : {first, second}) {
+    writer->set_answer(answer);
+    EXPECT_EQ(writer->study().answer, answer);
+    EXPECT_EQ(store->study(id)->answer, answer);
+    EXPECT_EQ(store->studies().at(0).answer, answer);
+  }
+  writer.reset();
+  EXPECT_EQ(store->open_study(question(), environment(), false)->study().answer, second);
+  EXPECT_EQ(store->open_study(question(), environment(), true)->study().answer, "");
 }
 
 TEST_P(StoreContract, TheSameQuestionResumesTheSameStudy) {
@@ -93,8 +171,8 @@ TEST_P(StoreContract, TheSameQuestionResumesTheSameStudy) {
     const auto writer = store->open_study(question(), environment(), false);
     id = writer->study().id;
     EXPECT_TRUE(writer->study().trials.empty());
-    writer->add(trial_of(8));
-    writer->add(trial_of(16));
+    add(*writer, trial_of(8));
+    add(*writer, trial_of(16));
   }
   const auto writer = store->open_study(question(), environment("sweetspot 0.2.0"), false);
   EXPECT_EQ(writer->study().id, id);
@@ -107,8 +185,8 @@ TEST_P(StoreContract, AnotherQuestionIsAnotherStudy) {
   const auto store = open();
   const auto one = store->open_study(question("1"), environment(), false);
   const auto two = store->open_study(question("2"), environment(), false);
-  one->add(trial_of(1));
-  two->add(trial_of(2));
+  add(*one, trial_of(1));
+  add(*two, trial_of(2));
   EXPECT_NE(one->study().id, two->study().id);
   EXPECT_THAT(batches(*store->study(one->study().id)), ElementsAre(1));
   EXPECT_THAT(batches(*store->study(two->study().id)), ElementsAre(2));
@@ -116,8 +194,8 @@ TEST_P(StoreContract, AnotherQuestionIsAnotherStudy) {
 
 TEST_P(StoreContract, FreshKeepsTheOldAndIsResumedFromThenOn) {
   const auto store = open();
-  store->open_study(question(), environment(), false)->add(trial_of(1));
-  store->open_study(question(), environment(), true)->add(trial_of(2));
+  add(*store->open_study(question(), environment(), false), trial_of(1));
+  add(*store->open_study(question(), environment(), true), trial_of(2));
   const auto studies = store->studies();
   ASSERT_EQ(studies.size(), 2u);
   EXPECT_THAT(batches(studies[0]), ElementsAre(2));
@@ -129,7 +207,7 @@ TEST_P(StoreContract, FreshKeepsTheOldAndIsResumedFromThenOn) {
 TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawStepsAndTraces) {
   const auto store = open();
   for (const char* key : {"1", "2", "3"})
-    store->open_study(question(key), environment(), false)->add(full_trial());
+    add(*store->open_study(question(key), environment(), false), full_trial());
   const auto studies = store->studies();
   ASSERT_EQ(studies.size(), 3u);
   EXPECT_EQ(studies[0].question.key, "3");
@@ -171,14 +249,14 @@ TEST_P(StoreContract, ASecondWriterIsRefusedWithThePid) {
     EXPECT_THAT(error.what(), HasSubstr("--db"));
   }
   EXPECT_NO_THROW(open()->open_study(question(), environment(), true));
-  EXPECT_NO_THROW(writer->add(trial_of(1)));
+  EXPECT_NO_THROW(add(*writer, trial_of(1)));
 }
 
 TEST_P(StoreContract, RemovedIsGoneAndItsNumberIsNotUsedAgain) {
   const auto store = open();
   auto writer = store->open_study(question(), environment(), false);
   const std::int64_t id = writer->study().id;
-  writer->add(full_trial());
+  add(*writer, full_trial());
   EXPECT_THROW(store->remove(id), core::MachineError) << "it is being written";
   writer.reset();
   EXPECT_TRUE(store->remove(id));
@@ -200,7 +278,7 @@ TEST_P(StoreContract, ManyReadWhileTwoStudiesAreWritten) {
   constexpr int trials = 40;
   const auto write = [&](const char* key) {
     const auto writer = open()->open_study(question(key), environment(), false);
-    for (int batch = 1; batch <= trials; ++batch) writer->add(trial_of(batch, 50));
+    for (int batch = 1; batch <= trials; ++batch) add(*writer, trial_of(batch, 50));
   };
   open()->open_study(question("1"), environment(), false);
   std::thread one(write, "1"), two(write, "2");
@@ -217,10 +295,10 @@ TEST_P(StoreContract, ManyReadWhileTwoStudiesAreWritten) {
 TEST_P(StoreContract, OneTrialIsReadWithAllItHas) {
   EXPECT_FALSE(open()->trial(1));
   const auto other = open()->open_study(question("other"), environment(), false);
-  other->add(trial_of(1));
+  add(*other, trial_of(1));
   const auto writer = open()->open_study(question(), environment(), false);
-  writer->add(trial_of(2));
-  writer->add(full_trial());
+  add(*writer, trial_of(2));
+  add(*writer, full_trial());
   const std::int64_t id = open()->study(writer->study().id)->trials.at(1).id;
   const auto trial = open()->trial(id);
   ASSERT_TRUE(trial);
@@ -242,8 +320,11 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "it made a file";
   auto writer = store->open_study(question(), environment(), false);
   expect_heard(*follower, "a study");
-  writer->add(trial_of(1));
+  add(*writer, trial_of(1));
   expect_heard(*follower, "a trial");
+  writer->set_answer("{}");
+  expect_heard(*follower, "its answer");
+  EXPECT_EQ(open()->studies().at(0).answer, "{}");
   writer->set_state(StudyState::stopped);
   expect_heard(*follower, "its state");
   open()->studies();

@@ -58,15 +58,15 @@ TEST_F(Migration, AnOldStudyIsResumed) {
   const auto writer = store->open_study(question(R"({"number":1})"), environment(), false);
   EXPECT_EQ(writer->study().id, 1);
   EXPECT_EQ(writer->study().trials.size(), 2u);
-  writer->add(full_trial());
+  add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(2), full_trial());
   EXPECT_TRUE(store->remove(2));
 }
 
 TEST_F(Migration, EachTrialKnowsItsRun) {
-  store::open_store(file_.string())
-      ->open_study(question(R"({"number":1})"), environment("sweetspot 9"), false)
-      ->add(full_trial());
+  add(*store::open_store(file_.string())
+           ->open_study(question(R"({"number":1})"), environment("sweetspot 9"), false),
+      full_trial());
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(file_.c_str(), &database), SQLITE_OK);
   std::string programs;
@@ -109,7 +109,7 @@ TEST(MigrationFromVersion2, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(old->trials[5].step_source, "");
   EXPECT_EQ(old->trials[5].start_up_seconds, std::nullopt);
   const auto writer = store->open_study(old->question, environment(), false);
-  writer->add(full_trial());
+  add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(6), full_trial());
 }
 
@@ -136,7 +136,7 @@ TEST(MigrationFromVersion3, IsReadInFullAndWrittenOn) {
   EXPECT_TRUE(trial.epochs.empty());
   EXPECT_TRUE(trial.trace.empty());
   const auto writer = store->open_study(old->question, environment(), false);
-  writer->add(full_trial());
+  add(*writer, full_trial());
   expect_equal(store->study(2)->trials.at(2), full_trial());
 }
 
@@ -156,12 +156,11 @@ TEST(MigrationFromVersion4, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(trial.memory_by_use, std::nullopt);
   EXPECT_EQ(trial.epochs.size(), 2u);
   const auto writer = store->open_study(old->question, environment(), false);
-  writer->add(full_trial());
+  add(*writer, full_trial());
   expect_equal(store->study(2)->trials.at(1), full_trial());
 }
 
-// Written by the program itself (a sweep of paper-cnn) when the machine's speed was judged by
-// another arithmetic, which today's is not to be compared with.
+// Written by the program itself (a sweep of paper-cnn) before steps were flagged as disturbed.
 TEST(MigrationFromVersion5, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v5.db";
@@ -173,12 +172,47 @@ TEST(MigrationFromVersion5, IsReadInFullAndWrittenOn) {
   const trial::Trial& trial = old->trials[1];
   EXPECT_EQ(trial.setting.batch, 16);
   EXPECT_TRUE(trial.memory_by_use);
-  EXPECT_EQ(trial.contention.arithmetic_per_second, std::nullopt);
-  EXPECT_GT(trial.contention.exchange_bytes_per_second, 1e9);
-  EXPECT_EQ(trial.contention.disturbed_share, std::nullopt);
-  EXPECT_FALSE(trial.raw.back().disturbed);
+  EXPECT_EQ(trial.raw.size(), 279u);
   const auto writer = store->open_study(old->question, environment(), false);
-  writer->add(full_trial());
+  add(*writer, full_trial());
+  expect_equal(store->study(1)->trials.at(2), full_trial());
+}
+
+// Written by the program itself (a sweep of paper-cnn on a busy machine, a sweep of small-cnn with
+// epochs) before batches took turns in rounds: nearly half of its steps are flagged as disturbed.
+TEST(MigrationFromVersion6, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v6.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v6.db", file);
+  const auto store = store::open_store(file.string());
+  EXPECT_EQ(store->study(2)->trials.at(0).epochs.size(), 2u);
+  const auto old = store->study(1);
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->answer, "");
+  ASSERT_EQ(old->trials.size(), 2u);
+  const trial::Trial& trial = old->trials[0];
+  EXPECT_EQ(trial.setting.batch, 64);
+  EXPECT_EQ(trial.contention.slowed_share, std::nullopt) << "disturbed_share was another thing";
+  EXPECT_EQ(trial.trace.size(), 16u);
+  ASSERT_EQ(trial.raw.size(), 119u);
+  double seconds = 0;
+  for (const trial::Step& step : trial.raw) {
+    EXPECT_EQ(step.samples, 64);
+    EXPECT_EQ(step.updates, 1);
+    EXPECT_EQ(step.round, 0);
+    EXPECT_FALSE(step.outlier);
+    seconds += step.seconds;
+  }
+  EXPECT_TRUE(trial.raw[7].warm_up);
+  EXPECT_FALSE(trial.raw[8].warm_up);
+  EXPECT_LT(seconds, trial.seconds);
+  const auto writer = store->open_study(old->question, environment(), false);
+  trial::Trial grown = writer->study().trials.at(0);
+  expect_equal(grown, trial);
+  grown.raw.push_back({0.5, 640, 10, {}, false, false, 1});  // what is written has today's layout
+  add(*writer, grown);
+  add(*writer, full_trial());
+  expect_equal(store->study(1)->trials.at(0), grown);
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }
 

@@ -48,7 +48,7 @@ class Places : public testing::Test {
   void fill(const fs::path& file, std::size_t trials = 20) const {
     const auto writer =
         store::open_store(file.string())->open_study(question(), environment(), false);
-    for (std::size_t i = 0; i < trials; ++i) writer->add(trial_of(8, 100));
+    for (std::size_t i = 0; i < trials; ++i) add(*writer, trial_of(8, 100));
   }
   static void execute(const fs::path& file, const char* sql) {
     sqlite3* database = nullptr;

@@ -1,9 +1,15 @@
 #pragma once
 #include <string>
 
-#include "trial/study.h"
+#include "store/store.h"
 
 namespace sweetspot::tests {
+
+// The trial with the id that the store gave it.
+inline trial::Trial add(store::Writer& writer, trial::Trial trial) {
+  writer.save({&trial, 1});
+  return trial;
+}
 
 trial::Question question(const std::string& key = "{\"model\":\"a\"}");
 trial::Environment environment(const std::string& program = "sweetspot 0.1.0 (abc, Release)");

@@ -10,25 +10,34 @@
 namespace sweetspot::store::sqlite {
 namespace {
 
-void insert_packed(SQLite::Database& database, const char* sql, std::int64_t id,
-                   const std::string& data) {
-  SQLite::Statement insert(database, sql);
+void insert_steps(SQLite::Database& database, std::int64_t id,
+                  const std::vector<trial::Step>& steps) {
+  const std::string data = pack(steps);
+  SQLite::Statement insert(database, "INSERT INTO steps (trial, layout, data) VALUES (?, ?, ?)");
+  insert.bind(1, id);
+  insert.bind(2, step_layout);
+  insert.bindNoCopy(3, data.data(), static_cast<int>(data.size()));
+  insert.exec();
+}
+
+void insert_trace(SQLite::Database& database, std::int64_t id,
+                  const std::vector<trial::Reading>& trace) {
+  const std::string data = pack(trace);
+  SQLite::Statement insert(database, "INSERT INTO trace (trial, data) VALUES (?, ?)");
   insert.bind(1, id);
   insert.bindNoCopy(2, data.data(), static_cast<int>(data.size()));
   insert.exec();
 }
 
+// As long as the row is not left.
+std::string_view bytes_of(const SQLite::Column& column) {
+  return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
+}
+
 template <class T>
-void read_packed(SQLite::Database& database, const char* sql, std::int64_t id,
-                 std::optional<std::vector<T>> (*unpack)(std::string_view), std::vector<T>& into) {
-  SQLite::Statement row(database, sql);
-  row.bind(1, id);
-  if (!row.executeStep()) return;
-  const SQLite::Column data = row.getColumn(0);
-  auto found =
-      unpack({static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())});
-  if (!found) throw Damaged{};
-  into = std::move(*found);
+std::vector<T> intact(std::optional<std::vector<T>> unpacked) {
+  if (!unpacked) throw Damaged{};
+  return std::move(*unpacked);
 }
 
 // A trial's epochs and their columns, in one order.
@@ -56,9 +65,17 @@ void insert_epoch(SQLite::Database& database, std::int64_t id, const trial::Epoc
 
 void insert_details(SQLite::Database& database, std::int64_t id, const trial::Trial& trial) {
   for (const trial::Epoch& epoch : trial.epochs) insert_epoch(database, id, epoch);
-  insert_packed(database, "INSERT INTO steps (trial, data) VALUES (?, ?)", id, pack(trial.raw));
-  if (!trial.trace.empty())
-    insert_packed(database, "INSERT INTO trace (trial, data) VALUES (?, ?)", id, pack(trial.trace));
+  insert_steps(database, id, trial.raw);
+  if (!trial.trace.empty()) insert_trace(database, id, trial.trace);
+}
+
+void delete_details(SQLite::Database& database, std::int64_t id) {
+  for (const char* sql : {"DELETE FROM epoch WHERE trial = ?", "DELETE FROM steps WHERE trial = ?",
+                          "DELETE FROM trace WHERE trial = ?"}) {
+    SQLite::Statement remove(database, sql);
+    remove.bind(1, id);
+    remove.exec();
+  }
 }
 
 void read_epochs(SQLite::Database& database, std::int64_t study,
@@ -81,10 +98,13 @@ void read_epochs(SQLite::Database& database, std::int64_t study,
 }
 
 void read_steps_and_trace(SQLite::Database& database, trial::Trial& trial) {
-  read_packed(database, "SELECT data FROM steps WHERE trial = ?", trial.id, unpack_steps,
-              trial.raw);
-  read_packed(database, "SELECT data FROM trace WHERE trial = ?", trial.id, unpack_trace,
-              trial.trace);
+  SQLite::Statement steps(database, "SELECT layout, data FROM steps WHERE trial = ?");
+  steps.bind(1, trial.id);
+  if (steps.executeStep())
+    trial.raw = intact(unpack_steps(bytes_of(steps.getColumn(1)), steps.getColumn(0).getInt()));
+  SQLite::Statement trace(database, "SELECT data FROM trace WHERE trial = ?");
+  trace.bind(1, trial.id);
+  if (trace.executeStep()) trial.trace = intact(unpack_trace(bytes_of(trace.getColumn(0))));
 }
 
 }  // namespace sweetspot::store::sqlite

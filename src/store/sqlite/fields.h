@@ -3,7 +3,7 @@
 
 namespace sweetspot::store::sqlite {
 
-// The columns of a trial, each declared once: inserting, selecting and reading all go through this
+// The columns of a trial, each declared once: inserting, replacing and reading all go through this
 // list. visit(name, field) is called for each; what spans several columns (an interval, phases) is
 // taken apart by the visitor.
 template <class Trial, class Visit>
@@ -35,11 +35,7 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("energy_joules", trial.energy_joules);
   visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
   visit("other_cpu_share", trial.contention.other_cpu_share);
-  visit("speed_change_share", trial.contention.speed_change_share);
-  visit("disturbed_share", trial.contention.disturbed_share);
-  visit("arithmetic_per_second", trial.contention.arithmetic_per_second);
-  visit("exchange_bytes_per_second", trial.contention.exchange_bytes_per_second);
-  visit("waited_seconds", trial.contention.waited_seconds);
+  visit("slowed_share", trial.contention.slowed_share);
   visit("other_gpu_share", trial.contention.other_gpu_share);
   visit("other_gpu_memory_bytes", trial.contention.other_gpu_memory);
   visit("gpu_throttle", trial.contention.gpu_throttle);

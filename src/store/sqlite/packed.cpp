@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 namespace sweetspot::store::sqlite {
@@ -10,9 +11,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the bytes are copied as they are");
 
-constexpr std::size_t step_bytes = sizeof(double) * (1 + trial::phase_count) + 8 + 1;
+// For each layout, from 1.
+constexpr std::size_t step_bytes[] = {sizeof(double) * (1 + trial::phase_count) + 8 + 1,
+                                      sizeof(double) * (1 + trial::phase_count) + 8 + 1 + 8 + 4};
+static_assert(std::size(step_bytes) == step_layout);
 constexpr std::size_t reading_bytes = sizeof(double) * 3 + 8;
-constexpr unsigned char warm_up_flag = 1, outlier_flag = 2, disturbed_flag = 4;
+// 4 was of steps in a moment when the machine was slow; rounds judge that by themselves.
+constexpr unsigned char warm_up_flag = 1, outlier_flag = 2;
 
 template <class T>
 void put(char*& to, const T& value) {
@@ -37,15 +42,16 @@ std::optional<double> take_known(const char*& from) {
 }  // namespace
 
 std::string pack(const std::vector<trial::Step>& steps) {
-  std::string bytes(steps.size() * step_bytes, '\0');
+  std::string bytes(steps.size() * step_bytes[step_layout - 1], '\0');
   char* to = bytes.data();
   for (const trial::Step& step : steps) {
     put(to, step.seconds);
     put(to, step.phases);
     put(to, step.samples);
     put(to, static_cast<unsigned char>((step.warm_up ? warm_up_flag : 0) |
-                                       (step.outlier ? outlier_flag : 0) |
-                                       (step.disturbed ? disturbed_flag : 0)));
+                                       (step.outlier ? outlier_flag : 0)));
+    put(to, step.updates);
+    put(to, step.round);
   }
   return bytes;
 }
@@ -62,9 +68,11 @@ std::string pack(const std::vector<trial::Reading>& trace) {
   return bytes;
 }
 
-std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes) {
-  if (bytes.size() % step_bytes != 0) return std::nullopt;
-  std::vector<trial::Step> steps(bytes.size() / step_bytes);
+std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes, int layout) {
+  if (layout < 1 || layout > step_layout) return std::nullopt;
+  const std::size_t each = step_bytes[layout - 1];
+  if (bytes.size() % each != 0) return std::nullopt;
+  std::vector<trial::Step> steps(bytes.size() / each);
   const char* from = bytes.data();
   for (trial::Step& step : steps) {
     unsigned char flags = 0;
@@ -74,7 +82,9 @@ std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes) {
     take(from, flags);
     step.warm_up = flags & warm_up_flag;
     step.outlier = flags & outlier_flag;
-    step.disturbed = flags & disturbed_flag;
+    if (layout == 1) continue;  // one update, outside rounds
+    take(from, step.updates);
+    take(from, step.round);
   }
   return steps;
 }

@@ -12,13 +12,15 @@ namespace sweetspot::store::sqlite {
 
 // What is in the tables, as plain values; Damaged (errors.h) where a row makes no sense.
 
-void insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
-                  const trial::Trial& trial);
+// A trial with all its details: a new one where it has no id, else instead of what it was. Its id.
+std::int64_t save_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
+                        const trial::Trial& trial);
 // With their epochs, without raw steps and traces.
 std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study);
 
 // What a trial has many of. Raw steps and traces are read for one trial at a time: they are large.
 void insert_details(SQLite::Database& database, std::int64_t id, const trial::Trial& trial);
+void delete_details(SQLite::Database& database, std::int64_t id);
 void read_epochs(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
 void read_steps_and_trace(SQLite::Database& database, trial::Trial& trial);
 
@@ -26,6 +28,7 @@ std::int64_t insert_study(SQLite::Database& database, const trial::Question& que
 std::int64_t insert_run(SQLite::Database& database, std::int64_t study,
                         const trial::Environment& environment);
 void update_state(SQLite::Database& database, std::int64_t study, trial::StudyState state);
+void update_answer(SQLite::Database& database, std::int64_t study, const std::string& answer);
 
 // Newest first, without trials; all of them, or the one with this number.
 std::vector<trial::Study> select_studies(SQLite::Database& database,

@@ -138,7 +138,21 @@ constexpr const char* disturbances = R"sql(
   UPDATE trial SET arithmetic_per_second = NULL;
 )sql";
 
-constexpr const char* steps[] = {first, runs, commands, devices, uses, disturbances};
+// Batches take turns in rounds: a study keeps its answer, and a step its round (layouts: packed.h).
+// What was said of the machine's speed was of single trials, which rounds are not to be compared
+// with: slowed_share begins empty.
+constexpr const char* rounds = R"sql(
+  ALTER TABLE study ADD COLUMN answer TEXT NOT NULL DEFAULT '';
+  ALTER TABLE steps ADD COLUMN layout INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE trial ADD COLUMN slowed_share REAL;
+  ALTER TABLE trial DROP COLUMN disturbed_share;
+  ALTER TABLE trial DROP COLUMN speed_change_share;
+  ALTER TABLE trial DROP COLUMN arithmetic_per_second;
+  ALTER TABLE trial DROP COLUMN exchange_bytes_per_second;
+  ALTER TABLE trial DROP COLUMN waited_seconds;
+)sql";
+
+constexpr const char* steps[] = {first, runs, commands, devices, uses, disturbances, rounds};
 
 }  // namespace
 

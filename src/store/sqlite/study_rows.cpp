@@ -50,10 +50,17 @@ void update_state(SQLite::Database& database, std::int64_t study, StudyState sta
   update.exec();
 }
 
+void update_answer(SQLite::Database& database, std::int64_t study, const std::string& answer) {
+  SQLite::Statement update(database, "UPDATE study SET answer = ? WHERE id = ?");
+  SQLite::bind(update, answer, study);
+  update.exec();
+}
+
 std::vector<trial::Study> select_studies(SQLite::Database& database,
                                          std::optional<std::int64_t> id) {
   SQLite::Statement row(database, R"sql(
-      SELECT study.id, workload, question, state, study.started_at, program, machine, environment
+      SELECT study.id, workload, question, state, study.started_at, program, machine, environment,
+        answer
       FROM study JOIN run ON run.id = (SELECT max(id) FROM run WHERE run.study = study.id)
       WHERE study.id = ?1 OR ?1 IS NULL ORDER BY study.id DESC)sql");
   if (id) row.bind(1, *id);
@@ -66,6 +73,7 @@ std::vector<trial::Study> select_studies(SQLite::Database& database,
     study.started_at = row.getColumn(4).getDouble();
     study.environment = {row.getColumn(5).getString(), row.getColumn(6).getString(),
                          row.getColumn(7).getString()};
+    study.answer = row.getColumn(8).getString();
   }
   return studies;
 }

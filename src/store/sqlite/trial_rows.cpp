@@ -16,7 +16,7 @@ using trial::PhaseSeconds;
 
 constexpr std::string_view interval_parts[] = {"mean", "low", "high"};
 
-// The names of all columns, for INSERT and SELECT alike.
+// The names of all columns, for INSERT, UPDATE and SELECT alike.
 struct Names {
   std::vector<std::string> names;
 
@@ -142,26 +142,62 @@ struct Read {
   }
 };
 
-}  // namespace
+const std::string& listed_names() {
+  static const std::string list = fmt::format("{}", fmt::join(column_names(), ", "));
+  return list;
+}
 
-void insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
-                  const trial::Trial& trial) {
-  const auto& names = column_names();
-  static const std::string sql =
-      fmt::format("INSERT INTO trial ({}, study, run) VALUES ({}, ?, ?)", fmt::join(names, ", "),
-                  fmt::join(std::vector<std::string_view>(names.size(), "?"), ", "));
+std::string placeholders() {
+  return fmt::format("{}",
+                     fmt::join(std::vector<std::string_view>(column_names().size(), "?"), ", "));
+}
+
+std::int64_t insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
+                          const trial::Trial& trial) {
+  static const std::string sql = fmt::format("INSERT INTO trial ({}, run, study) VALUES ({}, ?, ?)",
+                                             listed_names(), placeholders());
   SQLite::Statement insert(database, sql);
   Bind bind{insert};
   each_field(trial, bind);
-  bind.put(study);
   bind.put(run);
+  bind.put(study);
   insert.exec();
-  insert_details(database, database.getLastInsertRowid(), trial);
+  return database.getLastInsertRowid();
+}
+
+// It belongs to the run that measured it last.
+void update_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
+                  const trial::Trial& trial) {
+  static const std::string sql =
+      fmt::format("UPDATE trial SET ({}, run) = ({}, ?) WHERE study = ? AND id = ?", listed_names(),
+                  placeholders());
+  SQLite::Statement update(database, sql);
+  Bind bind{update};
+  each_field(trial, bind);
+  bind.put(run);
+  bind.put(study);
+  bind.put(trial.id);
+  if (update.exec() != 1) throw Damaged{};  // what was there once is gone
+}
+
+}  // namespace
+
+std::int64_t save_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
+                        const trial::Trial& trial) {
+  std::int64_t id = trial.id;
+  if (id == 0) {
+    id = insert_trial(database, study, run, trial);
+  } else {
+    update_trial(database, study, run, trial);
+    delete_details(database, id);
+  }
+  insert_details(database, id, trial);
+  return id;
 }
 
 std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study) {
-  static const std::string sql = fmt::format("SELECT {}, id FROM trial WHERE study = ? ORDER BY id",
-                                             fmt::join(column_names(), ", "));
+  static const std::string sql =
+      fmt::format("SELECT {}, id FROM trial WHERE study = ? ORDER BY id", listed_names());
   SQLite::Statement row(database, sql);
   row.bind(1, study);
   std::vector<trial::Trial> trials;

@@ -31,13 +31,24 @@ class SqliteWriter : public Writer {
     run_ = insert_run(*database_, id, environment);
     study_ = select_studies(*database_, id).at(0);
     study_.trials = select_trials(*database_, id);
+    for (trial::Trial& trial : study_.trials) read_steps_and_trace(*database_, trial);
     transaction.commit();
   }
 
   const trial::Study& study() const override { return study_; }
 
-  void add(const trial::Trial& trial) override {
-    write([&] { insert_trial(*database_, study_.id, run_, trial); });
+  void save(std::span<trial::Trial> trials) override {
+    std::vector<std::int64_t> ids;  // given once all are there: a failure leaves all as they were
+    write([&] {
+      for (const trial::Trial& trial : trials)
+        ids.push_back(save_trial(*database_, study_.id, run_, trial));
+    });
+    for (std::size_t i = 0; i < trials.size(); ++i) trials[i].id = ids[i];
+  }
+
+  void set_answer(const std::string& answer) override {
+    write([&] { update_answer(*database_, study_.id, answer); });
+    study_.answer = answer;
   }
 
   void set_state(trial::StudyState state) override {

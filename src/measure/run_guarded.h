@@ -10,6 +10,6 @@ constexpr int give_up = 2;                      // of `stop`: end this trial at 
 
 // Runs a trial's action; what it throws becomes the trial's outcome, with the reason as its note.
 // Only a DeviceLost passes through: it says nothing of the trial.
-void attempt(trial::Trial& trial, const std::function<void()>& action);
+void run_guarded(trial::Trial& trial, const std::function<void()>& action);
 
 }  // namespace sweetspot::measure

@@ -1,0 +1,109 @@
+#include "search/turns.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "search/knee.h"
+#include "stats/experiment.h"
+
+namespace sweetspot::search {
+namespace {
+
+using namespace experiment;
+
+// Of a first look, one batch is at most so many times the one before.
+constexpr double most_growth = 8;
+// An end of the range that is closer than this to what is known adds nothing.
+constexpr double worth_an_end = 1.5;
+
+// What a step costs whatever its batch, as a share of it at the larger one: by two batches.
+double fixed_share(double small, double small_seconds, double large, double large_seconds) {
+  const double slope = (large_seconds - small_seconds) / (large - small);
+  return std::clamp(1 - slope * large / large_seconds, 0.0, 1.0);
+}
+
+// The candidate that is nearest below.
+std::optional<std::int64_t> at_most(const std::vector<std::int64_t>& sizes, double batch) {
+  const auto above = std::ranges::upper_bound(sizes, static_cast<std::int64_t>(batch));
+  return above == sizes.begin() ? std::nullopt : std::optional(*std::prev(above));
+}
+
+std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range,
+                                    const std::vector<std::int64_t>& sizes, double tolerance) {
+  const auto& times = evidence.times;
+  const double largest = static_cast<double>(times.batches.back());
+  const double seconds = std::exp(times.log_seconds.back());
+  if (largest >= static_cast<double>(range.high)) return std::nullopt;
+  double limit = cheap_step_seconds;
+  if (times.batches.size() > 1 &&
+      fixed_share(static_cast<double>(times.batches.front()), std::exp(times.log_seconds.front()),
+                  largest, seconds) > tolerance / 2)
+    limit *= 10;  // dear, and still getting faster
+  // No batch's step takes longer than in proportion to its size.
+  const double wanted = largest * std::clamp(limit / seconds, 1.0, most_growth);
+  const auto next = at_most(sizes, wanted);
+  if (!next || static_cast<double>(*next) < worth_an_end * largest) return std::nullopt;
+  return next;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range& range,
+                                          const Limits& limits) {
+  std::vector<std::int64_t> sizes = candidates(range, limits);
+  std::erase_if(sizes, [&](std::int64_t batch) {
+    return evidence.failed.contains(batch) || !range.fits(batch);
+  });
+  if (sizes.empty()) return std::nullopt;
+  const auto& measured = evidence.times.batches;
+  if (measured.empty()) {
+    const auto distance = [](std::int64_t batch) {
+      return std::abs(std::log(static_cast<double>(batch) / first_batch));
+    };
+    return *std::ranges::min_element(sizes, {}, distance);
+  }
+  // Down first: it is cheap, and fixes the line.
+  if (static_cast<double>(measured.front()) >= worth_an_end * static_cast<double>(sizes.front()))
+    return sizes.front();
+  return upwards(evidence, range, sizes, limits.tolerance);
+}
+
+Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) {
+  const Losses known = losses(stats::StepModel(evidence.times), evidence, range, limits);
+  const auto& sizes = known.sizes();
+  const std::size_t answer = best_answer(known, evidence, range, limits);
+  std::size_t fastest = answer;
+  std::vector<std::pair<double, std::size_t>> promising;
+  double best_speed = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (evidence.knows(sizes[i]))
+      if (const double speed = known.speed(i).samples_per_second.mean; speed > best_speed)
+        best_speed = speed, fastest = i;
+    if (i == answer) continue;
+    const double gain = known.gain(i, answer);
+    if (gain >= worth_measuring) promising.emplace_back(gain, i);
+  }
+  std::ranges::sort(promising, std::greater());
+  Turns found;
+  const auto add = [&](std::size_t i) {
+    if (found.batches.size() < most_in_rounds &&
+        std::ranges::find(found.batches, sizes[i]) == found.batches.end())
+      found.batches.push_back(sizes[i]);
+  };
+  const auto& measured = evidence.times.batches;
+  const auto place = [&](std::int64_t batch) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(sizes, batch) - sizes.begin());
+  };
+  add(answer), add(fastest), add(place(measured.front())), add(place(measured.back()));
+  for (const auto& [gain, i] : promising) {
+    if (!range.fits(sizes[i])) continue;
+    add(i);
+    if (!found.unmeasured && !evidence.knows(sizes[i]) && gain >= worth_a_run)
+      found.unmeasured = sizes[i];
+  }
+  std::ranges::sort(found.batches);
+  found.settled = promising.empty() || promising.front().first < worth_measuring;
+  return found;
+}
+
+}  // namespace sweetspot::search

@@ -1,0 +1,27 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "search/evidence.h"
+#include "search/range.h"
+
+namespace sweetspot::search {
+
+// A first look over the range: the next batch of it, or nothing once it is known from its smallest
+// batch to the largest one that is worth a look. Upwards in growing steps, so that nothing is run
+// for minutes on the word of a line through small batches.
+std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range& range,
+                                          const Limits& limits);
+
+// Which batches are worth measuring further, and whether any is.
+struct Turns {
+  // Those that take turns: both ends of what is known, because they fix the line, the answer as it
+  // stands, the fastest, and those that may turn out to be the better answer, the likeliest first.
+  std::vector<std::int64_t> batches;
+  // Of those not measured yet, the one that promises most, if it is worth a run of its own.
+  std::optional<std::int64_t> unmeasured;
+  bool settled = false;  // more measuring promises nothing
+};
+Turns turns(const Evidence& evidence, const Range& range, const Limits& limits);
+
+}  // namespace sweetspot::search

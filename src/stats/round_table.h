@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace sweetspot::stats {
+
+// Log seconds of a weight update, by the round in which it was measured.
+using RoundTimes = std::map<std::int32_t, double>;
+
+// Things that were measured together, in rounds. Each has an estimate, a low quantile over its
+// rounds: that of a calm machine. A machine's disturbances fall on neighbouring rounds and on all
+// that is in them, so the errors of the estimates are found by resampling whole rounds, neighbouring
+// ones together (a moving-block bootstrap): what disturbed all alike cancels in a ratio.
+class RoundTable {
+ public:
+  explicit RoundTable(const std::vector<RoundTimes>& columns);  // each with a round at least
+
+  const std::vector<double>& estimates() const { return estimates_; }
+  std::vector<double> covariance() const;  // of their errors, row by row
+
+ private:
+  std::vector<double> estimate(const std::vector<std::size_t>& picked) const;
+  std::vector<std::size_t> resampled(std::uint32_t number) const;
+  double block_variance() const;
+
+  std::size_t rounds_ = 0;
+  std::vector<std::vector<double>> columns_;  // NaN where a thing was not in a round
+  std::vector<double> estimates_;
+};
+
+}  // namespace sweetspot::stats
