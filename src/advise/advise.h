@@ -30,6 +30,7 @@ struct LoaderCheck {
   std::optional<double> samples_per_second;  // nothing when that trial failed
   std::optional<double> data_wait_share;
   std::optional<core::Bytes> memory_bytes;
+  bool operator==(const LoaderCheck&) const = default;
 };
 bool check_helped(const LoaderCheck& check);  // by enough to recommend it
 
@@ -39,9 +40,11 @@ struct WorkerSearch {
     std::int64_t batch = 1;
     int workers = 1;
     double samples_per_second = 0;
+    bool operator==(const Tried&) const = default;
   };
   int workers = 1;
   std::vector<Tried> tried;
+  bool operator==(const WorkerSearch&) const = default;
 };
 
 // Why the search could not end by itself.
@@ -67,19 +70,21 @@ struct Facts {
 struct StepCost {
   double fixed_seconds = 0, per_sample_seconds = 0;
   double fixed_share(std::int64_t batch) const;
+  bool operator==(const StepCost&) const = default;
 };
 
 // Of what the machine can do at most, how much this throughput uses; what is unknown stays out.
 struct RooflineShare {
   std::optional<double> flops, bytes;
+  bool operator==(const RooflineShare&) const = default;
 };
 RooflineShare roofline_share(double samples_per_second, const Facts& facts);
 
 // Of a mean step's time, in [0, 1]; nothing where the phases are unknown.
 std::optional<double> data_wait_share(const trial::Trial& trial);
 
-// What limits each trial, in their order, from its phases, the fixed cost of a step and the
-// roofline.
+// What limits each trial, in their order, from its phases, the fixed cost of a step (by the line
+// through the trials that differ in nothing but the batch) and the roofline.
 std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial> trials,
                                                    const Facts& facts);
 
@@ -88,6 +93,7 @@ std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial>
 struct LoaderAdvice {
   int workers = 1, prefetch = 2;
   double hidden_share = 0;  // of the step's time that the waiting takes now
+  bool operator==(const LoaderAdvice&) const = default;
 };
 std::optional<LoaderAdvice> loader_advice(const trial::Trial& trial);
 
@@ -100,6 +106,7 @@ struct BatchRow {
   std::optional<Bottleneck> limited_by;
   trial::Outcome outcome = trial::Outcome::ok;
   std::string note;  // why it is not ok, one short line
+  bool operator==(const BatchRow&) const = default;
 };
 
 // Why this is the answer: each quotes figures of the recommendation.
@@ -130,18 +137,18 @@ struct Recommendation {
   std::optional<std::int64_t> global_batch;  // given: batches below are micro-batches
   std::int64_t batch = 1, best_batch = 1;    // of the table
   double samples_per_second = 0, best_samples_per_second = 0;
-  double throughput_share = 0;                // of the best
-  std::optional<core::Bytes> memory_bytes;    // of a whole run, its evaluation included
+  double throughput_share = 0;              // of the best
+  std::optional<core::Bytes> memory_bytes;  // of a whole run, its evaluation included
   std::optional<core::Bytes> memory_limit;
   std::optional<std::int64_t> largest_batch;  // that fits
   std::optional<Bottleneck> limited_by;
-  std::optional<double> data_wait_share;         // of a step at this batch
+  std::optional<double> data_wait_share;  // of a step at this batch
   std::optional<RooflineShare> roofline;
-  std::int64_t knee_low = 1, knee_high = 1;      // the knee lies between them (95%)
-  std::int64_t alike_low = 1, alike_high = 1;    // these would do about as well
-  double regret = 0;                             // see search::Decision
+  std::int64_t knee_low = 1, knee_high = 1;    // the knee lies between them (95%)
+  std::int64_t alike_low = 1, alike_high = 1;  // these would do about as well
+  double regret = 0;                           // see search::Decision
   std::optional<StepCost> step_cost;
-  std::vector<BatchRow> rows;                    // ascending
+  std::vector<BatchRow> rows;  // ascending
   std::optional<WorkerSearch> worker_search;
   std::optional<LoaderCheck> loader_check;
   // Below the answer: the largest batch that loading limits, and what would hide it.
@@ -154,13 +161,20 @@ struct Recommendation {
   CutShort cut_short = CutShort::no;
   std::optional<double> budget_seconds;
   std::vector<std::string> notes;
-  std::vector<Reason> reasons;
+  std::vector<Reason> reasons;  // those that there are, what matters most first
+
+  const BatchRow* chosen_row() const;
+  bool operator==(const Recommendation&) const = default;
 };
+// Nothing where the decision is of a batch that was not measured. `command` is left to the caller.
 std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
                                         const search::Decision& decision, const Facts& facts);
 
 // The one place that words it.
 std::string sentence(const Recommendation& made);  // the one to act on: "Train with batch 128: …"
+// Which others would do about as well: "64 to 256 would do about as well"; empty where none would.
+std::string alike(const Recommendation& made);
+std::string_view size_word(const Recommendation& made);  // "batch", or "micro-batch" of a given one
 std::string words(Reason reason, const Recommendation& made);
 std::vector<std::string> reasons_in_words(const Recommendation& made);
 

@@ -1,7 +1,10 @@
+#include "advise/bottleneck.h"
+
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
-#include "advise/advise.h"
+#include "stats/linear_fit.h"
 
 namespace sweetspot::advise {
 namespace {
@@ -10,18 +13,17 @@ namespace {
 constexpr double loading_share = 0.2;
 // From here on, more samples to a step speed it up more than anything done to a sample could.
 constexpr double overhead_share = 0.4;
-
-// The largest batch that memory allows, smaller than what was asked for, and still getting faster.
-bool memory_holds_it_back(const trial::Trial& trial, const std::optional<StepCost>& cost,
-                          const Facts& facts) {
-  if (!facts.largest_fitting || trial.setting.batch < *facts.largest_fitting) return false;
-  if (*facts.largest_fitting + facts.limits.multiple_of > facts.limits.max) return false;
-  return cost && cost->fixed_share(trial.setting.batch) > facts.limits.tolerance;
-}
-
 // Bandwidth is the limit only where most of it is used: the bytes are counted as if no cache kept
 // any, so that a small share says nothing.
 constexpr double bandwidth_share = 0.5;
+
+// The largest batch that memory allows, smaller than what was asked for, and still getting faster.
+bool memory_holds_it_back(std::int64_t batch, const std::optional<StepCost>& cost,
+                          const Facts& facts) {
+  if (!facts.largest_fitting || batch < *facts.largest_fitting) return false;
+  if (*facts.largest_fitting + facts.limits.multiple_of > facts.limits.max) return false;
+  return cost && cost->fixed_share(batch) > facts.limits.tolerance;
+}
 
 Bottleneck by_roofline(double samples_per_second, const Facts& facts) {
   const RooflineShare share = roofline_share(samples_per_second, facts);
@@ -37,18 +39,48 @@ auto line_of(const trial::Trial& t) {
   return std::tie(t.device, s.accumulation, s.precision, s.workers, s.prefetch, s.learning_rate);
 }
 
+bool has_speed(const trial::Trial& t) {
+  return t.outcome == trial::Outcome::ok && t.samples_per_second;
+}
+
+// The straight line through their step times. Waiting for data is left out: it has a name of its
+// own.
+std::optional<StepCost> line_through(std::span<const trial::Trial* const> trials) {
+  std::vector<stats::LinePoint> points;
+  for (const trial::Trial* trial : trials) {
+    if (!has_speed(*trial)) continue;
+    const auto batch = static_cast<double>(trial->setting.batch);
+    const double step = batch / trial->samples_per_second->mean;
+    const double seconds = step * (1 - data_wait_share(*trial).value_or(0));
+    // The noise of a step time is a share of it: each point counts alike whatever its batch.
+    if (seconds > 0) points.push_back({batch, seconds, 1 / (seconds * seconds)});
+  }
+  const auto line = stats::fit_line(points);
+  if (!line) return std::nullopt;
+  return StepCost{std::max(0.0, line->intercept()), std::max(0.0, line->slope())};
+}
+
 std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::optional<StepCost>& cost,
                                     const Facts& facts) {
   if (trial.outcome == trial::Outcome::out_of_memory) return Bottleneck::memory_capacity;
-  if (trial.outcome != trial::Outcome::ok || !trial.samples_per_second) return std::nullopt;
-  if (data_wait_share(trial).value_or(0) >= loading_share) return Bottleneck::data_loading;
-  if (memory_holds_it_back(trial, cost, facts)) return Bottleneck::memory_capacity;
-  if (cost && cost->fixed_share(trial.setting.batch) >= overhead_share)
-    return Bottleneck::step_overhead;
-  return by_roofline(trial.samples_per_second->mean, facts);
+  if (!has_speed(trial)) return std::nullopt;
+  return limit_of({trial.setting.batch, trial.samples_per_second->mean, data_wait_share(trial)},
+                  cost, facts);
 }
 
 }  // namespace
+
+double StepCost::fixed_share(std::int64_t batch) const {
+  const double step = fixed_seconds + per_sample_seconds * static_cast<double>(batch);
+  return step > 0 ? fixed_seconds / step : 0;
+}
+
+std::optional<double> data_wait_share(const trial::Trial& trial) {
+  if (!trial.phases) return std::nullopt;
+  const double step = std::accumulate(trial.phases->begin(), trial.phases->end(), 0.0);
+  if (step <= 0) return std::nullopt;
+  return (*trial.phases)[static_cast<std::size_t>(trial::Phase::data_wait)] / step;
+}
 
 RooflineShare roofline_share(double samples_per_second, const Facts& facts) {
   const auto share = [&](const std::optional<double>& each, const std::optional<double>& peak) {
@@ -57,6 +89,14 @@ RooflineShare roofline_share(double samples_per_second, const Facts& facts) {
   };
   return {share(facts.cost.flops, facts.roofline.flops_per_second),
           share(facts.cost.bytes, facts.roofline.bytes_per_second)};
+}
+
+Bottleneck limit_of(const MeasuredBatch& measured, const std::optional<StepCost>& cost,
+                    const Facts& facts) {
+  if (measured.data_wait_share.value_or(0) >= loading_share) return Bottleneck::data_loading;
+  if (memory_holds_it_back(measured.batch, cost, facts)) return Bottleneck::memory_capacity;
+  if (cost && cost->fixed_share(measured.batch) >= overhead_share) return Bottleneck::step_overhead;
+  return by_roofline(measured.samples_per_second, facts);
 }
 
 std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial> trials,
@@ -70,19 +110,11 @@ std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial>
   for (std::size_t from = 0, to = 0; from < by_line.size(); from = to) {
     while (to < by_line.size() && line_of(*by_line[to]) == line_of(*by_line[from])) ++to;
     const std::span line(by_line.data() + from, to - from);
-    const std::optional<StepCost> cost = step_cost_of(line);
+    const std::optional<StepCost> cost = line_through(line);
     for (const trial::Trial* trial : line)
       found[static_cast<std::size_t>(trial - trials.data())] = diagnosed(*trial, cost, facts);
   }
   return found;
-}
-
-std::optional<Bottleneck> bottleneck(const trial::Trial& trial, std::span<const trial::Trial> all,
-                                     const Facts& facts) {
-  std::vector<const trial::Trial*> line;
-  for (const trial::Trial& other : all)
-    if (line_of(other) == line_of(trial)) line.push_back(&other);
-  return diagnosed(trial, step_cost_of(line), facts);
 }
 
 }  // namespace sweetspot::advise

@@ -1,210 +1,183 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <map>
 
 #include "advise/advise.h"
-#include "advise/contention.h"
-#include "core/reach.h"
+#include "advise/bottleneck.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace sweetspot::advise {
 namespace {
 
-std::string count(double value) { return core::format_count(value); }
-std::string count(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
-std::string percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
+using TrialsByBatch = std::map<std::int64_t, std::vector<const trial::Trial*>>;
 
-// The most precise of the batch's trials; nothing when the batch is the model's idea alone.
-const trial::Trial* trial_at(std::span<const trial::Trial> trials, std::int64_t batch) {
-  const trial::Trial* best = nullptr;
-  for (const trial::Trial& t : trials) {
-    if (t.outcome != trial::Outcome::ok || t.setting.batch != batch || !t.samples_per_second)
-      continue;
-    if (!best ||
-        t.samples_per_second->half_width_share() < best->samples_per_second->half_width_share())
-      best = &t;
+bool is_ok(const trial::Trial* trial) { return trial->outcome == trial::Outcome::ok; }
+
+// What a table has room for of a text that may be anything.
+std::string short_line(const std::string& text) {
+  constexpr std::size_t most_columns = 60;
+  const std::string line =
+      core::printable(core::trimmed(std::string_view(text).substr(0, text.find_first_of("\r\n"))));
+  std::string_view rest = line;
+  std::size_t columns = 0;
+  while (!rest.empty() && columns < most_columns)
+    rest.remove_prefix(core::printable_bytes(rest)), ++columns;
+  return rest.empty() ? line : line.substr(0, line.size() - rest.size()) + "…";
+}
+
+std::optional<double> mean_wait(const std::vector<const trial::Trial*>& trials) {
+  double sum = 0, count = 0;
+  for (const trial::Trial* trial : trials)
+    if (const auto share = data_wait_share(*trial); share && is_ok(trial)) sum += *share, ++count;
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+// A limit holds for a whole run: what is predicted for one counts, else the highest peak.
+std::optional<core::Bytes> memory_of(std::int64_t batch,
+                                     const std::vector<const trial::Trial*>& trials,
+                                     const Facts& facts) {
+  if (facts.predict_run)
+    if (const auto predicted = facts.predict_run(batch)) return predicted;
+  std::optional<core::Bytes> peak;
+  for (const trial::Trial* trial : trials)
+    if (const auto& each =
+            trial->memory_measured ? trial->memory_measured : trial->memory_predicted)
+      peak = std::max(peak.value_or(0), *each);
+  return peak;
+}
+
+BatchRow measured_row(const search::BatchSpeed& speed,
+                      const std::vector<const trial::Trial*>& trials,
+                      const std::optional<StepCost>& cost, const Facts& facts) {
+  BatchRow row;
+  row.batch = speed.batch;
+  row.samples_per_second = speed.samples_per_second, row.share = speed.share;
+  row.within_tolerance = speed.within_tolerance;
+  row.memory = memory_of(speed.batch, trials, facts);
+  row.limited_by =
+      limit_of({speed.batch, speed.samples_per_second.mean, mean_wait(trials)}, cost, facts);
+  return row;
+}
+
+// Those that were measured, and those that failed and so could not be.
+std::vector<BatchRow> rows_of(const TrialsByBatch& trials, const search::Decision& decision,
+                              const std::optional<StepCost>& cost, const Facts& facts) {
+  std::map<std::int64_t, BatchRow> rows;
+  for (const auto& [batch, list] : trials)
+    for (const trial::Trial* trial : list) {
+      if (is_ok(trial) || trial->outcome == trial::Outcome::cancelled) continue;
+      BatchRow& row = rows[batch];
+      row.batch = batch, row.outcome = trial->outcome, row.note = short_line(trial->note);
+      if (trial->outcome == trial::Outcome::out_of_memory)
+        row.limited_by = Bottleneck::memory_capacity;
+    }
+  const std::vector<const trial::Trial*> none;
+  for (const search::BatchSpeed& speed : decision.speeds) {
+    const auto found = trials.find(speed.batch);
+    rows[speed.batch] =
+        measured_row(speed, found == trials.end() ? none : found->second, cost, facts);
   }
-  return best;
-}
-
-// Speeds at the knee are the model's, which heeds all trials; the largest batch has its own.
-bool is_fitted(const search::Limits& limits) {
-  return limits.objective == search::Objective::throughput;
-}
-
-std::string speed_reason(const search::Choice& choice, const trial::Trial* chosen,
-                         const search::Limits& limits) {
-  std::string text = fmt::format("batch {} trains {} samples/s", count(choice.batch),
-                                 count(choice.samples_per_second));
-  if (is_fitted(limits)) text += " by the curve fitted to all trials";
-  if (chosen) {
-    const trial::Interval& own = *chosen->samples_per_second;
-    text += fmt::format(" (its own trial: {} {})", count(own.mean),
-                        core::format_reach_percent(own.mean, own.low, own.high));
-  }
-  if (choice.batch == choice.best_batch) return text + ", the most of all that was found";
-  return text +
-         fmt::format(", {} of the best, {} at batch {}",
-                     percent(choice.samples_per_second / choice.best_samples_per_second),
-                     count(choice.best_samples_per_second), count(choice.best_batch)) +
-         (limits.objective == search::Objective::throughput
-              ? fmt::format(": a larger batch gains no more than the {} tolerated",
-                            percent(limits.tolerance))
-              : "");
-}
-
-// Where the trials leave open, by more than a quarter, which batch is the smallest that will do.
-std::optional<std::string> doubt_reason(const search::Choice& choice, double tolerance) {
-  constexpr double a_quarter_less = 0.75;
-  if (static_cast<double>(choice.least_batch) >
-      a_quarter_less * static_cast<double>(choice.sure_batch))
-    return std::nullopt;
-  return fmt::format(
-      "the smallest batch within {} of the best lies between {} and {}: these trials do not tell "
-      "more (95%)",
-      percent(tolerance), count(choice.least_batch), count(choice.sure_batch));
-}
-
-std::string cost_reason(const StepCost& cost, std::int64_t batch) {
-  return fmt::format("a step costs {} whatever its batch and {} a sample: {} of this step is fixed",
-                     core::format_duration(core::Seconds(cost.fixed_seconds)),
-                     core::format_duration(core::Seconds(cost.per_sample_seconds)),
-                     percent(cost.fixed_share(batch)));
-}
-
-std::string memory_reason(core::Bytes bytes, const Facts& facts) {
-  std::string text = fmt::format("it takes {} of memory", core::format_bytes(bytes));
-  if (facts.limits.memory_limit)
-    text += fmt::format(" of the {} allowed", core::format_bytes(*facts.limits.memory_limit));
-  if (facts.largest_fitting)
-    text +=
-        fmt::format("; the largest batch that may be used is {}", count(*facts.largest_fitting));
-  return text;
-}
-
-std::string bottleneck_reason(Bottleneck limited_by, const trial::Trial& trial,
-                              const Facts& facts) {
-  if (limited_by == Bottleneck::data_loading)
-    return fmt::format("{} of the step is spent waiting for data: loading limits it",
-                       percent(data_wait_share(trial).value_or(0)));
-  const std::string text = fmt::format("what limits it is {}", words(limited_by));
-  const RooflineShare share = roofline_share(trial.samples_per_second->mean, facts);
-  // FLOPs are those of the layers as written; the engine leaves some of them out.
-  if (limited_by == Bottleneck::compute && share.flops && *share.flops > 1)
-    return text +
-           fmt::format(": done directly, its arithmetic would take {} of this machine's peak",
-                       percent(*share.flops));
-  if (limited_by == Bottleneck::compute && share.flops)
-    return text +
-           fmt::format(": its arithmetic runs at {} of this machine's peak", percent(*share.flops));
-  if (limited_by == Bottleneck::memory_bandwidth && share.bytes)
-    return text + fmt::format(": its activations alone take {} of this machine's bandwidth",
-                              percent(*share.bytes));
-  return text;
-}
-
-// Loading that limits smaller batches only is hidden by a larger one; workers would hide it too.
-std::optional<std::string> smaller_reason(std::span<const trial::Trial> trials,
-                                          const search::Choice& choice, const Facts& facts) {
-  if (!facts.has_loader) return std::nullopt;
-  const trial::Trial* largest = nullptr;
-  for (const trial::Trial& t : trials)
-    if (t.setting.batch < choice.batch && (!largest || t.setting.batch > largest->setting.batch) &&
-        bottleneck(t, trials, facts) == Bottleneck::data_loading)
-      largest = &t;
-  const auto advice = largest ? loader_advice(*largest) : std::nullopt;
-  if (!advice) return std::nullopt;
-  return fmt::format(
-      "at batch {} and below loading is the limit ({} of the step): --workers {} --prefetch {} "
-      "would "
-      "hide it there, and a smaller batch may do then",
-      count(largest->setting.batch), percent(advice->hidden_share), advice->workers,
-      advice->prefetch);
-}
-
-std::string loader_reason(const LoaderCheck& check) {
-  const std::string tried =
-      fmt::format("with --workers {} --prefetch {}", check.workers, check.prefetch);
-  if (!check.samples_per_second) return fmt::format("{} the trial failed", tried);
-  const double gain = *check.samples_per_second / check.samples_per_second_before - 1;
-  std::string text = fmt::format("{} it trains {} samples/s, {:+.0f}%", tried,
-                                 count(*check.samples_per_second), 100 * gain);
-  if (check.data_wait_share)
-    text += fmt::format(", and waits for data {} of the time", percent(*check.data_wait_share));
-  return text + (check_helped(check) ? "; a smaller batch may do then: run tune with these" : "");
-}
-
-std::string worker_reason(const WorkerSearch& search) {
-  std::string tried;
-  for (const auto& [batch, workers, speed] : search.tried)
-    tried += fmt::format("{}{} samples/s with {} at batch {}", tried.empty() ? "" : ", ",
-                         count(speed), workers, count(batch));
-  return fmt::format("loader workers were searched: {}; {} {} enough", tried, search.workers,
-                     search.workers == 1 ? "is" : "are");
-}
-
-std::string accumulation_reason(std::int64_t global_batch, std::int64_t micro_batch) {
-  return fmt::format("the batch stays {}: {} micro-batches of {} make each weight update",
-                     count(global_batch), count(global_batch / micro_batch), count(micro_batch));
-}
-
-std::vector<std::string> reasons(std::span<const trial::Trial> trials, const search::Choice& choice,
-                                 const trial::Trial* chosen, const Recommendation& made,
-                                 const Facts& facts) {
-  std::vector<std::string> list;
-  const auto contended = contention_reason(trials, choice);
-  const bool doubtful = rests_on_contended(trials, choice);
-  if (doubtful) list.push_back(*contended);  // before anybody believes the rest
-  list.push_back(speed_reason(choice, chosen, facts.limits));
-  if (auto doubt = doubt_reason(choice, facts.limits.tolerance)) list.push_back(std::move(*doubt));
-  if (const auto cost = step_cost(trials)) list.push_back(cost_reason(*cost, choice.batch));
-  if (made.memory_bytes) list.push_back(memory_reason(*made.memory_bytes, facts));
-  if (made.limited_by && chosen)
-    list.push_back(bottleneck_reason(*made.limited_by, *chosen, facts));
-  if (facts.global_batch) list.push_back(accumulation_reason(*facts.global_batch, choice.batch));
-  if (facts.worker_search && facts.worker_search->tried.size() > 1)
-    list.push_back(worker_reason(*facts.worker_search));
-  if (facts.loader_check)
-    list.push_back(loader_reason(*facts.loader_check));
-  else if (const auto smaller = smaller_reason(trials, choice, facts))
-    list.push_back(*smaller);
-  if (contended && !doubtful) list.push_back(*contended);
-  if (const auto disturbed = disturbance_reason(trials)) list.push_back(*disturbed);
-  if (!facts.cut_short.empty())
-    list.push_back(fmt::format("{}: this is the best known so far", facts.cut_short));
-  else if (!choice.settled)
-    list.push_back("the noise leaves room for a batch that is better by more than the tolerance");
+  std::vector<BatchRow> list;
+  for (auto& [batch, row] : rows) list.push_back(std::move(row));
   return list;
 }
 
-std::string sentence(const search::Choice& choice, const Recommendation& made, const Facts& facts) {
-  std::string text = fmt::format("Train with batch {}", count(choice.batch));
+// Whether a batch is known from contended trials only.
+bool only_contended(const TrialsByBatch& trials, std::int64_t batch) {
+  const auto found = trials.find(batch);
+  return found != trials.end() && std::ranges::any_of(found->second, is_ok) &&
+         std::ranges::all_of(found->second, [](const trial::Trial* trial) {
+           return !is_ok(trial) || trial->contention.contended;
+         });
+}
+
+std::optional<double> slowed_share(std::span<const trial::Trial> trials) {
+  double seconds = 0, slowed = 0;
+  for (const trial::Trial& trial : trials)
+    if (const auto share = trial.contention.slowed_share)
+      seconds += trial.seconds, slowed += trial.seconds * *share;
+  return seconds > 0 ? std::optional(slowed / seconds) : std::nullopt;
+}
+
+void add_contention(Recommendation& made, std::span<const trial::Trial> trials,
+                    const TrialsByBatch& by_batch) {
+  made.contended =
+      only_contended(by_batch, made.batch) || only_contended(by_batch, made.best_batch);
+  for (const trial::Trial& trial : trials)
+    if (trial.contention.contended)
+      made.contention_reason =
+          trial.contention.reason.empty() ? "other work" : short_line(trial.contention.reason);
+  made.slowed_share = slowed_share(trials);
+}
+
+// Loading that limits smaller batches only is hidden by a larger one; workers would hide it too.
+void add_loading_below(Recommendation& made, const TrialsByBatch& trials) {
+  for (const BatchRow& row : made.rows) {
+    if (row.batch >= made.batch || row.limited_by != Bottleneck::data_loading) continue;
+    for (const trial::Trial* trial : trials.at(row.batch))
+      if (const auto advice = loader_advice(*trial); advice && is_ok(trial))
+        made.loading_batch = row.batch, made.loading_advice = advice;
+  }
+}
+
+void add_loaders(Recommendation& made, const TrialsByBatch& trials, const Facts& facts) {
+  made.worker_search = facts.worker_search;
+  made.loader_check = facts.loader_check;
+  if (!facts.loader_check && facts.has_loader) add_loading_below(made, trials);
+  if (!facts.loader_check || !check_helped(*facts.loader_check)) return;
+  const LoaderCheck& check = *facts.loader_check;
+  made.setting.workers = check.workers, made.setting.prefetch = check.prefetch;
+  made.samples_per_second = *check.samples_per_second;
+  made.throughput_share = std::min(1.0, made.samples_per_second / made.best_samples_per_second);
+  if (check.memory_bytes) made.memory_bytes = check.memory_bytes;
+}
+
+std::vector<Reason> reasons_of(const Recommendation& made) {
+  constexpr double worth_a_word = 0.05;
+  const bool knee = made.objective == search::Objective::throughput;
+  std::vector<Reason> list;
+  const auto add = [&](bool there, Reason reason) {
+    if (there) list.push_back(reason);
+  };
+  // Before anybody believes the rest.
+  add(made.cut_short != CutShort::no, Reason::cut_short);
+  add(made.previous_batch.has_value(), Reason::changed);
+  add(!made.contention_reason.empty(), Reason::contended);
+  add(made.step_cost.has_value(), Reason::step_cost);
+  add(made.limited_by.has_value(), Reason::limit);
+  add(made.slowed_share.value_or(0) >= worth_a_word, Reason::neighbours);
+  add(made.loader_check.has_value(), Reason::loader);
+  add(made.worker_search && made.worker_search->tried.size() > 1, Reason::workers);
+  add(made.loading_advice.has_value(), Reason::loading_below);
+  add(made.global_batch.has_value(), Reason::accumulation);
+  add(knee && made.knee_low < made.knee_high, Reason::knee);
+  add(made.memory_bytes.has_value(), Reason::memory);
+  add(!made.notes.empty(), Reason::note);
+  return list;
+}
+
+const search::BatchSpeed* speed_at(const search::Decision& decision, std::int64_t batch) {
+  const auto found = std::ranges::find(decision.speeds, batch, &search::BatchSpeed::batch);
+  return found == decision.speeds.end() ? nullptr : &*found;
+}
+
+// The setting of a trial of that batch; of a given batch, as many micro-batches as make it.
+trial::Setting setting_of(const std::vector<const trial::Trial*>& trials, std::int64_t batch,
+                          const Facts& facts) {
+  const auto ok = std::ranges::find_if(trials, is_ok);
+  trial::Setting setting = (ok == trials.end() ? trials.front() : *ok)->setting;
+  setting.batch = batch;
   if (facts.global_batch)
-    text = fmt::format("Train with batch {} as {} micro-batches of {}", count(*facts.global_batch),
-                       count(*facts.global_batch / choice.batch), count(choice.batch));
-  if (facts.worker_search && facts.worker_search->tried.size() > 1)
-    text += fmt::format(" and {} loader worker{}", made.setting.workers,
-                        made.setting.workers == 1 ? "" : "s");
-  if (facts.loader_check && check_helped(*facts.loader_check))
-    text += fmt::format(" and {} loader workers", made.setting.workers);
-  text += fmt::format(": {} samples/s{}", count(made.samples_per_second),
-                      made.fitted ? " (fitted)" : "");
-  if (facts.limits.objective == search::Objective::max_batch)
-    text += facts.limits.memory_limit && facts.largest_fitting
-                ? fmt::format(", the largest that fits in {}",
-                              core::format_bytes(*facts.limits.memory_limit))
-                : ", the largest there is";
-  else if (choice.batch == choice.best_batch)
-    text += ", the most this machine gave";
-  else
-    text += fmt::format(", {} of the best ({} at batch {})", percent(made.throughput_share),
-                        count(choice.best_samples_per_second), count(choice.best_batch));
-  if (made.memory_bytes) text += fmt::format(", with {}", core::format_bytes(*made.memory_bytes));
-  if (made.contended) text += fmt::format("; {}", measured_while_busy);
-  return text + ".";
+    setting.accumulation = *facts.global_batch / batch, setting.batch = *facts.global_batch;
+  return setting;
 }
 
 }  // namespace
+
+const BatchRow* Recommendation::chosen_row() const {
+  const auto found = std::ranges::find(rows, batch, &BatchRow::batch);
+  return found == rows.end() ? nullptr : &*found;
+}
 
 bool check_helped(const LoaderCheck& check) {
   constexpr double worth_changing = 1.05;
@@ -213,30 +186,42 @@ bool check_helped(const LoaderCheck& check) {
 }
 
 std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
-                                        const search::Choice& choice, const Facts& facts) {
-  if (trials.empty()) return std::nullopt;
-  const trial::Trial* chosen = trial_at(trials, choice.batch);
+                                        const search::Decision& decision, const Facts& facts) {
+  TrialsByBatch by_batch;
+  for (const trial::Trial& trial : trials) by_batch[trial.setting.batch].push_back(&trial);
+  const search::BatchSpeed* chosen = speed_at(decision, decision.batch);
+  const search::BatchSpeed* best = speed_at(decision, decision.best_batch);
+  const auto of_chosen = by_batch.find(decision.batch);
+  if (!chosen || !best || of_chosen == by_batch.end()) return std::nullopt;
   Recommendation made;
-  made.setting = chosen ? chosen->setting : trials.front().setting;
-  made.setting.batch = choice.batch;
-  made.samples_per_second = choice.samples_per_second;
-  made.fitted = is_fitted(facts.limits);
-  made.throughput_share = choice.samples_per_second / choice.best_samples_per_second;
-  if (chosen) {
-    made.memory_bytes =
-        chosen->memory_measured ? chosen->memory_measured : chosen->memory_predicted;
-    made.limited_by = bottleneck(*chosen, trials, facts);
-  }
-  if (facts.loader_check && check_helped(*facts.loader_check)) {
-    made.setting.workers = facts.loader_check->workers;
-    made.setting.prefetch = facts.loader_check->prefetch;
-    made.samples_per_second = *facts.loader_check->samples_per_second, made.fitted = false;
-    made.throughput_share = std::min(1.0, made.samples_per_second / choice.best_samples_per_second);
-    if (facts.loader_check->memory_bytes) made.memory_bytes = facts.loader_check->memory_bytes;
-  }
-  made.contended = rests_on_contended(trials, choice);
-  made.reasons = reasons(trials, choice, chosen, made, facts);
-  made.sentence = sentence(choice, made, facts);
+  made.setting = setting_of(of_chosen->second, decision.batch, facts);
+  made.objective = facts.limits.objective, made.tolerance = facts.limits.tolerance;
+  made.global_batch = facts.global_batch;
+  made.batch = decision.batch, made.best_batch = decision.best_batch;
+  made.samples_per_second = chosen->samples_per_second.mean;
+  made.best_samples_per_second = best->samples_per_second.mean;
+  made.throughput_share = chosen->share.mean;
+  made.memory_limit = facts.limits.memory_limit;
+  made.largest_batch = facts.largest_fitting;
+  made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;
+  made.alike_low = decision.alike_low, made.alike_high = decision.alike_high;
+  made.regret = decision.regret;
+  if (decision.fixed_seconds > 0 || decision.per_sample_seconds > 0)
+    made.step_cost = StepCost{decision.fixed_seconds, decision.per_sample_seconds};
+  made.rows = rows_of(by_batch, decision, made.step_cost, facts);
+  made.memory_bytes = made.chosen_row()->memory;
+  made.limited_by = made.chosen_row()->limited_by;
+  made.data_wait_share = mean_wait(of_chosen->second);
+  if (const RooflineShare share = roofline_share(made.samples_per_second, facts);
+      share.flops || share.bytes)
+    made.roofline = share;
+  add_loaders(made, by_batch, facts);
+  add_contention(made, trials, by_batch);
+  if (facts.limits.previous && *facts.limits.previous != decision.batch)
+    made.previous_batch = facts.limits.previous;
+  made.cut_short = facts.cut_short, made.budget_seconds = facts.budget_seconds;
+  made.notes = facts.notes;
+  made.reasons = reasons_of(made);
   return made;
 }
 

@@ -93,6 +93,12 @@ std::string format_count(double count) {
   return digits;
 }
 
+std::string format_rounded(double count) {
+  if (!(std::abs(count) >= 100)) return fmt::format("{:.3g}", count);
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(count))) - 2);
+  return format_count(std::round(count / unit) * unit);
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};

@@ -16,6 +16,8 @@ Seconds parse_duration(std::string_view text, std::string_view what);
 std::string format_duration(Seconds duration);
 // 9123.4 → "9,123"
 std::string format_count(double count);
+// The same to three digits, for what is not known to more: 20323 → "20,300", 2.346 → "2.35".
+std::string format_rounded(double count);
 // Without the blanks and tabs around it.
 std::string_view trimmed(std::string_view text);
 // Control characters made visible, for showing text from a file that is not ours.

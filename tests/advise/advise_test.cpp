@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "advise/trials.h"
+#include "advise/made.h"
 
 namespace sweetspot::advise {
 namespace {
@@ -11,14 +11,14 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
+using tests::made_decision;
 using tests::made_trial;
 using trial::Trial;
 
+const std::vector<std::int64_t> batches{1, 16, 128, 1024};
+
 std::vector<Trial> curve(double fixed, double per_sample, double wait = 0) {
-  std::vector<Trial> trials;
-  for (const std::int64_t batch : {1, 16, 128, 1024})
-    trials.push_back(made_trial(batch, fixed, per_sample, wait));
-  return trials;
+  return tests::made_trials(batches, fixed, per_sample, wait);
 }
 
 Facts facts() {
@@ -29,38 +29,41 @@ Facts facts() {
   return made;
 }
 
-TEST(StepCost, IsTheLineThroughTheSteps) {
-  const auto cost = step_cost(curve(0.002, 1e-4));
-  ASSERT_TRUE(cost);
-  EXPECT_NEAR(cost->fixed_seconds, 0.002, 1e-9);
-  EXPECT_NEAR(cost->per_sample_seconds, 1e-4, 1e-11);
-  EXPECT_NEAR(cost->fixed_share(20), 0.5, 1e-6);
+std::optional<Bottleneck> limit_at(std::size_t i, const std::vector<Trial>& trials,
+                                   const Facts& known) {
+  return bottlenecks(trials, known).at(i);
 }
 
-TEST(StepCost, LeavesWaitingOut) {
-  const auto cost = step_cost(curve(0.002, 1e-4, 0.5));
-  ASSERT_TRUE(cost);
-  EXPECT_NEAR(cost->fixed_seconds, 0.001, 1e-9);
-}
-
-TEST(StepCost, OneBatchTellsNoLine) {
-  const std::vector<Trial> one{made_trial(8, 0.002, 1e-4), made_trial(8, 0.003, 1e-4)};
-  EXPECT_FALSE(step_cost(one));
-  EXPECT_FALSE(step_cost({}));
+TEST(StepCost, TellsTheShareOfAStepThatIsFixed) {
+  EXPECT_NEAR((StepCost{0.002, 1e-4}.fixed_share(20)), 0.5, 1e-12);
+  EXPECT_EQ((StepCost{}.fixed_share(20)), 0);
 }
 
 TEST(Bottleneck, AFixedCostThatDominatesIsStepOverhead) {
   const auto trials = curve(0.002, 1e-4);
-  EXPECT_EQ(bottleneck(trials[0], trials, facts()), Bottleneck::step_overhead);
-  EXPECT_EQ(bottleneck(trials[3], trials, facts()), Bottleneck::compute);
+  EXPECT_EQ(limit_at(0, trials, facts()), Bottleneck::step_overhead);
+  EXPECT_EQ(limit_at(3, trials, facts()), Bottleneck::compute);
+}
+
+TEST(Bottleneck, OneBatchTellsNoLine) {
+  const std::vector<Trial> one{made_trial(1, 0.002, 1e-4), made_trial(1, 0.003, 1e-4)};
+  EXPECT_EQ(limit_at(0, one, facts()), Bottleneck::compute);
+}
+
+TEST(Bottleneck, EachLoaderHasItsOwnLine) {
+  auto trials = curve(0.002, 1e-4);
+  for (Trial t : curve(0, 1e-4)) {
+    t.setting.workers = 4;
+    trials.push_back(t);
+  }
+  EXPECT_EQ(limit_at(1, trials, facts()), Bottleneck::step_overhead);
+  EXPECT_EQ(limit_at(5, trials, facts()), Bottleneck::compute);
 }
 
 TEST(Bottleneck, WaitingForAFifthOfTheStepIsDataLoading) {
-  std::vector<Trial> trials = curve(0.002, 1e-4, 0.19);
-  EXPECT_NE(bottleneck(trials[3], trials, facts()), Bottleneck::data_loading);
-  trials = curve(0.002, 1e-4, 0.21);
-  for (const Trial& t : trials)
-    EXPECT_EQ(bottleneck(t, trials, facts()), Bottleneck::data_loading) << t.setting.batch;
+  EXPECT_NE(limit_at(3, curve(0.002, 1e-4, 0.19), facts()), Bottleneck::data_loading);
+  for (const auto& limit : bottlenecks(curve(0.002, 1e-4, 0.21), facts()))
+    EXPECT_EQ(limit, Bottleneck::data_loading);
 }
 
 TEST(Bottleneck, TheRooflineTellsBandwidthFromCompute) {
@@ -68,34 +71,33 @@ TEST(Bottleneck, TheRooflineTellsBandwidthFromCompute) {
   Facts known = facts();
   known.cost = {1e6, 1e6};        // 10 GFLOP/s and 10 GB/s
   known.roofline = {20e9, 11e9};  // half of one, nearly all of the other
-  EXPECT_EQ(bottleneck(trials[3], trials, known), Bottleneck::memory_bandwidth);
+  EXPECT_EQ(limit_at(3, trials, known), Bottleneck::memory_bandwidth);
   known.roofline = {11e9, 20e9};
-  EXPECT_EQ(bottleneck(trials[3], trials, known), Bottleneck::compute);
+  EXPECT_EQ(limit_at(3, trials, known), Bottleneck::compute);
   known.roofline.bytes_per_second.reset();
-  EXPECT_EQ(bottleneck(trials[3], trials, known), Bottleneck::compute);
+  EXPECT_EQ(limit_at(3, trials, known), Bottleneck::compute);
 }
 
 TEST(Bottleneck, MemoryHoldsBackWhatWouldStillGetFaster) {
   const auto trials = curve(0.02, 1e-4);  // at 1024, 16% of the step is fixed
   Facts tight = facts();
   tight.largest_fitting = 1024;
-  EXPECT_EQ(bottleneck(trials[3], trials, tight), Bottleneck::memory_capacity);
-  EXPECT_NE(bottleneck(trials[2], trials, tight), Bottleneck::memory_capacity);
+  EXPECT_EQ(limit_at(3, trials, tight), Bottleneck::memory_capacity);
+  EXPECT_NE(limit_at(2, trials, tight), Bottleneck::memory_capacity);
   // The user's own --max is no fault of memory's.
   tight.limits.max = 1024;
-  EXPECT_EQ(bottleneck(trials[3], trials, tight), Bottleneck::compute);
+  EXPECT_EQ(limit_at(3, trials, tight), Bottleneck::compute);
   // Nor is it where no larger batch would be faster.
-  const auto flat = curve(0.0001, 1e-4);
   tight.limits.max = 60000;
-  EXPECT_EQ(bottleneck(flat[3], flat, tight), Bottleneck::compute);
+  EXPECT_EQ(limit_at(3, curve(0.0001, 1e-4), tight), Bottleneck::compute);
 }
 
 TEST(Bottleneck, FailedTrialsHaveNoneButMemory) {
-  Trial failed;
-  failed.outcome = trial::Outcome::out_of_memory;
-  EXPECT_EQ(bottleneck(failed, {}, facts()), Bottleneck::memory_capacity);
-  failed.outcome = trial::Outcome::crashed;
-  EXPECT_FALSE(bottleneck(failed, {}, facts()));
+  std::vector<Trial> failed(1);
+  failed[0].outcome = trial::Outcome::out_of_memory;
+  EXPECT_EQ(limit_at(0, failed, facts()), Bottleneck::memory_capacity);
+  failed[0].outcome = trial::Outcome::crashed;
+  EXPECT_FALSE(limit_at(0, failed, facts()));
 }
 
 TEST(LoaderAdvice, WithoutWorkersTheWaitIsTheLoading) {
@@ -130,108 +132,182 @@ TEST(LoaderAdvice, NothingWhereLoadingIsNoBottleneck) {
   EXPECT_FALSE(loader_advice(unknown));
 }
 
-search::Choice choice() {
-  search::Choice made;
-  made.batch = 128, made.samples_per_second = 8649, made.best_batch = 1024;
-  made.best_samples_per_second = 9808;
-  made.settled = true;
-  return made;
+search::Decision decision() { return made_decision(batches, 0.002, 1e-4, 128); }
+
+Recommendation made_of(const std::vector<Trial>& trials, const search::Decision& chosen,
+                       const Facts& known) {
+  const auto made = recommend(trials, chosen, known);
+  EXPECT_TRUE(made);
+  return made.value_or(Recommendation{});
 }
 
-TEST(Recommend, QuotesTheNumbers) {
-  const auto trials = curve(0.002, 1e-4);
-  const auto made = recommend(trials, choice(), facts());
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->setting.batch, 128);
-  EXPECT_NEAR(made->throughput_share, 8649.0 / 9808, 1e-9);
-  EXPECT_EQ(made->memory_bytes, 1'128'000u);
-  EXPECT_THAT(
-      made->reasons,
-      Contains(HasSubstr("8,649 samples/s by the curve fitted to all trials (its "
-                         "own trial: 8,649 ±1.0%), 88% of the best, 9,808 at batch 1,024")));
-  EXPECT_TRUE(made->fitted);
-  EXPECT_THAT(made->reasons,
-              Contains(HasSubstr("a step costs 2 ms whatever its batch and 100 µs")));
-  EXPECT_THAT(made->reasons, Contains(HasSubstr("1.1 MiB of memory of the 954 MiB allowed")));
-  EXPECT_THAT(made->reasons, Contains(HasSubstr("limits it is compute")));
-  EXPECT_THAT(made->sentence,
-              HasSubstr("Train with batch 128: 8,649 samples/s (fitted), 88% of the best"));
-  EXPECT_THAT(made->reasons, Not(Contains(HasSubstr("contended"))));
+TEST(Recommend, HasTheFiguresOfTheDecision) {
+  const Recommendation made = made_of(curve(0.002, 1e-4), decision(), facts());
+  EXPECT_EQ(made.setting.batch, 128);
+  EXPECT_EQ(made.batch, 128);
+  EXPECT_EQ(made.best_batch, 1024);
+  EXPECT_NEAR(made.samples_per_second, 128 / 0.0148, 1e-6);
+  EXPECT_NEAR(made.throughput_share, 128 / 0.0148 / (1024 / 0.1044), 1e-9);
+  EXPECT_EQ(made.memory_bytes, 1'128'000u);
+  EXPECT_EQ(made.limited_by, Bottleneck::compute);
+  EXPECT_EQ(made.step_cost, (StepCost{0.002, 1e-4}));
+  EXPECT_FALSE(made.contended);
+  EXPECT_EQ(made.reasons, (std::vector{Reason::step_cost, Reason::limit, Reason::memory}));
+  EXPECT_EQ(sentence(made), "Train with batch 128: 8,650 samples/s, 88% of the fastest, 1.1 MiB.");
+  EXPECT_EQ(words(Reason::step_cost, made), "a step costs 2 ms + 100 µs a sample");
+  EXPECT_EQ(words(Reason::limit, made), "compute limits it");
+  EXPECT_EQ(alike(made), "");
+}
+
+TEST(Recommend, HasOneRowForEachBatch) {
+  auto trials = curve(0.002, 1e-4);
+  trials.push_back(made_trial(128, 0.0021, 1e-4));  // a second pass
+  trials.back().memory_measured = 5'000'000;
+  const Recommendation made = made_of(trials, decision(), facts());
+  ASSERT_EQ(made.rows.size(), batches.size());
+  for (std::size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(made.rows[i].batch, batches[i]);
+  const BatchRow& row = *made.chosen_row();
+  EXPECT_EQ(row.samples_per_second->mean, made.samples_per_second);
+  EXPECT_EQ(row.share->mean, made.throughput_share);
+  EXPECT_EQ(row.memory, 5'000'000u) << "the highest peak";
+  EXPECT_EQ(made.rows[0].limited_by, Bottleneck::step_overhead);
+}
+
+TEST(Recommend, MemoryIsThatOfAWholeRunWhereItCanBeTold) {
+  Facts known = facts();
+  known.predict_run = [](std::int64_t batch) -> std::optional<core::Bytes> {
+    if (batch == 1024) return std::nullopt;
+    return static_cast<core::Bytes>(7'000'000 + batch);
+  };
+  const Recommendation made = made_of(curve(0.002, 1e-4), decision(), known);
+  EXPECT_EQ(made.memory_bytes, 7'000'128u);
+  EXPECT_EQ(made.rows[0].memory, 7'000'001u);
+  EXPECT_EQ(made.rows[3].memory, 2'024'000u) << "measured";
+}
+
+TEST(Recommend, FailedBatchesHaveARowWithAShortNote) {
+  auto trials = curve(0.002, 1e-4);
+  Trial failed;
+  failed.setting.batch = 4096;
+  failed.outcome = trial::Outcome::out_of_memory;
+  failed.note = "no\033 memory " + std::string(500, 'x') + "\nTraceback";
+  trials.push_back(failed);
+  failed.setting.batch = 128;  // measured well by another trial
+  failed.outcome = trial::Outcome::crashed;
+  trials.push_back(failed);
+  failed.setting.batch = 64;  // stopped by the user: no failure
+  failed.outcome = trial::Outcome::cancelled;
+  trials.push_back(failed);
+  const Recommendation made = made_of(trials, decision(), facts());
+  ASSERT_EQ(made.rows.size(), 5u);
+  EXPECT_EQ(made.chosen_row()->outcome, trial::Outcome::ok);
+  const BatchRow& row = made.rows.back();
+  EXPECT_EQ(row.outcome, trial::Outcome::out_of_memory);
+  EXPECT_FALSE(row.samples_per_second);
+  EXPECT_FALSE(row.memory);
+  EXPECT_EQ(row.limited_by, Bottleneck::memory_capacity);
+  EXPECT_THAT(row.note, testing::StartsWith("no\\x1b memory xxx"));
+  EXPECT_LE(row.note.size(), 64u);
 }
 
 TEST(Recommend, SaysWhatTheTrialsLeaveOpen) {
-  search::Choice made = choice();
-  made.least_batch = 80, made.sure_batch = 320;
-  EXPECT_THAT(recommend(curve(0.002, 1e-4), made, facts())->reasons,
-              Contains(HasSubstr("within 5% of the best lies between 80 and 320")));
-  made.least_batch = 250;
-  EXPECT_THAT(recommend(curve(0.002, 1e-4), made, facts())->reasons,
-              Not(Contains(HasSubstr("lies between"))));
+  search::Decision open = decision();
+  open.knee_low = 80, open.knee_high = 320, open.alike_low = 64, open.alike_high = 256;
+  const Recommendation made = made_of(curve(0.002, 1e-4), open, facts());
+  EXPECT_THAT(made.reasons, Contains(Reason::knee));
+  EXPECT_THAT(words(Reason::knee, made),
+              HasSubstr("within 5% of the fastest lies between 80 and 320"));
+  EXPECT_EQ(alike(made), "64 to 256 would do about as well");
 }
 
-TEST(Recommend, TheLargestBatchsSpeedIsItsOwn) {
+TEST(Recommend, OfAGivenBatchSizesAreMicroBatches) {
+  search::Decision open = decision();
+  open.knee_low = 80, open.knee_high = 320, open.alike_low = 64, open.alike_high = 256;
+  Facts known = facts();
+  known.global_batch = 1024;
+  known.limits.previous = 16;
+  auto trials = curve(0.002, 1e-4);
+  trials[1] = made_trial(16, 0.002, 1e-4, 0.5);
+  const Recommendation made = made_of(trials, open, known);
+  EXPECT_EQ(made.setting.batch, 1024);
+  EXPECT_EQ(made.setting.accumulation, 8);
+  EXPECT_EQ(made.batch, 128);
+  EXPECT_THAT(sentence(made),
+              testing::StartsWith("Train with batch 1,024 as 8 micro-batches of 128:"));
+  EXPECT_EQ(words(Reason::accumulation, made), "8 micro-batches of 128 make the batch of 1,024");
+  EXPECT_THAT(made.reasons, Contains(Reason::loading_below));
+  for (const Reason reason : {Reason::knee, Reason::memory, Reason::loading_below, Reason::changed})
+    EXPECT_THAT(words(reason, made),
+                testing::AllOf(HasSubstr("micro-batch"), Not(HasSubstr(" batch "))))
+        << name(reason);
+  EXPECT_EQ(alike(made), "micro-batches of 64 to 256 would do about as well");
+}
+
+TEST(Recommend, TheLargestBatchIsSaidToFitWithItsEvaluation) {
   Facts largest = facts();
   largest.limits.objective = search::Objective::max_batch;
-  const auto made = recommend(curve(0.002, 1e-4), choice(), largest);
-  EXPECT_FALSE(made->fitted);
-  EXPECT_THAT(made->sentence, Not(HasSubstr("fitted")));
-  EXPECT_THAT(made->reasons, Not(Contains(HasSubstr("fitted"))));
+  search::Decision all = made_decision(batches, 0.002, 1e-4, 1024);
+  all.alike_low = 512;
+  const Recommendation made = made_of(curve(0.002, 1e-4), all, largest);
+  EXPECT_EQ(made.objective, search::Objective::max_batch);
+  EXPECT_THAT(sentence(made), HasSubstr("the largest that fits in 954 MiB, evaluation included"));
+  EXPECT_EQ(alike(made), "");
 }
 
-TEST(Recommend, SaysWhenTheMachineWasContended) {
+TEST(Recommend, SaysWhenItRestsOnContendedTrials) {
   auto trials = curve(0.002, 1e-4);
-  trial::Contention& contention = trials[1].contention;
-  contention.cpu_pressure_share = 0.34, contention.other_cpu_share = 0.2;
-  contention.contended = true;
-  EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
-              Contains(testing::AllOf(HasSubstr("contended in 1 of 4 trials"), HasSubstr("34%"))));
-  contention.reason = "somebody played";
-  EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
-              Contains(HasSubstr("contended in 1 of 4 trials (somebody played)")));
-}
-
-TEST(Recommend, SaysHowMuchOfTheTimeDoesNotCount) {
-  auto trials = curve(0.002, 1e-4);
-  for (trial::Trial& t : trials) t.seconds = 1, t.contention.disturbed_share = 0.02;
-  const auto disturbed = Contains(HasSubstr("of the time the CPUs were slower"));
-  EXPECT_THAT(recommend(trials, choice(), facts())->reasons, Not(disturbed)) << "hardly any";
-  trials[0].seconds = 3, trials[0].contention.disturbed_share = 0.5;
-  EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
-              Contains(HasSubstr("26% of the time the CPUs were slower")));
-  trials[0].contention.contended = true;  // there, they did count
-  EXPECT_THAT(recommend(trials, choice(), facts())->reasons, Not(disturbed));
-}
-
-TEST(Recommend, SaysFirstThatItRestsOnContendedTrials) {
-  auto trials = curve(0.002, 1e-4);
-  for (trial::Trial& t : trials)
+  trials[1].contention.contended = true, trials[1].contention.reason = "somebody played";
+  Recommendation made = made_of(trials, decision(), facts());
+  EXPECT_FALSE(made.contended);
+  EXPECT_THAT(made.reasons, Contains(Reason::contended));
+  EXPECT_THAT(words(Reason::contended, made), HasSubstr("somebody played"));
+  for (Trial& t : trials)
     if (t.setting.batch == 128)
       t.contention.contended = true, t.contention.reason = "somebody\033played";
-  auto made = recommend(trials, choice(), facts());
-  EXPECT_TRUE(made->contended);
-  EXPECT_THAT(made->sentence, testing::EndsWith("; measured while the machine was busy."));
-  EXPECT_THAT(made->reasons.front(),
-              testing::AllOf(testing::StartsWith("measured while the machine was busy: "),
-                             HasSubstr("no undisturbed one of batch 128"),
-                             HasSubstr("somebody\\x1bplayed")));
-  EXPECT_THAT(made->reasons.back(), Not(HasSubstr("contended")));
-  // An undisturbed trial of the batch is what counts then.
+  made = made_of(trials, decision(), facts());
+  EXPECT_TRUE(made.contended);
+  EXPECT_EQ(made.reasons.front(), Reason::contended);
+  EXPECT_EQ(made.contention_reason, "somebody\\x1bplayed");
+  EXPECT_THAT(sentence(made), testing::EndsWith("; measured while the machine was busy."));
+  // An undisturbed trial of the batch is enough.
   trials.push_back(made_trial(128, 0.002, 1e-4));
-  made = recommend(trials, choice(), facts());
-  EXPECT_FALSE(made->contended);
-  EXPECT_THAT(made->sentence, Not(HasSubstr("busy")));
-  EXPECT_THAT(made->reasons.front(), HasSubstr("8,649"));
+  EXPECT_FALSE(made_of(trials, decision(), facts()).contended);
   // The best speed is quoted as well.
-  for (trial::Trial& t : trials) t.contention.contended = t.setting.batch == 1024;
-  made = recommend(trials, choice(), facts());
-  EXPECT_THAT(made->reasons.front(), HasSubstr("no undisturbed one of batch 1,024"));
+  for (Trial& t : trials) t.contention.contended = t.setting.batch == 1024;
+  EXPECT_TRUE(made_of(trials, decision(), facts()).contended);
+}
+
+TEST(Recommend, SaysHowOftenNeighboursSlowedTheMachine) {
+  auto trials = curve(0.002, 1e-4);
+  for (Trial& t : trials) t.seconds = 1, t.contention.slowed_share = 0.02;
+  EXPECT_THAT(made_of(trials, decision(), facts()).reasons, Not(Contains(Reason::neighbours)))
+      << "hardly ever";
+  trials[0].seconds = 3, trials[0].contention.slowed_share = 0.5;
+  const Recommendation made = made_of(trials, decision(), facts());
+  EXPECT_NEAR(made.slowed_share.value_or(0), 1.56 / 6, 1e-9);
+  EXPECT_THAT(made.reasons, Contains(Reason::neighbours));
+  EXPECT_EQ(words(Reason::neighbours, made), "neighbours slowed this machine 26% of the time");
 }
 
 TEST(Recommend, SaysWhatCutTheSearchShort) {
   Facts cut = facts();
-  cut.cut_short = "the budget of 5.0 s ended before the search";
-  EXPECT_THAT(recommend(curve(0.002, 1e-4), choice(), cut)->reasons,
-              Contains(HasSubstr("the budget of 5.0 s ended")));
+  cut.cut_short = CutShort::budget, cut.budget_seconds = 5;
+  const Recommendation made = made_of(curve(0.002, 1e-4), decision(), cut);
+  EXPECT_EQ(made.reasons.front(), Reason::cut_short);
+  EXPECT_EQ(words(Reason::cut_short, made),
+            "the budget of 5.0 s ended the search: this is the best known so far");
+}
+
+TEST(Recommend, SaysWhenTheAnswerChanged) {
+  Facts known = facts();
+  known.limits.previous = 128;
+  EXPECT_THAT(made_of(curve(0.002, 1e-4), decision(), known).reasons,
+              Not(Contains(Reason::changed)));
+  known.limits.previous = 16;
+  const Recommendation made = made_of(curve(0.002, 1e-4), decision(), known);
+  EXPECT_EQ(made.previous_batch, 16);
+  EXPECT_EQ(words(Reason::changed, made),
+            "the answer was 16 before; with more measurements it is 128");
 }
 
 TEST(Recommend, FollowsLoaderAdviceThatHelped) {
@@ -243,30 +319,53 @@ TEST(Recommend, FollowsLoaderAdviceThatHelped) {
                                      .samples_per_second = 17000,
                                      .data_wait_share = 0.01,
                                      .memory_bytes = 2'000'000};
-  auto made = recommend(trials, choice(), checked);
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->setting.workers, 3);
-  EXPECT_EQ(made->setting.prefetch, 4);
-  EXPECT_EQ(made->samples_per_second, 17000);
-  EXPECT_FALSE(made->fitted);
-  EXPECT_EQ(made->memory_bytes, 2'000'000u);
-  EXPECT_THAT(made->reasons, Contains(HasSubstr("--workers 3 --prefetch 4 it trains 17,000 "
-                                                "samples/s, +97%")));
+  Recommendation made = made_of(trials, decision(), checked);
+  EXPECT_EQ(made.setting.workers, 3);
+  EXPECT_EQ(made.setting.prefetch, 4);
+  EXPECT_EQ(made.samples_per_second, 17000);
+  EXPECT_EQ(made.memory_bytes, 2'000'000u);
+  EXPECT_THAT(made.reasons, Contains(Reason::loader));
+  EXPECT_THAT(words(Reason::loader, made), HasSubstr("17,000 samples/s, +97%"));
+  EXPECT_THAT(sentence(made), HasSubstr("and 3 loader workers: 17,000 samples/s, 97% more"));
   checked.loader_check->samples_per_second = 8700;  // it did not
-  made = recommend(trials, choice(), checked);
-  EXPECT_EQ(made->setting.workers, 1);
-  EXPECT_EQ(made->samples_per_second, 8649);
+  made = made_of(trials, decision(), checked);
+  EXPECT_EQ(made.setting.workers, 1);
+  EXPECT_EQ(made.samples_per_second, made.chosen_row()->samples_per_second->mean);
 }
 
 TEST(Recommend, SaysWhenLoadingLimitsSmallerBatches) {
   auto trials = curve(0.002, 1e-4);
-  EXPECT_THAT(recommend(trials, choice(), facts())->reasons, Not(Contains(HasSubstr("loading"))));
+  EXPECT_FALSE(made_of(trials, decision(), facts()).loading_batch);
   trials[1] = made_trial(16, 0.002, 1e-4, 0.5);
-  EXPECT_THAT(recommend(trials, choice(), facts())->reasons,
-              Contains(HasSubstr("at batch 16 and below loading is the limit (50% of the step)")));
+  const Recommendation made = made_of(trials, decision(), facts());
+  EXPECT_EQ(made.loading_batch, 16);
+  EXPECT_THAT(words(Reason::loading_below, made),
+              HasSubstr("at batch 16 and below loading limits it (50% of a step)"));
+  Facts fixed = facts();
+  fixed.has_loader = false;
+  EXPECT_FALSE(made_of(trials, decision(), fixed).loading_batch);
 }
 
-TEST(Recommend, NothingWithoutTrials) { EXPECT_FALSE(recommend({}, choice(), facts())); }
+TEST(Recommend, EveryReasonHasWords) {
+  search::Decision open = decision();
+  open.knee_low = 80, open.knee_high = 320;
+  Facts known = facts();
+  known.worker_search = WorkerSearch{2, {{128, 1, 1000}, {128, 2, 2000}}};
+  known.loader_check = LoaderCheck{3, 2, 8649, {}, {}, {}};
+  known.cut_short = CutShort::stopped;
+  known.limits.previous = 16;
+  known.notes = {"one", "two"};
+  const Recommendation made = made_of(curve(0.002, 1e-4), open, known);
+  EXPECT_EQ(reasons_in_words(made).size(), made.reasons.size());
+  EXPECT_EQ(words(Reason::note, made), "one; two");
+  EXPECT_EQ(words(Reason::loader, made), "with --workers 3 --prefetch 2 the trial failed");
+  EXPECT_THAT(words(Reason::workers, made), HasSubstr("2 loader workers are enough"));
+}
+
+TEST(Recommend, NothingWithoutAMeasuredBatch) {
+  EXPECT_FALSE(recommend({}, decision(), facts()));
+  EXPECT_FALSE(recommend(curve(0.002, 1e-4), search::Decision{}, facts()));
+}
 
 }  // namespace
 }  // namespace sweetspot::advise

@@ -1,0 +1,15 @@
+#pragma once
+#include "advise/advise.h"
+
+namespace sweetspot::advise {
+
+// A batch that could be trained, as far as the diagnosis looks at it.
+struct MeasuredBatch {
+  std::int64_t batch = 1;
+  double samples_per_second = 0;
+  std::optional<double> data_wait_share;
+};
+Bottleneck limit_of(const MeasuredBatch& measured, const std::optional<StepCost>& cost,
+                    const Facts& facts);
+
+}  // namespace sweetspot::advise

@@ -1,0 +1,374 @@
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "advise/advise.h"
+
+namespace sweetspot::advise {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+template <class Enum>
+Json name_or_null(const std::optional<Enum>& value) {
+  return value ? Json(name(*value)) : Json(nullptr);
+}
+
+Json interval_json(const std::optional<core::Interval>& interval) {
+  if (!interval) return nullptr;
+  return {{"mean", interval->mean}, {"low", interval->low}, {"high", interval->high}};
+}
+
+Json row_json(const BatchRow& row) {
+  return {{"batch", row.batch},
+          {"samples_per_second", interval_json(row.samples_per_second)},
+          {"throughput_share", interval_json(row.share)},
+          {"within_tolerance_probability", or_null(row.within_tolerance)},
+          {"memory_bytes", or_null(row.memory)},
+          {"bottleneck", name_or_null(row.limited_by)},
+          {"outcome", name(row.outcome)},
+          {"note", row.note.empty() ? Json(nullptr) : Json(row.note)}};
+}
+
+Json workers_json(const std::optional<WorkerSearch>& search) {
+  if (!search) return nullptr;
+  Json json{{"workers", search->workers}, {"tried", Json::array()}};
+  for (const WorkerSearch::Tried& tried : search->tried)
+    json["tried"].push_back({{"batch", tried.batch},
+                             {"workers", tried.workers},
+                             {"samples_per_second", tried.samples_per_second}});
+  return json;
+}
+
+Json check_json(const std::optional<LoaderCheck>& check) {
+  if (!check) return nullptr;
+  return {{"workers", check->workers},
+          {"prefetch", check->prefetch},
+          {"samples_per_second_before", check->samples_per_second_before},
+          {"samples_per_second", or_null(check->samples_per_second)},
+          {"data_wait_share", or_null(check->data_wait_share)},
+          {"memory_bytes", or_null(check->memory_bytes)}};
+}
+
+Json loading_json(const Recommendation& made) {
+  if (!made.loading_batch || !made.loading_advice) return nullptr;
+  return {{"batch", *made.loading_batch},
+          {"workers", made.loading_advice->workers},
+          {"prefetch", made.loading_advice->prefetch},
+          {"hidden_share", made.loading_advice->hidden_share}};
+}
+
+Json roofline_json(const std::optional<RooflineShare>& share) {
+  if (!share) return nullptr;
+  return {{"flops_share", or_null(share->flops)}, {"bytes_share", or_null(share->bytes)}};
+}
+
+Json cost_json(const std::optional<StepCost>& cost) {
+  if (!cost) return nullptr;
+  return {{"fixed_seconds", cost->fixed_seconds}, {"per_sample_seconds", cost->per_sample_seconds}};
+}
+
+Json reasons_json(const Recommendation& made) {
+  Json list = Json::array();
+  for (const Reason reason : made.reasons)
+    list.push_back({{"kind", name(reason)}, {"text", words(reason, made)}});
+  return list;
+}
+
+// Reads what to_json wrote. The text may be anybody's: what has not the form that is asked for is
+// remembered, and nothing is believed then. What a later version adds is passed over.
+class Reader {
+ public:
+  explicit Reader(const Json& json) : json_(json) { ok_ = json.is_object(); }
+  bool ok() const { return ok_; }
+
+  template <class T>
+  void read(const char* key, T& value) {
+    const Json* found = at(key);
+    if (!found || !take(*found, value)) ok_ = false;
+  }
+  template <class T>
+  void read(const char* key, std::optional<T>& value) {
+    const Json* found = at(key);
+    if (!found) return;
+    if (!take(*found, value.emplace())) ok_ = false;
+  }
+  // An object, by its own function.
+  template <class T, class Parse>
+  void object(const char* key, std::optional<T>& value, const Parse& parse) {
+    if (const Json* found = at(key)) fill(*found, value.emplace(), parse);
+  }
+  template <class Parse>
+  void object(const char* key, const Parse& parse) {
+    const Json* found = at(key);
+    if (!found) return void(ok_ = false);
+    Reader inner(*found);
+    if (inner.ok()) parse(inner);
+    ok_ = ok_ && inner.ok();
+  }
+  template <class T, class Parse>
+  void list(const char* key, std::vector<T>& values, const Parse& parse) {
+    const Json* found = at(key);
+    if (!found || !found->is_array()) return void(ok_ = false);
+    for (const Json& each : *found) fill(each, values.emplace_back(), parse);
+  }
+  void strings(const char* key, std::vector<std::string>& values) {
+    const Json* found = at(key);
+    if (!found || !found->is_array()) return void(ok_ = false);
+    for (const Json& each : *found)
+      if (!take(each, values.emplace_back())) ok_ = false;
+  }
+  // One of the names from `first` to `last`.
+  template <class Enum>
+  void named(const char* key, Enum& value, Enum last) {
+    const Json* found = at(key);
+    if (!found || !find_name(*found, value, last)) ok_ = false;
+  }
+  template <class Enum>
+  void named(const char* key, std::optional<Enum>& value, Enum last) {
+    const Json* found = at(key);
+    if (found && !find_name(*found, value.emplace(), last)) ok_ = false;
+  }
+
+ private:
+  const Json* at(const char* key) const {
+    const auto found = ok_ ? json_.find(key) : json_.end();
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  template <class T, class Parse>
+  void fill(const Json& json, T& value, const Parse& parse) {
+    Reader inner(json);
+    if (inner.ok()) parse(inner, value);
+    ok_ = ok_ && inner.ok();
+  }
+  static bool take(const Json& json, std::string& value) {
+    if (!json.is_string()) return false;
+    value = json.get<std::string>();
+    return true;
+  }
+  static bool take(const Json& json, bool& value) {
+    if (!json.is_boolean()) return false;
+    value = json.get<bool>();
+    return true;
+  }
+  static bool take(const Json& json, double& value) {
+    constexpr double most = 1e18;  // of anything that is counted here, seconds to bytes
+    if (!json.is_number()) return false;
+    value = json.get<double>();
+    return std::abs(value) <= most;
+  }
+  static bool take(const Json& json, std::uint64_t& value) {
+    if (!json.is_number_unsigned()) return false;
+    value = json.get<std::uint64_t>();
+    return true;
+  }
+  // Sizes and counts: none is negative.
+  static bool take(const Json& json, std::int64_t& value) {
+    std::uint64_t whole = 0;
+    if (!take(json, whole) || whole > std::numeric_limits<std::int64_t>::max()) return false;
+    value = static_cast<std::int64_t>(whole);
+    return true;
+  }
+  static bool take(const Json& json, int& value) {
+    std::uint64_t whole = 0;
+    if (!take(json, whole) || whole > std::numeric_limits<int>::max()) return false;
+    value = static_cast<int>(whole);
+    return true;
+  }
+  static bool take(const Json& json, core::Interval& value) {
+    Reader inner(json);
+    inner.read("mean", value.mean);
+    inner.read("low", value.low);
+    inner.read("high", value.high);
+    return inner.ok();
+  }
+  template <class Enum>
+  static bool find_name(const Json& json, Enum& value, Enum last) {
+    if (!json.is_string()) return false;
+    for (int i = 0; i <= static_cast<int>(last); ++i)
+      if (value = static_cast<Enum>(i); name(value) == json.get_ref<const std::string&>())
+        return true;
+    return false;
+  }
+
+  const Json& json_;
+  bool ok_ = true;
+};
+
+void read_row(Reader& from, BatchRow& row) {
+  from.read("batch", row.batch);
+  from.read("samples_per_second", row.samples_per_second);
+  from.read("throughput_share", row.share);
+  from.read("within_tolerance_probability", row.within_tolerance);
+  from.read("memory_bytes", row.memory);
+  from.named("bottleneck", row.limited_by, Bottleneck::memory_capacity);
+  from.named("outcome", row.outcome, trial::Outcome::cancelled);
+  std::optional<std::string> note;
+  from.read("note", note);
+  row.note = note.value_or("");
+}
+
+void read_workers(Reader& from, WorkerSearch& search) {
+  from.read("workers", search.workers);
+  from.list("tried", search.tried, [](Reader& each, WorkerSearch::Tried& tried) {
+    each.read("batch", tried.batch);
+    each.read("workers", tried.workers);
+    each.read("samples_per_second", tried.samples_per_second);
+  });
+}
+
+void read_check(Reader& from, LoaderCheck& check) {
+  from.read("workers", check.workers);
+  from.read("prefetch", check.prefetch);
+  from.read("samples_per_second_before", check.samples_per_second_before);
+  from.read("samples_per_second", check.samples_per_second);
+  from.read("data_wait_share", check.data_wait_share);
+  from.read("memory_bytes", check.memory_bytes);
+}
+
+void read_setting(Reader& from, trial::Setting& setting) {
+  from.read("batch", setting.batch);
+  from.read("accumulation", setting.accumulation);
+  from.read("precision", setting.precision);
+  from.read("learning_rate", setting.learning_rate);
+  from.read("workers", setting.workers);
+  from.read("prefetch", setting.prefetch);
+  from.read("seed", setting.seed);
+}
+
+void read_reasons(Reader& from, Recommendation& made) {
+  struct Said {
+    Reason reason{};
+  };
+  std::vector<Said> said;
+  from.list("reasons", said,
+            [](Reader& each, Said& one) { each.named("kind", one.reason, Reason::note); });
+  for (const Said& each : said) made.reasons.push_back(each.reason);
+}
+
+void read_loaders(Reader& from, Recommendation& made) {
+  from.object("worker_search", made.worker_search, read_workers);
+  from.object("loader_check", made.loader_check, read_check);
+  std::optional<LoaderAdvice> advice;
+  std::int64_t batch = 1;
+  from.object("loading_below", advice, [&](Reader& inner, LoaderAdvice& value) {
+    inner.read("batch", batch);
+    inner.read("workers", value.workers);
+    inner.read("prefetch", value.prefetch);
+    inner.read("hidden_share", value.hidden_share);
+  });
+  if (advice) made.loading_batch = batch, made.loading_advice = advice;
+}
+
+void read_all(Reader& from, Recommendation& made) {
+  read_setting(from, made.setting);
+  from.read("samples_per_second", made.samples_per_second);
+  from.read("throughput_share", made.throughput_share);
+  from.read("memory_bytes", made.memory_bytes);
+  from.named("bottleneck", made.limited_by, Bottleneck::memory_capacity);
+  from.read("command", made.command);
+  from.named("objective", made.objective, search::Objective::max_batch);
+  from.read("tolerance_share", made.tolerance);
+  from.read("global_batch", made.global_batch);
+  from.read("best_batch", made.best_batch);
+  from.read("best_samples_per_second", made.best_samples_per_second);
+  const auto range = [&](const char* key, std::int64_t& low, std::int64_t& high) {
+    from.object(key, [&](Reader& inner) {
+      inner.read("low_batch", low);
+      inner.read("high_batch", high);
+    });
+  };
+  range("knee", made.knee_low, made.knee_high);
+  range("alike", made.alike_low, made.alike_high);
+  from.read("regret_share", made.regret);
+  from.object("step_cost", made.step_cost, [](Reader& inner, StepCost& cost) {
+    inner.read("fixed_seconds", cost.fixed_seconds);
+    inner.read("per_sample_seconds", cost.per_sample_seconds);
+  });
+  from.list("rows", made.rows, read_row);
+  from.read("memory_limit_bytes", made.memory_limit);
+  from.read("largest_batch", made.largest_batch);
+  from.read("data_wait_share", made.data_wait_share);
+  from.object("roofline", made.roofline, [](Reader& inner, RooflineShare& share) {
+    inner.read("flops_share", share.flops);
+    inner.read("bytes_share", share.bytes);
+  });
+  read_loaders(from, made);
+  from.read("slowed_share", made.slowed_share);
+  from.read("contended", made.contended);
+  std::optional<std::string> contention;
+  from.read("contention_reason", contention);
+  made.contention_reason = contention.value_or("");
+  from.read("previous_batch", made.previous_batch);
+  from.named("cut_short", made.cut_short, CutShort::device_lost);
+  from.read("budget_seconds", made.budget_seconds);
+  from.strings("notes", made.notes);
+  read_reasons(from, made);
+}
+
+}  // namespace
+
+std::string to_json(const Recommendation& made) {
+  const trial::Setting& setting = made.setting;
+  Json json{{"batch", setting.batch},
+            {"micro_batch", setting.micro_batch()},
+            {"accumulation", setting.accumulation},
+            {"precision", setting.precision},
+            {"learning_rate", setting.learning_rate},
+            {"workers", setting.workers},
+            {"prefetch", setting.prefetch},
+            {"seed", setting.seed},
+            {"samples_per_second", made.samples_per_second},
+            {"throughput_share", made.throughput_share},
+            {"memory_bytes", or_null(made.memory_bytes)},
+            {"bottleneck", name_or_null(made.limited_by)},
+            {"sentence", sentence(made)},
+            {"reasons", reasons_json(made)},
+            {"command", made.command},
+            {"objective", name(made.objective)},
+            {"tolerance_share", made.tolerance},
+            {"global_batch", or_null(made.global_batch)},
+            {"best_batch", made.best_batch},
+            {"best_samples_per_second", made.best_samples_per_second},
+            {"knee", {{"low_batch", made.knee_low}, {"high_batch", made.knee_high}}},
+            {"alike", {{"low_batch", made.alike_low}, {"high_batch", made.alike_high}}},
+            {"regret_share", made.regret},
+            {"step_cost", cost_json(made.step_cost)},
+            {"rows", Json::array()},
+            {"memory_limit_bytes", or_null(made.memory_limit)},
+            {"largest_batch", or_null(made.largest_batch)},
+            {"data_wait_share", or_null(made.data_wait_share)},
+            {"roofline", roofline_json(made.roofline)},
+            {"worker_search", workers_json(made.worker_search)},
+            {"loader_check", check_json(made.loader_check)},
+            {"loading_below", loading_json(made)},
+            {"slowed_share", or_null(made.slowed_share)},
+            {"contended", made.contended},
+            {"contention_reason",
+             made.contention_reason.empty() ? Json(nullptr) : Json(made.contention_reason)},
+            {"previous_batch", or_null(made.previous_batch)},
+            {"cut_short", name(made.cut_short)},
+            {"budget_seconds", or_null(made.budget_seconds)},
+            {"notes", made.notes}};
+  for (const BatchRow& row : made.rows) json["rows"].push_back(row_json(row));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<Recommendation> from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  Reader from(json);
+  Recommendation made;
+  if (from.ok()) read_all(from, made);
+  const bool is_setting = made.setting.batch >= 1 && made.setting.accumulation >= 1 &&
+                          made.setting.batch % made.setting.accumulation == 0;
+  if (!from.ok() || !is_setting) return std::nullopt;
+  made.batch = made.global_batch ? made.setting.micro_batch() : made.setting.batch;
+  return made;
+}
+
+}  // namespace sweetspot::advise

@@ -1,0 +1,226 @@
+#include <fmt/format.h>
+
+#include "advise/advise.h"
+#include "core/text.h"
+
+namespace sweetspot::advise {
+namespace {
+
+std::string size(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
+std::string speed(double value) { return core::format_rounded(value) + " samples/s"; }
+std::string percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
+std::string duration(double seconds) { return core::format_duration(core::Seconds(seconds)); }
+std::string workers_word(int workers) {
+  return fmt::format("{} loader worker{}", workers, workers == 1 ? "" : "s");
+}
+
+bool has_searched_workers(const Recommendation& made) {
+  return made.worker_search && made.worker_search->tried.size() > 1;
+}
+bool has_other_loader(const Recommendation& made) {
+  return made.loader_check && check_helped(*made.loader_check);
+}
+double gain(const LoaderCheck& check) {
+  return check.samples_per_second.value_or(0) / check.samples_per_second_before - 1;
+}
+
+std::string limit_words(const Recommendation& made) {
+  switch (*made.limited_by) {
+    case Bottleneck::data_loading:
+      return made.data_wait_share
+                 ? fmt::format("loading limits it: {} of a step is spent waiting for data",
+                               percent(*made.data_wait_share))
+                 : "loading limits it";
+    case Bottleneck::memory_capacity:
+      return fmt::format("memory limits it: a larger {} would be faster", size_word(made));
+    case Bottleneck::memory_bandwidth:
+      return made.roofline && made.roofline->bytes
+                 ? fmt::format("memory bandwidth limits it: activations alone take {} of it",
+                               percent(*made.roofline->bytes))
+                 : "memory bandwidth limits it";
+    case Bottleneck::step_overhead:
+      return "step overhead limits it";
+    case Bottleneck::compute:
+      break;
+  }
+  if (!made.roofline || !made.roofline->flops) return "compute limits it";
+  const std::string share = percent(*made.roofline->flops);
+  // FLOPs are those of the layers as written; the engine leaves some of them out.
+  if (*made.roofline->flops > 1)
+    return fmt::format(
+        "compute limits it (done directly, its arithmetic would take {} of this machine's peak)",
+        share);
+  return fmt::format("compute limits it, at {} of this machine's peak", share);
+}
+
+std::string memory_words(const Recommendation& made) {
+  std::string text = fmt::format("a whole run takes {}", core::format_bytes(*made.memory_bytes));
+  if (made.memory_limit)
+    text += fmt::format(" of the {} allowed", core::format_bytes(*made.memory_limit));
+  if (made.largest_batch)
+    text += fmt::format(", and {} {} is the largest to use", size_word(made),
+                        size(*made.largest_batch));
+  return text;
+}
+
+std::string accumulation_words(const Recommendation& made) {
+  const std::int64_t parts = made.setting.accumulation;
+  if (parts == 1) return fmt::format("one micro-batch is the whole batch of {}", size(made.batch));
+  return fmt::format("{} micro-batches of {} make the batch of {}", size(parts), size(made.batch),
+                     size(*made.global_batch));
+}
+
+std::string worker_words(const WorkerSearch& search) {
+  std::string tried;
+  for (const auto& [batch, workers, samples_per_second] : search.tried)
+    tried +=
+        fmt::format("{}{} with {}", tried.empty() ? "" : ", ", speed(samples_per_second), workers);
+  return fmt::format("{} {} enough ({})", workers_word(search.workers),
+                     search.workers == 1 ? "is" : "are", tried);
+}
+
+std::string loader_words(const LoaderCheck& check) {
+  const std::string tried =
+      fmt::format("with --workers {} --prefetch {}", check.workers, check.prefetch);
+  if (!check.samples_per_second) return tried + " the trial failed";
+  std::string text = fmt::format("{} it trains {}, {:+.0f}%", tried,
+                                 speed(*check.samples_per_second), 100 * gain(check));
+  if (check.data_wait_share)
+    text += fmt::format(", and waits for data {} of the time", percent(*check.data_wait_share));
+  return text + (check_helped(check) ? ": tune with these, for a smaller one may do then" : "");
+}
+
+std::string loading_below_words(const Recommendation& made) {
+  return fmt::format(
+      "at {} {} and below loading limits it ({} of a step): --workers {} --prefetch {} would hide "
+      "it there",
+      size_word(made), size(*made.loading_batch), percent(made.loading_advice->hidden_share),
+      made.loading_advice->workers, made.loading_advice->prefetch);
+}
+
+std::string cut_short_words(const Recommendation& made) {
+  std::string why;
+  switch (made.cut_short) {
+    case CutShort::no:
+      return "";
+    case CutShort::stopped:
+      why = "the search was stopped";
+      break;
+    case CutShort::budget:
+      why = made.budget_seconds
+                ? fmt::format("the budget of {} ended the search", duration(*made.budget_seconds))
+                : "the budget ended the search";
+      break;
+    case CutShort::store_failed:
+      why = "the store failed, which ended the search";
+      break;
+    case CutShort::device_lost:
+      why = "the device was lost, which ended the search";
+      break;
+  }
+  return why + ": this is the best known so far";
+}
+
+std::string notes_words(const Recommendation& made) {
+  std::string text;
+  for (const std::string& note : made.notes)
+    text += (text.empty() ? "" : "; ") + core::printable(note);
+  return text;
+}
+
+std::string head_of_sentence(const Recommendation& made) {
+  std::string text = fmt::format("Train with batch {}", size(made.setting.batch));
+  if (made.global_batch)
+    text += made.setting.accumulation == 1
+                ? " as one micro-batch"
+                : fmt::format(" as {} micro-batches of {}", size(made.setting.accumulation),
+                              size(made.batch));
+  if (has_searched_workers(made) || has_other_loader(made))
+    text += " and " + workers_word(made.setting.workers);
+  if (made.objective == search::Objective::max_batch)
+    text += made.memory_limit ? fmt::format(", the largest that fits in {}, evaluation included",
+                                            core::format_bytes(*made.memory_limit))
+                              : ", the largest that fits, evaluation included";
+  return text;
+}
+
+}  // namespace
+
+std::string_view size_word(const Recommendation& made) {
+  return made.global_batch ? "micro-batch" : "batch";
+}
+
+std::string sentence(const Recommendation& made) {
+  std::string text = fmt::format("{}: {}", head_of_sentence(made), speed(made.samples_per_second));
+  if (has_other_loader(made))
+    text += fmt::format(", {} more", percent(gain(*made.loader_check)));
+  else if (made.batch == made.best_batch)
+    text += ", the fastest";
+  else
+    text += fmt::format(", {} of the fastest", percent(made.throughput_share));
+  if (made.memory_bytes) text += fmt::format(", {}", core::format_bytes(*made.memory_bytes));
+  if (made.contended) text += "; measured while the machine was busy";
+  return text + ".";
+}
+
+std::string alike(const Recommendation& made) {
+  if (made.objective == search::Objective::max_batch || made.alike_low >= made.alike_high)
+    return "";
+  return fmt::format("{}{} to {} would do about as well",
+                     made.global_batch ? "micro-batches of " : "", size(made.alike_low),
+                     size(made.alike_high));
+}
+
+std::string words(Reason reason, const Recommendation& made) {
+  switch (reason) {
+    case Reason::step_cost:
+      return made.step_cost ? fmt::format("a step costs {} + {} a sample",
+                                          duration(made.step_cost->fixed_seconds),
+                                          duration(made.step_cost->per_sample_seconds))
+                            : "";
+    case Reason::limit:
+      return made.limited_by ? limit_words(made) : "";
+    case Reason::memory:
+      return made.memory_bytes ? memory_words(made) : "";
+    case Reason::knee:
+      return fmt::format("the smallest {} within {:g}% of the fastest lies between {} and {} (95%)",
+                         size_word(made), 100 * made.tolerance, size(made.knee_low),
+                         size(made.knee_high));
+    case Reason::accumulation:
+      return made.global_batch ? accumulation_words(made) : "";
+    case Reason::workers:
+      return made.worker_search ? worker_words(*made.worker_search) : "";
+    case Reason::loader:
+      return made.loader_check ? loader_words(*made.loader_check) : "";
+    case Reason::loading_below:
+      return made.loading_batch && made.loading_advice ? loading_below_words(made) : "";
+    case Reason::neighbours:
+      return fmt::format("neighbours slowed this machine {} of the time",
+                         percent(made.slowed_share.value_or(0)));
+    case Reason::contended:
+      return fmt::format("{} ({})",
+                         made.contended ? "the machine was busy while it was measured"
+                                        : "the machine was busy during some of the trials",
+                         core::printable(made.contention_reason));
+    case Reason::changed:
+      return made.previous_batch
+                 ? fmt::format("the {} was {} before; with more measurements it is {}",
+                               made.global_batch ? "micro-batch" : "answer",
+                               size(*made.previous_batch), size(made.batch))
+                 : "";
+    case Reason::cut_short:
+      return cut_short_words(made);
+    case Reason::note:
+      return notes_words(made);
+  }
+  return "";
+}
+
+std::vector<std::string> reasons_in_words(const Recommendation& made) {
+  std::vector<std::string> list;
+  for (const Reason reason : made.reasons)
+    if (std::string text = words(reason, made); !text.empty()) list.push_back(std::move(text));
+  return list;
+}
+
+}  // namespace sweetspot::advise
