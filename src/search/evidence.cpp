@@ -12,8 +12,7 @@ namespace sweetspot::search {
 namespace {
 
 using namespace experiment;
-
-double square(double value) { return value * value; }
+using stats::square;
 
 // One run of a batch by itself.
 struct Run {

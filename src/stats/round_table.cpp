@@ -14,8 +14,6 @@ namespace {
 
 using namespace experiment;
 
-double square(double value) { return value * value; }
-
 std::vector<double> known(const std::vector<double>& column) {
   std::vector<double> values;
   for (const double value : column)
