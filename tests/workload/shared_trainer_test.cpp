@@ -158,9 +158,9 @@ TEST(PredictRun, IsWhatTrainingSaysAndTakes) {
       options.epochs = 1;
       options.evaluate = evaluate;
       const native::Run run = open(options, [](std::string_view) {});
-      Silent silent;
+      Silent observer;
       const std::atomic<int> stop = 0;
-      const Result result = train(run, silent, stop);
+      const Result result = train(run, observer, stop);
       options.pipeline.batch = 10;  // a study's own; the setting decides
       options.accumulation = 1;
       const auto workload = make_workload(open(options, [](std::string_view) {}));

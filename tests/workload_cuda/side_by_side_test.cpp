@@ -108,9 +108,9 @@ TEST(SharedOnGpu, ARunTakesWhatIsPredictedForIt) {
     native::Run run = run_on_gpu("small-cnn", "synthetic:1000", resident);
     run.options.pipeline.batch = 50;
     run.options.epochs = 1;
-    Silent silent;
+    Silent observer;
     const std::atomic<int> stop = 0;
-    const Result result = train(run, silent, stop);
+    const Result result = train(run, observer, stop);
     const auto workload = make_workload(run_on_gpu("small-cnn", "synthetic:1000", resident));
     EXPECT_EQ(workload->predict_run({.batch = 50}), result.predicted.total());
     EXPECT_EQ(workload->predict_run({.batch = 50}), result.measured.total());
