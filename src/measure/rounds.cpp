@@ -128,7 +128,7 @@ std::vector<std::size_t> Rounds::order(std::size_t count) {
 void Rounds::block(Member& member) {
   if (!member.session) open(member);
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
-  if (usual < long_step_seconds) warm_up(member, switch_seconds, 1);
+  if (usual < long_step_seconds) warm_up(member, switch_seconds, member.switch_steps);
   trial::Step block = empty_block(round_, false);
   do add(block, step(member));
   while (block.seconds < options_.block_seconds);
@@ -164,8 +164,13 @@ void Rounds::open(Member& member) {
     again = true;
   }
   if (again) alone();
-  ++member.opened;
-  warm_up(member, opening_seconds, opening_steps);
+  warm_up(member, opening_seconds, opening_steps + trial.setting.prefetch);
+  // A session that rests finds its loader's buffers full: where loading limits it, the steps that
+  // empty them are too fast.
+  const trial::Step& warm = trial.raw.back();
+  constexpr double waits_share = 0.05;
+  if (warm.phases[static_cast<std::size_t>(trial::Phase::data_wait)] > waits_share * warm.seconds)
+    member.switch_steps = 1 + trial.setting.prefetch;
   if (const auto memory = member.session->memory();
       memory && *memory > trial.memory_measured.value_or(0))
     trial.memory_measured = memory, trial.memory_by_use = member.session->memory_by_use();
@@ -225,7 +230,7 @@ void Rounds::read_device(const trial::Setting& setting, double seconds) {
   if (failed(setting) || told_to_give_up()) return;
   run_guarded(member.trial, [&] {
     if (!member.session) open(member);
-    warm_up(member, switch_seconds, 1);
+    warm_up(member, switch_seconds, member.switch_steps);
     auto sampler = start_sampler(machine_, member.trial.device, machine_.now());
     if (!sampler) return;
     trial::Step block = empty_block(0, false);
@@ -238,18 +243,23 @@ void Rounds::read_device(const trial::Setting& setting, double seconds) {
   });
 }
 
-std::vector<Trial> Rounds::trials() const {
+std::vector<Trial> Rounds::blocks() const {
   std::vector<Trial> all;
-  const trial::Contention contention = contention_so_far();
   for (const auto& member : members_) {
-    Trial trial = member->trial;
+    Trial& trial = all.emplace_back(member->trial);
     // What was done before a stop counts.
     if (trial.outcome == Outcome::cancelled && trial.steps > 0) trial.outcome = Outcome::ok;
+    if (trial.outcome == Outcome::ok && trial.steps == 0) trial.outcome = Outcome::cancelled;
+  }
+  return all;
+}
+
+std::vector<Trial> Rounds::trials() const {
+  std::vector<Trial> all = blocks();
+  const trial::Contention contention = contention_so_far();
+  for (Trial& trial : all) {
     if (trial.outcome == Outcome::ok) summarize(trial);
-    if (!trial.samples_per_second && trial.outcome == Outcome::ok)
-      trial.outcome = Outcome::cancelled;
     trial.contention = contention;
-    all.push_back(std::move(trial));
   }
   return all;
 }

@@ -44,6 +44,8 @@ class Rounds {
 
   // Of each setting that took part, in the order in which they came, as far as it was measured.
   std::vector<trial::Trial> trials() const;
+  // The same without summaries: setting, outcome, memory and blocks. Cheap.
+  std::vector<trial::Trial> blocks() const;
   // Whether it failed.
   bool failed(const trial::Setting& setting) const;
   double elapsed_seconds() const { return elapsed_.seconds(); }
@@ -55,7 +57,7 @@ class Rounds {
     trial::Trial trial;
     std::unique_ptr<workload::Session> session;
     std::int64_t last_round = 0;
-    std::uint64_t opened = 0;  // how often
+    int switch_steps = 1;  // that a switch back to it takes at least
   };
 
   Member& member(const trial::Setting& setting);

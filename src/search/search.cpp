@@ -109,7 +109,7 @@ RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits
   if (known.times.batches.empty())
     return {.reason = fmt::format("none of {} trials ran", known.failed.size())};
   const Turns worth = turns(known, *range, limits);
-  return {.batches = worth.batches, .settled = worth.settled};
+  return {.batches = worth.batches, .settled = worth.settled, .decision = worth.decision};
 }
 
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
@@ -119,7 +119,7 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
   const MemoryFit memory(trials, predict);
   const auto range = feasible(limits, known, memory);
   if (!range) return std::nullopt;
-  Decision decision = decide_knee(known, *range, limits);
+  Decision decision = turns(known, *range, limits).decision;
   if (limits.objective == Objective::throughput) return decision;
   decision.batch = known.times.batches.back();
   decision.knee_low = decision.knee_high = decision.batch;

@@ -68,6 +68,7 @@ struct RoundPlan {
   std::vector<std::int64_t> batches{};
   bool scouting = false;  // a first look over the range, one batch in each round
   bool settled = false;   // more rounds promise nothing
+  std::optional<Decision> decision{};  // the answer so far, after the first look
   std::string reason{};
 };
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,

@@ -69,22 +69,19 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
 }
 
 Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) {
-  const Losses known = losses(stats::StepModel(evidence.times), evidence, range, limits);
+  const stats::StepModel model(evidence.times);
+  const Losses known = losses(model, evidence, range, limits);
   const auto& sizes = known.sizes();
   const std::size_t answer = best_answer(known, evidence, range, limits);
-  std::size_t fastest = answer;
+  Turns found;
+  found.decision = decision_of(model, known, answer, evidence);
   std::vector<std::pair<double, std::size_t>> promising;
-  double best_speed = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (evidence.knows(sizes[i]))
-      if (const double speed = known.speed(i).samples_per_second.mean; speed > best_speed)
-        best_speed = speed, fastest = i;
     if (i == answer) continue;
     const double gain = known.gain(i, answer);
     if (gain >= worth_measuring) promising.emplace_back(gain, i);
   }
   std::ranges::sort(promising, std::greater());
-  Turns found;
   const auto add = [&](std::size_t i) {
     if (found.batches.size() < most_in_rounds &&
         std::ranges::find(found.batches, sizes[i]) == found.batches.end())
@@ -94,7 +91,8 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   const auto place = [&](std::int64_t batch) {
     return static_cast<std::size_t>(std::ranges::lower_bound(sizes, batch) - sizes.begin());
   };
-  add(answer), add(fastest), add(place(measured.front())), add(place(measured.back()));
+  add(answer), add(place(found.decision.best_batch));
+  add(place(measured.front())), add(place(measured.back()));
   for (const auto& [gain, i] : promising) {
     if (!range.fits(sizes[i])) continue;
     add(i);

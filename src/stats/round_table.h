@@ -21,12 +21,19 @@ class RoundTable {
   std::vector<double> covariance() const;  // of their errors, row by row
 
  private:
-  std::vector<double> estimate(const std::vector<std::size_t>& picked) const;
-  std::vector<std::size_t> resampled(std::uint32_t number) const;
+  // Of a thing, in the order of its values.
+  struct Entry {
+    double value = 0;
+    std::size_t round = 0;
+  };
+  using Column = std::vector<Entry>;
+
+  static double calm(const Column& column, const std::vector<int>& times_picked);
+  std::vector<int> resampled(std::uint32_t number) const;
   double block_variance() const;
 
   std::size_t rounds_ = 0;
-  std::vector<std::vector<double>> columns_;  // NaN where a thing was not in a round
+  std::vector<Column> columns_;
   std::vector<double> estimates_;
 };
 

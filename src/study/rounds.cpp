@@ -80,11 +80,12 @@ class SearchInRounds {
  private:
   std::string go_on() {
     while (loop_.may_go_on()) {
-      const search::RoundPlan plan = search::plan_rounds(curve(), limits_, predict_);
+      const search::RoundPlan plan = search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
       if (plan.batches.empty()) return plan.reason;
       if (plan.batches != in_turns_) settled_rounds_ = 0;
       in_turns_ = plan.batches;
-      tell(plan.scouting);
+      decision_ = plan.decision;
+      tell();
       settled_ = plan.settled && settled_rounds_ >= static_cast<std::int32_t>(least_rounds);
       if (settled_) break;
       if (!plan.scouting && is_time_over()) return "the time for measuring was over";
@@ -115,14 +116,13 @@ class SearchInRounds {
     return true;
   }
 
-  std::vector<trial::Trial> curve() const {
+  std::vector<trial::Trial> with_before(std::vector<trial::Trial> trials) const {
     std::vector<trial::Trial> all = before_;
-    for (trial::Trial& trial : worth_keeping(rounds_.trials())) all.push_back(std::move(trial));
+    for (trial::Trial& trial : worth_keeping(std::move(trials))) all.push_back(std::move(trial));
     return axis_.on(all);
   }
 
-  void tell(bool scouting) {
-    decision_ = scouting ? std::nullopt : search::decide(curve(), limits_, predict_);
+  void tell() {
     Standing standing;
     standing.decision = decision_ ? &*decision_ : nullptr;
     standing.rounds = rounds_.rounds();
@@ -136,7 +136,8 @@ class SearchInRounds {
     if (now - saved_at_ < save_interval_seconds) return;
     saved_at_ = now;
     loop_.keep_growing(worth_keeping(rounds_.trials()), false);
-    if (decision_ && answer_) loop_.set_answer(answer_(curve(), *decision_));
+    if (decision_ && answer_)
+      loop_.set_answer(answer_(axis_.on(loop_.trials()), *decision_));
   }
 
   void read_devices() {
