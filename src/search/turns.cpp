@@ -13,8 +13,10 @@ using namespace experiment;
 
 // Of a first look, one batch is at most so many times the one before.
 constexpr double most_growth = 8;
+// Batches that enter at the same time are at least so far from each other.
+constexpr double apart_octaves = 0.6;
 // An end of the range that is closer than this to what is known adds nothing.
-constexpr double worth_an_end = 1.5;
+constexpr double worth_an_end = 1.2;
 
 // What a step costs whatever its batch, as a share of it at the larger one: by two batches.
 double fixed_share(double small, double small_seconds, double large, double large_seconds) {
@@ -35,10 +37,13 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   const double seconds = std::exp(times.log_seconds.back());
   if (largest >= static_cast<double>(range.high)) return std::nullopt;
   double limit = cheap_step_seconds;
-  if (times.batches.size() > 1 &&
-      fixed_share(static_cast<double>(times.batches.front()), std::exp(times.log_seconds.front()),
-                  largest, seconds) > tolerance / 2)
-    limit *= 10;  // dear, and still getting faster
+  // Dear ones while it still gets faster by them: one batch alone does not tell.
+  const double fixed =
+      times.batches.size() == 1
+          ? 1
+          : fixed_share(static_cast<double>(times.batches.front()),
+                        std::exp(times.log_seconds.front()), largest, seconds);
+  limit *= fixed > 2 * tolerance ? 100 : fixed > tolerance / 2 ? 10 : 1;
   // No batch's step takes longer than in proportion to its size.
   const double wanted = largest * std::clamp(limit / seconds, 1.0, most_growth);
   const auto next = at_most(sizes, wanted);
@@ -93,11 +98,22 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   };
   add(answer), add(place(found.decision.best_batch));
   add(place(measured.front())), add(place(measured.back()));
+  std::vector<std::int64_t> entering;
   for (const auto& [gain, i] : promising) {
+    if (evidence.knows(sizes[i])) {
+      add(i);
+      continue;
+    }
     if (!range.fits(sizes[i])) continue;
+    if (!found.unmeasured && gain >= worth_a_run) found.unmeasured = sizes[i];
+    // What one of two neighbours tells, the other need not tell as well.
+    const bool crowded = std::ranges::any_of(entering, [&](std::int64_t other) {
+      return std::abs(std::log2(static_cast<double>(other) / static_cast<double>(sizes[i]))) <
+             apart_octaves;
+    });
+    if (crowded || measured.size() + entering.size() >= most_batches) continue;
+    entering.push_back(sizes[i]);
     add(i);
-    if (!found.unmeasured && !evidence.knows(sizes[i]) && gain >= worth_a_run)
-      found.unmeasured = sizes[i];
   }
   std::ranges::sort(found.batches);
   found.settled = promising.empty() || promising.front().first < worth_measuring;

@@ -11,15 +11,17 @@ namespace sweetspot::experiment {
 inline constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.02;
 // A tune ends then if nothing ended it before; --budget says otherwise.
 inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 6.5;
-// More batches at once leave too few blocks for each.
-inline constexpr std::size_t most_in_rounds = 8;
+// More batches at once, or in all, leave too few blocks for each.
+inline constexpr std::size_t most_in_rounds = 8, most_batches = 12;
 // Below so many rounds their spread is not known well enough to resample them.
 inline constexpr std::size_t least_rounds = 8;
-// A batch is worth a look while its step takes no longer, or while the step's fixed cost still
-// matters and it takes no longer than ten times that.
+// A batch is worth a look while its step takes no longer; ten times as long while the step's fixed
+// cost still matters, a hundred times while it matters much.
 inline constexpr double cheap_step_seconds = 0.1;
 
 // --- Data model.
+// How much blocks of a batch vary before that is known.
+inline constexpr double block_deviation = 0.04;
 // Over rounds: a calm machine is what is estimated, and the fastest block may be luck.
 inline constexpr double calm_quantile = 0.25;
 // From one study to the next a machine's curve changes by so much at every batch by itself, as

@@ -23,9 +23,45 @@ RoundTable::RoundTable(const std::vector<RoundTimes>& columns) {
     for (const auto& [number, value] : column)
       sorted.push_back({value, static_cast<std::size_t>(std::ranges::lower_bound(rounds, number) -
                                                         rounds.begin())});
-    std::ranges::sort(sorted, {}, &Entry::value);
-    estimates_.push_back(calm(sorted, once));
   }
+  const std::vector<double> effects = round_effects();
+  for (Column& column : columns_) {
+    for (Entry& entry : column) entry.value -= effects[entry.round];
+    std::ranges::sort(column, {}, &Entry::value);
+    estimates_.push_back(calm(column, once));
+  }
+}
+
+// What each round added to all that was in it.
+std::vector<double> RoundTable::round_effects() const {
+  std::vector<double> effects(rounds_), middles(columns_.size());
+  std::vector<std::vector<double>> left(rounds_);
+  std::vector<double> values;
+  constexpr int sweeps = 4;  // of medians; it changes little after two
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (std::vector<double>& round : left) round.clear();
+    for (std::size_t a = 0; a < columns_.size(); ++a) {
+      values.clear();
+      for (const Entry& entry : columns_[a]) values.push_back(entry.value - effects[entry.round]);
+      middles[a] = *median(values);
+      for (const Entry& entry : columns_[a]) left[entry.round].push_back(entry.value - middles[a]);
+    }
+    for (std::size_t r = 0; r < rounds_; ++r) effects[r] = *median(left[r]);
+  }
+  // How much of an effect is the round's own, and not its few blocks' by chance.
+  values.clear();
+  for (std::size_t r = 0; r < rounds_; ++r)
+    for (const double each : left[r]) values.push_back(each - effects[r]);
+  constexpr double of_a_median = 1.57;  // its variance by that of a mean
+  const double blocks = of_a_median * square(robust_deviation(values).value_or(0));
+  const double rounds = square(robust_deviation(effects).value_or(0));
+  for (std::size_t r = 0; r < rounds_; ++r) {
+    const double chance = blocks / static_cast<double>(left[r].size());
+    // One thing alone tells nothing of its round.
+    const double own = left[r].size() < 2 ? 0 : std::max(rounds - chance, 0.0);
+    effects[r] *= own > 0 ? own / (own + chance) : 0;
+  }
+  return effects;
 }
 
 // The quantile of the values, each as often as its round was picked; NaN if none was.
@@ -62,9 +98,11 @@ std::vector<double> RoundTable::covariance() const {
   const double block = block_variance();
   for (std::size_t a = 0; a < n; ++a) {
     double& own = sums[a * n + a];
-    // Too few rounds to resample: as much as blocks of any of them vary.
+    // Too few rounds to resample: as much as blocks of any of them vary, and not less than they
+    // usually do.
     const std::size_t count = columns_[a].size();
-    if (count < least_rounds) own = std::max(own, 2 * block / static_cast<double>(count));
+    if (count < least_rounds)
+      own = std::max(own, 2 * std::max(block, square(block_deviation)) / static_cast<double>(count));
     own += square(drift_deviation);
   }
   return sums;
@@ -86,14 +124,13 @@ std::vector<int> RoundTable::resampled(std::uint32_t number) const {
 
 // The median over columns of how much the blocks of one vary.
 double RoundTable::block_variance() const {
-  constexpr double unknown_deviation = 0.05;
   std::vector<double> variances, values;
   for (const Column& column : columns_) {
     values.clear();
     for (const Entry& entry : column) values.push_back(entry.value);
     if (values.size() >= 3) variances.push_back(square(*robust_deviation(values)));
   }
-  return median(variances).value_or(square(unknown_deviation));
+  return median(variances).value_or(square(block_deviation));
 }
 
 }  // namespace sweetspot::stats

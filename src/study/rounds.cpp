@@ -13,8 +13,6 @@ namespace {
 using namespace experiment;
 
 constexpr double save_interval_seconds = 2;
-// Deciding takes some ten milliseconds: not after each round of a tenth of a second.
-constexpr double decide_interval_seconds = 0.5;
 // Of one setting, for the energy of its steps: a GPU renews its reading ten times a second.
 constexpr double device_reading_seconds = 0.3;
 
@@ -82,14 +80,13 @@ class SearchInRounds {
     while (loop_.may_go_on()) {
       const search::RoundPlan plan = search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
       if (plan.batches.empty()) return plan.reason;
-      if (plan.batches != in_turns_) settled_rounds_ = 0;
+      settled_ = plan.settled && plan.batches == in_turns_;
       in_turns_ = plan.batches;
       decision_ = plan.decision;
       tell();
-      settled_ = plan.settled && settled_rounds_ >= static_cast<std::int32_t>(least_rounds);
       if (settled_) break;
       if (!plan.scouting && is_time_over()) return "the time for measuring was over";
-      if (!run_for(plan.scouting ? 0 : decide_interval_seconds)) return "";
+      if (!run_rounds(plan.scouting ? 1 : static_cast<int>(least_rounds))) return "";
       save_now_and_then();
     }
     if (!loop_.may_go_on()) return "";
@@ -99,8 +96,8 @@ class SearchInRounds {
 
   bool is_time_over() const { return rounds_.elapsed_seconds() >= limit_seconds_; }
 
-  // One round at least; false when it was stopped.
-  bool run_for(double seconds) {
+  // False when it was stopped.
+  bool run_rounds(int count) {
     std::vector<trial::Setting> settings;
     for (const std::int64_t size : in_turns_) {
       settings.push_back(axis_.at(size));
@@ -108,11 +105,11 @@ class SearchInRounds {
       started_.push_back(size);
       loop_.observer().started(settings.back());
     }
-    const double from = rounds_.elapsed_seconds();
-    do {
+    for (int i = 0; i < count; ++i) {
       if (!rounds_.run(settings)) return false;
-      ++settled_rounds_;
-    } while (rounds_.elapsed_seconds() - from < seconds && !is_time_over() && loop_.may_go_on());
+      if (is_time_over() || !loop_.may_go_on()) break;
+      tell();
+    }
     return true;
   }
 
@@ -156,7 +153,6 @@ class SearchInRounds {
   measure::Rounds rounds_;
   double limit_seconds_ = 0, saved_at_ = 0;
   std::vector<std::int64_t> in_turns_, started_;
-  std::int32_t settled_rounds_ = 0;  // since the batches in turns last changed
   bool settled_ = false;
   std::optional<search::Decision> decision_;
 };
