@@ -97,6 +97,9 @@ struct LoaderAdvice {
 };
 std::optional<LoaderAdvice> loader_advice(const trial::Trial& trial);
 
+// What is said of an answer that rests on contended trials only.
+constexpr std::string_view measured_while_busy = "measured while the machine was busy";
+
 // One batch of the answer's table. Speeds are those of the one model: they agree with each other.
 struct BatchRow {
   std::int64_t batch = 1;  // the micro-batch where the batch is given

@@ -46,12 +46,16 @@ std::optional<core::Bytes> memory_of(std::int64_t batch,
   return peak;
 }
 
-BatchRow measured_row(const search::BatchSpeed& speed,
+BatchRow measured_row(const search::BatchSpeed& speed, double best_samples_per_second,
                       const std::vector<const trial::Trial*>& trials,
                       const std::optional<StepCost>& cost, const Facts& facts) {
   BatchRow row;
   row.batch = speed.batch;
-  row.samples_per_second = speed.samples_per_second, row.share = speed.share;
+  row.samples_per_second = speed.samples_per_second;
+  // Each curve has a best of its own, so that the mean over curves is less than what the speeds
+  // quoted here are of each other; nobody could follow that.
+  const double share = speed.samples_per_second.mean / best_samples_per_second;
+  row.share = {share, std::min(share, speed.share.low), std::max(share, speed.share.high)};
   row.within_tolerance = speed.within_tolerance;
   row.memory = memory_of(speed.batch, trials, facts);
   row.limited_by =
@@ -61,7 +65,7 @@ BatchRow measured_row(const search::BatchSpeed& speed,
 
 // Those that were measured, and those that failed and so could not be.
 std::vector<BatchRow> rows_of(const TrialsByBatch& trials, const search::Decision& decision,
-                              const std::optional<StepCost>& cost, const Facts& facts) {
+                              const Recommendation& made, const Facts& facts) {
   std::map<std::int64_t, BatchRow> rows;
   for (const auto& [batch, list] : trials)
     for (const trial::Trial* trial : list) {
@@ -75,7 +79,8 @@ std::vector<BatchRow> rows_of(const TrialsByBatch& trials, const search::Decisio
   for (const search::BatchSpeed& speed : decision.speeds) {
     const auto found = trials.find(speed.batch);
     rows[speed.batch] =
-        measured_row(speed, found == trials.end() ? none : found->second, cost, facts);
+        measured_row(speed, made.best_samples_per_second,
+                     found == trials.end() ? none : found->second, made.step_cost, facts);
   }
   std::vector<BatchRow> list;
   for (auto& [batch, row] : rows) list.push_back(std::move(row));
@@ -200,7 +205,6 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.batch = decision.batch, made.best_batch = decision.best_batch;
   made.samples_per_second = chosen->samples_per_second.mean;
   made.best_samples_per_second = best->samples_per_second.mean;
-  made.throughput_share = chosen->share.mean;
   made.memory_limit = facts.limits.memory_limit;
   made.largest_batch = facts.largest_fitting;
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;
@@ -208,7 +212,8 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.regret = decision.regret;
   if (decision.fixed_seconds > 0 || decision.per_sample_seconds > 0)
     made.step_cost = StepCost{decision.fixed_seconds, decision.per_sample_seconds};
-  made.rows = rows_of(by_batch, decision, made.step_cost, facts);
+  made.rows = rows_of(by_batch, decision, made, facts);
+  made.throughput_share = made.chosen_row()->share->mean;
   made.memory_bytes = made.chosen_row()->memory;
   made.limited_by = made.chosen_row()->limited_by;
   made.data_wait_share = mean_wait(of_chosen->second);

@@ -159,7 +159,7 @@ std::string sentence(const Recommendation& made) {
   else
     text += fmt::format(", {} of the fastest", percent(made.throughput_share));
   if (made.memory_bytes) text += fmt::format(", {}", core::format_bytes(*made.memory_bytes));
-  if (made.contended) text += "; measured while the machine was busy";
+  if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";
 }
 

@@ -3,42 +3,42 @@
 #include <algorithm>
 #include <tuple>
 
-#include "report/fastest.h"
-
 namespace sweetspot::report {
+
+std::int64_t size_of(const trial::Trial& trial, const Answer& answer) {
+  return answer.recommendation && answer.recommendation->global_batch ? trial.setting.micro_batch()
+                                                                      : trial.setting.batch;
+}
+
+const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer) {
+  if (!answer.recommendation) return nullptr;
+  const advise::Recommendation& made = *answer.recommendation;
+  const trial::Setting &own = trial.setting, &chosen = made.setting;
+  const bool same_loader = own.workers == chosen.workers && own.prefetch == chosen.prefetch;
+  // A loader that helped is recommended, but was tried at one batch only.
+  const bool is_check = made.loader_check && check_helped(*made.loader_check);
+  if (same_loader == is_check || own.precision != chosen.precision ||
+      own.learning_rate != chosen.learning_rate)
+    return nullptr;
+  const auto found = std::ranges::find(made.rows, size_of(trial, answer), &advise::BatchRow::batch);
+  return found == made.rows.end() ? nullptr : &*found;
+}
 
 std::vector<Row> rows(const Answer& answer) {
   std::vector<Row> list;
   const auto bottlenecks = advise::bottlenecks(answer.trials, answer.facts);
-  for (std::size_t i = 0; i < answer.trials.size(); ++i)
-    list.push_back({&answer.trials[i], bottlenecks[i]});
+  for (std::size_t i = 0; i < answer.trials.size(); ++i) {
+    const trial::Trial& trial = answer.trials[i];
+    const advise::BatchRow* row = row_of(trial, answer);
+    const bool is_told = row && trial.outcome == row->outcome;
+    list.push_back({&trial, is_told ? row->limited_by : bottlenecks[i]});
+  }
   std::stable_sort(list.begin(), list.end(), [](const Row& a, const Row& b) {
     const trial::Setting &x = a.trial->setting, &y = b.trial->setting;
     return std::tie(x.batch, x.accumulation, x.workers) <
            std::tie(y.batch, y.accumulation, y.workers);
   });
   return list;
-}
-
-std::optional<Measured> measured(const Answer& answer) {
-  std::map<std::int64_t, double> speeds;
-  for (const auto& [batch, trials] : fastest_by_batch(answer.trials))
-    speeds[batch] = mean_samples_per_second(trials);
-  return measured(speeds, answer.facts.limits.tolerance);
-}
-
-std::optional<Measured> measured(const std::map<std::int64_t, double>& samples_per_second_of_batch,
-                                 double tolerance) {
-  Measured found;
-  for (const auto& [batch, speed] : samples_per_second_of_batch)
-    if (speed > found.best_samples_per_second)
-      found.best_batch = batch, found.best_samples_per_second = speed;
-  const auto knee = std::ranges::find_if(samples_per_second_of_batch, [&](const auto& point) {
-    return point.second >= (1 - tolerance) * found.best_samples_per_second;
-  });
-  if (knee == samples_per_second_of_batch.end()) return std::nullopt;
-  found.knee_batch = knee->first, found.knee_samples_per_second = knee->second;
-  return found;
 }
 
 }  // namespace sweetspot::report

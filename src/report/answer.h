@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +19,6 @@ struct Answer {
   std::size_t resumed = 0;  // of them, how many were there before this run
   double seconds = 0;       // of this run
   std::optional<advise::Recommendation> recommendation;
-  std::string command;  // that trains as recommended
   advise::Facts facts;
   std::string environment_json;  // an object
   std::string program, machine;  // that measured it; may be empty
@@ -34,13 +32,9 @@ struct Row {
 };
 std::vector<Row> rows(const Answer& answer);
 
-// What the trials alone say: the fastest batch, and the smallest within the tolerance of it.
-struct Measured {
-  std::int64_t best_batch = 0, knee_batch = 0;
-  double best_samples_per_second = 0, knee_samples_per_second = 0;
-};
-std::optional<Measured> measured(const Answer& answer);
-std::optional<Measured> measured(const std::map<std::int64_t, double>& samples_per_second_of_batch,
-                                 double tolerance);
+// The row of the recommendation that a trial is part of; nothing where it is of another loader.
+const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer);
+// What a batch of tables and charts is: of a given batch, the micro-batch.
+std::int64_t size_of(const trial::Trial& trial, const Answer& answer);
 
 }  // namespace sweetspot::report

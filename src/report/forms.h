@@ -7,7 +7,8 @@
 
 namespace sweetspot::report {
 
-// For people, and for pasting: a markdown table of the trials.
+// For people, and for pasting: a markdown table, of a recommendation one row for each batch, else
+// of the trials.
 std::string table(const Answer& answer);
 // A page: the sentence, the table, the reasons, the command.
 std::string markdown(const Answer& answer);

@@ -7,8 +7,8 @@
 
 #include "core/text.h"
 #include "report/epochs.h"
-#include "report/fastest.h"
 #include "report/markup.h"
+#include "report/speeds.h"
 
 namespace sweetspot::report {
 namespace {
@@ -22,8 +22,7 @@ std::vector<Figure> recommended(const advise::Recommendation& made) {
   if (setting.accumulation > 1)
     list.push_back({"Made of", fmt::format("{} × {}", count(setting.accumulation),
                                            count(setting.micro_batch()))});
-  list.push_back({made.fitted ? "Samples per second, fitted" : "Samples per second",
-                  count(made.samples_per_second)});
+  list.push_back({"Samples per second", core::format_rounded(made.samples_per_second)});
   list.push_back({"Of the best", fmt::format("{:.0f}%", 100 * made.throughput_share)});
   if (made.memory_bytes) list.push_back({"Memory", core::format_bytes(*made.memory_bytes)});
   if (made.limited_by) list.push_back({"Limited by", std::string(words(*made.limited_by))});
@@ -42,7 +41,7 @@ std::string trained_sentence(const Answer& answer) {
 }  // namespace
 
 std::string sentence(const Answer& answer) {
-  if (answer.recommendation) return answer.recommendation->sentence;
+  if (answer.recommendation) return advise::sentence(*answer.recommendation);
   if (const std::string trained = trained_sentence(answer); !trained.empty()) return trained;
   const auto found = measured(answer);
   if (!found) return "";
@@ -52,12 +51,7 @@ std::string sentence(const Answer& answer) {
     text += fmt::format("; the smallest within {:g}% of it is batch {} with {} samples/s",
                         100 * answer.facts.limits.tolerance, count(found->knee_batch),
                         count(found->knee_samples_per_second));
-  const TrialsOfBatch fastest = fastest_by_batch(answer.trials);
-  const auto busy = [&](std::int64_t batch) {
-    return fastest.at(batch).front()->contention.contended;
-  };
-  if (busy(found->best_batch) || busy(found->knee_batch))
-    text += fmt::format("; {}", advise::measured_while_busy);
+  if (found->contended) text += fmt::format("; {}", advise::measured_while_busy);
   return text + ".";
 }
 

@@ -64,7 +64,7 @@ std::string provenance(const Answer& answer) {
 
 std::string items(const Json& reasons) {
   std::string list;
-  for (const Json& reason : reasons) list += fmt::format("<li>{}</li>", text(reason));
+  for (const Json& reason : reasons) list += fmt::format("<li>{}</li>", text(reason["text"]));
   return list;
 }
 

@@ -3,13 +3,17 @@
 
 #include "report/fields.h"
 #include "report/forms.h"
+#include "report/speeds.h"
 
 namespace sweetspot::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int schema_version = 1;
+// 2: recommendation.rows, knee, alike and their like, and its reasons as objects; no measured
+// beside a recommendation; of contention, slowed_share in place of how fast fixed computations
+// were.
+constexpr int schema_version = 2;
 
 struct ToJson {
   Json operator()(std::monostate) const { return nullptr; }
@@ -22,27 +26,6 @@ struct ToJson {
 template <class T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-Json recommendation_json(const Answer& answer) {
-  if (!answer.recommendation) return nullptr;
-  const advise::Recommendation& r = *answer.recommendation;
-  return {{"batch", r.setting.batch},
-          {"micro_batch", r.setting.micro_batch()},
-          {"accumulation", r.setting.accumulation},
-          {"precision", r.setting.precision},
-          {"learning_rate", r.setting.learning_rate},
-          {"workers", r.setting.workers},
-          {"prefetch", r.setting.prefetch},
-          {"samples_per_second", r.samples_per_second},
-          {"fitted", r.fitted},
-          {"throughput_share", r.throughput_share},
-          {"contended", r.contended},
-          {"memory_bytes", or_null(r.memory_bytes)},
-          {"bottleneck", r.limited_by ? Json(name(*r.limited_by)) : Json(nullptr)},
-          {"sentence", r.sentence},
-          {"reasons", r.reasons},
-          {"command", answer.command}};
 }
 
 Json epoch_json(const trial::Epoch& epoch) {
@@ -89,8 +72,10 @@ Json json(const Answer& answer) {
               {"workload", answer.workload},
               {"status", answer.status},
               {"message", answer.message.empty() ? Json(nullptr) : Json(answer.message)},
-              {"recommendation", recommendation_json(answer)}};
-  const std::optional<Measured> found = measured(answer);
+              {"recommendation", answer.recommendation
+                                     ? Json::parse(advise::to_json(*answer.recommendation))
+                                     : Json(nullptr)}};
+  const auto found = answer.recommendation ? std::nullopt : measured(answer);
   result["measured"] = found ? Json{{"best_batch", found->best_batch},
                                     {"best_samples_per_second", found->best_samples_per_second},
                                     {"smallest_within_tolerance", found->knee_batch},
@@ -99,11 +84,7 @@ Json json(const Answer& answer) {
   result["trials"] = Json::array();
   for (const Row& row : rows(answer)) result["trials"].push_back(trial_json(row));
   result["limits"] = limits_json(answer.facts.limits);
-  double waited_seconds = 0;
-  for (std::size_t i = answer.resumed; i < answer.trials.size(); ++i)
-    waited_seconds += answer.trials[i].contention.waited_seconds;
   result["cost"] = {{"seconds", answer.seconds},
-                    {"waited_seconds", waited_seconds},
                     {"trials", answer.trials.size() - answer.resumed},
                     {"resumed_trials", answer.resumed},
                     {"out_of_memory",

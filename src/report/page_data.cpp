@@ -51,15 +51,11 @@ Json series_json(const Series& series) {
   Json json{{"name", series.name},
             {"points", Json::array()},
             {"step_cost", nullptr},
-            {"fitted", Json::array()},
             {"epochs", Json::array()}};
   for (const SeriesPoint& point : series.points) json["points"].push_back(point_json(point));
   if (series.cost)
     json["step_cost"] = {{"fixed_seconds", series.cost->fixed_seconds},
                          {"per_sample_seconds", series.cost->per_sample_seconds}};
-  for (const Series::Fitted& at : series.fitted)
-    json["fitted"].push_back(
-        {{"batch", at.batch}, {"samples_per_second", interval_json(at.samples_per_second)}});
   for (const EpochPoint& at : series.epochs)
     json["epochs"].push_back({{"batch", at.batch},
                               {"epoch", at.epoch},
@@ -171,7 +167,7 @@ void set_numbers(Json& data, const Answer& answer) {
     data["figures"].push_back({{"name", figure.name}, {"value", shown(figure.value)}});
   if (data["recommendation"].is_null()) return;
   for (Json& reason : data["recommendation"]["reasons"])
-    reason = with_thin_spaces(reason.get_ref<const std::string&>());
+    reason["text"] = with_thin_spaces(reason["text"].get_ref<const std::string&>());
 }
 
 }  // namespace
@@ -179,21 +175,19 @@ void set_numbers(Json& data, const Answer& answer) {
 Json page_steps(const trial::Trial& trial) {
   if (trial.raw.empty()) return nullptr;
   std::vector<float> seconds;
-  std::size_t warm_up = 0;
-  Json outliers = Json::array(), disturbed = Json::array();
+  Json outliers = Json::array(), warm_up = Json::array();
   for (std::size_t i = 0; i < trial.raw.size(); ++i) {
     const trial::Step& step = trial.raw[i];
-    seconds.push_back(static_cast<float>(step.seconds));
-    if (step.warm_up) warm_up = i + 1;
+    seconds.push_back(static_cast<float>(
+        step.seconds / static_cast<double>(std::max<std::int64_t>(1, step.updates))));
     if (step.outlier) outliers.push_back(i);
-    if (!step.disturbed) continue;
-    if (i == 0 || !trial.raw[i - 1].disturbed) disturbed.push_back({i, i});
-    disturbed.back()[1] = i + 1;
+    if (!step.warm_up) continue;
+    if (i == 0 || !trial.raw[i - 1].warm_up) warm_up.push_back({i, i});
+    warm_up.back()[1] = i + 1;
   }
   return {{"seconds", base64_floats(seconds)},
-          {"warm_up", warm_up},
-          {"outliers", std::move(outliers)},
-          {"disturbed", std::move(disturbed)}};
+          {"warm_up", std::move(warm_up)},
+          {"outliers", std::move(outliers)}};
 }
 
 Json page_data(Answer answer) {

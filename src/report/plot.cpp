@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "core/text.h"
 #include "report/canvas.h"
+#include "report/speeds.h"
 
 namespace sweetspot::report {
 namespace {
@@ -16,20 +16,6 @@ struct Point {
   std::int64_t batch = 0;
   double speed = 0;
 };
-
-std::vector<Point> points(std::span<const trial::Trial> trials) {
-  std::map<std::int64_t, std::vector<double>> speeds;
-  for (const trial::Trial& trial : trials)
-    if (trial.outcome == trial::Outcome::ok && trial.samples_per_second)
-      speeds[trial.setting.batch].push_back(trial.samples_per_second->mean);
-  std::vector<Point> list;
-  for (const auto& [batch, values] : speeds) {
-    double sum = 0;
-    for (const double value : values) sum += value;
-    list.push_back({batch, sum / static_cast<double>(values.size())});
-  }
-  return list;
-}
 
 // Rounds up to 1, 1.5, 2, 3, 4, 5 or 8 times a power of ten, so that the axis reads well.
 double nice_top(double value) {
@@ -41,7 +27,7 @@ double nice_top(double value) {
 
 // The batches under the axis, the chosen one first; those that would touch another are left out.
 std::string batch_labels(const std::vector<Point>& list, const std::vector<std::size_t>& columns,
-                         const PlotOptions& options, std::size_t width) {
+                         std::int64_t chosen, std::size_t width) {
   std::string line(width, ' ');
   const auto place = [&](std::size_t i) {
     const std::string label = core::format_count(static_cast<double>(list[i].batch));
@@ -54,23 +40,27 @@ std::string batch_labels(const std::vector<Point>& list, const std::vector<std::
     line.replace(from, label.size(), label);
   };
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].batch == options.chosen) place(i);
+    if (list[i].batch == chosen) place(i);
   place(0);
   place(list.size() - 1);
   for (std::size_t i = 1; i + 1 < list.size(); ++i)
-    if (list[i].batch != options.chosen) place(i);
+    if (list[i].batch != chosen) place(i);
   return line;
 }
 
 }  // namespace
 
-std::string plot(std::span<const trial::Trial> trials, const PlotOptions& options) {
-  const std::vector<Point> list = points(trials);
+std::string plot(const Answer& answer, const PlotOptions& options) {
+  std::vector<Point> list;
+  for (const BatchSpeed& speed : speeds(answer))
+    list.push_back({speed.batch, speed.samples_per_second.mean});
   constexpr std::size_t least_width = 24, least_height = 5;
   if (list.size() < 2 || options.width < least_width || options.height < least_height) return "";
   double most = 0;
   for (const Point& point : list) most = std::max(most, point.speed);
   if (!(most > 0)) return "";
+  const auto found = measured(answer);
+  const std::int64_t marked = found ? found->knee_batch : 0;  // which no batch is
   const double top = nice_top(most);
   const std::string top_label = core::format_count(top), middle_label = core::format_count(top / 2);
   const std::size_t margin = std::max(top_label.size(), middle_label.size());
@@ -87,7 +77,7 @@ std::string plot(std::span<const trial::Trial> trials, const PlotOptions& option
     canvas.line(across(list[i]), list[i].speed / top, across(list[i + 1]), list[i + 1].speed / top);
   std::vector<std::size_t> at;
   for (const Point& point : list) {
-    const bool chosen = point.batch == options.chosen;
+    const bool chosen = point.batch == marked;
     canvas.mark(across(point), point.speed / top,
                 options.utf8 ? (chosen ? "◆" : "•") : (chosen ? "#" : "o"));
     at.push_back(canvas.column(across(point)));
@@ -104,7 +94,7 @@ std::string plot(std::span<const trial::Trial> trials, const PlotOptions& option
   std::string rule;
   for (std::size_t i = 0; i < columns; ++i) rule += options.utf8 ? "─" : "-";
   text += fmt::format("{:>{}} {}{}\n", "", margin, options.utf8 ? "└" : "+", rule);
-  std::string labels = batch_labels(list, at, options, columns);
+  std::string labels = batch_labels(list, at, marked, columns);
   labels.erase(labels.find_last_not_of(' ') + 1);
   return text + fmt::format("{:>{}}  {}\n", "", margin, labels);
 }

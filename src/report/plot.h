@@ -1,21 +1,18 @@
 #pragma once
-#include <cstdint>
-#include <optional>
-#include <span>
+#include <cstddef>
 #include <string>
 
-#include "trial/trial.h"
+#include "report/answer.h"
 
 namespace sweetspot::report {
 
 struct PlotOptions {
   std::size_t width = 72, height = 12;  // of the whole, axes included
   bool utf8 = true;                     // else ASCII
-  std::optional<std::int64_t> chosen;   // this batch is marked
 };
 
-// Throughput over the batch (on a logarithmic axis) as lines of text; empty below two batches. A
-// batch of several trials is shown at their mean.
-std::string plot(std::span<const trial::Trial> trials, const PlotOptions& options);
+// Throughput over the batch (on a logarithmic axis) as lines of text, with the chosen batch marked;
+// empty below two batches.
+std::string plot(const Answer& answer, const PlotOptions& options);
 
 }  // namespace sweetspot::report

@@ -1,53 +1,16 @@
 #include "report/series.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <tuple>
 
 #include "report/over_seeds.h"
-#include "search/evidence.h"
+#include "report/speeds.h"
 #include "stats/moments.h"
-#include "stats/quantile.h"
 
 namespace sweetspot::report {
 namespace {
-
-// The model weighs every pair of batches: beyond these many its time is felt, and what it could say
-// between two batches is seen already.
-constexpr std::size_t most_fitted_batches = 40;
-constexpr double fitted_per_octave = 8;
-
-using Base = std::tuple<std::string, std::string, std::int64_t, int, int, double>;
-Base base_of(const trial::Trial& t) {
-  const trial::Setting& s = t.setting;
-  return {t.device, s.precision, s.accumulation, s.workers, s.prefetch, s.learning_rate};
-}
-
-// Those of the parts that differ among the series.
-std::string name_of(const Base& base, const std::map<Base, std::vector<trial::Trial>>& all) {
-  std::string name;
-  const auto differs = [&]<std::size_t part>() {
-    return std::ranges::any_of(all, [&](const auto& entry) {
-      return std::get<part>(entry.first) != std::get<part>(base);
-    });
-  };
-  const auto add = [&](bool differing, const std::string& words) {
-    if (differing) name += (name.empty() ? "" : ", ") + words;
-  };
-  const int workers = std::get<3>(base);
-  add(differs.template operator()<0>(), std::get<0>(base));
-  add(differs.template operator()<1>(), std::get<1>(base));
-  add(differs.template operator()<2>(), fmt::format("accumulation {}", std::get<2>(base)));
-  add(differs.template operator()<3>(),
-      fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"));
-  add(differs.template operator()<4>(), fmt::format("prefetch {}", std::get<4>(base)));
-  add(differs.template operator()<5>(), fmt::format("learning rate {:g}", std::get<5>(base)));
-  return name;
-}
 
 std::optional<trial::PhaseSeconds> mean_shares(const std::vector<const trial::Trial*>& trials) {
   trial::PhaseSeconds sum{};
@@ -76,39 +39,20 @@ SeriesPoint point_of(std::int64_t batch, const std::vector<const trial::Trial*>&
     largest(point.memory_measured, t->memory_measured);
     if (t->outcome != trial::Outcome::ok || !t->samples_per_second) continue;
     ++point.trials;
-    point.samples_per_second = t->samples_per_second;  // of several: see below
   }
   point.phase_shares = mean_shares(trials);
   return point;
 }
 
-std::vector<Series::Fitted> fitted(const std::vector<stats::StepPoint>& points) {
-  std::vector<Series::Fitted> list;
-  if (points.size() < 2 || points.size() > most_fitted_batches) return list;
-  const stats::StepModel model(points);
-  const double first = std::log2(static_cast<double>(points.front().batch));
-  const double octaves = std::log2(static_cast<double>(points.back().batch)) - first;
-  const int steps = std::max(1, static_cast<int>(std::ceil(octaves * fitted_per_octave)));
-  std::int64_t last = 0;
-  for (int i = 0; i <= steps; ++i) {
-    const auto batch =
-        static_cast<std::int64_t>(std::llround(std::exp2(first + octaves * i / steps)));
-    if (batch == last) continue;
-    const stats::Interval speed = model.throughput_interval(last = batch);
-    list.push_back({batch, {speed.mean, speed.low, speed.high}});
-  }
-  return list;
-}
-
-std::vector<EpochPoint> epochs_of(const std::vector<trial::Trial>& trials) {
+std::vector<EpochPoint> epochs_of(const std::vector<const trial::Trial*>& trials) {
   struct Runs {
     std::vector<double> accuracies, seconds;
   };
   std::map<std::pair<std::int64_t, int>, Runs> runs;
-  for (const trial::Trial& t : trials) {
+  for (const trial::Trial* t : trials) {
     double seconds = 0;
-    for (const trial::Epoch& epoch : t.epochs) {
-      Runs& run = runs[{t.setting.batch, epoch.epoch}];
+    for (const trial::Epoch& epoch : t->epochs) {
+      Runs& run = runs[{t->setting.batch, epoch.epoch}];
       run.seconds.push_back(seconds += epoch.train_seconds);
       if (epoch.test_accuracy) run.accuracies.push_back(*epoch.test_accuracy);
     }
@@ -128,36 +72,27 @@ std::vector<EpochPoint> epochs_of(const std::vector<trial::Trial>& trials) {
   return list;
 }
 
-Series series_of(const std::vector<trial::Trial>& trials) {
+Series series_of(const Curve& curve, const Answer& answer) {
   Series made;
+  made.name = curve.name;
   std::map<std::int64_t, std::vector<const trial::Trial*>> batches;
-  for (const trial::Trial& t : trials) batches[t.setting.batch].push_back(&t);
-  for (const auto& [batch, of_batch] : batches) made.points.push_back(point_of(batch, of_batch));
-  // Several trials of a batch count as the search counts them.
-  const search::Evidence known = search::evidence(trials);
-  for (const stats::StepPoint& seen : known.points) {
-    auto point = std::ranges::find(made.points, seen.batch, &SeriesPoint::batch);
-    if (point->trials < 2) continue;
-    const double speed = static_cast<double>(seen.batch) / seen.seconds;
-    const double reach = std::exp(stats::normal95 * seen.deviation_share);
-    point->samples_per_second = trial::Interval{speed, speed / reach, speed * reach};
+  for (const trial::Trial* t : curve.trials) batches[size_of(*t, answer)].push_back(t);
+  for (const auto& [batch, of_batch] : batches) {
+    made.points.push_back(point_of(batch, of_batch));
+    const auto speed = curve.samples_per_second.find(batch);
+    if (speed != curve.samples_per_second.end())
+      made.points.back().samples_per_second = speed->second;
   }
-  made.cost = advise::step_cost(trials);
-  made.fitted = fitted(known.points);
-  made.epochs = epochs_of(trials);
+  made.cost = curve.cost;
+  made.epochs = epochs_of(curve.trials);
   return made;
 }
 
 }  // namespace
 
 std::vector<Series> series(const Answer& answer) {
-  std::map<Base, std::vector<trial::Trial>> groups;
-  for (const trial::Trial& t : answer.trials) groups[base_of(t)].push_back(t);
   std::vector<Series> list;
-  for (const auto& [base, trials] : groups) {
-    list.push_back(series_of(trials));
-    list.back().name = name_of(base, groups);
-  }
+  for (const Curve& curve : curves(answer)) list.push_back(series_of(curve, answer));
   return list;
 }
 

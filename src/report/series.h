@@ -27,16 +27,11 @@ struct EpochPoint {
   trial::Interval train_seconds;                 // from the beginning to the end of this epoch
 };
 
-// The trials that differ in nothing but batch and seed, as charts show them.
+// A curve (see speeds.h) as charts show it.
 struct Series {
   std::string name;  // what tells it from the others: "2 workers"; empty when it is the only one
   std::vector<SeriesPoint> points;  // ascending by batch
   std::optional<advise::StepCost> cost;
-  struct Fitted {
-    std::int64_t batch = 1;
-    trial::Interval samples_per_second;
-  };
-  std::vector<Fitted> fitted;  // the search's model, at batches between the measured ones too
   std::vector<EpochPoint> epochs;
 };
 std::vector<Series> series(const Answer& answer);

@@ -4,8 +4,8 @@
 
 namespace sweetspot::report {
 
-// A stored study as an answer: what its command would say of the same trials, as far as the store
-// knows. A study that is still running has the status "running".
+// A stored study as an answer: what its command said of it, and its trials. A study that is still
+// running has the status "running".
 Answer answer_of(const trial::Study& study);
 
 }  // namespace sweetspot::report

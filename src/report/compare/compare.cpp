@@ -5,20 +5,11 @@
 
 #include "report/compare/differences.h"
 #include "report/compare/sentence.h"
-#include "report/fastest.h"
+#include "report/stored.h"
 #include "stats/ratio.h"
 
 namespace sweetspot::report::compare {
 namespace {
-
-std::vector<stats::Interval> speeds(const std::vector<const trial::Trial*>& trials) {
-  std::vector<stats::Interval> list;
-  for (const trial::Trial* trial : trials) {
-    const trial::Interval& speed = *trial->samples_per_second;
-    list.push_back({speed.mean, speed.low, speed.high});
-  }
-  return list;
-}
 
 std::optional<core::Bytes> most_memory(const std::vector<const trial::Trial*>& trials) {
   std::optional<core::Bytes> most;
@@ -27,25 +18,22 @@ std::optional<core::Bytes> most_memory(const std::vector<const trial::Trial*>& t
   return most;
 }
 
-struct Curve {
+struct Known {
   std::map<std::int64_t, Point> points;
+  std::optional<Measured> measured;
   bool repeated = false;
 };
 
-Curve curve(const trial::Study& study) {
-  const TrialsOfBatch fastest = fastest_by_batch(study.trials);
-  std::vector<std::vector<stats::Interval>> groups;
-  for (const auto& [batch, trials] : fastest) groups.push_back(speeds(trials));
-  const std::optional<stats::Spread> between = stats::spread(groups);
-  Curve made;
-  made.repeated = between.has_value();
-  for (const auto& [batch, trials] : fastest) {
-    Point& point = made.points[batch];
-    point.trials = trials.size();
-    point.memory = most_memory(trials);
-    if (const auto speed = stats::combined(speeds(trials), between))
-      point.samples_per_second = {speed->mean, speed->low, speed->high};
+Known known_of(const trial::Study& study) {
+  const Answer answer = answer_of(study);
+  const std::vector<BatchSpeed> all = speeds(answer);
+  Known made;
+  for (const BatchSpeed& speed : all) {
+    made.points[speed.batch] = {speed.samples_per_second, most_memory(speed.trials),
+                                speed.trials.size()};
+    made.repeated = made.repeated || speed.trials.size() > 1;
   }
+  made.measured = measured(all, answer.facts.limits.tolerance);
   return made;
 }
 
@@ -63,7 +51,7 @@ std::optional<Verdict> judged(const std::optional<trial::Interval>& ratio) {
   return ratio->high < 1 ? Verdict::slower : Verdict::no_difference;
 }
 
-Line line(std::int64_t batch, const Curve& a, const Curve& b) {
+Line line(std::int64_t batch, const Known& a, const Known& b) {
   Line made;
   made.batch = batch;
   if (const auto found = a.points.find(batch); found != a.points.end()) made.a = found->second;
@@ -75,18 +63,9 @@ Line line(std::int64_t batch, const Curve& a, const Curve& b) {
   return made;
 }
 
-// By the points that are shown, so that words and table agree.
-std::optional<Measured> measured_of(const Curve& curve) {
-  std::map<std::int64_t, double> speeds;
-  for (const auto& [batch, point] : curve.points)
-    if (point.samples_per_second) speeds[batch] = point.samples_per_second->mean;
-  return measured(speeds, advise::Facts().limits.tolerance);
-}
-
-std::optional<trial::Interval> best_of(const Curve& curve, const std::optional<Measured>& found) {
-  if (!found) return std::nullopt;
-  const auto point = curve.points.find(found->best_batch);
-  return point == curve.points.end() ? std::nullopt : point->second.samples_per_second;
+std::optional<trial::Interval> best_of(const Known& known) {
+  if (!known.measured) return std::nullopt;
+  return known.points.at(known.measured->best_batch).samples_per_second;
 }
 
 }  // namespace
@@ -108,15 +87,15 @@ std::string_view words(Verdict verdict) {
 }
 
 Comparison compare(const Side& a, const Side& b) {
-  const Curve of_a = curve(a.study), of_b = curve(b.study);
+  const Known of_a = known_of(a.study), of_b = known_of(b.study);
   Comparison made;
   made.a_name = a.name, made.b_name = b.name;
   std::map<std::int64_t, bool> batches;
-  for (const Curve* side : {&of_a, &of_b})
+  for (const Known* side : {&of_a, &of_b})
     for (const auto& [batch, point] : side->points) batches[batch] = true;
   for (const auto& [batch, there] : batches) made.lines.push_back(line(batch, of_a, of_b));
-  made.a = measured_of(of_a), made.b = measured_of(of_b);
-  made.best_ratio = over(best_of(of_b, made.b), best_of(of_a, made.a));
+  made.a = of_a.measured, made.b = of_b.measured;
+  made.best_ratio = over(best_of(of_b), best_of(of_a));
   made.verdict = judged(made.best_ratio);
   made.differences = differences(a.study, b.study);
   made.repeated = of_a.repeated && of_b.repeated;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/answer.h"
+#include "report/speeds.h"
 #include "trial/study.h"
 
 namespace sweetspot::report::compare {

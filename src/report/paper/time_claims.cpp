@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "report/paper/judgement.h"
+#include "search/knee.h"
 #include "stats/independent.h"
 
 namespace sweetspot::report::paper {
@@ -13,7 +14,7 @@ namespace {
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 // "Almost the same": a fifth less, or as much more. "Significant": at least a tenth less.
 constexpr double almost_the_same = 0.8, significantly_less = 0.9;
-constexpr double as_fast_as_the_fastest = 1.05;
+constexpr double as_fast_as_the_fastest = 0.05;
 constexpr const char* two_batches = "it takes two batches that could be trained";
 
 std::string duration(double seconds) { return core::format_duration(core::Seconds(seconds)); }
@@ -50,10 +51,10 @@ const Point& fastest(const Curve& curve) {
 
 // The smallest batch that is as fast as the fastest.
 const Point& knee(const Curve& curve) {
-  const double best = curve.epoch_seconds(fastest(curve)).mean;
-  return *std::ranges::find_if(curve.points, [&](const Point& point) {
-    return curve.epoch_seconds(point).mean <= as_fast_as_the_fastest * best;
-  });
+  std::vector<double> epochs_per_second;
+  for (const Point& point : curve.points)
+    epochs_per_second.push_back(1 / curve.epoch_seconds(point).mean);
+  return curve.points[search::knee(epochs_per_second, as_fast_as_the_fastest)];
 }
 
 }  // namespace

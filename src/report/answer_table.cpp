@@ -1,0 +1,57 @@
+#include "report/answer_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "report/table.h"
+
+namespace sweetspot::report {
+namespace {
+
+std::string within_words(double probability) {
+  constexpr double certain = 0.99;
+  if (probability < 1 - certain) return "no";
+  return probability > certain ? "yes" : fmt::format("{:.0f}%", 100 * probability);
+}
+
+// In whole percents, as the share itself is given; empty below half of one.
+std::string reach_words(const core::Interval& share) {
+  const double reach = 100 * std::max(share.high - share.mean, share.mean - share.low);
+  return std::round(reach) >= 1 ? fmt::format("±{:.0f}", reach) : "";
+}
+
+AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& made) {
+  AnswerLine line;
+  line.batch = core::format_count(static_cast<double>(row.batch));
+  line.chosen = row.batch == made.batch;
+  if (row.outcome != trial::Outcome::ok) {
+    line.failure = name(row.outcome);
+    std::ranges::replace(line.failure, '_', ' ');
+    return line;
+  }
+  const std::string dash(unknown);
+  line.samples_per_second =
+      row.samples_per_second ? core::format_rounded(row.samples_per_second->mean) : dash;
+  line.share = row.share ? fmt::format("{:.0f}%", 100 * row.share->mean) : dash;
+  if (row.share && row.batch != made.best_batch) line.reach = reach_words(*row.share);
+  if (row.batch != made.best_batch)
+    line.within = row.within_tolerance ? within_words(*row.within_tolerance) : dash;
+  line.memory = row.memory ? core::format_bytes(*row.memory) : dash;
+  line.limited_by = row.limited_by ? std::string(words(*row.limited_by)) : dash;
+  return line;
+}
+
+}  // namespace
+
+AnswerTable answer_table(const advise::Recommendation& made) {
+  AnswerTable table;
+  table.batch_title = size_word(made);
+  table.within_title = fmt::format("within {:g}%?", 100 * made.tolerance);
+  for (const advise::BatchRow& row : made.rows) table.lines.push_back(line_of(row, made));
+  return table;
+}
+
+}  // namespace sweetspot::report

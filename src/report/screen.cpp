@@ -1,0 +1,306 @@
+#include "report/screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "core/text.h"
+#include "core/utf8.h"
+#include "report/answer_table.h"
+#include "report/forms.h"
+#include "report/glance.h"
+#include "report/table.h"
+
+namespace sweetspot::report {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::size_t most_lines = 20;
+constexpr std::string_view indent = "  ";
+
+std::string plain(std::string text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> substitutes{
+      {{"▸", ">"}, {"–", "-"}, {"−", "-"}, {"±", "+-"}, {"µ", "u"}, {"×", "x"}, {"…", "..."}}};
+  for (const auto& [from, to] : substitutes)
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  return text;
+}
+
+// What cannot be shown is replaced before anything is measured.
+std::string said(const std::string& text, const ScreenOptions& options) {
+  return options.utf8 ? text : plain(text);
+}
+
+// Bytes of as much of it as fits.
+std::size_t fitting(std::string_view text, std::size_t width) {
+  std::size_t at = 0;
+  for (std::size_t columns = 0; at < text.size() && columns < width; ++columns)
+    at += std::max<std::size_t>(1, core::printable_bytes(text.substr(at)));
+  return at;
+}
+
+// At words; a word that is too long for a line by itself is cut.
+Lines wrapped(std::string_view text, std::size_t width) {
+  Lines lines;
+  for (std::string line; !text.empty();) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, fitting(text.substr(0, end), width));
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width)
+      lines.push_back(std::exchange(line, ""));
+    line += (line.empty() ? "" : " ") + std::string(word);
+    const bool was_cut = word.size() < end;
+    text.remove_prefix(word.size());
+    if (!was_cut && !text.empty()) text.remove_prefix(1);
+    if (was_cut || text.empty()) lines.push_back(std::exchange(line, ""));
+  }
+  return lines;
+}
+
+// The words of a command line, as they are quoted.
+Lines shell_words(const std::string& command) {
+  Lines list(1);
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == '\'') is_quoted = !is_quoted;
+    if (command[i] == ' ' && !is_quoted) {
+      list.emplace_back();
+      continue;
+    }
+    list.back() += command[i];
+    if (command[i] == '\\' && !is_quoted && i + 1 < command.size()) list.back() += command[++i];
+  }
+  return list;
+}
+
+// As a shell takes it: over several lines where one is too short, but never many.
+Lines command_lines(const std::string& command, std::size_t width) {
+  constexpr std::size_t most_command_lines = 4;
+  if (command.empty()) return {};
+  Lines lines{" "};
+  for (const std::string& word : shell_words(command)) {
+    constexpr std::size_t continued = 2;  // " \\" at the end
+    if (display_width(lines.back()) + 1 + display_width(word) + continued > width &&
+        lines.back() != " ")
+      lines.back() += " \\", lines.emplace_back("   ");
+    lines.back() += " " + word;
+  }
+  const std::string whole = "  " + command;
+  if (display_width(whole) <= width || lines.size() > most_command_lines) return {whole};
+  return lines;
+}
+
+// The rows that matter most: the chosen, the best, the ends, and those next to the chosen.
+std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const AnswerTable& table,
+                                   std::size_t most) {
+  const std::size_t all = table.lines.size();
+  if (all <= most) return table.lines;
+  const auto place = [&](std::int64_t batch) {
+    const auto found = std::ranges::find(made.rows, batch, &advise::BatchRow::batch);
+    return static_cast<std::size_t>(found - made.rows.begin());
+  };
+  const std::size_t chosen = place(made.batch);
+  std::set<std::size_t> kept;
+  const auto keep = [&](std::size_t i) {
+    if (i < all && kept.size() < most) kept.insert(i);
+  };
+  for (const std::size_t i : {chosen, place(made.best_batch), std::size_t{0}, all - 1}) keep(i);
+  for (std::size_t away = 1; away < all && kept.size() < most; ++away)
+    keep(chosen + away), keep(chosen - std::min(chosen, away));
+  std::vector<AnswerLine> lines;
+  for (const std::size_t i : kept) lines.push_back(table.lines[i]);
+  return lines;
+}
+
+struct ScreenColumn {
+  std::string title, short_title;
+  bool left = false;
+  std::vector<std::string> cells;
+
+  std::size_t width(bool is_short) const {
+    std::size_t most = display_width(is_short ? short_title : title);
+    for (const std::string& cell : cells) most = std::max(most, display_width(cell));
+    return most;
+  }
+};
+
+std::vector<ScreenColumn> columns_of(const AnswerTable& table, const std::vector<AnswerLine>& lines,
+                                     const ScreenOptions& options) {
+  std::size_t reach = 0;
+  for (const AnswerLine& line : lines) reach = std::max(reach, display_width(line.reach));
+  const auto batch = [](const AnswerLine& line) { return (line.chosen ? "▸ " : "") + line.batch; };
+  const auto share = [&](const AnswerLine& line) {
+    if (reach == 0 || line.share.empty()) return line.share;
+    return fmt::format("{} {}{}", line.share, line.reach,
+                       std::string(reach - display_width(line.reach), ' '));
+  };
+  std::vector<ScreenColumn> columns{
+      {table.batch_title, table.batch_title, false, {}},
+      {"samples/s", "samples/s", false, {}},
+      {"of the best", "of best", false, {}},
+      {table.within_title, "in" + table.within_title.substr(6), false, {}},
+      {"memory", "memory", false, {}},
+      {"limited by", "limited by", true, {}}};
+  for (const AnswerLine& line : lines) {
+    const std::string cells[] = {batch(line), line.samples_per_second, share(line), line.within,
+                                 line.memory, line.limited_by};
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      columns[i].cells.push_back(said(cells[i], options));
+  }
+  return columns;
+}
+
+std::size_t table_width(const std::vector<ScreenColumn>& columns, bool is_short, std::size_t gap) {
+  std::size_t width = indent.size() - gap;  // the first column has no gap before it
+  for (const ScreenColumn& column : columns) width += gap + column.width(is_short);
+  return width;
+}
+
+std::string padded(const std::string& cell, std::size_t width, bool left) {
+  const std::string padding(width - std::min(width, display_width(cell)), ' ');
+  return left ? cell + padding : padding + cell;
+}
+
+// As much of the table as the width has room for: narrower gaps and titles first, then fewer
+// columns, but always the batch and its speed.
+Lines table_lines(const AnswerTable& table, const std::vector<AnswerLine>& lines,
+                  const ScreenOptions& options) {
+  constexpr std::size_t least_columns = 2;
+  const std::size_t width = options.width;
+  std::vector<ScreenColumn> columns = columns_of(table, lines, options);
+  bool is_short = false;
+  std::size_t gap = 3;
+  while (gap > 2 && table_width(columns, is_short, gap) > width) --gap;
+  is_short = table_width(columns, is_short, gap) > width;
+  while (gap > 1 && table_width(columns, is_short, gap) > width) --gap;
+  while (columns.size() > least_columns && table_width(columns, is_short, gap) > width)
+    columns.pop_back();
+  Lines text;
+  const auto add = [&](const auto& cell_of, std::size_t count) {
+    std::string line(indent);
+    for (std::size_t i = 0; i < count; ++i)
+      line += std::string(i == 0 ? 0 : gap, ' ') +
+              padded(cell_of(columns[i]), columns[i].width(is_short), columns[i].left);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text.push_back(line);
+  };
+  add([&](const ScreenColumn& column) { return is_short ? column.short_title : column.title; },
+      columns.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    add([&](const ScreenColumn& column) { return column.cells[i]; },
+        lines[i].failure.empty() ? columns.size() : 1);
+    if (!lines[i].failure.empty()) text.back() += std::string(gap, ' ') + lines[i].failure;
+  }
+  return text;
+}
+
+// What the sentence and its parenthesis say already is left out.
+bool is_shown(advise::Reason reason, const advise::Recommendation& made) {
+  if (reason == advise::Reason::knee || reason == advise::Reason::accumulation) return false;
+  return reason != advise::Reason::memory || made.limited_by == advise::Bottleneck::memory_capacity;
+}
+
+Lines shown_reasons(const advise::Recommendation& made, const ScreenOptions& options) {
+  Lines list;
+  for (const advise::Reason reason : made.reasons)
+    if (is_shown(reason, made)) list.push_back(said(words(reason, made), options));
+  return list;
+}
+
+Lines why_lines(std::span<const std::string> reasons, std::size_t width) {
+  std::string text;
+  for (const std::string& reason : reasons) text += (text.empty() ? "Why: " : "; ") + reason;
+  return text.empty() ? Lines{} : wrapped(text + ".", width);
+}
+
+bool could_be_surer(const advise::Recommendation& made) {
+  constexpr double small_regret = 0.005;  // of the throughput: such answers are equal
+  return made.objective == search::Objective::throughput &&
+         made.cut_short != advise::CutShort::stopped && made.regret > small_regret;
+}
+
+Lines footer(const advise::Recommendation& made, const ScreenOptions& options) {
+  Lines parts;
+  if (!options.more_certain.empty() && could_be_surer(made))
+    parts.push_back("More certain: " + options.more_certain);
+  if (!options.page.empty()) parts.push_back("Page: " + core::printable(options.page));
+  if (!options.trials.empty()) parts.push_back("Every trial: " + core::printable(options.trials));
+  Lines lines;
+  for (const std::string& part : parts) {
+    constexpr std::size_t gap = 4;
+    if (!lines.empty() && display_width(lines.back()) + gap + display_width(part) <= options.width)
+      lines.back() += std::string(gap, ' ') + part;
+    else
+      lines.push_back(part);
+  }
+  return lines;
+}
+
+Lines sentence_lines(const advise::Recommendation& made, const ScreenOptions& options) {
+  const std::size_t width = options.width;
+  Lines lines = wrapped(said(advise::sentence(made), options), width);
+  const std::string others = said(advise::alike(made), options);
+  if (others.empty()) return lines;
+  const std::string aside = "(" + others + ")";
+  if (lines.size() == 1 && display_width(lines[0]) + 3 + display_width(aside) <= width)
+    lines[0] += "   " + aside;
+  else
+    for (const std::string& line : wrapped(aside, width - 2)) lines.push_back("  " + line);
+  return lines;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::string recommended(const advise::Recommendation& made, const ScreenOptions& options) {
+  constexpr std::size_t most_rows = 10, few_rows = 4, fewest_rows = 2, few_reason_lines = 2;
+  const Lines head = sentence_lines(made, options);
+  const Lines command = command_lines(core::printable(made.command), options.width);
+  Lines foot = footer(made, options), reasons = shown_reasons(made, options);
+  Lines why = why_lines(reasons, options.width);
+  const AnswerTable table = answer_table(made);
+  std::size_t rows = std::min(most_rows, table.lines.size());
+  const std::size_t fixed = head.size() + command.size() + 2;  // a blank line, the titles
+  // What gives way, and in which order.
+  while (fixed + rows + why.size() + foot.size() > most_lines) {
+    if (rows > few_rows)
+      --rows;
+    else if (why.size() > few_reason_lines && reasons.size() > 1)
+      reasons.pop_back(), why = why_lines(reasons, options.width);
+    else if (why.size() > few_reason_lines)
+      why.pop_back();
+    else if (rows > fewest_rows)
+      --rows;
+    else if (!foot.empty())
+      foot.pop_back();
+    else
+      break;
+  }
+  const Lines body = table_lines(table, kept_lines(made, table, rows), options);
+  return joined(head) + joined(command) + "\n" + joined(body) + joined(why) + joined(foot);
+}
+
+}  // namespace
+
+std::string screen(const Answer& answer, const ScreenOptions& options) {
+  ScreenOptions sane = options;
+  sane.width = std::max<std::size_t>(20, options.width);
+  if (answer.recommendation) return recommended(*answer.recommendation, sane);
+  const std::string known = sentence(answer);
+  std::string text;
+  for (const std::string& words : {answer.message, known})
+    if (!words.empty())
+      for (const std::string& line : wrapped(core::printable(words), sane.width))
+        text += line + "\n";
+  if (!answer.trials.empty()) text += (text.empty() ? "" : "\n") + table(answer);
+  return sane.utf8 ? text : plain(text);
+}
+
+}  // namespace sweetspot::report

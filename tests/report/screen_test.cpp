@@ -1,0 +1,189 @@
+#include "report/screen.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "report/made_answer.h"
+#include "report/table.h"
+
+namespace sweetspot::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using tests::made_answer;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string line_with(const std::string& text, const std::string& part) {
+  for (const std::string& line : lines_of(text))
+    if (line.find(part) != std::string::npos) return line;
+  return "";
+}
+
+void expect_fits(const std::string& text, std::size_t width) {
+  const auto lines = lines_of(text);
+  EXPECT_LE(lines.size(), 20u) << "width " << width << "\n" << text;
+  for (const std::string& line : lines)
+    EXPECT_LE(display_width(line), width) << "'" << line << "' in\n" << text;
+}
+
+const std::vector<std::int64_t> batches{16, 64, 128, 512};
+
+TEST(Screen, IsTheAnswerAtAGlance) {
+  Answer answer = made_answer(batches, 128);
+  for (trial::Trial& t : answer.trials) t.seconds = 1;
+  answer.recommendation->slowed_share = 0.23;
+  answer.recommendation->reasons = {advise::Reason::step_cost, advise::Reason::limit,
+                                    advise::Reason::neighbours};
+  ScreenOptions options;
+  options.width = 120;
+  options.more_certain = "--budget 2m", options.page = "sweetspot-study-1.html";
+  options.trials = "sweetspot studies show 1";
+  EXPECT_EQ(screen(answer, options),
+            "Train with batch 128: 20,200 samples/s, 98% of the fastest, 1.1 MiB.   (64 to 256 "
+            "would do about as well)\n"
+            "  sweetspot train --batch 128\n"
+            "\n"
+            "  batch   samples/s   of the best   within 5%?    memory   limited by\n"
+            "     16      16,400        80% ±1           no   992 KiB   compute\n"
+            "     64      19,500        95% ±1          12%   1.0 MiB   compute\n"
+            "  ▸ 128      20,200        98% ±1          yes   1.1 MiB   compute\n"
+            "    512      20,700       100%                   1.4 MiB   compute\n"
+            "Why: a step costs 206 µs + 48 µs a sample; compute limits it; neighbours slowed this "
+            "machine 23% of the time.\n"
+            "More certain: --budget 2m    Page: sweetspot-study-1.html    Every trial: sweetspot "
+            "studies show 1\n");
+}
+
+TEST(Screen, FitsAnyWidth) {
+  std::vector<std::int64_t> many;
+  for (std::int64_t i = 1; i <= 40; ++i) many.push_back(37 * i);
+  advise::Facts facts;
+  facts.limits.previous = 5;
+  facts.cut_short = advise::CutShort::budget, facts.budget_seconds = 20;
+  facts.notes = {"a note of " + std::string(300, 'x') + " letters", "and one of several words"};
+  facts.worker_search = advise::WorkerSearch{3, {{37, 1, 1000}, {37, 2, 2000}, {37, 4, 2010}}};
+  for (const bool given : {false, true})
+    for (const bool utf8 : {false, true}) {
+      if (given) facts.global_batch = 37 * 40 * 100;
+      Answer answer = made_answer(many, 37 * 12, facts);
+      advise::Recommendation& made = *answer.recommendation;
+      made.command = "sweetspot train --batch 444 --model 'a model.json' --data some-data --lr 0.1";
+      made.limited_by = advise::Bottleneck::memory_bandwidth;
+      made.contended = true, made.contention_reason = "somebody else was at work here, all along";
+      for (advise::BatchRow& row : made.rows) {
+        if (row.batch % 2 == 0) row.limited_by = advise::Bottleneck::memory_bandwidth;
+        if (row.batch % 5 != 0 || row.batch == made.batch) continue;
+        row.outcome = trial::Outcome::out_of_memory, row.note = std::string(60, 'n');
+        row.samples_per_second.reset(), row.share.reset();
+      }
+      for (std::size_t width = 40; width <= 200; ++width) {
+        ScreenOptions options{width, utf8, "--budget 2m", "study-1.html",
+                              "sweetspot studies show 1"};
+        const std::string text = screen(answer, options);
+        expect_fits(text, width);
+        EXPECT_THAT(text, HasSubstr(utf8 ? "▸ 444" : "> 444"));
+        EXPECT_THAT(text, HasSubstr("samples/s"));
+        EXPECT_THAT(text, Not(HasSubstr("nnn"))) << "no text of a failure";
+      }
+    }
+}
+
+TEST(Screen, KeepsTheRowsThatMatter) {
+  std::vector<std::int64_t> many;
+  for (std::int64_t i = 1; i <= 40; ++i) many.push_back(10 * i);
+  const std::string text = screen(made_answer(many, 200));
+  for (const char* batch : {"     10 ", "    400 ", "  ▸ 200 ", "    190 ", "    210 "})
+    EXPECT_THAT(text, HasSubstr(batch)) << text;
+  EXPECT_LE(lines_of(text).size(), 20u);
+}
+
+TEST(Screen, DropsColumnsFromTheRight) {
+  const Answer answer = made_answer(batches, 128);
+  const auto head = [&](std::size_t width) {
+    ScreenOptions options;
+    options.width = width;
+    return line_with(screen(answer, options), "samples/s ");
+  };
+  EXPECT_THAT(line_with(screen(answer), "limited by"), HasSubstr("within 5%?"));
+  ScreenOptions narrow;
+  narrow.width = 60;
+  EXPECT_THAT(line_with(screen(answer, narrow), "limited by"), HasSubstr("in 5%?"));
+  EXPECT_THAT(head(50), Not(HasSubstr("limited by")));
+  EXPECT_THAT(head(40), HasSubstr("of best"));
+}
+
+TEST(Screen, SaysOfFailedBatchesOnlyHowTheyEnded) {
+  Answer answer = made_answer(batches, 128);
+  advise::BatchRow& row = answer.recommendation->rows.back();
+  row = {};
+  row.batch = 4096, row.outcome = trial::Outcome::out_of_memory, row.note = "long story";
+  row.limited_by = advise::Bottleneck::memory_capacity;
+  EXPECT_EQ(line_with(screen(answer), "4,096"), "  4,096   out of memory");
+}
+
+TEST(Screen, WithoutUtf8HasAscii) {
+  Answer answer = made_answer(batches, 128);
+  answer.recommendation->rows[0].memory.reset();
+  ScreenOptions options;
+  options.utf8 = false;
+  const std::string text = screen(answer, options);
+  EXPECT_TRUE(std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; })) << text;
+  EXPECT_THAT(text, HasSubstr("> 128"));
+  EXPECT_THAT(text, HasSubstr("206 us + 48 us a sample"));
+}
+
+TEST(Screen, OffersMoreCertaintyOnlyWhereThereIsSome) {
+  Answer answer = made_answer(batches, 128);
+  ScreenOptions options;
+  options.more_certain = "--budget 2m";
+  EXPECT_THAT(screen(answer, options), HasSubstr("More certain: --budget 2m"));
+  answer.recommendation->cut_short = advise::CutShort::stopped;
+  EXPECT_THAT(screen(answer, options), Not(HasSubstr("More certain")));
+  answer.recommendation->cut_short = advise::CutShort::no;
+  answer.recommendation->regret = 0.001;
+  EXPECT_THAT(screen(answer, options), Not(HasSubstr("More certain")));
+  answer.recommendation->regret = 0.1;
+  answer.recommendation->objective = search::Objective::max_batch;
+  EXPECT_THAT(screen(answer, options), Not(HasSubstr("More certain")));
+}
+
+TEST(Screen, CallsSizesOfAGivenBatchMicroBatches) {
+  advise::Facts facts;
+  facts.global_batch = 1024;
+  const std::string text = screen(made_answer(batches, 128, facts));
+  EXPECT_THAT(text, HasSubstr("Train with batch 1,024 as 8 micro-batches of 128: "));
+  EXPECT_THAT(text, HasSubstr("\n  micro-batch "));
+  EXPECT_THAT(text, HasSubstr("(micro-batches of 64 to 256 would do about as well)"));
+}
+
+TEST(Screen, BreaksLongCommandsAsAShellDoes) {
+  Answer answer = made_answer(batches, 128);
+  answer.recommendation->command =
+      "sweetspot train --model 'a long name.json' --data some-data-set --batch 128 --lr 0.01";
+  ScreenOptions options;
+  options.width = 50;
+  EXPECT_THAT(screen(answer, options),
+              HasSubstr("  sweetspot train --model 'a long name.json' \\\n"
+                        "    --data some-data-set --batch 128 --lr 0.01\n"));
+}
+
+TEST(Screen, WithoutARecommendationShowsWhatIsKnownAndTheTrials) {
+  Answer answer = made_answer(batches, 128);
+  answer.recommendation.reset();
+  answer.message = "nothing fits";
+  const std::string text = screen(answer);
+  EXPECT_THAT(text, testing::StartsWith("nothing fits\nThe fastest was batch 512"));
+  EXPECT_THAT(text, HasSubstr("| batch |"));
+}
+
+}  // namespace
+}  // namespace sweetspot::report
