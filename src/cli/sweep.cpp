@@ -186,7 +186,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   if (flags.trains())
     print_epochs(flags.study, answer, epochs_of(flags), output);
   else
-    print_answer(flags.study, answer, output);
+    print_answer(flags.study, answer, "", output);
   if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
   if (opened.workload) opened.workload->finish();
   return sweep_exit_code(result.end, any_ok);

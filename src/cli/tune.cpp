@@ -171,11 +171,12 @@ int tune(const TuneFlags& flags, Output& output) {
     result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
   }
   report::Answer answer = answer_of(opened, result, *writer);
-  print_answer(flags.study, answer, output);
+  const bool page = !flags.no_report && !result.trials.empty();
+  const std::string url = store::store_url(flags.study.db);
+  print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "", output);
   if (result.status != study::Status::found)
     Output::talk(fmt::format("sweetspot: {}", result.message));
-  if (!flags.no_report && !result.trials.empty())
-    leave_report(std::move(answer), *store, store::store_url(flags.study.db));
+  if (page) leave_report(std::move(answer), *store, url);
   opened.workload->finish();
   return exit_code(result);
 }
