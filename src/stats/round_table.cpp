@@ -129,7 +129,7 @@ double RoundTable::block_variance() const {
   for (const Column& column : columns_) {
     Moments moments;
     for (const Entry& entry : column) moments.add(entry.value);
-    if (column.size() >= least_rounds) variances.push_back(*moments.variance());
+    if (column.size() >= 3) variances.push_back(*moments.variance());
   }
   return median(variances).value_or(square(block_deviation));
 }
