@@ -67,8 +67,10 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
     };
     return *std::ranges::min_element(sizes, {}, distance);
   }
-  // Down first: it is cheap, and fixes the line.
-  if (static_cast<double>(measured.front()) >= worth_an_end * static_cast<double>(sizes.front()))
+  // Down first: it is cheap, and fixes the line. Not where a batch is given: its update takes the
+  // longer the smaller the parts are.
+  if (!limits.divisor_of &&
+      static_cast<double>(measured.front()) >= worth_an_end * static_cast<double>(sizes.front()))
     return sizes.front();
   return upwards(evidence, range, sizes, limits.tolerance);
 }

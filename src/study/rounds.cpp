@@ -57,8 +57,8 @@ class SearchInRounds {
         rounds_(workload, options_for(loop, workload, limits.memory_limit), watch_, loop.stop(),
                 machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
-    for (const trial::Trial& trial : before_)
-      if (!trial.raw.empty()) limit_seconds_ -= trial.seconds;
+    for (const trial::Trial& trial : axis.on(before_))
+      if (!trial.raw.empty()) limit_seconds_ -= trial.seconds, resumed_ = true;
     if (loop.options().budget) limit_seconds_ = (*loop.options().budget - loop.spent()).count();
   }
 
@@ -80,7 +80,8 @@ class SearchInRounds {
     while (loop_.may_go_on()) {
       const search::RoundPlan plan = search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
       if (plan.batches.empty()) return plan.reason;
-      settled_ = plan.settled && plan.batches == in_turns_;
+      // Twice in a row, unless an earlier run of the study has seen to that.
+      settled_ = plan.settled && (plan.batches == in_turns_ || (in_turns_.empty() && resumed_));
       in_turns_ = plan.batches;
       decision_ = plan.decision;
       tell();
@@ -89,7 +90,7 @@ class SearchInRounds {
         read_devices();
         return "the time for measuring was over";
       }
-      if (!run_rounds(plan.scouting ? 1 : static_cast<int>(least_rounds))) return "";
+      if (!run_rounds(plan.scouting ? 1 : static_cast<int>(least_rounds))) break;
       save_now_and_then();
     }
     if (!loop_.may_go_on()) return "";
@@ -156,7 +157,7 @@ class SearchInRounds {
   measure::Rounds rounds_;
   double limit_seconds_ = 0, saved_at_ = 0;
   std::vector<std::int64_t> in_turns_, started_;
-  bool settled_ = false;
+  bool resumed_ = false, settled_ = false;
   std::optional<search::Decision> decision_;
 };
 
@@ -207,6 +208,7 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
   auto trials = worth_keeping(rounds.trials());
   set_stop_reason(trials, why);
   loop.keep_growing(std::move(trials), true);
+  if (loop.stop() != 0) loop.may_go_on();  // it was given up, and nothing else begins
 }
 
 }  // namespace sweetspot::study

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "probe/cpu/bandwidth.h"
-#include "probe/cpu/best_speed.h"
 #include "probe/cpu/peak.h"
+#include "probe/cpu/pulse.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::probe::cpu {
@@ -26,21 +26,6 @@ TEST_F(Cache, GivesBackWhatWasWrittenForTheKey) {
   EXPECT_EQ(read_roofline(file, {"EPYC", 2})->bytes_per_second, 3.5e10);
   EXPECT_EQ(read_roofline(file, {"EPYC", 4})->flops_per_second, 4e11) << "others are kept";
   EXPECT_FALSE(read_roofline(file, {"Xeon", 2}));
-}
-
-TEST_F(Cache, TheBestSpeedIsOfOneBootAndSoManyCores) {
-  EXPECT_FALSE(read_best_speed(file, "boot", 2));
-  ASSERT_TRUE(write_best_speed(file, "boot", 2, {2e11, 1.5e11}));
-  EXPECT_EQ(read_best_speed(file, "boot", 2)->additions_per_second, 2e11);
-  EXPECT_EQ(read_best_speed(file, "boot", 2)->exchange_bytes_per_second, 1.5e11);
-  EXPECT_FALSE(read_best_speed(file, "later", 2));
-  EXPECT_FALSE(read_best_speed(file, "boot", 4));
-  for (const char* text : {"", "[]", "{\"schema_version\": 1}",
-                           "{\"schema_version\": 2, \"boot\": \"boot\", \"cores\": 2, "
-                           "\"additions_per_second\": \"fast\"}"}) {
-    std::ofstream(file) << text;
-    EXPECT_FALSE(read_best_speed(file, "boot", 2)) << text;
-  }
 }
 
 TEST_F(Cache, LeavesNothingBesideTheFile) {

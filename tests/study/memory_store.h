@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include "core/error.h"
 #include "store/store.h"
 
@@ -8,6 +10,7 @@ namespace sweetspot::tests {
 struct Kept {
   trial::Study study;
   std::size_t room = 1000;
+  int saves = 0;
 };
 
 class MemoryWriter : public store::Writer {
@@ -15,15 +18,18 @@ class MemoryWriter : public store::Writer {
   explicit MemoryWriter(Kept& kept) : kept_(kept), opened_(kept.study) {}
   const trial::Study& study() const override { return opened_; }
   void save(std::span<trial::Trial> trials) override {
+    const auto is_new = [](const trial::Trial& trial) { return trial.id == 0; };
+    const auto added = static_cast<std::size_t>(std::ranges::count_if(trials, is_new));
+    if (kept_.study.trials.size() + added > kept_.room) throw core::MachineError("the disk is full");
     for (trial::Trial& trial : trials) {
-      if (trial.id > 0) {
+      if (!is_new(trial)) {
         kept_.study.trials[static_cast<std::size_t>(trial.id - 1)] = trial;
         continue;
       }
-      if (kept_.study.trials.size() >= kept_.room) throw core::MachineError("the disk is full");
       trial.id = static_cast<std::int64_t>(kept_.study.trials.size()) + 1;
       kept_.study.trials.push_back(trial);
     }
+    ++kept_.saves;
   }
   void set_answer(const std::string& answer) override { kept_.study.answer = answer; }
   void set_state(trial::StudyState state) override { kept_.study.state = state; }

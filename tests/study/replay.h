@@ -18,6 +18,8 @@ class Recording {
   const std::string& machine() const { return machine_; }
   const std::string& device() const { return device_; }
   const std::string& model() const { return model_; }
+  const std::vector<std::int64_t>& batches() const { return batches_; }
+  std::size_t twin() const { return twin_; }  // the batch that was entered twice
   std::int64_t rounds() const { return static_cast<std::int64_t>(table_.size()); }
   std::int64_t smallest() const { return batches_.front(); }
   std::int64_t largest() const { return batches_.back(); }

@@ -159,7 +159,7 @@ TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
   SweepOptions options = grid(shuffled, 1);
   options.memory_limit = 200 * core::MiB;
   workload::fake::Options fake;
-  fake.predicts_memory = false;
+  fake.predicts_memory = fake.side_by_side = false;
   fake.memory_fixed = 10 * core::MiB, fake.memory_per_sample = core::MiB;
   FakeWorkload workload(fake);
   Kept kept;

@@ -3,80 +3,142 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
+#include "stats/experiment.h"
+#include "study/hooked.h"
 #include "study/memory_store.h"
-#include "workload/fake/fake.h"
 
 namespace sweetspot::study {
 namespace {
 
+using advise::Reason;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
+using tests::HookedWorkload;
 using tests::Kept;
 using tests::MemoryWriter;
+using trial::Outcome;
 using workload::fake::FakeWorkload;
 
-workload::fake::Options fake() {
+// 1.4 ms and 10 µs a sample, up to batch 8,192: 95% of its speed begin at 1,983.
+constexpr std::int64_t largest = 8192, true_knee = 1983, right_answer = 2048;
+workload::fake::Options machine() {
   workload::fake::Options options;
+  options.fixed_seconds = 1.4e-3, options.per_sample_seconds = 1e-5;
   options.noise_share = 0.01;
   options.memory_fixed = 1 << 20, options.memory_per_sample = 1 << 10;
-  options.samples = 60000;
+  options.samples = largest;
+  return options;
+}
+
+// The same, one batch at a time.
+workload::fake::Options program() {
+  workload::fake::Options options = machine();
+  options.side_by_side = false;
   return options;
 }
 
 TuneOptions asked() {
   TuneOptions options;
-  options.limits.max = 60000;
+  options.limits.max = largest;
   options.limits.memory_limit = core::GiB;
   return options;
 }
-
-// Presses Ctrl-C while a given trial runs.
-struct Presser : Observer {
-  std::atomic<int>& stop;
-  std::size_t at, seen = 0;
-  int presses = 1;
-  Presser(std::atomic<int>& s, std::size_t trial, int p) : stop(s), at(trial), presses(p) {}
-  void started(const trial::Setting&) override {
-    if (++seen == at) stop = presses;
-  }
-};
 
 struct Study {
   Kept kept;
   std::atomic<int> stop{0};
   Observer quiet;
 
-  TuneResult run(const TuneOptions& options, const workload::fake::Options& made = fake()) {
-    return run(options, made, quiet);
-  }
-  TuneResult run(const TuneOptions& options, const workload::fake::Options& made,
-                 Observer& observer) {
+  TuneResult run(const TuneOptions& options, const workload::fake::Options& made = machine()) {
     FakeWorkload workload(made);
+    return run(options, workload);
+  }
+  TuneResult run(const TuneOptions& options, workload::Workload& workload) {
     MemoryWriter writer(kept);
-    return tune(workload, writer, options, observer, stop);
+    return tune(workload, writer, options, quiet, stop);
   }
 };
 
-TEST(Tune, FindsTheKneeAndKeepsEveryTrial) {
-  Study study;
-  const TuneResult result = study.run(asked());
-  EXPECT_EQ(result.status, Status::found);
-  ASSERT_TRUE(result.recommendation);
-  // 2 ms and 10 µs a sample: 95% of 100,000 samples/s from batch 3,800 on.
-  const double truth =
-      workload::fake::samples_per_second(fake(), result.recommendation->setting.batch);
-  EXPECT_GT(truth, 0.92 * 100'000);
-  EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
-  EXPECT_EQ(study.kept.study.state, trial::StudyState::finished);
+// By batch: the rounds in which it has a block, over all trials.
+std::map<std::int64_t, std::vector<std::int32_t>> rounds_by_batch(
+    const std::vector<trial::Trial>& trials) {
+  std::map<std::int64_t, std::vector<std::int32_t>> rounds;
+  for (const trial::Trial& trial : trials)
+    for (const trial::Step& step : trial.raw)
+      if (!step.warm_up && step.round > 0) rounds[trial.setting.batch].push_back(step.round);
+  return rounds;
 }
 
-TEST(Tune, AFinishedStudyIsAnsweredWithoutATrial) {
+std::int32_t last_round(const std::vector<trial::Trial>& trials) {
+  std::int32_t last = 0;
+  for (const auto& [batch, rounds] : rounds_by_batch(trials)) last = std::max(last, rounds.back());
+  return last;
+}
+
+// What the recommendation's batch really gives, of what the largest does.
+double true_share(const TuneResult& result, std::int64_t of = largest) {
+  return workload::fake::samples_per_second(machine(), result.recommendation->batch) /
+         workload::fake::samples_per_second(machine(), of);
+}
+
+void expect_stored(const Study& study, const TuneResult& result) {
+  ASSERT_TRUE(result.recommendation);
+  EXPECT_EQ(advise::from_json(study.kept.study.answer), result.recommendation);
+  EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
+}
+
+TEST(Tune, FindsTheKneeAndKeepsTrialsAndAnswer) {
+  for (const auto& made : {machine(), program()}) {
+    Study study;
+    const TuneResult result = study.run(asked(), made);
+    EXPECT_EQ(result.status, Status::found);
+    expect_stored(study, result);
+    EXPECT_EQ(result.recommendation->batch, right_answer);
+    EXPECT_LE(result.recommendation->knee_low, true_knee);
+    EXPECT_GE(result.recommendation->knee_high, true_knee);
+    EXPECT_EQ(study.kept.study.state, trial::StudyState::finished);
+  }
+}
+
+TEST(Tune, WhatTakesTurnsHasRoundsAndOneTrialOfEachBatch) {
   Study study;
-  const TuneResult first = study.run(asked()), second = study.run(asked());
-  EXPECT_EQ(second.resumed, first.trials.size());
-  EXPECT_EQ(second.trials.size(), first.trials.size());
-  EXPECT_EQ(second.recommendation->setting, first.recommendation->setting);
-  EXPECT_EQ(second.recommendation->reasons, first.recommendation->reasons);
+  const TuneResult result = study.run(asked());
+  const auto rounds = rounds_by_batch(result.trials);
+  EXPECT_EQ(rounds.size(), result.trials.size());
+  EXPECT_GE(rounds.at(result.recommendation->batch).size(), experiment::least_rounds);
+  for (const auto& [batch, list] : rounds)
+    EXPECT_TRUE(std::ranges::adjacent_find(list, std::greater_equal()) == list.end()) << batch;
+  EXPECT_GT(study.kept.saves, 1) << "while it grows";
+}
+
+TEST(Tune, AProgramHasRunsInTwoPasses) {
+  Study study;
+  const TuneResult result = study.run(asked(), program());
+  EXPECT_TRUE(rounds_by_batch(result.trials).empty());
+  const std::int64_t answer = result.recommendation->batch;
+  EXPECT_EQ(std::ranges::count(result.trials, answer,
+                               [](const trial::Trial& trial) { return trial.setting.batch; }),
+            2);
+}
+
+TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
+  for (const auto& made : {machine(), program()}) {
+    Study study;
+    const TuneResult first = study.run(asked(), made);
+    const std::string answer = study.kept.study.answer;
+    HookedWorkload again(made, {});
+    const TuneResult second = study.run(asked(), again);
+    EXPECT_EQ(again.steps(), 0);
+    EXPECT_EQ(second.status, Status::found);
+    EXPECT_EQ(second.resumed, first.trials.size());
+    EXPECT_EQ(second.trials.size(), first.trials.size());
+    EXPECT_EQ(second.recommendation, first.recommendation);
+    EXPECT_EQ(study.kept.study.answer, answer);
+  }
 }
 
 // Virtual time: whatever else this machine does, the same study is the same.
@@ -85,54 +147,206 @@ TEST(Tune, WhatTheMachineDoesIsNothingToAFake) {
   for (const trial::Trial& trial : study.run(asked()).trials) {
     EXPECT_FALSE(trial.contention.contended);
     EXPECT_FALSE(trial.contention.cpu_pressure_share);
+    EXPECT_FALSE(trial.contention.slowed_share);
   }
 }
 
-TEST(Tune, AStudyCutAnywhereEndsWithTheSameAnswer) {
+TEST(Tune, WhatAllBatchesShareDoesNotChangeTheAnswer) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    workload::fake::Options made = machine();
+    made.seed = seed;
+    Study calm, drifting, shared;
+    const TuneResult truth = calm.run(asked(), made);
+    made.drift_share = 0.1, made.drift_seconds = 7;
+    EXPECT_EQ(drifting.run(asked(), made).recommendation->batch, truth.recommendation->batch)
+        << seed;
+    made.neighbour_share = 0.3, made.neighbour_seconds = 0.5, made.neighbour_slowdown = 1.4;
+    EXPECT_EQ(shared.run(asked(), made).recommendation->batch, truth.recommendation->batch)
+        << seed;
+  }
+}
+
+TEST(Tune, ProgramsCutAnywhereEndWithTheSameAnswer) {
   Study whole;
-  const TuneResult truth = whole.run(asked());
+  const TuneResult truth = whole.run(asked(), program());
   for (std::size_t cut = 0; cut < truth.trials.size(); ++cut) {
     Study study;
     study.kept.study.trials.assign(truth.trials.begin(),
                                    truth.trials.begin() + static_cast<std::ptrdiff_t>(cut));
-    const TuneResult resumed = study.run(asked());
+    const TuneResult resumed = study.run(asked(), program());
     EXPECT_EQ(resumed.recommendation->setting, truth.recommendation->setting) << cut;
     EXPECT_EQ(resumed.trials.size(), truth.trials.size());
   }
 }
 
-TEST(Tune, TheFirstPressFinishesTheTrialAndAnswers) {
+// A machine on which more is always worth measuring.
+workload::fake::Options noisy(std::uint64_t seed) {
+  workload::fake::Options made = machine();
+  made.noise_share = 0.1, made.seed = seed;
+  made.neighbour_share = 0.3, made.neighbour_slowdown = 1.3;
+  return made;
+}
+
+TEST(Tune, MoreBudgetMakesItSurerAndSaysWhenItChanges) {
+  int changed = 0;
+  double regret_before = 0, regret_after = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Study study;
+    TuneOptions options = asked();
+    options.loop.budget = core::Seconds(2);
+    const TuneResult first = study.run(options, noisy(seed));
+    ASSERT_TRUE(first.recommendation);
+    options.loop.budget = core::Seconds(20);
+    const TuneResult second = study.run(options, noisy(seed));
+    expect_stored(study, second);
+    EXPECT_GT(last_round(second.trials), last_round(first.trials));
+    EXPECT_EQ(second.resumed, first.trials.size());
+    regret_before += first.recommendation->regret, regret_after += second.recommendation->regret;
+    const bool same = second.recommendation->batch == first.recommendation->batch;
+    changed += !same;
+    EXPECT_EQ(second.recommendation->previous_batch,
+              same ? std::nullopt : std::optional(first.recommendation->batch));
+    const auto& reasons = second.recommendation->reasons;
+    EXPECT_EQ(std::ranges::count(reasons, Reason::changed), same ? 0 : 1) << seed;
+    for (const auto& [batch, rounds] : rounds_by_batch(second.trials))
+      EXPECT_EQ(std::set(rounds.begin(), rounds.end()).size(), rounds.size())
+          << "rounds of batch " << batch << " go on counting";
+  }
+  EXPECT_GT(changed, 0) << "or this test shows nothing";
+  EXPECT_LT(regret_after, regret_before);
+}
+
+TEST(Tune, TheFirstPressFinishesTheRoundAndAnswers) {
   Study study;
-  Presser press(study.stop, 2, 1);
-  const TuneResult result = study.run(asked(), fake(), press);
+  HookedWorkload workload(machine(), [&](std::int64_t step) {
+    if (step == 500) study.stop = 1;
+  });
+  const TuneResult result = study.run(asked(), workload);
   EXPECT_EQ(result.status, Status::stopped);
-  EXPECT_EQ(result.trials.size(), 2u);
-  EXPECT_EQ(study.kept.study.trials.size(), 2u);
+  EXPECT_GT(workload.steps(), 501);
+  expect_stored(study, result);
+  EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
+  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::cut_short));
   EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_THAT(result.recommendation->reasons, Contains(HasSubstr("stopped before its end")));
+  // Of those that took turns, none has missed the last round.
+  const std::int32_t last = last_round(result.trials);
+  for (const auto& [batch, rounds] : rounds_by_batch(result.trials)) {
+    if (rounds.size() < 2 || rounds.end()[-2] < last - 2) continue;
+    EXPECT_EQ(rounds.back(), last) << batch;
+  }
 }
 
-TEST(Tune, TheSecondPressDropsTheTrial) {
+// In the middle of a round, wherever that is: what was done counts, and no further step is made.
+TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
+  for (const std::int64_t at : {200, 401, 420, 450, 600}) {
+    Study study;
+    HookedWorkload workload(machine(), [&](std::int64_t step) {
+      if (step == at) study.stop = 2;
+    });
+    const TuneResult result = study.run(asked(), workload);
+    EXPECT_EQ(result.status, Status::stopped);
+    EXPECT_EQ(workload.steps(), at + 1);
+    expect_stored(study, result);
+    EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
+    for (const trial::Trial& trial : study.kept.study.trials) {
+      EXPECT_EQ(trial.outcome, Outcome::ok);
+      EXPECT_TRUE(trial.samples_per_second);
+    }
+    // It goes on where it was, and ends as if nothing had happened.
+    study.stop = 0;
+    const TuneResult resumed = study.run(asked());
+    EXPECT_EQ(resumed.status, Status::found);
+    EXPECT_EQ(resumed.recommendation->batch, right_answer) << at;
+    EXPECT_EQ(resumed.recommendation->cut_short, advise::CutShort::no);
+    for (const auto& [batch, rounds] : rounds_by_batch(resumed.trials))
+      EXPECT_EQ(std::set(rounds.begin(), rounds.end()).size(), rounds.size()) << batch;
+  }
+}
+
+TEST(Tune, APressBeforeTheFirstBlockLeavesNothing) {
   Study study;
-  Presser press(study.stop, 2, 2);
-  const TuneResult result = study.run(asked(), fake(), press);
+  HookedWorkload workload(machine(), [&](std::int64_t) { study.stop = 2; });
+  const TuneResult result = study.run(asked(), workload);
   EXPECT_EQ(result.status, Status::stopped);
-  EXPECT_EQ(study.kept.study.trials.size(), 1u);
+  EXPECT_FALSE(result.recommendation);
+  EXPECT_TRUE(study.kept.study.trials.empty());
+  EXPECT_THAT(result.message, HasSubstr("nothing is known yet"));
 }
 
-TEST(Tune, TheBudgetEndsItWithTheBestKnown) {
-  Study study;
+TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
+  for (const int presses : {1, 2}) {
+    Study study;
+    std::int64_t at = 0;
+    HookedWorkload workload(program(), [&](std::int64_t step) {
+      if (study.kept.study.trials.size() == 1 && at == 0) at = step;
+      if (at > 0) study.stop = presses;
+    });
+    const TuneResult result = study.run(asked(), workload);
+    EXPECT_EQ(result.status, Status::stopped);
+    EXPECT_EQ(result.trials.size(), presses == 1 ? 2u : 1u);
+    expect_stored(study, result);
+  }
+}
+
+TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
+  workload::fake::Options made = machine();
+  made.out_of_memory_above = 3000;
+  made.out_of_memory_at_step = 8;  // behind its first block
   TuneOptions options = asked();
-  int asks = 0;
-  options.loop.budget = core::Seconds(10);
-  options.loop.now = [&] { return core::Seconds(++asks < 6 ? 0 : 11); };
-  const TuneResult result = study.run(options);
-  EXPECT_EQ(result.status, Status::budget);
-  EXPECT_FALSE(result.trials.empty());
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_THAT(result.recommendation->reasons, Contains(HasSubstr("the budget of 10.0 s ended")));
-  EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+  options.limits.memory_limit.reset();
+  Study study;
+  const TuneResult result = study.run(options, made);
+  EXPECT_EQ(result.status, Status::found);
+  expect_stored(study, result);
+  EXPECT_LE(result.recommendation->batch, 3000);
+  EXPECT_GT(true_share(result, 3000), 0.94);
+  std::size_t failed = 0;
+  for (const trial::Trial& trial : result.trials) {
+    EXPECT_EQ(trial.outcome,
+              trial.setting.batch > 3000 ? Outcome::out_of_memory : Outcome::ok);
+    failed += trial.outcome != Outcome::ok;
+  }
+  EXPECT_GE(failed, 1u);
+  EXPECT_GE(rounds_by_batch(result.trials).at(result.recommendation->batch).size(),
+            experiment::least_rounds);
+  for (const advise::BatchRow& row : result.recommendation->rows)
+    EXPECT_EQ(row.outcome, row.batch > 3000 ? Outcome::out_of_memory : Outcome::ok);
+}
+
+TEST(Tune, TheBudgetsEndLeavesTheBestKnown) {
+  for (const auto& made : {machine(), program()}) {
+    Study study;
+    TuneOptions options = asked();
+    int asks = 0;
+    options.loop.budget = core::Seconds(10);
+    options.loop.now = [&] { return core::Seconds(++asks < 20 ? 0 : 11); };
+    const TuneResult result = study.run(options, made);
+    EXPECT_EQ(result.status, Status::budget);
+    expect_stored(study, result);
+    EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::budget);
+    EXPECT_EQ(result.recommendation->budget_seconds, 10);
+    EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+  }
+}
+
+TEST(Tune, ABudgetIsKeptTo) {
+  for (const double budget : {1.0, 5.0, 40.0}) {
+    Study study;
+    TuneOptions options = asked();
+    options.loop.budget = core::Seconds(budget);
+    FakeWorkload workload(noisy(3));
+    const TuneResult result = study.run(options, workload);
+    EXPECT_TRUE(result.recommendation);
+    // The first look and the last round come on top.
+    EXPECT_LE(workload.seconds_passed(), budget + 3) << budget;
+  }
+}
+
+TEST(Tune, WithoutABudgetItEndsByItself) {
+  FakeWorkload workload(noisy(3));
+  Study study;
+  EXPECT_EQ(study.run(asked(), workload).status, Status::found);
+  EXPECT_LE(workload.seconds_passed(), experiment::cpu_limit_seconds + 3);
 }
 
 TEST(Tune, ABudgetThatEndsAtOnceSaysSo) {
@@ -146,13 +360,17 @@ TEST(Tune, ABudgetThatEndsAtOnceSaysSo) {
 }
 
 TEST(Tune, AStoreThatFailsEndsItWithItsSentence) {
-  Study study;
-  study.kept.room = 2;
-  const TuneResult result = study.run(asked());
-  EXPECT_EQ(result.status, Status::store_failed);
-  EXPECT_EQ(result.message, "the disk is full");
-  EXPECT_EQ(study.kept.study.trials.size(), 2u);
-  EXPECT_TRUE(result.recommendation);  // from what was measured
+  for (const auto& made : {machine(), program()}) {
+    Study study;
+    study.kept.room = 2;
+    const TuneResult result = study.run(asked(), made);
+    EXPECT_EQ(result.status, Status::store_failed);
+    EXPECT_EQ(result.message, "the disk is full");
+    EXPECT_LE(study.kept.study.trials.size(), 2u);
+    EXPECT_GT(result.trials.size(), 2u);
+    ASSERT_TRUE(result.recommendation);  // from what was measured
+    EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::store_failed);
+  }
 }
 
 // A fake whose device is gone when a given session opens.
@@ -168,16 +386,17 @@ struct LosesItsDevice : FakeWorkload {
 };
 
 TEST(Tune, ALostDeviceEndsItWithWhatIsKnown) {
-  Study study;
-  LosesItsDevice workload(fake(), 3);
-  MemoryWriter writer(study.kept);
-  const TuneResult result = tune(workload, writer, asked(), study.quiet, study.stop);
-  EXPECT_EQ(result.status, Status::device_lost);
-  EXPECT_EQ(result.message, "the GPU was lost; look at nvidia-smi");
-  EXPECT_EQ(study.kept.study.trials.size(), 3u) << "finished trials are kept, the lost one is not";
-  EXPECT_EQ(study.kept.study.trials[0].device, "cuda:0");
-  EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
-  EXPECT_TRUE(result.recommendation);
+  for (const auto& made : {machine(), program()}) {
+    Study study;
+    LosesItsDevice workload(made, 3);
+    const TuneResult result = study.run(asked(), workload);
+    EXPECT_EQ(result.status, Status::device_lost);
+    EXPECT_EQ(result.message, "the GPU was lost; look at nvidia-smi");
+    EXPECT_EQ(study.kept.study.trials.size(), 3u) << "what was done is kept, the lost one is not";
+    EXPECT_EQ(study.kept.study.trials[0].device, "cuda:0");
+    EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+    EXPECT_TRUE(result.recommendation);
+  }
 }
 
 TEST(Tune, NothingFitsIsToldWithoutARun) {
@@ -203,19 +422,47 @@ TEST(Tune, MaxBatchIsTheLargestThatFits) {
   options.limits.objective = search::Objective::max_batch;
   options.limits.memory_limit = core::MiB + 500 * core::KiB;
   const TuneResult result = study.run(options);
-  ASSERT_TRUE(result.recommendation);
-  EXPECT_EQ(result.recommendation->setting.batch, 500);
+  expect_stored(study, result);
+  EXPECT_EQ(result.recommendation->batch, 500);
+}
+
+// Evaluation takes as much again as training.
+struct Evaluating : FakeWorkload {
+  using FakeWorkload::FakeWorkload;
+  std::optional<core::Bytes> predict_run(const trial::Setting& setting) const override {
+    return 2 * *predict(setting);
+  }
+};
+
+// It printed a command that took 205 of 200 MiB.
+TEST(Tune, ALimitHoldsForTheRunThatIsRecommended) {
+  for (const search::Objective objective :
+       {search::Objective::max_batch, search::Objective::throughput}) {
+    Study study;
+    TuneOptions options = asked();
+    options.limits.objective = objective;
+    options.limits.memory_limit = 2 * (core::MiB + 500 * core::KiB);
+    Evaluating workload(machine());
+    const TuneResult result = study.run(options, workload);
+    ASSERT_TRUE(result.recommendation);
+    EXPECT_LE(*workload.predict_run(result.recommendation->setting), *options.limits.memory_limit);
+    EXPECT_EQ(result.recommendation->memory_bytes,
+              workload.predict_run(result.recommendation->setting));
+    EXPECT_EQ(result.recommendation->largest_batch, 500);
+    if (objective == search::Objective::throughput) continue;
+    EXPECT_EQ(result.recommendation->batch, 500);
+  }
 }
 
 TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
-  workload::fake::Options waiting = fake();
+  workload::fake::Options waiting = machine();
   waiting.data_wait_share = 0.5;
   Study study;
   const TuneResult result = study.run(asked(), waiting);
   ASSERT_TRUE(result.facts.loader_check);
   EXPECT_GT(result.facts.loader_check->workers, 1);
   const auto is_check = [&](const trial::Trial& trial) { return trial.setting.workers > 1; };
-  EXPECT_EQ(std::count_if(result.trials.begin(), result.trials.end(), is_check), 1);
+  EXPECT_EQ(std::ranges::count_if(result.trials, is_check), 1);
   // The fake waits as long whatever its workers: the advice does not help and is not given.
   EXPECT_EQ(result.recommendation->setting.workers, 1);
   const TuneResult again = study.run(asked(), waiting);
@@ -229,16 +476,15 @@ TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
     using FakeWorkload::FakeWorkload;
     bool has_loader() const override { return false; }
   };
-  workload::fake::Options waiting = fake();
+  workload::fake::Options waiting = machine();
   waiting.data_wait_share = 0.5;
   Study study;
   Loaderless workload(waiting);
-  MemoryWriter writer(study.kept);
-  const TuneResult result = tune(workload, writer, asked(), study.quiet, study.stop);
+  const TuneResult result = study.run(asked(), workload);
   EXPECT_FALSE(result.facts.loader_check);
   for (const trial::Trial& trial : result.trials) EXPECT_EQ(trial.setting.workers, 1);
-  for (const std::string& reason : result.recommendation->reasons)
-    EXPECT_THAT(reason, testing::Not(HasSubstr("--workers")));
+  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loader)));
+  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loading_below)));
 }
 
 TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
@@ -246,46 +492,58 @@ TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
   TuneOptions options = asked();
   options.global_batch = 3000;
   options.limits.max = 3000, options.limits.divisor_of = 3000;
-  workload::fake::Options made = fake();
-  made.per_sample_seconds = 1e-4;  // the knee lies at 380: of 3,000's divisors, 500 comes next
+  workload::fake::Options made = machine();
+  made.per_sample_seconds = 1e-4;  // the knee lies at 243: of 3,000's divisors, 250 comes next
   const TuneResult result = study.run(options, made);
-  ASSERT_TRUE(result.recommendation);
+  expect_stored(study, result);
   for (const trial::Trial& trial : result.trials) {
     EXPECT_EQ(trial.setting.batch, 3000);
     EXPECT_EQ(3000 % trial.setting.accumulation, 0);
   }
   EXPECT_EQ(result.recommendation->setting.batch, 3000);
-  EXPECT_GE(result.recommendation->setting.micro_batch(), 300);
-  EXPECT_LE(result.recommendation->setting.micro_batch(), 600);
-  EXPECT_THAT(result.recommendation->sentence, HasSubstr("Train with batch 3,000 as"));
+  EXPECT_EQ(result.recommendation->global_batch, 3000);
+  EXPECT_EQ(result.recommendation->batch, result.recommendation->setting.micro_batch());
+  EXPECT_GE(result.recommendation->batch, 200);
+  EXPECT_LE(result.recommendation->batch, 375);
+  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::accumulation));
+  EXPECT_EQ(advise::size_word(*result.recommendation), "micro-batch");
   EXPECT_EQ(study.run(options, made).trials.size(), result.trials.size()) << "nothing is repeated";
 }
 
 TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
-  workload::fake::Options slow_loading = fake();
+  workload::fake::Options slow_loading = machine();
   slow_loading.load_seconds_per_sample = 2.9e-5;  // three workers hide it behind 1e-5 of computing
   TuneOptions options = asked();
   options.most_workers = 16;
   Study study;
   const TuneResult result = study.run(options, slow_loading);
-  ASSERT_TRUE(result.recommendation);
+  expect_stored(study, result);
   EXPECT_EQ(result.recommendation->setting.workers, 4);
+  ASSERT_TRUE(result.recommendation->worker_search);
   // The knee is the one of the curve with those workers, not of the flat one with a single one.
-  const double truth =
-      workload::fake::samples_per_second(slow_loading, result.recommendation->setting.batch);
-  EXPECT_GT(truth, 0.92 * 100'000);
-  EXPECT_THAT(result.recommendation->sentence, HasSubstr("4 loader workers"));
+  EXPECT_GT(true_share(result), 0.94);
   EXPECT_EQ(study.run(options, slow_loading).trials.size(), result.trials.size());
 }
 
 TEST(Tune, WorkersAreLeftAloneWhereLoadingIsHidden) {
   TuneOptions options = asked();
   options.most_workers = 16;
-  workload::fake::Options made = fake();
+  workload::fake::Options made = machine();
   made.data_wait_share = 0.01;
   Study study;
   for (const trial::Trial& trial : study.run(options, made).trials)
     EXPECT_EQ(trial.setting.workers, 1);
+}
+
+TEST(Tune, TheAnswersCommandTrainsAtItsSetting) {
+  Study study;
+  TuneOptions options = asked();
+  options.command = [](const trial::Setting& setting) {
+    return "train --batch " + std::to_string(setting.batch);
+  };
+  const TuneResult result = study.run(options);
+  EXPECT_EQ(result.recommendation->command, "train --batch 2048");
+  expect_stored(study, result);
 }
 
 }  // namespace
