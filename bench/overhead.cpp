@@ -113,7 +113,6 @@ class Turns final : public workload::Workload {
     struct Borrowed final : workload::Session {
       explicit Borrowed(Turns& its_owner) : owner(its_owner) {}
       trial::Step step() override { return owner.step(); }
-      bool computes_on_cpus() const override { return true; }  // as the session it borrows from
       Turns& owner;
     };
     calls_.clear();

@@ -2,21 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/reach.h"
 #include "core/text.h"
-#include "report/plot.h"
-#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
 
-constexpr std::size_t widest_live_plot = 72, live_plot_height = 9, least_height_for_plot = 14;
-// What a search usually takes; the ETA is a guess until it ends.
-constexpr std::size_t usual_trials = 6;
+// A program's last words may be pages: the first line of them, and the rest is in the store.
+std::string first_line(const std::string& note) {
+  constexpr std::size_t most = 100;
+  return cut(core::printable(note.substr(0, note.find('\n'))), most);
+}
 
 std::string setting_words(const trial::Setting& s) {
   return fmt::format(
@@ -44,7 +42,7 @@ std::string trial_line(const trial::Trial& t) {
   text += ": ";
   if (t.outcome != trial::Outcome::ok || (!t.samples_per_second && t.epochs.empty()))
     return text + std::string(name(t.outcome)) +
-           (t.note.empty() ? "" : fmt::format(" ({})", core::printable(t.note)));
+           (t.note.empty() ? "" : fmt::format(" ({})", first_line(t.note)));
   if (!t.epochs.empty()) return text + epochs_words(t);
   const trial::Interval& speed = *t.samples_per_second;
   text += fmt::format("{} samples/s {}", core::format_count(speed.mean),
@@ -75,65 +73,74 @@ std::string sight_line(const measure::Sight& sight, double precision) {
                             100 * sight.samples_per_second->half_width_share(), 100 * precision);
 }
 
+std::string standing_words(const study::Standing& standing, double tolerance) {
+  if (!standing.decision) return "";
+  const search::Decision& decision = *standing.decision;
+  std::string text =
+      fmt::format("so far {}", core::format_count(static_cast<double>(decision.batch)));
+  if (decision.batch != decision.best_batch)
+    text += fmt::format(", {:.0f}% sure to be within {:g}% of the best",
+                        100 * decision.chosen().within_tolerance, 100 * tolerance);
+  return text;
+}
+
 LiveStudy::LiveStudy(LiveFacts facts)
-    : facts_(std::move(facts)),
-      terminal_(is_live_terminal()),
-      colour_(has_colour()),
-      utf8_(is_utf8_locale()) {}
+    : facts_(std::move(facts)), terminal_(is_live_terminal()), colour_(has_colour()) {}
 
 void LiveStudy::resumed(std::span<const trial::Trial> trials) {
-  trials_.assign(trials.begin(), trials.end());
+  known_ = trials.size();
   if (!trials.empty())
     Output::talk(fmt::format("{} finished trial{} known already; --fresh measures anew",
                              trials.size(), trials.size() == 1 ? " is" : "s are"));
 }
 
 void LiveStudy::started(const trial::Setting& setting) {
-  if (terminal_) draw(setting_words(setting) + ", opening");
+  if (!in_rounds_) draw(setting_words(setting) + ", opening");
 }
 
 void LiveStudy::sight(const measure::Sight& sight) {
-  if (terminal_) draw(sight_line(sight, facts_.precision));
+  if (!in_rounds_) draw(sight_line(sight, facts_.precision));
 }
 
+void LiveStudy::standing(const study::Standing& standing) {
+  so_far_ = standing_words(standing, facts_.tolerance);
+  in_rounds_ = standing.limit_seconds > 0;
+  if (!in_rounds_) return;
+  const std::string progress =
+      fmt::format("{:.0f} of {:.0f} s, round {}, {} batches", standing.seconds,
+                  standing.limit_seconds, standing.rounds, standing.batches.size());
+  draw(progress);
+  if (!facts_.verbose) return;
+  std::string batches;
+  for (const std::int64_t batch : standing.batches) batches += fmt::format(" {}", batch);
+  talk(fmt::format("{}:{}{}", progress, batches, so_far_.empty() ? "" : "; " + so_far_));
+}
+
+// Trials that took turns end all at once: the table has them.
 void LiveStudy::finished(const trial::Trial& trial) {
-  trials_.push_back(trial);
-  ++measured_here_;
-  seconds_here_ += trial.seconds;
-  if (!terminal_) Output::talk(trial_line(trial));
+  ++known_;
+  if (facts_.verbose || (!terminal_ && !in_rounds_)) talk(trial_line(trial));
 }
 
-std::string LiveStudy::eta() const {
-  if (measured_here_ == 0) return "";
-  const std::size_t known = trials_.size();
-  const std::size_t left = facts_.planned ? *facts_.planned - std::min(*facts_.planned, known)
-                                          : std::max(usual_trials, known + 1) - known;
-  const double each = seconds_here_ / static_cast<double>(measured_here_);
-  return fmt::format(" · ETA {}{}", facts_.planned ? "" : "about ",
-                     core::format_duration(core::Seconds(each * static_cast<double>(left))));
-}
-
+// One line, one column short, so that no terminal wraps it: nothing is left behind when it scrolls.
 void LiveStudy::draw(const std::string& status) {
-  const std::size_t width = terminal_width();
-  std::string text;
-  if (terminal_height() >= least_height_for_plot)
-    text =
-        report::plot(trials_, {std::min(width - 1, widest_live_plot), live_plot_height, utf8_, {}});
-  const std::string head = fmt::format("{} · trial {}{} · ", facts_.title, trials_.size() + 1,
-                                       facts_.planned ? fmt::format("/{}", *facts_.planned) : "");
-  // One column short, so that no terminal wraps them: the count of lines would be wrong.
-  const std::string lines[] = {cut(head + status, width - 1),
-                               cut(fmt::format("{} known{}", trials_.size(), eta()), width - 1)};
-  for (const std::string& line : lines)
-    text += fmt::format("{}{}{}\n", colour_ ? "\033[36m" : "", line, colour_ ? "\033[0m" : "");
+  if (!terminal_) return;
+  std::string text = facts_.title;
+  if (facts_.planned) text += fmt::format(" · trial {}/{}", known_ + 1, *facts_.planned);
+  if (!so_far_.empty()) text += " · " + so_far_;
+  text = cut(text + " · " + status, terminal_width() - 1);
+  fmt::print(stderr, "\r\033[K{}{}{}", colour_ ? "\033[36m" : "", text, colour_ ? "\033[0m" : "");
+  shown_ = true;
+}
+
+void LiveStudy::talk(const std::string& line) {
   clear();
-  fmt::print(stderr, "{}", text);
-  lines_shown_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  Output::talk(line);
 }
 
 void LiveStudy::clear() {
-  if (lines_shown_ > 0) fmt::print(stderr, "\033[{}A\r\033[J", lines_shown_);
-  lines_shown_ = 0;
+  if (shown_) fmt::print(stderr, "\r\033[K");
+  shown_ = false;
 }
 
 }  // namespace sweetspot::cli

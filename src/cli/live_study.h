@@ -1,7 +1,6 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "study/loop.h"
 
@@ -11,10 +10,12 @@ struct LiveFacts {
   std::string title;                   // "tuning paper-cnn on mnist"
   double precision = 0.02;             // that each interval is closing in on
   std::optional<std::size_t> planned;  // trials in all, where that is known
+  double tolerance = 0.05;
+  bool verbose = false;
 };
 
-// Shows a study on stderr: on a terminal the trial that runs, its interval closing in and the curve
-// so far, redrawn in place; elsewhere a plain line for each finished trial.
+// Shows a study on stderr: on a terminal one line that is rewritten, with the answer as it stands
+// and how sure it is; elsewhere, and with --verbose, a plain line for each trial.
 class LiveStudy : public study::Observer {
  public:
   explicit LiveStudy(LiveFacts facts);
@@ -25,23 +26,26 @@ class LiveStudy : public study::Observer {
   void resumed(std::span<const trial::Trial> trials) override;
   void started(const trial::Setting& setting) override;
   void sight(const measure::Sight& sight) override;
+  void standing(const study::Standing& standing) override;
   void finished(const trial::Trial& trial) override;
   void clear();  // before anything else is printed
 
  private:
-  std::string eta() const;
   void draw(const std::string& status);
+  void talk(const std::string& line);
 
   LiveFacts facts_;
-  bool terminal_, colour_, utf8_;
-  std::size_t lines_shown_ = 0, measured_here_ = 0;
-  double seconds_here_ = 0;
-  std::vector<trial::Trial> trials_;
+  bool terminal_, colour_;
+  bool shown_ = false, in_rounds_ = false;
+  std::size_t known_ = 0;
+  std::string so_far_;  // the answer as it stands
 };
 
 // "batch 128: 9,100 samples/s ±1.8%, step 14.1 ms, 60 steps, precise"
 std::string trial_line(const trial::Trial& trial);
 // "batch 128, sampling: 34 steps, 9,100 samples/s ±3.2% on its way to ±2%"
 std::string sight_line(const measure::Sight& sight, double precision);
+// "so far 128, 93% sure to be within 5% of the best"; empty before there is an answer
+std::string standing_words(const study::Standing& standing, double tolerance);
 
 }  // namespace sweetspot::cli

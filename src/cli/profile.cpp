@@ -18,7 +18,7 @@
 #include "core/number.h"
 #include "core/range.h"
 #include "core/text.h"
-#include "measure/surroundings.h"
+#include "measure/contention.h"
 #include "measure/trace.h"
 #include "report/forms.h"
 #include "report/table.h"
@@ -164,12 +164,6 @@ native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>&
   return native::open(options, Output::talk);
 }
 
-trial::Contention contention_since(const measure::Look& before) {
-  measure::Surroundings& machine = measure::this_machine();
-  const measure::Look after = measure::look(machine, true);
-  return measure::contention(before, after, machine.yardstick.best());
-}
-
 int profile(const ProfileFlags& flags, Output& output) {
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
   if (flags.trace) report::check_can_write(*flags.trace, "--trace");
@@ -183,9 +177,9 @@ int profile(const ProfileFlags& flags, Output& output) {
     if (StopOnSignal::stopped() != 0) break;
     trial::Setting setting = native::setting_of(run.options);
     setting.batch = batch;
-    const measure::Look before = measure::look(measure::this_machine(), true);
+    const measure::Look before = measure::look(measure::this_machine());
     profiles.push_back(native::profile(run, setting, flags.options, StopOnSignal::stopped()));
-    contentions.push_back(contention_since(before));
+    contentions.push_back(measure::contention(before, measure::look(measure::this_machine())));
     if (!flags.native.json) output.print(text_of(run, profiles.back()));
     if (contentions.back().contended)
       Output::talk(fmt::format("the machine was contended at batch {} ({}): alone it may be faster",

@@ -39,7 +39,6 @@ void leave_report(report::Answer answer, const store::Store& store, const std::s
   try {
     recall(answer, store);
     report::write_file(file, report::html(std::move(answer)));
-    Output::talk(fmt::format("the report is in {}", core::printable(file.string())));
   } catch (const core::Error& error) {
     Output::talk(fmt::format("sweetspot: the report was not written: {}", error.what()));
   }

@@ -16,8 +16,8 @@ std::filesystem::path page_file(const std::string& store_url, const std::string&
 // The HTML report of a study.
 std::filesystem::path report_file(const std::string& store_url, const std::string& study);
 
-// Writes it there at the end of a run, with the trials' raw steps from the store, and says where. A
-// run is not lost to a report that cannot be written: that is said too.
+// Writes it there at the end of a run, with the trials' raw steps from the store. A run is not lost
+// to a report that cannot be written: that is said.
 void leave_report(report::Answer answer, const store::Store& store, const std::string& store_url);
 
 }  // namespace sweetspot::cli

@@ -45,8 +45,7 @@ Json json_of(const trial::Study& study) {
           {"trial_count", study.trials.size()},
           {"started_at_unix_seconds", study.started_at},
           {"answer", made ? Json{{"batch", made->setting.batch},
-                                 {"samples_per_second", made->samples_per_second},
-                                 {"fitted", made->fitted}}
+                                 {"samples_per_second", made->samples_per_second}}
                           : Json(nullptr)},
           {"best", found ? Json{{"batch", found->best_batch},
                                 {"samples_per_second", found->best_samples_per_second}}

@@ -9,42 +9,46 @@
 #include "cli/terminal.h"
 #include "core/text.h"
 #include "report/forms.h"
-#include "report/glance.h"
 #include "report/plot.h"
+#include "report/screen.h"
 
 namespace sweetspot::cli {
 namespace {
 
 constexpr std::size_t widest_plot = 76, plot_height = 13;
 
-std::string text_of(const report::Answer& answer) {
-  std::string text;
-  if (!answer.trials.empty()) text += report::table(answer) + "\n";
-  const auto found = report::measured(answer);
+std::string plot_of(const report::Answer& answer) {
   report::PlotOptions options;
   options.width = std::min(terminal_width() - 1, widest_plot);
   options.height = plot_height;
   options.utf8 = is_utf8_locale();
-  if (answer.recommendation)
-    options.chosen = answer.recommendation->setting.batch;
-  else if (found)
-    options.chosen = found->knee_batch;
-  const std::string plot = report::plot(answer.trials, options);
-  if (!plot.empty()) text += "samples/s by batch\n" + plot + "\n";
-  if (const std::string words = report::sentence(answer); !words.empty()) text += words + "\n";
-  if (!answer.recommendation) return text;
-  for (const std::string& reason : answer.recommendation->reasons) text += "- " + reason + "\n";
-  if (!answer.command.empty()) text += "\n  " + answer.command + "\n";
-  return text;
+  const std::string plot = report::plot(answer, options);
+  return plot.empty() ? "" : "\nsamples/s by batch\n" + plot;
+}
+
+// A surer answer takes several times as long, and is asked for by name.
+std::string more_certain(const StudyFlags& flags) {
+  const double seconds = flags.budget ? 4 * flags.budget->count() : 120;
+  return fmt::format("--budget {:.0f}{}", seconds < 120 ? seconds : seconds / 60,
+                     seconds < 120 ? "s" : "m");
 }
 
 }  // namespace
 
-void print_answer(const StudyFlags& flags, const report::Answer& answer, Output& output) {
-  if (flags.native.json)
+void print_answer(const StudyFlags& flags, const report::Answer& answer, const std::string& page,
+                  Output& output) {
+  if (flags.native.json) {
     output.print_json(report::json(answer));
-  else
-    output.print(text_of(answer));
+  } else {
+    report::ScreenOptions options;
+    options.width = std::min<std::size_t>(terminal_width(), 100);
+    options.utf8 = is_utf8_locale();
+    options.more_certain = more_certain(flags);
+    options.page = page;
+    if (!answer.study.empty()) options.trials = "sweetspot studies show " + answer.study;
+    output.print(report::screen(answer, options));
+    if (flags.plot) output.print(plot_of(answer));
+  }
   write_exports(flags, answer);
 }
 

@@ -6,8 +6,9 @@ namespace sweetspot::cli {
 
 class Output;
 
-// The result on stdout: one object with --json, else table, plot, sentence, reasons and command.
-// The files asked for are written too.
-void print_answer(const StudyFlags& flags, const report::Answer& answer, Output& output);
+// The result on stdout: one object with --json, else one screen. `page`: the file of the report that
+// will be left, or empty. The files asked for are written too.
+void print_answer(const StudyFlags& flags, const report::Answer& answer, const std::string& page,
+                  Output& output);
 
 }  // namespace sweetspot::cli

@@ -42,18 +42,15 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
              "of the best throughput that a smaller batch may give up");
   share_flag(app, "--precision-of-estimate", flags.precision, 0.5,
              "half-width of the 95% interval to measure each throughput to");
-  text_flag(app, "--budget", "TIME", "answer with what is known after so long, such as 5m",
+  text_flag(app, "--budget", "TIME", "measure for so long, and answer with what is known then, such as 2m",
             [&flags](const std::string& text) {
               flags.budget = core::parse_duration(text, "--budget");
               if (flags.budget->count() <= 0)
                 throw core::InputError("--budget must be more than nothing, such as 5m");
             });
-  text_flag(app, "--patience", "TIME",
-            "lose so much, in all, to a machine that is slower than it was [10s]",
-            [&flags](const std::string& text) {
-              flags.patience = core::parse_duration(text, "--patience");
-            });
   app.add_flag("--fresh", flags.fresh, "measure anew what the store knows already");
+  app.add_flag("--verbose", flags.verbose, "tell of every round and trial on stderr");
+  app.add_flag("--plot", flags.plot, "draw the throughput over the batch, too");
   app.add_option("--db", flags.db,
                  "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
       ->type_name("URL");

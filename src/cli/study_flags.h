@@ -27,8 +27,7 @@ struct StudyFlags {
   double tolerance = 0.05;
   double precision = 0.02;
   std::optional<core::Seconds> budget;
-  core::Seconds patience = study::LoopOptions{}.patience;
-  bool fresh = false;
+  bool fresh = false, verbose = false, plot = false;
   std::optional<std::string> db;
   std::optional<std::filesystem::path> csv, markdown;
 };

@@ -57,7 +57,6 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.base.learning_rate = flags.native.learning_rate.value_or(opened.base.learning_rate);
   opened.threads = probe::proc::usable_cores();
   opened.measure = program_measure(options);
-  opened.repeats = 1;
   opened.free_memory = probe::proc::memory().free;
   if (command::used(options.argv).workers) opened.most_workers = probe::proc::usable_cores();
   opened.workload = std::make_unique<command::CommandWorkload>(std::move(options));

@@ -32,7 +32,6 @@ struct StudyWorkload {
   std::string identity;                    // JSON, for the question's key
   // How its trials are measured: a program is started anew for each, and seen from outside.
   measure::MeasureOptions measure;
-  int repeats = 2;
   std::optional<int> most_workers;  // where the program lets them be chosen
 };
 StudyWorkload open_workload(const StudyFlags& flags);

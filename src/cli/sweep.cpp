@@ -138,7 +138,6 @@ study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
   options.loop.budget = flags.study.budget;
-  options.loop.patience = flags.study.patience;
   return options;
 }
 
@@ -147,7 +146,8 @@ study::SweepResult run(const SweepFlags& flags, const StudyWorkload& opened,
                        store::Writer& writer) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
   LiveStudy live(
-      {"sweeping " + opened.title, flags.study.precision, options.points.size() * trials_of_each});
+      {"sweeping " + opened.title, flags.study.precision, options.points.size() * trials_of_each,
+       flags.study.tolerance, flags.study.verbose});
   if (opened.training)
     return study::sweep(*opened.training, static_cast<int>(*terms.epochs), writer, options, live,
                         CountSignals::presses());
@@ -186,7 +186,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   if (flags.trains())
     print_epochs(flags.study, answer, epochs_of(flags), output);
   else
-    print_answer(flags.study, answer, output);
+    print_answer(flags.study, answer, "", output);
   if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
   if (opened.workload) opened.workload->finish();
   return sweep_exit_code(result.end, any_ok);

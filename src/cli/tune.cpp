@@ -51,7 +51,7 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.study.tolerance;
   limits.memory_limit = memory_allowed(flags.study, opened.free_memory);
-  limits.repeats = static_cast<int>(flags.repeat.value_or(opened.repeats));
+  if (flags.repeat) limits.passes = static_cast<int>(*flags.repeat);
   if (limits.max < limits.min)
     throw core::InputError(fmt::format(
         "there is no batch to try from {} to {}{}; change --min, --max or --multiple-of", flags.min,
@@ -67,7 +67,7 @@ study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int 
   terms.limits.memory_limit = flags.study.memory_limit;
   terms.memory_share = flags.study.memory_share;
   terms.precision = flags.study.precision;
-  terms.repeat = limits.repeats;
+  terms.repeat = limits.passes;
   terms.threads = threads;
   terms.program_major = program_major();
   return terms;
@@ -84,11 +84,6 @@ report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& r
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   answer.recommendation = result.recommendation;
-  if (result.recommendation) {
-    answer.command = report::command_at(opened.command, result.recommendation->setting);
-    auto& reasons = answer.recommendation->reasons;
-    reasons.insert(reasons.end(), opened.reasons.begin(), opened.reasons.end());
-  }
   answer.facts = result.facts;
   answer.environment_json = store_environment(opened).json;
   return answer;
@@ -155,12 +150,15 @@ int tune(const TuneFlags& flags, Output& output) {
   options.cost = opened.cost;
   options.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
+  options.notes = opened.reasons;
+  options.command = [&opened](const trial::Setting& setting) {
+    return report::command_at(opened.command, setting);
+  };
   options.loop.measure = opened.measure;
   // The trials of a batch are averaged: together they are as precise as asked.
   options.loop.measure.precision =
-      flags.study.precision * std::sqrt(static_cast<double>(options.limits.repeats));
+      flags.study.precision * std::sqrt(static_cast<double>(options.limits.passes));
   options.loop.budget = flags.study.budget;
-  options.loop.patience = flags.study.patience;
   const trial::Question question = study::question(opened.title, opened.identity,
                                                    terms_of(flags, options.limits, opened.threads));
   const CountSignals signals;
@@ -168,15 +166,17 @@ int tune(const TuneFlags& flags, Output& output) {
       store->open_study(question, store_environment(opened), flags.study.fresh);
   study::TuneResult result;
   {
-    LiveStudy live({"tuning " + opened.title, flags.study.precision, {}});
+    LiveStudy live({"tuning " + opened.title, flags.study.precision, {}, flags.study.tolerance,
+                    flags.study.verbose});
     result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
   }
   report::Answer answer = answer_of(opened, result, *writer);
-  print_answer(flags.study, answer, output);
+  const bool page = !flags.no_report && !result.trials.empty();
+  const std::string url = store::store_url(flags.study.db);
+  print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "", output);
   if (result.status != study::Status::found)
     Output::talk(fmt::format("sweetspot: {}", result.message));
-  if (!flags.no_report && !result.trials.empty())
-    leave_report(std::move(answer), *store, store::store_url(flags.study.db));
+  if (page) leave_report(std::move(answer), *store, url);
   opened.workload->finish();
   return exit_code(result);
 }
@@ -204,7 +204,8 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
              "try multiples of this only");
   text_flag(*command, "--repeat", "N",
-            "at least so many trials of each batch that the answer rests on [2, of a program 1]",
+            "of a program: so many passes over the batches that matter, every other one in "
+            "reverse [2]",
             [flags](const std::string& text) {
               flags->repeat = core::parse_whole(text, "--repeat", 1, 100);
             });

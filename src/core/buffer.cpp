@@ -40,7 +40,7 @@ Buffer::Buffer(Bytes size, Use use) : size_(size), use_(use) {
   // any.
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw MachineError(
+    throw OutOfMemory(
         fmt::format("the machine refused {} for {}; use a smaller batch, or free memory",
                     format_bytes(size), name(use)));
   madvise(memory, size, MADV_HUGEPAGE);

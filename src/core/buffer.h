@@ -31,7 +31,7 @@ class Buffer {
   static constexpr std::size_t alignment = 64;
 
   Buffer() = default;
-  Buffer(Bytes size, Use use);  // MachineError when the machine has no such memory
+  Buffer(Bytes size, Use use);  // OutOfMemory when the machine has no such memory
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept { return swap(other), *this; }
   ~Buffer();

@@ -101,7 +101,7 @@ Idx read_idx(std::span<const std::uint8_t> bytes, std::string_view source) {
 Idx read_idx_file(const std::filesystem::path& path) try {
   return IdxReader(*open_stream(path), path.string()).read();
 } catch (const std::bad_alloc&) {
-  throw core::MachineError(
+  throw core::OutOfMemory(
       fmt::format("the machine has no memory to hold {}; use a smaller data set",
                   core::printable(path.string())));
 }

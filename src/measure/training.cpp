@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "measure/contention.h"
-#include "measure/sampler.h"
-#include "measure/sampling.h"
 #include "measure/machine.h"
 #include "measure/run_guarded.h"
+#include "measure/sampler.h"
+#include "measure/sampling.h"
 #include "stats/quantile.h"
 
 namespace sweetspot::measure {
@@ -17,11 +17,9 @@ namespace {
 class TrainingTrial final : public workload::TrainingObserver {
  public:
   TrainingTrial(workload::Training& training, const trial::Setting& setting, int epochs,
-                const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-                Machine& machine)
+                const Watch& watch, const std::atomic<int>& stop, Machine& machine)
       : training_(training),
         epochs_(epochs),
-        options_(options),
         watch_(watch),
         stop_(stop),
         machine_(machine),
@@ -103,7 +101,6 @@ class TrainingTrial final : public workload::TrainingObserver {
 
   workload::Training& training_;
   int epochs_;
-  const MeasureOptions& options_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
   Machine& machine_;
@@ -116,15 +113,13 @@ class TrainingTrial final : public workload::TrainingObserver {
 }  // namespace
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const MeasureOptions& options, const Watch& watch,
-                   const std::atomic<int>& stop) {
-  return train(training, setting, epochs, options, watch, stop, this_machine());
+                   const Watch& watch, const std::atomic<int>& stop) {
+  return train(training, setting, epochs, watch, stop, this_machine());
 }
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-                   Machine& machine) {
-  return TrainingTrial(training, setting, epochs, options, watch, stop, machine).run();
+                   const Watch& watch, const std::atomic<int>& stop, Machine& machine) {
+  return TrainingTrial(training, setting, epochs, watch, stop, machine).run();
 }
 
 }  // namespace sweetspot::measure

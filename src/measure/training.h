@@ -5,12 +5,10 @@
 namespace sweetspot::measure {
 
 // One trial that trains rather than samples steps: to the last epoch asked for, evaluating after
-// each; of the options, its patience counts. Outcomes, contention and `stop` are as measure()'s;
-// Trial::epochs has what came of it.
+// each. Outcomes, contention and `stop` are as measure()'s; Trial::epochs has what came of it.
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop);
+                   const Watch& watch, const std::atomic<int>& stop);
 trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-                   Machine& machine);
+                   const Watch& watch, const std::atomic<int>& stop, Machine& machine);
 
 }  // namespace sweetspot::measure

@@ -12,8 +12,7 @@ namespace sweetspot::search {
 namespace {
 
 using namespace experiment;
-
-double square(double value) { return value * value; }
+using stats::square;
 
 // One run of a batch by itself.
 struct Run {
@@ -26,10 +25,12 @@ struct Readings {
   std::map<std::int64_t, std::vector<Run>> runs;
 };
 
+// Of one pass over the size in question, which may be a part of an update.
 void add_blocks(const trial::Trial& trial, stats::RoundTimes& rounds) {
+  const auto size = static_cast<double>(trial.setting.batch);
   for (const trial::Step& step : trial.raw)
-    if (step.round > 0 && !step.warm_up && step.seconds > 0)
-      rounds[step.round] = std::log(step.seconds / static_cast<double>(step.updates));
+    if (step.round > 0 && !step.warm_up && step.seconds > 0 && step.samples > 0)
+      rounds[step.round] = std::log(step.seconds / static_cast<double>(step.samples) * size);
 }
 
 Run run_of(const trial::Trial& trial) {

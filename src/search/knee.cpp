@@ -146,10 +146,8 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   return smallest;
 }
 
-Decision decide_knee(const Evidence& evidence, const Range& range, const Limits& limits) {
-  const stats::StepModel model(evidence.times);
-  const Losses known = losses(model, evidence, range, limits);
-  const std::size_t answer = best_answer(known, evidence, range, limits);
+Decision decision_of(const stats::StepModel& model, const Losses& known, std::size_t answer,
+                     const Evidence& evidence) {
   const auto& sizes = known.sizes();
   Decision decision;
   decision.batch = sizes[answer];

@@ -53,6 +53,8 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
                         const Limits& limits);
 
-Decision decide_knee(const Evidence& evidence, const Range& range, const Limits& limits);
+// With the answer of this index.
+Decision decision_of(const stats::StepModel& model, const Losses& losses, std::size_t answer,
+                     const Evidence& evidence);
 
 }  // namespace sweetspot::search

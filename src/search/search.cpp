@@ -11,12 +11,13 @@
 #include "search/memory_fit.h"
 #include "search/range.h"
 #include "search/turns.h"
+#include "stats/experiment.h"
 
 namespace sweetspot::search {
 namespace {
 
-// So many batches are tried at most, and so few failures end a search that has found none to run.
-constexpr std::size_t most_probes = 12, most_failures_at_first = 4;
+// So few failures end a search that has found none to run.
+constexpr std::size_t most_failures_at_first = 4;
 
 // Growing batches end at any failure; the knee is looked for around one that crashed.
 Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials) {
@@ -68,12 +69,12 @@ Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, 
   const std::size_t tried = known.times.batches.size() + known.failed.size();
   if (known.times.batches.empty() && known.failed.size() >= most_failures_at_first)
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
-  if (tried < most_probes)
+  if (tried < experiment::most_batches)
     if (const auto batch = next_to_scout(known, range, limits)) return {batch, ""};
   if (known.times.batches.empty())
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
   const Turns worth = turns(known, range, limits);
-  if (tried < most_probes && worth.unmeasured) return {worth.unmeasured, ""};
+  if (tried < experiment::most_batches && worth.unmeasured) return {worth.unmeasured, ""};
   if (const auto batch = next_of_a_pass(trials, known, worth, limits)) return {batch, ""};
   return {std::nullopt, "no other batch promises to be a better answer"};
 }
@@ -97,6 +98,21 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
   return next_for_knee(trials, known, *range, limits);
 }
 
+RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
+                      const Predict& predict) {
+  const Evidence known = evidence_for(limits.objective, trials);
+  const MemoryFit memory(trials, predict);
+  const auto range = feasible(limits, known, memory);
+  if (!range) return {.reason = nothing_fits(limits)};
+  if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
+    if (const auto batch = next_to_scout(known, *range, limits))
+      return {.batches = {*batch}, .scouting = true};
+  if (known.times.batches.empty())
+    return {.reason = fmt::format("none of {} trials ran", known.failed.size())};
+  const Turns worth = turns(known, *range, limits);
+  return {.batches = worth.batches, .settled = worth.settled, .decision = worth.decision};
+}
+
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
                                const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
@@ -104,7 +120,7 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
   const MemoryFit memory(trials, predict);
   const auto range = feasible(limits, known, memory);
   if (!range) return std::nullopt;
-  Decision decision = decide_knee(known, *range, limits);
+  Decision decision = turns(known, *range, limits).decision;
   if (limits.objective == Objective::throughput) return decision;
   decision.batch = known.times.batches.back();
   decision.knee_low = decision.knee_high = decision.batch;

@@ -62,6 +62,18 @@ struct Next {
 };
 Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);
 
+// What a workload whose settings take turns should run in its next rounds; none: then `reason` says
+// why nothing can be run.
+struct RoundPlan {
+  std::vector<std::int64_t> batches{};
+  bool scouting = false;  // a first look over the range, one batch in each round
+  bool settled = false;   // more rounds promise nothing
+  std::optional<Decision> decision{};  // the answer so far, after the first look
+  std::string reason{};
+};
+RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
+                      const Predict& predict);
+
 // The largest batch that fits by prediction (the workload's own, else a fit over measured memory
 // with its interval's upper end); nothing when not even `min` does.
 std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,

@@ -13,8 +13,10 @@ using namespace experiment;
 
 // Of a first look, one batch is at most so many times the one before.
 constexpr double most_growth = 8;
+// Batches that enter at the same time are at least so far from each other.
+constexpr double apart_octaves = 0.6;
 // An end of the range that is closer than this to what is known adds nothing.
-constexpr double worth_an_end = 1.5;
+constexpr double worth_an_end = 1.2;
 
 // What a step costs whatever its batch, as a share of it at the larger one: by two batches.
 double fixed_share(double small, double small_seconds, double large, double large_seconds) {
@@ -35,10 +37,13 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   const double seconds = std::exp(times.log_seconds.back());
   if (largest >= static_cast<double>(range.high)) return std::nullopt;
   double limit = cheap_step_seconds;
-  if (times.batches.size() > 1 &&
-      fixed_share(static_cast<double>(times.batches.front()), std::exp(times.log_seconds.front()),
-                  largest, seconds) > tolerance / 2)
-    limit *= 10;  // dear, and still getting faster
+  // Dear ones while it still gets faster by them: one batch alone does not tell.
+  const double fixed =
+      times.batches.size() == 1
+          ? 1
+          : fixed_share(static_cast<double>(times.batches.front()),
+                        std::exp(times.log_seconds.front()), largest, seconds);
+  limit *= fixed > 2 * tolerance ? 100 : fixed > tolerance / 2 ? 10 : 1;
   // No batch's step takes longer than in proportion to its size.
   const double wanted = largest * std::clamp(limit / seconds, 1.0, most_growth);
   const auto next = at_most(sizes, wanted);
@@ -69,22 +74,19 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
 }
 
 Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) {
-  const Losses known = losses(stats::StepModel(evidence.times), evidence, range, limits);
+  const stats::StepModel model(evidence.times);
+  const Losses known = losses(model, evidence, range, limits);
   const auto& sizes = known.sizes();
   const std::size_t answer = best_answer(known, evidence, range, limits);
-  std::size_t fastest = answer;
+  Turns found;
+  found.decision = decision_of(model, known, answer, evidence);
   std::vector<std::pair<double, std::size_t>> promising;
-  double best_speed = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (evidence.knows(sizes[i]))
-      if (const double speed = known.speed(i).samples_per_second.mean; speed > best_speed)
-        best_speed = speed, fastest = i;
     if (i == answer) continue;
     const double gain = known.gain(i, answer);
     if (gain >= worth_measuring) promising.emplace_back(gain, i);
   }
   std::ranges::sort(promising, std::greater());
-  Turns found;
   const auto add = [&](std::size_t i) {
     if (found.batches.size() < most_in_rounds &&
         std::ranges::find(found.batches, sizes[i]) == found.batches.end())
@@ -94,12 +96,24 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   const auto place = [&](std::int64_t batch) {
     return static_cast<std::size_t>(std::ranges::lower_bound(sizes, batch) - sizes.begin());
   };
-  add(answer), add(fastest), add(place(measured.front())), add(place(measured.back()));
+  add(answer), add(place(found.decision.best_batch));
+  add(place(measured.front())), add(place(measured.back()));
+  std::vector<std::int64_t> entering;
   for (const auto& [gain, i] : promising) {
+    if (evidence.knows(sizes[i])) {
+      add(i);
+      continue;
+    }
     if (!range.fits(sizes[i])) continue;
+    if (!found.unmeasured && gain >= worth_a_run) found.unmeasured = sizes[i];
+    // What one of two neighbours tells, the other need not tell as well.
+    const bool crowded = std::ranges::any_of(entering, [&](std::int64_t other) {
+      return std::abs(std::log2(static_cast<double>(other) / static_cast<double>(sizes[i]))) <
+             apart_octaves;
+    });
+    if (crowded || measured.size() + entering.size() >= most_batches) continue;
+    entering.push_back(sizes[i]);
     add(i);
-    if (!found.unmeasured && !evidence.knows(sizes[i]) && gain >= worth_a_run)
-      found.unmeasured = sizes[i];
   }
   std::ranges::sort(found.batches);
   found.settled = promising.empty() || promising.front().first < worth_measuring;

@@ -21,6 +21,7 @@ struct Turns {
   // Of those not measured yet, the one that promises most, if it is worth a run of its own.
   std::optional<std::int64_t> unmeasured;
   bool settled = false;  // more measuring promises nothing
+  Decision decision;     // the answer so far
 };
 Turns turns(const Evidence& evidence, const Range& range, const Limits& limits);
 

@@ -8,40 +8,42 @@ namespace sweetspot::experiment {
 // --- Rounds: what is measured together.
 // Long enough that reading clocks and switching sessions cost little, short enough that what a
 // neighbour does for half a second falls on several batches alike.
-constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.02;
+inline constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.02;
 // A tune ends then if nothing ended it before; --budget says otherwise.
-constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 6.5;
-// More batches at once leave too few blocks for each.
-constexpr std::size_t most_in_rounds = 8;
+inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 6.5;
+// More batches at once, or in all, leave too few blocks for each.
+inline constexpr std::size_t most_in_rounds = 8, most_batches = 12;
 // Below so many rounds their spread is not known well enough to resample them.
-constexpr std::size_t least_rounds = 8;
-// A batch is worth a look while its step takes no longer, or while the step's fixed cost still
-// matters and it takes no longer than ten times that.
-constexpr double cheap_step_seconds = 0.1;
+inline constexpr std::size_t least_rounds = 8;
+// A batch is worth a look while its step takes no longer; ten times as long while the step's fixed
+// cost still matters, a hundred times while it matters much.
+inline constexpr double cheap_step_seconds = 0.1;
 
 // --- Data model.
+// How much blocks of a batch vary before that is known.
+inline constexpr double block_deviation = 0.04;
 // Over rounds: a calm machine is what is estimated, and the fastest block may be luck.
-constexpr double calm_quantile = 0.25;
+inline constexpr double calm_quantile = 0.25;
 // From one study to the next a machine's curve changes by so much at every batch by itself, as
 // replays of recorded machines show: no number of rounds tells it. Of separate runs of a program
 // this is the prior of how far they lie apart, with the weight of two runs.
-constexpr double drift_deviation = 0.004, run_deviation = 0.015;
+inline constexpr double drift_deviation = 0.004, run_deviation = 0.015;
 // A run beside another busy process tells little.
-constexpr double contended_deviation = 0.1;
+inline constexpr double contended_deviation = 0.1;
 
 // --- Decision.
 // A doubling of the batch beyond what is needed costs as much as this share of throughput.
-constexpr double price_of_doubling = 0.02;
+inline constexpr double price_of_doubling = 0.02;
 // Answers whose expected losses differ by less are equal: then what people are used to decides.
-constexpr double equal_loss = 0.005;
+inline constexpr double equal_loss = 0.005;
 // More rounds, or another run of a program, have to promise to save this share of throughput.
-constexpr double worth_measuring = 0.001, worth_a_run = 0.0025;
+inline constexpr double worth_measuring = 0.001, worth_a_run = 0.0025;
 
 // --- What the step model believes before anything is measured: standard deviations of logarithms
 // unless they say otherwise, which measurements overrule soon.
-constexpr double cliffs_per_octave = 0.1, cliff_deviation = 0.25;
-constexpr std::array roughness = {0.01, 0.04};
-constexpr double octaves_of_memory = 3;  // over which the roughness forgets
-constexpr double own_deviation = 0.006;  // what a batch has for itself, its neighbours notwithstanding
+inline constexpr double cliffs_per_octave = 0.1, cliff_deviation = 0.25;
+inline constexpr std::array roughness = {0.01, 0.04};
+inline constexpr double octaves_of_memory = 3;  // over which the roughness forgets
+inline constexpr double own_deviation = 0.006;  // what a batch has for itself, its neighbours notwithstanding
 
 }  // namespace sweetspot::experiment

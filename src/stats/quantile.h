@@ -13,6 +13,8 @@ constexpr double normal95 = 1.959963984540054;
 double normal_density(double z);
 double normal_below(double z);
 
+constexpr double square(double value) { return value * value; }
+
 std::optional<double> median(std::span<const double> values);
 // 1.4826 × the median distance from the median: a standard deviation for normal data, and not moved
 // by a heavy tail.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "core/random.h"
@@ -10,101 +9,128 @@
 #include "stats/quantile.h"
 
 namespace sweetspot::stats {
-namespace {
-
 using namespace experiment;
-
-double square(double value) { return value * value; }
-
-std::vector<double> known(const std::vector<double>& column) {
-  std::vector<double> values;
-  for (const double value : column)
-    if (!std::isnan(value)) values.push_back(value);
-  return values;
-}
-
-// Of values in no order that matters; at least one.
-double calm(std::vector<double>& values) {
-  const double place = calm_quantile * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::ptrdiff_t>(place);
-  std::ranges::nth_element(values, values.begin() + below);
-  const double low = values[static_cast<std::size_t>(below)];
-  if (below + 1 >= std::ssize(values)) return low;
-  const double high = *std::min_element(values.begin() + below + 1, values.end());
-  return low + (place - static_cast<double>(below)) * (high - low);
-}
-
-}  // namespace
 
 RoundTable::RoundTable(const std::vector<RoundTimes>& columns) {
   std::set<std::int32_t> numbers;
   for (const RoundTimes& column : columns)
     for (const auto& [number, value] : column) numbers.insert(number);
-  rounds_ = numbers.size();
+  const std::vector<std::int32_t> rounds(numbers.begin(), numbers.end());
+  rounds_ = rounds.size();
+  const std::vector<int> once(rounds_, 1);
   for (const RoundTimes& column : columns) {
-    std::vector<double>& values = columns_.emplace_back();
-    for (const std::int32_t number : numbers) {
-      const auto found = column.find(number);
-      values.push_back(found == column.end() ? std::nan("") : found->second);
-    }
+    Column& sorted = columns_.emplace_back();
+    for (const auto& [number, value] : column)
+      sorted.push_back({value, static_cast<std::size_t>(std::ranges::lower_bound(rounds, number) -
+                                                        rounds.begin())});
   }
-  std::vector<std::size_t> all(rounds_);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  estimates_ = estimate(all);
+  const std::vector<double> effects = round_effects();
+  for (Column& column : columns_) {
+    for (Entry& entry : column) entry.value -= effects[entry.round];
+    std::ranges::sort(column, {}, &Entry::value);
+    estimates_.push_back(calm(column, once));
+  }
+}
+
+// What each round added to all that was in it.
+std::vector<double> RoundTable::round_effects() const {
+  std::vector<double> effects(rounds_), middles(columns_.size());
+  std::vector<std::vector<double>> left(rounds_);
+  std::vector<double> values;
+  constexpr int sweeps = 4;  // of medians; it changes little after two
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (std::vector<double>& round : left) round.clear();
+    for (std::size_t a = 0; a < columns_.size(); ++a) {
+      values.clear();
+      for (const Entry& entry : columns_[a]) values.push_back(entry.value - effects[entry.round]);
+      middles[a] = *median(values);
+      for (const Entry& entry : columns_[a]) left[entry.round].push_back(entry.value - middles[a]);
+    }
+    for (std::size_t r = 0; r < rounds_; ++r) effects[r] = *median(left[r]);
+  }
+  // How much of an effect is the round's own, and not its few blocks' by chance.
+  values.clear();
+  for (std::size_t r = 0; r < rounds_; ++r)
+    for (const double each : left[r]) values.push_back(each - effects[r]);
+  constexpr double of_a_median = 1.57;  // its variance by that of a mean
+  const double blocks = of_a_median * square(robust_deviation(values).value_or(0));
+  const double rounds = square(robust_deviation(effects).value_or(0));
+  for (std::size_t r = 0; r < rounds_; ++r) {
+    const double chance = blocks / static_cast<double>(left[r].size());
+    // One thing alone tells nothing of its round.
+    const double own = left[r].size() < 2 ? 0 : std::max(rounds - chance, 0.0);
+    effects[r] *= own > 0 ? own / (own + chance) : 0;
+  }
+  return effects;
+}
+
+// The quantile of the values, each as often as its round was picked; NaN if none was.
+double RoundTable::calm(const Column& column, const std::vector<int>& times_picked) {
+  int count = 0;
+  for (const Entry& entry : column) count += times_picked[entry.round];
+  if (count == 0) return std::nan("");
+  const double place = calm_quantile * (count - 1);
+  const double share = place - std::floor(place);
+  int passed = 0;
+  double low = 0;
+  bool found = false;
+  for (const Entry& entry : column) {
+    passed += times_picked[entry.round];
+    if (!found && passed > static_cast<int>(place)) low = entry.value, found = true;
+    if (found && passed > static_cast<int>(place) + 1) return low + share * (entry.value - low);
+  }
+  return low;
 }
 
 std::vector<double> RoundTable::covariance() const {
   constexpr std::uint32_t resamples = 200;
   const std::size_t n = columns_.size();
-  std::vector<double> sums(n * n);
+  std::vector<double> sums(n * n), off(n);
   for (std::uint32_t i = 0; i < resamples; ++i) {
-    const std::vector<double> again = estimate(resampled(i));
+    const std::vector<int> picked = resampled(i);
+    for (std::size_t a = 0; a < n; ++a) {
+      const double again = calm(columns_[a], picked);
+      off[a] = std::isnan(again) ? 0 : again - estimates_[a];
+    }
     for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = 0; b < n; ++b)
-        sums[a * n + b] += (again[a] - estimates_[a]) * (again[b] - estimates_[b]) / resamples;
+      for (std::size_t b = 0; b < n; ++b) sums[a * n + b] += off[a] * off[b] / resamples;
   }
   const double block = block_variance();
   for (std::size_t a = 0; a < n; ++a) {
     double& own = sums[a * n + a];
-    // Too few rounds to resample: as much as blocks of any of them vary.
-    const std::size_t count = known(columns_[a]).size();
-    if (count < least_rounds) own = std::max(own, 2 * block / static_cast<double>(count));
+    // Too few rounds to resample: as much as blocks of any of them vary, and not less than they
+    // usually do.
+    const std::size_t count = columns_[a].size();
+    if (count < least_rounds)
+      own = std::max(own, 2 * std::max(block, square(block_deviation)) / static_cast<double>(count));
     own += square(drift_deviation);
   }
   return sums;
 }
 
-std::vector<double> RoundTable::estimate(const std::vector<std::size_t>& picked) const {
-  std::vector<double> found, values;
-  for (std::size_t a = 0; a < columns_.size(); ++a) {
-    values.clear();
-    for (const std::size_t round : picked)
-      if (!std::isnan(columns_[a][round])) values.push_back(columns_[a][round]);
-    found.push_back(values.empty() ? estimates_[a] : calm(values));
-  }
-  return found;
-}
-
-std::vector<std::size_t> RoundTable::resampled(std::uint32_t number) const {
+// How often each round was picked, neighbouring ones together.
+std::vector<int> RoundTable::resampled(std::uint32_t number) const {
   const core::Random random(0, core::Purpose::rounds, number);
   const auto length = static_cast<std::size_t>(std::ceil(std::cbrt(rounds_)));
-  std::vector<std::size_t> picked;
-  for (std::uint64_t i = 0; picked.size() < rounds_; ++i) {
+  std::vector<int> picked(rounds_);
+  std::size_t count = 0;
+  for (std::uint64_t i = 0; count < rounds_; ++i) {
     const std::size_t from = random.below(i, rounds_);
-    for (std::size_t k = 0; k < length && picked.size() < rounds_; ++k)
-      picked.push_back((from + k) % rounds_);
+    for (std::size_t k = 0; k < length && count < rounds_; ++k, ++count)
+      ++picked[(from + k) % rounds_];
   }
   return picked;
 }
 
 // The median over columns of how much the blocks of one vary.
 double RoundTable::block_variance() const {
-  constexpr double unknown_deviation = 0.05;
-  std::vector<double> variances;
-  for (const std::vector<double>& column : columns_)
-    if (const auto values = known(column); values.size() >= 3)
-      variances.push_back(square(*robust_deviation(values)));
-  return median(variances).value_or(square(unknown_deviation));
+  std::vector<double> variances, values;
+  for (const Column& column : columns_) {
+    values.clear();
+    for (const Entry& entry : column) values.push_back(entry.value);
+    if (values.size() >= 3) variances.push_back(square(*robust_deviation(values)));
+  }
+  return median(variances).value_or(square(block_deviation));
 }
 
 }  // namespace sweetspot::stats

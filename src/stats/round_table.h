@@ -9,10 +9,12 @@ namespace sweetspot::stats {
 // Log seconds of a weight update, by the round in which it was measured.
 using RoundTimes = std::map<std::int32_t, double>;
 
-// Things that were measured together, in rounds. Each has an estimate, a low quantile over its
-// rounds: that of a calm machine. A machine's disturbances fall on neighbouring rounds and on all
-// that is in them, so the errors of the estimates are found by resampling whole rounds, neighbouring
-// ones together (a moving-block bootstrap): what disturbed all alike cancels in a ratio.
+// Things that were measured together, in rounds. Not all of them were in every round, so what a
+// round did to all that was in it is taken off first, as far as it can be told from chance (a two-way
+// layout by medians, the rounds' effects shrunk by their reliability). Each then has an estimate, a
+// low quantile over its rounds: that of a calm machine. A machine's disturbances fall on neighbouring
+// rounds, so the errors of the estimates are found by resampling whole rounds, neighbouring ones
+// together (a moving-block bootstrap): what disturbed all alike cancels in a ratio.
 class RoundTable {
  public:
   explicit RoundTable(const std::vector<RoundTimes>& columns);  // each with a round at least
@@ -21,12 +23,20 @@ class RoundTable {
   std::vector<double> covariance() const;  // of their errors, row by row
 
  private:
-  std::vector<double> estimate(const std::vector<std::size_t>& picked) const;
-  std::vector<std::size_t> resampled(std::uint32_t number) const;
+  // Of a thing, in the order of its values.
+  struct Entry {
+    double value = 0;
+    std::size_t round = 0;
+  };
+  using Column = std::vector<Entry>;
+
+  std::vector<double> round_effects() const;
+  static double calm(const Column& column, const std::vector<int>& times_picked);
+  std::vector<int> resampled(std::uint32_t number) const;
   double block_variance() const;
 
   std::size_t rounds_ = 0;
-  std::vector<std::vector<double>> columns_;  // NaN where a thing was not in a round
+  std::vector<Column> columns_;
   std::vector<double> estimates_;
 };
 

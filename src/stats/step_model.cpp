@@ -6,6 +6,7 @@
 
 #include "core/random.h"
 #include "stats/experiment.h"
+#include "stats/quantile.h"
 
 namespace sweetspot::stats {
 namespace {
@@ -23,11 +24,9 @@ struct Padding {
 constexpr std::array paddings = {Padding{1, 0.7}, Padding{8, 0.1}, Padding{16, 0.1},
                                  Padding{32, 0.1}};
 // Fixed costs, in samples' worth of time: none, or 1/8 to 4096, this many to an octave.
-constexpr double least_fixed_octave = -3, most_fixed_octave = 12, fixed_per_octave = 6;
+constexpr double least_fixed_octave = -3, most_fixed_octave = 12, fixed_per_octave = 3;
 
 double octave(std::int64_t batch) { return std::log2(static_cast<double>(batch)); }
-
-double square(double value) { return value * value; }
 
 double cliff_variance(unsigned sides) { return square(cliff_deviation) * std::popcount(sides); }
 

@@ -5,9 +5,18 @@
 
 #include "core/error.h"
 #include "study/predict.h"
-#include "trial/machine_speed.h"
 
 namespace sweetspot::study {
+
+namespace {
+
+// A long study's steps need not stay in memory: only blocks of rounds are looked at again.
+void drop_single_steps(trial::Trial& trial) {
+  if (std::ranges::none_of(trial.raw, [](const trial::Step& step) { return step.round > 0; }))
+    trial.raw = {};
+}
+
+}  // namespace
 
 core::Seconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -26,8 +35,7 @@ Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options
       started_(options.now()),
       trials_(writer.study().trials),
       resumed_(trials_.size()) {
-  for (trial::Trial& trial : trials_) trial.raw = {};
-  trial::heed_best_speed(trials_);
+  for (trial::Trial& trial : trials_) drop_single_steps(trial);
   observer_.resumed(trials_);
 }
 
@@ -40,12 +48,10 @@ bool Loop::may_go_on() {
 const trial::Trial* Loop::run(const trial::Setting& setting) {
   observer_.started(setting);
   measure::MeasureOptions options = options_.measure;
-  options.patience = std::max(core::Seconds(0), options_.patience - waited_);
   if (options_.budget) {
     const core::Seconds left = std::max(core::Seconds(0), *options_.budget - spent());
     options.max_time = std::min(options.max_time, left);
     options.max_warm_up = std::min(options.max_warm_up, left);
-    options.patience = std::min(options.patience, left);
   }
   bool warmed_up = false;
   const auto watch = [&](const measure::Sight& sight) {
@@ -57,11 +63,9 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
   try {
     trial = run_trial_(setting, options, watch, stop_);
   } catch (const core::DeviceLost& lost) {
-    end_ = End::device_lost;
-    error_ = lost.what();
+    device_lost(lost.what());
     return nullptr;
   }
-  waited_ += core::Seconds(trial.contention.waited_seconds);
   // A program that the budget's end ended looks like one that came to its own. What it showed
   // counts as far as it was measured: the steps of its warm-up would do for a short program only.
   constexpr std::int64_t fewest_steps = 3;
@@ -77,12 +81,34 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
 }
 
 const trial::Trial* Loop::keep(trial::Trial trial) {
-  told_store([&] { writer_.add(trial); });
-  trial.raw = {};  // a long study's steps need not stay in memory
+  told_store([&] { writer_.save({&trial, 1}); });
+  drop_single_steps(trial);
   trials_.push_back(std::move(trial));
-  trial::heed_best_speed(trials_);
+  growing_ = 0;
   observer_.finished(trials_.back());
   return &trials_.back();
+}
+
+void Loop::keep_growing(std::vector<trial::Trial> trials, bool finished) {
+  const std::size_t before = trials_.size() - growing_;
+  for (trial::Trial& trial : trials)
+    for (std::size_t i = before; i < trials_.size(); ++i)
+      if (trials_[i].setting == trial.setting) trial.id = trials_[i].id;
+  told_store([&] { writer_.save(trials); });
+  trials_.resize(before);
+  trials_.insert(trials_.end(), trials.begin(), trials.end());
+  growing_ = finished ? 0 : trials.size();
+  if (finished)
+    for (const trial::Trial& trial : trials) observer_.finished(trial);
+}
+
+void Loop::set_answer(const std::string& answer) {
+  told_store([&] { writer_.set_answer(answer); });
+}
+
+void Loop::device_lost(const std::string& why) {
+  end_ = End::device_lost;
+  error_ = why;
 }
 
 void Loop::close() {

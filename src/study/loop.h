@@ -7,11 +7,20 @@
 #include <vector>
 
 #include "measure/measure.h"
+#include "search/search.h"
 #include "store/store.h"
 #include "trial/trial.h"
 #include "workload/workload.h"
 
 namespace sweetspot::study {
+
+// Where a search in rounds stands.
+struct Standing {
+  const search::Decision* decision = nullptr;  // the answer so far
+  std::int32_t rounds = 0;
+  std::span<const std::int64_t> batches;  // that take turns
+  double seconds = 0, limit_seconds = 0;
+};
 
 // What a display hears; called by the thread that measures.
 class Observer {
@@ -20,6 +29,7 @@ class Observer {
   virtual void resumed(std::span<const trial::Trial>) {}  // before the first trial
   virtual void started(const trial::Setting&) {}
   virtual void sight(const measure::Sight&) {}
+  virtual void standing(const Standing&) {}
   virtual void finished(const trial::Trial&) {}
 };
 
@@ -32,8 +42,6 @@ core::Seconds steady_now();
 struct LoopOptions {
   measure::MeasureOptions measure;
   std::optional<core::Seconds> budget;  // of this run, whatever was spent before
-  // How long trials may wait, all together, for a machine that is slower than it was to recover.
-  core::Seconds patience{10};
   Clock now = steady_now;
 };
 
@@ -41,7 +49,8 @@ struct LoopOptions {
 using RunTrial = std::function<trial::Trial(const trial::Setting&, const measure::MeasureOptions&,
                                             const measure::Watch&, const std::atomic<int>& stop)>;
 
-// Runs settings one by one and keeps each in the store before the next begins.
+// Runs settings one by one, or takes the trials of settings that take turns, and keeps each in the
+// store before anything else begins.
 class Loop {
  public:
   Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options, Observer& observer,
@@ -56,14 +65,23 @@ class Loop {
   const trial::Trial* run(const trial::Setting& setting);
   // Keeps what needed no measuring, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);
+  // Keeps trials that take turns as far as they are measured, in place of what was kept of them
+  // before; the last time, they are finished.
+  void keep_growing(std::vector<trial::Trial> trials, bool finished);
+  void set_answer(const std::string& answer);
+  void device_lost(const std::string& why);
   void close();  // says in the store how the study ended
 
+  // A trial that takes turns has its blocks.
   const std::vector<trial::Trial>& trials() const { return trials_; }
   std::size_t resumed() const { return resumed_; }
   End end() const { return end_; }
   // Of the store or the device that ended the study.
   const std::string& error() const { return error_; }
   core::Seconds spent() const { return options_.now() - started_; }
+  const LoopOptions& options() const { return options_; }
+  Observer& observer() const { return observer_; }
+  const std::atomic<int>& stop() const { return stop_; }
 
  private:
   bool budget_is_spent() const { return options_.budget && spent() >= *options_.budget; }
@@ -75,9 +93,9 @@ class Loop {
   LoopOptions options_;
   Observer& observer_;
   const std::atomic<int>& stop_;
-  core::Seconds started_, waited_{0};
+  core::Seconds started_;
   std::vector<trial::Trial> trials_;
-  std::size_t resumed_ = 0;
+  std::size_t resumed_ = 0, growing_ = 0;  // of the trials, the last so many may grow
   End end_ = End::none;
   std::string error_;
 };

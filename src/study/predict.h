@@ -8,8 +8,9 @@
 
 namespace sweetspot::study {
 
-// The workload's own prediction for each size on an axis, remembered: planning a large network
-// takes milliseconds and the search asks often. What cannot be planned at all fits nowhere.
+// What a whole run takes at each size on an axis, where the workload can tell, remembered: planning
+// a large network takes milliseconds and the search asks often. What cannot be planned at all fits
+// nowhere.
 search::Predict predictor(const workload::Workload& workload, const Axis& axis);
 
 // What the finished trials of such settings let expect of one more, where the workload itself

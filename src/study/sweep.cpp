@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "measure/training.h"
 #include "study/predict.h"
+#include "study/rounds.h"
 
 namespace sweetspot::study {
 namespace {
@@ -83,12 +84,28 @@ std::int64_t times_done(const Loop& loop, const trial::Setting& setting) {
                        [&](const trial::Trial& trial) { return trial.setting == setting; });
 }
 
+// Settings that take turns: as many at a time as leave each enough blocks.
+constexpr std::size_t most_together = 16;
+
+void run_together(Loop& loop, workload::Workload& workload,
+                  const std::vector<trial::Setting>& settings, const SweepOptions& options) {
+  for (std::size_t from = 0; from < settings.size() && loop.may_go_on(); from += most_together) {
+    const std::size_t to = std::min(from + most_together, settings.size());
+    measure_in_rounds(loop, workload, {settings.begin() + static_cast<std::ptrdiff_t>(from),
+                                       settings.begin() + static_cast<std::ptrdiff_t>(to)},
+                      options.memory_limit,
+                      options.machine ? *options.machine : measure::this_machine());
+  }
+}
+
 // Every point once a round; a round has one seed, so that the seeds done are whole when it is
 // stopped.
-SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& options) {
+SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& options,
+                       workload::Workload* side_by_side = nullptr) {
   const int seeds = std::max(1, static_cast<int>(options.seeds.size()));
   const int rounds = options.repeat * seeds;
-  for (int round = 0; round < rounds; ++round)
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<trial::Setting> together;
     for (const std::size_t i : round_order(options.points.size(), round, options.seed)) {
       trial::Setting setting = options.points[i];
       if (!options.seeds.empty())
@@ -98,9 +115,13 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
       const Planned plan = planned(tried, loop, setting);
       if (const auto why = objection(tried, setting, options, plan))
         loop.keep(refused(tried, setting, *why, plan));
+      else if (side_by_side)
+        together.push_back(setting);
       else
         loop.run(setting);
     }
+    if (side_by_side && !together.empty()) run_together(loop, *side_by_side, together, options);
+  }
   loop.close();
   return {loop.end(),
           loop.error(),
@@ -125,14 +146,15 @@ std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
                   Observer& observer, const std::atomic<int>& stop) {
   Loop loop(workload, writer, options.loop, observer, stop);
-  return run_rounds(loop, subject(workload), options);
+  return run_rounds(loop, subject(workload), options,
+                    workload.opens_side_by_side() ? &workload : nullptr);
 }
 
 SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
                   const SweepOptions& options, Observer& observer, const std::atomic<int>& stop) {
-  const auto train = [&](const trial::Setting& setting, const measure::MeasureOptions& its_options,
+  const auto train = [&](const trial::Setting& setting, const measure::MeasureOptions&,
                          const measure::Watch& watch, const std::atomic<int>& its_stop) {
-    return measure::train(training, setting, epochs, its_options, watch, its_stop);
+    return measure::train(training, setting, epochs, watch, its_stop);
   };
   Loop loop(train, writer, options.loop, observer, stop);
   return run_rounds(loop, subject(training), options);

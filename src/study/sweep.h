@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/machine.h"
 #include "study/loop.h"
 #include "workload/training.h"
 
@@ -16,6 +17,7 @@ struct SweepOptions {
   std::uint64_t seed = 1000;
   std::optional<core::Bytes> memory_limit;
   LoopOptions loop;
+  measure::Machine* machine = nullptr;  // else this one
 };
 
 // The order of one round: every point once, shuffled anew in each round, so that a drift of the
@@ -30,8 +32,9 @@ struct SweepResult {
   core::Seconds spent{0};
 };
 
-// Every point, as often as asked, less what the store has already. A point that cannot fit or does
-// not exist (more samples than the data set has) is kept as refused, with the reason.
+// Every point, as often as asked, less what the store has already; points of a workload that opens
+// side by side take turns in rounds. A point that cannot fit or does not exist (more samples than
+// the data set has) is kept as refused, with the reason.
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
                   Observer& observer, const std::atomic<int>& stop);
 

@@ -8,6 +8,7 @@
 #include "study/axis.h"
 #include "study/loader_check.h"
 #include "study/predict.h"
+#include "study/rounds.h"
 #include "study/worker_search.h"
 
 namespace sweetspot::study {
@@ -52,59 +53,161 @@ Status status_of(End end, bool found) {
   return Status::found;
 }
 
-std::string why_ended(const Loop& loop, const LoopOptions& options) {
-  switch (loop.end()) {
+advise::CutShort cut_short(End end) {
+  switch (end) {
     case End::none:
-      return "";
+      return advise::CutShort::no;
     case End::stopped:
-      return "the search was stopped before its end";
+      return advise::CutShort::stopped;
     case End::budget:
-      return fmt::format("the budget of {} ended before the search",
-                         core::format_duration(*options.budget));
+      return advise::CutShort::budget;
     case End::store_failed:
-      return "the search ended with the store";
+      return advise::CutShort::store_failed;
     case End::device_lost:
-      return "the search ended with the device";
+      return advise::CutShort::device_lost;
   }
-  return "";
+  return advise::CutShort::no;
 }
 
-const trial::Trial* chosen_trial(const std::vector<trial::Trial>& trials, std::int64_t batch) {
+// The trial of a batch that tells most of its phases.
+const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64_t batch) {
   for (const trial::Trial& t : trials)
     if (t.setting.batch == batch && t.outcome == trial::Outcome::ok && t.samples_per_second)
       return &t;
   return nullptr;
 }
 
-// Measures until the search is over; says why it is.
-std::string search_on(Loop& loop, const TuneOptions& options, const Axis& axis,
-                      const search::Predict& predict) {
-  while (loop.may_go_on()) {
-    const auto curve = axis.on(loop.trials());
-    if (curve.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
-    const search::Next next = search::next(curve, options.limits, predict);
-    if (!next.batch) return next.reason;
-    loop.run(axis.at(*next.batch));
+class Tuning {
+ public:
+  Tuning(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
+         Observer& observer, const std::atomic<int>& stop)
+      : workload_(workload),
+        options_(options),
+        limits_(options.limits),
+        axis_{options.base, options.global_batch},
+        loop_(workload, writer, options.loop, observer, stop) {
+    if (const auto before = advise::from_json(writer.study().answer))
+      limits_.previous = before->batch;
+    facts_.roofline = options.roofline;
+    facts_.cost = options.cost;
+    facts_.global_batch = options.global_batch;
+    facts_.has_loader = workload.has_loader();
+    facts_.notes = options.notes;
+    if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
   }
-  return "";
-}
 
-// A trial of the curve with the setting it was really run at.
-trial::Trial as_run(trial::Trial trial, const Axis& axis) {
-  trial.setting = axis.at(trial.setting.batch);
-  return trial;
-}
+  TuneResult run() {
+    TuneResult result;
+    result.message = search();
+    if (options_.most_workers) search_for_workers(result.message);
+    const std::vector<trial::Trial> curve = axis_.on(loop_.trials());
+    const auto decision = search::decide(curve, limits_, predict());
+    if (decision) check_loader_of(curve, *decision);
+    facts_.cut_short = cut_short(loop_.end());
+    if (decision) {
+      result.recommendation = recommended(curve, *decision);
+      loop_.set_answer(advise::to_json(*result.recommendation));
+    }
+    loop_.close();
+    result.status = status_of(loop_.end(), result.recommendation.has_value());
+    if (!loop_.error().empty())
+      result.message = loop_.error();
+    else if (result.status == Status::nothing_feasible)
+      result.message = why_nothing(curve, limits_, predict());
+    else if (!result.recommendation)
+      result.message = "nothing is known yet";
+    result.trials = loop_.trials();
+    result.resumed = loop_.resumed();
+    result.spent = loop_.spent();
+    result.facts = std::move(facts_);
+    return result;
+  }
 
-// At the fastest batch so far: the chosen one may lie just where loading begins to limit.
-std::optional<advise::WorkerSearch> search_workers_on(Loop& loop, const TuneOptions& options,
-                                                      const Axis& axis,
-                                                      const search::Predict& predict) {
-  const auto curve = axis.on(loop.trials());
-  const auto choice = search::choose(curve, options.limits, predict);
-  const trial::Trial* fastest = choice ? chosen_trial(curve, choice->best_batch) : nullptr;
-  if (!fastest) return std::nullopt;
-  return search_workers(loop, as_run(*fastest, axis), *options.most_workers);
-}
+ private:
+  search::Predict predict() const { return predictor(workload_, axis_); }
+
+  // Measures until the search is over; says why it is.
+  std::string search() {
+    const search::Predict predict = this->predict();
+    if (workload_.opens_side_by_side() && limits_.objective == search::Objective::throughput)
+      return search_in_rounds(
+          loop_, workload_, axis_, limits_, predict,
+          [this](const std::vector<trial::Trial>& curve, const search::Decision& decision) {
+            const auto made = recommended(curve, decision);
+            return made ? advise::to_json(*made) : "";
+          },
+          options_.machine ? *options_.machine : measure::this_machine());
+    while (loop_.may_go_on()) {
+      const auto curve = axis_.on(loop_.trials());
+      if (curve.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
+      const search::Next next = search::next(curve, limits_, predict);
+      if (!next.batch) return next.reason;
+      loop_.run(axis_.at(*next.batch));
+      if (const auto known = axis_.on(loop_.trials()); !known.empty())
+        if (const auto decision = search::decide(known, limits_, predict)) {
+          if (const auto made = recommended(known, *decision))
+            loop_.set_answer(advise::to_json(*made));
+          Standing standing;
+          standing.decision = &*decision;
+          loop_.observer().standing(standing);
+        }
+    }
+    return "";
+  }
+
+  // At the fastest batch so far, since the chosen one may lie just where loading begins to limit;
+  // other workers have another curve, with its own knee.
+  void search_for_workers(std::string& message) {
+    while (true) {
+      const auto curve = axis_.on(loop_.trials());
+      const auto decision = search::decide(curve, limits_, predict());
+      const trial::Trial* fastest = decision ? trial_of(curve, decision->best_batch) : nullptr;
+      if (!fastest) return;
+      const advise::WorkerSearch found =
+          search_workers(loop_, as_run(*fastest), *options_.most_workers);
+      if (!facts_.worker_search) facts_.worker_search.emplace();
+      facts_.worker_search->workers = found.workers;
+      facts_.worker_search->tried.insert(facts_.worker_search->tried.end(), found.tried.begin(),
+                                         found.tried.end());
+      if (found.workers == axis_.base.workers) return;
+      axis_.base.workers = found.workers;
+      message = search();
+    }
+  }
+
+  void check_loader_of(const std::vector<trial::Trial>& curve, const search::Decision& decision) {
+    const trial::Trial* chosen = trial_of(curve, decision.batch);
+    if (!chosen || !facts_.has_loader || options_.most_workers) return;
+    facts_.limits = limits_;
+    const auto limits = advise::bottlenecks(curve, facts_);
+    if (limits[static_cast<std::size_t>(chosen - curve.data())] ==
+        advise::Bottleneck::data_loading)
+      facts_.loader_check = check_loader(loop_, workload_, as_run(*chosen), facts_);
+  }
+
+  // A trial of the curve with the setting it was really run at.
+  trial::Trial as_run(trial::Trial trial) const {
+    trial.setting = axis_.at(trial.setting.batch);
+    return trial;
+  }
+
+  std::optional<advise::Recommendation> recommended(const std::vector<trial::Trial>& curve,
+                                                    const search::Decision& decision) {
+    facts_.limits = limits_;
+    facts_.predict_run = predict();
+    facts_.largest_fitting = search::largest_fitting(curve, limits_, facts_.predict_run);
+    auto made = advise::recommend(curve, decision, facts_);
+    if (made && options_.command) made->command = options_.command(made->setting);
+    return made;
+  }
+
+  workload::Workload& workload_;
+  const TuneOptions& options_;
+  search::Limits limits_;
+  Axis axis_;
+  Loop loop_;
+  advise::Facts facts_;
+};
 
 }  // namespace
 
@@ -128,59 +231,7 @@ std::string_view name(Status status) {
 
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
                 Observer& observer, const std::atomic<int>& stop) {
-  Axis axis{options.base, options.global_batch};
-  const search::Predict predict = predictor(workload, axis);
-  Loop loop(workload, writer, options.loop, observer, stop);
-  TuneResult result;
-  advise::Facts& facts = result.facts;
-  result.message = search_on(loop, options, axis, predict);
-  while (options.most_workers) {
-    const auto found = search_workers_on(loop, options, axis, predict);
-    if (!found) break;
-    if (!facts.worker_search) facts.worker_search.emplace();
-    facts.worker_search->workers = found->workers;
-    facts.worker_search->tried.insert(facts.worker_search->tried.end(), found->tried.begin(),
-                                      found->tried.end());
-    if (found->workers == axis.base.workers) break;
-    axis.base.workers = found->workers;  // another curve, with its own knee
-    result.message = search_on(loop, options, axis, predict);
-  }
-
-  std::vector<trial::Trial> curve = axis.on(loop.trials());
-  const auto choice = search::choose(curve, options.limits, predict);
-  facts.global_batch = options.global_batch;
-  facts.limits = options.limits;
-  facts.roofline = options.roofline;
-  facts.cost = options.cost;
-  facts.largest_fitting = search::largest_fitting(curve, options.limits, predict);
-  if (facts.largest_fitting) facts.largest_batch_bytes = predict(*facts.largest_fitting);
-  const trial::Trial* chosen = choice ? chosen_trial(curve, choice->batch) : nullptr;
-  facts.has_loader = workload.has_loader();
-  if (chosen && facts.has_loader && !options.most_workers &&
-      advise::bottleneck(*chosen, curve, facts) == advise::Bottleneck::data_loading)
-    facts.loader_check = check_loader(loop, workload, as_run(*chosen, axis), facts);
-  loop.close();
-
-  facts.cut_short = why_ended(loop, options.loop);
-  if (choice) result.recommendation = advise::recommend(curve, *choice, facts);
-  if (result.recommendation && options.global_batch) {
-    trial::Setting& setting = result.recommendation->setting;
-    setting.accumulation = *options.global_batch / choice->batch;
-    setting.batch = *options.global_batch;
-  }
-  result.status = status_of(loop.end(), result.recommendation.has_value());
-  if (!loop.error().empty())
-    result.message = loop.error();
-  else if (!result.recommendation)
-    result.message = result.status == Status::nothing_feasible
-                         ? why_nothing(curve, options.limits, predict)
-                         : facts.cut_short + ", and nothing is known yet";
-  else if (!facts.cut_short.empty())
-    result.message = facts.cut_short;
-  result.trials = loop.trials();
-  result.resumed = loop.resumed();
-  result.spent = loop.spent();
-  return result;
+  return Tuning(workload, writer, options, observer, stop).run();
 }
 
 }  // namespace sweetspot::study

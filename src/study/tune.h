@@ -1,10 +1,12 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "advise/advise.h"
+#include "measure/machine.h"
 #include "search/search.h"
 #include "study/loop.h"
 
@@ -20,6 +22,9 @@ struct TuneOptions {
   LoopOptions loop;
   advise::Roofline roofline;
   advise::SampleCost cost;
+  std::vector<std::string> notes;  // what else the user should know of the answer
+  std::function<std::string(const trial::Setting&)> command;  // that trains at a setting
+  measure::Machine* machine = nullptr;                         // else this one
 };
 
 enum class Status { found, nothing_feasible, budget, stopped, store_failed, device_lost };
@@ -31,12 +36,13 @@ struct TuneResult {
   std::vector<trial::Trial> trials;
   std::size_t resumed = 0;
   core::Seconds spent{0};
-  std::optional<advise::Recommendation> recommendation;
+  std::optional<advise::Recommendation> recommendation;  // as the store has it
   advise::Facts facts;
 };
 
 // Asks the search, measures, tells the store, until the search is over or something ends it; then
-// answers from all that is known. A study that is in the store already goes on where it was.
+// answers from all that is known, and keeps the answer. What opens side by side is measured in
+// rounds, anything else in passes. A study that is in the store already goes on where it was.
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
                 Observer& observer, const std::atomic<int>& stop);
 

@@ -105,7 +105,9 @@ struct Trial {
   std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
   std::optional<double> cpu_seconds;       // of the whole trial, all its processes
   std::optional<PhaseSeconds> phases;      // a mean step's, in seconds
-  std::optional<double> energy_joules;     // of the device, over the sampled steps
+  // Of the device, over the sampled steps; of a trial in rounds, over those outside of rounds, whose
+  // blocks are too short for any reading.
+  std::optional<double> energy_joules;
   Contention contention;
   std::string note;            // why it ended as it did, one sentence
   double started_at = 0;       // seconds since 1970

@@ -225,6 +225,49 @@ TEST_P(CudaResident, StaysAsItIsAtALearningRateOfZero) {
     EXPECT_EQ(after[i].values, before[i].values) << before[i].parameter.name;
 }
 
+// Two plans of one trainer, at learning rate 0 and in a network without dropout: each gives the
+// losses that it gives in a trainer of its own, by graphs over resident samples and by batches of
+// the host.
+TEST_P(CudaResident, PlansInTurnsGiveTheLossesOfEachAlone) {
+  const model::Network network = model::load_network("small-cnn");
+  const Blobs blobs(network, 2150);
+  const std::vector<std::uint32_t> order = blobs.order();
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto make = [&] {
+    auto trainer = cuda::make_trainer(network, options);
+    trainer->set_learning_rate(0);
+    trainer->upload(Split::train, blobs.resident());
+    return trainer;
+  };
+  struct Setting {
+    std::int64_t batch, micro_batch;
+  };
+  constexpr Setting settings[] = {{24, 24}, {100, 100}, {48, 24}, {7, 7}};
+  using Losses = std::vector<double>;
+  const auto run = [&](cuda::ResidentTrainer& trainer, const Setting& setting, int round) {
+    // Another part of the data set each time, and graphs of 20 as well as of 1 step.
+    const auto samples = static_cast<std::size_t>(setting.batch * (round % 2 == 0 ? 21 : 3));
+    trainer.start({order.data() + round, samples}, setting.batch, setting.micro_batch);
+    Losses losses;
+    for (const StepResult& step : trainer.finish()) losses.push_back(step.loss);
+    for (int i = 0; i < 3; ++i)
+      trainer.queue(blobs.batch(10 * round + i, setting.batch), setting.micro_batch);
+    for (const StepResult& step : trainer.finish()) losses.push_back(step.loss);
+    return losses;
+  };
+  const auto shared = make();
+  std::vector<std::unique_ptr<cuda::ResidentTrainer>> alone;
+  for (std::size_t i = 0; i < std::size(settings); ++i) alone.push_back(make());
+  for (int round = 0; round < 6; ++round)
+    for (std::size_t i = 0; i < std::size(settings); ++i)
+      EXPECT_EQ(run(*shared, settings[i], round), run(*alone[i], settings[i], round))
+          << "round " << round << ", batch " << settings[i].batch;
+
+  shared->release(100);
+  EXPECT_EQ(run(*shared, settings[0], 6), run(*alone[0], settings[0], 6)) << "a plan went away";
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaResident,
                          ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
                                            Precision::fp16),
@@ -336,6 +379,22 @@ TEST(CudaMemory, PredictedToTheByte) {
       trainer->evaluate(batch.view());
       EXPECT_EQ(trainer->memory(), cuda::plan(network, options, micro_batch, true)->memory());
     }
+}
+
+TEST(CudaMemory, WhatDoesNotFitIsRefusedAndTheOtherPlansGoOn) {
+  REQUIRE_GPU();
+  const model::Network network = model::load_network("rgb128-cnn");
+  const auto trainer = cuda::make_trainer(network, {});
+  const GoldenBatch batch(network, true, 8, 0);
+  const double before = trainer->accumulate(batch.view(), 8).loss;
+  // 113 GiB each: plans of one trainer until there is no room for another.
+  std::int64_t large = 60'000;
+  for (; cuda::plan(network, {}, large, false)->memory().total() <= cuda::free_memory(0); --large)
+    trainer->prepare(large);
+  const core::MemoryByUse memory = trainer->memory();
+  EXPECT_THROW(trainer->prepare(large), core::OutOfMemory);
+  EXPECT_EQ(trainer->memory(), memory);
+  EXPECT_EQ(trainer->accumulate(batch.view(), 8).loss, before);
 }
 
 TEST(CudaProfile, IsTheSameStepAndTimesEveryOperation) {

@@ -14,10 +14,18 @@ class MemoryWriter : public store::Writer {
  public:
   explicit MemoryWriter(Kept& kept) : kept_(kept), opened_(kept.study) {}
   const trial::Study& study() const override { return opened_; }
-  void add(const trial::Trial& trial) override {
-    if (kept_.study.trials.size() >= kept_.room) throw core::MachineError("the disk is full");
-    kept_.study.trials.push_back(trial);
+  void save(std::span<trial::Trial> trials) override {
+    for (trial::Trial& trial : trials) {
+      if (trial.id > 0) {
+        kept_.study.trials[static_cast<std::size_t>(trial.id - 1)] = trial;
+        continue;
+      }
+      if (kept_.study.trials.size() >= kept_.room) throw core::MachineError("the disk is full");
+      trial.id = static_cast<std::int64_t>(kept_.study.trials.size()) + 1;
+      kept_.study.trials.push_back(trial);
+    }
   }
+  void set_answer(const std::string& answer) override { kept_.study.answer = answer; }
   void set_state(trial::StudyState state) override { kept_.study.state = state; }
 
  private:

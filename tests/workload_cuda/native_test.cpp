@@ -93,9 +93,9 @@ TEST(NativeOnGpu, TooMuchIsAnOutcomeAndTheNextTrialRuns) {
   std::int64_t batch = 1024;  // the largest power of two of which there is room for one, not two
   while (batch < 32768 && *workload->predict({.batch = 2 * batch}) <= engine::cuda::free_memory(0))
     batch *= 2;
-  std::vector<std::unique_ptr<Session>> others;  // as many as fit
+  std::vector<std::unique_ptr<Session>> others;  // as many as fit; of other seeds, to share nothing
   while (*workload->predict({.batch = batch}) <= engine::cuda::free_memory(0))
-    others.push_back(workload->open({.batch = batch}));
+    others.push_back(workload->open({.batch = batch, .seed = others.size()}));
   const trial::Trial large = measure::measure(*workload, {.batch = batch}, {}, {}, stop);
   EXPECT_EQ(large.outcome, trial::Outcome::out_of_memory) << large.note;
   EXPECT_THAT(large.note, HasSubstr("memory"));

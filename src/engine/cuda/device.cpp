@@ -50,7 +50,7 @@ void check(cudaError_t error, const char* doing) {
   if (error == cudaSuccess) return;
   cudaGetLastError();  // what can be forgotten is
   if (error == cudaErrorMemoryAllocation)
-    throw core::MachineError(
+    throw core::OutOfMemory(
         fmt::format("the GPU has no memory left for {}; use a smaller batch", doing));
   const std::string what =
       fmt::format("{}: {} ({})", doing, cudaGetErrorString(error), cudaGetErrorName(error));

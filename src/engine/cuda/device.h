@@ -5,7 +5,8 @@
 
 namespace sweetspot::engine::cuda {
 
-// MachineError with what was being done, unless all is well. Out of memory says so.
+// Unless all is well: OutOfMemory where memory was refused, DeviceLost where the device answers
+// nothing any more, MachineError else; with what was being done.
 void check(cudaError_t error, const char* doing);
 
 // Zeroed device memory for one use.

@@ -1,9 +1,14 @@
 #include "workload/fake/fake.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <numbers>
+#include <utility>
 
+#include "core/error.h"
 #include "core/random.h"
 
 namespace sweetspot::workload::fake {
@@ -13,22 +18,50 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// Streams of random numbers beside the sessions' own, which is 0.
+constexpr std::uint32_t runs_stream = 1, neighbours_stream = 2;
+
+bool is_too_large(const Options& options, const trial::Setting& setting) {
+  return options.out_of_memory_above && setting.micro_batch() > *options.out_of_memory_above;
+}
+
+// Log-normal with median 1.
+double run_factor(const Options& options, std::int64_t batch, std::uint64_t opened_before) {
+  const core::Random random(options.seed, core::Purpose::synthetic,
+                            static_cast<std::uint32_t>(batch), runs_stream);
+  return std::exp(options.run_deviation * random.normal(opened_before));
+}
+
+// There or not for a whole cell of time, each cell by itself: a random telegraph signal.
+bool has_neighbour(const Options& options, double at_seconds) {
+  const core::Random random(options.seed, core::Purpose::synthetic, 0, neighbours_stream);
+  const auto cell = static_cast<std::uint64_t>(at_seconds / options.neighbour_seconds);
+  return random.uniform(cell) < options.neighbour_share;
+}
+
 class FakeSession : public Session {
  public:
-  FakeSession(const Options& options, const trial::Setting& setting)
+  FakeSession(const Options& options, const trial::Setting& setting, std::uint64_t opened_before,
+              std::shared_ptr<double> clock)
       : options_(options),
         setting_(setting),
-        random_(options.seed, core::Purpose::synthetic, static_cast<std::uint32_t>(setting.batch)) {
-  }
+        random_(options.seed, core::Purpose::synthetic, static_cast<std::uint32_t>(setting.batch)),
+        run_factor_(run_factor(options, setting.batch, opened_before)),
+        clock_(std::move(clock)) {}
 
   trial::Step step() override {
+    if (is_too_large(options_, setting_) && steps_ + 1 >= *options_.out_of_memory_at_step)
+      throw core::OutOfMemory(
+          fmt::format("the fake machine has no memory for a batch of {}; use a smaller one",
+                      setting_.micro_batch()));
     const double number = static_cast<double>(steps_);
     trial::Step step;
     step.samples = setting_.batch;
     const double computing =
         step_seconds(options_, setting_.micro_batch()) * static_cast<double>(setting_.accumulation);
-    step.seconds =
-        std::max(computing, loading()) * (1 + options_.drift_share_per_step * number) * noise();
+    step.seconds = std::max(computing, loading()) * (1 + options_.drift_share_per_step * number) *
+                   noise() * run_factor_ * slowdown(options_, *clock_);
+    *clock_ += step.seconds;
     fill_phases(
         step, std::max(options_.data_wait_share, loading() > 0 ? 1 - computing / loading() : 0.0));
     ++steps_;
@@ -49,8 +82,9 @@ class FakeSession : public Session {
 
   // Two streams of the session's generator: even indices for noise, odd ones for the tail.
   double noise() const {
-    const double normal = 1 + options_.noise_share * random_.normal(2 * steps_);
-    const auto words = random_.words(2 * steps_ + 1);
+    const auto number = static_cast<std::uint64_t>(steps_);
+    const double normal = 1 + options_.noise_share * random_.normal(2 * number);
+    const auto words = random_.words(2 * number + 1);
     const double chance = words[0] * 0x1p-32, length = words[1] * 0x1p-32;
     const double tail = chance < options_.slow_step_probability ? 1 + 9 * length : 1;
     return std::max(normal, 0.05) * tail;  // no noise makes time run backwards
@@ -71,7 +105,9 @@ class FakeSession : public Session {
   Options options_;
   trial::Setting setting_;
   core::Random random_;
-  std::uint64_t steps_ = 0;
+  double run_factor_;
+  std::shared_ptr<double> clock_;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace
@@ -94,15 +130,20 @@ core::Bytes memory(const Options& options, std::int64_t batch) {
                                                                 batch, options.memory_padded_to));
 }
 
+double slowdown(const Options& options, double at_seconds) {
+  const double phase = 2 * std::numbers::pi * at_seconds / options.drift_seconds;
+  const double drift = 1 + options.drift_share * std::sin(phase);
+  return has_neighbour(options, at_seconds) ? drift * options.neighbour_slowdown : drift;
+}
+
 std::optional<core::Bytes> FakeWorkload::predict(const trial::Setting& setting) const {
   if (!options_.predicts_memory) return std::nullopt;
   return memory(options_, setting.micro_batch());
 }
 
 std::unique_ptr<Session> FakeWorkload::open(const trial::Setting& setting) {
-  if (options_.out_of_memory_above && setting.micro_batch() > *options_.out_of_memory_above)
-    throw std::bad_alloc();
-  return std::make_unique<FakeSession>(options_, setting);
+  if (is_too_large(options_, setting) && !options_.out_of_memory_at_step) throw std::bad_alloc();
+  return std::make_unique<FakeSession>(options_, setting, opened_++, clock_);
 }
 
 }  // namespace sweetspot::workload::fake

@@ -29,18 +29,30 @@ struct Options {
   core::Bytes memory_fixed = 0, memory_per_sample = 0;
   std::int64_t memory_padded_to = 1;  // memory grows in steps of this many samples
   bool predicts_memory = true;
-  std::optional<std::int64_t> out_of_memory_above{};  // a batch
+  // Such a batch cannot be opened or, where a step is given, counted from 1, fails there.
+  std::optional<std::int64_t> out_of_memory_above{}, out_of_memory_at_step{};
   std::optional<std::int64_t> samples{};
   std::uint64_t seed = 1000;
+
+  bool side_by_side = true;
+  // The machine as time goes by, the same for all sessions: slower and faster by up to this share
+  // in a sine wave of this period, and slower by a factor while there is a neighbour.
+  double drift_share = 0, drift_seconds = 60;
+  double neighbour_share = 0, neighbour_seconds = 1;  // of the time, in episodes of this at least
+  double neighbour_slowdown = 1.5;
+  double run_deviation = 0;  // standard deviation of the logarithm of a session's own factor
 };
 
 // Of one pass without noise; what a session's steps are made of: one for each micro-batch.
 double step_seconds(const Options& options, std::int64_t batch);
 double samples_per_second(const Options& options, std::int64_t batch);
 core::Bytes memory(const Options& options, std::int64_t batch);
+// How much longer than on a machine at rest everything takes at this time.
+double slowdown(const Options& options, double at_seconds);
 
-// Virtual time: a step's seconds are made up and nothing sleeps. A session's steps depend on the
-// seed, the batch and their number only, so that a repeated trial is the same trial.
+// Virtual time: a step's seconds are made up and nothing sleeps. A session's noise depends on the
+// seed, the batch and the step's number only, so that a repeated trial is the same trial, unless
+// run_deviation says otherwise. All sessions share one clock, which their steps move on.
 class FakeWorkload : public Workload {
  public:
   explicit FakeWorkload(Options options) : options_(std::move(options)) {}
@@ -48,10 +60,14 @@ class FakeWorkload : public Workload {
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
   std::optional<std::int64_t> samples() const override { return options_.samples; }
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
+  bool opens_side_by_side() const override { return options_.side_by_side; }
   bool has_loader() const override { return true; }
+  double seconds_passed() const { return *clock_; }
 
  private:
   Options options_;
+  std::shared_ptr<double> clock_ = std::make_shared<double>(0);  // the sessions may outlive this
+  std::uint64_t opened_ = 0;
 };
 
 }  // namespace sweetspot::workload::fake

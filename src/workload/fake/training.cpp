@@ -1,7 +1,5 @@
 #include "workload/fake/training.h"
 
-#include <new>
-
 #include "core/random.h"
 
 namespace sweetspot::workload::fake {
@@ -21,15 +19,13 @@ double test_accuracy(const trial::Setting& setting, int epochs) {
 }
 
 std::optional<core::Bytes> FakeTraining::predict(const trial::Setting& setting) const {
-  return FakeWorkload(options_).predict(setting);
+  return workload_.predict(setting);
 }
 
 Trained FakeTraining::train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
                             const std::atomic<int>& stop) {
-  if (options_.out_of_memory_above && setting.micro_batch() > *options_.out_of_memory_above)
-    throw std::bad_alloc();
-  const std::unique_ptr<Session> session = FakeWorkload(options_).open(setting);
-  const std::int64_t samples = options_.samples.value_or(usual_samples);
+  const std::unique_ptr<Session> session = workload_.open(setting);
+  const std::int64_t samples = workload_.samples().value_or(usual_samples);
   Trained trained;
   for (int number = 1; number <= epochs; ++number) {
     trial::Epoch epoch;

@@ -13,15 +13,15 @@ double test_accuracy(const trial::Setting& setting, int epochs);
 // Epochs of a fake machine's steps, in virtual time.
 class FakeTraining : public Training {
  public:
-  explicit FakeTraining(Options options) : options_(std::move(options)) {}
+  explicit FakeTraining(Options options) : workload_(std::move(options)) {}
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override;
-  std::optional<std::int64_t> samples() const override { return options_.samples; }
+  std::optional<std::int64_t> samples() const override { return workload_.samples(); }
   Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
                 const std::atomic<int>& stop) override;
   bool takes_real_time() const override { return false; }
 
  private:
-  Options options_;
+  FakeWorkload workload_;
 };
 
 }  // namespace sweetspot::workload::fake

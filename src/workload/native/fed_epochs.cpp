@@ -34,6 +34,7 @@ class FedEpochs : public Epochs {
  protected:
   // All the memory now, not after an epoch: a run that cannot have it ends at once.
   void take_memory() {
+    trainer().prepare(options_.micro_batch());
     if (options_.evaluate) trainer().evaluate({});  // of nothing: makes its plan
   }
 

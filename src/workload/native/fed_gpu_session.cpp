@@ -1,7 +1,7 @@
 #include <chrono>
+#include <utility>
 
 #include "workload/native/feed.h"
-#include "workload/native/resident.h"
 #include "workload/native/session.h"
 #include "workload/pace.h"
 
@@ -13,17 +13,20 @@ using Clock = std::chrono::steady_clock;
 // The last batch of a step has nothing behind it to hide its copy: few of them per second.
 constexpr double least_fed_seconds = 0.02;
 
-class FedGpuSession final : public Session {
+class FedGpuSession final : public NativeSession {
  public:
-  FedGpuSession(const Run& run, const Options& options)
-      : batch_(options.batch()),
-        micro_batch_(options.micro_batch()),
-        trainer_(still(make_gpu_trainer(run, options))),
+  FedGpuSession(const Run& run, const Options& options, std::shared_ptr<SharedTrainer> shared)
+      : NativeSession(std::move(shared), options),
+        trainer_(this->shared().gpu_trainer()),
+        batch_(options.batch()),
         feed_(run.dataset.train, options.pipeline),
-        shares_(*trainer_, run, options),
-        pace_(least_fed_seconds) {}
+        shares_(trainer_, run, options),
+        pace_(least_fed_seconds) {
+    count_memory();
+  }
 
-  trial::Step step() override {
+ private:
+  trial::Step run_step() override {
     trial::Step step;
     step.updates = pace_.steps();
     step.samples = step.updates * batch_;
@@ -33,20 +36,17 @@ class FedGpuSession final : public Session {
       const auto before = Clock::now();
       const data::Batch batch = feed_.next();
       waited += Clock::now() - before;
-      trainer_->queue(view(batch), micro_batch_);
+      trainer_.queue(view(batch), micro_batch());
     }
-    trainer_->finish();
+    trainer_.finish();
     step.seconds = core::Seconds(Clock::now() - start).count();
     shares_.divide(step, waited.count());
     pace_.took(step.seconds);
     return step;
   }
 
-  std::optional<core::MemoryByUse> memory_by_use() const override { return trainer_->memory(); }
-
- private:
-  std::int64_t batch_, micro_batch_;
-  std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;
+  engine::cuda::ResidentTrainer& trainer_;
+  std::int64_t batch_;
   Feed feed_;
   PhaseShares shares_;
   Pace pace_;
@@ -54,8 +54,9 @@ class FedGpuSession final : public Session {
 
 }  // namespace
 
-std::unique_ptr<Session> make_fed_gpu_session(const Run& run, const Options& options) {
-  return std::make_unique<FedGpuSession>(run, options);
+std::unique_ptr<Session> make_fed_gpu_session(const Run& run, const Options& options,
+                                              std::shared_ptr<SharedTrainer> shared) {
+  return std::make_unique<FedGpuSession>(run, options, std::move(shared));
 }
 
 }  // namespace sweetspot::workload::native

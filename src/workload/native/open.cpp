@@ -27,9 +27,7 @@ Run open(const Options& options, const Say& say) {
 
 std::unique_ptr<engine::Trainer> make_trainer(const Run& run, const Options& options) {
   if (options.device.gpu) return make_gpu_trainer(run, options);
-  auto trainer = engine::cpu::make_trainer(run.network, trainer_options(options, run.network));
-  trainer->prepare(options.micro_batch());
-  return trainer;
+  return engine::cpu::make_trainer(run.network, trainer_options(options, run.network));
 }
 
 }  // namespace sweetspot::workload::native

@@ -4,7 +4,7 @@
 
 #include "workload/native/feed.h"
 #include "workload/native/resident.h"
-#include "workload/native/session.h"
+#include "workload/native/shared_trainer.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::workload::native {
@@ -70,13 +70,14 @@ Profile profile(const Run& run, const trial::Setting& setting, const ProfileOpti
   profile.step_seconds /= static_cast<double>(profile.plain_steps);
   for (double& phase : profile.phases) phase /= static_cast<double>(profile.plain_steps);
 
-  const auto trainer = still(make_trainer(run, at));
+  const SharedTrainer shared(run, at);
+  engine::Trainer& trainer = shared.trainer();
   Feed feed(run.dataset.train, at.pipeline);
   for (std::int64_t i = 0; i < warm_up_steps && stop == 0; ++i)
-    trainer->step(view(feed.next()), setting.micro_batch());
+    trainer.step(view(feed.next()), setting.micro_batch());
   const auto beginning = Clock::now();
   repeat(options, stop, [&] {
-    profile.steps.push_back(profiled_step(*trainer, feed, setting.micro_batch(), beginning));
+    profile.steps.push_back(profiled_step(trainer, feed, setting.micro_batch(), beginning));
   });
   return profile;
 }

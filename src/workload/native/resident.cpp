@@ -44,7 +44,6 @@ core::Bytes resident_bytes(const Options& options, const data::Dataset& dataset)
 std::unique_ptr<engine::cuda::ResidentTrainer> make_gpu_trainer(const Run& run,
                                                                 const Options& options) {
   auto trainer = engine::cuda::make_trainer(run.network, gpu_options(options, run.network));
-  trainer->prepare(options.micro_batch());
   if (!is_resident(options, run.dataset)) return trainer;
   trainer->upload(Split::train, resident(run.dataset.train));
   if (options.evaluate) trainer->upload(Split::test, resident(run.dataset.test));

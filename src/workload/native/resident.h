@@ -19,7 +19,7 @@ bool is_resident(const Options& options, const data::Dataset& dataset);
 // What it takes there, the test split only where it is evaluated. Counts and shapes will do.
 core::Bytes resident_bytes(const Options& options, const data::Dataset& dataset);
 
-// A trainer on the run's GPU, ready for the micro-batch, with the data set uploaded if it stays.
+// A trainer on the run's GPU, with the data set uploaded if it stays there, and no plan yet.
 std::unique_ptr<engine::cuda::ResidentTrainer> make_gpu_trainer(const Run& run,
                                                                 const Options& options);
 

@@ -23,6 +23,7 @@ class ResidentEpochs final : public Epochs {
         test_samples_(static_cast<std::int64_t>(run.dataset.test.count)),
         pace_(least_epoch_part_seconds) {
     if (options.pipeline.drop_last) samples_ -= samples_ % options.batch();
+    trainer_->prepare(options.micro_batch());
     if (options.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
     orders_.at(0);
   }

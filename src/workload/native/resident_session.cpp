@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "workload/native/resident.h"
 #include "workload/native/session.h"
@@ -13,18 +14,21 @@ using Clock = std::chrono::steady_clock;
 // Starting and collecting steps takes the host some 30 µs: 0.3% of this.
 constexpr double least_resident_seconds = 0.01;
 
-class ResidentSession final : public Session {
+class ResidentSession final : public NativeSession {
  public:
-  ResidentSession(const Run& run, const Options& options)
-      : batch_(options.batch()),
-        micro_batch_(options.micro_batch()),
+  ResidentSession(const Run& run, const Options& options, std::shared_ptr<SharedTrainer> shared)
+      : NativeSession(std::move(shared), options),
+        trainer_(this->shared().gpu_trainer()),
+        batch_(options.batch()),
         steps_in_epoch_(static_cast<std::int64_t>(run.dataset.train.count) / batch_),
-        trainer_(still(make_gpu_trainer(run, options))),
         orders_(run.dataset.train.count, options.pipeline),
-        shares_(*trainer_, run, options),
-        pace_(least_resident_seconds) {}
+        shares_(trainer_, run, options),
+        pace_(least_resident_seconds) {
+    count_memory();
+  }
 
-  trial::Step step() override {
+ private:
+  trial::Step run_step() override {
     trial::Step step;
     step.updates = updates();
     step.samples = step.updates * batch_;
@@ -32,19 +36,16 @@ class ResidentSession final : public Session {
     const auto start = Clock::now();
     fill(count);
     const auto filled = Clock::now();
-    trainer_->start(std::span(ahead_).first(count), batch_, micro_batch_);
+    trainer_.start(std::span(ahead_).first(count), batch_, micro_batch());
     ahead_.erase(ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(count));
     fill(count);  // while the device works
-    trainer_->finish();
+    trainer_.finish();
     step.seconds = core::Seconds(Clock::now() - start).count();
     shares_.divide(step, core::Seconds(filled - start).count());
     if (step.updates >= pace_.steps()) pace_.took(step.seconds);
     return step;
   }
 
-  std::optional<core::MemoryByUse> memory_by_use() const override { return trainer_->memory(); }
-
- private:
   // As many as the pace asks for, in whole graphs, and no more than an epoch has.
   std::int64_t updates() const { return std::min(whole_graphs(pace_.steps()), steps_in_epoch_); }
 
@@ -57,8 +58,8 @@ class ResidentSession final : public Session {
     }
   }
 
-  std::int64_t batch_, micro_batch_, steps_in_epoch_;
-  std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;
+  engine::cuda::ResidentTrainer& trainer_;
+  std::int64_t batch_, steps_in_epoch_;
   Orders orders_;
   std::uint32_t epoch_ = 0;
   std::vector<std::uint32_t> ahead_;
@@ -68,8 +69,9 @@ class ResidentSession final : public Session {
 
 }  // namespace
 
-std::unique_ptr<Session> make_resident_session(const Run& run, const Options& options) {
-  return std::make_unique<ResidentSession>(run, options);
+std::unique_ptr<Session> make_resident_session(const Run& run, const Options& options,
+                                               std::shared_ptr<SharedTrainer> shared) {
+  return std::make_unique<ResidentSession>(run, options, std::move(shared));
 }
 
 }  // namespace sweetspot::workload::native

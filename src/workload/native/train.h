@@ -61,7 +61,7 @@ struct Run {
 };
 Run open(const Options& options, const Say& say);
 
-// A trainer on the options' device, ready for their micro-batch.
+// A trainer on the options' device, with no plan yet.
 std::unique_ptr<engine::Trainer> make_trainer(const Run& run, const Options& options);
 
 // Trains until the end, or until `stop` becomes non-zero. Weights are saved at the end, also when

@@ -31,11 +31,11 @@ class Relay final : public Observer {
 
 class NativeTraining final : public Training {
  public:
-  explicit NativeTraining(Run run) : run_(std::move(run)), asked_(run_.options) {}
+  explicit NativeTraining(Run run) : run_(std::move(run)) {}
 
   std::string device() const override { return native::name(run_.options.device); }
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
-    return native::predict(run_.network, whole_options_at(setting), run_.dataset).total();
+    return native::predict(run_.network, training_options_at(run_, setting), run_.dataset).total();
   }
   std::optional<std::int64_t> samples() const override {
     return static_cast<std::int64_t>(run_.dataset.train.count);
@@ -45,7 +45,7 @@ class NativeTraining final : public Training {
   }
   Trained train(const trial::Setting& setting, int epochs, TrainingObserver& observer,
                 const std::atomic<int>& stop) override {
-    run_.options = whole_options_at(setting);
+    run_.options = training_options_at(run_, setting);
     run_.options.epochs = epochs;
     run_.trainer = trainer_options(run_.options, run_.network);
     Relay relay(observer);
@@ -69,16 +69,7 @@ class NativeTraining final : public Training {
   }
 
  private:
-  // options_at() is for sampling steps: without evaluation, and batches of one size only.
-  Options whole_options_at(const trial::Setting& setting) const {
-    Options options = options_at(run_, setting);
-    options.pipeline.drop_last = asked_.pipeline.drop_last;
-    options.evaluate = asked_.evaluate;
-    return options;
-  }
-
-  Run run_;
-  const Options asked_;
+  Run run_;  // at the setting of the last train()
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/error.h"
@@ -10,9 +10,25 @@
 #include "workload/native/memory.h"
 #include "workload/native/resident.h"
 #include "workload/native/session.h"
+#include "workload/native/shared_trainer.h"
 
 namespace sweetspot::workload::native {
 namespace {
+
+Options session_options_at(const Run& run, const trial::Setting& setting) {
+  const Options options = options_at(run, setting);
+  if (static_cast<std::uint64_t>(options.batch()) > run.dataset.train.count)
+    throw core::InputError(fmt::format("a batch of {} is larger than the data set's {} samples",
+                                       options.batch(), run.dataset.train.count));
+  return options;
+}
+
+std::unique_ptr<Session> make_session(const Run& run, const Options& options,
+                                      std::shared_ptr<SharedTrainer> shared) {
+  if (!options.device.gpu) return make_cpu_session(run, options, std::move(shared));
+  return is_resident(options, run.dataset) ? make_resident_session(run, options, std::move(shared))
+                                           : make_fed_gpu_session(run, options, std::move(shared));
+}
 
 class NativeWorkload final : public Workload {
  public:
@@ -25,18 +41,29 @@ class NativeWorkload final : public Workload {
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
     return native::predict(run_.network, options_at(run_, setting), run_.dataset).total();
   }
+  std::optional<core::Bytes> predict_run(const trial::Setting& setting) const override {
+    return native::predict(run_.network, training_options_at(run_, setting), run_.dataset).total();
+  }
   std::optional<std::int64_t> samples() const override {
     return static_cast<std::int64_t>(run_.dataset.train.count);
   }
   std::string device() const override { return native::name(run_.options.device); }
   // What lies on the GPU is not loaded.
   bool has_loader() const override { return !is_resident(run_.options, run_.dataset); }
+  bool opens_side_by_side() const override { return true; }
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
-    return open_session(run_, setting);
+    const Options options = session_options_at(run_, setting);
+    std::weak_ptr<SharedTrainer>& trainer = trainers_[{options.precision, options.seed}];
+    std::shared_ptr<SharedTrainer> shared = trainer.lock();
+    if (!shared) trainer = shared = std::make_shared<SharedTrainer>(run_, options);
+    return make_session(run_, options, std::move(shared));
   }
 
  private:
+  using Key = std::pair<engine::cuda::Precision, std::uint64_t>;  // and the seed
+
   const Run run_;
+  std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;  // the sessions' own
 };
 
 }  // namespace
@@ -46,13 +73,8 @@ std::unique_ptr<Workload> make_workload(Run run) {
 }
 
 std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& setting) {
-  const Options options = options_at(run, setting);
-  if (static_cast<std::uint64_t>(options.batch()) > run.dataset.train.count)
-    throw core::InputError(fmt::format("a batch of {} is larger than the data set's {} samples",
-                                       options.batch(), run.dataset.train.count));
-  if (!options.device.gpu) return make_cpu_session(run, options);
-  return is_resident(options, run.dataset) ? make_resident_session(run, options)
-                                           : make_fed_gpu_session(run, options);
+  const Options options = session_options_at(run, setting);
+  return make_session(run, options, std::make_shared<SharedTrainer>(run, options));
 }
 
 Options options_at(const Run& run, const trial::Setting& setting) {
@@ -67,6 +89,13 @@ Options options_at(const Run& run, const trial::Setting& setting) {
   options.optimizer.learning_rate = setting.learning_rate;
   options.evaluate = false;
   check(options);
+  return options;
+}
+
+Options training_options_at(const Run& run, const trial::Setting& setting) {
+  Options options = options_at(run, setting);
+  options.pipeline.drop_last = run.options.pipeline.drop_last;
+  options.evaluate = run.options.evaluate;
   return options;
 }
 

@@ -26,18 +26,25 @@ inline vec larger(vec a, vec b) { return a > b ? a : b; }
 // A NaN passes: training must see that it went astray.
 inline vec positive_part(vec x) { return larger(vec{}, x); }
 
+// A loop that stores has its parameters by value. Behind a reference any store might change them,
+// so the compiler reads them again after each, and where the pages happen to lie such that the CPU
+// takes the read for one of what was just stored, it waits: an executor was a third slower for its
+// lifetime.
+
 // Rows of A that are multiplied at once, for a panel of `units` units: as many accumulators as the
 // register file holds beside the operands (24 of 32 for AVX-512, 12 of 16 for AVX2).
 template <int units>
 constexpr int tile_rows = lanes == 16 ? 24 / units : (lanes == 8 ? 6 : 2);
 
 template <int rows, int units>
-inline void multiply_tile(const Multiply& m, std::int64_t first, std::int64_t column) {
+inline void multiply_tile(Multiply m, std::int64_t first, std::int64_t column) {
   constexpr int n = units * vectors;
   const float* a[rows];
   vec sum[rows][n];
+#pragma GCC unroll 24
   for (int r = 0; r < rows; ++r) {
     a[r] = m.a + (m.row_offsets ? m.row_offsets[first + r] : (first + r) * m.row_stride);
+#pragma GCC unroll 16
     for (int v = 0; v < n; ++v) sum[r][v] = m.bias ? load(m.bias + column + v * lanes) : vec{};
   }
   const float* b = m.b + column;
@@ -55,15 +62,17 @@ inline void multiply_tile(const Multiply& m, std::int64_t first, std::int64_t co
       }
     }
   }
+  if (m.relu)
 #pragma GCC unroll 24
-  for (int r = 0; r < rows; ++r)
+    for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 16
-    for (int v = 0; v < n; ++v) {
-      const vec y = m.relu ? positive_part(sum[r][v]) : sum[r][v];
-      store(m.c + (first + r) * m.c_row_stride + (column / 16 + v / vectors) * m.c_unit_stride +
-                v % vectors * lanes,
-            y);
-    }
+      for (int v = 0; v < n; ++v) sum[r][v] = positive_part(sum[r][v]);
+  float* c = m.c + first * m.c_row_stride + column / 16 * m.c_unit_stride;
+#pragma GCC unroll 24
+  for (int r = 0; r < rows; ++r, c += m.c_row_stride)
+#pragma GCC unroll 16
+    for (int v = 0; v < n; ++v)
+      store(c + v / vectors * m.c_unit_stride + v % vectors * lanes, sum[r][v]);
 }
 
 template <int units, int rows = tile_rows<units>>
@@ -102,17 +111,19 @@ void multiply(const Multiply& m) {
 }
 
 template <int depth, int units>
-inline void outer_tile(const Outer& o, std::int64_t k, std::int64_t column) {
+inline void outer_tile(Outer o, std::int64_t k, std::int64_t column) {
   constexpr int n = units * vectors;
   vec sum[depth][n];
+#pragma GCC unroll 24
   for (int i = 0; i < depth; ++i)
+#pragma GCC unroll 16
     for (int v = 0; v < n; ++v)
       sum[i][v] = o.accumulate ? load(o.d + (k + i) * o.width + column + v * lanes) : vec{};
   const float* g = o.g + column / 16 * o.g_unit_stride;
   for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
     const float* a = o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k;
-    // A dense layer's rows lie far apart: no hardware foresees that the next tiles want what follows
-    // in each.
+    // A dense layer's rows lie far apart: no hardware foresees that the next tiles want what
+    // follows in each.
     __builtin_prefetch(a + 2 * depth);
     vec row[n];
 #pragma GCC unroll 16
@@ -125,10 +136,11 @@ inline void outer_tile(const Outer& o, std::int64_t k, std::int64_t column) {
       for (int v = 0; v < n; ++v) sum[i][v] += x * row[v];
     }
   }
+  float* d = o.d + k * o.width + column;
 #pragma GCC unroll 24
-  for (int i = 0; i < depth; ++i)
+  for (int i = 0; i < depth; ++i, d += o.width)
 #pragma GCC unroll 16
-    for (int v = 0; v < n; ++v) store(o.d + (k + i) * o.width + column + v * lanes, sum[i][v]);
+    for (int v = 0; v < n; ++v) store(d + v * lanes, sum[i][v]);
 }
 
 template <int units, int depth = tile_rows<units>>
@@ -177,7 +189,7 @@ inline float lane_sum(vec v) {
 }
 
 template <int rows>
-inline void dot_tile(const Dot& d, std::int64_t r, std::int64_t k) {
+inline void dot_tile(Dot d, std::int64_t r, std::int64_t k) {
   constexpr int depth = lanes == 16 ? 8 : 4;
   for (std::int64_t i = k; i < k + unit; i += depth) {
     vec sum[rows][depth];
@@ -237,7 +249,8 @@ inline void pool_lanes(const float* in, std::int64_t slots, bool relu, float* ou
   *reinterpret_cast<bvec_unaligned*>(winners + v) = __builtin_convertvector(winner, bvec);
 }
 
-void pool_windows(const PoolWindows& p) {
+void pool_windows(const PoolWindows& given) {
+  const PoolWindows p = given;
   for (std::int64_t w = 0; w < p.windows; ++w)
     for (int v = 0; v < 16; v += lanes)
       pool_lanes(p.in + w * p.slots * 16, p.slots, p.relu, p.out + w * 16, p.winner + w * 16, v);
@@ -259,7 +272,7 @@ void mask_gradients(float* gradients, const std::uint8_t* winner, std::int64_t w
 }
 
 template <int height, int width>
-void sparse_weights_fixed(const SparseConv& c, const float* input, float* weights) {
+void sparse_weights_fixed(SparseConv c, const float* input, float* weights) {
   for (int v = 0; v < 16; v += lanes) {
     vec sum[height * width];
 #pragma GCC unroll 32
@@ -278,7 +291,7 @@ void sparse_weights_fixed(const SparseConv& c, const float* input, float* weight
   }
 }
 
-void sparse_weights_any(const SparseConv& c, const float* input, float* weights) {
+void sparse_weights_any(SparseConv c, const float* input, float* weights) {
   for (std::int64_t y = 0; y < c.kernel_height; ++y)
     for (std::int64_t x = 0; x < c.kernel_width; ++x, weights += 16)
       for (int v = 0; v < 16; v += lanes) {
@@ -291,33 +304,32 @@ void sparse_weights_any(const SparseConv& c, const float* input, float* weights)
 }
 
 template <int height, int width>
-void sparse_data_fixed(const SparseConv& c, const float* weights, float* input_gradient) {
+void sparse_data_fixed(SparseConv c, const float* weights, float* input_gradient) {
   for (int v = 0; v < 16; v += lanes) {
     vec w[height * width];
 #pragma GCC unroll 32
     for (int t = 0; t < height * width; ++t) w[t] = load(weights + t * 16 + v);
     for (std::int64_t e = 0; e < c.winners.count; ++e) {
       const vec g = broadcast(c.winners.gradients[e]);
-      float* out = input_gradient + c.winners.offsets[e] + v;
+      float* line = input_gradient + c.winners.offsets[e] + v;
 #pragma GCC unroll 8
-      for (int y = 0; y < height; ++y)
+      for (int y = 0; y < height; ++y, line += c.line_stride)
 #pragma GCC unroll 8
-        for (int x = 0; x < width; ++x) {
-          float* at = out + y * c.line_stride + x * 16;
-          store(at, load(at) + g * w[y * width + x]);
-        }
+        for (int x = 0; x < width; ++x)
+          store(line + x * 16, load(line + x * 16) + g * w[y * width + x]);
     }
   }
 }
 
-void sparse_data_any(const SparseConv& c, const float* weights, float* input_gradient) {
+void sparse_data_any(SparseConv c, const float* weights, float* input_gradient) {
   for (std::int64_t e = 0; e < c.winners.count; ++e) {
     const vec g = broadcast(c.winners.gradients[e]);
     const float* w = weights;
-    for (std::int64_t y = 0; y < c.kernel_height; ++y)
+    float* line = input_gradient + c.winners.offsets[e];
+    for (std::int64_t y = 0; y < c.kernel_height; ++y, line += c.line_stride)
       for (std::int64_t x = 0; x < c.kernel_width; ++x, w += 16)
         for (int v = 0; v < 16; v += lanes) {
-          float* at = input_gradient + c.winners.offsets[e] + y * c.line_stride + x * 16 + v;
+          float* at = line + x * 16 + v;
           store(at, load(at) + g * load(w + v));
         }
   }
@@ -445,8 +457,9 @@ void sgd(float learning_rate, std::int64_t count, const float* gradient, float* 
   for (std::int64_t i = 0; i < count; ++i) weight[i] -= learning_rate * gradient[i];
 }
 
-void momentum(const MomentumStep& s, std::int64_t count, const float* gradient, float* weight,
+void momentum(const MomentumStep& given, std::int64_t count, const float* gradient, float* weight,
               float* velocity) {
+  const MomentumStep s = given;
   for (std::int64_t i = 0; i < count; ++i) {
     const float v = s.momentum * velocity[i] - s.learning_rate * gradient[i];
     velocity[i] = v;
@@ -474,8 +487,9 @@ inline vec quotient(vec m, vec v, float epsilon) {
 }
 #endif
 
-void adam(const AdamStep& s, std::int64_t count, const float* gradient, float* weight, float* mean,
-          float* square) {
+void adam(const AdamStep& given, std::int64_t count, const float* gradient, float* weight,
+          float* mean, float* square) {
+  const AdamStep s = given;
   for (std::int64_t i = 0; i < count; i += lanes) {  // every stretch of weights is whole units
     const vec g = load(gradient + i), w = load(weight + i);
     const vec m = s.beta1 * load(mean + i) + (1 - s.beta1) * g;

@@ -107,7 +107,7 @@ void winograd_input_of(const float* plane, std::int64_t line_stride, float* poin
 }
 
 template <int r>
-void winograd_output_of(const WinogradOutput& o) {
+void winograd_output_of(WinogradOutput o) {
   constexpr int n = r + 1;
   for (int v = 0; v < 16; v += lanes) {
     vec in[n * n], out[4];

@@ -95,13 +95,13 @@ void ConvInput::gather(const float* sample, float* to, std::int64_t first, std::
                        std::int64_t run) const {
   const std::size_t bytes =
       static_cast<std::size_t>(fixed_run > 0 ? fixed_run : run) * sizeof(float);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float* from = sample + row_offsets_[static_cast<std::size_t>(first + r)];
-    float* patch = to + r * g_.depth();
-    for (const std::int32_t segment : segment_offsets_) {
-      std::memcpy(patch, from + segment, bytes);
-      patch += run;
-    }
+  // In locals: memcpy might write to anything else, and all of it would be read again behind each.
+  const std::int32_t* offsets = row_offsets_.data() + first;
+  const std::int64_t lines = g_.kernel.height, line = width_ * g_.in.channels;
+  const std::int64_t padding = g_.depth() - lines * run;
+  for (std::int64_t r = 0; r < rows; ++r, to += padding) {
+    const float* from = sample + offsets[r];
+    for (std::int64_t y = 0; y < lines; ++y, from += line, to += run) std::memcpy(to, from, bytes);
   }
 }
 

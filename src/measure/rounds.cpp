@@ -1,0 +1,306 @@
+#include "measure/rounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "measure/run_guarded.h"
+#include "stats/outliers.h"
+#include "stats/quantile.h"
+#include "stats/round_table.h"
+
+namespace sweetspot::measure {
+namespace {
+
+using trial::Outcome;
+using trial::Trial;
+
+// After a switch: data comes back into the caches, and the loader of the session before fills its
+// buffers. Steps that take longer than this bring their own data anyway.
+constexpr double switch_seconds = 0.008;
+// When a session is opened: pages are touched for the first time, graphs are made.
+constexpr double opening_seconds = 0.03;
+constexpr int opening_steps = 3;
+constexpr double long_step_seconds = 0.2;
+
+void add(trial::Step& block, const trial::Step& step) {
+  block.seconds += step.seconds;
+  block.samples += step.samples;
+  block.updates += step.updates;
+  for (std::size_t i = 0; i < block.phases.size(); ++i) block.phases[i] += step.phases[i];
+}
+
+trial::Step empty_block(std::int32_t round, bool warm_up) {
+  trial::Step block;
+  block.updates = 0;
+  block.round = round;
+  block.warm_up = warm_up;
+  return block;
+}
+
+double per_update(const trial::Step& step) {
+  return step.seconds / static_cast<double>(step.updates);
+}
+
+// What its blocks say so far.
+void summarize(Trial& trial) {
+  stats::RoundTimes times;
+  std::vector<trial::Step*> counted;
+  std::vector<double> seconds;
+  trial::PhaseSeconds sums{};
+  for (trial::Step& step : trial.raw) {
+    if (step.warm_up || step.round == 0) continue;
+    counted.push_back(&step), seconds.push_back(per_update(step));
+    times[step.round] = std::log(seconds.back());
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += step.phases[i];
+  }
+  if (counted.empty()) return;
+  const stats::RoundTable table({times});
+  const double speed = static_cast<double>(trial.setting.batch) / std::exp(table.estimates()[0]);
+  const double reach = std::exp(stats::normal95 * std::sqrt(table.covariance()[0]));
+  trial.samples_per_second = core::Interval{speed, speed / reach, speed * reach};
+  trial.step_seconds_median = stats::median(seconds);
+  const std::vector<bool> flags = stats::outliers(seconds);
+  trial.outlier_steps = std::ranges::count(flags, true);
+  for (std::size_t i = 0; i < counted.size(); ++i) counted[i]->outlier = flags[i];
+  for (double& sum : sums) sum /= static_cast<double>(trial.steps);
+  // A workload that cannot tell its phases leaves them at zero.
+  if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial.phases = sums;
+}
+
+}  // namespace
+
+Rounds::Rounds(workload::Workload& workload, const RoundsOptions& options, const Watch& watch,
+               const std::atomic<int>& stop, Machine& machine)
+    : workload_(workload),
+      options_(options),
+      watch_(watch),
+      stop_(stop),
+      machine_(machine),
+      elapsed_(machine),
+      began_(look(machine)),
+      round_(options.first_round) {
+  meter_ = machine.meter(workload.device());
+  has_energy_ = meter_ && meter_->energy_joules().has_value();
+}
+
+Rounds::~Rounds() {
+  for (const auto& member : members_) close(*member);
+}
+
+bool Rounds::run(std::span<const trial::Setting> settings) {
+  std::vector<Member*> asked;
+  for (const trial::Setting& setting : settings)
+    if (!failed(setting)) asked.push_back(&member(setting));
+  for (const auto& each : members_)
+    if (std::ranges::find(asked, each.get()) == asked.end()) close(*each);
+  bool in_real_time = false;
+  for (const std::size_t i : order(asked.size())) {
+    if (told_to_give_up()) return false;
+    Member& next = *asked[i];
+    run_guarded(next.trial, [&] { block(next); });
+    if (next.trial.outcome != Outcome::ok) close(next);
+    in_real_time = in_real_time || (next.session && next.session->takes_real_time());
+  }
+  if (in_real_time && workload_.device() == "cpu") moments_.push_back(machine_.speed());
+  ++round_;
+  return true;
+}
+
+// Shuffled, and the next time in reverse.
+std::vector<std::size_t> Rounds::order(std::size_t count) {
+  if (last_order_.size() == count && (round_ - options_.first_round) % 2 == 1) {
+    std::ranges::reverse(last_order_);
+    return last_order_;
+  }
+  last_order_.resize(count);
+  std::iota(last_order_.begin(), last_order_.end(), std::size_t{0});
+  const core::Random random(options_.seed, core::Purpose::rounds, static_cast<std::uint32_t>(round_));
+  for (std::size_t left = count; left > 1; --left)
+    std::swap(last_order_[left - 1], last_order_[random.below(left, left)]);
+  return last_order_;
+}
+
+void Rounds::block(Member& member) {
+  if (!member.session) open(member);
+  const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
+  if (usual < long_step_seconds) warm_up(member, switch_seconds, member.switch_steps);
+  trial::Step block = empty_block(round_, false);
+  do add(block, step(member));
+  while (block.seconds < options_.block_seconds);
+  member.trial.raw.push_back(block);
+  member.trial.steps += block.updates;
+  member.last_round = round_;
+}
+
+void Rounds::open(Member& member) {
+  Trial& trial = member.trial;
+  make_room(member);
+  const auto try_open = [&] { member.session = workload_.open(trial.setting); };
+  const auto others_are_open = [&] {
+    return std::ranges::any_of(members_, [&](const auto& other) {
+      return other.get() != &member && other->session;
+    });
+  };
+  // Beside others it may not fit although it does alone.
+  const auto alone = [&] {
+    for (const auto& other : members_)
+      if (other.get() != &member) close(*other);
+    one_at_a_time_ = true;
+    try_open();
+  };
+  bool again = false;
+  try {
+    try_open();
+  } catch (const core::OutOfMemory&) {
+    if (!others_are_open()) throw;
+    again = true;
+  } catch (const std::bad_alloc&) {
+    if (!others_are_open()) throw;
+    again = true;
+  }
+  if (again) alone();
+  warm_up(member, opening_seconds, opening_steps + trial.setting.prefetch);
+  // A session that rests finds its loader's buffers full: where loading limits it, the steps that
+  // empty them are too fast.
+  const trial::Step& warm = trial.raw.back();
+  constexpr double waits_share = 0.05;
+  if (warm.phases[static_cast<std::size_t>(trial::Phase::data_wait)] > waits_share * warm.seconds)
+    member.switch_steps = 1 + trial.setting.prefetch;
+  if (const auto memory = member.session->memory();
+      memory && *memory > trial.memory_measured.value_or(0))
+    trial.memory_measured = memory, trial.memory_by_use = member.session->memory_by_use();
+}
+
+// Those that rested longest are closed first.
+void Rounds::make_room(const Member& for_whom) {
+  if (one_at_a_time_)
+    for (const auto& other : members_) close(*other);
+  if (!options_.memory || !for_whom.trial.memory_predicted) return;
+  core::Bytes together = *for_whom.trial.memory_predicted;
+  std::vector<Member*> open;
+  for (const auto& other : members_)
+    if (other->session) {
+      open.push_back(other.get());
+      together += other->trial.memory_predicted.value_or(0);
+    }
+  std::ranges::sort(open, {}, &Member::last_round);
+  for (Member* other : open) {
+    if (together <= *options_.memory) return;
+    together -= std::min(together, other->trial.memory_predicted.value_or(0));
+    close(*other);
+  }
+}
+
+void Rounds::warm_up(Member& member, double least_seconds, int least_steps) {
+  trial::Step warm = empty_block(round_, true);
+  for (int steps = 0; steps < least_steps || warm.seconds < least_seconds; ++steps) {
+    add(warm, step(member));
+    if (steps > 0 && warm.seconds > long_step_seconds) break;
+  }
+  member.trial.raw.push_back(warm);
+  member.trial.warm_up_steps += warm.updates;
+}
+
+trial::Step Rounds::step(Member& member) {
+  if (told_to_give_up()) throw workload::Ended(Outcome::cancelled, "it was stopped");
+  const trial::Step step = member.session->step();
+  Trial& trial = member.trial;
+  elapsed_.add(step.seconds);
+  trial.seconds += step.seconds;
+  trial.samples_seen += step.samples;
+  if (step.samples != step.updates * trial.setting.batch)
+    throw workload::Ended(Outcome::refused,
+                          fmt::format("a step used {} samples where {} were asked for",
+                                      step.samples, step.updates * trial.setting.batch));
+  const double now = machine_.now();
+  if (watch_ && now >= next_told_) {
+    next_told_ = now + watch_interval_seconds;
+    watch_({&trial.setting, trial.steps == 0, trial.steps, std::nullopt});
+  }
+  return step;
+}
+
+void Rounds::read_device(const trial::Setting& setting, double seconds) {
+  Member& member = this->member(setting);
+  if (failed(setting) || told_to_give_up()) return;
+  run_guarded(member.trial, [&] {
+    if (!member.session) open(member);
+    warm_up(member, switch_seconds, member.switch_steps);
+    auto sampler = start_sampler(machine_, member.trial.device, machine_.now());
+    if (!sampler) return;
+    trial::Step block = empty_block(0, false);
+    sampler->begin_steps();
+    do add(block, step(member));
+    while (block.seconds < seconds);
+    sampler->end_steps();
+    sampler->tell(member.trial);
+    member.trial.raw.push_back(block);
+  });
+}
+
+std::vector<Trial> Rounds::blocks() const {
+  std::vector<Trial> all;
+  for (const auto& member : members_) {
+    Trial& trial = all.emplace_back(member->trial);
+    // What was done before a stop counts.
+    if (trial.outcome == Outcome::cancelled && trial.steps > 0) trial.outcome = Outcome::ok;
+    if (trial.outcome == Outcome::ok && trial.steps == 0) trial.outcome = Outcome::cancelled;
+  }
+  return all;
+}
+
+std::vector<Trial> Rounds::trials() const {
+  std::vector<Trial> all = blocks();
+  const trial::Contention contention = contention_so_far();
+  for (Trial& trial : all) {
+    if (trial.outcome == Outcome::ok) summarize(trial);
+    trial.contention = contention;
+  }
+  return all;
+}
+
+// Judged over all rounds so far: what disturbs one setting disturbs all of them.
+trial::Contention Rounds::contention_so_far() const {
+  if (moments_.empty() && workload_.device() == "cpu") return {};  // virtual time
+  trial::Contention found = contention(began_, look(machine_));
+  found.slowed_share = slowed_share(moments_);
+  if (meter_) measure::add(meter_->company(), found);
+  return found;
+}
+
+Rounds::Member& Rounds::member(const trial::Setting& setting) {
+  for (const auto& known : members_)
+    if (known->trial.setting == setting) return *known;
+  Member& made = *members_.emplace_back(std::make_unique<Member>());
+  made.trial.setting = setting;
+  made.trial.device = workload_.device();
+  made.trial.started_at = machine_.seconds_since_1970();
+  run_guarded(made.trial, [&] { made.trial.memory_predicted = workload_.predict(setting); });
+  return made;
+}
+
+const Rounds::Member* Rounds::find(const trial::Setting& setting) const {
+  for (const auto& known : members_)
+    if (known->trial.setting == setting) return known.get();
+  return nullptr;
+}
+
+bool Rounds::failed(const trial::Setting& setting) const {
+  const Member* known = find(setting);
+  return known && known->trial.outcome != Outcome::ok;
+}
+
+void Rounds::close(Member& member) {
+  if (!member.session) return;
+  member.session->close();
+  member.session.reset();
+}
+
+bool Rounds::told_to_give_up() const { return stop_.load(std::memory_order_relaxed) >= give_up; }
+
+}  // namespace sweetspot::measure

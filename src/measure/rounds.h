@@ -1,0 +1,92 @@
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "measure/contention.h"
+#include "measure/measure.h"
+#include "measure/sampler.h"
+#include "workload/workload.h"
+
+namespace sweetspot::measure {
+
+struct RoundsOptions {
+  double block_seconds = 0.04;
+  std::int32_t first_round = 1;  // a study that is resumed goes on counting
+  // What sessions that are open at the same time may take together: more are opened in turns.
+  std::optional<core::Bytes> memory;
+  std::uint64_t seed = 1000;  // of the order
+};
+
+// Settings that are measured together. The machine drifts, and drift is shared: sessions are open
+// side by side, and each round runs one block of steps of each, in random order, every other round
+// in the reverse of the one before. The first steps after a switch, until its data is back in the
+// caches and the loader of the one before has filled its buffers, are flagged as warm-up. A setting
+// that fails leaves the rounds; the others go on.
+class Rounds {
+ public:
+  // All of these must outlive it; the workload opens side by side. `stop` is as measure()'s.
+  Rounds(workload::Workload& workload, const RoundsOptions& options, const Watch& watch,
+         const std::atomic<int>& stop, Machine& machine);
+  ~Rounds();
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
+
+  // One round of these, without those that have failed. Sessions of others are closed. False once
+  // it was told to give up: blocks that were done until then count.
+  bool run(std::span<const trial::Setting> settings);
+  // So long without a break, while its device is read beside the steps: for its energy, which no
+  // block is long enough for. These steps are no block of a round.
+  void read_device(const trial::Setting& setting, double seconds);
+
+  // Of each setting that took part, in the order in which they came, as far as it was measured.
+  std::vector<trial::Trial> trials() const;
+  // The same without summaries: setting, outcome, memory and blocks. Cheap.
+  std::vector<trial::Trial> blocks() const;
+  // Whether it failed.
+  bool failed(const trial::Setting& setting) const;
+  double elapsed_seconds() const { return elapsed_.seconds(); }
+  std::int32_t rounds() const { return round_ - options_.first_round; }  // whole ones, of this run
+  bool has_energy() const { return has_energy_; }
+
+ private:
+  struct Member {
+    trial::Trial trial;
+    std::unique_ptr<workload::Session> session;
+    std::int64_t last_round = 0;
+    int switch_steps = 1;  // that a switch back to it takes at least
+  };
+
+  Member& member(const trial::Setting& setting);
+  const Member* find(const trial::Setting& setting) const;
+  std::vector<std::size_t> order(std::size_t count);
+  void block(Member& member);
+  void open(Member& member);
+  void make_room(const Member& for_whom);
+  void warm_up(Member& member, double least_seconds, int least_steps);
+  trial::Step step(Member& member);
+  void close(Member& member);
+  bool told_to_give_up() const;
+  trial::Contention contention_so_far() const;
+
+  workload::Workload& workload_;
+  RoundsOptions options_;
+  const Watch& watch_;
+  const std::atomic<int>& stop_;
+  Machine& machine_;
+  mutable Elapsed elapsed_;
+  Look began_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<probe::cpu::Beat> moments_;
+  std::unique_ptr<Meter> meter_;  // of the device, for its company
+  bool has_energy_ = false;
+  bool one_at_a_time_ = false;  // sessions did not fit side by side
+  std::int32_t round_;
+  std::vector<std::size_t> last_order_;
+  double next_told_ = 0;
+};
+
+}  // namespace sweetspot::measure

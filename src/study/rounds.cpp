@@ -1,0 +1,209 @@
+#include "study/rounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "measure/rounds.h"
+#include "stats/experiment.h"
+
+namespace sweetspot::study {
+namespace {
+
+using namespace experiment;
+
+constexpr double save_interval_seconds = 2;
+// Of one setting, for the energy of its steps: a GPU renews its reading ten times a second.
+constexpr double device_reading_seconds = 0.3;
+
+bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
+
+measure::RoundsOptions options_for(const Loop& loop, const workload::Workload& workload,
+                                   std::optional<core::Bytes> memory) {
+  measure::RoundsOptions options;
+  options.block_seconds = on_gpu(workload) ? gpu_block_seconds : cpu_block_seconds;
+  options.memory = memory;
+  for (const trial::Trial& trial : loop.trials())
+    for (const trial::Step& step : trial.raw)
+      options.first_round = std::max(options.first_round, step.round + 1);
+  return options;
+}
+
+void set_stop_reason(std::vector<trial::Trial>& trials, trial::StopReason why) {
+  for (trial::Trial& trial : trials)
+    if (trial.outcome == trial::Outcome::ok) trial.stop_reason = why;
+}
+
+// Trials that never came to a block are none.
+std::vector<trial::Trial> worth_keeping(std::vector<trial::Trial> trials) {
+  std::erase_if(trials, [](const trial::Trial& trial) {
+    return trial.outcome == trial::Outcome::cancelled;
+  });
+  return trials;
+}
+
+class SearchInRounds {
+ public:
+  SearchInRounds(Loop& loop, workload::Workload& workload, const Axis& axis,
+                 const search::Limits& limits, const search::Predict& predict,
+                 const AnswerSoFar& answer, measure::Machine& machine)
+      : loop_(loop),
+        axis_(axis),
+        limits_(limits),
+        predict_(predict),
+        answer_(answer),
+        before_(loop.trials()),
+        watch_([&loop](const measure::Sight& sight) { loop.observer().sight(sight); }),
+        rounds_(workload, options_for(loop, workload, limits.memory_limit), watch_, loop.stop(),
+                machine) {
+    limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
+    for (const trial::Trial& trial : before_)
+      if (!trial.raw.empty()) limit_seconds_ -= trial.seconds;
+    if (loop.options().budget) limit_seconds_ = (*loop.options().budget - loop.spent()).count();
+  }
+
+  std::string run() {
+    std::string why;
+    try {
+      why = go_on();
+    } catch (const core::DeviceLost& lost) {
+      loop_.device_lost(lost.what());
+    }
+    auto trials = worth_keeping(rounds_.trials());
+    set_stop_reason(trials, settled_ ? trial::StopReason::precise : trial::StopReason::time_limit);
+    loop_.keep_growing(std::move(trials), true);
+    return why;
+  }
+
+ private:
+  std::string go_on() {
+    while (loop_.may_go_on()) {
+      const search::RoundPlan plan = search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
+      if (plan.batches.empty()) return plan.reason;
+      settled_ = plan.settled && plan.batches == in_turns_;
+      in_turns_ = plan.batches;
+      decision_ = plan.decision;
+      tell();
+      if (settled_) break;
+      if (!plan.scouting && is_time_over()) return "the time for measuring was over";
+      if (!run_rounds(plan.scouting ? 1 : static_cast<int>(least_rounds))) return "";
+      save_now_and_then();
+    }
+    if (!loop_.may_go_on()) return "";
+    read_devices();
+    return "more measuring promises no better answer";
+  }
+
+  bool is_time_over() const { return rounds_.elapsed_seconds() >= limit_seconds_; }
+
+  // False when it was stopped.
+  bool run_rounds(int count) {
+    std::vector<trial::Setting> settings;
+    for (const std::int64_t size : in_turns_) {
+      settings.push_back(axis_.at(size));
+      if (std::ranges::find(started_, size) != started_.end()) continue;
+      started_.push_back(size);
+      loop_.observer().started(settings.back());
+    }
+    for (int i = 0; i < count; ++i) {
+      if (!rounds_.run(settings)) return false;
+      if (is_time_over() || !loop_.may_go_on()) break;
+      tell();
+    }
+    return true;
+  }
+
+  std::vector<trial::Trial> with_before(std::vector<trial::Trial> trials) const {
+    std::vector<trial::Trial> all = before_;
+    for (trial::Trial& trial : worth_keeping(std::move(trials))) all.push_back(std::move(trial));
+    return axis_.on(all);
+  }
+
+  void tell() {
+    Standing standing;
+    standing.decision = decision_ ? &*decision_ : nullptr;
+    standing.rounds = rounds_.rounds();
+    standing.batches = in_turns_;
+    standing.seconds = rounds_.elapsed_seconds(), standing.limit_seconds = limit_seconds_;
+    loop_.observer().standing(standing);
+  }
+
+  void save_now_and_then() {
+    const double now = rounds_.elapsed_seconds();
+    if (now - saved_at_ < save_interval_seconds) return;
+    saved_at_ = now;
+    loop_.keep_growing(worth_keeping(rounds_.trials()), false);
+    if (decision_ && answer_)
+      loop_.set_answer(answer_(axis_.on(loop_.trials()), *decision_));
+  }
+
+  void read_devices() {
+    if (!rounds_.has_energy()) return;
+    for (const trial::Trial& trial : rounds_.trials())
+      if (loop_.may_go_on()) rounds_.read_device(trial.setting, device_reading_seconds);
+  }
+
+  Loop& loop_;
+  const Axis& axis_;
+  const search::Limits& limits_;
+  const search::Predict& predict_;
+  const AnswerSoFar& answer_;
+  const std::vector<trial::Trial> before_;
+  const measure::Watch watch_;
+  measure::Rounds rounds_;
+  double limit_seconds_ = 0, saved_at_ = 0;
+  std::vector<std::int64_t> in_turns_, started_;
+  bool settled_ = false;
+  std::optional<search::Decision> decision_;
+};
+
+bool is_precise(const trial::Trial& trial, double precision) {
+  return trial.outcome != trial::Outcome::ok ||
+         (trial.samples_per_second && trial.samples_per_second->half_width_share() <= precision);
+}
+
+}  // namespace
+
+std::string search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
+                             const search::Limits& limits, const search::Predict& predict,
+                             const AnswerSoFar& answer, measure::Machine& machine) {
+  return SearchInRounds(loop, workload, axis, limits, predict, answer, machine).run();
+}
+
+void measure_in_rounds(Loop& loop, workload::Workload& workload,
+                       const std::vector<trial::Setting>& settings,
+                       std::optional<core::Bytes> memory, measure::Machine& machine) {
+  const measure::MeasureOptions& asked = loop.options().measure;
+  const measure::Watch watch = [&](const measure::Sight& sight) { loop.observer().sight(sight); };
+  measure::Rounds rounds(workload, options_for(loop, workload, memory), watch, loop.stop(),
+                         machine);
+  const double limit = asked.max_time.count() * static_cast<double>(settings.size());
+  double saved_at = 0;
+  trial::StopReason why = trial::StopReason::time_limit;
+  try {
+    for (const trial::Setting& setting : settings) loop.observer().started(setting);
+    while (loop.may_go_on() && rounds.elapsed_seconds() < limit && rounds.run(settings)) {
+      if (rounds.rounds() % static_cast<std::int32_t>(least_rounds) != 0) continue;
+      const auto trials = worth_keeping(rounds.trials());
+      if (std::ranges::all_of(trials, [&](const trial::Trial& trial) {
+            return is_precise(trial, asked.precision);
+          })) {
+        why = trial::StopReason::precise;
+        break;
+      }
+      if (rounds.elapsed_seconds() - saved_at < save_interval_seconds) continue;
+      saved_at = rounds.elapsed_seconds();
+      loop.keep_growing(trials, false);
+    }
+    if (rounds.has_energy())
+      for (const trial::Setting& setting : settings)
+        if (loop.may_go_on()) rounds.read_device(setting, device_reading_seconds);
+  } catch (const core::DeviceLost& lost) {
+    loop.device_lost(lost.what());
+  }
+  auto trials = worth_keeping(rounds.trials());
+  set_stop_reason(trials, why);
+  loop.keep_growing(std::move(trials), true);
+}
+
+}  // namespace sweetspot::study

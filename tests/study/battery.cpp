@@ -1,0 +1,110 @@
+#include "study/battery.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/random.h"
+#include "study/memory_store.h"
+
+namespace sweetspot::study {
+namespace {
+
+namespace fake = workload::fake;
+
+// Draws in a row from one stream.
+class Draw {
+ public:
+  explicit Draw(std::uint32_t number) : random_(3, core::Purpose::synthetic, number) {}
+  double uniform(double low, double high) {
+    return low + (high - low) * static_cast<double>(random_.uniform(next_++));
+  }
+  double log_uniform(double low, double high) {
+    return std::exp(uniform(std::log(low), std::log(high)));
+  }
+  bool chance(double probability) { return uniform(0, 1) < probability; }
+  std::int64_t whole(double low, double high) {
+    return static_cast<std::int64_t>(log_uniform(low, high));
+  }
+
+ private:
+  core::Random random_;
+  std::uint64_t next_ = 0;
+};
+
+bool fits(const Question& question, std::int64_t batch) {
+  return !question.limits.memory_limit ||
+         fake::memory(question.machine, batch) <= *question.limits.memory_limit;
+}
+
+}  // namespace
+
+Question draw_question(std::uint32_t number) {
+  Draw draw(number);
+  Question question;
+  fake::Options& machine = question.machine;
+  machine.per_sample_seconds = draw.log_uniform(2e-6, 1e-3);
+  machine.fixed_seconds = machine.per_sample_seconds * draw.log_uniform(0.3, 300);
+  question.limits.max = draw.whole(64, 65536);
+  const double cliffs = draw.uniform(0, 1);
+  for (int i = 0; i < (cliffs < 0.3 ? 0 : cliffs < 0.7 ? 1 : 2); ++i) {
+    const bool slower = draw.chance(0.65);
+    const double share = draw.uniform(0.05, 0.4);  // of throughput, lost or won
+    machine.cliffs.push_back({draw.whole(4, 8192), slower ? 1 / (1 - share) : 1 - share / 1.4});
+  }
+  if (draw.chance(0.4)) machine.padded_to = std::int64_t{8} << draw.whole(1, 4) / 2;
+  machine.noise_share = draw.log_uniform(0.002, 0.1);
+  if (draw.chance(0.3)) machine.slow_step_probability = draw.uniform(0, 0.03);
+  machine.side_by_side = draw.chance(0.7);
+  machine.drift_share = draw.uniform(0, 0.05), machine.drift_seconds = draw.log_uniform(5, 60);
+  machine.neighbour_share = draw.uniform(0, 0.4);
+  machine.neighbour_seconds = draw.log_uniform(0.3, 3);
+  machine.neighbour_slowdown = draw.uniform(1.03, 1.5);
+  machine.run_deviation = draw.uniform(0, machine.side_by_side ? 0.005 : 0.02);
+  machine.seed = number;
+  if (draw.chance(0.6)) {
+    machine.memory_per_sample = static_cast<core::Bytes>(draw.log_uniform(1e4, 1e7));
+    machine.memory_fixed = static_cast<core::Bytes>(draw.log_uniform(1e6, 1e9));
+    machine.predicts_memory = draw.chance(0.5);
+    question.linear_memory = draw.chance(0.8);
+    if (!question.linear_memory) machine.memory_padded_to = 64;
+    question.limits.memory_limit = fake::memory(machine, draw.whole(16, 8192));
+  }
+  return question;
+}
+
+Verdict tune_for(const Question& question) {
+  Verdict verdict;
+  workload::fake::FakeWorkload workload(question.machine);
+  tests::Kept kept;
+  tests::MemoryWriter writer(kept);
+  TuneOptions options;
+  options.limits = question.limits;
+  Observer nobody;
+  const std::atomic<int> stop{0};
+  const TuneResult result = tune(workload, writer, options, nobody, stop);
+  verdict.recommendation = result.recommendation;
+  verdict.seconds = workload.seconds_passed();
+  for (const trial::Trial& trial : result.trials) {
+    verdict.above_cap |= !fits(question, trial.setting.batch);
+    ++verdict.batches;
+  }
+  // The truth, by trying every batch that fits and does not take a second for a step.
+  const auto speed = [&](std::int64_t batch) {
+    return fake::samples_per_second(question.machine, batch);
+  };
+  double best = 0;
+  for (std::int64_t batch = 1; batch <= question.limits.max && fits(question, batch) &&
+                               fake::step_seconds(question.machine, batch) <= 1;
+       ++batch)
+    if (speed(batch) > best) best = speed(batch), verdict.true_best = batch;
+  while (speed(++verdict.true_knee) < (1 - question.limits.tolerance) * best) {
+  }
+  if (!verdict.recommendation) return verdict;
+  const std::int64_t answer = verdict.recommendation->batch;
+  verdict.share_of_best = speed(answer) / best;
+  for (std::int64_t batch = 1; 4 * batch <= 3 * answer; ++batch)
+    verdict.smaller_share = std::max(verdict.smaller_share, speed(batch) / best);
+  return verdict;
+}
+
+}  // namespace sweetspot::study

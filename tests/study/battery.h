@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+
+#include "study/tune.h"
+#include "workload/fake/fake.h"
+
+namespace sweetspot::study {
+
+// A random machine and workload whose truth is known: steps with cliffs and padding, memory that may
+// or may not be told beforehand, noise of each step, and what real machines have and no search may
+// assume away: drift and neighbours that all batches share, and a deviation of each run.
+struct Question {
+  workload::fake::Options machine;
+  search::Limits limits;
+  bool linear_memory = true;
+};
+Question draw_question(std::uint32_t number);
+
+// What came of a tune, and what would have been right.
+struct Verdict {
+  std::optional<advise::Recommendation> recommendation;
+  double share_of_best = 0;  // true throughput of the answer by that of the best
+  double smaller_share = 0;  // likewise of the fastest that is smaller by a quarter or more
+  std::int64_t true_knee = 0, true_best = 0;
+  std::size_t batches = 0;  // that were measured
+  double seconds = 0;       // of virtual time
+  bool above_cap = false;   // a launch that did not fit
+};
+Verdict tune_for(const Question& question);
+
+}  // namespace sweetspot::study
