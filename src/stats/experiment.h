@@ -8,9 +8,9 @@ namespace sweetspot::experiment {
 // --- Rounds: what is measured together.
 // Long enough that reading clocks and switching sessions cost little, short enough that what a
 // neighbour does for half a second falls on several batches alike.
-inline constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.02;
+inline constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.01;
 // A tune ends then if nothing ended it before; --budget says otherwise.
-inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 6.5;
+inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 4.5;
 // More batches at once, or in all, leave too few blocks for each.
 inline constexpr std::size_t most_in_rounds = 8, most_batches = 12;
 // Below so many rounds their spread is not known well enough to resample them.

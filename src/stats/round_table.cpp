@@ -6,6 +6,7 @@
 
 #include "core/random.h"
 #include "stats/experiment.h"
+#include "stats/moments.h"
 #include "stats/quantile.h"
 
 namespace sweetspot::stats {
@@ -98,11 +99,9 @@ std::vector<double> RoundTable::covariance() const {
   const double block = block_variance();
   for (std::size_t a = 0; a < n; ++a) {
     double& own = sums[a * n + a];
-    // Too few rounds to resample: as much as blocks of any of them vary, and not less than they
-    // usually do.
+    // Too few rounds to resample: as much as blocks of the others vary.
     const std::size_t count = columns_[a].size();
-    if (count < least_rounds)
-      own = std::max(own, 2 * std::max(block, square(block_deviation)) / static_cast<double>(count));
+    if (count < least_rounds) own = std::max(own, 2 * block / static_cast<double>(count));
     own += square(drift_deviation);
   }
   return sums;
@@ -122,13 +121,13 @@ std::vector<int> RoundTable::resampled(std::uint32_t number) const {
   return picked;
 }
 
-// The median over columns of how much the blocks of one vary.
+// How much the blocks of a column vary, tails included, over those that have enough to tell.
 double RoundTable::block_variance() const {
-  std::vector<double> variances, values;
+  std::vector<double> variances;
   for (const Column& column : columns_) {
-    values.clear();
-    for (const Entry& entry : column) values.push_back(entry.value);
-    if (values.size() >= 3) variances.push_back(square(*robust_deviation(values)));
+    Moments moments;
+    for (const Entry& entry : column) moments.add(entry.value);
+    if (column.size() >= 3) variances.push_back(*moments.variance());
   }
   return median(variances).value_or(square(block_deviation));
 }

@@ -14,7 +14,7 @@ using namespace experiment;
 
 constexpr double save_interval_seconds = 2;
 // Of one setting, for the energy of its steps: a GPU renews its reading ten times a second.
-constexpr double device_reading_seconds = 0.3;
+constexpr double device_reading_seconds = 0.2;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
 
@@ -85,7 +85,10 @@ class SearchInRounds {
       decision_ = plan.decision;
       tell();
       if (settled_) break;
-      if (!plan.scouting && is_time_over()) return "the time for measuring was over";
+      if (!plan.scouting && is_time_over()) {
+        read_devices();
+        return "the time for measuring was over";
+      }
       if (!run_rounds(plan.scouting ? 1 : static_cast<int>(least_rounds))) return "";
       save_now_and_then();
     }
@@ -139,8 +142,8 @@ class SearchInRounds {
 
   void read_devices() {
     if (!rounds_.has_energy()) return;
-    for (const trial::Trial& trial : rounds_.trials())
-      if (loop_.may_go_on()) rounds_.read_device(trial.setting, device_reading_seconds);
+    for (const std::int64_t size : in_turns_)
+      if (loop_.may_go_on()) rounds_.read_device(axis_.at(size), device_reading_seconds);
   }
 
   Loop& loop_;

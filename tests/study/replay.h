@@ -1,0 +1,66 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workload/workload.h"
+
+namespace sweetspot::study {
+
+// A machine as bench_rounds recorded it: log seconds of a weight update of several batches, in
+// rounds. Between two recorded batches a curve is drawn straight over the octaves.
+class Recording {
+ public:
+  explicit Recording(const std::filesystem::path& file);
+
+  const std::string& machine() const { return machine_; }
+  const std::string& device() const { return device_; }
+  const std::string& model() const { return model_; }
+  std::int64_t rounds() const { return static_cast<std::int64_t>(table_.size()); }
+  std::int64_t smallest() const { return batches_.front(); }
+  std::int64_t largest() const { return batches_.back(); }
+
+  double seconds(std::int64_t batch, std::int64_t round) const;
+  // Of the batch that was entered twice: its two columns, by round.
+  std::vector<std::pair<double, double>> twins() const;
+  // Over the whole recording, at the quantile that tunes look for.
+  double true_speed(double batch) const;  // samples a second
+  double true_best() const;
+  // The smallest batch within the tolerance of the best, between two recorded ones if it must be.
+  double true_knee(double tolerance) const;
+
+ private:
+  double interpolated(const std::vector<double>& column_values, double batch) const;
+
+  std::string machine_, device_, model_;
+  std::vector<std::int64_t> batches_;          // ascending
+  std::size_t twin_ = 0;                       // the batch that the last column is of
+  std::vector<std::vector<float>> table_;      // by round: each batch, and the twin
+  std::vector<double> calm_;                   // log seconds of each batch
+};
+
+// Trains on it from some round on, in virtual time, and from the first again behind the last. A
+// round passes when a batch is switched to that was there in it already.
+class ReplayWorkload : public workload::Workload {
+ public:
+  ReplayWorkload(const Recording& recording, std::int64_t first_round)
+      : recording_(recording), round_(std::make_shared<Round>(Round{first_round, {}, 0})) {}
+  std::string name() const override { return recording_.model(); }
+  std::string device() const override { return "cpu"; }
+  bool opens_side_by_side() const override { return true; }
+  std::unique_ptr<workload::Session> open(const trial::Setting& setting) override;
+
+ private:
+  struct Round {
+    std::int64_t number = 0;
+    std::vector<std::int64_t> done;  // batches
+    std::int64_t running = 0;        // the batch
+  };
+  class ReplaySession;
+  const Recording& recording_;
+  std::shared_ptr<Round> round_;
+};
+
+}  // namespace sweetspot::study
