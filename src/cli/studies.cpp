@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "report/forms.h"
 #include "report/glance.h"
+#include "report/speeds.h"
 #include "report/stored.h"
 #include "report/table.h"
 #include "store/store.h"
