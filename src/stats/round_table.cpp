@@ -58,8 +58,10 @@ std::vector<double> RoundTable::round_effects() const {
   const double rounds = square(robust_deviation(effects).value_or(0));
   for (std::size_t r = 0; r < rounds_; ++r) {
     const double chance = blocks / static_cast<double>(left[r].size());
-    // One thing alone tells nothing of its round.
-    const double own = left[r].size() < 2 ? 0 : std::max(rounds - chance, 0.0);
+    // A few disturbed rounds among calm ones speak for themselves. One thing alone tells nothing of
+    // its round.
+    const double seen = std::max(rounds, square(effects[r]));
+    const double own = left[r].size() < 2 ? 0 : std::max(seen - chance, 0.0);
     effects[r] *= own > 0 ? own / (own + chance) : 0;
   }
   return effects;
