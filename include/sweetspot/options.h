@@ -34,7 +34,7 @@ struct Options {
 
   double tolerance = 0.05;        // of the best throughput that a smaller batch may give up
   double precision = 0.02;        // half-width of the 95% interval to measure a throughput to
-  int repeats = 3;                // at least so many trials of each batch the answer rests on
+  int repeats = 3;                // passes over the batches that matter, every other one reversed
   Seconds trial_time{3};          // warm-up and sampling, at most so long each
   std::optional<Seconds> budget;  // answers with what is known after so long
 

@@ -54,7 +54,7 @@ struct Result {
   std::vector<Trial> trials;  // in the order in which they were run
   int resumed_trials = 0;     // the first so many were in the store already
   Seconds spent{0};           // by this call
-  std::string table;          // of the trials, for people and for pasting: markdown
+  std::string table;          // one row for each batch, for people and for pasting: markdown
   std::string json;           // all of it: the object that `sweetspot tune --json` prints
 };
 

@@ -72,6 +72,9 @@ struct StepCost {
   double fixed_share(std::int64_t batch) const;
   bool operator==(const StepCost&) const = default;
 };
+// That line through the trials themselves, where there is no decision: they differ in nothing but
+// the batch. Waiting for data is left out: it has a name of its own.
+std::optional<StepCost> step_cost(std::span<const trial::Trial* const> trials);
 
 // Of what the machine can do at most, how much this throughput uses; what is unknown stays out.
 struct RooflineShare {

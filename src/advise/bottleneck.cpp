@@ -43,23 +43,6 @@ bool has_speed(const trial::Trial& t) {
   return t.outcome == trial::Outcome::ok && t.samples_per_second;
 }
 
-// The straight line through their step times. Waiting for data is left out: it has a name of its
-// own.
-std::optional<StepCost> line_through(std::span<const trial::Trial* const> trials) {
-  std::vector<stats::LinePoint> points;
-  for (const trial::Trial* trial : trials) {
-    if (!has_speed(*trial)) continue;
-    const auto batch = static_cast<double>(trial->setting.batch);
-    const double step = batch / trial->samples_per_second->mean;
-    const double seconds = step * (1 - data_wait_share(*trial).value_or(0));
-    // The noise of a step time is a share of it: each point counts alike whatever its batch.
-    if (seconds > 0) points.push_back({batch, seconds, 1 / (seconds * seconds)});
-  }
-  const auto line = stats::fit_line(points);
-  if (!line) return std::nullopt;
-  return StepCost{std::max(0.0, line->intercept()), std::max(0.0, line->slope())};
-}
-
 std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::optional<StepCost>& cost,
                                     const Facts& facts) {
   if (trial.outcome == trial::Outcome::out_of_memory) return Bottleneck::memory_capacity;
@@ -73,6 +56,21 @@ std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::option
 double StepCost::fixed_share(std::int64_t batch) const {
   const double step = fixed_seconds + per_sample_seconds * static_cast<double>(batch);
   return step > 0 ? fixed_seconds / step : 0;
+}
+
+std::optional<StepCost> step_cost(std::span<const trial::Trial* const> trials) {
+  std::vector<stats::LinePoint> points;
+  for (const trial::Trial* trial : trials) {
+    if (!has_speed(*trial)) continue;
+    const auto batch = static_cast<double>(trial->setting.batch);
+    const double step = batch / trial->samples_per_second->mean;
+    const double seconds = step * (1 - data_wait_share(*trial).value_or(0));
+    // The noise of a step time is a share of it: each point counts alike whatever its batch.
+    if (seconds > 0) points.push_back({batch, seconds, 1 / (seconds * seconds)});
+  }
+  const auto line = stats::fit_line(points);
+  if (!line) return std::nullopt;
+  return StepCost{std::max(0.0, line->intercept()), std::max(0.0, line->slope())};
 }
 
 std::optional<double> data_wait_share(const trial::Trial& trial) {
@@ -110,7 +108,7 @@ std::vector<std::optional<Bottleneck>> bottlenecks(std::span<const trial::Trial>
   for (std::size_t from = 0, to = 0; from < by_line.size(); from = to) {
     while (to < by_line.size() && line_of(*by_line[to]) == line_of(*by_line[from])) ++to;
     const std::span line(by_line.data() + from, to - from);
-    const std::optional<StepCost> cost = line_through(line);
+    const std::optional<StepCost> cost = step_cost(line);
     for (const trial::Trial* trial : line)
       found[static_cast<std::size_t>(trial - trials.data())] = diagnosed(*trial, cost, facts);
   }

@@ -1,13 +1,10 @@
 #include "api/answer.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "api/keep.h"
 #include "api/values.h"
 #include "report/forms.h"
-#include "search/evidence.h"
-#include "stats/quantile.h"
 
 namespace sweetspot::api {
 namespace {
@@ -30,15 +27,10 @@ Status public_status(study::Status status) {
   return Status::nothing_feasible;
 }
 
-// Of all trials of the batch together, around what is recommended. A batch that is the model's idea
-// alone has the value and no width.
-Interval speed_of(const advise::Recommendation& made, const std::vector<trial::Trial>& trials) {
-  double reach = 1;
-  for (const stats::StepPoint& point : search::evidence(trials).points)
-    if (point.batch == made.setting.batch)
-      reach = std::exp(stats::normal95 * point.deviation_share);
-  const double mean = made.samples_per_second;
-  return {mean, mean / reach, mean * reach};
+Interval speed_of(const advise::Recommendation& made) {
+  const advise::BatchRow* row = made.chosen_row();
+  if (row && row->samples_per_second) return public_interval(*row->samples_per_second);
+  return {made.samples_per_second, made.samples_per_second, made.samples_per_second};
 }
 
 report::Answer reported(const study::TuneResult& found, const std::string& workload,
@@ -66,18 +58,20 @@ Result answer(const study::TuneResult& found, const std::string& workload,
   result.message = found.message;
   if (const auto& made = found.recommendation) {
     result.batch = static_cast<int>(made->setting.batch);
-    result.samples_per_second = speed_of(*made, found.trials);
+    result.samples_per_second = speed_of(*made);
     result.throughput_share = made->throughput_share;
     result.memory_bytes = made->memory_bytes;
     if (made->limited_by) result.limited_by = words(*made->limited_by);
-    result.sentence = made->sentence;
-    result.reasons = made->reasons;
+    result.sentence = advise::sentence(*made);
+    result.reasons = advise::reasons_in_words(*made);
   }
-  for (const trial::Trial& trial : found.trials)
-    result.trials.push_back(public_trial(trial, found.trials, found.facts));
   result.resumed_trials = static_cast<int>(found.resumed);
   result.spent = found.spent;
   const report::Answer whole = reported(found, workload, study);
+  result.trials.resize(whole.trials.size());
+  for (const report::Row& row : report::rows(whole))  // by batch; the trials are as they were run
+    result.trials[static_cast<std::size_t>(row.trial - whole.trials.data())] =
+        public_trial(*row.trial, row.bottleneck);
   result.table = report::table(whole);
   result.json = report::json(whole).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return result;

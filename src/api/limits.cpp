@@ -54,7 +54,7 @@ search::Limits limits_of(const Options& options) {
   limits.min = (options.min + step - 1) / step * step;
   limits.max = options.max / step * step;
   limits.tolerance = options.tolerance;
-  limits.repeats = options.repeats;
+  limits.passes = options.repeats;
   if (limits.max < limits.min)
     throw InputError(fmt::format(
         "there is no batch to try from {} to {}{}; change min, max or multiple_of of the Options",

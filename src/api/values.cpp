@@ -43,10 +43,9 @@ Trial public_trial(const trial::Trial& trial) {
   return seen;
 }
 
-Trial public_trial(const trial::Trial& trial, std::span<const trial::Trial> all,
-                   const advise::Facts& facts) {
+Trial public_trial(const trial::Trial& trial, const std::optional<advise::Bottleneck>& limited_by) {
   Trial seen = public_trial(trial);
-  if (const auto limit = advise::bottleneck(trial, all, facts)) seen.limited_by = words(*limit);
+  if (limited_by) seen.limited_by = words(*limited_by);
   return seen;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <sweetspot/result.h>
 
-#include <span>
+#include <optional>
 
 #include "advise/advise.h"
 #include "trial/trial.h"
@@ -11,8 +11,6 @@ namespace sweetspot::api {
 // The values of the library as those that callers see.
 Interval public_interval(const trial::Interval& interval);
 Trial public_trial(const trial::Trial& trial);
-// With the diagnosis, which takes the other trials.
-Trial public_trial(const trial::Trial& trial, std::span<const trial::Trial> all,
-                   const advise::Facts& facts);
+Trial public_trial(const trial::Trial& trial, const std::optional<advise::Bottleneck>& limited_by);
 
 }  // namespace sweetspot::api

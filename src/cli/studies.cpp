@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "report/forms.h"
 #include "report/glance.h"
+#include "report/speeds.h"
 #include "report/stored.h"
 #include "report/table.h"
 #include "store/store.h"
@@ -109,6 +110,7 @@ int show_study(const StudiesFlags& flags, Output& output) {
   if (!study) fail_unknown(flags);
   if (flags.json) {
     Json json = result_object();
+    json["schema_version"] = report::schema_version;  // of its trials
     json.update(json_of(*study));
     json["question"] = parsed(study->question.key);
     json["trials"] = report::json(report::answer_of(*study))["trials"];

@@ -15,6 +15,10 @@ std::string markdown(const Answer& answer);
 // RFC 4180 with a header; unknown is empty; text that a spreadsheet would take for a formula is
 // prefixed with an apostrophe.
 std::string csv(const Answer& answer);
+// Of every object with a recommendation or trials in it. 2: recommendation.rows, knee, alike and
+// their like, and its reasons as objects; no measured beside a recommendation; of contention,
+// slowed_share in place of how fast fixed computations were.
+constexpr int schema_version = 2;
 // The object of `--json`, schema_version first.
 nlohmann::ordered_json json(const Answer& answer);
 

@@ -45,12 +45,13 @@ std::string sentence(const Answer& answer) {
   if (const std::string trained = trained_sentence(answer); !trained.empty()) return trained;
   const auto found = measured(answer);
   if (!found) return "";
-  std::string text = fmt::format("The fastest was batch {} with {} samples/s",
-                                 count(found->best_batch), count(found->best_samples_per_second));
+  std::string text =
+      fmt::format("The fastest was batch {} with {} samples/s", count(found->best_batch),
+                  core::format_rounded(found->best_samples_per_second));
   if (found->knee_batch != found->best_batch)
     text += fmt::format("; the smallest within {:g}% of it is batch {} with {} samples/s",
                         100 * answer.facts.limits.tolerance, count(found->knee_batch),
-                        count(found->knee_samples_per_second));
+                        core::format_rounded(found->knee_samples_per_second));
   if (found->contended) text += fmt::format("; {}", advise::measured_while_busy);
   return text + ".";
 }
@@ -61,7 +62,7 @@ std::vector<Figure> figures(const Answer& answer) {
     list = recommended(*answer.recommendation);
   else if (const auto found = measured(answer))
     list = {{"Fastest batch", count(found->best_batch)},
-            {"Samples per second", count(found->best_samples_per_second)},
+            {"Samples per second", core::format_rounded(found->best_samples_per_second)},
             {fmt::format("Smallest within {:g}%", 100 * answer.facts.limits.tolerance),
              count(found->knee_batch)}};
   for (Figure& figure : list) figure.value = with_thin_spaces(figure.value);

@@ -10,11 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// 2: recommendation.rows, knee, alike and their like, and its reasons as objects; no measured
-// beside a recommendation; of contention, slowed_share in place of how fast fixed computations
-// were.
-constexpr int schema_version = 2;
-
 struct ToJson {
   Json operator()(std::monostate) const { return nullptr; }
   template <class T>

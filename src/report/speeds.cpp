@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
+#include "search/evidence.h"
 #include "search/knee.h"
+#include "stats/quantile.h"
 
 namespace sweetspot::report {
 namespace {
@@ -58,22 +61,19 @@ trial::Trial for_search(const trial::Trial& t, std::int64_t size) {
   return copy;
 }
 
-void decide_speeds(Curve& curve, const Answer& answer) {
+// The model of whole curves weighs every pair of cliffs between batches, which takes minutes for a
+// grid of a hundred: what was measured at each batch is enough to show them.
+void find_speeds(Curve& curve, const Answer& answer) {
   std::vector<trial::Trial> trials;
-  search::Limits limits;
-  limits.tolerance = answer.facts.limits.tolerance;
-  for (const trial::Trial* t : curve.trials) {
-    trials.push_back(for_search(*t, size_of(*t, answer)));
-    limits.max = std::max(limits.max, trials.back().setting.batch);
+  for (const trial::Trial* t : curve.trials) trials.push_back(for_search(*t, size_of(*t, answer)));
+  const stats::StepTimes times = search::evidence(trials).times;
+  const std::size_t count = times.batches.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double speed = static_cast<double>(times.batches[i]) / std::exp(times.log_seconds[i]);
+    const double reach = std::exp(stats::normal95 * std::sqrt(times.covariance[i * count + i]));
+    curve.samples_per_second[times.batches[i]] = {speed, speed / reach, speed * reach};
   }
-  const auto decision =
-      search::decide(trials, limits, [](std::int64_t) -> std::optional<core::Bytes> { return {}; });
-  if (!decision) return;
-  for (const search::BatchSpeed& speed : decision->speeds)
-    curve.samples_per_second[speed.batch] = speed.samples_per_second;
-  if (decision->speeds.size() > 1 &&
-      (decision->fixed_seconds > 0 || decision->per_sample_seconds > 0))
-    curve.cost = advise::StepCost{decision->fixed_seconds, decision->per_sample_seconds};
+  curve.cost = advise::step_cost(curve.trials);
 }
 
 bool is_recommended(const Curve& curve, const Answer& answer) {
@@ -113,6 +113,17 @@ bool only_contended(const BatchSpeed& speed) {
   });
 }
 
+std::optional<Measured> measured_of(const std::vector<BatchSpeed>& speeds, double tolerance) {
+  if (speeds.empty()) return std::nullopt;
+  std::vector<double> means;
+  for (const BatchSpeed& speed : speeds) means.push_back(speed.samples_per_second.mean);
+  const BatchSpeed& best =
+      speeds[static_cast<std::size_t>(std::ranges::max_element(means) - means.begin())];
+  const BatchSpeed& knee = speeds[search::knee(means, tolerance)];
+  return Measured{best.batch, knee.batch, best.samples_per_second.mean,
+                  knee.samples_per_second.mean, only_contended(best) || only_contended(knee)};
+}
+
 }  // namespace
 
 std::vector<Curve> curves(const Answer& answer) {
@@ -124,7 +135,7 @@ std::vector<Curve> curves(const Answer& answer) {
     Curve curve;
     curve.name = name_of(base, groups), curve.trials = trials;
     if (!is_recommended(curve, answer)) {
-      decide_speeds(curve, answer);
+      find_speeds(curve, answer);
       list.push_back(std::move(curve));
     } else {
       recall_speeds(curve, *answer.recommendation);
@@ -147,21 +158,13 @@ std::vector<BatchSpeed> speeds(const Answer& answer) {
 }
 
 std::optional<Measured> measured(const Answer& answer) {
-  if (!answer.recommendation) return measured(speeds(answer), answer.facts.limits.tolerance);
+  if (!answer.recommendation) return measured_of(speeds(answer), answer.facts.limits.tolerance);
   const advise::Recommendation& made = *answer.recommendation;
+  const advise::BatchRow* chosen = made.chosen_row();  // with the loader that all of them had
+  const bool has_speed = chosen && chosen->samples_per_second;
   return Measured{made.best_batch, made.batch, made.best_samples_per_second,
-                  made.samples_per_second, made.contended};
-}
-
-std::optional<Measured> measured(const std::vector<BatchSpeed>& speeds, double tolerance) {
-  if (speeds.empty()) return std::nullopt;
-  std::vector<double> means;
-  for (const BatchSpeed& speed : speeds) means.push_back(speed.samples_per_second.mean);
-  const BatchSpeed& best =
-      speeds[static_cast<std::size_t>(std::ranges::max_element(means) - means.begin())];
-  const BatchSpeed& knee = speeds[search::knee(means, tolerance)];
-  return Measured{best.batch, knee.batch, best.samples_per_second.mean,
-                  knee.samples_per_second.mean, only_contended(best) || only_contended(knee)};
+                  has_speed ? chosen->samples_per_second->mean : made.samples_per_second,
+                  made.contended};
 }
 
 }  // namespace sweetspot::report

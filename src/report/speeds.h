@@ -8,7 +8,7 @@
 namespace sweetspot::report {
 
 // The trials that differ in nothing but batch and seed, and the speeds of their batches: those of
-// the recommendation, else of the search's model.
+// the recommendation, else those that the search takes them to have.
 struct Curve {
   std::string name;                         // what tells it from the others: "2 workers"; or empty
   std::vector<const trial::Trial*> trials;  // in the order in which they were run
@@ -35,6 +35,5 @@ struct Measured {
   bool contended = false;  // one of the two is known from contended trials only
 };
 std::optional<Measured> measured(const Answer& answer);
-std::optional<Measured> measured(const std::vector<BatchSpeed>& speeds, double tolerance);
 
 }  // namespace sweetspot::report

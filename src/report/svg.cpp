@@ -164,7 +164,6 @@ class Drawing {
   void draw(const SvgSeries& series, const std::string& paint) {
     const std::vector<SvgPoint> list = pixels(series);
     if (list.empty()) return;
-    if (series.band) draw_band(list, paint);
     if (series.line && list.size() > 1) {
       std::string path;
       for (const SvgPoint& at : list)
@@ -174,26 +173,13 @@ class Drawing {
           path, paint, series.dashed ? R"( stroke-dasharray="6 4")" : "");
     }
     for (const SvgPoint& at : list) {
-      if (!series.band && at.low)
+      if (at.low)
         put(R"(<path d="M{0:.1f} {1:.1f}V{2:.1f}M{3:.1f} {1:.1f}h8M{3:.1f} {2:.1f}h8" )"
             R"(fill="none" stroke="{4}" stroke-width="1.5"/>)",
             at.x, *at.low, *at.high, at.x - 4, paint);
       if (series.marks)
         put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3.5" fill="{}"/>)", at.x, at.y, paint);
     }
-  }
-
-  void draw_band(const std::vector<SvgPoint>& list, const std::string& paint) {
-    std::string path;
-    const auto add = [&](double x, double y) {
-      fmt::format_to(std::back_inserter(path), "{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x, y);
-    };
-    for (const SvgPoint& at : list)
-      if (at.high) add(at.x, *at.high);
-    for (auto at = list.rbegin(); at != list.rend(); ++at)
-      if (at->low) add(at->x, *at->low);
-    if (!path.empty())
-      put(R"(<path d="{}Z" fill="{}" fill-opacity="0.18" stroke="none"/>)", path, paint);
   }
 
   void legend() {

@@ -19,9 +19,8 @@ struct SvgSeries {
   std::string name;  // in the legend, unless empty
   std::vector<SvgPoint> points;
   bool line = true, marks = true, dashed = false;
-  bool band = false;  // intervals as a band instead of bars
-  int colour = 0;     // from 1; 0: the series' place
-  double shift = 0;   // to the right, in pixels: intervals at the same x do not hide each other
+  int colour = 0;    // from 1; 0: the series' place
+  double shift = 0;  // to the right, in pixels: intervals at the same x do not hide each other
 };
 
 struct SvgAxis {

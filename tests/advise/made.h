@@ -1,5 +1,5 @@
 #pragma once
-#include <gtest/gtest.h>
+#include <algorithm>
 
 #include "advise/advise.h"
 #include "advise/trials.h"

@@ -62,7 +62,7 @@ TEST(Tune, AnswersWithNumbersAndReasons) {
   EXPECT_THAT(result.sentence, HasSubstr("Train with batch"));
   EXPECT_THAT(result.reasons, Not(IsEmpty()));
   EXPECT_THAT(result.table, HasSubstr("| batch |"));
-  EXPECT_THAT(result.json, AllOf(HasSubstr("{\"schema_version\":1,"), HasSubstr("\"found\"")));
+  EXPECT_THAT(result.json, AllOf(HasSubstr("{\"schema_version\":2,"), HasSubstr("\"found\"")));
   ASSERT_THAT(result.trials, Not(IsEmpty()));
   for (const Trial& trial : result.trials) {
     EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;

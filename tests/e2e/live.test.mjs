@@ -22,7 +22,7 @@ const server = createServer((request, response) => {
   asked.push(request.url);
   response.setHeader("content-type", "application/json");
   const seconds = Buffer.from(Float32Array.of(0.5, 0.25, 0.25).buffer).toString("base64");
-  response.end(JSON.stringify({ seconds, warm_up: 1, outliers: [], disturbed: [] }));
+  response.end(JSON.stringify({ seconds, warm_up: [[0, 1]], outliers: [] }));
 });
 before(() => new Promise((done) => server.listen(0, "127.0.0.1", done)));
 after(() => (clients.forEach((client) => client.end()), server.close()));
@@ -49,7 +49,7 @@ test("a live page follows its study and leaves the reader's place alone", async 
   const next = structuredClone(first);
   next.sentence = "Train with batch 64.";
   next.status = "running";
-  next.trials.push({ ...next.trials[0], id: 99, setting: { batch: 3 } });
+  next.trials.push({ ...next.trials[0], id: 99, setting: { batch: 3, micro_batch: 3 } });
   next.table.rows.push({ ...next.table.rows[0], cells: ["3", "1", "2", "3", "new"],
     keys: [3, 1, 2, 3, "new"] });
   send(next);

@@ -35,7 +35,7 @@ test("raw step times are one click away", async () => {
   await page.locator("#trials tbody tr").nth(4).locator("button").click();
   await page.waitForSelector("#trial-steps[data-drawn]");
   assert.ok(await isDrawn(page, "trial-steps"));
-  await page.locator("#trial-steps .legend li", { hasText: "disturbed" }).waitFor();
+  await page.locator("#trial-steps .legend li", { hasText: "warm-up" }).waitFor();
   assert.match(await page.locator("#trial").innerText(), /Trial 5: batch 128[^]*200 steps/);
   await page.locator("#trial summary", { hasText: "Raw step times" }).click();
   let lines = []; // filled when it is opened

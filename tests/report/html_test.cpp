@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "advise/trials.h"
+#include "advise/made.h"
 #include "report/page_data.h"
 
 namespace sweetspot::report {
@@ -27,16 +27,14 @@ Answer page_answer() {
     answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
     answer.trials.back().id = 100 + batch;
     answer.trials.back().raw = {{0.5, batch, 1, {}, true},
-                                {0.25, batch, 1, {}, false, false, true},
+                                {0.5, batch, 2, {}, false, false, 1},
                                 {2, batch, 1, {}, false, true}};
     answer.trials.back().trace = {{0.1, 0.5, {}, 30.0}, {0.2, {}, {}, 31.0}};
   }
-  advise::Recommendation made;
-  made.setting.batch = 128;
-  made.sentence = "Train with batch 128: 9,100 samples/s.";
-  made.reasons = {"because"};
-  answer.recommendation = made;
-  answer.command = "sweetspot train --batch 128";
+  answer.facts.limits.max = 60000;
+  answer.recommendation = recommend(
+      answer.trials, tests::made_decision({1, 128, 1024}, 0.002, 1e-4, 128), answer.facts);
+  answer.recommendation->command = "sweetspot train --batch 128";
   answer.environment_json = R"({"cpu": "none"})";
   return answer;
 }
@@ -51,8 +49,10 @@ Json embedded_data(const std::string& page) {
 TEST(Html, ShowsTheAnswerTheChartAndTheTrialsWithoutScripts) {
   const std::string page = html(page_answer());
   EXPECT_THAT(page, HasSubstr("<title>Batch size of paper-cnn on mnist</title>"));
-  EXPECT_THAT(page, HasSubstr("Train with batch 128: 9\u202f100 samples/s.</h2>"));
-  EXPECT_THAT(page, HasSubstr("<li>because</li>"));
+  EXPECT_THAT(
+      page,
+      HasSubstr("Train with batch 128: 8\u202f650 samples/s, 88% of the fastest, 1.1 MiB.</h2>"));
+  EXPECT_THAT(page, HasSubstr("<li>compute limits it</li>"));
   EXPECT_THAT(page, HasSubstr("<svg "));
   EXPECT_THAT(page, HasSubstr("<td>1\u202f024</td>"));
 }
@@ -78,10 +78,12 @@ TEST(Html, HostileTextIsInert) {
   const std::string hostile =
       "</script><script>alert(1)</script><img src=x onerror=alert(1)> javascript:alert(1) "
       "\x1b[31m \u202e \"'> <!-- ]]> \xff";
-  answer.workload = answer.message = answer.study = answer.command = hostile;
+  answer.workload = answer.message = answer.study = hostile;
   answer.status = answer.program = answer.machine = hostile;
-  answer.recommendation->sentence = hostile;
-  answer.recommendation->reasons = {hostile};
+  answer.recommendation->command = answer.recommendation->contention_reason = hostile;
+  answer.recommendation->notes = {hostile};
+  answer.recommendation->rows[0].note = answer.recommendation->setting.precision = hostile;
+  answer.recommendation->reasons = {advise::Reason::note, advise::Reason::contended};
   answer.environment_json =
       Json{{hostile, hostile}}.dump(-1, ' ', true, Json::error_handler_t::replace);
   for (trial::Trial& trial : answer.trials) {
@@ -123,10 +125,10 @@ TEST(PageData, HasRawStepsReadingsAndSeries) {
   ASSERT_EQ(data["trials"].size(), 3u);
   const auto& trial = data["trials"][1];  // by batch: 1, 128, 1024
   EXPECT_EQ(trial["id"], 228);
-  EXPECT_EQ(trial["raw_steps"]["seconds"], "AAAAPwAAgD4AAABA");  // 0.5, 0.25, 2 as float32
-  EXPECT_EQ(trial["raw_steps"]["warm_up"], 1);
+  EXPECT_EQ(trial["raw_steps"]["seconds"],
+            "AAAAPwAAgD4AAABA");  // of an update: 0.5, 0.25, 2 as float32
+  EXPECT_EQ(trial["raw_steps"]["warm_up"], Json::parse("[[0, 1]]"));
   EXPECT_EQ(trial["raw_steps"]["outliers"], Json::array({2}));
-  EXPECT_EQ(trial["raw_steps"]["disturbed"], Json::parse("[[1, 2]]"));
   EXPECT_TRUE(trial["trace"]["memory_bytes"].is_null());
   EXPECT_EQ(trial["trace"]["power_watts"], "AADwQQAA+EE=");
   ASSERT_EQ(data["series"].size(), 1u);

@@ -1,16 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
-#include "advise/trials.h"
+#include "advise/made.h"
 #include "core/error.h"
 #include "report/fields.h"
 #include "report/forms.h"
 #include "report/plot.h"
+#include "report/speeds.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::report {
@@ -23,20 +25,24 @@ using testing::StartsWith;
 using tests::made_trial;
 using tests::TemporaryFolder;
 
-Answer made_answer() {
+// A tune's, and what a sweep has of the same trials.
+Answer tuned() {
+  const std::vector<std::int64_t> batches{1024, 1, 128};
   Answer answer;
   answer.study = "7";
   answer.workload = "paper-cnn on mnist";
   answer.status = "found";
-  for (const std::int64_t batch : {1024, 1, 128})
-    answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
-  advise::Recommendation made;
-  made.setting.batch = 128;
-  made.sentence = "Train with batch 128.";
-  made.reasons = {"because"};
-  answer.recommendation = made;
-  answer.command = "sweetspot train --batch 128";
+  answer.trials = tests::made_trials(batches, 0.002, 1e-4);
+  answer.facts.limits.max = 60000;
+  answer.recommendation = recommend(
+      answer.trials, tests::made_decision({1, 128, 1024}, 0.002, 1e-4, 128), answer.facts);
+  answer.recommendation->command = "sweetspot train --batch 128";
   answer.environment_json = R"({"cpu": "none"})";
+  return answer;
+}
+Answer swept() {
+  Answer answer = tuned();
+  answer.recommendation.reset();
   return answer;
 }
 
@@ -65,7 +71,7 @@ TEST(Fields, AreDeclaredOnceEach) {
 }
 
 TEST(TrialTable, HasARowForEachTrialByBatch) {
-  const auto text = lines(table(made_answer()));
+  const auto text = lines(table(swept()));
   ASSERT_EQ(text.size(), 5u);
   EXPECT_THAT(text[0], HasSubstr("samples/s | step ms |"));
   EXPECT_THAT(text[0], Not(HasSubstr("workers")));
@@ -75,26 +81,47 @@ TEST(TrialTable, HasARowForEachTrialByBatch) {
 }
 
 TEST(TrialTable, ShowsWhatVaries) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   answer.trials[0].setting.workers = 4;
   EXPECT_THAT(table(answer), HasSubstr("workers"));
 }
 
 TEST(TrialTable, ShowsHowFarAnIntervalReachesOnEitherSide) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   answer.trials[0].samples_per_second = trial::Interval{1000, 970, 1120};
   EXPECT_THAT(table(answer), HasSubstr(" 1,000 +12/−3.0% |"));
 }
 
 TEST(TrialTable, ShowsFailuresAndTheUnknown) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   answer.trials.push_back(failed(4, "a | b\n"));
   EXPECT_THAT(table(answer), HasSubstr("– |"));
   EXPECT_THAT(table(answer), HasSubstr("crashed: a \\| b\\x0a"));
 }
 
+TEST(TrialTable, CutsNotesOfAnyLength) {
+  Answer answer = swept();
+  answer.trials.push_back(failed(4, std::string(1000, 'x')));
+  for (const std::string& line : lines(table(answer))) EXPECT_LT(line.size(), 200u);
+}
+
+TEST(AnswerTable, HasARowForEachBatch) {
+  Answer answer = tuned();
+  answer.trials.push_back(answer.trials[0]);
+  advise::BatchRow failure;
+  failure.batch = 4096, failure.outcome = trial::Outcome::out_of_memory, failure.note = "why";
+  answer.recommendation->rows.push_back(failure);
+  const auto text = lines(table(answer));
+  ASSERT_EQ(text.size(), 6u);
+  EXPECT_THAT(text[0], HasSubstr("| batch | samples/s | of the best | within 5%? |"));
+  EXPECT_THAT(text[3],
+              HasSubstr("|   128 |     8,650 |      88% ±1 |         no | 1.1 MiB | compute"));
+  EXPECT_THAT(text[4], HasSubstr("| 1,024 |     9,810 |        100% |            |"));
+  EXPECT_THAT(text[5], HasSubstr("| out of memory"));
+}
+
 TEST(Csv, FollowsRfc4180) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   answer.trials = {failed(4, "said \"no\", twice")};
   const std::string text = csv(answer);
   EXPECT_THAT(text, StartsWith("batch,micro_batch,"));
@@ -104,7 +131,7 @@ TEST(Csv, FollowsRfc4180) {
 }
 
 TEST(Csv, DisarmsFormulas) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   for (const char* note : {"=1+1", "+1", "-1", "@x"}) {
     answer.trials = {failed(4, note)};
     EXPECT_THAT(csv(answer), HasSubstr(std::string(",'") + note + ","));
@@ -112,14 +139,17 @@ TEST(Csv, DisarmsFormulas) {
 }
 
 TEST(Csv, HasAsManyCellsAsColumns) {
-  for (const std::string& line : lines(csv(made_answer())))
+  for (const std::string& line : lines(csv(swept())))
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), static_cast<long>(fields().size()) - 1);
 }
 
 TEST(Json, HasTheFormOfTheDesign) {
-  const auto json = report::json(made_answer());
+  const auto json = report::json(tuned());
   EXPECT_EQ(json.begin().key(), "schema_version");
+  EXPECT_EQ(json["schema_version"], 2);
   EXPECT_EQ(json["status"], "found");
+  EXPECT_TRUE(json["measured"].is_null()) << "one answer is enough";
+  EXPECT_EQ(json["recommendation"]["rows"].size(), 3u);
   EXPECT_EQ(json["recommendation"]["batch"], 128);
   EXPECT_EQ(json["recommendation"]["command"], "sweetspot train --batch 128");
   ASSERT_EQ(json["trials"].size(), 3u);
@@ -137,8 +167,7 @@ TEST(Json, HasTheFormOfTheDesign) {
 }
 
 TEST(Json, UnknownIsNull) {
-  Answer answer = made_answer();
-  answer.recommendation.reset();
+  Answer answer = swept();
   answer.trials = {failed(4, "")};
   const auto json = report::json(answer);
   EXPECT_TRUE(json["recommendation"].is_null());
@@ -149,7 +178,7 @@ TEST(Json, UnknownIsNull) {
 }
 
 TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   trial::Trial trained = made_trial(8, 0.002, 1e-4);
   trained.device = "cuda:0";
   trained.setting.seed = 0xffffffffffffffff;
@@ -182,7 +211,7 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
 }
 
 TEST(Measured, TheKneeIsTheSmallestWithinTheTolerance) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   answer.facts.limits.tolerance = 0.15;
   const auto found = measured(answer);
   ASSERT_TRUE(found);
@@ -192,53 +221,60 @@ TEST(Measured, TheKneeIsTheSmallestWithinTheTolerance) {
   EXPECT_EQ(measured(answer)->knee_batch, 1024);
 }
 
-TEST(Measured, RepeatsCountByTheirMean) {
-  Answer answer = made_answer();
+TEST(Measured, RepeatsCountTogether) {
+  Answer answer = swept();
   answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-3), made_trial(20, 0, 1.02e-3)};
-  answer.trials[1].samples_per_second->mean = 500;  // one of the two was slow
+  answer.trials[1].samples_per_second = trial::Interval{500, 495, 505};  // one of the two was slow
   EXPECT_EQ(measured(answer)->best_batch, 20);
 }
 
-TEST(Measured, CalmTrialsOutvoteContendedOnes) {
-  Answer answer = made_answer();
-  answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-3), made_trial(20, 0, 1.02e-3)};
-  answer.trials[1].samples_per_second->mean = 500;
-  answer.trials[1].contention.contended = true;
-  EXPECT_EQ(measured(answer)->best_batch, 10);
-  EXPECT_NEAR(measured(answer)->best_samples_per_second, 1000, 1e-6);
-  for (trial::Trial& trial : answer.trials) trial.contention.contended = true;
-  EXPECT_EQ(measured(answer)->best_batch, 20);  // no calm one: all count
-}
-
 TEST(Measured, PrecisionsAreNotMixed) {
-  Answer answer = made_answer();
+  Answer answer = swept();
   answer.trials = {made_trial(10, 0, 1e-3), made_trial(10, 0, 1e-4), made_trial(20, 0, 2e-4)};
   answer.trials[1].setting.precision = "bf16";
   EXPECT_EQ(measured(answer)->best_batch, 10);
-  EXPECT_NEAR(measured(answer)->best_samples_per_second, 10'000, 1e-6);
+  EXPECT_NEAR(measured(answer)->best_samples_per_second, 10'000, 100);
+}
+
+TEST(Measured, WithARecommendationIsWhatThatSays) {
+  Answer answer = tuned();
+  for (trial::Trial& t : answer.trials) t.samples_per_second->mean *= 3;
+  const auto found = measured(answer);
+  EXPECT_EQ(found->best_batch, 1024);
+  EXPECT_EQ(found->knee_batch, 128);
+  EXPECT_EQ(found->knee_samples_per_second, answer.recommendation->samples_per_second);
+}
+
+TEST(Measured, OfALargeGridTakesNoTime) {
+  Answer answer = swept();
+  answer.trials.clear();
+  for (std::int64_t batch = 16; batch <= 4096; batch += 16)
+    answer.trials.push_back(made_trial(batch, 0.002, 1e-4));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(measured(answer)->best_batch, 4096);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
 TEST(Markdown, SaysThatASweepWasMeasuredBesideOtherWork) {
-  Answer answer = made_answer();
-  answer.recommendation.reset();
-  EXPECT_THAT(markdown(answer), HasSubstr("The fastest was batch 1,024 with 9,808 samples/s.\n"));
+  Answer answer = swept();
+  EXPECT_THAT(markdown(answer), HasSubstr("The fastest was batch 1,024 with 9,8"));
   answer.trials.push_back(answer.trials[0]);
   answer.trials[0].contention.contended = true;
-  EXPECT_THAT(markdown(answer), Not(HasSubstr("busy")));  // the other one counts
+  EXPECT_THAT(markdown(answer), Not(HasSubstr("busy")));  // the other one tells
   answer.trials.back().contention.contended = true;
   EXPECT_THAT(markdown(answer), HasSubstr("; measured while the machine was busy.\n"));
 }
 
 TEST(Markdown, HasEverything) {
-  const std::string text = markdown(made_answer());
-  for (const char* part : {"# Batch size of paper-cnn on mnist", "Train with batch 128.",
-                           "| batch |", "- because", "sweetspot train --batch 128"})
+  const std::string text = markdown(tuned());
+  for (const char* part :
+       {"# Batch size of paper-cnn on mnist", "Train with batch 128: 8,650 samples/s", "| batch |",
+        "- compute limits it", "sweetspot train --batch 128"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 
 TEST(Plot, IsAsWideAndHighAsAskedAndMarksTheChosen) {
-  const Answer answer = made_answer();
-  const std::string text = plot(answer.trials, {60, 13, true, 128});
+  const std::string text = plot(tuned(), {60, 13, true});
   EXPECT_EQ(lines(text).size(), 13u);
   EXPECT_THAT(text, HasSubstr("◆"));
   EXPECT_THAT(text, HasSubstr("10,000 │"));
@@ -247,17 +283,18 @@ TEST(Plot, IsAsWideAndHighAsAskedAndMarksTheChosen) {
 }
 
 TEST(Plot, IsPlainAsciiWhereAsked) {
-  const std::string text = plot(made_answer().trials, {60, 13, false, 128});
+  const std::string text = plot(tuned(), {60, 13, false});
   EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c > 0; })) << text;
   EXPECT_THAT(text, HasSubstr("#"));
   for (const std::string& line : lines(text)) EXPECT_LE(line.size(), 60u);
 }
 
 TEST(Plot, NeedsTwoBatchesAndSomeRoom) {
-  const std::vector<trial::Trial> one{made_trial(8, 0.002, 1e-4), failed(9, "")};
+  Answer one = swept();
+  one.trials = {made_trial(8, 0.002, 1e-4), failed(9, "")};
   EXPECT_EQ(plot(one, {}), "");
-  EXPECT_EQ(plot(made_answer().trials, {10, 13, true, {}}), "");
-  EXPECT_EQ(plot(made_answer().trials, {60, 2, true, {}}), "");
+  EXPECT_EQ(plot(tuned(), {10, 13, true}), "");
+  EXPECT_EQ(plot(tuned(), {60, 2, true}), "");
 }
 
 TEST(WriteFile, ReplacesTheFileWholeAndLeavesNothingBeside) {

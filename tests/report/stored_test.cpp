@@ -3,12 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "advise/trials.h"
+#include <nlohmann/json.hpp>
+
+#include "advise/made.h"
+#include "report/forms.h"
+#include "report/html.h"
+#include "report/page_data.h"
+#include "report/screen.h"
 
 namespace sweetspot::report {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using tests::made_trial;
 
@@ -25,65 +30,94 @@ trial::Study made_study(const std::string& limits = R"("tolerance": 0.15, "min":
   return study;
 }
 
-TEST(AnswerOf, RecommendsByTheQuestionsOwnTolerance) {
-  const Answer answer = answer_of(made_study());
-  EXPECT_EQ(answer.status, "found");
-  EXPECT_EQ(answer.workload, "paper-cnn on mnist");
-  EXPECT_EQ(answer.facts.limits.tolerance, 0.15);
-  EXPECT_EQ(answer.facts.limits.memory_limit, 500'000'000u);
-  ASSERT_TRUE(answer.recommendation);
-  EXPECT_EQ(answer.recommendation->setting.batch, 128);
-  EXPECT_THAT(answer.recommendation->sentence, HasSubstr("Train with batch 128"));
+// What a tune with that tolerance keeps.
+std::string stored_answer(const trial::Study& study, std::optional<std::int64_t> global_batch = {},
+                          advise::CutShort cut_short = advise::CutShort::no) {
+  advise::Facts facts;
+  facts.limits.max = 4096, facts.limits.tolerance = 0.15;
+  facts.global_batch = global_batch, facts.cut_short = cut_short;
+  return to_json(
+      *recommend(study.trials, tests::made_decision({1, 16, 128, 1024}, 0.002, 1e-4, 128), facts));
 }
 
-TEST(AnswerOf, KeepsAGivenBatch) {
+TEST(AnswerOf, IsWhatTheCommandSaid) {
+  trial::Study study = made_study();
+  study.answer = stored_answer(study);
+  const Answer answer = answer_of(study);
+  EXPECT_EQ(answer.status, "found");
+  EXPECT_EQ(answer.message, "");
+  EXPECT_EQ(answer.workload, "paper-cnn on mnist");
+  EXPECT_EQ(answer.facts.limits.tolerance, 0.15);
+  ASSERT_TRUE(answer.recommendation);
+  EXPECT_EQ(to_json(*answer.recommendation), study.answer);
+}
+
+TEST(AnswerOf, EveryFormQuotesTheSameFigures) {
+  trial::Study study = made_study();
+  study.answer = stored_answer(study);
+  // The trials alone would say something else.
+  for (trial::Trial& t : study.trials)
+    t.samples_per_second = trial::Interval{7, 7, 7}, t.memory_measured = 7;
+  const Answer answer = answer_of(study);
+  const auto object = json(answer);
+  const auto page = page_data(answer);
+  const auto& made = object["recommendation"];
+  EXPECT_EQ(made["batch"], 128);
+  EXPECT_NEAR(made["samples_per_second"].get<double>(), 8648.6, 0.1);
+  EXPECT_EQ(page["recommendation"]["samples_per_second"], made["samples_per_second"]);
+  EXPECT_EQ(page["recommendation"]["throughput_share"], made["throughput_share"]);
+  EXPECT_EQ(page["series"][0]["points"][2]["samples_per_second"]["mean"],
+            made["samples_per_second"]);
+  EXPECT_EQ(page["figures"].dump(),
+            "[{\"name\":\"Batch\",\"value\":\"128\"},"
+            "{\"name\":\"Samples per second\",\"value\":\"8\u202f650\"},"
+            "{\"name\":\"Of the best\",\"value\":\"88%\"},"
+            "{\"name\":\"Memory\",\"value\":\"1.1 MiB\"},"
+            "{\"name\":\"Limited by\",\"value\":\"compute\"}]");
+  EXPECT_EQ(page["sentence"],
+            "Train with batch 128: 8\u202f650 samples/s, 88% of the fastest, 1.1 MiB.");
+  for (const std::string& text : {markdown(answer), screen(answer)}) {
+    EXPECT_THAT(text, HasSubstr("Train with batch 128: 8,650 samples/s, 88% of the fastest"));
+    EXPECT_THAT(text, testing::ContainsRegex("128 [ |]+8,650 [ |]+88%"));
+  }
+  EXPECT_THAT(html(answer), HasSubstr("Train with batch 128: 8\u202f650 samples/s, 88%"));
+}
+
+TEST(AnswerOf, OfAGivenBatchSaysMicroBatch) {
   trial::Study study =
       made_study(R"("tolerance": 0.15, "min": 1, "max": 1024, "divisor_of": 1024)");
-  for (trial::Trial& t : study.trials) {
+  study.answer = stored_answer(study, 1024);
+  for (trial::Trial& t : study.trials) {  // as they were run
     t.setting.accumulation = 1024 / t.setting.batch;
     t.setting.batch = 1024;
   }
   const Answer answer = answer_of(study);
   ASSERT_TRUE(answer.recommendation);
-  EXPECT_EQ(answer.recommendation->setting.batch, 1024);
   EXPECT_EQ(answer.recommendation->setting.accumulation, 8);
+  EXPECT_THAT(table(answer), testing::StartsWith("| micro-batch |"));
+  const auto page = page_data(answer);
+  ASSERT_EQ(page["series"].size(), 1u);
+  EXPECT_EQ(page["series"][0]["points"][2]["batch"], 128);
+  EXPECT_THAT(html(answer), HasSubstr("Throughput by micro-batch size"));
 }
 
-TEST(AnswerOf, RecallsTheLoaderThatWasChecked) {
+TEST(AnswerOf, AnOlderStoreHasNoAnswerButItsTrials) {
+  const Answer answer = answer_of(made_study());
+  EXPECT_FALSE(answer.recommendation);
+  EXPECT_THAT(answer.message,
+              HasSubstr("made by an earlier version, which did not keep its answer"));
+  EXPECT_THAT(screen(answer),
+              testing::AllOf(testing::StartsWith("this study was made by an earlier version"),
+                             HasSubstr("| 1,024 |")));
+  EXPECT_TRUE(json(answer)["recommendation"].is_null());
+}
+
+TEST(AnswerOf, AnAnswerThatCannotBeReadIsNone) {
   trial::Study study = made_study();
-  trial::Trial checked = made_trial(128, 0.001, 5e-5);
-  checked.setting.workers = 4, checked.setting.prefetch = 5;
-  study.trials.push_back(checked);
-  const Answer answer = answer_of(study);
-  ASSERT_TRUE(answer.facts.loader_check);
-  EXPECT_EQ(answer.facts.loader_check->workers, 4);
-  EXPECT_EQ(answer.recommendation->setting.workers, 4);
-}
-
-TEST(AnswerOf, HasTheCommandThatTrainsAsRecommended) {
-  trial::Study study = made_study();
-  study.environment.json =
-      R"({"facts": {"reasons": ["bf16 stays with fp32"], "command": [
-           {"words": ["train", "--batch", "{batch}"]},
-           {"words": ["--workers", "{workers}"], "usual": ["--workers", "1"]}]}})";
-  Answer answer = answer_of(study);
-  EXPECT_EQ(answer.command, "train --batch 128");
-  EXPECT_THAT(answer.recommendation->reasons, Contains("bf16 stays with fp32"));
-  trial::Trial checked = made_trial(128, 0.001, 5e-5);
-  checked.setting.workers = 4;
-  study.trials.push_back(checked);
-  EXPECT_EQ(answer_of(study).command, "train --batch 128 --workers 4");
-  study.trials.clear();
-  EXPECT_EQ(answer_of(study).command, "");
-}
-
-TEST(AnswerOf, TakesNoCommandFromWhatIsNone) {
-  for (const char* facts :
-       {R"({"facts": 1})", R"({"facts": {"command": "rm"}})", R"({"facts": {"command": [1, {}]}})",
-        R"({"facts": {"command": [{"words": 3, "usual": {}}], "reasons": 4}})"}) {
-    trial::Study study = made_study();
-    study.environment.json = facts;
-    EXPECT_EQ(answer_of(study).command, "") << facts;
+  for (const char* text : {"no JSON", "[]", "{}", R"({"batch": "x"})"}) {
+    study.answer = text;
+    EXPECT_FALSE(answer_of(study).recommendation) << text;
+    EXPECT_THAT(answer_of(study).message, HasSubstr("cannot read the answer"));
   }
 }
 
@@ -101,7 +135,10 @@ TEST(AnswerOf, SaysHowFarItCame) {
   EXPECT_EQ(answer_of(study).status, "running");
   study.state = trial::StudyState::stopped;
   EXPECT_EQ(answer_of(study).status, "stopped");
-  EXPECT_THAT(answer_of(study).message, HasSubstr("stopped before its end"));
+  study.answer = stored_answer(study, {}, advise::CutShort::budget);
+  EXPECT_EQ(answer_of(study).status, "budget");
+  EXPECT_THAT(answer_of(study).message, HasSubstr("the budget ended the search"));
+  study.answer.clear();
   study.state = trial::StudyState::finished;
   study.trials.clear();
   EXPECT_EQ(answer_of(study).status, "nothing_feasible");
@@ -112,7 +149,7 @@ TEST(AnswerOf, ReadsWhatIsNoQuestionOfOursAsUnknown) {
                           R"({"terms": {"kind": "tune", "limits": {"min": "x", "max": -5}}})"}) {
     trial::Study study = made_study();
     study.question.key = key;
-    study.environment.json = key;
+    study.environment.json = study.answer = key;
     EXPECT_EQ(answer_of(study).trials.size(), 4u) << key;
   }
 }

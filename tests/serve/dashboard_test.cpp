@@ -39,6 +39,7 @@ class DashboardTest : public testing::Test {
     request.query = std::move(query);
     return dashboard_.respond(request);
   }
+  static void save(store::Writer& writer, trial::Trial trial) { writer.save({&trial, 1}); }
   // What the page of a study knows of it now.
   Json current(std::int64_t topic) {
     dashboard_.refresh();
@@ -56,8 +57,8 @@ class DashboardTest : public testing::Test {
 };
 
 TEST_F(DashboardTest, ThePageIsOfTheStudyAskedFor) {
-  write("1")->add(trial_of(8));
-  write("2")->add(trial_of(16));
+  save(*write("1"), trial_of(8));
+  save(*write("2"), trial_of(16));
   const http::Response one = get("/", {{"study", "1"}, {"token", "secret"}}), newest = get("/");
   EXPECT_EQ(one.status, 200);
   EXPECT_EQ(one.type, http::html_text);
@@ -87,7 +88,7 @@ TEST_F(DashboardTest, ShowsAPageBeforeTheFirstStudyAndThenThatStudy) {
   EXPECT_EQ(current(0)["trials"].size(), 0u);
   const auto writer = write("1");
   EXPECT_EQ(current(0)["study"], "1");
-  writer->add(trial_of(8));
+  save(*writer, trial_of(8));
   const Json study = current(0);
   EXPECT_EQ(study["trials"].size(), 1u);
   EXPECT_EQ(study["status"], "running");
@@ -102,7 +103,7 @@ TEST_F(DashboardTest, TellsOfChangesOnly) {
   const std::string id = dashboard_.current(1).id;
   EXPECT_FALSE(dashboard_.refresh());
   EXPECT_EQ(dashboard_.current(1).id, id);
-  writer->add(trial_of(8));
+  save(*writer, trial_of(8));
   EXPECT_TRUE(dashboard_.refresh());
   EXPECT_NE(dashboard_.current(1).id, id);
   writer.reset();
@@ -110,18 +111,18 @@ TEST_F(DashboardTest, TellsOfChangesOnly) {
 }
 
 TEST_F(DashboardTest, EventsHaveNoRawStepsWhichAreAskedForByTrial) {
-  write("1")->add(trial_of(8));
+  save(*write("1"), trial_of(8));
   const Json trial = current(1)["trials"][0];
   EXPECT_TRUE(trial["raw_steps"].is_null());
   const http::Response steps = get("/steps", {{"trial", std::to_string(trial["id"].get<int>())}});
   EXPECT_EQ(steps.type, http::json_text);
   const Json json = Json::parse(*steps.body);
-  EXPECT_EQ(json["warm_up"], 1);
+  EXPECT_EQ(json["warm_up"], Json::parse("[[0, 1]]"));
   EXPECT_EQ(json["outliers"], Json::parse("[1]"));
 }
 
 TEST_F(DashboardTest, ListsTheStudies) {
-  write("1")->add(trial_of(8));
+  save(*write("1"), trial_of(8));
   write("2");
   const Json studies = Json::parse(*get("/studies").body)["studies"];
   ASSERT_EQ(studies.size(), 2u);
@@ -131,7 +132,7 @@ TEST_F(DashboardTest, ListsTheStudies) {
 }
 
 TEST_F(DashboardTest, RefusesWhatThereIsNot) {
-  write("1")->add(trial_of(8));
+  save(*write("1"), trial_of(8));
   EXPECT_EQ(get("/", {{"study", "2"}}).status, 404);
   EXPECT_EQ(get("/events", {{"study", "2"}}).status, 404);
   EXPECT_EQ(get("/steps", {{"trial", "2"}}).status, 404);

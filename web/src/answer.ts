@@ -19,7 +19,7 @@ export function fillAnswer(data: Data): void {
   offerCopy();
   byId("figures").replaceChildren(...data.figures.map(({ name, value }) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value))));
-  byId("reasons").replaceChildren(...(made?.reasons ?? []).map((r) => element("li", {}, r)));
+  byId("reasons").replaceChildren(...(made?.reasons ?? []).map((r) => element("li", {}, r.text)));
 }
 
 // "Copy" beside the command, where the browser lets a page do so.

@@ -26,16 +26,14 @@ export interface Series {
   name: string;
   points: Point[];
   step_cost: { fixed_seconds: number; per_sample_seconds: number } | null;
-  fitted: { batch: number; samples_per_second: Interval }[];
   epochs: EpochPoint[];
 }
 
-// float32 in base64.
+// float32 in base64. Updates that were timed together are one step, at their mean.
 export interface Steps {
   seconds: string;
-  warm_up: number;
+  warm_up: [number, number][]; // from, and up to
   outliers: number[];
-  disturbed: [number, number][];  // from, and up to
 }
 export interface Trace {
   at_seconds: string | null;
@@ -46,7 +44,7 @@ export interface Trace {
 
 export interface Trial {
   id: number;
-  setting: { batch: number };
+  setting: { batch: number; micro_batch: number };
   memory_bytes: { measured: number | null; by_use: Record<string, number | null> };
   outcome: string;
   stop_reason: string | null;
@@ -57,12 +55,14 @@ export interface Trial {
 
 export interface Recommendation {
   batch: number;
+  micro_batch: number;
+  global_batch: number | null; // given: sizes are micro-batches
   samples_per_second: number;
   throughput_share: number;
   memory_bytes: number | null;
   bottleneck: string | null;
   sentence: string;
-  reasons: string[];
+  reasons: { kind: string; text: string }[];
   command: string;
 }
 
@@ -98,6 +98,14 @@ export function floats(base64: string | null): number[] {
   return Array.from(new Float32Array(bytes.buffer));
 }
 
+// What the charts have on their axis: of a given batch, the micro-batch.
+export function sizeWord(data: Data): string {
+  return data.recommendation?.global_batch ? "micro-batch" : "batch";
+}
+export function sizeOf(setting: { batch: number; micro_batch: number }, data: Data): number {
+  return data.recommendation?.global_batch ? setting.micro_batch : setting.batch;
+}
 export function chosenBatch(data: Data): number | null {
-  return data.recommendation?.batch ?? data.measured?.smallest_within_tolerance ?? null;
+  const made = data.recommendation;
+  return made ? sizeOf(made, data) : data.measured?.smallest_within_tolerance ?? null;
 }

@@ -96,10 +96,6 @@ function series(line: Line): uPlot.Series {
   };
 }
 
-function faded(paint: string, share: number): string {
-  return `color-mix(in srgb, ${paint} ${100 * share}%, transparent)`;
-}
-
 function drawIntervals(u: uPlot, spec: Spec): void {
   const { ctx } = u;
   const at = (x: number, y: number) => [u.valToPos(x, "x", true), u.valToPos(y, "y", true)] as const;
@@ -114,14 +110,6 @@ function drawIntervals(u: uPlot, spec: Spec): void {
       .filter((i) => Number.isFinite(lows[i] ?? NaN) && Number.isFinite(highs[i] ?? NaN));
     const paint = seriesColour(line.colour);
     ctx.beginPath();
-    if (line.band) {
-      for (const i of indices) ctx.lineTo(...at(spec.xs[i]!, highs[i]!));
-      for (const i of indices.reverse()) ctx.lineTo(...at(spec.xs[i]!, lows[i]!));
-      ctx.closePath();
-      ctx.fillStyle = faded(paint, 0.18);
-      ctx.fill();
-      continue;
-    }
     const cap = 4 * devicePixelRatio;
     for (const i of indices) {
       const [x, top] = at(spec.xs[i]!, highs[i]!), bottom = at(spec.xs[i]!, lows[i]!)[1];

@@ -8,7 +8,6 @@ export interface Line {
   lows?: (number | null)[]; // of 95% intervals
   highs?: (number | null)[];
   draw: "points" | "line" | "dashed" | "both" | "bars";
-  band?: boolean; // intervals as a band; else as bars
   told?: (index: number) => string | null; // in the tooltip; nothing is told of it without one
 }
 

@@ -1,4 +1,4 @@
-import { chosenBatch, type Data, type Key } from "./data";
+import { chosenBatch, sizeOf, sizeWord, type Data, type Key } from "./data";
 import { byId, element } from "./dom";
 
 // The trials, sortable by each column. The rows that the program wrote are kept and moved; when the
@@ -40,10 +40,10 @@ export class TrialTable {
 
   private addButton(row: HTMLTableRowElement, place: number): void {
     const trial = this.data.trials[place]!;
-    row.toggleAttribute("data-chosen", trial.setting.batch === chosenBatch(this.data));
+    row.toggleAttribute("data-chosen", sizeOf(trial.setting, this.data) === chosenBatch(this.data));
     row.append(element("td", { class: "more" }, element("button", {
       type: "button", "data-place": String(place), "data-trial": String(trial.id || place + 1),
-      "aria-label": `Step times and readings of trial ${place + 1}, batch ${trial.setting.batch}`,
+      "aria-label": `Step times and readings of trial ${place + 1}, ${sizeWord(this.data)} ${sizeOf(trial.setting, this.data)}`,
     }, "steps")));
   }
 

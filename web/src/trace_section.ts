@@ -1,6 +1,6 @@
 import { Chart } from "./chart";
 import { traces } from "./charts/trial";
-import { chosenBatch, type Data } from "./data";
+import { chosenBatch, sizeOf, sizeWord, type Data } from "./data";
 import { element } from "./dom";
 import { count } from "./format";
 
@@ -26,10 +26,10 @@ export class TraceSection {
     const places = data.trials.flatMap((trial, place) => (trial.trace ? [place] : []));
     this.section.hidden = !places.length;
     const chosen = this.choice.value ||
-      String(places.find((p) => data.trials[p]!.setting.batch === chosenBatch(data)) ?? places[0]);
+      String(places.find((p) => sizeOf(data.trials[p]!.setting, data) === chosenBatch(data)) ?? places[0]);
     this.choice.replaceChildren(...places.map((place) => element("option",
       { value: String(place), selected: String(place) === chosen },
-      `${place + 1}: batch ${count(data.trials[place]!.setting.batch)}`)));
+      `${place + 1}: ${sizeWord(data)} ${count(sizeOf(data.trials[place]!.setting, data))}`)));
     this.draw();
   }
 

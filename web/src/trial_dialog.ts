@@ -1,6 +1,6 @@
 import { Chart } from "./chart";
 import { stepTimes, traces } from "./charts/trial";
-import { floats, type Data, type Steps, type Trial } from "./data";
+import { floats, sizeOf, sizeWord, type Data, type Steps, type Trial } from "./data";
 import { element } from "./dom";
 import { count, words } from "./format";
 
@@ -27,7 +27,8 @@ export class TrialDialog {
 
   async open(place: number): Promise<void> {
     const trial = this.data.trials[place]!;
-    this.title.textContent = `Trial ${place + 1}: batch ${count(trial.setting.batch)}`;
+    this.title.textContent = `Trial ${place + 1}: ${sizeWord(this.data)} ${
+      count(sizeOf(trial.setting, this.data))}`;
     this.note.textContent = [words(trial.outcome), words(trial.stop_reason ?? ""), trial.note ?? ""]
       .filter(Boolean).join(" · ");
     this.charts.replaceChildren(element("p", {}, "Loading…"));

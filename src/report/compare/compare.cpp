@@ -33,7 +33,7 @@ Known known_of(const trial::Study& study) {
                                 speed.trials.size()};
     made.repeated = made.repeated || speed.trials.size() > 1;
   }
-  made.measured = measured(all, answer.facts.limits.tolerance);
+  made.measured = measured(answer);
   return made;
 }
 
@@ -65,7 +65,8 @@ Line line(std::int64_t batch, const Known& a, const Known& b) {
 
 std::optional<trial::Interval> best_of(const Known& known) {
   if (!known.measured) return std::nullopt;
-  return known.points.at(known.measured->best_batch).samples_per_second;
+  const auto best = known.points.find(known.measured->best_batch);
+  return best == known.points.end() ? std::nullopt : best->second.samples_per_second;
 }
 
 }  // namespace

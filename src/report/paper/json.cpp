@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/epochs.h"
+#include "report/forms.h"
 #include "report/paper/curve.h"
 #include "report/paper/forms.h"
 
@@ -8,8 +9,6 @@ namespace sweetspot::report::paper {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int schema_version = 1;
 
 Json or_null(const std::string& words) { return words.empty() ? Json(nullptr) : Json(words); }
 

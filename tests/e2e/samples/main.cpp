@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "advise/trials.h"
+#include "advise/made.h"
 #include "report/compare/forms.h"
 #include "report/forms.h"
 #include "report/html.h"
@@ -33,13 +33,12 @@ double wobble(std::size_t i) {
 void add_steps(trial::Trial& trial, std::size_t steps) {
   trial.warm_up_steps = static_cast<std::int64_t>(std::min<std::size_t>(5, steps));
   for (std::size_t i = 0; i < steps; ++i) {
-    const bool warm_up = i < 5, outlier = i % 97 == 60, disturbed = i % 97 >= 80;
+    const bool warm_up = i < 5 || i % 97 == 80, outlier = i % 97 == 60;
     const double seconds = *trial.step_seconds_median * wobble(i) *
-                           (warm_up     ? 1.5
-                            : outlier   ? 2
-                            : disturbed ? 1.3
-                                        : 1);
-    trial.raw.push_back({seconds, trial.setting.batch, 1, {}, warm_up, outlier, disturbed});
+                           (warm_up   ? 1.5
+                            : outlier ? 2
+                                      : 1);
+    trial.raw.push_back({seconds, trial.setting.batch, 1, {}, warm_up, outlier, 0});
   }
 }
 
@@ -48,6 +47,18 @@ void add_trace(trial::Trial& trial) {
     const double busy = std::min(1.0, 0.3 + 0.01 * i) * wobble(static_cast<std::size_t>(i));
     trial.trace.push_back({0.1 * i, std::min(1.0, busy), *trial.memory_measured, 90 + 200 * busy});
   }
+}
+
+const std::vector<std::int64_t> batches{16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048};
+
+// What a tune keeps of its answer.
+std::string stored_answer(const std::vector<trial::Trial>& trials) {
+  advise::Facts facts;
+  facts.limits.max = 60000;
+  advise::Recommendation made =
+      *recommend(trials, tests::made_decision(batches, 0.002, 2.4e-5, 1024), facts);
+  made.command = "sweetspot train --batch 1024";
+  return to_json(made);
 }
 
 trial::Study made_study(std::size_t steps) {
@@ -63,7 +74,7 @@ trial::Study made_study(std::size_t steps) {
   study.state = trial::StudyState::finished;
   study.started_at = 1.79e9;
   std::int64_t id = 0;
-  for (const std::int64_t batch : {16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048}) {
+  for (const std::int64_t batch : batches) {
     trial::Trial trial = tests::made_trial(batch, 0.002, 2.4e-5, batch > 600 ? 0.05 : 0.01);
     trial.id = ++id;
     trial.memory_predicted = static_cast<core::Bytes>(9'000'000 + 40'000 * batch);
@@ -80,6 +91,7 @@ trial::Study made_study(std::size_t steps) {
   too_large.outcome = trial::Outcome::out_of_memory;
   too_large.note = "the limit of 160 MiB was reached";
   study.trials.push_back(too_large);
+  study.answer = stored_answer(study.trials);
   return study;
 }
 
@@ -111,12 +123,12 @@ constexpr const char* hostile =
 
 report::Answer hostile_answer() {
   report::Answer answer = report::answer_of(made_study(20));
-  answer.workload = answer.study = answer.message = answer.command = answer.machine = hostile;
+  answer.workload = answer.study = answer.message = answer.machine = hostile;
   answer.program = answer.status = hostile;
-  if (answer.recommendation) {
-    answer.recommendation->sentence = hostile;
-    answer.recommendation->reasons = {hostile, "javascript:document.title='taken'"};
-  }
+  advise::Recommendation& made = *answer.recommendation;
+  made.command = made.contention_reason = made.setting.precision = hostile;
+  made.notes = {hostile, "javascript:document.title='taken'"};
+  made.reasons = {advise::Reason::note, advise::Reason::contended};
   const double infinity = std::numeric_limits<double>::infinity();
   for (trial::Trial& trial : answer.trials) {
     trial.note = trial.memory_source = hostile;
@@ -132,6 +144,7 @@ report::Answer hostile_answer() {
 }
 
 void speed_up(trial::Study& study, double factor) {
+  study.answer.clear();  // by the trials alone
   for (trial::Trial& trial : study.trials)
     if (trial.samples_per_second)
       for (double* part : {&trial.samples_per_second->mean, &trial.samples_per_second->low,
@@ -172,6 +185,7 @@ void write_samples(const fs::path& folder) {
                      report::paper::html(paper, report::paper::judge(paper)));
   trial::Study nothing = made_study(0);
   nothing.trials.clear();
+  nothing.answer.clear();
   report::write_file(folder / "nothing.html", report::html(report::answer_of(nothing)));
   const report::Live live{"events", "steps?trial="};
   report::write_file(folder / "live.html", report::html(report::answer_of(made_study(20)), live));

@@ -1,10 +1,12 @@
-import { chosenBatch, type Data, type Interval, type Series } from "../data";
+import { chosenBatch, sizeWord, type Data, type Interval, type Series } from "../data";
 import { count, percent } from "../format";
-import type { Line, Rule } from "../spec";
+import type { Line, Rule, Spec } from "../spec";
 
-export const batchAxis = {
-  label: "batch (samples per weight update)", scale: "log" as const, words: count,
-};
+export function batchAxis(data: Data): Spec["x"] {
+  const label = sizeWord(data) === "batch" ? "batch (samples per weight update)"
+    : "micro-batch (samples per pass)";
+  return { label, scale: "log", words: count };
+}
 
 // More lines than the palette has colours tell nobody anything.
 export const shownSeries = (data: Data): Series[] => data.series.slice(0, 7);
@@ -15,7 +17,7 @@ export function unionOf(...lists: number[][]): number[] {
 
 export function chosenRule(data: Data): Rule[] {
   const batch = chosenBatch(data);
-  return batch == null ? [] : [{ at: batch, label: `batch ${count(batch)}`, vertical: true }];
+  return batch == null ? [] : [{ at: batch, label: `${sizeWord(data)} ${count(batch)}`, vertical: true }];
 }
 
 // "9 100 ± 1.2 %"

@@ -40,7 +40,7 @@ export function accuracy(data: Data): Spec | null {
   return {
     title: "Accuracy",
     hint: "On the test set after each epoch; intervals over the seeds. The axis does not begin at 0.",
-    xs, x: batchAxis, y: { label: "test accuracy", words: percent, from: low - room,
+    xs, x: batchAxis(data), y: { label: "test accuracy", words: percent, from: low - room,
       to: Math.min(1, high + room) },
     lines, numbers: numbers(data),
   };
@@ -52,6 +52,6 @@ export function trainingTime(data: Data): Spec | null {
   return {
     title: "Training time",
     hint: "Until the end of each epoch, evaluation apart.",
-    xs, x: batchAxis, y: { label: "training time", words: seconds }, lines, numbers: numbers(data),
+    xs, x: batchAxis(data), y: { label: "training time", words: seconds }, lines, numbers: numbers(data),
   };
 }

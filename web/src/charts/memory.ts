@@ -1,4 +1,4 @@
-import type { Data, Point, Series } from "../data";
+import { sizeOf, type Data, type Point, type Series } from "../data";
 import { bytes, count, percent, words } from "../format";
 import type { Line, Rule, Spec } from "../spec";
 import { batchAxis, byteTicks, shownSeries, unionOf } from "./common";
@@ -55,7 +55,7 @@ export function memory(data: Data): Spec | null {
   return {
     title: "Memory",
     hint: `At its peak, predicted before a trial ran and measured while it did.${limit.said}`,
-    xs, x: batchAxis, y: { label: "memory", words: bytes, ticks: byteTicks }, lines, rules: limit.rules,
+    xs, x: batchAxis(data), y: { label: "memory", words: bytes, ticks: byteTicks }, lines, rules: limit.rules,
     numbers: numbers(all),
   };
 }
@@ -68,8 +68,9 @@ function measuredUses(data: Data): Map<number, Uses> {
   for (const { setting, memory_bytes } of data.trials) {
     const { measured, by_use } = memory_bytes;
     if (measured == null || by_use == null || Object.values(by_use).every((b) => b == null)) continue;
-    if (measured > (most.get(setting.batch)?.total ?? -1))
-      most.set(setting.batch, { total: measured, uses: by_use });
+    const size = sizeOf(setting, data);
+    if (measured > (most.get(size)?.total ?? -1))
+      most.set(size, { total: measured, uses: by_use });
   }
   return new Map([...most].map(([batch, { uses }]) => [batch, uses]));
 }
@@ -78,7 +79,7 @@ function measuredUses(data: Data): Map<number, Uses> {
 // measured stack reaches to. Batches far beyond any that was tried would press the others to the
 // floor.
 export function memoryByUse(data: Data): Spec | null {
-  const tried = Math.max(...data.trials.map((t) => t.setting.batch), 0);
+  const tried = Math.max(...data.trials.map((t) => sizeOf(t.setting, data)), 0);
   const predicted = new Map(data.memory_by_use.filter((row) => row.batch < 2 * tried)
     .map((row) => [row.batch, Object.fromEntries(Object.entries(row)
       .filter(([key]) => key.endsWith("_bytes"))
@@ -114,7 +115,7 @@ export function memoryByUse(data: Data): Spec | null {
     hint: "What a trial holds, predicted to the byte before anything ran"
       + `${measured.size ? "; dots: what it held when it ran, at the setting that held the most" : ""}.${limit.said}`,
     xs: batches.map((_, i) => i),
-    x: { ...batchAxis, scale: "places", words: (i) => count(batches[i]) },
+    x: { ...batchAxis(data), scale: "places", words: (i) => count(batches[i]) },
     y: { label: "memory", words: bytes, ticks: byteTicks }, lines, rules: limit.rules,
     numbers: {
       head: ["batch", "", ...uses.map(words)],

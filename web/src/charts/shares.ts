@@ -43,7 +43,7 @@ export function shares(data: Data): Spec | null {
     title: "Where a step's time goes",
     hint: `Shares of a mean step at each batch${series.name ? ` (${series.name})` : ""}.`,
     xs: list.map((_, i) => i),
-    x: { ...batchAxis, scale: "places", words: (i) => count(list[i]?.batch) },
+    x: { ...batchAxis(data), scale: "places", words: (i) => count(list[i]?.batch) },
     y: { label: "share of a step", words: percent, from: 0, to: 1 },
     lines,
     numbers: {

@@ -37,7 +37,7 @@ export function stepTime(data: Data): Spec | null {
   return {
     title: "Step time",
     hint: costs.length ? `Fitted: ${costs.slice(0, 3).join("; ")}.` : "Time of one weight update.",
-    xs, x: batchAxis, y: { label: "time of a step", words: seconds, log: true }, lines,
+    xs, x: batchAxis(data), y: { label: "time of a step", words: seconds, log: true }, lines,
     numbers: {
       head: ["series", "batch", "step", "low", "high"],
       rows: all.flatMap((series) => [...measured(series)].map(([batch, step]) => [

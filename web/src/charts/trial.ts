@@ -6,12 +6,11 @@ import { byteTicks } from "./common";
 export function stepTimes(steps: Steps): Spec {
   const times = floats(steps.seconds);
   const outliers = new Set(steps.outliers);
-  const disturbed = new Uint8Array(times.length);
-  for (const [from, to] of steps.disturbed) disturbed.fill(1, from, to);
+  const warmUp = new Uint8Array(times.length);
+  for (const [from, to] of steps.warm_up) warmUp.fill(1, from, to);
   const kinds: [string, number, (i: number) => boolean][] = [
     ["measured", 0, () => false],
-    ["warm-up", 5, (i) => i < steps.warm_up],
-    ["disturbed", 2, (i) => disturbed[i] === 1],
+    ["warm-up", 5, (i) => warmUp[i] === 1],
     ["outlier", 1, (i) => outliers.has(i)],
   ];
   const kind = (i: number) => (kinds.find(([, , is]) => is(i)) ?? kinds[0]!)[0];
@@ -22,7 +21,7 @@ export function stepTimes(steps: Steps): Spec {
   })).filter((line) => line.ys.some((y) => y != null));
   return {
     title: "Step times",
-    hint: `${count(times.length)} steps in the order they ran; warm-up, outliers and those that the machine disturbed are flagged.`,
+    hint: `${count(times.length)} steps in the order they ran; warm-up and outliers are flagged.`,
     xs: times.map((_, i) => i + 1),
     x: { label: "step", scale: "linear", words: count },
     y: { label: "time of a step", words: seconds }, lines,
