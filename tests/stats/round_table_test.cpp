@@ -100,7 +100,7 @@ TEST(RoundTable, IndependentNoiseHasTheVarianceOfAQuantile) {
       for (std::size_t j = 0; j < columns; ++j)
         (i == j ? variance : shared) += covariance[i * columns + j];
   }
-  variance = variance / (times * columns) - square(experiment::drift_deviation);
+  variance = variance / (times * columns) - square(experiment::drift_share * deviation);
   shared = shared / (times * columns * (columns - 1));
   const double expected = 1.857 * square(deviation) / round_count;
   EXPECT_GT(variance, 0.6 * expected);
@@ -165,7 +165,7 @@ TEST(RoundTable, NothingIsKnownBetterThanTheMachineStaysTheSame) {
   const auto exact = RoundTable(table_of(2, [](auto column, auto) {
                        return static_cast<double>(column);
                      })).covariance();
-  EXPECT_DOUBLE_EQ(exact[0], square(experiment::drift_deviation));
+  EXPECT_DOUBLE_EQ(exact[0], square(experiment::least_drift));
   EXPECT_DOUBLE_EQ(exact[1], 0);
   // A single block of a single thing: what blocks vary by as a rule.
   EXPECT_GE(RoundTable({{{1, 0.5}}}).covariance()[0], square(experiment::block_deviation));

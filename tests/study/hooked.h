@@ -1,0 +1,42 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "workload/fake/fake.h"
+
+namespace sweetspot::tests {
+
+// A fake, with something to do before each of its steps, which are counted: to press Ctrl-C in the
+// middle of a round, or to lose the device.
+class HookedWorkload : public workload::fake::FakeWorkload {
+ public:
+  using Hook = std::function<void(std::int64_t step)>;
+  HookedWorkload(const workload::fake::Options& options, Hook hook)
+      : FakeWorkload(options), hook_(std::move(hook)) {}
+
+  std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
+    return std::make_unique<Hooked>(FakeWorkload::open(setting), *this);
+  }
+  std::int64_t steps() const { return steps_; }
+
+ private:
+  struct Hooked final : workload::Session {
+    Hooked(std::unique_ptr<workload::Session> its_inner, HookedWorkload& its_owner)
+        : inner(std::move(its_inner)), owner(its_owner) {}
+    trial::Step step() override {
+      if (owner.hook_) owner.hook_(owner.steps_);
+      ++owner.steps_;
+      return inner->step();
+    }
+    std::optional<core::Bytes> memory() const override { return inner->memory(); }
+    bool takes_real_time() const override { return false; }
+    std::unique_ptr<workload::Session> inner;
+    HookedWorkload& owner;
+  };
+
+  Hook hook_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace sweetspot::tests
