@@ -46,7 +46,9 @@ void print_answer(const StudyFlags& flags, const report::Answer& answer, const s
     options.more_certain = more_certain(flags);
     options.page = page;
     if (!answer.study.empty()) options.trials = "sweetspot studies show " + answer.study;
-    output.print(report::screen(answer, options));
+    report::Answer shown = answer;
+    shown.message.clear();  // it goes to stderr
+    output.print(report::screen(shown, options));
     if (flags.plot) output.print(plot_of(answer));
   }
   write_exports(flags, answer);

@@ -23,11 +23,11 @@ struct Pipe {
   int read = -1, write = -1;
 };
 
-Pipe make_pipe(bool terminal) {
+Pipe make_pipe(bool terminal, unsigned short columns) {
   Pipe made;
   int ends[2];
   if (terminal) {
-    winsize size{24, 80, 0, 0};
+    winsize size{24, columns, 0, 0};
     if (openpty(&made.read, &made.write, nullptr, nullptr, &size) != 0)
       throw std::runtime_error("no terminal");
   } else {
@@ -68,7 +68,8 @@ bool read_some(int from, std::string& to) {
 }  // namespace
 
 Finished run(const Launch& launch) {
-  const Pipe out = make_pipe(launch.stdout_terminal), err = make_pipe(launch.terminal);
+  const Pipe out = make_pipe(launch.stdout_terminal, launch.columns);
+  const Pipe err = make_pipe(launch.terminal, launch.columns);
   const int out_file = launch.stdout_file.empty()
                            ? -1
                            : open(launch.stdout_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

@@ -22,6 +22,7 @@ struct Launch {
   std::map<std::string, std::string> environment;
   std::optional<unsigned long> file_size_limit;
   bool terminal = false, stdout_terminal = false;
+  unsigned short columns = 80;  // of the terminal
   std::string stdout_file;
   std::string signal_when_seen;  // in what stdout and stderr have shown so far
   int signal = 0;

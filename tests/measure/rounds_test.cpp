@@ -394,9 +394,8 @@ struct PoweredMachine : StillMachine {
 
 TEST(ReadDevice, TellsTheEnergyOfStepsThatAreNoBlock) {
   PoweredMachine powered;
-  ScriptedWorkload workload(powered, [](auto, const Setting& setting) {
-    return step_of(step_seconds, setting.batch);
-  });
+  ScriptedWorkload workload(
+      powered, [](auto, const Setting& setting) { return step_of(step_seconds, setting.batch); });
   const Watch watch;
   const std::atomic<int> stop{0};
   Rounds rounds(workload, {}, watch, stop, powered);

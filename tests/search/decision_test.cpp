@@ -37,8 +37,8 @@ TEST(Decision, AnExactProgramIsAnsweredWithThePowerOfTwoNextToItsKnee) {
   EXPECT_EQ(turns.decision->batch, 1024);
   EXPECT_LE(turns.decision->knee_low, 970);
   EXPECT_GE(turns.decision->knee_high, 970);
-  const auto program = study({.max = range_of_970},
-                             [](auto b) { return ok(b, speed_of_970(b), 0.001); });
+  const auto program =
+      study({.max = range_of_970}, [](auto b) { return ok(b, speed_of_970(b), 0.001); });
   ASSERT_TRUE(program.decision);
   EXPECT_EQ(program.decision->batch, 1024);
   EXPECT_LE(program.decision->knee_low, 970);
@@ -229,9 +229,9 @@ TEST(Evidence, SeveralTrialsOfABatchAreOneTable) {
 
 TEST(Evidence, FailuresSayWhatIsTooLargeAndWhatIsNotToBeAsked) {
   using trial::Outcome;
-  const Evidence known = evidence(std::vector{
-      ok(16, 100), failed(512, Outcome::out_of_memory), failed(256, Outcome::killed),
-      failed(64, Outcome::crashed), failed(1024, Outcome::cancelled)});
+  const Evidence known = evidence(
+      std::vector{ok(16, 100), failed(512, Outcome::out_of_memory), failed(256, Outcome::killed),
+                  failed(64, Outcome::crashed), failed(1024, Outcome::cancelled)});
   EXPECT_EQ(known.too_large, 256);
   EXPECT_EQ(known.failed, (std::set<std::int64_t>{64, 256, 512}));
   EXPECT_EQ(known.largest_ok, 16);

@@ -53,9 +53,9 @@ inline trial::Trial in_rounds(std::int64_t batch, double speed, std::int32_t rou
   trial.setting.batch = batch;
   const core::Random random(seed, core::Purpose::synthetic, static_cast<std::uint32_t>(batch));
   for (std::int32_t round = 1; round <= rounds; ++round)
-    trial.raw.push_back(block(
-        batch, speed * std::exp(deviation * random.normal(static_cast<std::uint64_t>(round))),
-        round));
+    trial.raw.push_back(
+        block(batch, speed * std::exp(deviation * random.normal(static_cast<std::uint64_t>(round))),
+              round));
   return trial;
 }
 
@@ -82,7 +82,8 @@ inline Study study(const Limits& limits, const RunBatch& run, const Predict& pre
   return result;
 }
 
-// The same of one whose batches take turns, for so many rounds at most. `asked` has each batch once.
+// The same of one whose batches take turns, for so many rounds at most. `asked` has each batch
+// once.
 inline Study study_in_rounds(const Limits& limits, const Speed& speed, double deviation,
                              std::int32_t most_rounds = 200, std::uint64_t seed = 1) {
   Study result;
@@ -121,8 +122,8 @@ inline double line_speed(std::int64_t batch, double fixed_samples) {
   return 1e5 * b / (fixed_samples + b);
 }
 
-// What answering this would cost, by the curve itself: what it is too slow by, and what it is larger
-// than it need be.
+// What answering this would cost, by the curve itself: what it is too slow by, and what it is
+// larger than it need be.
 inline double true_loss(const Speed& speed, std::int64_t answer, std::int64_t max,
                         double tolerance = 0.05) {
   double best = 0;

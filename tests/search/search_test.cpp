@@ -85,10 +85,9 @@ TEST(Knee, OfTheRgb64CnnOnAnH200AsMeasured) {
 // As once on a noisy machine: ten batches were tried, none of them between 256 and 1,024, where the
 // answer was.
 TEST(Knee, AnOctaveBelowTheAnswerIsNotPassedOver) {
-  const std::map<double, double> measured = {{1, 2000},     {16, 15000},   {96, 18500},
-                                             {112, 18800},  {128, 18600},  {160, 18600},
-                                             {256, 18300},  {512, 20100},  {1024, 20200},
-                                             {1280, 20400}, {1536, 19800}, {1792, 20000}};
+  const std::map<double, double> measured = {
+      {1, 2000},    {16, 15000},  {96, 18500},   {112, 18800},  {128, 18600},  {160, 18600},
+      {256, 18300}, {512, 20100}, {1024, 20200}, {1280, 20400}, {1536, 19800}, {1792, 20000}};
   std::vector<trial::Trial> trials;
   for (const auto& [batch, speed] : measured)
     if (batch != 512) trials.push_back(ok(static_cast<std::int64_t>(batch), speed, 0.02));

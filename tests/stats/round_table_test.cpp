@@ -42,7 +42,8 @@ double variance_of_difference(const std::vector<double>& covariance, std::size_t
 
 TEST(RoundTable, EstimatesALowQuantile) {
   // 0 to 100, in an order without meaning.
-  const auto table = table_of(1, [](auto, auto round) { return (37 * round) % 101; }, 101);
+  const auto table = table_of(
+      1, [](auto, auto round) { return (37 * round) % 101; }, 101);
   EXPECT_DOUBLE_EQ(RoundTable(table).estimates()[0], 100 * experiment::calm_quantile);
 }
 
@@ -79,9 +80,8 @@ TEST(RoundTable, AColumnThatWasOnlyInDisturbedRoundsIsNoSlowerForIt) {
 }
 
 TEST(RoundTable, AColumnThatIsAloneInItsRoundsIsTakenAsItIs) {
-  auto table = table_of(3, [](std::size_t column, std::int32_t round) {
-    return 0.01 * noise(1, column, round);
-  });
+  auto table = table_of(
+      3, [](std::size_t column, std::int32_t round) { return 0.01 * noise(1, column, round); });
   table.push_back({{round_count + 1, 5.0}});
   EXPECT_DOUBLE_EQ(RoundTable(table).estimates()[3], 5.0);
 }
@@ -93,9 +93,10 @@ TEST(RoundTable, IndependentNoiseHasTheVarianceOfAQuantile) {
   constexpr int times = 40;
   double variance = 0, shared = 0;
   for (int seed = 0; seed < times; ++seed) {
-    const auto covariance = RoundTable(table_of(columns, [&](std::size_t column, auto round) {
-                              return deviation * noise(static_cast<std::uint64_t>(seed), column, round);
-                            })).covariance();
+    const auto covariance =
+        RoundTable(table_of(columns, [&](std::size_t column, auto round) {
+          return deviation * noise(static_cast<std::uint64_t>(seed), column, round);
+        })).covariance();
     for (std::size_t i = 0; i < columns; ++i)
       for (std::size_t j = 0; j < columns; ++j)
         (i == j ? variance : shared) += covariance[i * columns + j];
@@ -113,11 +114,14 @@ TEST(RoundTable, NoiseThatIsSharedIsNoErrorOfADifference) {
     constexpr std::size_t columns = 6;
     double sum = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed)
-      sum += variance_of_difference(
-          RoundTable(table_of(columns, [&](std::size_t column, std::int32_t round) {
-            return 0.01 * noise(seed, column, round) + of_rounds * of_round(seed, round);
-          })).covariance(),
-          columns, 1, 4);
+      sum +=
+          variance_of_difference(RoundTable(table_of(columns,
+                                                     [&](std::size_t column, std::int32_t round) {
+                                                       return 0.01 * noise(seed, column, round) +
+                                                              of_rounds * of_round(seed, round);
+                                                     }))
+                                     .covariance(),
+                                 columns, 1, 4);
     return sum / 20;
   };
   EXPECT_LT(difference(0.2), 2 * difference(0));

@@ -96,8 +96,7 @@ TEST(StepModel, UncertaintyGrowsWithTheDistanceAndWithRoughness) {
   EXPECT_LT(over_curves(smooth, 96).deviation, over_curves(smooth, 512).deviation);
   StepTimes rough = line(2e-3, 1e-5, {8, 64, 4096});
   rough.log_seconds[1] += std::log(1.4);
-  EXPECT_GT(over_curves(StepModel(rough), 512).deviation,
-            1.5 * over_curves(smooth, 512).deviation);
+  EXPECT_GT(over_curves(StepModel(rough), 512).deviation, 1.5 * over_curves(smooth, 512).deviation);
 }
 
 TEST(StepModel, NoisyMeasurementsBorrowFromTheLine) {

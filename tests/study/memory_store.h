@@ -20,7 +20,8 @@ class MemoryWriter : public store::Writer {
   void save(std::span<trial::Trial> trials) override {
     const auto is_new = [](const trial::Trial& trial) { return trial.id == 0; };
     const auto added = static_cast<std::size_t>(std::ranges::count_if(trials, is_new));
-    if (kept_.study.trials.size() + added > kept_.room) throw core::MachineError("the disk is full");
+    if (kept_.study.trials.size() + added > kept_.room)
+      throw core::MachineError("the disk is full");
     for (trial::Trial& trial : trials) {
       if (!is_new(trial)) {
         kept_.study.trials[static_cast<std::size_t>(trial.id - 1)] = trial;

@@ -46,9 +46,9 @@ Recording::Recording(const std::filesystem::path& file) {
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     std::vector<double> values;
     for (const std::vector<float>& round : table_) values.push_back(round[i]);
-    const auto place = values.begin() + static_cast<std::ptrdiff_t>(
-                                            experiment::calm_quantile *
-                                            static_cast<double>(values.size() - 1));
+    const auto place =
+        values.begin() + static_cast<std::ptrdiff_t>(experiment::calm_quantile *
+                                                     static_cast<double>(values.size() - 1));
     std::ranges::nth_element(values, place);
     calm_.push_back(*place);
   }
@@ -56,7 +56,8 @@ Recording::Recording(const std::filesystem::path& file) {
 
 // Time per sample is interpolated: it changes less than the time of a step.
 double Recording::interpolated(const std::vector<double>& values, double batch) const {
-  const auto above = std::ranges::lower_bound(batches_, static_cast<std::int64_t>(std::ceil(batch)));
+  const auto above =
+      std::ranges::lower_bound(batches_, static_cast<std::int64_t>(std::ceil(batch)));
   const auto i = static_cast<std::size_t>(above - batches_.begin());
   const auto per_sample = [&](std::size_t k) {
     return values[k] - std::log(static_cast<double>(batches_[k]));

@@ -37,10 +37,10 @@ class Recording {
   double interpolated(const std::vector<double>& column_values, double batch) const;
 
   std::string machine_, device_, model_;
-  std::vector<std::int64_t> batches_;          // ascending
-  std::size_t twin_ = 0;                       // the batch that the last column is of
-  std::vector<std::vector<float>> table_;      // by round: each batch, and the twin
-  std::vector<double> calm_;                   // log seconds of each batch
+  std::vector<std::int64_t> batches_;      // ascending
+  std::size_t twin_ = 0;                   // the batch that the last column is of
+  std::vector<std::vector<float>> table_;  // by round: each batch, and the twin
+  std::vector<double> calm_;               // log seconds of each batch
 };
 
 // Trains on it from some round on, in virtual time, and from the first again behind the last. A

@@ -81,8 +81,7 @@ TEST_P(Replay, TunesAgreeAndAreRight) {
   const Recording recording(GetParam());
   const Replayed replayed = replay(recording);
   ASSERT_EQ(replayed.answers.size(), static_cast<std::size_t>(tunes_of_a_recording));
-  const double agreement =
-      static_cast<double>(commonest(replayed.answers)) / tunes_of_a_recording;
+  const double agreement = static_cast<double>(commonest(replayed.answers)) / tunes_of_a_recording;
   const double regret_95 = replayed.regrets[replayed.regrets.size() * 95 / 100];
   RecordProperty("agreement", std::to_string(agreement));
   RecordProperty("regret_95", std::to_string(regret_95));

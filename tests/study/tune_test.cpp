@@ -310,8 +310,7 @@ TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
   EXPECT_GT(true_share(result, 3000), 0.94);
   std::size_t failed = 0;
   for (const trial::Trial& trial : result.trials) {
-    EXPECT_EQ(trial.outcome,
-              trial.setting.batch > 3000 ? Outcome::out_of_memory : Outcome::ok);
+    EXPECT_EQ(trial.outcome, trial.setting.batch > 3000 ? Outcome::out_of_memory : Outcome::ok);
     failed += trial.outcome != Outcome::ok;
   }
   EXPECT_GE(failed, 1u);
