@@ -102,10 +102,12 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
   for (const std::size_t i : order(asked.size())) {
     if (told_to_give_up()) return false;
     Member& next = *asked[i];
+    if (next.trial.outcome != Outcome::ok) continue;  // it cannot even be planned
     run_guarded(next.trial, [&] { block(next); });
     if (next.trial.outcome != Outcome::ok) close(next);
     in_real_time = in_real_time || (next.session && next.session->takes_real_time());
   }
+  if (told_to_give_up()) return false;
   if (in_real_time && workload_.device() == "cpu") moments_.push_back(machine_.speed());
   ++round_;
   return true;

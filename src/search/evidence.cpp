@@ -17,7 +17,8 @@ using stats::square;
 // One run of a batch by itself.
 struct Run {
   double log_seconds = 0;
-  double variance = 0;  // by its own steps
+  double variance = 0;  // by its own steps, and by what else the machine did
+  bool contended = false;
 };
 
 struct Readings {
@@ -37,17 +38,21 @@ Run run_of(const trial::Trial& trial) {
   const core::Interval& speed = *trial.samples_per_second;
   const double half = std::log(speed.high / speed.low) / 2;  // not finite when unknown
   const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
+  const bool contended = trial.contention.contended;
   return {std::log(static_cast<double>(trial.setting.batch) / speed.mean),
-          square(deviation) + (trial.contention.contended ? square(contended_deviation) : 0)};
+          square(deviation) + (contended ? square(contended_deviation) : 0), contended};
 }
 
 // How far runs of one batch lie apart beyond what their own intervals explain: what a machine
 // changes from one moment to another, which no run sees by itself. (DerSimonian and Laird's
-// estimate over all batches, with a prior that counts as two runs: it is never nothing.)
+// estimate over all batches, with a prior that counts as two runs: it is never nothing.) What other
+// processes did to a run is no reason to doubt the calm ones.
 double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs) {
   constexpr double prior_freedom = 2;
   double excess = 0, scale = 0, freedom = 0;
-  for (const auto& [batch, of_batch] : runs) {
+  for (const auto& [batch, all] : runs) {
+    std::vector<Run> of_batch = all;
+    std::erase_if(of_batch, [](const Run& run) { return run.contended; });
     if (of_batch.size() < 2) continue;
     double weights = 0, squares = 0, weighted = 0;
     for (const Run& run : of_batch) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "stats/experiment.h"
@@ -52,11 +53,15 @@ std::size_t knee(std::span<const double> samples_per_second, double tolerance) {
       samples_per_second.begin());
 }
 
-Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes, double tolerance)
+Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
+               const std::vector<std::int64_t>& measured, double tolerance)
     : sizes_(std::move(sizes)), tolerance_(tolerance) {
   for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {
     Curve curve;
-    curve.best = std::ranges::max(drawn);
+    curve.best = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      if (std::ranges::binary_search(measured, sizes_[i]))
+        curve.best = std::max(curve.best, drawn[i]);
     curve.knee = knee_of(drawn, sizes_, curve.best + std::log(1 - tolerance));
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const double shortfall = 1 - std::exp(drawn[i] - curve.best);
@@ -80,6 +85,17 @@ double Losses::gain(std::size_t other, std::size_t answer) const {
   double sum = 0;
   for (const Curve& curve : curves_)
     sum += std::max(0.0, curve.losses[answer] - curve.losses[other] - equal);
+  return sum / static_cast<double>(curves_.size());
+}
+
+double Losses::surprise(std::size_t other, std::size_t answer) const {
+  double sum = 0;
+  for (const Curve& curve : curves_) {
+    const double best = std::max(curve.best, curve.log_speeds[other]);
+    const double shortfall = 1 - std::exp(curve.log_speeds[answer] - best);
+    sum += std::max(0.0, shortfall - std::max(tolerance_, 1 - std::exp(curve.log_speeds[answer] -
+                                                                       curve.best)));
+  }
   return sum / static_cast<double>(curves_.size());
 }
 
@@ -114,7 +130,7 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
   std::set<std::int64_t> sizes(measured.begin(), measured.end());
   for (const std::int64_t batch : candidates(range, limits))
     if (batch <= measured.back() && !evidence.failed.contains(batch)) sizes.insert(batch);
-  return {model, {sizes.begin(), sizes.end()}, limits.tolerance};
+  return {model, {sizes.begin(), sizes.end()}, measured, limits.tolerance};
 }
 
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,

@@ -15,17 +15,21 @@ std::size_t knee(std::span<const double> samples_per_second, double tolerance);
 
 // Sizes and what answering each of them would cost, over joint curves through all measurements. On
 // a curve, an answer loses what it is slower than the best beyond the tolerance, and a little for
-// every doubling beyond the curve's own knee.
+// every doubling beyond the curve's own knee. The best of a curve is that of the measured sizes: the
+// largest of many guesses would always be too large.
 class Losses {
  public:
-  // Sizes ascending: those that may be the best or the answer.
-  Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes, double tolerance);
+  // Sizes ascending: those that may be the answer, and which of them were measured.
+  Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
+         const std::vector<std::int64_t>& measured, double tolerance);
 
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   double expected(std::size_t size) const;
   // What answering the one rather than the other would save beyond what makes them equal, where it
   // saves at all: how much it is worth to know more of it. A power of two need not save more.
   double gain(std::size_t other, std::size_t answer) const;
+  // How much more the answer would lose if this size turned out to be faster than the best.
+  double surprise(std::size_t other, std::size_t answer) const;
   // The expected loss of an answer beyond that of the best answer to each curve.
   double regret(std::size_t answer) const;
   // Of a size over all curves.
@@ -43,8 +47,8 @@ class Losses {
   std::vector<Curve> curves_;
 };
 
-// Losses over everything that may be the best: the candidates of the range up to the largest batch
-// that was measured.
+// Losses of all that may be the answer: the candidates of the range up to the largest batch that was
+// measured.
 Losses losses(const stats::StepModel& model, const Evidence& evidence, const Range& range,
               const Limits& limits);
 

@@ -12,7 +12,7 @@ namespace {
 using namespace experiment;
 
 // Of a first look, one batch is at most so many times the one before.
-constexpr double most_growth = 8;
+constexpr double most_growth = 4;
 // Batches that enter at the same time are at least so far from each other.
 constexpr double apart_octaves = 0.6;
 // An end of the range that is closer than this to what is known adds nothing.
@@ -83,7 +83,8 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   std::vector<std::pair<double, std::size_t>> promising;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i == answer) continue;
-    const double gain = known.gain(i, answer);
+    double gain = known.gain(i, answer);
+    if (!evidence.knows(sizes[i])) gain = std::max(gain, known.surprise(i, answer));
     if (gain >= worth_measuring) promising.emplace_back(gain, i);
   }
   std::ranges::sort(promising, std::greater());

@@ -12,7 +12,7 @@ inline constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.01;
 // A tune ends then if nothing ended it before; --budget says otherwise.
 inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 4.5;
 // More batches at once, or in all, leave too few blocks for each.
-inline constexpr std::size_t most_in_rounds = 8, most_batches = 12;
+inline constexpr std::size_t most_in_rounds = 8, most_batches = 16;
 // Below so many rounds their spread is not known well enough to resample them.
 inline constexpr std::size_t least_rounds = 8;
 // A batch is worth a look while its step takes no longer; ten times as long while the step's fixed
@@ -24,10 +24,11 @@ inline constexpr double cheap_step_seconds = 0.1;
 inline constexpr double block_deviation = 0.04;
 // Over rounds: a calm machine is what is estimated, and the fastest block may be luck.
 inline constexpr double calm_quantile = 0.25;
-// From one study to the next a machine's curve changes by so much at every batch by itself, as
-// replays of recorded machines show: no number of rounds tells it. Of separate runs of a program
-// this is the prior of how far they lie apart, with the weight of two runs.
-inline constexpr double drift_deviation = 0.004, run_deviation = 0.015;
+// From one study to the next every batch drifts by itself, which no number of rounds tells: by this
+// share of what its blocks vary, as replays of recorded machines show, and never by less.
+inline constexpr double drift_share = 0.15, least_drift = 0.001;
+// How far separate runs of a program lie apart before that is known, with the weight of two runs.
+inline constexpr double run_deviation = 0.015;
 // A run beside another busy process tells little.
 inline constexpr double contended_deviation = 0.1;
 
@@ -37,7 +38,7 @@ inline constexpr double price_of_doubling = 0.02;
 // Answers whose expected losses differ by less are equal: then what people are used to decides.
 inline constexpr double equal_loss = 0.005;
 // More rounds, or another run of a program, have to promise to save this share of throughput.
-inline constexpr double worth_measuring = 0.001, worth_a_run = 0.0025;
+inline constexpr double worth_measuring = 0.0005, worth_a_run = 0.0025;
 
 // --- What the step model believes before anything is measured: standard deviations of logarithms
 // unless they say otherwise, which measurements overrule soon.

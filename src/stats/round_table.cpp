@@ -58,8 +58,10 @@ std::vector<double> RoundTable::round_effects() const {
   const double rounds = square(robust_deviation(effects).value_or(0));
   for (std::size_t r = 0; r < rounds_; ++r) {
     const double chance = blocks / static_cast<double>(left[r].size());
-    // One thing alone tells nothing of its round.
-    const double own = left[r].size() < 2 ? 0 : std::max(rounds - chance, 0.0);
+    // A few disturbed rounds among calm ones speak for themselves. One thing alone tells nothing of
+    // its round.
+    const double seen = std::max(rounds, square(effects[r]));
+    const double own = left[r].size() < 2 ? 0 : std::max(seen - chance, 0.0);
     effects[r] *= own > 0 ? own / (own + chance) : 0;
   }
   return effects;
@@ -96,13 +98,13 @@ std::vector<double> RoundTable::covariance() const {
     for (std::size_t a = 0; a < n; ++a)
       for (std::size_t b = 0; b < n; ++b) sums[a * n + b] += off[a] * off[b] / resamples;
   }
-  const double block = block_variance();
+  const auto [block, drift] = variances();
   for (std::size_t a = 0; a < n; ++a) {
     double& own = sums[a * n + a];
     // Too few rounds to resample: as much as blocks of the others vary.
     const std::size_t count = columns_[a].size();
     if (count < least_rounds) own = std::max(own, 2 * block / static_cast<double>(count));
-    own += square(drift_deviation);
+    own += drift;
   }
   return sums;
 }
@@ -121,15 +123,20 @@ std::vector<int> RoundTable::resampled(std::uint32_t number) const {
   return picked;
 }
 
-// How much the blocks of a column vary, tails included, over those that have enough to tell.
-double RoundTable::block_variance() const {
-  std::vector<double> variances;
+// How much the blocks of a column vary, tails included, over those that have enough to tell; and
+// what that lets expect of the drift from one study to the next.
+RoundTable::Variances RoundTable::variances() const {
+  std::vector<double> all, robust, values;
   for (const Column& column : columns_) {
-    Moments moments;
-    for (const Entry& entry : column) moments.add(entry.value);
-    if (column.size() >= 3) variances.push_back(*moments.variance());
+    if (column.size() < 3) continue;
+    values.clear();
+    for (const Entry& entry : column) values.push_back(entry.value);
+    all.push_back(*Moments(values).variance());
+    robust.push_back(*robust_deviation(values));
   }
-  return median(variances).value_or(square(block_deviation));
+  const double usual = median(robust).value_or(block_deviation);
+  return {median(all).value_or(square(block_deviation)),
+          square(std::max(drift_share * usual, least_drift))};
 }
 
 }  // namespace sweetspot::stats

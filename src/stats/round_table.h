@@ -33,7 +33,10 @@ class RoundTable {
   std::vector<double> round_effects() const;
   static double calm(const Column& column, const std::vector<int>& times_picked);
   std::vector<int> resampled(std::uint32_t number) const;
-  double block_variance() const;
+  struct Variances {
+    double block = 0, drift = 0;
+  };
+  Variances variances() const;
 
   std::size_t rounds_ = 0;
   std::vector<Column> columns_;

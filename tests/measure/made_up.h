@@ -2,26 +2,37 @@
 #include <cmath>
 #include <functional>
 
+#include "measure/machine.h"
 #include "measure/measure.h"
-#include "measure/surroundings.h"
 
 namespace sweetspot::measure {
 
 // A clock that only the workload moves, and a machine that does nothing else.
-struct StillMachine : Surroundings {
+struct StillMachine : Machine {
   double time = 1000;
-  trial::MachineSpeed speed_now{1e9, 1e9};
-  std::function<void()> waited;
+  probe::cpu::Beat speed_now{1e9, 1e9};
   probe::proc::Load load_now;
   double now() override { return time; }
   double seconds_since_1970() override { return 1.7e9 + time; }
   probe::proc::Load load() override { return load_now; }
-  trial::MachineSpeed speed() override { return speed_now; }
+  probe::cpu::Beat speed() override { return speed_now; }
   std::unique_ptr<Meter> meter(const std::string&) override { return nullptr; }
-  void wait(double seconds) override {
-    time += seconds;
-    if (waited) waited();
-  }
+};
+
+// Readings by the script; what it is asked is counted.
+struct ScriptedMeter : Meter {
+  std::function<trial::Reading(int n)> script = [](int n) {
+    return trial::Reading{0, 0.5, 100, 10.0 * n};
+  };
+  std::function<std::optional<double>()> counter = [] { return std::optional<double>(); };
+  double interval = 0.1;
+  Company with;
+  int reads = 0;
+
+  trial::Reading read() override { return script(reads++); }
+  std::optional<double> energy_joules() override { return counter(); }
+  double energy_interval_seconds() const override { return interval; }
+  Company company() override { return with; }
 };
 
 // Step n (from 0) as `script` says; each moves the clock by its seconds.
@@ -44,8 +55,8 @@ struct ScriptedWorkload : workload::Workload {
     std::optional<core::MemoryByUse> memory_by_use() const override {
       return core::MemoryByUse{{1000, 0, 0, static_cast<core::Bytes>(n), 0, 0}};
     }
-    bool computes_on_cpus() const override { return true; }
     workload::Account close() override {
+      ++workload.closed;
       workload::Account account;
       account.note = workload.note;
       return account;
@@ -60,13 +71,16 @@ struct ScriptedWorkload : workload::Workload {
     return static_cast<core::Bytes>(100 * setting.batch);
   }
   std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
+    if (opening) opening(setting);
+    ++opened;
     return std::make_unique<ScriptedSession>(*this, setting);
   }
 
   StillMachine& machine;
   Script script;
-  std::string note;  // of each session's account
-  int open_sessions = 0;
+  std::function<void(const trial::Setting&)> opening;  // may throw
+  std::string note;                                    // of each session's account
+  int open_sessions = 0, opened = 0, closed = 0;
 };
 
 inline trial::Step step_of(double seconds, std::int64_t samples) {

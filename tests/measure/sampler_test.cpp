@@ -14,20 +14,6 @@ namespace {
 using testing::HasSubstr;
 using trial::Reading;
 
-// Readings by the script; what it is asked is counted.
-struct ScriptedMeter : Meter {
-  std::function<Reading(int n)> script = [](int n) { return Reading{0, 0.5, 100, 10.0 * n}; };
-  std::function<std::optional<double>()> counter = [] { return std::optional<double>(); };
-  double interval = 0.1;
-  Company with;
-  int reads = 0;
-
-  Reading read() override { return script(reads++); }
-  std::optional<double> energy_joules() override { return counter(); }
-  double energy_interval_seconds() const override { return interval; }
-  Company company() override { return with; }
-};
-
 struct SampledMachine : StillMachine {
   SampledMachine() { reading_interval_seconds = 0; }
   std::unique_ptr<Meter> meter(const std::string& device) override {

@@ -4,89 +4,138 @@
 
 #include <cmath>
 
+#include "stats/experiment.h"
+#include "stats/moments.h"
+#include "stats/quantile.h"
+
 namespace sweetspot::stats {
 namespace {
 
-std::vector<StepPoint> line(double fixed, double per_sample, std::vector<std::int64_t> batches,
-                            double deviation = 0.003) {
-  std::vector<StepPoint> points;
-  for (std::int64_t batch : batches)
-    points.push_back({batch, fixed + per_sample * static_cast<double>(batch), deviation});
-  return points;
+// A program of exactly this cost, each batch measured to this deviation by itself.
+StepTimes line(double fixed, double per_sample, std::vector<std::int64_t> batches,
+               double deviation = 0.003) {
+  StepTimes times;
+  times.batches = std::move(batches);
+  const std::size_t n = times.batches.size();
+  times.covariance.assign(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    times.log_seconds.push_back(
+        std::log(fixed + per_sample * static_cast<double>(times.batches[i])));
+    times.covariance[i * n + i] = square(deviation);
+  }
+  return times;
+}
+
+double log_speed(double fixed, double per_sample, double batch) {
+  return std::log(batch / (fixed + per_sample * batch));
+}
+
+// Mean and deviation over curves of the log speed at a batch, or of a ratio of two.
+struct Spread {
+  double mean = 0, deviation = 0;
+};
+Spread over_curves(const StepModel& model, std::int64_t batch, std::int64_t by = 0) {
+  std::vector<std::int64_t> batches = {batch};
+  if (by > 0) batches.insert(by < batch ? batches.begin() : batches.end(), by);
+  const auto place = [&](std::int64_t of) {
+    return static_cast<std::size_t>(std::ranges::find(batches, of) - batches.begin());
+  };
+  Moments moments;
+  for (const std::vector<double>& curve : model.curves(batches, 400))
+    moments.add(curve[place(batch)] - (by > 0 ? curve[place(by)] : 0));
+  return {moments.mean(), std::sqrt(*moments.variance())};
 }
 
 TEST(StepModel, FindsTheLine) {
-  const StepModel model(line(2e-3, 1e-5, {8, 64, 512, 4096}));
-  EXPECT_NEAR(model.fixed_seconds(), 2e-3, 5e-4);
-  EXPECT_NEAR(model.per_sample_seconds(), 1e-5, 1e-6);
-  const auto between = model.throughput_interval(1024);
-  EXPECT_NEAR(between.mean, 1024 / (2e-3 + 1024e-5), 0.02 * between.mean);
-  EXPECT_LT(between.low, between.mean);
-  EXPECT_GT(between.high, between.mean);
+  const StepModel model(line(2e-3, 2e-5, {1, 16, 128, 1024, 4096}, 0.001));
+  EXPECT_NEAR(model.fixed_seconds(), 2e-3, 0.04 * 2e-3);
+  EXPECT_NEAR(model.per_sample_seconds(), 2e-5, 0.04 * 2e-5);
+  const Spread between = over_curves(model, 512);
+  EXPECT_NEAR(between.mean, log_speed(2e-3, 2e-5, 512), 0.01);
+  EXPECT_GT(between.deviation, 0);
 }
 
-TEST(StepModel, AMeasurementDecidesWhereItWasMade) {
-  auto points = line(2e-3, 1e-5, {8, 64, 256, 512, 4096});
-  points[2].seconds *= 1.3;  // a cliff up and one down, or a bad size
-  const StepModel model(points);
-  const double measured = 256 / points[2].seconds;
-  EXPECT_NEAR(model.throughput_interval(256).mean, measured, 0.02 * measured);
+TEST(StepModel, CurvesPassThroughWhatWasMeasured) {
+  StepTimes times = line(2e-3, 1e-5, {8, 64, 256, 512, 4096});
+  times.log_seconds[2] += std::log(1.3);  // a cliff up and one down, or a bad size
+  const StepModel model(times);
+  for (std::size_t i = 0; i < times.batches.size(); ++i) {
+    const double batch = static_cast<double>(times.batches[i]);
+    const Spread here = over_curves(model, times.batches[i]);
+    EXPECT_NEAR(here.mean, std::log(batch) - times.log_seconds[i], 0.002) << batch;
+    EXPECT_LT(here.deviation, 1.2 * 0.003) << batch;
+    EXPECT_GT(here.deviation, 0.5 * 0.003) << batch;
+  }
+}
+
+// What the machine did to all that was measured together moves whole curves.
+TEST(StepModel, AnErrorInCommonMovesCurvesUpAndDownTogether) {
+  StepTimes times = line(2e-3, 1e-5, {8, 64, 512, 4096}, 0.002);
+  const StepModel apart(times);
+  for (double& entry : times.covariance) entry += square(0.1);
+  const StepModel together(times);
+  EXPECT_NEAR(over_curves(together, 512).deviation, 0.1, 0.02);
+  EXPECT_LT(over_curves(together, 512, 4096).deviation,
+            1.5 * over_curves(apart, 512, 4096).deviation);
+  // The same deviations without anything in common leave the ratio open.
+  const StepModel unsure(line(2e-3, 1e-5, {8, 64, 512, 4096}, 0.1));
+  EXPECT_GT(over_curves(unsure, 512, 4096).deviation,
+            5 * over_curves(together, 512, 4096).deviation);
 }
 
 TEST(StepModel, ACliffMovesItsNeighboursToo) {
-  auto points = line(2e-3, 1e-5, {8, 64, 512});
-  points.push_back({4096, 1.5 * (2e-3 + 4096e-5), 0.003});
-  const auto beyond = StepModel(points).throughput_interval(6144);
-  const double truth = 6144 / (1.5 * (2e-3 + 6144e-5));
-  EXPECT_NEAR(beyond.mean, truth, 0.06 * truth);
+  StepTimes times = line(2e-3, 1e-5, {8, 64, 512, 4096});
+  times.log_seconds[3] += std::log(1.5);
+  const Spread beyond = over_curves(StepModel(times), 6144);
+  EXPECT_NEAR(beyond.mean, log_speed(2e-3, 1e-5, 6144) - std::log(1.5), 0.06);
 }
 
 TEST(StepModel, UncertaintyGrowsWithTheDistanceAndWithRoughness) {
-  const auto width = [](const StepModel& model, std::int64_t batch) {
-    const auto interval = model.throughput_interval(batch);
-    return std::log(interval.high / interval.low);
-  };
   const StepModel smooth(line(2e-3, 1e-5, {8, 64, 4096}));
-  EXPECT_LT(width(smooth, 64), width(smooth, 96));
-  EXPECT_LT(width(smooth, 96), width(smooth, 512));
-  auto points = line(2e-3, 1e-5, {8, 64, 4096});
-  points[1].seconds *= 1.4;
-  EXPECT_GT(width(StepModel(points), 512), 1.5 * width(smooth, 512));
+  EXPECT_LT(over_curves(smooth, 64).deviation, over_curves(smooth, 96).deviation);
+  EXPECT_LT(over_curves(smooth, 96).deviation, over_curves(smooth, 512).deviation);
+  StepTimes rough = line(2e-3, 1e-5, {8, 64, 4096});
+  rough.log_seconds[1] += std::log(1.4);
+  EXPECT_GT(over_curves(StepModel(rough), 512).deviation,
+            1.5 * over_curves(smooth, 512).deviation);
 }
 
 TEST(StepModel, NoisyMeasurementsBorrowFromTheLine) {
-  auto points = line(2e-3, 1e-5, {8, 32, 128, 512, 2048}, 0.003);
-  points[3].seconds *= 1.1;
-  points[3].deviation_share = 0.1;
-  const double truth = 512 / (2e-3 + 512e-5);
-  EXPECT_NEAR(StepModel(points).throughput_interval(512).mean, truth, 0.03 * truth);
+  StepTimes times = line(2e-3, 1e-5, {8, 32, 128, 512, 2048});
+  times.log_seconds[3] += 0.1;
+  times.covariance[3 * 5 + 3] = square(0.1);
+  EXPECT_NEAR(over_curves(StepModel(times), 512).mean, log_speed(2e-3, 1e-5, 512), 0.03);
 }
 
 TEST(StepModel, OnePointIsEnoughToBegin) {
   const StepModel model(line(2e-3, 1e-5, {16}));
-  EXPECT_NEAR(model.throughput_interval(16).mean, 16 / 2.16e-3, 1);
-  const auto far = model.throughput_interval(1024);
-  EXPECT_LT(far.low, 1024 / (2e-3 + 1024e-5));
-  EXPECT_GT(far.high, 1024 / (2e-3 + 1024e-5));
+  EXPECT_NEAR(over_curves(model, 16).mean, log_speed(2e-3, 1e-5, 16), 0.003);
+  // Anything between "all of it is fixed" and "none is", and not sure of either.
+  const Spread far = over_curves(model, 1024);
+  EXPECT_GT(far.mean + 2 * far.deviation, log_speed(2.16e-3, 0, 1024) - std::log(2));
+  EXPECT_LT(far.mean - 2 * far.deviation, log_speed(0, 2.16e-3 / 16, 1024) + std::log(2));
+  EXPECT_GT(far.deviation, 0.5);
 }
 
-TEST(StepModel, RatioKnowsWhatIsCommon) {
-  const StepModel model(line(0, 1e-5, {64, 4096}, 0.05));
-  const auto apart = summary(model.throughput(1000)).deviation;
-  const auto together = summary(model.ratio(1000, 4096)).deviation;
-  EXPECT_LT(together, apart);
-  EXPECT_NEAR(summary(model.ratio(64, 64)).deviation, 0, 1e-6);
+TEST(StepModel, TheSameMeasurementsGiveTheSameCurves) {
+  const std::vector<std::int64_t> batches = {8, 100, 1000};
+  const StepTimes times = line(2e-3, 1e-5, {8, 64, 4096});
+  EXPECT_EQ(StepModel(times).curves(batches, 50), StepModel(times).curves(batches, 50));
+  EXPECT_EQ(StepModel(times).curves(batches, 50).size(), 50u);
 }
 
-TEST(Possibilities, ByHand) {
-  const std::vector<Possibility> two = {{0.5, -1, 0}, {0.5, 1, 0}};
-  EXPECT_DOUBLE_EQ(summary(two).mean, 0);
-  EXPECT_DOUBLE_EQ(summary(two).deviation, 1);
-  EXPECT_DOUBLE_EQ(probability_above(two, 0.5), 0.5);
-  EXPECT_DOUBLE_EQ(expected_excess(two, 0.5), 0.25);
-  const std::vector<Possibility> normal = {{1, 0, 2}};
-  EXPECT_NEAR(expected_excess(normal, 0), 2 * 0.3989423, 1e-6);
-  EXPECT_DOUBLE_EQ(probability_above(normal, 0), 0.5);
+// As a bootstrap over few rounds estimates it: of less rank than it has rows, or nothing at all.
+TEST(StepModel, ASingularCovarianceGivesNumbers) {
+  const std::vector<std::int64_t> batches = {8, 100, 1000, 4096};
+  StepTimes times = line(2e-3, 1e-5, {8, 64, 512, 4096}, 0);
+  for (const double shared : {0.0, 0.01}) {
+    for (double& entry : times.covariance) entry = shared;
+    const StepModel model(times);
+    EXPECT_TRUE(std::isfinite(model.fixed_seconds()));
+    EXPECT_TRUE(std::isfinite(model.per_sample_seconds()));
+    for (const auto& curve : model.curves(batches, 100))
+      for (const double each : curve) ASSERT_TRUE(std::isfinite(each)) << shared;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,250 @@
+// The answer from what was measured: made-up trials, whose truth is known.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "search/evidence.h"
+#include "search/knee.h"
+#include "search/made.h"
+#include "stats/quantile.h"
+
+namespace sweetspot::search {
+namespace {
+
+// 2 ms and 20 µs a sample, measured to 0.1%, in a range where 95% of the best begin at 970.
+constexpr std::int64_t range_of_970 = 2086;
+double speed_of_970(std::int64_t batch) {
+  const double b = static_cast<double>(batch);
+  return b / (2e-3 + 20e-6 * b);
+}
+
+std::vector<trial::Trial> measured_970(const std::vector<std::int64_t>& batches) {
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : batches)
+    trials.push_back(in_rounds(batch, speed_of_970(batch), 40, 0.001));
+  return trials;
+}
+
+TEST(Decision, TheMadeCurveHasItsKneeAt970) {
+  const double level = 0.95 * speed_of_970(range_of_970);
+  EXPECT_LT(speed_of_970(969), level);
+  EXPECT_GE(speed_of_970(971), level);
+}
+
+// It was 1,280, "between 768 and 1,280".
+TEST(Decision, AnExactProgramIsAnsweredWithThePowerOfTwoNextToItsKnee) {
+  const auto turns = study_in_rounds({.max = range_of_970}, speed_of_970, 0.001);
+  ASSERT_TRUE(turns.decision);
+  EXPECT_EQ(turns.decision->batch, 1024);
+  EXPECT_LE(turns.decision->knee_low, 970);
+  EXPECT_GE(turns.decision->knee_high, 970);
+  const auto program = study({.max = range_of_970},
+                             [](auto b) { return ok(b, speed_of_970(b), 0.001); });
+  ASSERT_TRUE(program.decision);
+  EXPECT_EQ(program.decision->batch, 1024);
+  EXPECT_LE(program.decision->knee_low, 970);
+  EXPECT_GE(program.decision->knee_high, 970);
+}
+
+TEST(Decision, ItsLineIsThatOfTheProgram) {
+  const auto found = study_in_rounds({.max = range_of_970}, speed_of_970, 0.001);
+  EXPECT_NEAR(found.decision->fixed_seconds, 2e-3, 1e-4);
+  EXPECT_NEAR(found.decision->per_sample_seconds, 20e-6, 1e-6);
+}
+
+TEST(Decision, AmongEqualsAPowerOfTwoElseTheSmaller) {
+  const Limits limits{.max = range_of_970};
+  // 960 and 1,024 lose 0.05% and 0.15%.
+  EXPECT_EQ(decide(measured_970({1, 16, 128, 960, 1024, range_of_970}), limits, {})->batch, 1024);
+  // 945 and 1,010 lose 0.2% and 0.1%.
+  EXPECT_EQ(decide(measured_970({1, 16, 128, 945, 1010, range_of_970}), limits, {})->batch, 945);
+}
+
+TEST(Decision, ThePreviousAnswerIsKeptAmongEqualsOnly) {
+  const auto trials = measured_970({1, 16, 128, 512, 960, 1024, range_of_970});
+  EXPECT_EQ(decide(trials, {.max = range_of_970, .previous = 960}, {})->batch, 960);
+  EXPECT_EQ(decide(trials, {.max = range_of_970, .previous = 512}, {})->batch, 1024)
+      << "it is slower by 12%";
+  EXPECT_EQ(decide(trials, {.max = range_of_970, .previous = range_of_970}, {})->batch, 1024)
+      << "it is twice as large as it need be";
+  EXPECT_EQ(decide(trials, {.max = range_of_970, .previous = 77}, {})->batch, 1024)
+      << "it was never measured";
+}
+
+// Random trials of random curves, as few as a budget leaves.
+struct Made {
+  std::vector<trial::Trial> trials;
+  Limits limits;
+};
+Made random_trials(std::uint32_t number) {
+  const core::Random random(11, core::Purpose::synthetic, number);
+  std::uint64_t next = 0;
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random.uniform(next++));
+  };
+  Made made;
+  made.limits.max = static_cast<std::int64_t>(std::exp2(uniform(2, 14)));
+  const double fixed = std::exp2(uniform(-2, 8)), noise = std::exp(uniform(-7, -1.5));
+  const bool rounds = uniform(0, 1) < 0.5;
+  const int count = static_cast<int>(uniform(1, 9));
+  for (int i = 0; i < count; ++i) {
+    const auto batch = static_cast<std::int64_t>(
+        std::exp2(uniform(0, std::log2(static_cast<double>(made.limits.max)))));
+    const double speed = line_speed(batch, fixed) * std::exp(noise * random.normal(next++));
+    if (rounds)
+      made.trials.push_back(
+          in_rounds(batch, speed, static_cast<std::int32_t>(uniform(1, 30)), noise, number));
+    else
+      made.trials.push_back(ok(batch, speed, 2 * noise));
+    if (!rounds && uniform(0, 1) < 0.2) made.trials.back() = contended(made.trials.back());
+  }
+  return made;
+}
+
+TEST(Decision, LiesWithinItsOwnBoundsWhateverWasMeasured) {
+  for (std::uint32_t number = 0; number < 150; ++number) {
+    const Made made = random_trials(number);
+    const auto found = decide(made.trials, made.limits, {});
+    ASSERT_TRUE(found);
+    EXPECT_GE(found->batch, found->knee_low) << number;
+    EXPECT_LE(found->batch, found->knee_high) << number;
+    EXPECT_GE(found->batch, found->alike_low) << number;
+    EXPECT_LE(found->batch, found->alike_high) << number;
+    EXPECT_GE(found->regret, 0) << number;
+    EXPECT_EQ(found->chosen().batch, found->batch) << number;
+    for (const BatchSpeed& speed : found->speeds) {
+      EXPECT_TRUE(std::isfinite(speed.samples_per_second.mean)) << number;
+      EXPECT_LE(speed.share.high, 1) << number << ": each curve has its own best";
+      EXPECT_LE(speed.samples_per_second.low, speed.samples_per_second.high);
+      EXPECT_GE(speed.within_tolerance, 0);
+      EXPECT_LE(speed.within_tolerance, 1);
+    }
+  }
+}
+
+// Batch 256 was recommended where 16 was faster by the table beside it.
+TEST(Decision, IsNeverSlowerAndLargerThanAnotherByItsOwnFigures) {
+  for (std::uint32_t number = 0; number < 150; ++number) {
+    const Made made = random_trials(number);
+    const auto found = decide(made.trials, made.limits, {});
+    const double equal = 1 + 2 * experiment::equal_loss;
+    for (const BatchSpeed& other : found->speeds) {
+      if (other.batch >= found->batch) break;
+      EXPECT_LT(other.samples_per_second.mean, equal * found->chosen().samples_per_second.mean)
+          << number << ": " << other.batch << " rather than " << found->batch;
+    }
+  }
+}
+
+TEST(Decision, BoundsCompareWithEachCurvesOwnBest) {
+  // All alike, and not known well: whichever seems the fastest need not be.
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : {64, 128, 256, 512, 1024})
+    trials.push_back(ok(batch, 1000, 0.08));
+  const auto found = decide(trials, {.min = 64, .max = 1024}, {});
+  for (const BatchSpeed& speed : found->speeds) {
+    EXPECT_LT(speed.share.mean, 0.999) << speed.batch;
+    EXPECT_LE(speed.share.high, 1) << speed.batch;
+  }
+}
+
+TEST(Evidence, SingleRunsLieApartByMoreThanTheyTell) {
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : {16, 64, 256})
+    trials.push_back(ok(batch, line_speed(batch, 10), 1e-5));
+  const Evidence known = evidence(trials);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_GE(known.times.covariance[4 * i], stats::square(experiment::run_deviation) / 2) << i;
+  const auto found = decide(trials, {.max = 256}, {});
+  for (const BatchSpeed& speed : found->speeds)
+    EXPECT_GT(speed.samples_per_second.half_width_share(), 0.01) << speed.batch;
+}
+
+TEST(Evidence, RunsThatAgreeAreTrustedMoreAndRunsThatDoNotLess) {
+  const auto deviation = [](double apart) {
+    std::vector<trial::Trial> trials;
+    for (const std::int64_t batch : {16, 64, 256, 1024})
+      for (const double side : {-0.5, 0.5})
+        trials.push_back(ok(batch, line_speed(batch, 10) * (1 + side * apart), 1e-4));
+    return std::sqrt(evidence(trials).times.covariance[0]);
+  };
+  EXPECT_LT(deviation(0.001), experiment::run_deviation);
+  EXPECT_GT(deviation(0.001), 0);
+  // Runs 10% apart deviate by 7%, their mean by 5%.
+  EXPECT_NEAR(deviation(0.1), 0.05, 0.015);
+}
+
+TEST(Evidence, RepeatedRunsCountByTheirPrecision) {
+  const std::vector trials = {ok(64, 1000, 0.001), ok(64, 1200, 0.5)};
+  EXPECT_NEAR(decide(trials, {.max = 64}, {})->chosen().samples_per_second.mean, 1000, 10);
+}
+
+// Each is precise by itself, and they disagree: then neither is.
+TEST(Evidence, RepeatedRunsThatDisagreeAreTrustedAlike) {
+  const std::vector trials = {ok(64, 1000, 0.001), ok(64, 1200, 0.002)};
+  const double mean = std::sqrt(1000.0 * 1200.0);
+  EXPECT_NEAR(decide(trials, {.max = 64}, {})->chosen().samples_per_second.mean, mean, 0.01 * mean);
+}
+
+TEST(Evidence, ACalmRunCountsAndOneBesideABusyProcessHardlyDoes) {
+  const std::vector trials = {contended(ok(64, 700, 0.001)), ok(64, 1000, 0.02)};
+  EXPECT_NEAR(std::exp(-evidence(trials).times.log_seconds[0]) * 64, 1000, 30);
+  // Where there is nothing else it has to do.
+  const std::vector alone = {contended(ok(64, 700, 0.001))};
+  EXPECT_NEAR(std::exp(-evidence(alone).times.log_seconds[0]) * 64, 700, 1e-6);
+  EXPECT_GE(evidence(alone).times.covariance[0], stats::square(experiment::contended_deviation));
+}
+
+TEST(Evidence, WhatTookTurnsIsComparedWithinItsRounds) {
+  // Rounds 21 to 40 are slower by half for both; only one of the two was in the others.
+  const auto slowed = [](std::int64_t batch, std::int32_t from) {
+    trial::Trial trial;
+    trial.setting.batch = batch;
+    for (std::int32_t round = from; round <= 40; ++round)
+      trial.raw.push_back(block(batch, (round > 20 ? 0.5 : 1) * 1000.0, round));
+    return trial;
+  };
+  const std::vector trials = {slowed(16, 1), slowed(32, 1), slowed(64, 1), slowed(128, 21)};
+  const auto& seconds = evidence(trials).times.log_seconds;
+  EXPECT_NEAR(seconds[3] - seconds[2], std::log(2), 0.01);
+}
+
+TEST(Evidence, WarmUpAndStepsOutsideRoundsAreNoBlocks) {
+  trial::Trial trial = in_rounds(64, 1000, 10, 0);
+  trial.raw.push_back(block(64, 5, 11));
+  trial.raw.back().warm_up = true;
+  trial.raw.push_back(block(64, 7, 0));  // as when a device was read
+  EXPECT_NEAR(std::exp(-evidence(std::vector{trial}).times.log_seconds[0]) * 64, 1000, 1e-6);
+}
+
+TEST(Evidence, SeveralTrialsOfABatchAreOneTable) {
+  // As of a study that was resumed: its rounds go on counting.
+  trial::Trial later = in_rounds(64, 1000, 20, 0);
+  trial::Trial first = later;
+  std::erase_if(first.raw, [](const trial::Step& step) { return step.round > 10; });
+  std::erase_if(later.raw, [](const trial::Step& step) { return step.round <= 10; });
+  const Evidence known = evidence(std::vector{first, later});
+  EXPECT_EQ(known.times.batches, std::vector<std::int64_t>{64});
+  EXPECT_LT(known.times.covariance[0], stats::square(experiment::block_deviation) / 10);
+}
+
+TEST(Evidence, FailuresSayWhatIsTooLargeAndWhatIsNotToBeAsked) {
+  using trial::Outcome;
+  const Evidence known = evidence(std::vector{
+      ok(16, 100), failed(512, Outcome::out_of_memory), failed(256, Outcome::killed),
+      failed(64, Outcome::crashed), failed(1024, Outcome::cancelled)});
+  EXPECT_EQ(known.too_large, 256);
+  EXPECT_EQ(known.failed, (std::set<std::int64_t>{64, 256, 512}));
+  EXPECT_EQ(known.largest_ok, 16);
+  EXPECT_TRUE(known.knows(16));
+  EXPECT_FALSE(known.knows(64));
+}
+
+TEST(KneeOfSpeeds, IsTheFirstWithinTheTolerance) {
+  const std::vector<double> speeds = {50, 96, 94, 100, 99};
+  EXPECT_EQ(knee(speeds, 0.05), 1u);
+  EXPECT_EQ(knee(speeds, 0.02), 3u);
+  EXPECT_EQ(knee(speeds, 0.5), 0u);
+}
+
+}  // namespace
+}  // namespace sweetspot::search

@@ -1,0 +1,88 @@
+// Workloads that run one batch at a time, such as programs: passes over the batches that matter.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "search/made.h"
+
+namespace sweetspot::search {
+namespace {
+
+using testing::Each;
+using testing::Le;
+
+// Of each run, how many of its batch came before it.
+std::vector<int> earlier_runs(const std::vector<std::int64_t>& asked) {
+  std::map<std::int64_t, int> seen;
+  std::vector<int> counts;
+  for (const std::int64_t batch : asked) counts.push_back(seen[batch]++);
+  return counts;
+}
+
+std::vector<std::int64_t> pass(const std::vector<std::int64_t>& asked, int number) {
+  const std::vector<int> before = earlier_runs(asked);
+  std::vector<std::int64_t> found;
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    if (before[i] == number - 1) found.push_back(asked[i]);
+  return found;
+}
+
+std::vector<std::int64_t> asked_with(int passes) {
+  return study({.max = 4096, .passes = passes}, [](auto b) { return ok(b, line_speed(b, 10)); })
+      .asked;
+}
+
+TEST(Passes, OneRunsEachBatchOnce) { EXPECT_THAT(earlier_runs(asked_with(1)), Each(0)); }
+
+TEST(Passes, TheSecondRunsInReverse) {
+  const auto asked = asked_with(2);
+  EXPECT_THAT(earlier_runs(asked), Each(Le(1)));
+  const auto first = pass(asked, 1), second = pass(asked, 2);
+  ASSERT_GE(second.size(), 3u);
+  std::vector<std::ptrdiff_t> places;  // in the first pass
+  for (const std::int64_t batch : second)
+    places.push_back(std::ranges::find(first, batch) - first.begin());
+  // The last batch of the first pass is not the first of the second: the next one comes before it.
+  EXPECT_GT(places[1], places[0]);
+  std::swap(places[0], places[1]);
+  EXPECT_TRUE(std::ranges::is_sorted(places, std::greater())) << testing::PrintToString(places);
+}
+
+TEST(Passes, TheThirdRunsForwardsAgain) {
+  const auto asked = asked_with(3);
+  const auto first = pass(asked, 1), third = pass(asked, 3);
+  ASSERT_GE(third.size(), 3u);
+  std::vector<std::ptrdiff_t> places;
+  for (const std::int64_t batch : third)
+    places.push_back(std::ranges::find(first, batch) - first.begin());
+  EXPECT_TRUE(std::ranges::is_sorted(places.begin() + 2, places.end()))
+      << testing::PrintToString(places);
+}
+
+TEST(Passes, NoBatchRunsTwiceInARow) {
+  for (const double fixed : {0.0, 3.0, 10.0, 100.0, 1000.0})
+    for (const int passes : {2, 3, 4}) {
+      const auto found = study({.max = 4096, .passes = passes},
+                               [&](auto b) { return ok(b, line_speed(b, fixed), 0.02); });
+      const auto& asked = found.asked;
+      for (std::size_t i = 1; i < asked.size(); ++i)
+        EXPECT_NE(asked[i], asked[i - 1]) << fixed << ", " << passes << " passes, run " << i;
+    }
+}
+
+TEST(Passes, TheAnswerAndTheFastestAreInAllOfThem) {
+  const auto found = study({.max = 4096}, [](auto b) { return ok(b, line_speed(b, 10)); });
+  EXPECT_EQ(std::ranges::count(found.asked, found.decision->batch), 2);
+  EXPECT_EQ(std::ranges::count(found.asked, found.decision->best_batch), 2);
+}
+
+TEST(Passes, WhatFailedIsNotRunAgain) {
+  const auto found = study({.max = 4096, .passes = 3}, [](auto b) {
+    return b == 128 ? failed(b, trial::Outcome::crashed) : ok(b, line_speed(b, 10));
+  });
+  EXPECT_LE(std::ranges::count(found.asked, 128), 1);
+}
+
+}  // namespace
+}  // namespace sweetspot::search
