@@ -1,4 +1,5 @@
-#include <cmath>
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -160,7 +161,7 @@ class Reader {
     constexpr double most = 1e18;  // of anything that is counted here, seconds to bytes
     if (!json.is_number()) return false;
     value = json.get<double>();
-    return std::abs(value) <= most;
+    return value >= 0 && value <= most;
   }
   static bool take(const Json& json, std::uint64_t& value) {
     if (!json.is_number_unsigned()) return false;
@@ -311,6 +312,16 @@ void read_all(Reader& from, Recommendation& made) {
   read_reasons(from, made);
 }
 
+// What charts and tables take for granted.
+bool is_sane(const Recommendation& made) {
+  const trial::Setting& setting = made.setting;
+  const bool ascending = std::ranges::adjacent_find(made.rows, std::ranges::greater_equal{},
+                                                    &BatchRow::batch) == made.rows.end();
+  return setting.batch >= 1 && setting.accumulation >= 1 &&
+         setting.batch % setting.accumulation == 0 && ascending &&
+         (made.rows.empty() || made.rows.front().batch >= 1);
+}
+
 }  // namespace
 
 std::string to_json(const Recommendation& made) {
@@ -364,9 +375,7 @@ std::optional<Recommendation> from_json(const std::string& text) {
   Reader from(json);
   Recommendation made;
   if (from.ok()) read_all(from, made);
-  const bool is_setting = made.setting.batch >= 1 && made.setting.accumulation >= 1 &&
-                          made.setting.batch % made.setting.accumulation == 0;
-  if (!from.ok() || !is_setting) return std::nullopt;
+  if (!from.ok() || !is_sane(made)) return std::nullopt;
   made.batch = made.global_batch ? made.setting.micro_batch() : made.setting.batch;
   return made;
 }

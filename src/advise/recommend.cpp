@@ -210,7 +210,8 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;
   made.alike_low = decision.alike_low, made.alike_high = decision.alike_high;
   made.regret = decision.regret;
-  if (decision.fixed_seconds > 0 || decision.per_sample_seconds > 0)
+  // Of one batch, the line is a guess.
+  if (decision.speeds.size() > 1 && (decision.fixed_seconds > 0 || decision.per_sample_seconds > 0))
     made.step_cost = StepCost{decision.fixed_seconds, decision.per_sample_seconds};
   made.rows = rows_of(by_batch, decision, made, facts);
   made.throughput_share = made.chosen_row()->share->mean;

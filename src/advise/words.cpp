@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "advise/advise.h"
 #include "core/text.h"
 
@@ -19,6 +21,10 @@ bool has_searched_workers(const Recommendation& made) {
 }
 bool has_other_loader(const Recommendation& made) {
   return made.loader_check && check_helped(*made.loader_check);
+}
+bool has_others(const Recommendation& made) {
+  return std::ranges::count_if(
+             made.rows, [](const BatchRow& row) { return row.samples_per_second.has_value(); }) > 1;
 }
 double gain(const LoaderCheck& check) {
   return check.samples_per_second.value_or(0) / check.samples_per_second_before - 1;
@@ -154,10 +160,10 @@ std::string sentence(const Recommendation& made) {
   std::string text = fmt::format("{}: {}", head_of_sentence(made), speed(made.samples_per_second));
   if (has_other_loader(made))
     text += fmt::format(", {} more", percent(gain(*made.loader_check)));
-  else if (made.batch == made.best_batch)
-    text += ", the fastest";
-  else
+  else if (made.batch != made.best_batch)
     text += fmt::format(", {} of the fastest", percent(made.throughput_share));
+  else if (has_others(made))
+    text += ", the fastest";
   if (made.memory_bytes) text += fmt::format(", {}", core::format_bytes(*made.memory_bytes));
   if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";

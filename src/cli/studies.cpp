@@ -125,7 +125,7 @@ int show_study(const StudiesFlags& flags, Output& output) {
       core::printable(study->environment.program), core::printable(study->environment.machine)));
   if (study->trials.empty()) return 0;
   const report::Answer answer = report::answer_of(*study);
-  output.print("\n" + report::table(answer));
+  output.print("\n" + report::trials_table(answer));
   if (const std::string words = report::sentence(answer); !words.empty())
     output.print("\n" + words + "\n");
   return 0;

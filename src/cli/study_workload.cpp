@@ -159,9 +159,7 @@ nlohmann::ordered_json facts_json(const StudyWorkload& opened) {
           {"bytes_per_second", or_null(opened.roofline.bytes_per_second)},
           {"flops_per_sample", or_null(opened.cost.flops)},
           {"bytes_per_sample", or_null(opened.cost.bytes)},
-          {"memory_by_use", std::move(memory)},
-          {"reasons", opened.reasons},
-          {"command", report::command_json(opened.command)}};
+          {"memory_by_use", std::move(memory)}};
 }
 
 }  // namespace

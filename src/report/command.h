@@ -1,5 +1,4 @@
 #pragma once
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,10 +16,5 @@ using Command = std::vector<CommandPart>;
 
 // As a shell takes it; empty where there is none.
 std::string command_at(const Command& command, const trial::Setting& setting);
-
-// How a study's environment keeps it, so that the answer of a stored study has it too; of what is
-// no such thing, none.
-nlohmann::ordered_json command_json(const Command& command);
-Command command_of(const nlohmann::json& json);
 
 }  // namespace sweetspot::report

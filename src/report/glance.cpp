@@ -24,6 +24,9 @@ std::vector<Figure> recommended(const advise::Recommendation& made) {
                                            count(setting.micro_batch()))});
   list.push_back({"Samples per second", core::format_rounded(made.samples_per_second)});
   list.push_back({"Of the best", fmt::format("{:.0f}%", 100 * made.throughput_share)});
+  if (!alike(made).empty())
+    list.push_back(
+        {"About as good", fmt::format("{} to {}", count(made.alike_low), count(made.alike_high))});
   if (made.memory_bytes) list.push_back({"Memory", core::format_bytes(*made.memory_bytes)});
   if (made.limited_by) list.push_back({"Limited by", std::string(words(*made.limited_by))});
   return list;

@@ -29,21 +29,6 @@ std::string clipped(const std::string& text) {
   return at == text.size() ? text : text.substr(0, at) + "…";
 }
 
-std::string trials_table(const Answer& answer) {
-  const std::vector<Row> list = rows(answer);
-  std::vector<Column> columns;
-  for (const Field& field : fields())
-    if (is_shown(field, list)) columns.push_back({field.title, field.left});
-  Table out(std::move(columns));
-  for (const Row& row : list) {
-    std::vector<std::string> cells;
-    for (const Field& field : fields())
-      if (is_shown(field, list)) cells.push_back(escaped(clipped(field.words(row))));
-    out.add(std::move(cells));
-  }
-  return out.text();
-}
-
 std::string rows_table(const advise::Recommendation& made) {
   const AnswerTable found = answer_table(made);
   Table out({{found.batch_title},
@@ -61,6 +46,21 @@ std::string rows_table(const advise::Recommendation& made) {
 }
 
 }  // namespace
+
+std::string trials_table(const Answer& answer) {
+  const std::vector<Row> list = rows(answer);
+  std::vector<Column> columns;
+  for (const Field& field : fields())
+    if (is_shown(field, list)) columns.push_back({field.title, field.left});
+  Table out(std::move(columns));
+  for (const Row& row : list) {
+    std::vector<std::string> cells;
+    for (const Field& field : fields())
+      if (is_shown(field, list)) cells.push_back(escaped(clipped(field.words(row))));
+    out.add(std::move(cells));
+  }
+  return out.text();
+}
 
 std::string table(const Answer& answer) {
   return answer.recommendation ? rows_table(*answer.recommendation) : trials_table(answer);

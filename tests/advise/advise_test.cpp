@@ -362,6 +362,17 @@ TEST(Recommend, EveryReasonHasWords) {
   EXPECT_THAT(words(Reason::workers, made), HasSubstr("2 loader workers are enough"));
 }
 
+TEST(Recommend, OneBatchTellsNoLineAndIsNotTheFastest) {
+  Facts known = facts();
+  known.largest_fitting = 128;
+  const std::vector<std::int64_t> one{128};
+  const Recommendation made =
+      made_of(tests::made_trials(one, 0.002, 1e-4), made_decision(one, 0.002, 1e-4, 128), known);
+  EXPECT_FALSE(made.step_cost);
+  EXPECT_NE(made.limited_by, Bottleneck::memory_capacity) << "for all that is known";
+  EXPECT_EQ(sentence(made), "Train with batch 128: 8,650 samples/s, 1.1 MiB.");
+}
+
 TEST(Recommend, NothingWithoutAMeasuredBatch) {
   EXPECT_FALSE(recommend({}, decision(), facts()));
   EXPECT_FALSE(recommend(curve(0.002, 1e-4), search::Decision{}, facts()));

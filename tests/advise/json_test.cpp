@@ -75,7 +75,10 @@ Recommendation random_recommendation(Dice& dice) {
   r.knee_low = size(), r.knee_high = size(), r.alike_low = size(), r.alike_high = size();
   r.regret = dice.real();
   r.step_cost = dice.maybe([&] { return StepCost{dice.real(), dice.real()}; });
-  for (int i = 0; i < 5; ++i) r.rows.push_back(random_row(dice));
+  for (int i = 0; i < 5; ++i) {
+    r.rows.push_back(random_row(dice));
+    r.rows.back().batch += i * 1'000'000;  // ascending
+  }
   r.worker_search = dice.maybe([&] {
     return WorkerSearch{3, {{size(), 2, real()}, {size(), 4, real()}}};
   });
@@ -149,6 +152,12 @@ TEST(RecommendationJson, ForeignTextIsNoRecommendation) {
   }
   auto changed = json;
   changed["accumulation"] = 0;
+  EXPECT_FALSE(from_json(changed.dump()));
+  changed = json;
+  changed["rows"][1]["batch"] = changed["rows"][0]["batch"];
+  EXPECT_FALSE(from_json(changed.dump()));
+  changed = json;
+  changed["samples_per_second"] = -1;
   EXPECT_FALSE(from_json(changed.dump()));
   changed = json;
   changed["later"] = "what another version adds";

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 namespace sweetspot::report {
 namespace {
 
@@ -32,13 +30,6 @@ TEST(CommandAt, KnowsTheHolesOfAPrograms) {
 
 TEST(CommandAt, QuotesWhatAShellWouldObey) {
   EXPECT_EQ(command_at({{{"a;b", "it's", "", "\033[1m"}}}, {}), R"('a;b' 'it'\''s' '' '\x1b[1m')");
-}
-
-TEST(Command, IsTheSameAfterItWasKept) {
-  const Command command{{{"train", "{batch}"}}, {{"--w", "{workers}"}, {"--w", "1"}}};
-  const Command again = command_of(nlohmann::json::parse(command_json(command).dump()));
-  EXPECT_EQ(command_at(again, setting_of(8, 1, 1)), "train 8");
-  EXPECT_EQ(command_at(again, setting_of(8, 1, 2)), "train 8 --w 2");
 }
 
 }  // namespace

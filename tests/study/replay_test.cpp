@@ -103,6 +103,7 @@ TEST(Recordings, BoundsHoldTheTrueKnee) {
     const Replayed replayed = replay(Recording(file));
     covered += replayed.covered, tunes += static_cast<int>(replayed.answers.size());
   }
+  ASSERT_GT(tunes, 0);
   const double coverage = static_cast<double>(covered) / tunes;
   RecordProperty("coverage", std::to_string(coverage));
   EXPECT_GE(coverage, least_coverage);

@@ -141,6 +141,37 @@ TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
   }
 }
 
+// A machine whose device counts its energy.
+struct PoweredMachine : measure::Machine {
+  struct PowerMeter : measure::Meter {
+    trial::Reading read() override { return {0, 0.9, 100, 20.0}; }
+    std::optional<double> energy_joules() override { return joules += 1; }
+    double energy_interval_seconds() const override { return 1e-6; }
+    double joules = 0;
+  };
+  double now() override { return 0; }
+  double seconds_since_1970() override { return 1.7e9; }
+  probe::proc::Load load() override { return {}; }
+  probe::cpu::Beat speed() override { return {1e9, 1e9}; }
+  std::unique_ptr<measure::Meter> meter(const std::string&) override {
+    return std::make_unique<PowerMeter>();
+  }
+};
+
+TEST(Tune, EnergyIsReadOnceWhenTheRoundsAreOver) {
+  PoweredMachine powered;
+  powered.reading_interval_seconds = 0;
+  TuneOptions options = asked();
+  options.machine = &powered;
+  Study study;
+  const TuneResult first = study.run(options);
+  const auto has_energy = [](const trial::Trial& trial) { return trial.energy_joules.has_value(); };
+  EXPECT_GT(std::ranges::count_if(first.trials, has_energy), 0);
+  HookedWorkload again(machine(), {});
+  EXPECT_EQ(study.run(options, again).trials.size(), first.trials.size());
+  EXPECT_EQ(again.steps(), 0);
+}
+
 // Virtual time: whatever else this machine does, the same study is the same.
 TEST(Tune, WhatTheMachineDoesIsNothingToAFake) {
   Study study;
