@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
+#include "study/hooked.h"
 #include "study/memory_store.h"
 #include "workload/fake/training.h"
 
@@ -173,6 +175,39 @@ TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
   EXPECT_EQ(result.trials[2].memory_measured, 74 * core::MiB);
   EXPECT_EQ(result.trials[3].outcome, trial::Outcome::refused);
   EXPECT_EQ(result.trials[3].note, "522 MiB predicted, 200 MiB allowed");
+}
+
+TEST(Sweep, PointsThatOpenSideBySideTakeTurns) {
+  Kept kept;
+  const SweepResult result = run(kept, grid({4, 64, 1000}, 1));
+  ASSERT_EQ(result.trials.size(), 3u);
+  std::set<std::int32_t> rounds;
+  for (const trial::Step& step : result.trials[0].raw) rounds.insert(step.round);
+  EXPECT_GE(rounds.size(), 8u);
+  for (const trial::Trial& trial : result.trials) {
+    EXPECT_EQ(trial.stop_reason, trial::StopReason::precise);
+    EXPECT_LE(trial.samples_per_second->half_width_share(), 0.02);
+    std::set<std::int32_t> its_rounds;
+    for (const trial::Step& step : trial.raw) its_rounds.insert(step.round);
+    EXPECT_EQ(its_rounds, rounds);
+  }
+}
+
+// In the middle of the only rounds there are.
+TEST(Sweep, ASecondPressKeepsWhatWasDoneAndSaysThatItWasStopped) {
+  Kept kept;
+  std::atomic<int> stop{0};
+  tests::HookedWorkload workload({}, [&](std::int64_t step) {
+    if (step == 100) stop = 2;
+  });
+  MemoryWriter writer(kept);
+  Observer quiet;
+  const SweepResult result = sweep(workload, writer, grid({4, 64, 128}, 1), quiet, stop);
+  EXPECT_EQ(workload.steps(), 101);
+  EXPECT_EQ(result.end, End::stopped);
+  EXPECT_EQ(kept.study.state, trial::StudyState::stopped);
+  EXPECT_FALSE(kept.study.trials.empty());
+  for (const trial::Trial& trial : kept.study.trials) EXPECT_EQ(trial.outcome, trial::Outcome::ok);
 }
 
 TEST(Sweep, StopsWhenTold) {
