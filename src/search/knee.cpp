@@ -81,7 +81,8 @@ double Losses::expected(std::size_t size) const {
 }
 
 double Losses::gain(std::size_t other, std::size_t answer) const {
-  const double equal = is_power_of_two(sizes_[other]) ? 0 : equal_loss;
+  const double equal =
+      is_power_of_two(sizes_[answer]) && !is_power_of_two(sizes_[other]) ? equal_loss : 0;
   double sum = 0;
   for (const Curve& curve : curves_)
     sum += std::max(0.0, curve.losses[answer] - curve.losses[other] - equal);

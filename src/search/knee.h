@@ -25,8 +25,8 @@ class Losses {
 
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   double expected(std::size_t size) const;
-  // What answering the one rather than the other would save beyond what makes them equal, where it
-  // saves at all: how much it is worth to know more of it. A power of two need not save more.
+  // What answering the one rather than the other would save, where it saves at all: how much it is
+  // worth to know more of it. Of what would not be preferred among equals, only what it saves beyond.
   double gain(std::size_t other, std::size_t answer) const;
   // How much more the answer would lose if this size turned out to be faster than the best.
   double surprise(std::size_t other, std::size_t answer) const;

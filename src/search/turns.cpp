@@ -51,6 +51,26 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   return next;
 }
 
+// Where the answer is sure but the knee is not: a batch in the middle of its bounds, not measured
+// yet.
+std::optional<std::int64_t> inside_bounds(const Decision& decision, const Evidence& evidence,
+                                          const Range& range,
+                                          const std::vector<std::int64_t>& sizes) {
+  constexpr double wide = 1.3;
+  const auto low = static_cast<double>(decision.knee_low);
+  const auto high = static_cast<double>(decision.knee_high);
+  if (high < wide * low || evidence.times.batches.size() >= most_batches) return std::nullopt;
+  std::optional<std::int64_t> nearest;
+  const auto distance = [&](std::int64_t batch) {
+    return std::abs(std::log(static_cast<double>(batch) / std::sqrt(low * high)));
+  };
+  for (const std::int64_t batch : sizes)
+    if (batch > decision.knee_low && batch < decision.knee_high && !evidence.knows(batch) &&
+        range.fits(batch) && (!nearest || distance(batch) < distance(*nearest)))
+      nearest = batch;
+  return nearest;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range& range,
@@ -118,8 +138,12 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
     entering.push_back(sizes[i]);
     add(i);
   }
+  if (promising.empty())
+    if (const auto between = inside_bounds(found.decision, evidence, range, sizes))
+      found.batches.push_back(*between);
+    else
+      found.settled = true;
   std::ranges::sort(found.batches);
-  found.settled = promising.empty() || promising.front().first < worth_measuring;
   return found;
 }
 
