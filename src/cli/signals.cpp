@@ -56,7 +56,7 @@ void count_term(int signal) {
 void count_press(int signal) {
   received = signal;
   if (++pressed < last_counted_press) {
-    say("\nsweetspot: finishing this trial, then answering; once more stops it now\n");
+    say("\nsweetspot: finishing this round or trial, then answering; once more stops it now\n");
     return;
   }
   say("\nsweetspot: stopping this trial; once more leaves at once\n");

@@ -72,6 +72,8 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
     curve.log_speeds = std::move(drawn);
     curves_.push_back(std::move(curve));
   }
+  const auto [low, high] = knee_bounds();
+  equal_loss_ = high <= resolved_factor * low ? resolved_equal_loss : open_equal_loss;
 }
 
 double Losses::expected(std::size_t size) const {
@@ -82,7 +84,7 @@ double Losses::expected(std::size_t size) const {
 
 double Losses::gain(std::size_t other, std::size_t answer) const {
   const double equal =
-      is_power_of_two(sizes_[answer]) && !is_power_of_two(sizes_[other]) ? equal_loss : 0;
+      is_power_of_two(sizes_[answer]) && !is_power_of_two(sizes_[other]) ? equal_loss_ : 0;
   double sum = 0;
   for (const Curve& curve : curves_)
     sum += std::max(0.0, curve.losses[answer] - curve.losses[other] - equal);
@@ -147,7 +149,7 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   });
   if (measured.empty()) collect([](std::int64_t) { return true; });
   std::ranges::sort(measured);
-  const double equal = measured.front().first + equal_loss;
+  const double equal = measured.front().first + losses.equal_loss();
   const auto first = [&](const auto& wanted) {
     return std::ranges::find_if(measured, [&](const auto& one) {
       return one.first <= equal && wanted(losses.sizes()[one.second]);
@@ -184,7 +186,7 @@ Decision decision_of(const stats::StepModel& model, const Losses& known, std::si
   decision.knee_low = std::min(static_cast<std::int64_t>(std::floor(low + 1e-6)), decision.batch);
   decision.knee_high = std::max(static_cast<std::int64_t>(std::ceil(high - 1e-6)), decision.batch);
   // From the answer in both directions.
-  constexpr double about_as_well = 2 * equal_loss;
+  constexpr double about_as_well = 2 * resolved_equal_loss;
   std::size_t from = answer, to = answer;
   const auto alike = [&](std::size_t i) {
     return known.expected(i) <= known.expected(answer) + about_as_well;

@@ -25,6 +25,9 @@ class Losses {
 
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   double expected(std::size_t size) const;
+  // Answers whose expected losses differ by less are equal: more where the curves leave the knee
+  // open, for no finer answer is given than they resolve.
+  double equal_loss() const { return equal_loss_; }
   // What answering the one rather than the other would save, where it saves at all: how much it is
   // worth to know more of it. Of what would not be preferred among equals, only what it saves beyond.
   double gain(std::size_t other, std::size_t answer) const;
@@ -44,6 +47,7 @@ class Losses {
   };
   std::vector<std::int64_t> sizes_;
   double tolerance_;
+  double equal_loss_;
   std::vector<Curve> curves_;
 };
 

@@ -43,7 +43,7 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
           ? 1
           : fixed_share(static_cast<double>(times.batches.front()),
                         std::exp(times.log_seconds.front()), largest, seconds);
-  limit *= fixed > 2 * tolerance ? 100 : fixed > tolerance / 2 ? 10 : 1;
+  limit *= fixed > 2 * tolerance ? 100 : fixed > tolerance / 5 ? 10 : 1;
   // No batch's step takes longer than in proportion to its size.
   const double wanted = largest * std::clamp(limit / seconds, 1.0, most_growth);
   const auto next = at_most(sizes, wanted);
@@ -138,11 +138,11 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
     entering.push_back(sizes[i]);
     add(i);
   }
-  if (promising.empty())
-    if (const auto between = inside_bounds(found.decision, evidence, range, sizes))
-      found.batches.push_back(*between);
-    else
-      found.settled = true;
+  if (promising.empty()) {
+    const auto between = inside_bounds(found.decision, evidence, range, sizes);
+    if (between) found.batches.push_back(*between);
+    found.settled = !between;
+  }
   std::ranges::sort(found.batches);
   return found;
 }

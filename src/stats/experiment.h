@@ -35,8 +35,9 @@ inline constexpr double contended_deviation = 0.1;
 // --- Decision.
 // A doubling of the batch beyond what is needed costs as much as this share of throughput.
 inline constexpr double price_of_doubling = 0.02;
-// Answers whose expected losses differ by less are equal: then what people are used to decides.
-inline constexpr double equal_loss = 0.005;
+// Answers whose expected losses differ by less are equal: then what people are used to decides. More
+// where the knee's bounds lie further apart than this factor.
+inline constexpr double resolved_equal_loss = 0.005, open_equal_loss = 0.015, resolved_factor = 1.5;
 // More rounds, or another run of a program, have to promise to save this share of throughput.
 inline constexpr double worth_measuring = 0.0005, worth_a_run = 0.0025;
 

@@ -111,6 +111,10 @@ void Loop::device_lost(const std::string& why) {
   error_ = why;
 }
 
+void Loop::end_with_budget() {
+  if (options_.budget && end_ == End::none) end_ = End::budget;
+}
+
 void Loop::close() {
   told_store([&] {
     writer_.set_state(end_ == End::none ? trial::StudyState::finished : trial::StudyState::stopped);

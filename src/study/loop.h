@@ -70,6 +70,7 @@ class Loop {
   void keep_growing(std::vector<trial::Trial> trials, bool finished);
   void set_answer(const std::string& answer);
   void device_lost(const std::string& why);
+  void end_with_budget();  // if there is one: it was too short for what it was spent on
   void close();  // says in the store how the study ended
 
   // A trial that takes turns has its blocks.

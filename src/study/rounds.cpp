@@ -58,10 +58,13 @@ class SearchInRounds {
                 machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
     // Blocks of a GPU vary by a few tenths of a percent: half as many tell as much.
-    rounds_before_a_change_ = static_cast<int>(on_gpu(workload) ? least_rounds / 2 : least_rounds);
+    rounds_before_a_change_ = static_cast<std::int32_t>(on_gpu(workload) ? least_rounds / 2 : least_rounds);
     for (const trial::Trial& trial : axis.on(before_))
       if (!trial.raw.empty()) limit_seconds_ -= trial.seconds, resumed_ = true;
-    if (loop.options().budget) limit_seconds_ = (*loop.options().budget - loop.spent()).count();
+    // The rest is for saving and answering.
+    constexpr double budget_share = 0.95;
+    if (loop.options().budget)
+      limit_seconds_ = budget_share * (*loop.options().budget - loop.spent()).count();
   }
 
   std::string run() {
@@ -89,10 +92,13 @@ class SearchInRounds {
       tell();
       if (settled_) break;
       if (!plan.scouting && is_time_over()) {
+        if (!resumed_ && compared_rounds_ < rounds_before_a_change_) loop_.end_with_budget();
         read_devices();
         return "the time for measuring was over";
       }
       if (!run_rounds(plan.scouting ? 1 : rounds_before_a_change_)) break;
+      if (!plan.scouting) compared_rounds_ = rounds_.rounds() - scouted_rounds_;
+      else scouted_rounds_ = rounds_.rounds();
       save_now_and_then();
     }
     if (!loop_.may_go_on()) return "";
@@ -159,7 +165,7 @@ class SearchInRounds {
   const measure::Watch watch_;
   measure::Rounds rounds_;
   double limit_seconds_ = 0, saved_at_ = 0;
-  int rounds_before_a_change_ = 0;
+  std::int32_t rounds_before_a_change_ = 0, scouted_rounds_ = 0, compared_rounds_ = 0;
   std::vector<std::int64_t> in_turns_, started_;
   bool resumed_ = false, settled_ = false;
   std::optional<search::Decision> decision_;

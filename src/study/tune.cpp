@@ -116,6 +116,8 @@ class Tuning {
       result.message = why_nothing(curve, limits_, predict());
     else if (!result.recommendation)
       result.message = "nothing is known yet";
+    else if (result.status == Status::found)
+      result.message.clear();
     result.trials = loop_.trials();
     result.resumed = loop_.resumed();
     result.spent = loop_.spent();
