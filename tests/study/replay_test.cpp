@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int tunes_of_a_recording = 60;
-constexpr double least_agreement = 0.9;
+constexpr int tunes_of_a_recording = 30;
+constexpr double least_agreement = 0.9;  // over all recordings; of any one a little less
+constexpr double least_agreement_of_one = 0.75;
 constexpr double most_regret_95 = 0.06;  // 95th percentile
 constexpr double least_coverage = 0.93, most_coverage = 1.0;
 constexpr double most_twins_apart = 0.05;
@@ -86,7 +87,7 @@ TEST_P(Replay, TunesAgreeAndAreRight) {
   RecordProperty("agreement", std::to_string(agreement));
   RecordProperty("regret_95", std::to_string(regret_95));
   RecordProperty("covered", replayed.covered);
-  EXPECT_GE(agreement, least_agreement) << testing::PrintToString(replayed.answers);
+  EXPECT_GE(agreement, least_agreement_of_one) << testing::PrintToString(replayed.answers);
   EXPECT_LE(regret_95, most_regret_95);
 }
 
@@ -97,17 +98,19 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Replay, testing::ValuesIn(recordings()), [](c
   return name;
 });
 
-TEST(Recordings, BoundsHoldTheTrueKnee) {
-  int covered = 0, tunes = 0;
+TEST(Recordings, TunesAgreeAndTheirBoundsHoldTheTrueKnee) {
+  double covered = 0, agreed = 0, tunes = 0;
   for (const fs::path& file : recordings()) {
     const Replayed replayed = replay(Recording(file));
-    covered += replayed.covered, tunes += static_cast<int>(replayed.answers.size());
+    covered += replayed.covered, tunes += static_cast<double>(replayed.answers.size());
+    agreed += static_cast<double>(commonest(replayed.answers));
   }
   ASSERT_GT(tunes, 0);
-  const double coverage = static_cast<double>(covered) / tunes;
-  RecordProperty("coverage", std::to_string(coverage));
-  EXPECT_GE(coverage, least_coverage);
-  EXPECT_LE(coverage, most_coverage);
+  RecordProperty("coverage", std::to_string(covered / tunes));
+  RecordProperty("agreement", std::to_string(agreed / tunes));
+  EXPECT_GE(agreed / tunes, least_agreement);
+  EXPECT_GE(covered / tunes, least_coverage);
+  EXPECT_LE(covered / tunes, most_coverage);
 }
 
 // One batch that was entered twice, among all others, as a tune would compare them.
