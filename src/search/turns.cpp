@@ -51,8 +51,7 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   return next;
 }
 
-// Where the answer is sure but the knee is not: a batch in the middle of its bounds, not measured
-// yet.
+// Where the knee is open: a batch in the middle of its bounds, not measured yet.
 std::optional<std::int64_t> inside_bounds(const Decision& decision, const Evidence& evidence,
                                           const Range& range,
                                           const std::vector<std::int64_t>& sizes) {
@@ -138,11 +137,14 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
     entering.push_back(sizes[i]);
     add(i);
   }
-  if (promising.empty()) {
-    const auto between = inside_bounds(found.decision, evidence, range, sizes);
-    if (between) found.batches.push_back(*between);
-    found.settled = !between;
-  }
+  // A machine too noisy for that has better things to measure first.
+  const core::Interval& share = found.decision.chosen().share;
+  constexpr double well_known = 0.02;
+  std::optional<std::int64_t> between;
+  if (promising.empty() || share.high - share.low < well_known)
+    between = inside_bounds(found.decision, evidence, range, sizes);
+  if (between) add(place(*between));
+  found.settled = promising.empty() && !between;
   std::ranges::sort(found.batches);
   return found;
 }

@@ -10,7 +10,7 @@ namespace sweetspot::experiment {
 // neighbour does for half a second falls on several batches alike.
 inline constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.01;
 // A tune ends then if nothing ended it before; --budget says otherwise.
-inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 5;
+inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 5.5;
 // More batches at once, or in all, leave too few blocks for each.
 inline constexpr std::size_t most_in_rounds = 8, most_batches = 16;
 // Below so many rounds their spread is not known well enough to resample them.
