@@ -151,6 +151,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
     }
   }
   all.times = times_of(readings);
+  for (const auto& [batch, of_batch] : readings.rounds) all.rounds[batch] = of_batch.size();
   for (const std::int64_t batch : all.times.batches) all.failed.erase(batch);
   if (!all.times.batches.empty()) all.largest_ok = all.times.batches.back();
   return all;

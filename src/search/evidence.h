@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,6 +15,7 @@ struct Evidence {
   std::set<std::int64_t> failed;          // batches with none: never asked for again
   std::optional<std::int64_t> too_large;  // the smallest that ran out of memory or time
   std::optional<std::int64_t> largest_ok;
+  std::map<std::int64_t, std::size_t> rounds;  // how many each batch was in
 
   bool knows(std::int64_t batch) const;
 };

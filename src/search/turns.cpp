@@ -51,6 +51,16 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   return next;
 }
 
+// The size that is closest to a batch, if it is about that batch.
+std::optional<std::int64_t> nearest(const std::vector<std::int64_t>& sizes, double batch) {
+  constexpr double about = 1.25;
+  const auto distance = [&](std::int64_t size) {
+    return std::abs(std::log(static_cast<double>(size) / batch));
+  };
+  const std::int64_t found = *std::ranges::min_element(sizes, {}, distance);
+  return distance(found) <= std::log(about) ? std::optional(found) : std::nullopt;
+}
+
 // Where the knee is open: a batch in the middle of its bounds, not measured yet.
 std::optional<std::int64_t> inside_bounds(const Decision& decision, const Evidence& evidence,
                                           const Range& range,
@@ -59,15 +69,15 @@ std::optional<std::int64_t> inside_bounds(const Decision& decision, const Eviden
   const auto low = static_cast<double>(decision.knee_low);
   const auto high = static_cast<double>(decision.knee_high);
   if (high < wide * low || evidence.times.batches.size() >= most_batches) return std::nullopt;
-  std::optional<std::int64_t> nearest;
+  std::optional<std::int64_t> found;
   const auto distance = [&](std::int64_t batch) {
     return std::abs(std::log(static_cast<double>(batch) / std::sqrt(low * high)));
   };
   for (const std::int64_t batch : sizes)
     if (batch > decision.knee_low && batch < decision.knee_high && !evidence.knows(batch) &&
-        range.fits(batch) && (!nearest || distance(batch) < distance(*nearest)))
-      nearest = batch;
-  return nearest;
+        range.fits(batch) && (!found || distance(batch) < distance(*found)))
+      found = batch;
+  return found;
 }
 
 }  // namespace
@@ -119,8 +129,27 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
     return static_cast<std::size_t>(std::ranges::lower_bound(sizes, batch) - sizes.begin());
   };
   add(answer), add(place(found.decision.best_batch));
-  add(place(measured.front())), add(place(measured.back()));
+  // The ends fix the line, for which fewer blocks will do: a large batch's are long.
+  const auto rounds = [&](std::int64_t batch) {
+    const auto of_batch = evidence.rounds.find(batch);
+    return of_batch == evidence.rounds.end() ? 0 : of_batch->second;
+  };
+  for (const std::int64_t end : {measured.front(), measured.back()})
+    if (rounds(end) < least_rounds || rounds(end) < rounds(found.decision.batch) / 3)
+      add(place(end));
+  // Half and twice the answer and the fastest are always looked at: whatever the model promises,
+  // what the answer is held against must not depend on the way by which it was found.
   std::vector<std::int64_t> entering;
+  for (const std::int64_t middle : {found.decision.best_batch, found.decision.batch})
+    for (const double factor : {2.0, 0.5})
+      if (const auto next = nearest(sizes, factor * static_cast<double>(middle));
+          next && !evidence.knows(*next) && range.fits(*next) &&
+          measured.size() + entering.size() < most_batches &&
+          std::ranges::find(entering, *next) == entering.end()) {
+        entering.push_back(*next);
+        add(place(*next));
+      }
+  const bool complete = entering.empty();
   for (const auto& [gain, i] : promising) {
     if (evidence.knows(sizes[i])) {
       add(i);
@@ -144,7 +173,7 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   if (promising.empty() || share.high - share.low < well_known)
     between = inside_bounds(found.decision, evidence, range, sizes);
   if (between) add(place(*between));
-  found.settled = promising.empty() && !between;
+  found.settled = promising.empty() && complete && !between;
   std::ranges::sort(found.batches);
   return found;
 }

@@ -15,8 +15,9 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
 
 // Which batches are worth measuring further, and whether any is.
 struct Turns {
-  // Those that take turns: both ends of what is known, because they fix the line, the answer as it
-  // stands, the fastest, and those that may turn out to be the better answer, the likeliest first.
+  // Those that take turns: the answer as it stands, the fastest, both ends of what is known now and
+  // then, because they fix the line, half and twice the answer and the fastest, and those that may
+  // turn out to be the better answer, the likeliest first.
   std::vector<std::int64_t> batches;
   // Of those not measured yet, the one that promises most, if it is worth a run of its own.
   std::optional<std::int64_t> unmeasured;
