@@ -19,7 +19,7 @@
 
 #include "measure/measure.h"
 #include "measure/sampler.h"
-#include "measure/surroundings.h"
+#include "measure/machine.h"
 #include "probe/proc/host.h"
 #include "stats/median_interval.h"
 #include "stats/quantile.h"
@@ -67,7 +67,7 @@ std::string text(const std::vector<double>& logs, double by = 1) {
 }
 
 void compare_readings(workload::Session& session, std::int64_t batch, double seconds) {
-  measure::Surroundings& machine = measure::this_machine();
+  measure::Machine& machine = measure::this_machine();
   const double usual_interval = machine.reading_interval_seconds;
   machine.reading_interval_seconds = dense_interval_seconds;
   std::vector<double> shares;
@@ -171,14 +171,13 @@ struct Told {
 };
 
 void compare_trial(workload::Session& session, std::int64_t batch, double seconds) {
-  measure::Surroundings& machine = measure::this_machine();
+  measure::Machine& machine = measure::this_machine();
   const double usual_interval = machine.reading_interval_seconds;
   machine.reading_interval_seconds = 0;  // the readings have a comparison of their own
   const double guess = block(session, 4 * block_seconds);
   Turns turns(session, std::max<std::int64_t>(2, std::llround(block_seconds / guess)));
   measure::MeasureOptions options;
   options.precision = 0;                // as long as a trial may take
-  options.patience = core::Seconds(0);  // both ways meet the machine as it is
   const std::atomic<int> stop = 0;
   Told told;
   for (const auto start = Clock::now(); since(start) < seconds;) {
@@ -211,7 +210,7 @@ void print_cost(const std::string& what, const Action& action) {
 
 // Of which the sampler takes one at each interval; counter and processes only around the steps.
 void print_cost_of_readings() {
-  measure::Surroundings& machine = measure::this_machine();
+  measure::Machine& machine = measure::this_machine();
   fmt::print("one reading each {:g} s\n", machine.reading_interval_seconds);
   const auto meter = machine.meter("cpu");
   print_cost("a reading of the CPU", [&] { meter->read(); });

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 STUDIES = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "studies")
-SHORT = ["--precision-of-estimate", "50%", "--patience", "0s"]
+SHORT = ["--precision-of-estimate", "50%"]
 SWEETSPOT = os.path.abspath(sys.argv.pop(1))
 
 

@@ -77,7 +77,8 @@ TEST(Knee, OfTheRgb64CnnOnAnH200AsMeasured) {
                                {7168, 1101900},
                                {9216, 794000},
                                {60000, 820000}});
-  const auto found = study_in_rounds({.max = 60000}, speed, 0.005);
+  // Blocks vary by a quarter of a percent there.
+  const auto found = study_in_rounds({.max = 60000}, speed, 0.0025);
   ASSERT_TRUE(found.decision);
   EXPECT_LT(true_loss(speed, found.decision->batch, 60000), good_loss);
 }
