@@ -143,8 +143,8 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   for (const std::int64_t middle : {found.decision.best_batch, found.decision.batch})
     for (const double factor : {2.0, 0.5})
       if (const auto next = nearest(sizes, factor * static_cast<double>(middle));
-          next && !evidence.knows(*next) && range.fits(*next) &&
-          measured.size() + entering.size() < most_batches &&
+          next && rounds(*next) < least_rounds && range.fits(*next) &&
+          (evidence.knows(*next) || measured.size() + entering.size() < most_batches) &&
           std::ranges::find(entering, *next) == entering.end()) {
         entering.push_back(*next);
         add(place(*next));
