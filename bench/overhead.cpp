@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "measure/machine.h"
 #include "measure/measure.h"
 #include "measure/sampler.h"
-#include "measure/machine.h"
 #include "probe/proc/host.h"
 #include "stats/median_interval.h"
 #include "stats/quantile.h"
@@ -177,7 +177,7 @@ void compare_trial(workload::Session& session, std::int64_t batch, double second
   const double guess = block(session, 4 * block_seconds);
   Turns turns(session, std::max<std::int64_t>(2, std::llround(block_seconds / guess)));
   measure::MeasureOptions options;
-  options.precision = 0;                // as long as a trial may take
+  options.precision = 0;  // as long as a trial may take
   const std::atomic<int> stop = 0;
   Told told;
   for (const auto start = Clock::now(); since(start) < seconds;) {

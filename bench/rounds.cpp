@@ -1,13 +1,15 @@
-// Records a machine: every block of rounds in which a few batches of a network take turns, as `tune`
-// measures them, for replaying tunes on it later (tests/search/replay_test.cpp). The last column is
-// the first batch below it again, entered twice: whatever tells the two apart is noise.
+// Records a machine: every block of rounds in which a few batches of a network take turns, as
+// `tune` measures them, for replaying tunes on it later (tests/search/replay_test.cpp). The last
+// column is the first batch below it again, entered twice: whatever tells the two apart is noise.
 //
 //   bench_rounds MODEL SECONDS FILE [DEVICE [PRECISION [BATCH...]]]
 //
-// FILE is gzip: a line of JSON (model, machine, batches, rounds), then for each round a float of its
-// other processes' share of the CPUs and for each column a float of log seconds of a weight update.
-// Rounds in which other processes of this machine took more than a twentieth are left out: those are
-// not the machine's neighbours but somebody who compiles beside it.
+// FILE is gzip: a line of JSON (model, machine, batches, rounds), then for each round a float of
+// its other processes' share of the CPUs and for each column a float of log seconds of a weight
+// update. Rounds in which other processes of this machine took more than a twentieth are left out:
+// those are not the machine's neighbours but somebody who compiles beside it.
+#include "measure/rounds.h"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -19,7 +21,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "measure/rounds.h"
 #include "probe/proc/host.h"
 #include "stats/experiment.h"
 #include "workload/native/workload.h"
@@ -30,7 +31,8 @@ namespace {
 constexpr double most_other_share = 0.05;
 
 void write(const std::string& file, const std::string& model, const std::string& device,
-           const std::vector<std::int64_t>& batches, const std::vector<std::vector<float>>& rounds) {
+           const std::vector<std::int64_t>& batches,
+           const std::vector<std::vector<float>>& rounds) {
   const nlohmann::ordered_json head{
       {"model", model},
       {"machine", fmt::format("{}, {} cores", probe::proc::cpu().model.value_or("unknown CPU"),

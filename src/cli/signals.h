@@ -19,8 +19,8 @@ class StopOnSignal {
   static const std::atomic<int>& stopped();  // the signal's number, or 0
 };
 
-// While it lives, Ctrl-C is counted in presses(): what one or two mean is the reader's business, the
-// third kills. SIGTERM is as good as two, and never kills.
+// While it lives, Ctrl-C is counted in presses(): what one or two mean is the reader's business,
+// the third kills. SIGTERM is as good as two, and never kills.
 class CountSignals {
  public:
   CountSignals();

@@ -42,7 +42,8 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
              "of the best throughput that a smaller batch may give up");
   share_flag(app, "--precision-of-estimate", flags.precision, 0.5,
              "half-width of the 95% interval to measure each throughput to");
-  text_flag(app, "--budget", "TIME", "measure for so long, and answer with what is known then, such as 2m",
+  text_flag(app, "--budget", "TIME",
+            "measure for so long, and answer with what is known then, such as 2m",
             [&flags](const std::string& text) {
               flags.budget = core::parse_duration(text, "--budget");
               if (flags.budget->count() <= 0)

@@ -145,9 +145,9 @@ study::SweepResult run(const SweepFlags& flags, const StudyWorkload& opened,
                        const study::Terms& terms, const study::SweepOptions& options,
                        store::Writer& writer) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
-  LiveStudy live(
-      {"sweeping " + opened.title, flags.study.precision, options.points.size() * trials_of_each,
-       flags.study.tolerance, flags.study.verbose});
+  LiveStudy live({"sweeping " + opened.title, flags.study.precision,
+                  options.points.size() * trials_of_each, flags.study.tolerance,
+                  flags.study.verbose});
   if (opened.training)
     return study::sweep(*opened.training, static_cast<int>(*terms.epochs), writer, options, live,
                         CountSignals::presses());

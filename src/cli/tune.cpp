@@ -166,7 +166,10 @@ int tune(const TuneFlags& flags, Output& output) {
       store->open_study(question, store_environment(opened), flags.study.fresh);
   study::TuneResult result;
   {
-    LiveStudy live({"tuning " + opened.title, flags.study.precision, {}, flags.study.tolerance,
+    LiveStudy live({"tuning " + opened.title,
+                    flags.study.precision,
+                    {},
+                    flags.study.tolerance,
                     flags.study.verbose});
     result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
   }

@@ -12,8 +12,8 @@ enum class Purpose : std::uint32_t {
   dropout = 3,
   augment = 4,
   synthetic = 5,
-  curves = 6,    // that are drawn from a fitted model
-  rounds = 7     // the order of batches that take turns, and resampling them
+  curves = 6,  // that are drawn from a fitted model
+  rounds = 7   // the order of batches that take turns, and resampling them
 };
 
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): four words

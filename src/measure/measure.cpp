@@ -166,8 +166,7 @@ class Measurement {
     std::vector<trial::Step*> counted;
     std::vector<double> seconds;
     for (trial::Step& step : trial_.raw)
-      if (!step.warm_up)
-        counted.push_back(&step), seconds.push_back(per_update(step));
+      if (!step.warm_up) counted.push_back(&step), seconds.push_back(per_update(step));
     trial_.step_seconds_median = stats::median(seconds);
     const std::vector<bool> flags = stats::outliers(seconds);
     trial::PhaseSeconds sums{};

@@ -14,8 +14,8 @@ struct MeasureOptions {
   core::Seconds max_time{3};  // of sampling, warm-up apart
   core::Seconds max_warm_up{3};
   int min_steps = 16;  // sampled ones
-  // A machine's disturbances last for a tenth of a second: fewer steps may miss them, or see nothing
-  // else, and not know it.
+  // A machine's disturbances last for a tenth of a second: fewer steps may miss them, or see
+  // nothing else, and not know it.
   core::Seconds min_time{0.5};
 };
 

@@ -121,7 +121,8 @@ std::vector<std::size_t> Rounds::order(std::size_t count) {
   }
   last_order_.resize(count);
   std::iota(last_order_.begin(), last_order_.end(), std::size_t{0});
-  const core::Random random(options_.seed, core::Purpose::rounds, static_cast<std::uint32_t>(round_));
+  const core::Random random(options_.seed, core::Purpose::rounds,
+                            static_cast<std::uint32_t>(round_));
   for (std::size_t left = count; left > 1; --left)
     std::swap(last_order_[left - 1], last_order_[random.below(left, left)]);
   return last_order_;
@@ -144,9 +145,8 @@ void Rounds::open(Member& member) {
   make_room(member);
   const auto try_open = [&] { member.session = workload_.open(trial.setting); };
   const auto others_are_open = [&] {
-    return std::ranges::any_of(members_, [&](const auto& other) {
-      return other.get() != &member && other->session;
-    });
+    return std::ranges::any_of(
+        members_, [&](const auto& other) { return other.get() != &member && other->session; });
   };
   // Beside others it may not fit although it does alone.
   const auto alone = [&] {

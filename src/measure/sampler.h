@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "measure/meter.h"
 #include "measure/machine.h"
+#include "measure/meter.h"
 
 namespace sweetspot::measure {
 

@@ -96,8 +96,8 @@ double Losses::surprise(std::size_t other, std::size_t answer) const {
   for (const Curve& curve : curves_) {
     const double best = std::max(curve.best, curve.log_speeds[other]);
     const double shortfall = 1 - std::exp(curve.log_speeds[answer] - best);
-    sum += std::max(0.0, shortfall - std::max(tolerance_, 1 - std::exp(curve.log_speeds[answer] -
-                                                                       curve.best)));
+    sum += std::max(
+        0.0, shortfall - std::max(tolerance_, 1 - std::exp(curve.log_speeds[answer] - curve.best)));
   }
   return sum / static_cast<double>(curves_.size());
 }

@@ -9,14 +9,14 @@
 
 namespace sweetspot::search {
 
-// The first of these speeds, by ascending batch, that is within the tolerance of the largest: what a
-// knee is, wherever one is looked for. At least one speed.
+// The first of these speeds, by ascending batch, that is within the tolerance of the largest: what
+// a knee is, wherever one is looked for. At least one speed.
 std::size_t knee(std::span<const double> samples_per_second, double tolerance);
 
 // Sizes and what answering each of them would cost, over joint curves through all measurements. On
 // a curve, an answer loses what it is slower than the best beyond the tolerance, and a little for
-// every doubling beyond the curve's own knee. The best of a curve is that of the measured sizes: the
-// largest of many guesses would always be too large.
+// every doubling beyond the curve's own knee. The best of a curve is that of the measured sizes:
+// the largest of many guesses would always be too large.
 class Losses {
  public:
   // Sizes ascending: those that may be the answer, and which of them were measured.
@@ -29,7 +29,8 @@ class Losses {
   // open, for no finer answer is given than they resolve.
   double equal_loss() const { return equal_loss_; }
   // What answering the one rather than the other would save, where it saves at all: how much it is
-  // worth to know more of it. Of what would not be preferred among equals, only what it saves beyond.
+  // worth to know more of it. Of what would not be preferred among equals, only what it saves
+  // beyond.
   double gain(std::size_t other, std::size_t answer) const;
   // How much more the answer would lose if this size turned out to be faster than the best.
   double surprise(std::size_t other, std::size_t answer) const;
@@ -51,8 +52,8 @@ class Losses {
   std::vector<Curve> curves_;
 };
 
-// Losses of all that may be the answer: the candidates of the range up to the largest batch that was
-// measured.
+// Losses of all that may be the answer: the candidates of the range up to the largest batch that
+// was measured.
 Losses losses(const stats::StepModel& model, const Evidence& evidence, const Range& range,
               const Limits& limits);
 

@@ -40,10 +40,10 @@ struct BatchSpeed {
 
 // The answer from what is known so far: the knee, or the largest batch that fits.
 struct Decision {
-  std::int64_t batch = 1;       // a measured one
-  std::int64_t best_batch = 1;  // of the measured ones, the fastest
-  std::vector<BatchSpeed> speeds;           // of every measured batch, ascending
-  std::int64_t knee_low = 1, knee_high = 1;  // the knee lies between them (95%)
+  std::int64_t batch = 1;                      // a measured one
+  std::int64_t best_batch = 1;                 // of the measured ones, the fastest
+  std::vector<BatchSpeed> speeds;              // of every measured batch, ascending
+  std::int64_t knee_low = 1, knee_high = 1;    // the knee lies between them (95%)
   std::int64_t alike_low = 1, alike_high = 1;  // these would do about as well
   double regret = 0;  // the expected loss that knowing the curve exactly would save
   double fixed_seconds = 0, per_sample_seconds = 0;  // of a step, by the mean line
@@ -66,8 +66,8 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
 // why nothing can be run.
 struct RoundPlan {
   std::vector<std::int64_t> batches{};
-  bool scouting = false;  // a first look over the range, one batch in each round
-  bool settled = false;   // more rounds promise nothing
+  bool scouting = false;               // a first look over the range, one batch in each round
+  bool settled = false;                // more rounds promise nothing
   std::optional<Decision> decision{};  // the answer so far, after the first look
   std::string reason{};
 };

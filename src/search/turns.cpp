@@ -38,11 +38,10 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   if (largest >= static_cast<double>(range.high)) return std::nullopt;
   double limit = cheap_step_seconds;
   // Dear ones while it still gets faster by them: one batch alone does not tell.
-  const double fixed =
-      times.batches.size() == 1
-          ? 1
-          : fixed_share(static_cast<double>(times.batches.front()),
-                        std::exp(times.log_seconds.front()), largest, seconds);
+  const double fixed = times.batches.size() == 1
+                           ? 1
+                           : fixed_share(static_cast<double>(times.batches.front()),
+                                         std::exp(times.log_seconds.front()), largest, seconds);
   limit *= fixed > 2 * tolerance ? 100 : fixed > tolerance / 5 ? 10 : 1;
   // No batch's step takes longer than in proportion to its size.
   const double wanted = largest * std::clamp(limit / seconds, 1.0, most_growth);

@@ -35,8 +35,8 @@ inline constexpr double contended_deviation = 0.1;
 // --- Decision.
 // A doubling of the batch beyond what is needed costs as much as this share of throughput.
 inline constexpr double price_of_doubling = 0.02;
-// Answers whose expected losses differ by less are equal: then what people are used to decides. More
-// where the knee's bounds lie further apart than this factor.
+// Answers whose expected losses differ by less are equal: then what people are used to decides.
+// More where the knee's bounds lie further apart than this factor.
 inline constexpr double resolved_equal_loss = 0.005, open_equal_loss = 0.015, resolved_factor = 1.5;
 // More rounds, or another run of a program, have to promise to save this share of throughput.
 inline constexpr double worth_measuring = 0.0005, worth_a_run = 0.0025;
@@ -46,6 +46,7 @@ inline constexpr double worth_measuring = 0.0005, worth_a_run = 0.0025;
 inline constexpr double cliffs_per_octave = 0.1, cliff_deviation = 0.25;
 inline constexpr std::array roughness = {0.01, 0.04};
 inline constexpr double octaves_of_memory = 3;  // over which the roughness forgets
-inline constexpr double own_deviation = 0.006;  // what a batch has for itself, its neighbours notwithstanding
+inline constexpr double own_deviation =
+    0.006;  // what a batch has for itself, its neighbours notwithstanding
 
 }  // namespace sweetspot::experiment

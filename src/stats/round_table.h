@@ -10,11 +10,12 @@ namespace sweetspot::stats {
 using RoundTimes = std::map<std::int32_t, double>;
 
 // Things that were measured together, in rounds. Not all of them were in every round, so what a
-// round did to all that was in it is taken off first, as far as it can be told from chance (a two-way
-// layout by medians, the rounds' effects shrunk by their reliability). Each then has an estimate, a
-// low quantile over its rounds: that of a calm machine. A machine's disturbances fall on neighbouring
-// rounds, so the errors of the estimates are found by resampling whole rounds, neighbouring ones
-// together (a moving-block bootstrap): what disturbed all alike cancels in a ratio.
+// round did to all that was in it is taken off first, as far as it can be told from chance (a
+// two-way layout by medians, the rounds' effects shrunk by their reliability). Each then has an
+// estimate, a low quantile over its rounds: that of a calm machine. A machine's disturbances fall
+// on neighbouring rounds, so the errors of the estimates are found by resampling whole rounds,
+// neighbouring ones together (a moving-block bootstrap): what disturbed all alike cancels in a
+// ratio.
 class RoundTable {
  public:
   explicit RoundTable(const std::vector<RoundTimes>& columns);  // each with a round at least

@@ -172,9 +172,9 @@ class StepModel::Draw {
       for (std::size_t i = 0; i < n; ++i) {
         const bool here = model_.times_.batches[i] == batches_[c];
         log_seconds +=
-            pull[i] * (model_.smooth_covariance(std::abs(octaves_[c] - model_.octaves_[i]),
-                                                world.roughness) +
-                       cliff_variance(sides & world.sides[i]) + (here ? square(own_deviation) : 0));
+            pull[i] *
+            (model_.smooth_covariance(std::abs(octaves_[c] - model_.octaves_[i]), world.roughness) +
+             cliff_variance(sides & world.sides[i]) + (here ? square(own_deviation) : 0));
         if (here) log_seconds += own[i];
       }
       curve.push_back(std::log(static_cast<double>(batches_[c])) - log_seconds);
@@ -197,8 +197,7 @@ class StepModel::Draw {
     smooth_.clear();
     const double deviation = experiment::roughness[world.roughness];
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const double kept =
-          i == 0 ? 0 : std::exp(-(all_[i] - all_[i - 1]) / octaves_of_memory);
+      const double kept = i == 0 ? 0 : std::exp(-(all_[i] - all_[i - 1]) / octaves_of_memory);
       smooth_.push_back((i == 0 ? 0 : kept * smooth_.back()) +
                         std::sqrt(1 - kept * kept) * deviation * normal());
     }

@@ -20,9 +20,9 @@ struct StepTimes {
 // outgrown, another algorithm. g is what else there is, a Gaussian process whose covariance falls
 // with the distance in octaves. Nothing of this is assumed to be there: every fixed cost, padding
 // to a multiple, roughness of g and place of up to two cliffs is a hypothesis, weighed by how well
-// it predicts the measurements. So a measured batch decides for itself, two that lie on a line vouch
-// for those between them, and two that do not make a cliff between them likely, with all that this
-// leaves open.
+// it predicts the measurements. So a measured batch decides for itself, two that lie on a line
+// vouch for those between them, and two that do not make a cliff between them likely, with all that
+// this leaves open.
 class StepModel {
  public:
   explicit StepModel(StepTimes times);  // of one batch at least

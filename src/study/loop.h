@@ -71,7 +71,7 @@ class Loop {
   void set_answer(const std::string& answer);
   void device_lost(const std::string& why);
   void end_with_budget();  // if there is one: it was too short for what it was spent on
-  void close();  // says in the store how the study ended
+  void close();            // says in the store how the study ended
 
   // A trial that takes turns has its blocks.
   const std::vector<trial::Trial>& trials() const { return trials_; }

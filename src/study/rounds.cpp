@@ -36,9 +36,8 @@ void set_stop_reason(std::vector<trial::Trial>& trials, trial::StopReason why) {
 
 // Trials that never came to a block are none.
 std::vector<trial::Trial> worth_keeping(std::vector<trial::Trial> trials) {
-  std::erase_if(trials, [](const trial::Trial& trial) {
-    return trial.outcome == trial::Outcome::cancelled;
-  });
+  std::erase_if(
+      trials, [](const trial::Trial& trial) { return trial.outcome == trial::Outcome::cancelled; });
   return trials;
 }
 
@@ -58,7 +57,8 @@ class SearchInRounds {
                 machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
     // Blocks of a GPU vary by a few tenths of a percent: half as many tell as much.
-    rounds_before_a_change_ = static_cast<std::int32_t>(on_gpu(workload) ? least_rounds / 2 : least_rounds);
+    rounds_before_a_change_ =
+        static_cast<std::int32_t>(on_gpu(workload) ? least_rounds / 2 : least_rounds);
     for (const trial::Trial& trial : axis.on(before_))
       if (!trial.raw.empty()) limit_seconds_ -= trial.seconds, resumed_ = true;
     // The rest is for saving and answering.
@@ -83,7 +83,8 @@ class SearchInRounds {
  private:
   std::string go_on() {
     while (loop_.may_go_on()) {
-      const search::RoundPlan plan = search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
+      const search::RoundPlan plan =
+          search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
       if (plan.batches.empty()) return plan.reason;
       // Twice in a row, unless an earlier run of the study has seen to that.
       settled_ = plan.settled && (plan.batches == in_turns_ || (in_turns_.empty() && resumed_));
@@ -97,8 +98,10 @@ class SearchInRounds {
         return "the time for measuring was over";
       }
       if (!run_rounds(plan.scouting ? 1 : rounds_before_a_change_)) break;
-      if (!plan.scouting) compared_rounds_ = rounds_.rounds() - scouted_rounds_;
-      else scouted_rounds_ = rounds_.rounds();
+      if (!plan.scouting)
+        compared_rounds_ = rounds_.rounds() - scouted_rounds_;
+      else
+        scouted_rounds_ = rounds_.rounds();
       save_now_and_then();
     }
     if (!loop_.may_go_on()) return "";
@@ -145,8 +148,7 @@ class SearchInRounds {
     if (now - saved_at_ < save_interval_seconds) return;
     saved_at_ = now;
     loop_.keep_growing(worth_keeping(rounds_.trials()), false);
-    if (decision_ && answer_)
-      loop_.set_answer(answer_(axis_.on(loop_.trials()), *decision_));
+    if (decision_ && answer_) loop_.set_answer(answer_(axis_.on(loop_.trials()), *decision_));
   }
 
   // Unless an earlier run of the study has done so, and nothing was left to measure.

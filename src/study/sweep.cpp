@@ -91,8 +91,9 @@ void run_together(Loop& loop, workload::Workload& workload,
                   const std::vector<trial::Setting>& settings, const SweepOptions& options) {
   for (std::size_t from = 0; from < settings.size() && loop.may_go_on(); from += most_together) {
     const std::size_t to = std::min(from + most_together, settings.size());
-    measure_in_rounds(loop, workload, {settings.begin() + static_cast<std::ptrdiff_t>(from),
-                                       settings.begin() + static_cast<std::ptrdiff_t>(to)},
+    measure_in_rounds(loop, workload,
+                      {settings.begin() + static_cast<std::ptrdiff_t>(from),
+                       settings.begin() + static_cast<std::ptrdiff_t>(to)},
                       options.memory_limit,
                       options.machine ? *options.machine : measure::this_machine());
   }

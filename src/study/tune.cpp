@@ -182,8 +182,7 @@ class Tuning {
     if (!chosen || !facts_.has_loader || options_.most_workers) return;
     facts_.limits = limits_;
     const auto limits = advise::bottlenecks(curve, facts_);
-    if (limits[static_cast<std::size_t>(chosen - curve.data())] ==
-        advise::Bottleneck::data_loading)
+    if (limits[static_cast<std::size_t>(chosen - curve.data())] == advise::Bottleneck::data_loading)
       facts_.loader_check = check_loader(loop_, workload_, as_run(*chosen), facts_);
   }
 

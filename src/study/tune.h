@@ -24,7 +24,7 @@ struct TuneOptions {
   advise::SampleCost cost;
   std::vector<std::string> notes;  // what else the user should know of the answer
   std::function<std::string(const trial::Setting&)> command;  // that trains at a setting
-  measure::Machine* machine = nullptr;                         // else this one
+  measure::Machine* machine = nullptr;                        // else this one
 };
 
 enum class Status { found, nothing_feasible, budget, stopped, store_failed, device_lost };

@@ -43,9 +43,9 @@ std::optional<StopReason> stop_reason_named(std::string_view);
 
 using core::Interval;
 
-// One step as it was measured; warm-up steps and outliers are flagged, never dropped. Several weight
-// updates that were timed together are one step here: a block of a round, or what a program that is
-// only watched showed at once.
+// One step as it was measured; warm-up steps and outliers are flagged, never dropped. Several
+// weight updates that were timed together are one step here: a block of a round, or what a program
+// that is only watched showed at once.
 struct Step {
   double seconds = 0;
   std::int64_t samples = 0, updates = 1;
@@ -105,8 +105,8 @@ struct Trial {
   std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
   std::optional<double> cpu_seconds;       // of the whole trial, all its processes
   std::optional<PhaseSeconds> phases;      // a mean step's, in seconds
-  // Of the device, over the sampled steps; of a trial in rounds, over those outside of rounds, whose
-  // blocks are too short for any reading.
+  // Of the device, over the sampled steps; of a trial in rounds, over those outside of rounds,
+  // whose blocks are too short for any reading.
   std::optional<double> energy_joules;
   Contention contention;
   std::string note;            // why it ended as it did, one sentence

@@ -57,15 +57,15 @@ class Workload {
   virtual std::string device() const { return "cpu"; }
   // What a session at this setting will take, before anything runs; nothing when it cannot be told.
   virtual std::optional<core::Bytes> predict(const trial::Setting&) const { return std::nullopt; }
-  // What a whole training run at this setting takes, its evaluation included: what a memory limit is
-  // held against.
+  // What a whole training run at this setting takes, its evaluation included: what a memory limit
+  // is held against.
   virtual std::optional<core::Bytes> predict_run(const trial::Setting& setting) const {
     return predict(setting);
   }
   // Samples of an epoch: no batch can be larger.
   virtual std::optional<std::int64_t> samples() const { return std::nullopt; }
-  // Throws core::Error when the setting cannot be opened; std::bad_alloc and core::OutOfMemory become
-  // the outcome out_of_memory.
+  // Throws core::Error when the setting cannot be opened; std::bad_alloc and core::OutOfMemory
+  // become the outcome out_of_memory.
   virtual std::unique_ptr<Session> open(const trial::Setting&) = 0;
   // Whether sessions of several settings may be open at the same time, over the same weights, and
   // rest until they step: their steps are then measured in turns.

@@ -49,7 +49,8 @@ const std::vector<Room> rooms = {
 };
 
 // Slow to compile: allowed in .cpp files only. Their forward declarations are light.
-const std::regex heavy(R"(nlohmann/json\.hpp|fmt/.*|CLI/.*|SQLiteCpp/.*|(oneapi/)?dnnl.*|iostream|regex)");
+const std::regex heavy(
+    R"(nlohmann/json\.hpp|fmt/.*|CLI/.*|SQLiteCpp/.*|(oneapi/)?dnnl.*|iostream|regex)");
 
 void reach(const std::string& part, std::set<std::string>& reached) {
   if (!reached.insert(part).second) return;

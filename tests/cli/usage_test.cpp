@@ -18,7 +18,7 @@ TEST(Usage, HelpNamesEveryCommandAndGivesExamples) {
 
 TEST(Usage, EveryCommandHasHelp) {
   const std::vector<std::vector<std::string>> commands = {
-      {"train"},         {"memory"},        {"doctor"},         {"monitor"},       {"model", "show"},
+      {"train"},         {"memory"},        {"doctor"},         {"monitor"},     {"model", "show"},
       {"model", "list"}, {"data", "fetch"}, {"data", "verify"}, {"data", "show"}};
   for (auto command : commands) {
     SCOPED_TRACE(command.back());

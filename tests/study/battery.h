@@ -6,9 +6,9 @@
 
 namespace sweetspot::study {
 
-// A random machine and workload whose truth is known: steps with cliffs and padding, memory that may
-// or may not be told beforehand, noise of each step, and what real machines have and no search may
-// assume away: drift and neighbours that all batches share, and a deviation of each run.
+// A random machine and workload whose truth is known: steps with cliffs and padding, memory that
+// may or may not be told beforehand, noise of each step, and what real machines have and no search
+// may assume away: drift and neighbours that all batches share, and a deviation of each run.
 struct Question {
   workload::fake::Options machine;
   search::Limits limits;

@@ -7,8 +7,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "workload/pace.h"
 #include "workload/callback/thrown.h"
+#include "workload/pace.h"
 
 namespace sweetspot::workload::callback {
 namespace {
