@@ -26,8 +26,10 @@ std::string plot_of(const report::Answer& answer) {
   return plot.empty() ? "" : "\nsamples/s by batch\n" + plot;
 }
 
-// A surer answer takes several times as long, and is asked for by name.
+// A surer answer takes several times as long, and is asked for by name: more rounds, or of a program
+// more passes.
 std::string more_certain(const StudyFlags& flags) {
+  if (flags.command.given()) return "--repeat 4";
   const double seconds = flags.budget ? 4 * flags.budget->count() : 120;
   return fmt::format("--budget {:.0f}{}", seconds < 120 ? seconds : seconds / 60,
                      seconds < 120 ? "s" : "m");
