@@ -29,6 +29,15 @@ struct Command : testing::Test {
   }
 };
 
+// A command that is wider than the screen goes on in the next line, as a shell takes it: how wide it
+// is depends on the folder of these tests.
+std::string on_one_line(std::string out) {
+  constexpr std::string_view broken = " \\\n    ";
+  for (std::size_t at = 0; (at = out.find(broken)) != std::string::npos;)
+    out.replace(at, broken.size(), " ");
+  return out;
+}
+
 TEST_F(Command, ASweepMeasuresAProgramByItsOutput) {
   const Finished finished = sweetspot(
       {"sweep", "--batch", "4,8", "--json", "--", "python3", programs + "bar.py", "{batch}"});
@@ -52,7 +61,7 @@ TEST_F(Command, TuneEndsInTheProgramsOwnCommand) {
                                        "--", "python3", programs + "bar.py", "{batch}"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("Train with batch 8"));
-  EXPECT_THAT(finished.out, HasSubstr("\n  python3 " + programs + "bar.py 8\n"));
+  EXPECT_THAT(on_one_line(finished.out), HasSubstr("\n  python3 " + programs + "bar.py 8\n"));
   EXPECT_THAT(sweetspot({"report", "--markdown"}).out,
               HasSubstr("```sh\npython3 " + programs + "bar.py 8\n```"));
 }
@@ -75,12 +84,8 @@ TEST_F(Command, ASessionEndsInTheVariableThatSetsItsBatch) {
   made.folder = folder.path().string();
   const Finished finished = run(made);
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  // A command that is wider than the screen goes on in the next line, as a shell takes it.
-  std::string out = finished.out;
-  constexpr std::string_view broken = " \\\n    ";
-  for (std::size_t at = 0; (at = out.find(broken)) != std::string::npos;)
-    out.replace(at, broken.size(), " ");
-  EXPECT_THAT(out, HasSubstr("\n  SWEETSPOT_BATCH=4 python3 " + programs + "session.py\n"));
+  EXPECT_THAT(on_one_line(finished.out),
+              HasSubstr("\n  SWEETSPOT_BATCH=4 python3 " + programs + "session.py\n"));
 }
 
 TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
