@@ -129,8 +129,19 @@ class Compiler {
     g.per_position = layer().input.vector;
     g.gamma = variable("gamma"), g.beta = variable("beta");
     g.moving_mean = *variable("moving_mean"), g.moving_variance = *variable("moving_variance");
-    push(make_batch_norm(layer().name, g, current_, tensor(current_->extent)),
-         norm.scale || norm.center);
+    const std::string name = layer().name;
+    g.relu = takes_relu(network_, layer_, model::Activation::linear);
+    const bool trainable = norm.scale || norm.center;
+    if (g.per_position) {
+      push(make_vector_norm(name, g, current_, tensor(current_->extent)), trainable);
+      return;
+    }
+    Tensor* measured = tensor(current_->extent);
+    measured->same_value_as = current_;
+    ImageNorm parts = make_image_norm(name, g, current_, measured, tensor(current_->extent));
+    push(std::move(parts.measure), trainable);
+    push(std::move(parts.combine), false);
+    push(std::move(parts.normalise), false);
   }
 
   void add(const model::Pooling2D& pool) {

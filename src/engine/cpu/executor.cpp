@@ -189,11 +189,17 @@ void Executor::backward(const Pass& pass, int member, Told& told) {
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
     each_of(slots, 1, 2 * s + 1, member, [&](std::int64_t slot) {
       for (std::int64_t sample = pass.count * slot / slots;
-           sample < pass.count * (slot + 1) / slots; ++sample)
+           sample < pass.count * (slot + 1) / slots; ++sample) {
+        for (std::size_t i = begin; i < stage.end; ++i)
+          if (program_.ops[i]->repeated) {
+            program_.ops[i]->forward(pass, sample, member);
+            told.did(i);
+          }
         for (std::size_t i = stage.end; i-- > begin;) {
           program_.ops[i]->backward(pass, sample, member, slot);
           told.did(i);
         }
+      }
     });
     team_.barrier();
     told.waited();

@@ -73,6 +73,9 @@ class Op {
   virtual bool whole() const { return false; }
   virtual bool keeps_input() const { return false; }   // backward reads the input's value
   virtual bool keeps_output() const { return false; }  // backward reads the output's value
+  // Sample-wise and so cheap that backward runs forward again instead of keeping the output in the
+  // arena, where nothing outside the stage reads it.
+  virtual bool repeats() const { return false; }
   virtual bool late() const { return false; }  // the update reads input value and output gradient
 
   // Sample-wise operations.
@@ -103,6 +106,7 @@ class Op {
   std::int64_t shared_floats = 0, shared_offset = 0;
   std::int64_t slot_floats = 0, slot_offset = 0;
   bool wants_input_gradient = true;  // false for the first operation
+  bool repeated = false;             // backward begins with this operation's forward
 
  protected:
   float* slot(const Pass& pass, std::int64_t index) const {

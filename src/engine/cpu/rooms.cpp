@@ -33,9 +33,11 @@ class Assigner {
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       Op& op = *program_.ops[i];
       assign_op(op, stage_[i], i + 1 == program_.ops.size());
-      if (i > 0 && op.in()) assign_tensor(*op.in(), i - 1, i);
+      if (op.in()) assign_tensor(*op.in(), producer(*op.in()), i);
     }
     place();
+    for (const auto& tensor : program_.tensors)
+      if (tensor->same_value_as) tensor->value = tensor->same_value_as->value;
     program_.scratch_bytes = scratch_.size();
   }
 
@@ -44,6 +46,21 @@ class Assigner {
     return 2 * static_cast<std::int64_t>(program_.stages.size()) - 1 - stage;
   }
   std::int64_t update() const { return 2 * static_cast<std::int64_t>(program_.stages.size()); }
+
+  std::size_t producer(const Tensor& tensor) const {
+    std::size_t i = 0;
+    while (program_.ops[i]->out() != &tensor) ++i;
+    return i;
+  }
+  // The last operation that reads a tensor's value, under whatever name.
+  std::size_t last_reader(const Tensor& tensor) const {
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      const Tensor* in = program_.ops[i]->in();
+      if (in && (in == &tensor || in->same_value_as == &tensor)) last = i;
+    }
+    return last;
+  }
 
   void assign_op(Op& op, std::int64_t stage, bool is_loss) {
     op.shared_offset = program_.shared_floats,
@@ -57,21 +74,29 @@ class Assigner {
   }
 
   void assign_tensor(Tensor& tensor, std::size_t producer, std::size_t consumer) {
-    const Op& from = *program_.ops[producer];
-    const Op& to = *program_.ops[consumer];
-    const std::int64_t begin = stage_[producer], end = stage_[consumer];
     tensor.value.bytes = tensor.gradient.bytes =
         static_cast<core::Bytes>(tensor.extent.floats()) * sizeof(float);
-    const bool keeps = program_.training && (from.keeps_output() || to.keeps_input());
+    if (!tensor.same_value_as) assign_value(tensor, producer);
+    if (!program_.training || consumer <= program_.first_trainable) return;
+    const std::int64_t begin = stage_[producer], end = stage_[consumer];
+    if (begin == end)
+      put_in_scratch(tensor.gradient);
+    else
+      put_in_arena(tensor.gradient, backward(end),
+                   program_.ops[producer]->late() ? update() : backward(begin));
+  }
+
+  void assign_value(Tensor& tensor, std::size_t producer) {
+    Op& from = *program_.ops[producer];
+    const std::size_t reader = last_reader(tensor);
+    const Op& to = *program_.ops[reader];
+    const std::int64_t begin = stage_[producer], end = stage_[reader];
+    bool keeps = program_.training && (from.keeps_output() || to.keeps_input());
+    if (keeps && begin == end && from.repeats()) from.repeated = true, keeps = false;
     if (begin == end && !keeps)
       put_in_scratch(tensor.value);
     else
       put_in_arena(tensor.value, begin, !keeps ? end : to.late() ? update() : backward(begin));
-    if (!program_.training || consumer <= program_.first_trainable) return;
-    if (begin == end)
-      put_in_scratch(tensor.gradient);
-    else
-      put_in_arena(tensor.gradient, backward(end), from.late() ? update() : backward(begin));
   }
 
   void put_in_scratch(Room& room) {

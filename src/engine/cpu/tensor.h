@@ -36,6 +36,7 @@ struct Room {
 struct Tensor {
   Extent extent;
   Room value, gradient;
+  Tensor* same_value_as = nullptr;  // whose value this one's is, with a gradient of its own
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -91,6 +91,28 @@ struct WinogradOutput {
   std::uint8_t* winner;
 };
 
+// Activations that run by themselves.
+enum class Function { relu, sigmoid, tanh };
+
+// (x − mean) · scale + shift of one unit of features whose values lie `stride` floats apart, and
+// then perhaps ReLU.
+struct Normalise {
+  const float *mean, *scale, *shift;  // of the 16 features
+  std::int64_t positions, stride;
+  bool relu;
+};
+// scale · (gradient − average − (x − mean) · slope): the way back through the statistics.
+struct NormaliseBack {
+  const float *mean, *scale, *average, *slope;
+  std::int64_t positions, stride;
+};
+
+// Windows over one unit's plane, with any overlap.
+struct PoolPlane {
+  std::int64_t in_height, in_width, out_height, out_width;
+  std::int64_t window_height, window_width, stride_height, stride_width, pad_top, pad_left;
+};
+
 struct AdamStep {
   float learning_rate;  // bias-corrected
   float beta1, beta2, epsilon;
@@ -136,6 +158,27 @@ struct Kernels {
   void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
                      float* to);
   void (*pass_positive)(const float* value, std::int64_t count, float* gradient);
+  void (*activate)(Function, const float* x, std::int64_t count, float* y);
+  // to = gradient · the slope at the output y.
+  void (*activate_back)(Function, const float* y, const float* gradient, std::int64_t count,
+                        float* to);
+  // Logits into probabilities; returns Σ exp(logit − largest).
+  double (*softmax)(float* values, std::int64_t count, float largest);
+  // The mean of a unit's values and Σ (x − mean)².
+  void (*moments)(const float* x, std::int64_t positions, std::int64_t stride, float* mean,
+                  float* squares);
+  void (*normalise)(const Normalise&, const float* x, float* y);
+  // passed = the gradient behind the ReLU; sum[unit] = Σ passed, product[unit] = Σ passed · (x −
+  // mean).
+  void (*normalise_sums)(const Normalise&, const float* x, const float* gradient, float* passed,
+                         float* sum, float* product);
+  void (*normalise_back)(const NormaliseBack&, const float* x, const float* gradient, float* to);
+  // The winner's position in the input plane goes to `winners`. The ways back add to `to`.
+  void (*max_pool)(const PoolPlane&, const float* in, float* out, std::int32_t* winners);
+  void (*max_pool_back)(const PoolPlane&, const float* gradient, const std::int32_t* winners,
+                        float* to);
+  void (*average_pool)(const PoolPlane&, const float* in, float* out);
+  void (*average_pool_back)(const PoolPlane&, const float* gradient, float* to);
   void (*sgd)(float learning_rate, std::int64_t count, const float* gradient, float* weight);
   void (*momentum)(const MomentumStep&, std::int64_t count, const float* gradient, float* weight,
                    float* velocity);

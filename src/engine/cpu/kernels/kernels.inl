@@ -16,6 +16,7 @@ constexpr int vectors = 16 / lanes;  // registers in a unit
 typedef float vec __attribute__((vector_size(lanes * 4)));
 typedef float vec_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 typedef std::int32_t ivec __attribute__((vector_size(lanes * 4)));
+typedef std::int32_t ivec_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 typedef std::uint8_t bvec __attribute__((vector_size(lanes)));
 typedef std::uint8_t bvec_unaligned __attribute__((vector_size(lanes), aligned(1), may_alias));
 
@@ -432,7 +433,10 @@ void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, s
       transpose_tile(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
 }
 
+#include "engine/cpu/kernels/activations.inl"
+#include "engine/cpu/kernels/normalise.inl"
 #include "engine/cpu/kernels/philox.inl"
+#include "engine/cpu/kernels/pool.inl"
 #include "engine/cpu/kernels/winograd.inl"
 
 void add(const float* from, std::int64_t count, float* to) {
@@ -519,6 +523,17 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    add,
                                    scale_kept,
                                    pass_positive,
+                                   activate,
+                                   activate_back,
+                                   softmax,
+                                   moments,
+                                   normalise,
+                                   normalise_sums,
+                                   normalise_back,
+                                   max_pool,
+                                   max_pool_back,
+                                   average_pool,
+                                   average_pool_back,
                                    sgd,
                                    momentum,
                                    adam};

@@ -3,152 +3,323 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cpu/scratch.h"
+
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Each thread has some units of 16 features and sees every sample of the micro-batch for them, so
-// that no sum depends on the number of threads.
-class BatchNorm final : public Op {
+// What normalisation needs of `features` units of 16 features, in the pass' shared memory.
+class Statistics {
  public:
-  BatchNorm(std::string name, const BatchNormGeometry& geometry, Tensor* in, Tensor* out)
-      : Op(std::move(name), in, out),
-        g_(geometry),
-        features_(g_.per_position ? in->extent.floats() / unit : in->extent.units()),
-        positions_(g_.per_position ? 1 : in->extent.positions()) {
-    shared_floats = 2 * features_ * unit;  // the micro-batch's mean and 1/σ
-  }
+  Statistics(const BatchNormGeometry& geometry, const Extent& extent)
+      : g_(geometry),
+        extent_(extent),
+        units_(g_.per_position ? extent.floats() / unit : extent.units()) {}
 
-  std::string method() const override { return "batch normalisation"; }
-  bool whole() const override { return true; }
-  bool keeps_input() const override { return true; }
+  std::int64_t units() const { return units_; }
+  std::int64_t floats() const { return rows * units_ * unit; }
 
-  void forward_part(const Pass& pass, int, int part, int parts) override {
-    const Range units = share(features_, part, parts);
-    for (std::int64_t u = units.begin; u < units.end; ++u) {
-      float mean[unit], scale[unit];
-      statistics(pass, u, mean, scale);
-      std::copy_n(mean, unit, means(pass) + u * unit);
-      std::copy_n(scale, unit, scales(pass) + u * unit);
-      for (std::int64_t c = 0; c < unit; ++c) scale[c] *= gamma(pass, u, c);
-      for (std::int64_t s = 0; s < pass.count; ++s) {
-        const float* x = at(pass, in_->value, s, u);
-        float* y = at(pass, out_->value, s, u);
-        for (std::int64_t p = 0; p < positions_; ++p)
-          for (std::int64_t c = 0; c < unit; ++c)
-            y[p * unit + c] = (x[p * unit + c] - mean[c]) * scale[c] +
-                              (g_.beta ? pass.weights[*g_.beta + u * unit + c] : 0.f);
-      }
-      clear_padding(pass, u);
-    }
+  // From the moving averages, or from a unit's moments over n values, which go into the averages.
+  void set_moving(const Pass& pass, float* shared, std::int64_t u) const {
+    for (std::int64_t c = 0; c < unit; ++c)
+      set(pass, shared, u, c, moving_mean(pass, u)[c], moving_variance(pass, u)[c]);
   }
-
-  void backward_part(const Pass& pass, int, int part, int parts) override {
-    const Range units = share(features_, part, parts);
-    const double n = static_cast<double>(pass.count * positions_);
-    for (std::int64_t u = units.begin; u < units.end; ++u) {
-      const float* mean = means(pass) + u * unit;
-      const float* scale = scales(pass) + u * unit;
-      double sum[unit]{}, product[unit]{};  // Σ g and Σ g · x̂
-      for (std::int64_t s = 0; s < pass.count; ++s) {
-        const float* x = at(pass, in_->value, s, u);
-        const float* g = at(pass, out_->gradient, s, u);
-        for (std::int64_t p = 0; p < positions_; ++p)
-          for (std::int64_t c = 0; c < unit; ++c) {
-            sum[c] += g[p * unit + c];
-            product[c] += g[p * unit + c] * (x[p * unit + c] - mean[c]) * scale[c];
-          }
-      }
-      add_gradients(pass, u, sum, product);
-      if (!wants_input_gradient) continue;
-      for (std::int64_t s = 0; s < pass.count; ++s) {
-        const float* x = at(pass, in_->value, s, u);
-        const float* g = at(pass, out_->gradient, s, u);
-        float* to = at(pass, in_->gradient, s, u);
-        for (std::int64_t p = 0; p < positions_; ++p)
-          for (std::int64_t c = 0; c < unit; ++c) {
-            const float normal = (x[p * unit + c] - mean[c]) * scale[c];
-            to[p * unit + c] = gamma(pass, u, c) * scale[c] *
-                               (g[p * unit + c] - static_cast<float>(sum[c] / n) -
-                                normal * static_cast<float>(product[c] / n));
-          }
-      }
-    }
-  }
-
- private:
-  float* means(const Pass& pass) const { return pass.shared + shared_offset; }
-  float* scales(const Pass& pass) const { return means(pass) + features_ * unit; }
-  float gamma(const Pass& pass, std::int64_t u, std::int64_t c) const {
-    return g_.gamma ? pass.weights[*g_.gamma + u * unit + c] : 1.f;
-  }
-  float* at(const Pass& pass, const Room& room, std::int64_t sample, std::int64_t u) const {
-    return pass.at(room, sample, 0) + u * positions_ * unit;
-  }
-
-  void statistics(const Pass& pass, std::int64_t u, float* mean, float* scale) const {
-    float* moving_mean = pass.weights + g_.moving_mean + u * unit;
-    float* moving_variance = pass.weights + g_.moving_variance + u * unit;
-    if (!pass.training) {
-      for (std::int64_t c = 0; c < unit; ++c)
-        mean[c] = moving_mean[c], scale[c] = 1 / std::sqrt(moving_variance[c] + g_.epsilon);
-      return;
-    }
-    const double n = static_cast<double>(pass.count * positions_);
-    double sum[unit]{}, square[unit]{};
-    each_value(pass, u, [&](const float* x, std::int64_t c) { sum[c] += *x; });
-    for (double& total : sum) total /= n;
-    each_value(pass, u,
-               [&](const float* x, std::int64_t c) { square[c] += (*x - sum[c]) * (*x - sum[c]); });
+  void set_measured(const Pass& pass, float* shared, std::int64_t u, const double* mean,
+                    const double* variance) const {
     for (std::int64_t c = 0; c < unit; ++c) {
-      const double variance = square[c] / n;
-      mean[c] = static_cast<float>(sum[c]);
-      scale[c] = static_cast<float>(1 / std::sqrt(variance + g_.epsilon));
-      moving_mean[c] = moving_mean[c] * g_.momentum + mean[c] * (1 - g_.momentum);
-      moving_variance[c] =
-          moving_variance[c] * g_.momentum + static_cast<float>(variance) * (1 - g_.momentum);
+      set(pass, shared, u, c, mean[c], variance[c]);
+      float& average = moving_mean(pass, u)[c];
+      float& spread = moving_variance(pass, u)[c];
+      average = average * g_.momentum + static_cast<float>(mean[c]) * (1 - g_.momentum);
+      spread = spread * g_.momentum + static_cast<float>(variance[c]) * (1 - g_.momentum);
     }
   }
-
-  template <class Visit>
-  void each_value(const Pass& pass, std::int64_t u, Visit visit) const {
-    for (std::int64_t s = 0; s < pass.count; ++s) {
-      const float* x = at(pass, in_->value, s, u);
-      for (std::int64_t p = 0; p < positions_; ++p)
-        for (std::int64_t c = 0; c < unit; ++c) visit(x + p * unit + c, c);
-    }
-  }
-
-  // Channels beyond the last must stay zero for the operations behind.
-  void clear_padding(const Pass& pass, std::int64_t u) const {
-    const std::int64_t channel = (g_.per_position ? u / in_->extent.positions() : u) * unit;
-    const std::int64_t used = std::min(unit, in_->extent.channels - channel);
-    for (std::int64_t s = 0; used < unit && s < pass.count; ++s)
-      for (std::int64_t p = 0; p < positions_; ++p)
-        std::fill_n(at(pass, out_->value, s, u) + p * unit + used, unit - used, 0.f);
-  }
-
-  void add_gradients(const Pass& pass, std::int64_t u, const double* sum,
-                     const double* product) const {
+  // From a unit's Σ gradient and Σ gradient · (x − mean) over n values.
+  void set_gradients(const Pass& pass, float* shared, std::int64_t u, const double* sum,
+                     const double* product, double n) const {
     for (std::int64_t c = 0; c < unit; ++c) {
+      const double deviation = row(shared, inverse_deviation, u)[c];
+      row(shared, average, u)[c] = static_cast<float>(sum[c] / n);
+      row(shared, slope, u)[c] = static_cast<float>(product[c] / n * deviation * deviation);
       const auto add = [&](const std::optional<std::size_t>& offset, double value) {
         if (!offset) return;
-        float& to = pass.gradients[*offset + u * unit + c];
+        float& to = pass.gradients[static_cast<std::int64_t>(*offset) + u * unit + c];
         to = static_cast<float>(value) + (pass.adds ? to : 0.f);
       };
-      add(g_.gamma, product[c]);
+      add(g_.gamma, product[c] * deviation);
       add(g_.beta, sum[c]);
     }
   }
 
+  Normalise forward(float* shared, std::int64_t u, std::int64_t positions,
+                    std::int64_t stride) const {
+    return {row(shared, mean, u),
+            row(shared, scale, u),
+            row(shared, shift, u),
+            positions,
+            stride,
+            g_.relu};
+  }
+  NormaliseBack backward(float* shared, std::int64_t u, std::int64_t positions,
+                         std::int64_t stride) const {
+    return {row(shared, mean, u),
+            row(shared, scale, u),
+            row(shared, average, u),
+            row(shared, slope, u),
+            positions,
+            stride};
+  }
+
+ private:
+  enum Row { mean, inverse_deviation, scale, shift, average, slope, rows };
+
+  float* row(float* shared, Row row, std::int64_t u) const {
+    return shared + (row * units_ + u) * unit;
+  }
+  float* moving_mean(const Pass& pass, std::int64_t u) const {
+    return pass.weights + g_.moving_mean + u * unit;
+  }
+  float* moving_variance(const Pass& pass, std::int64_t u) const {
+    return pass.weights + g_.moving_variance + u * unit;
+  }
+
+  void set(const Pass& pass, float* shared, std::int64_t u, std::int64_t c, double average,
+           double variance) const {
+    // Channels beyond the last must stay zero for the operations behind.
+    const std::int64_t channel = (g_.per_position ? u / extent_.positions() : u) * unit + c;
+    const double deviation = 1 / std::sqrt(variance + g_.epsilon);
+    const double gamma = g_.gamma ? pass.weights[*g_.gamma + u * unit + c] : 1.f;
+    row(shared, mean, u)[c] = static_cast<float>(average);
+    row(shared, inverse_deviation, u)[c] = static_cast<float>(deviation);
+    row(shared, scale, u)[c] =
+        channel < extent_.channels ? static_cast<float>(gamma * deviation) : 0.f;
+    row(shared, shift, u)[c] = g_.beta ? pass.weights[*g_.beta + u * unit + c] : 0.f;
+  }
+
   BatchNormGeometry g_;
-  std::int64_t features_, positions_;
+  Extent extent_;
+  std::int64_t units_;
+};
+
+// Each thread has some units of features and sees every sample of the micro-batch for them, so that
+// no sum depends on the number of threads.
+class VectorNorm final : public Op {
+ public:
+  VectorNorm(std::string name, const BatchNormGeometry& geometry, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), relu_(geometry.relu), statistics_(geometry, in->extent) {
+    shared_floats = statistics_.floats();
+  }
+
+  std::string method() const override {
+    return relu_ ? "batch normalisation and ReLU" : "batch normalisation";
+  }
+  bool whole() const override { return true; }
+  bool keeps_input() const override { return true; }
+
+  void forward_part(const Pass& pass, int, int part, int parts) override {
+    const Range units = share(statistics_.units(), part, parts);
+    for (std::int64_t u = units.begin; u < units.end; ++u) {
+      const float* x = pass.at(in_->value, 0, 0) + u * unit;
+      if (pass.training)
+        measure(pass, u, x);
+      else
+        statistics_.set_moving(pass, shared(pass), u);
+      pass.kernels->normalise(statistics_.forward(shared(pass), u, pass.count, stride()), x,
+                              pass.at(out_->value, 0, 0) + u * unit);
+    }
+  }
+
+  void backward_part(const Pass& pass, int, int part, int parts) override {
+    const Range units = share(statistics_.units(), part, parts);
+    for (std::int64_t u = units.begin; u < units.end; ++u) {
+      const float* x = pass.at(in_->value, 0, 0) + u * unit;
+      float* g = pass.at(out_->gradient, 0, 0) + u * unit;
+      float sums[2 * unit];
+      pass.kernels->normalise_sums(statistics_.forward(shared(pass), u, pass.count, stride()), x, g,
+                                   g, sums, sums + unit);
+      double total[2 * unit];
+      std::copy_n(sums, 2 * unit, total);
+      statistics_.set_gradients(pass, shared(pass), u, total, total + unit,
+                                static_cast<double>(pass.count));
+      if (wants_input_gradient)
+        pass.kernels->normalise_back(statistics_.backward(shared(pass), u, pass.count, stride()), x,
+                                     g, pass.at(in_->gradient, 0, 0) + u * unit);
+    }
+  }
+
+ private:
+  float* shared(const Pass& pass) const { return pass.shared + shared_offset; }
+  std::int64_t stride() const { return in_->extent.floats(); }
+
+  void measure(const Pass& pass, std::int64_t u, const float* x) const {
+    float mean[unit], squares[unit];
+    pass.kernels->moments(x, pass.count, stride(), mean, squares);
+    double average[unit], variance[unit];
+    for (std::int64_t c = 0; c < unit; ++c)
+      average[c] = mean[c], variance[c] = squares[c] / static_cast<double>(pass.count);
+    statistics_.set_measured(pass, shared(pass), u, average, variance);
+  }
+
+  bool relu_;
+  Statistics statistics_;
+};
+
+// The moments of each sample, and the way back through the statistics.
+class Measure final : public Op {
+ public:
+  Measure(std::string name, const Statistics& statistics, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), statistics_(statistics) {
+    shared_floats = statistics_.floats();
+    kept.bytes = aligned(static_cast<core::Bytes>(2 * statistics_.units() * unit) * sizeof(float));
+  }
+
+  std::string method() const override { return "moments of each sample"; }
+  bool keeps_input() const override { return true; }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    if (!pass.training) return;
+    const float* x = pass.at(in_->value, sample, thread);
+    float* to = sums(pass, sample);
+    for (std::int64_t u = 0; u < statistics_.units(); ++u, to += 2 * unit)
+      pass.kernels->moments(x + u * in_->extent.plane(), in_->extent.positions(), unit, to,
+                            to + unit);
+  }
+
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    if (!wants_input_gradient) return;
+    const float* x = pass.at(in_->value, sample, thread);
+    const float* g = pass.at(out_->gradient, sample, thread);
+    float* to = pass.at(in_->gradient, sample, thread);
+    for (std::int64_t u = 0; u < statistics_.units(); ++u) {
+      const std::int64_t plane = u * in_->extent.plane();
+      pass.kernels->normalise_back(
+          statistics_.backward(shared(pass), u, in_->extent.positions(), unit), x + plane,
+          g + plane, to + plane);
+    }
+  }
+
+  float* shared(const Pass& pass) const { return pass.shared + shared_offset; }
+  // Of one sample: (units, 2, 16).
+  float* sums(const Pass& pass, std::int64_t sample) const { return pass.at(kept, sample, 0); }
+
+ private:
+  Statistics statistics_;
+};
+
+// The samples' sums into the micro-batch's, sample after sample, whoever computed them.
+class Combine final : public Op {
+ public:
+  Combine(std::string name, const Statistics& statistics, const Measure& measure)
+      : Op(std::move(name), nullptr, nullptr), statistics_(statistics), measure_(measure) {}
+
+  std::string method() const override { return "batch statistics"; }
+  bool whole() const override { return true; }
+
+  void forward_part(const Pass& pass, int, int part, int parts) override {
+    const Range units = share(statistics_.units(), part, parts);
+    for (std::int64_t u = units.begin; u < units.end; ++u) {
+      if (!pass.training) {
+        statistics_.set_moving(pass, measure_.shared(pass), u);
+        continue;
+      }
+      const double n = static_cast<double>(pass.count), positions = positions_of_a_sample();
+      double mean[unit], spread[unit];
+      sum(pass, u, mean, spread);  // Σ means, Σ squares
+      for (std::int64_t c = 0; c < unit; ++c) mean[c] /= n;
+      for (std::int64_t s = 0; s < pass.count; ++s) {
+        const float* means = measure_.sums(pass, s) + 2 * u * unit;
+        for (std::int64_t c = 0; c < unit; ++c) {
+          const double d = means[c] - mean[c];
+          spread[c] += positions * d * d;
+        }
+      }
+      for (std::int64_t c = 0; c < unit; ++c) spread[c] /= n * positions;
+      statistics_.set_measured(pass, measure_.shared(pass), u, mean, spread);
+    }
+  }
+
+  void backward_part(const Pass& pass, int, int part, int parts) override {
+    const Range units = share(statistics_.units(), part, parts);
+    for (std::int64_t u = units.begin; u < units.end; ++u) {
+      double total[unit], product[unit];
+      sum(pass, u, total, product);
+      statistics_.set_gradients(pass, measure_.shared(pass), u, total, product,
+                                static_cast<double>(pass.count) * positions_of_a_sample());
+    }
+  }
+
+ private:
+  double positions_of_a_sample() const {
+    return static_cast<double>(measure_.in()->extent.positions());
+  }
+
+  void sum(const Pass& pass, std::int64_t u, double* first, double* second) const {
+    std::fill_n(first, unit, 0.), std::fill_n(second, unit, 0.);
+    for (std::int64_t s = 0; s < pass.count; ++s) {
+      const float* sums = measure_.sums(pass, s) + 2 * u * unit;
+      for (std::int64_t c = 0; c < unit; ++c) first[c] += sums[c], second[c] += sums[unit + c];
+    }
+  }
+
+  Statistics statistics_;
+  const Measure& measure_;
+};
+
+class NormaliseOp final : public Op {
+ public:
+  NormaliseOp(std::string name, const Statistics& statistics, bool relu, const Measure& measure,
+              Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), relu_(relu), statistics_(statistics), measure_(measure) {}
+
+  std::string method() const override { return relu_ ? "normalisation and ReLU" : "normalisation"; }
+  bool keeps_input() const override { return true; }
+  bool repeats() const override { return true; }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    const float* x = pass.at(in_->value, sample, thread);
+    float* y = pass.at(out_->value, sample, thread);
+    for (std::int64_t u = 0; u < statistics_.units(); ++u)
+      pass.kernels->normalise(normal(pass, u), x + u * in_->extent.plane(),
+                              y + u * in_->extent.plane());
+  }
+
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    const float* x = pass.at(in_->value, sample, thread);
+    const float* g = pass.at(out_->gradient, sample, thread);
+    float* passed = pass.at(in_->gradient, sample, thread);
+    float* sums = measure_.sums(pass, sample);
+    for (std::int64_t u = 0; u < statistics_.units(); ++u, sums += 2 * unit) {
+      const std::int64_t plane = u * in_->extent.plane();
+      pass.kernels->normalise_sums(normal(pass, u), x + plane, g + plane, passed + plane, sums,
+                                   sums + unit);
+    }
+  }
+
+ private:
+  Normalise normal(const Pass& pass, std::int64_t u) const {
+    return statistics_.forward(measure_.shared(pass), u, in_->extent.positions(), unit);
+  }
+
+  bool relu_;
+  Statistics statistics_;
+  const Measure& measure_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make_batch_norm(std::string name, const BatchNormGeometry& geometry, Tensor* in,
-                                    Tensor* out) {
-  return std::make_unique<BatchNorm>(std::move(name), geometry, in, out);
+std::unique_ptr<Op> make_vector_norm(std::string name, const BatchNormGeometry& geometry,
+                                     Tensor* in, Tensor* out) {
+  return std::make_unique<VectorNorm>(std::move(name), geometry, in, out);
+}
+
+ImageNorm make_image_norm(const std::string& name, const BatchNormGeometry& geometry, Tensor* in,
+                          Tensor* measured, Tensor* out) {
+  const Statistics statistics(geometry, in->extent);
+  auto measure = std::make_unique<Measure>(name, statistics, in, measured);
+  auto combine = std::make_unique<Combine>(name, statistics, *measure);
+  auto normalise =
+      std::make_unique<NormaliseOp>(name, statistics, geometry.relu, *measure, measured, out);
+  return {std::move(measure), std::move(combine), std::move(normalise)};
 }
 
 }  // namespace sweetspot::engine::cpu

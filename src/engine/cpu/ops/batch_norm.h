@@ -9,12 +9,24 @@ namespace sweetspot::engine::cpu {
 struct BatchNormGeometry {
   float momentum = 0.99f, epsilon = 1e-3f;
   bool per_position = false;  // a flattened input has statistics for each of its elements
+  bool relu = false;          // of what was normalised
   std::optional<std::size_t> gamma, beta;  // offsets into the weight buffer, in floats
   std::size_t moving_mean = 0, moving_variance = 0;
 };
 
 // Statistics are those of the micro-batch, so accumulation does not equal the whole batch here.
-std::unique_ptr<Op> make_batch_norm(std::string name, const BatchNormGeometry& geometry, Tensor* in,
-                                    Tensor* out);
+std::unique_ptr<Op> make_vector_norm(std::string name, const BatchNormGeometry& geometry,
+                                     Tensor* in, Tensor* out);
+
+// Batch normalisation of images is three operations, so that only the statistics break the way of a
+// sample through the cache. `measure` ends a stage: each sample's moments, while what it came from
+// is in cache. `combine` makes the micro-batch's of them. `normalise` begins the next stage. On the
+// way back `normalise` sums each sample's gradients, `combine` adds them up, and `measure` passes
+// them on. `measured` has the value of `in` and a gradient of its own.
+struct ImageNorm {
+  std::unique_ptr<Op> measure, combine, normalise;
+};
+ImageNorm make_image_norm(const std::string& name, const BatchNormGeometry& geometry, Tensor* in,
+                          Tensor* measured, Tensor* out);
 
 }  // namespace sweetspot::engine::cpu

@@ -32,51 +32,35 @@ class Input final : public Op {
   std::vector<std::int32_t> place_;
 };
 
+// Linear and softmax never are operations of their own.
+Function kernel_function(model::Activation activation) {
+  switch (activation) {
+    case model::Activation::sigmoid:
+      return Function::sigmoid;
+    case model::Activation::tanh:
+      return Function::tanh;
+    default:
+      return Function::relu;
+  }
+}
+
 class Activation final : public Op {
  public:
-  Activation(std::string name, model::Activation function, Tensor* in, Tensor* out)
+  Activation(std::string name, Function function, Tensor* in, Tensor* out)
       : Op(std::move(name), in, out), function_(function) {}
   std::string method() const override { return "activation"; }
-  bool keeps_output() const override { return function_ != model::Activation::linear; }
+  bool keeps_output() const override { return true; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
-    const float* x = pass.at(in_->value, sample, thread);
     float* y = pass.at(out_->value, sample, thread);
-    const std::int64_t n = in_->extent.floats();
-    switch (function_) {
-      case model::Activation::relu:
-        for (std::int64_t i = 0; i < n; ++i) y[i] = std::max(x[i], 0.f);
-        break;
-      case model::Activation::sigmoid:
-        for (std::int64_t i = 0; i < n; ++i) y[i] = 1 / (1 + std::exp(-x[i]));
-        clear_padding(y);  // the sigmoid of nothing is a half
-        break;
-      case model::Activation::tanh:
-        for (std::int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i]);
-        break;
-      default:
-        std::copy_n(x, n, y);
-    }
+    pass.kernels->activate(function_, pass.at(in_->value, sample, thread), in_->extent.floats(), y);
+    if (function_ == Function::sigmoid) clear_padding(y);  // the sigmoid of nothing is a half
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
-    const float* y = pass.at(out_->value, sample, thread);
-    const float* g = pass.at(out_->gradient, sample, thread);
-    float* to = pass.at(in_->gradient, sample, thread);
-    const std::int64_t n = in_->extent.floats();
-    switch (function_) {
-      case model::Activation::relu:
-        for (std::int64_t i = 0; i < n; ++i) to[i] = y[i] > 0 ? g[i] : 0.f;
-        break;
-      case model::Activation::sigmoid:
-        for (std::int64_t i = 0; i < n; ++i) to[i] = g[i] * y[i] * (1 - y[i]);
-        break;
-      case model::Activation::tanh:
-        for (std::int64_t i = 0; i < n; ++i) to[i] = g[i] * (1 - y[i] * y[i]);
-        break;
-      default:
-        std::copy_n(g, n, to);
-    }
+    pass.kernels->activate_back(function_, pass.at(out_->value, sample, thread),
+                                pass.at(out_->gradient, sample, thread), in_->extent.floats(),
+                                pass.at(in_->gradient, sample, thread));
   }
 
  private:
@@ -88,7 +72,7 @@ class Activation final : public Op {
       std::fill(last + p * unit + used, last + (p + 1) * unit, 0.f);
   }
 
-  model::Activation function_;
+  Function function_;
 };
 
 class Dropout final : public Op {
@@ -167,7 +151,7 @@ std::unique_ptr<Op> make_input(const model::Shape& full, Tensor* out) {
 
 std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in,
                                     Tensor* out) {
-  return std::make_unique<Activation>(std::move(name), function, in, out);
+  return std::make_unique<Activation>(std::move(name), kernel_function(function), in, out);
 }
 
 std::unique_ptr<Op> make_dropout(std::string name, double rate, std::uint32_t layer,

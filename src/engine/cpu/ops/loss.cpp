@@ -46,7 +46,7 @@ class LossOp final : public Op {
     const std::int64_t label =
         target ? std::max_element(target, target + size()) - target : pass.labels[sample];
     result->correct = best == label;
-    const double log_sum = softmax_ ? normalise(y, y[best]) : 0;
+    const double log_sum = softmax_ ? log_of_softmax(pass, y, y[best]) : 0;
     result->loss = loss_ == model::Loss::mean_squared_error
                        ? squared_error(pass, y, dy, sample)
                        : cross_entropy(x, y, dy, target, label, log_sum);
@@ -58,11 +58,8 @@ class LossOp final : public Op {
   }
 
   // Turns logits into probabilities; returns the logarithm of Σ exp(logit).
-  double normalise(float* y, float largest) const {
-    double sum = 0;
-    for (std::int64_t i = 0; i < size(); ++i) sum += y[i] = std::exp(y[i] - largest);
-    for (std::int64_t i = 0; i < size(); ++i) y[i] = static_cast<float>(y[i] / sum);
-    return largest + std::log(sum);
+  double log_of_softmax(const Pass& pass, float* y, float largest) const {
+    return largest + std::log(pass.kernels->softmax(y, size(), largest));
   }
 
   double cross_entropy(const float* x, const float* y, float* dy, const float* target,
