@@ -82,8 +82,8 @@ class Compiler {
   }
 
   // The max pooling behind the current layer, if it can run in the convolution's pass.
-  const model::Pooling2D* fusable_pool(model::Activation activation) const {
-    if (layer_ + 1 >= network_.layers.size()) return nullptr;
+  const model::Pooling2D* fusable_pool(const ConvGeometry& g, model::Activation activation) const {
+    if (layer_ + 1 >= network_.layers.size() || (g.compact && !g.raw_input)) return nullptr;
     if (activation != model::Activation::relu && activation != model::Activation::linear)
       return nullptr;
     const model::Layer& next = network_.layers[layer_ + 1];
@@ -101,7 +101,7 @@ class Compiler {
     g.weights = *variable("kernel"), g.bias = variable("bias");
     const std::string name = layer().name;
     g.relu = takes_relu(network_, layer_, conv.activation);
-    if (const model::Pooling2D* pool = fusable_pool(conv.activation)) {
+    if (const model::Pooling2D* pool = fusable_pool(g, conv.activation)) {
       g.pool = pool->size;
       ++layer_;
       push(make_conv_pool(name, g, current_, tensor(extents_[layer_ + 1])), true);

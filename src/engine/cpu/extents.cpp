@@ -107,6 +107,7 @@ ConvGeometry conv_geometry(const model::Network& network, const std::vector<Exte
   g.pad_left =
       model::padding_along(conv.padding, input.width, conv.kernel.width, conv.strides.width).before;
   g.raw_input = layer == 0;
+  g.compact = g.raw_input || input.channels <= unit / 2;
   g.input = input;
   g.in = extents[layer], g.out = extents[layer + 1];
   return g;

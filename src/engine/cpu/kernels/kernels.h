@@ -31,6 +31,7 @@ struct Multiply {
   const float* bias;   // null: none
   bool relu;
   float* c;
+  const std::int32_t* c_row_offsets;  // of row r in C; null: r · c_row_stride
   std::int64_t c_row_stride, c_unit_stride;
 };
 
@@ -157,6 +158,9 @@ struct Kernels {
   // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.
   void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
                      float* to);
+  // gradient (positions, unit) = value > 0 ? gradient : 0 where there is a value, and its sum to
+  // bias[unit].
+  void (*bias_gradient)(const float* value, std::int64_t positions, float* gradient, float* bias);
   void (*pass_positive)(const float* value, std::int64_t count, float* gradient);
   void (*activate)(Function, const float* x, std::int64_t count, float* y);
   // to = gradient · the slope at the output y.

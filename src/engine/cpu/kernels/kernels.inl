@@ -68,12 +68,14 @@ inline void multiply_tile(Multiply m, std::int64_t first, std::int64_t column) {
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 16
       for (int v = 0; v < n; ++v) sum[r][v] = positive_part(sum[r][v]);
-  float* c = m.c + first * m.c_row_stride + column / 16 * m.c_unit_stride;
+  float* c = m.c + column / 16 * m.c_unit_stride;
 #pragma GCC unroll 24
-  for (int r = 0; r < rows; ++r, c += m.c_row_stride)
+  for (int r = 0; r < rows; ++r) {
+    float* to = c + (m.c_row_offsets ? m.c_row_offsets[first + r] : (first + r) * m.c_row_stride);
 #pragma GCC unroll 16
     for (int v = 0; v < n; ++v)
-      store(c + v / vectors * m.c_unit_stride + v % vectors * lanes, sum[r][v]);
+      store(to + v / vectors * m.c_unit_stride + v % vectors * lanes, sum[r][v]);
+  }
 }
 
 template <int units, int rows = tile_rows<units>>
@@ -452,6 +454,21 @@ void scale_kept(const float* from, const std::uint8_t* keep, float scale, std::i
   }
 }
 
+void bias_gradient(const float* value, std::int64_t positions, float* gradient, float* bias) {
+  for (int v = 0; v < 16; v += lanes) {
+    vec total[1];
+    blocked_sums(positions, 16, total, [=](std::int64_t at, vec(&to)[1]) {
+      vec g = load(gradient + at + v);
+      if (value) {
+        g = load(value + at + v) > vec{} ? g : vec{};
+        store(gradient + at + v, g);
+      }
+      to[0] += g;
+    });
+    store(bias + v, load(bias + v) + total[0]);
+  }
+}
+
 void pass_positive(const float* value, std::int64_t count, float* gradient) {
   for (std::int64_t i = 0; i < count; i += lanes)
     store(gradient + i, load(value + i) > vec{} ? load(gradient + i) : vec{});
@@ -522,6 +539,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    keep_mask,
                                    add,
                                    scale_kept,
+                                   bias_gradient,
                                    pass_positive,
                                    activate,
                                    activate_back,

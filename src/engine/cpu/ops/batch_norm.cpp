@@ -38,9 +38,9 @@ class Statistics {
   void set_gradients(const Pass& pass, float* shared, std::int64_t u, const double* sum,
                      const double* product, double n) const {
     for (std::int64_t c = 0; c < unit; ++c) {
-      const double deviation = row(shared, inverse_deviation, u)[c];
-      row(shared, average, u)[c] = static_cast<float>(sum[c] / n);
-      row(shared, slope, u)[c] = static_cast<float>(product[c] / n * deviation * deviation);
+      const double deviation = row(shared, Row::inverse_deviation, u)[c];
+      row(shared, Row::average, u)[c] = static_cast<float>(sum[c] / n);
+      row(shared, Row::slope, u)[c] = static_cast<float>(product[c] / n * deviation * deviation);
       const auto add = [&](const std::optional<std::size_t>& offset, double value) {
         if (!offset) return;
         float& to = pass.gradients[static_cast<std::int64_t>(*offset) + u * unit + c];
@@ -53,28 +53,29 @@ class Statistics {
 
   Normalise forward(float* shared, std::int64_t u, std::int64_t positions,
                     std::int64_t stride) const {
-    return {row(shared, mean, u),
-            row(shared, scale, u),
-            row(shared, shift, u),
+    return {row(shared, Row::mean, u),
+            row(shared, Row::scale, u),
+            row(shared, Row::shift, u),
             positions,
             stride,
             g_.relu};
   }
   NormaliseBack backward(float* shared, std::int64_t u, std::int64_t positions,
                          std::int64_t stride) const {
-    return {row(shared, mean, u),
-            row(shared, scale, u),
-            row(shared, average, u),
-            row(shared, slope, u),
+    return {row(shared, Row::mean, u),
+            row(shared, Row::scale, u),
+            row(shared, Row::average, u),
+            row(shared, Row::slope, u),
             positions,
             stride};
   }
 
  private:
-  enum Row { mean, inverse_deviation, scale, shift, average, slope, rows };
+  enum class Row { mean, inverse_deviation, scale, shift, average, slope };
+  static constexpr std::int64_t rows = 6;
 
   float* row(float* shared, Row row, std::int64_t u) const {
-    return shared + (row * units_ + u) * unit;
+    return shared + (static_cast<std::int64_t>(row) * units_ + u) * unit;
   }
   float* moving_mean(const Pass& pass, std::int64_t u) const {
     return pass.weights + g_.moving_mean + u * unit;
@@ -89,11 +90,11 @@ class Statistics {
     const std::int64_t channel = (g_.per_position ? u / extent_.positions() : u) * unit + c;
     const double deviation = 1 / std::sqrt(variance + g_.epsilon);
     const double gamma = g_.gamma ? pass.weights[*g_.gamma + u * unit + c] : 1.f;
-    row(shared, mean, u)[c] = static_cast<float>(average);
-    row(shared, inverse_deviation, u)[c] = static_cast<float>(deviation);
-    row(shared, scale, u)[c] =
+    row(shared, Row::mean, u)[c] = static_cast<float>(average);
+    row(shared, Row::inverse_deviation, u)[c] = static_cast<float>(deviation);
+    row(shared, Row::scale, u)[c] =
         channel < extent_.channels ? static_cast<float>(gamma * deviation) : 0.f;
-    row(shared, shift, u)[c] = g_.beta ? pass.weights[*g_.beta + u * unit + c] : 0.f;
+    row(shared, Row::shift, u)[c] = g_.beta ? pass.weights[*g_.beta + u * unit + c] : 0.f;
   }
 
   BatchNormGeometry g_;

@@ -12,6 +12,7 @@ struct ConvGeometry {
   std::int64_t pad_top = 0, pad_left = 0;
   bool relu = false;
   bool raw_input = false;    // reads the batch itself: the first layer
+  bool compact = false;      // few input channels, read side by side instead of in units
   model::Shape input;        // full shape, for a raw input
   Extent in;                 // what is read of it
   Extent out;                // before pooling
@@ -21,9 +22,10 @@ struct ConvGeometry {
 
   std::int64_t slots() const { return pool.height * pool.width; }
   std::int64_t taps() const { return kernel.height * kernel.width; }
-  // Rows of the weight matrix: (in units, taps, 16), or (taps, channels) padded to a unit if raw.
+  // Rows of the weight matrix: (in units, taps, 16), or (taps, channels) padded to a unit if
+  // compact.
   std::int64_t depth() const {
-    return raw_input ? round_up(taps() * in.channels, unit) : in.units() * taps() * unit;
+    return compact ? round_up(taps() * in.channels, unit) : in.units() * taps() * unit;
   }
   std::int64_t columns() const { return out.units() * unit; }
 };

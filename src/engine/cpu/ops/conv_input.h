@@ -7,27 +7,28 @@ namespace sweetspot::engine::cpu {
 
 // How a convolution reads its input: as rows, one for each output position in the order the caller
 // gives, and segments, one for each unit and kernel line. A padded input is copied into a frame of
-// zeros (a padded raw one gathered into patches), any other is read where it lies.
+// zeros, and one of few channels out of their unit; any other is read where it lies.
 class ConvInput {
  public:
-  // `positions`: output positions as y · out.width + x, in the order of the rows.
-  ConvInput(const ConvGeometry& geometry, std::vector<std::int32_t> positions,
+  // `rows_at_once`: of patches. `positions`: output positions as y · out.width + x, in the order of
+  // the rows.
+  ConvInput(const ConvGeometry& geometry, const std::vector<std::int32_t>& positions,
             std::int64_t rows_at_once);
 
   core::Bytes scratch_bytes() const;  // zeroed once, before the first use
 
-  // Makes rows [first, first + rows) readable and returns the multiplication's left side.
-  void point(Multiply& multiply, const float* sample, std::byte* scratch, std::int64_t first,
-             std::int64_t rows) const;
   // Copies the sample into the frame, if it needs one; returns the first unit's plane.
   const float* frame(const float* sample, std::byte* scratch) const;
-  // One row after the other, (rows, depth): what a kernel reads, lines side by side.
-  float* patches(const float* sample, std::byte* scratch, std::int64_t first,
+  // Sets the multiplication's left side to rows [first, first + rows) of a frame.
+  void point(Multiply& multiply, const float* frame, std::int64_t first, std::int64_t rows) const;
+  // Of a compact frame one row after the other, (rows, depth): what a kernel reads, lines side by
+  // side.
+  float* patches(const float* frame, std::byte* scratch, std::int64_t first,
                  std::int64_t rows) const;
 
   bool framed() const { return framed_; }
   std::int64_t frame_width() const { return width_; }
-  std::int64_t frame_plane() const { return height_ * width_ * unit; }
+  std::int64_t frame_plane() const { return height_ * width_ * channels_; }
   // Of the first tap of this row, in floats.
   std::int32_t offset(std::int64_t row) const {
     return row_offsets_[static_cast<std::size_t>(row)];
@@ -37,15 +38,19 @@ class ConvInput {
 
  private:
   template <int fixed_run>
-  void gather(const float* sample, float* to, std::int64_t first, std::int64_t rows,
+  void gather_run(const float* frame, float* to, std::int64_t first, std::int64_t rows,
+                  std::int64_t run) const;
+  template <int fixed_run>
+  void gather(const float* frame, float* to, std::int64_t first, std::int64_t rows,
               std::int64_t run) const;
-  void gather_padded(const float* sample, float* to, std::int64_t first, std::int64_t rows) const;
+  core::Bytes frame_bytes() const;
 
   ConvGeometry g_;
-  std::vector<std::int32_t> positions_, row_offsets_, segment_offsets_;
+  std::vector<std::int32_t> row_offsets_, segment_offsets_;
   std::int64_t rows_at_once_;
+  std::int64_t channels_;        // floats from one position to the next
   std::int64_t height_, width_;  // of the frame
-  bool padded_, framed_;
+  bool framed_;
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -68,7 +68,7 @@ class ConvPool final : public Op {
       winograd_->forward(pass, input_, frame, pass.shared + shared_offset + transposed_floats_,
                          scratch + rows_at_, out, winner);
     else
-      forward_direct(pass, in, scratch, out, winner);
+      forward_direct(pass, frame, scratch, out, winner);
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t index) override {
@@ -124,13 +124,13 @@ class ConvPool final : public Op {
                         : pass.at(in_->value, sample, thread);
   }
 
-  void forward_direct(const Pass& pass, const float* in, std::byte* scratch, float* out,
+  void forward_direct(const Pass& pass, const float* frame, std::byte* scratch, float* out,
                       std::uint8_t* winner) const {
     auto* rows = reinterpret_cast<float*>(scratch + rows_at_);
     for (std::int64_t w = 0; w < windows_; w += chunk_) {
       const std::int64_t windows = std::min(chunk_, windows_ - w);
       Multiply m{};
-      input_.point(m, in, scratch + input_at_, w * g_.slots(), windows * g_.slots());
+      input_.point(m, frame, w * g_.slots(), windows * g_.slots());
       m.c_row_stride = unit, m.c_unit_stride = m.rows * unit;
       for (std::int64_t n = 0; n < g_.columns(); n += panel) {
         m.b = pass.weights + g_.weights + n * g_.depth();
@@ -149,10 +149,11 @@ class ConvPool final : public Op {
 
   void backward_raw(const Pass& pass, const float* in, const float* gradient,
                     const std::uint8_t* winner, std::byte* scratch, float* weights) const {
+    const float* frame = input_.frame(in, scratch + input_at_);
     for (std::int64_t w = 0; w < windows_; w += chunk_) {
       const std::int64_t windows = std::min(chunk_, windows_ - w);
       const float* patches =
-          input_.patches(in, scratch + input_at_, w * g_.slots(), windows * g_.slots());
+          input_.patches(frame, scratch + input_at_, w * g_.slots(), windows * g_.slots());
       for (std::int64_t u = 0; u < g_.out.units(); ++u) {
         const std::int64_t at = (u * windows_ + w) * unit;
         pass.kernels->patch_weights(patches, windows, g_.slots(), g_.depth(), gradient + at,

@@ -1,0 +1,125 @@
+#include "engine/cpu/ops/conv_gradient.h"
+
+#include <algorithm>
+
+#include "engine/cpu/ops/tiles.h"
+
+namespace sweetspot::engine::cpu {
+
+ConvGradient::ConvGradient(const ConvGeometry& geometry)
+    : g_(geometry),
+      top_(pieces(g_.kernel.height, g_.strides.height) - 1),
+      left_(pieces(g_.kernel.width, g_.strides.width) - 1),
+      height_(top_ +
+              std::max(g_.out.height, (g_.in.height - 1 + g_.pad_top) / g_.strides.height + 1)),
+      width_(left_ +
+             std::max(g_.out.width, (g_.in.width - 1 + g_.pad_left) / g_.strides.width + 1)),
+      columns_(g_.in.units() * unit),
+      framed_(height_ != g_.out.height || width_ != g_.out.width) {
+  for (std::int64_t line = 0; line < g_.strides.height; ++line)
+    for (std::int64_t column = 0; column < g_.strides.width; ++column) {
+      Phase phase = make_phase(line, column);
+      if (phase.outputs.empty()) continue;
+      has_gaps_ |= phase.lines == 0 || phase.columns == 0;
+      if (phase.lines == 0 || phase.columns == 0) continue;
+      phase.weights = weight_floats_;
+      weight_floats_ += columns_ * phase.depth(g_);
+      phases_.push_back(std::move(phase));
+    }
+}
+
+core::Bytes ConvGradient::scratch_bytes() const {
+  return framed_
+             ? static_cast<core::Bytes>(g_.out.units() * height_ * width_ * unit) * sizeof(float)
+             : 0;
+}
+
+ConvGradient::Phase ConvGradient::make_phase(std::int64_t line, std::int64_t column) const {
+  Phase phase{};
+  phase.first_line = line, phase.first_column = column;
+  phase.lines = line < g_.kernel.height ? pieces(g_.kernel.height - line, g_.strides.height) : 0;
+  phase.columns = column < g_.kernel.width ? pieces(g_.kernel.width - column, g_.strides.width) : 0;
+  for (std::int64_t y = 0; y < g_.in.height; ++y)
+    for (std::int64_t x = 0; x < g_.in.width; ++x) {
+      const std::int64_t down = y + g_.pad_top - line, right = x + g_.pad_left - column;
+      // The first gradient that this position meets lies where the last tap takes it.
+      if (down % g_.strides.height != 0 || right % g_.strides.width != 0) continue;
+      const std::int64_t at = down / g_.strides.height - phase.lines + 1 + top_;
+      const std::int64_t along = right / g_.strides.width - phase.columns + 1 + left_;
+      phase.rows.push_back(static_cast<std::int32_t>((at * width_ + along) * unit));
+      phase.outputs.push_back(static_cast<std::int32_t>((y * g_.in.width + x) * unit));
+    }
+  for (std::int64_t u = 0; u < g_.out.units(); ++u)
+    for (std::int64_t tap = 0; tap < phase.lines; ++tap)
+      phase.segments.push_back(static_cast<std::int32_t>((u * height_ + tap) * width_ * unit));
+  return phase;
+}
+
+void ConvGradient::turn_weights(const Pass& pass, float* to, int part, int parts) const {
+  const Range units = share(g_.in.units(), part, parts);
+  for (const Phase& phase : phases_)
+    for (std::int64_t i = units.begin; i < units.end; ++i)
+      turn_unit(pass, phase, to + phase.weights, i);
+}
+
+// To (out units, lines, columns, 16) × panels of input channels, taps from last to first.
+void ConvGradient::turn_unit(const Pass& pass, const Phase& phase, float* to,
+                             std::int64_t in) const {
+  const std::int64_t in_first = in * unit / panel * panel,
+                     in_width = std::min(panel, columns_ - in_first);
+  const std::int64_t channels = std::min(unit, g_.in.channels - in * unit);
+  for (std::int64_t o = 0; o < g_.out.units(); ++o) {
+    const std::int64_t first = o * unit / panel * panel,
+                       width = std::min(panel, g_.columns() - first);
+    for (std::int64_t y = 0; y < phase.lines; ++y)
+      for (std::int64_t x = 0; x < phase.columns; ++x) {
+        const std::int64_t ky = phase.first_line + (phase.lines - 1 - y) * g_.strides.height;
+        const std::int64_t kx = phase.first_column + (phase.columns - 1 - x) * g_.strides.width;
+        const std::int64_t tap = ky * g_.kernel.width + kx;
+        const float* from =
+            pass.weights + g_.weights + first * g_.depth() + o * unit - first +
+            (g_.compact ? tap * g_.in.channels : (in * g_.taps() + tap) * unit) * width;
+        float* turned = to + in_first * phase.depth(g_) + in * unit - in_first +
+                        ((o * phase.lines + y) * phase.columns + x) * unit * in_width;
+        if (!g_.compact) {
+          pass.kernels->transpose(from, width, unit, unit, turned, in_width);
+          continue;
+        }
+        for (std::int64_t n = 0; n < unit; ++n)
+          for (std::int64_t c = 0; c < channels; ++c)
+            turned[n * in_width + c] = from[c * width + n];
+      }
+  }
+}
+
+const float* ConvGradient::frame(const float* gradient, std::byte* scratch) const {
+  if (!framed_) return gradient;
+  auto* to = reinterpret_cast<float*>(scratch);
+  for (std::int64_t u = 0; u < g_.out.units(); ++u)
+    for (std::int64_t y = 0; y < g_.out.height; ++y)
+      std::copy_n(gradient + u * g_.out.plane() + y * g_.out.width * unit, g_.out.width * unit,
+                  to + ((u * height_ + y + top_) * width_ + left_) * unit);
+  return to;
+}
+
+void ConvGradient::compute(const Pass& pass, const float* weights, const float* gradient,
+                           std::byte* scratch, float* to) const {
+  if (has_gaps_) std::fill_n(to, g_.in.floats(), 0.f);
+  Multiply m{};
+  m.a = frame(gradient, scratch);
+  m.c_unit_stride = g_.in.plane();
+  for (const Phase& phase : phases_) {
+    m.rows = static_cast<std::int64_t>(phase.rows.size());
+    m.row_offsets = phase.rows.data(), m.c_row_offsets = phase.outputs.data();
+    m.segments = static_cast<std::int64_t>(phase.segments.size());
+    m.segment_offsets = phase.segments.data(), m.run = phase.columns * unit;
+    for (std::int64_t n = 0; n < columns_; n += panel) {
+      m.b = weights + phase.weights + n * phase.depth(g_);
+      m.width = std::min(panel, columns_ - n);
+      m.c = to + n / unit * g_.in.plane();
+      pass.kernels->multiply(m);
+    }
+  }
+}
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,45 @@
+#pragma once
+#include <vector>
+
+#include "engine/cpu/ops/conv.h"
+
+namespace sweetspot::engine::cpu {
+
+// The gradient to a convolution's input: a convolution of its output's gradient, in a frame of
+// zeros, with the kernel turned around. With strides every input position meets only some of the
+// taps, those of its phase, so each phase is a dense convolution by itself and no zero between
+// spread-out gradients is ever multiplied.
+class ConvGradient {
+ public:
+  explicit ConvGradient(const ConvGeometry& geometry);
+
+  std::int64_t weight_floats() const { return weight_floats_; }
+  core::Bytes scratch_bytes() const;  // zeroed once, before the first use
+
+  // Turns the weights around, for some units of input channels.
+  void turn_weights(const Pass& pass, float* to, int part, int parts) const;
+  void compute(const Pass& pass, const float* weights, const float* gradient, std::byte* scratch,
+               float* to) const;
+
+ private:
+  // Input positions that meet the taps first, first + stride, … on each axis.
+  struct Phase {
+    std::int64_t first_line, first_column, lines, columns;  // of the taps
+    std::int64_t weights;                                   // offset of its matrix
+    std::vector<std::int32_t> rows, outputs, segments;
+    std::int64_t depth(const ConvGeometry& g) const {
+      return g.out.units() * lines * columns * unit;
+    }
+  };
+  Phase make_phase(std::int64_t line, std::int64_t column) const;
+  const float* frame(const float* gradient, std::byte* scratch) const;
+  void turn_unit(const Pass& pass, const Phase& phase, float* to, std::int64_t unit_in) const;
+
+  ConvGeometry g_;
+  std::int64_t top_, left_, height_, width_;  // the frame's padding and size
+  std::int64_t columns_, weight_floats_ = 0;
+  bool framed_, has_gaps_ = false;
+  std::vector<Phase> phases_;
+};
+
+}  // namespace sweetspot::engine::cpu
