@@ -106,7 +106,7 @@ class Compiler {
       ++layer_;
       push(make_conv_pool(name, g, current_, tensor(extents_[layer_ + 1])), true);
     } else {
-      push(make_conv(name, g, current_, tensor(g.out)), true);
+      push(make_conv(name, g, program_.micro_batch, current_, tensor(g.out)), true);
       add_activation(conv.activation);
     }
   }
@@ -167,14 +167,35 @@ class Compiler {
       add_activation(activate.function);
   }
 
+  // The samples that go through a stage together stay in cache with everything between its
+  // operations.
+  void bound_samples(Stage& stage) const {
+    constexpr std::int64_t cached_floats = 256 * 1024;
+    std::int64_t floats = 1;
+    for (std::size_t i = stage.begin; i < stage.end; ++i)
+      if (program_.ops[i]->out()) floats += program_.ops[i]->out()->extent.floats();
+    stage.samples = std::clamp<std::int64_t>(cached_floats / floats, 1, stage.samples);
+  }
+
   void make_stages() {
+    // The convolutions of a stage want as many samples at once: where that changes, a new stage
+    // begins. Their inputs are kept in the arena anyhow.
+    std::int64_t convolution_samples = 0;
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      const bool whole = program_.ops[i]->whole();
-      if (whole || program_.stages.empty() || program_.stages.back().whole)
-        program_.stages.push_back({i, i + 1, whole});
-      else
-        program_.stages.back().end = i + 1;
+      const Op& op = *program_.ops[i];
+      const std::int64_t samples = op.slot_floats > 0 ? op.samples_at_once() : 0;
+      const bool changes =
+          samples > 0 && convolution_samples > 0 && (samples > 1) != (convolution_samples > 1);
+      if (op.whole() || program_.stages.empty() || program_.stages.back().whole || changes) {
+        program_.stages.push_back({i, i + 1, op.whole()});
+        convolution_samples = 0;
+      }
+      Stage& stage = program_.stages.back();
+      stage.end = i + 1;
+      stage.samples = std::max(stage.samples, samples);
+      if (samples > 0) convolution_samples = std::max(convolution_samples, samples);
     }
+    for (Stage& stage : program_.stages) bound_samples(stage);
     std::int64_t at = 0;
     for (const auto& op : program_.ops) {
       const Range late = op->late_weights();

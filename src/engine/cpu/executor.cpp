@@ -39,6 +39,14 @@ class Told {
   Clock::time_point last_ = Clock::now();
 };
 
+// Calls visit(samples) for groups of about the same size, of at most `most`.
+template <class Visit>
+void each_group(const Range& samples, std::int64_t most, Visit visit) {
+  const std::int64_t count = samples.end - samples.begin, groups = (count + most - 1) / most;
+  for (std::int64_t i = 0; i < groups; ++i)
+    visit(Range{samples.begin + count * i / groups, samples.begin + count * (i + 1) / groups});
+}
+
 }  // namespace
 
 Executor::Executor(Program program, Team& team) : program_(std::move(program)), team_(team) {
@@ -78,7 +86,7 @@ void Executor::each_of(std::int64_t count, std::int64_t grab, std::size_t counte
         next_[counter * members() + static_cast<std::size_t>(owner)].taken;
     for (std::int64_t begin;
          (begin = range.begin + taken.fetch_add(grab, std::memory_order_relaxed)) < range.end;)
-      for (std::int64_t one = begin; one < std::min(begin + grab, range.end); ++one) visit(one);
+      visit(Range{begin, std::min(begin + grab, range.end)});
   }
 }
 
@@ -159,11 +167,13 @@ void Executor::forward(const Pass& pass, int member, Told& told) {
       }
       continue;
     }
-    each_of(pass.count, grab, 2 * s, member, [&](std::int64_t sample) {
-      for (std::size_t i = stage.begin; i < stage.end; ++i) {
-        program_.ops[i]->forward(pass, sample, member);
-        told.did(i);
-      }
+    each_of(pass.count, std::max(grab, stage.samples), 2 * s, member, [&](const Range& grabbed) {
+      each_group(grabbed, stage.samples, [&](const Range& samples) {
+        for (std::size_t i = stage.begin; i < stage.end; ++i) {
+          program_.ops[i]->forward_some(pass, samples, member);
+          told.did(i);
+        }
+      });
     });
     team_.barrier();
     told.waited();
@@ -187,19 +197,21 @@ void Executor::backward(const Pass& pass, int member, Told& told) {
       continue;
     }
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
-    each_of(slots, 1, 2 * s + 1, member, [&](std::int64_t slot) {
-      for (std::int64_t sample = pass.count * slot / slots;
-           sample < pass.count * (slot + 1) / slots; ++sample) {
+    each_of(slots, 1, 2 * s + 1, member, [&](const Range& mine) {
+      const std::int64_t slot = mine.begin;
+      const Range all{pass.count * slot / slots, pass.count * (slot + 1) / slots};
+      each_group(all, stage.samples, [&](const Range& samples) {
         for (std::size_t i = begin; i < stage.end; ++i)
           if (program_.ops[i]->repeated) {
-            program_.ops[i]->forward(pass, sample, member);
+            program_.ops[i]->forward_some(pass, samples, member);
             told.did(i);
           }
+        const SlotPart part{samples, slot, samples.begin == all.begin, samples.end == all.end};
         for (std::size_t i = stage.end; i-- > begin;) {
-          program_.ops[i]->backward(pass, sample, member, slot);
+          program_.ops[i]->backward_some(pass, part, member);
           told.did(i);
         }
-      }
+      });
     });
     team_.barrier();
     told.waited();

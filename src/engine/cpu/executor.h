@@ -41,8 +41,8 @@ class Executor {
   void finish(const Pass& pass, const Update* update, int member, Told& told);
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
-  // Calls visit(i) for some of [0, count), a few at a time: the member's own share first, whose
-  // data are in its caches, then what is left of the others'.
+  // Calls visit(range) for some of [0, count), `grab` at a time: the member's own share first,
+  // whose data are in its caches, then what is left of the others'.
   template <class Visit>
   void each_of(std::int64_t count, std::int64_t grab, std::size_t counter, int member, Visit visit);
   std::size_t members() const { return static_cast<std::size_t>(team_.size()); }

@@ -37,8 +37,10 @@ struct Pass {
 
   template <class T = float>
   T* at(const Room& room, std::int64_t sample, int thread) const {
-    std::byte* base =
-        room.per_thread ? scratch + thread * scratch_stride : arena + sample * room.bytes;
+    std::byte* base = room.per_thread
+                          ? scratch + thread * scratch_stride +
+                                static_cast<core::Bytes>(sample % room.copies) * room.bytes
+                          : arena + sample * room.bytes;
     return reinterpret_cast<T*>(base + room.offset);
   }
 };
@@ -50,6 +52,13 @@ struct Range {
 inline Range share(std::int64_t count, int part, int parts) {
   return {count * part / parts, count * (part + 1) / parts};
 }
+
+// Some samples of those whose partial gradients one thread sums into a slot.
+struct SlotPart {
+  Range samples;
+  std::int64_t slot;
+  bool begins, ends;  // the slot's first samples, its last ones
+};
 
 // Applies the optimizer to weights [offset, offset + count) given their gradients.
 class Update {
@@ -82,6 +91,15 @@ class Op {
   virtual void forward(const Pass&, std::int64_t /*sample*/, int /*thread*/) {}
   virtual void backward(const Pass&, std::int64_t /*sample*/, int /*thread*/,
                         std::int64_t /*slot*/) {}
+  // Those that read large weights for small images want some samples at once.
+  virtual std::int64_t samples_at_once() const { return 1; }
+  virtual void forward_some(const Pass& pass, const Range& samples, int thread) {
+    for (std::int64_t s = samples.begin; s < samples.end; ++s) forward(pass, s, thread);
+  }
+  virtual void backward_some(const Pass& pass, const SlotPart& part, int thread) {
+    for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s)
+      backward(pass, s, thread, part.slot);
+  }
 
   // Whole operations; a barrier follows each phase.
   virtual int forward_phases() const { return 1; }
@@ -103,6 +121,7 @@ class Op {
   Tensor* out() const { return out_; }
   Room kept;       // bytes of a sample that live from forward to backward
   Room temporary;  // bytes of scratch a thread needs
+  Room working;    // the same, but used by every operation in turn
   std::int64_t shared_floats = 0, shared_offset = 0;
   std::int64_t slot_floats = 0, slot_offset = 0;
   bool wants_input_gradient = true;  // false for the first operation

@@ -14,6 +14,7 @@ namespace sweetspot::engine::cpu {
 struct Stage {
   std::size_t begin, end;
   bool whole;
+  std::int64_t samples = 1;  // that go through each operation together
 };
 
 // A network compiled for one micro-batch: operations, stages, and the place of every byte. Nothing

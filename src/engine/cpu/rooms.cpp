@@ -36,6 +36,7 @@ class Assigner {
       if (op.in()) assign_tensor(*op.in(), producer(*op.in()), i);
     }
     place();
+    place_working();
     for (const auto& tensor : program_.tensors)
       if (tensor->same_value_as) tensor->value = tensor->same_value_as->value;
     program_.scratch_bytes = scratch_.size();
@@ -80,7 +81,7 @@ class Assigner {
     if (!program_.training || consumer <= program_.first_trainable) return;
     const std::int64_t begin = stage_[producer], end = stage_[consumer];
     if (begin == end)
-      put_in_scratch(tensor.gradient);
+      put_in_scratch(tensor.gradient, samples_at_once(producer));
     else
       put_in_arena(tensor.gradient, backward(end),
                    program_.ops[producer]->late() ? update() : backward(begin));
@@ -94,14 +95,25 @@ class Assigner {
     bool keeps = program_.training && (from.keeps_output() || to.keeps_input());
     if (keeps && begin == end && from.repeats()) from.repeated = true, keeps = false;
     if (begin == end && !keeps)
-      put_in_scratch(tensor.value);
+      put_in_scratch(tensor.value, samples_at_once(producer));
     else
       put_in_arena(tensor.value, begin, !keeps ? end : to.late() ? update() : backward(begin));
   }
 
-  void put_in_scratch(Room& room) {
-    room.per_thread = true;
-    room.offset = scratch_.add(room.bytes);
+  std::int64_t samples_at_once(std::size_t op) const {
+    return program_.stages[static_cast<std::size_t>(stage_[op])].samples;
+  }
+
+  void place_working() {
+    core::Bytes most = 0;
+    for (const auto& op : program_.ops) most = std::max(most, op->working.bytes);
+    const core::Bytes offset = scratch_.add(most);
+    for (const auto& op : program_.ops) op->working.per_thread = true, op->working.offset = offset;
+  }
+
+  void put_in_scratch(Room& room, std::int64_t copies = 1) {
+    room.per_thread = true, room.copies = copies;
+    room.offset = scratch_.add(room.bytes * static_cast<core::Bytes>(copies));
   }
   void put_in_arena(Room& room, std::int64_t from, std::int64_t to) {
     if (room.bytes > 0) stays_.push_back({&room, from, to});

@@ -25,11 +25,12 @@ struct Extent {
 std::vector<std::int32_t> keras_positions(const Extent& extent);
 
 // A place for one sample's worth of bytes: in the arena, where every sample of the micro-batch has
-// its own, or in each thread's scratch.
+// its own, or in each thread's scratch, which has as many as a stage takes samples at once.
 struct Room {
   bool per_thread = false;
-  core::Bytes bytes = 0;   // a sample's
-  core::Bytes offset = 0;  // set by the planner
+  std::int64_t copies = 1;  // in scratch
+  core::Bytes bytes = 0;    // a sample's
+  core::Bytes offset = 0;   // set by the planner
 };
 
 // What flows between two operations, and its gradient on the way back.

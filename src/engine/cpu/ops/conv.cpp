@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "engine/cpu/ops/conv_gradient.h"
 #include "engine/cpu/ops/conv_input.h"
+#include "engine/cpu/ops/minimal_filtering.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -18,7 +20,8 @@ std::vector<std::int32_t> row_major(const Extent& extent) {
 
 class Conv final : public Op {
  public:
-  Conv(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out)
+  Conv(std::string name, const ConvGeometry& geometry, std::int64_t micro_batch, Tensor* in,
+       Tensor* out)
       : Op(std::move(name), in, out),
         g_(geometry),
         // Patches of few channels are gathered for as many rows as fit half a first-level cache.
@@ -27,15 +30,26 @@ class Conv final : public Op {
                           : g_.out.positions()),
         input_(g_, row_major(g_.out), chunk_),
         gradient_(g_) {
+    if (const auto tile = MinimalFiltering::tile(g_, micro_batch))
+      minimal_.emplace(g_, *tile, micro_batch);
     ScratchLayout scratch;
     input_at_ = scratch.add(input_.scratch_bytes());
-    frame_at_ = scratch.add(g_.raw_input ? 0 : gradient_.scratch_bytes());
+    frame_at_ = scratch.add(g_.raw_input || minimal_ ? 0 : gradient_.scratch_bytes());
+    minimal_at_ = scratch.add(minimal_ ? minimal_->kept_bytes() : 0);
+    working.bytes = minimal_ ? minimal_->working_bytes() : 0;
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
-    shared_floats = g_.raw_input ? 0 : gradient_.weight_floats();
+    turned_floats_ = g_.raw_input ? 0 : gradient_.weight_floats();
+    shared_floats = turned_floats_ + (minimal_ ? minimal_->weight_floats() : 0);
   }
 
-  std::string method() const override { return g_.relu ? "convolution and ReLU" : "convolution"; }
+  std::string method() const override {
+    return std::string(g_.relu ? "convolution and ReLU" : "convolution") +
+           (minimal_ ? " by minimal filtering" : "");
+  }
+  std::int64_t samples_at_once() const override {
+    return minimal_ ? minimal_->samples_at_once() : 1;
+  }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
 
@@ -54,15 +68,34 @@ class Conv final : public Op {
     }
   }
 
+  void forward_some(const Pass& pass, const Range& samples, int thread) override {
+    if (!minimal_) return Op::forward_some(pass, samples, thread);
+    minimal_->forward({pass, in_->value, out_->value, samples, thread}, points(pass),
+                      memory(pass, thread));
+  }
+
+  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
+    if (!minimal_) return Op::backward_some(pass, part, thread);
+    const MinimalFiltering::Memory scratch = memory(pass, thread);
+    for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s) {
+      add_bias(pass, s, thread, slot(pass, part.slot));
+      if (!minimal_->sums_weight_gradients())
+        add_weights(pass, s, thread, pass.at(out_->gradient, s, thread), slot(pass, part.slot));
+    }
+    if (minimal_->sums_weight_gradients()) {
+      if (part.begins) minimal_->clear_weights(scratch);
+      minimal_->sum_weights({pass, in_->value, out_->gradient, part.samples, thread}, scratch);
+      if (part.ends) minimal_->add_weights(pass, scratch, slot(pass, part.slot));
+    }
+    if (wants_input_gradient)
+      minimal_->backward({pass, out_->gradient, in_->gradient, part.samples, thread}, points(pass),
+                         scratch);
+  }
+
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t index) override {
     float* gradient = pass.at(out_->gradient, sample, thread);
-    float* weights = slot(pass, index);
-    for (std::int64_t u = 0; u < g_.out.units(); ++u)
-      pass.kernels->bias_gradient(
-          g_.relu ? pass.at(out_->value, sample, thread) + u * g_.out.plane() : nullptr,
-          g_.out.positions(), gradient + u * g_.out.plane(),
-          weights + g_.columns() * g_.depth() + u * unit);
-    add_weights(pass, sample, thread, gradient, weights);
+    add_bias(pass, sample, thread, slot(pass, index));
+    add_weights(pass, sample, thread, gradient, slot(pass, index));
     if (wants_input_gradient)
       gradient_.compute(pass, pass.shared + shared_offset, gradient,
                         pass.at<std::byte>(temporary, sample, thread) + frame_at_,
@@ -70,8 +103,11 @@ class Conv final : public Op {
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
-    if (wants_input_gradient && pass.training)
-      gradient_.turn_weights(pass, pass.shared + shared_offset, part, parts);
+    if (minimal_) minimal_->transform_weights(pass, points(pass), part, parts);
+    if (!wants_input_gradient || !pass.training) return;
+    float* turned = pass.shared + shared_offset;
+    gradient_.turn_weights(pass, turned, part, parts);
+    if (minimal_) minimal_->transform_turned(pass, turned, points(pass), part, parts);
   }
 
   void gather_part(const Pass& pass, int part, int parts) override {
@@ -93,6 +129,23 @@ class Conv final : public Op {
   const float* source(const Pass& pass, std::int64_t sample, int thread) const {
     return g_.raw_input ? pass.inputs + sample * g_.input.size()
                         : pass.at(in_->value, sample, thread);
+  }
+
+  float* points(const Pass& pass) const { return pass.shared + shared_offset + turned_floats_; }
+
+  MinimalFiltering::Memory memory(const Pass& pass, int thread) const {
+    return {pass.at<std::byte>(temporary, 0, thread) + minimal_at_,
+            pass.at<std::byte>(working, 0, thread)};
+  }
+
+  // Stops gradients at the ReLU and adds what is left.
+  void add_bias(const Pass& pass, std::int64_t sample, int thread, float* weights) const {
+    float* gradient = pass.at(out_->gradient, sample, thread);
+    const float* value = g_.relu ? pass.at(out_->value, sample, thread) : nullptr;
+    for (std::int64_t u = 0; u < g_.out.units(); ++u)
+      pass.kernels->bias_gradient(value ? value + u * g_.out.plane() : nullptr, g_.out.positions(),
+                                  gradient + u * g_.out.plane(),
+                                  weights + g_.columns() * g_.depth() + u * unit);
   }
 
   void add_weights(const Pass& pass, std::int64_t sample, int thread, const float* gradient,
@@ -127,14 +180,16 @@ class Conv final : public Op {
   std::int64_t chunk_;
   ConvInput input_;
   ConvGradient gradient_;
-  core::Bytes input_at_, frame_at_;
+  std::optional<MinimalFiltering> minimal_;
+  std::int64_t turned_floats_;
+  core::Bytes input_at_, frame_at_, minimal_at_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry, Tensor* in,
-                              Tensor* out) {
-  return std::make_unique<Conv>(std::move(name), geometry, in, out);
+std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry,
+                              std::int64_t micro_batch, Tensor* in, Tensor* out) {
+  return std::make_unique<Conv>(std::move(name), geometry, micro_batch, in, out);
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -33,8 +33,8 @@ struct ConvGeometry {
 std::vector<std::int32_t> conv_rows(const ConvGeometry& geometry);
 
 // Any convolution.
-std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry, Tensor* in,
-                              Tensor* out);
+std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry,
+                              std::int64_t micro_batch, Tensor* in, Tensor* out);
 // Convolution, ReLU or nothing, and max pooling in one pass, with backward passes over winners
 // only.
 std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in,

@@ -1,0 +1,86 @@
+#pragma once
+#include <optional>
+
+#include "engine/cpu/ops/conv.h"
+#include "engine/cpu/ops/conv_gradient.h"
+
+namespace sweetspot::engine::cpu {
+
+// A plain 3×3 convolution by minimal filtering (Winograd), forward and both gradients: tiles of m ×
+// m outputs are transformed, multiplied point by point, and transformed back. The tiles of several
+// samples are multiplied together, so that small images do not read large weights for a few rows.
+class MinimalFiltering {
+ public:
+  // Outputs of a tile along an axis, if it is worth while for this micro-batch.
+  static std::optional<std::int64_t> tile(const ConvGeometry& geometry, std::int64_t micro_batch);
+
+  MinimalFiltering(const ConvGeometry& geometry, std::int64_t tile, std::int64_t micro_batch);
+
+  // Samples that fill the matrix kernels.
+  std::int64_t samples_at_once() const { return samples_; }
+  // Whether weight gradients are summed in transformed points; else the direct way is better.
+  bool sums_weight_gradients() const { return sums_weights_; }
+  std::int64_t weight_floats() const { return forward_.weight_floats() + back_.weight_floats(); }
+  core::Bytes kept_bytes() const { return kept_bytes_; }  // zeroed once, before the first use
+  core::Bytes working_bytes() const { return working_bytes_; }
+  // A thread's memory of both kinds.
+  struct Memory {
+    std::byte *kept, *working;
+  };
+
+  // Transforms the weights, and those that ConvGradient turned around, if any. A part of the latter
+  // is that of the same part of ConvGradient::turn_weights.
+  void transform_weights(const Pass& pass, float* to, int part, int parts) const;
+  void transform_turned(const Pass& pass, const float* turned, float* to, int part,
+                        int parts) const;
+
+  // What is read and written for samples [begin, end), each by its own pointer.
+  struct Images {
+    const Pass& pass;
+    const Room &from, &to;
+    Range samples;
+    int thread;
+  };
+  void forward(const Images& images, const float* weights, const Memory& memory) const;
+  // From the output's gradient to the input's.
+  void backward(const Images& images, const float* weights, const Memory& memory) const;
+
+  // Weight gradients: cleared, summed over samples, and added to a slot's taps.
+  void clear_weights(const Memory& memory) const;
+  void sum_weights(const Images& input_and_gradient, const Memory& memory) const;
+  void add_weights(const Pass& pass, const Memory& memory, float* slot) const;
+
+ private:
+  // A convolution of a framed image of `in` channels into `out` ones.
+  struct Way {
+    Extent in, out;
+    std::int64_t top, left;               // where the image lies in its frame
+    std::int64_t lead_line, lead_column;  // where the first tile begins in it
+    std::int64_t height, width;           // of the frame
+    std::int64_t tile, down, across;      // tiles of the output
+
+    std::int64_t tiles() const { return down * across; }
+    std::int64_t depth() const { return in.units() * unit; }
+    std::int64_t columns() const { return out.units() * unit; }
+    std::int64_t weight_floats() const;
+    std::int64_t frame_floats() const { return height * width * depth(); }
+    // Of the tile's first input in the frame's first plane.
+    std::int64_t corner(std::int64_t t) const {
+      return ((lead_line + t / across * tile) * width + lead_column + t % across * tile) * unit;
+    }
+  };
+  Way make_way(bool back) const;
+  void fill_frame(const Way& way, const float* image, float* frame) const;
+  void convolve(const Way& way, const Images& images, const float* weights, const float* bias,
+                bool relu, const Memory& memory) const;
+
+  ConvGeometry g_;
+  std::int64_t tile_;
+  Way forward_, back_;
+  std::int64_t samples_, rows_;  // rows multiplied at once
+  bool sums_weights_;
+  core::Bytes frame_at_, gradient_frame_at_, sums_at_, kept_bytes_;
+  core::Bytes inputs_at_, products_at_, working_bytes_;
+};
+
+}  // namespace sweetspot::engine::cpu
