@@ -170,7 +170,7 @@ class Compiler {
   // The samples that go through a stage together stay in cache with everything between its
   // operations.
   void bound_samples(Stage& stage) const {
-    constexpr std::int64_t cached_floats = 256 * 1024;
+    constexpr std::int64_t cached_floats = 1024 * 1024;
     std::int64_t floats = 1;
     for (std::size_t i = stage.begin; i < stage.end; ++i)
       if (program_.ops[i]->out()) floats += program_.ops[i]->out()->extent.floats();

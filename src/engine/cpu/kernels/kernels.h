@@ -92,8 +92,14 @@ struct WinogradOutput {
   std::uint8_t* winner;
 };
 
-// A tile of m × m outputs of a plain 3×3 convolution, 16 channels of it, from its transformed
-// points.
+// Minimal filtering of a plain convolution: tile × tile outputs of a size × size kernel, which are
+// 2 or 4 of 3, or 2 of 5.
+struct Filter {
+  std::int64_t tile, size;
+  constexpr std::int64_t side() const { return tile + size - 1; }  // of the tile's input
+  constexpr std::int64_t points() const { return side() * side(); }
+};
+// A tile of outputs, 16 channels of it, from its transformed points.
 struct FilterOutput {
   const float* points;
   std::int64_t point_stride;
@@ -162,15 +168,15 @@ struct Kernels {
   void (*winograd_input)(std::int64_t r, const float* plane, std::int64_t line_stride,
                          float* points, std::int64_t point_stride);
   void (*winograd_output)(std::int64_t r, const WinogradOutput&);
-  // The same for F(m×m, 3×3), m 2 or 4, whose input transform is winograd_input for r = m + 1: a
-  // kernel's 9 taps, a tile of m × m outputs, the gradient of such a tile, and the points of a
-  // weight gradient, which is added to the taps.
-  void (*filter_weights)(std::int64_t m, const float* taps, std::int64_t tap_stride, float* points,
+  // The same for plain convolutions, whose input transform is winograd_input for r = side − 1: a
+  // kernel's taps, a tile of outputs, the gradient of such a tile, and the points of a weight
+  // gradient, which is added to the taps.
+  void (*filter_weights)(Filter, const float* taps, std::int64_t tap_stride, float* points,
                          std::int64_t point_stride);
-  void (*filter_output)(std::int64_t m, const FilterOutput&);
-  void (*filter_gradient)(std::int64_t m, const float* plane, std::int64_t line_stride,
-                          float* points, std::int64_t point_stride);
-  void (*filter_weight_gradient)(std::int64_t m, const float* points, std::int64_t point_stride,
+  void (*filter_output)(Filter, const FilterOutput&);
+  void (*filter_gradient)(Filter, const float* plane, std::int64_t line_stride, float* points,
+                          std::int64_t point_stride);
+  void (*filter_weight_gradient)(Filter, const float* points, std::int64_t point_stride,
                                  float* taps, std::int64_t tap_stride);
   // keep[e] for e in [0, count): whether a word of the generator is at least `threshold`.
   void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,

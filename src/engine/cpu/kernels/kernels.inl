@@ -37,21 +37,41 @@ inline vec positive_part(vec x) { return larger(vec{}, x); }
 template <int units>
 constexpr int tile_rows = lanes == 16 ? 24 / units : (lanes == 8 ? 6 : 2);
 
+// Rows of B that are multiplied with every row of A before the next ones, so that they are read
+// from first-level cache: segments [first, end), elements [from, to) of each.
+struct Block {
+  std::int64_t first, end, from, to;
+  bool begins, ends;  // the sums
+};
+
 template <int rows, int units>
-inline void multiply_tile(Multiply m, std::int64_t first, std::int64_t column) {
+inline void multiply_tile(Multiply m, Block block, std::int64_t first, std::int64_t column) {
   constexpr int n = units * vectors;
   const float* a[rows];
+  float* c[rows];
   vec sum[rows][n];
 #pragma GCC unroll 24
   for (int r = 0; r < rows; ++r) {
     a[r] = m.a + (m.row_offsets ? m.row_offsets[first + r] : (first + r) * m.row_stride);
-#pragma GCC unroll 16
-    for (int v = 0; v < n; ++v) sum[r][v] = m.bias ? load(m.bias + column + v * lanes) : vec{};
+    c[r] = m.c + column / 16 * m.c_unit_stride +
+           (m.c_row_offsets ? m.c_row_offsets[first + r] : (first + r) * m.c_row_stride);
   }
-  const float* b = m.b + column;
-  for (std::int64_t s = 0; s < m.segments; ++s) {
+  if (block.begins) {
+#pragma GCC unroll 24
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < n; ++v) sum[r][v] = m.bias ? load(m.bias + column + v * lanes) : vec{};
+  } else {
+#pragma GCC unroll 24
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < n; ++v)
+        sum[r][v] = load(c[r] + v / vectors * m.c_unit_stride + v % vectors * lanes);
+  }
+  const float* b = m.b + column + (block.first * m.run + block.from) * m.width;
+  for (std::int64_t s = block.first; s < block.end; ++s) {
     const std::int64_t offset = m.segment_offsets ? m.segment_offsets[s] : 0;
-    for (std::int64_t j = offset; j < offset + m.run; ++j, b += m.width) {
+    for (std::int64_t j = offset + block.from; j < offset + block.to; ++j, b += m.width) {
       vec column_values[n];
 #pragma GCC unroll 16
       for (int v = 0; v < n; ++v) column_values[v] = load(b + v * lanes);
@@ -63,37 +83,55 @@ inline void multiply_tile(Multiply m, std::int64_t first, std::int64_t column) {
       }
     }
   }
-  if (m.relu)
+  if (m.relu && block.ends)
 #pragma GCC unroll 24
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 16
       for (int v = 0; v < n; ++v) sum[r][v] = positive_part(sum[r][v]);
-  float* c = m.c + column / 16 * m.c_unit_stride;
 #pragma GCC unroll 24
-  for (int r = 0; r < rows; ++r) {
-    float* to = c + (m.c_row_offsets ? m.c_row_offsets[first + r] : (first + r) * m.c_row_stride);
+  for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 16
     for (int v = 0; v < n; ++v)
-      store(to + v / vectors * m.c_unit_stride + v % vectors * lanes, sum[r][v]);
-  }
+      store(c[r] + v / vectors * m.c_unit_stride + v % vectors * lanes, sum[r][v]);
 }
 
 template <int units, int rows = tile_rows<units>>
-inline void multiply_tail(const Multiply& m, std::int64_t first, std::int64_t column) {
+inline void multiply_tail(const Multiply& m, const Block& block, std::int64_t first,
+                          std::int64_t column) {
   if constexpr (rows > 0) {
     if (m.rows - first == rows)
-      multiply_tile<rows, units>(m, first, column);
+      multiply_tile<rows, units>(m, block, first, column);
     else
-      multiply_tail<units, rows - 1>(m, first, column);
+      multiply_tail<units, rows - 1>(m, block, first, column);
   }
 }
 
 template <int units>
-void multiply_units(const Multiply& m, std::int64_t column) {
+void multiply_block(const Multiply& m, const Block& block, std::int64_t column) {
   std::int64_t r = 0;
   for (; r + tile_rows<units> <= m.rows; r += tile_rows<units>)
-    multiply_tile<tile_rows<units>, units>(m, r, column);
-  multiply_tail<units>(m, r, column);
+    multiply_tile<tile_rows<units>, units>(m, block, r, column);
+  multiply_tail<units>(m, block, r, column);
+}
+
+template <int units>
+void multiply_units(const Multiply& m, std::int64_t column) {
+  // 24 KiB: half of a first-level cache. Few rows read B once or twice anyhow.
+  const std::int64_t depth = m.rows > 2 * tile_rows<units> ? 6144 / m.width : m.segments * m.run;
+  if (m.segments * m.run <= 2 * depth)
+    return multiply_block<units>(m, {0, m.segments, 0, m.run, true, true}, column);
+  if (m.segments == 1) {
+    for (std::int64_t j = 0; j < m.run; j += depth)
+      multiply_block<units>(
+          m, {0, 1, j, j + depth < m.run ? j + depth : m.run, j == 0, j + depth >= m.run}, column);
+    return;
+  }
+  const std::int64_t step = m.run >= depth ? 1 : depth / m.run;
+  for (std::int64_t s = 0; s < m.segments; s += step)
+    multiply_block<units>(m,
+                          {s, s + step < m.segments ? s + step : m.segments, 0, m.run, s == 0,
+                           s + step >= m.segments},
+                          column);
 }
 
 void multiply(const Multiply& m) {

@@ -1,7 +1,7 @@
 // Winograd's minimal filtering. F(2×2, r×r), where the 2×2 outputs are one pooling window: (r + 1)²
-// multiplications instead of 4r², 25 instead of 64 for the paper's 4×4 kernels. And F(m×m, 3×3)
-// for convolutions without pooling, m 2 or 4, with its gradients: 36 multiplications for 16 outputs
-// instead of 144. Included by kernels.inl.
+// multiplications instead of 4r², 25 instead of 64 for the paper's 4×4 kernels. And F(m×m, r×r)
+// for convolutions without pooling, with its gradients: 36 multiplications instead of 144 for 4×4
+// outputs of a 3×3 kernel, or instead of 100 for 2×2 of a 5×5 one. Included by kernels.inl.
 //
 // y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A with interpolation points 0, 1, −1, 2, −2 and ∞ (as many as r +
 // 1); the matrices follow from the Vandermonde matrix of the points, with the denominators in G.
@@ -122,12 +122,12 @@ void winograd_output_of(WinogradOutput o) {
   }
 }
 
-// F(m×m, 3×3). Its input transform is that of F(2×2, r×r) with as many points, r = m + 1.
-template <int m>
+// F(m×m, r×r). Its input transform is that of F(2×2, …) with as many points.
+template <int m, int r>
 struct FilterMatrices;
 
 template <>
-struct FilterMatrices<2> {
+struct FilterMatrices<2, 3> {
   static constexpr float at[2][4] = {{1, 1, 1, 0}, {0, 1, -1, 1}};
   static constexpr float a[4][2] = {{1, 0}, {1, 1}, {1, -1}, {0, 1}};
   static constexpr float g[4][3] = {
@@ -137,7 +137,7 @@ struct FilterMatrices<2> {
 };
 
 template <>
-struct FilterMatrices<4> {
+struct FilterMatrices<4, 3> {
   static constexpr float at[4][6] = {
       {1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
   static constexpr float a[6][4] = {{1, 0, 0, 0}, {1, 1, 1, 1},   {1, -1, 1, -1},
@@ -153,27 +153,38 @@ struct FilterMatrices<4> {
                                      {0, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1}};
 };
 
-template <int m>
+template <>
+struct FilterMatrices<2, 5> : WinogradMatrices<5> {
+  static constexpr float a[6][2] = {{1, 0}, {1, 1}, {1, -1}, {1, 2}, {1, -2}, {0, 1}};
+  static constexpr float gt[5][6] = {{1 / 4.f, 1 / 6.f, 1 / 6.f, 1 / 24.f, 1 / 24.f, 0},
+                                     {0, 1 / 6.f, -1 / 6.f, 1 / 12.f, -1 / 12.f, 0},
+                                     {0, 1 / 6.f, 1 / 6.f, 1 / 6.f, 1 / 6.f, 0},
+                                     {0, 1 / 6.f, -1 / 6.f, 1 / 3.f, -1 / 3.f, 0},
+                                     {0, 1 / 6.f, 1 / 6.f, 2 / 3.f, 2 / 3.f, 1}};
+};
+
+template <int m, int r>
 void filter_weights_of(const float* taps, std::int64_t tap_stride, float* points,
                        std::int64_t point_stride) {
   for (int v = 0; v < 16; v += lanes) {
-    vec in[9], out[(m + 2) * (m + 2)];
-#pragma GCC unroll 9
-    for (int t = 0; t < 9; ++t) in[t] = load(taps + t * tap_stride + v);
-    transform_square(FilterMatrices<m>::g, in, out);
+    vec in[r * r], out[(m + r - 1) * (m + r - 1)];
+#pragma GCC unroll 25
+    for (int t = 0; t < r * r; ++t) in[t] = load(taps + t * tap_stride + v);
+    transform_square(FilterMatrices<m, r>::g, in, out);
 #pragma GCC unroll 64
-    for (int p = 0; p < (m + 2) * (m + 2); ++p) store(points + p * point_stride + v, out[p]);
+    for (int p = 0; p < (m + r - 1) * (m + r - 1); ++p)
+      store(points + p * point_stride + v, out[p]);
   }
 }
 
-template <int m>
+template <int m, int r>
 void filter_output_of(FilterOutput o) {
-  constexpr int n = m + 2;
+  constexpr int n = m + r - 1;
   for (int v = 0; v < 16; v += lanes) {
     vec in[n * n], out[m * m];
 #pragma GCC unroll 64
     for (int p = 0; p < n * n; ++p) in[p] = load(o.points + p * o.point_stride + v);
-    transform_square(FilterMatrices<m>::at, in, out);
+    transform_square(FilterMatrices<m, r>::at, in, out);
     const vec bias = o.bias ? load(o.bias + v) : vec{};
 #pragma GCC unroll 16
     for (int i = 0; i < m * m; ++i) {
@@ -189,59 +200,64 @@ void filter_output_of(FilterOutput o) {
   }
 }
 
-template <int m>
+template <int m, int r>
 void filter_gradient_of(const float* plane, std::int64_t line_stride, float* points,
                         std::int64_t point_stride) {
   for (int v = 0; v < 16; v += lanes) {
-    vec in[m * m], out[(m + 2) * (m + 2)];
+    vec in[m * m], out[(m + r - 1) * (m + r - 1)];
 #pragma GCC unroll 4
     for (int y = 0; y < m; ++y)
 #pragma GCC unroll 4
       for (int x = 0; x < m; ++x) in[y * m + x] = load(plane + y * line_stride + x * 16 + v);
-    transform_square(FilterMatrices<m>::a, in, out);
+    transform_square(FilterMatrices<m, r>::a, in, out);
 #pragma GCC unroll 64
-    for (int p = 0; p < (m + 2) * (m + 2); ++p) store(points + p * point_stride + v, out[p]);
+    for (int p = 0; p < (m + r - 1) * (m + r - 1); ++p)
+      store(points + p * point_stride + v, out[p]);
   }
 }
 
-template <int m>
+template <int m, int r>
 void filter_weight_gradient_of(const float* points, std::int64_t point_stride, float* taps,
                                std::int64_t tap_stride) {
-  constexpr int n = m + 2;
+  constexpr int n = m + r - 1;
   for (int v = 0; v < 16; v += lanes) {
-    vec in[n * n], out[9];
+    vec in[n * n], out[r * r];
 #pragma GCC unroll 64
     for (int p = 0; p < n * n; ++p) in[p] = load(points + p * point_stride + v);
-    transform_square(FilterMatrices<m>::gt, in, out);
-#pragma GCC unroll 9
-    for (int t = 0; t < 9; ++t) {
+    transform_square(FilterMatrices<m, r>::gt, in, out);
+#pragma GCC unroll 25
+    for (int t = 0; t < r * r; ++t) {
       float* to = taps + t * tap_stride + v;
       store(to, load(to) + out[t]);
     }
   }
 }
 
-void filter_weights(std::int64_t m, const float* taps, std::int64_t tap_stride, float* points,
+void filter_weights(Filter f, const float* taps, std::int64_t tap_stride, float* points,
                     std::int64_t point_stride) {
-  if (m == 2) return filter_weights_of<2>(taps, tap_stride, points, point_stride);
-  filter_weights_of<4>(taps, tap_stride, points, point_stride);
+  if (f.size == 5) return filter_weights_of<2, 5>(taps, tap_stride, points, point_stride);
+  if (f.tile == 2) return filter_weights_of<2, 3>(taps, tap_stride, points, point_stride);
+  filter_weights_of<4, 3>(taps, tap_stride, points, point_stride);
 }
 
-void filter_output(std::int64_t m, const FilterOutput& o) {
-  if (m == 2) return filter_output_of<2>(o);
-  filter_output_of<4>(o);
+void filter_output(Filter f, const FilterOutput& o) {
+  if (f.size == 5) return filter_output_of<2, 5>(o);
+  if (f.tile == 2) return filter_output_of<2, 3>(o);
+  filter_output_of<4, 3>(o);
 }
 
-void filter_gradient(std::int64_t m, const float* plane, std::int64_t line_stride, float* points,
+void filter_gradient(Filter f, const float* plane, std::int64_t line_stride, float* points,
                      std::int64_t point_stride) {
-  if (m == 2) return filter_gradient_of<2>(plane, line_stride, points, point_stride);
-  filter_gradient_of<4>(plane, line_stride, points, point_stride);
+  if (f.size == 5) return filter_gradient_of<2, 5>(plane, line_stride, points, point_stride);
+  if (f.tile == 2) return filter_gradient_of<2, 3>(plane, line_stride, points, point_stride);
+  filter_gradient_of<4, 3>(plane, line_stride, points, point_stride);
 }
 
-void filter_weight_gradient(std::int64_t m, const float* points, std::int64_t point_stride,
-                            float* taps, std::int64_t tap_stride) {
-  if (m == 2) return filter_weight_gradient_of<2>(points, point_stride, taps, tap_stride);
-  filter_weight_gradient_of<4>(points, point_stride, taps, tap_stride);
+void filter_weight_gradient(Filter f, const float* points, std::int64_t point_stride, float* taps,
+                            std::int64_t tap_stride) {
+  if (f.size == 5) return filter_weight_gradient_of<2, 5>(points, point_stride, taps, tap_stride);
+  if (f.tile == 2) return filter_weight_gradient_of<2, 3>(points, point_stride, taps, tap_stride);
+  filter_weight_gradient_of<4, 3>(points, point_stride, taps, tap_stride);
 }
 
 void winograd_weights(std::int64_t r, const float* taps, std::int64_t tap_stride, float* points,

@@ -30,8 +30,8 @@ class Conv final : public Op {
                           : g_.out.positions()),
         input_(g_, row_major(g_.out), chunk_),
         gradient_(g_) {
-    if (const auto tile = MinimalFiltering::tile(g_, micro_batch))
-      minimal_.emplace(g_, *tile, micro_batch);
+    if (const auto filter = MinimalFiltering::best(g_, micro_batch))
+      minimal_.emplace(g_, *filter, micro_batch);
     ScratchLayout scratch;
     input_at_ = scratch.add(input_.scratch_bytes());
     frame_at_ = scratch.add(g_.raw_input || minimal_ ? 0 : gradient_.scratch_bytes());
@@ -77,16 +77,10 @@ class Conv final : public Op {
   void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
     if (!minimal_) return Op::backward_some(pass, part, thread);
     const MinimalFiltering::Memory scratch = memory(pass, thread);
-    for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s) {
+    for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s)
       add_bias(pass, s, thread, slot(pass, part.slot));
-      if (!minimal_->sums_weight_gradients())
-        add_weights(pass, s, thread, pass.at(out_->gradient, s, thread), slot(pass, part.slot));
-    }
-    if (minimal_->sums_weight_gradients()) {
-      if (part.begins) minimal_->clear_weights(scratch);
-      minimal_->sum_weights({pass, in_->value, out_->gradient, part.samples, thread}, scratch);
-      if (part.ends) minimal_->add_weights(pass, scratch, slot(pass, part.slot));
-    }
+    minimal_->add_weights({pass, in_->value, out_->gradient, part.samples, thread}, part, scratch,
+                          slot(pass, part.slot));
     if (wants_input_gradient)
       minimal_->backward({pass, out_->gradient, in_->gradient, part.samples, thread}, points(pass),
                          scratch);

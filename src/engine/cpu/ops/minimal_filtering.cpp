@@ -9,80 +9,93 @@ namespace sweetspot::engine::cpu {
 namespace {
 
 // Rows that use a panel of weights several times while it is in cache; a few register tiles.
-constexpr std::int64_t most_rows = 48;
-// Transformed inputs that leave room in a second-level cache of 2 MiB.
-constexpr std::int64_t most_input_floats = 256 * 1024;
-// Transformed weight gradients of a thread that stay near its caches.
-constexpr std::int64_t most_sum_floats = 1536 * 1024;
-// Tiles of a micro-batch that pay for transforming the weights.
-constexpr std::int64_t least_tiles = 16;
+constexpr std::int64_t most_rows = 48, least_rows = 24;
+// Transformed inputs and outputs that stay in a second-level cache.
+constexpr std::int64_t cached_floats = 320 * 1024;
+// Transformed weight gradients of a thread that stay in its cache from one chunk to the next.
+constexpr std::int64_t cached_sums = 160 * 1024;
+// Input channels whose weight gradients are transformed back together.
+constexpr std::int64_t sum_depth = 24;
 
 // Floats from one point to the next: not a multiple of what maps to one set of a cache, since a
 // transform writes all points of a tile.
 std::int64_t apart(std::int64_t floats) { return floats / unit % 2 == 0 ? floats + unit : floats; }
 
-std::int64_t points(std::int64_t tile) { return (tile + 2) * (tile + 2); }
+std::int64_t tiles(const ConvGeometry& g, const Filter& filter) {
+  return pieces(g.out.height, filter.tile) * pieces(g.out.width, filter.tile);
+}
+// For each pair of input and output channel.
+std::int64_t multiplications(const ConvGeometry& g, const Filter& filter) {
+  return filter.points() * tiles(g, filter);
+}
 
-// Multiplications for each pair of input and output channel.
-std::int64_t multiplications(const ConvGeometry& g, std::int64_t tile) {
-  return points(tile) * pieces(g.out.height, tile) * pieces(g.out.width, tile);
+// Tiles of a micro-batch that pay for transforming the weights, at memory's speed if they leave
+// the caches.
+std::int64_t least_tiles(const ConvGeometry& g) {
+  return g.depth() * g.columns() * 4 < 1024 * 1024 ? 16 : 64;
 }
 
 }  // namespace
 
 std::int64_t MinimalFiltering::Way::weight_floats() const {
-  return points(tile) * apart(depth() * columns());
+  return filter.points() * apart(depth() * columns());
 }
 
-std::optional<std::int64_t> MinimalFiltering::tile(const ConvGeometry& g,
-                                                   std::int64_t micro_batch) {
-  if (g.compact || g.strides != model::Window{1, 1} || g.kernel != model::Window{3, 3})
+std::optional<Filter> MinimalFiltering::best(const ConvGeometry& g, std::int64_t micro_batch) {
+  if (g.compact || g.strides != model::Window{1, 1} || g.kernel.height != g.kernel.width)
     return std::nullopt;
-  const std::int64_t tile = multiplications(g, 4) <= multiplications(g, 2) ? 4 : 2;
-  const std::int64_t tiles = pieces(g.out.height, tile) * pieces(g.out.width, tile) * micro_batch;
+  std::optional<Filter> found;
+  for (const Filter& filter : {Filter{4, 3}, Filter{2, 3}, Filter{2, 5}})
+    if (filter.size == g.kernel.height &&
+        (!found || multiplications(g, filter) < multiplications(g, *found)))
+      found = filter;
   // The transforms cost about a third of what the multiplications do.
-  if (tiles < least_tiles || 4 * multiplications(g, tile) > 3 * g.taps() * g.out.positions())
+  if (!found || tiles(g, *found) * micro_batch < least_tiles(g) ||
+      4 * multiplications(g, *found) > 3 * g.taps() * g.out.positions())
     return std::nullopt;
-  return tile;
+  return found;
 }
 
-MinimalFiltering::MinimalFiltering(const ConvGeometry& geometry, std::int64_t tile,
+MinimalFiltering::MinimalFiltering(const ConvGeometry& geometry, const Filter& filter,
                                    std::int64_t micro_batch)
-    : g_(geometry), tile_(tile), forward_(make_way(false)), back_(make_way(true)) {
-  const std::int64_t deepest = std::max(forward_.depth(), back_.depth());
-  rows_ =
-      std::clamp<std::int64_t>(most_input_floats / points(tile_) / deepest / 6 * 6, 12, most_rows);
-  rows_ = std::min(rows_, forward_.tiles() * micro_batch);
+    : g_(geometry), filter_(filter), forward_(make_way(false)), back_(make_way(true)) {
+  const std::int64_t wide = forward_.depth() + forward_.columns();
+  const bool streams = g_.depth() * g_.columns() >= 1024 * 1024;
+  rows_ = streams
+              ? most_rows
+              : std::clamp(cached_floats / filter_.points() / wide / 6 * 6, least_rows, most_rows);
+  rows_ = std::min(rows_, std::max(forward_.tiles(), back_.tiles()) * micro_batch);
   samples_ = std::clamp<std::int64_t>(rows_ / forward_.tiles(), 1, micro_batch);
-  sums_weights_ = forward_.weight_floats() <= most_sum_floats &&
-                  forward_.tiles() * micro_batch >= 4 * least_tiles;
+  keeps_sums_ = forward_.weight_floats() <= cached_sums;
   ScratchLayout kept, working;
   frame_at_ = kept.add_floats(forward_.frame_floats());
   gradient_frame_at_ = kept.add_floats(back_.frame_floats());
-  sums_at_ = kept.add_floats(sums_weights_ ? forward_.weight_floats() : 0);
+  sums_at_ = kept.add_floats(keeps_sums_ ? forward_.weight_floats() : 0);
   kept_bytes_ = kept.size();
-  inputs_at_ = working.add_floats(points(tile_) * apart(rows_ * deepest));
-  products_at_ = working.add_floats(
-      points(tile_) * apart(rows_ * std::max(panel, sums_weights_ ? forward_.columns() : 0)));
+  const std::int64_t most = std::max(forward_.depth(), back_.depth());
+  inputs_at_ = working.add_floats(filter_.points() * apart(rows_ * most));
+  products_at_ = working.add_floats(filter_.points() * apart(rows_ * most));
+  chunk_at_ = working.add_floats(keeps_sums_ ? 0 : filter_.points() * apart(sum_depth * panel));
   working_bytes_ = working.size();
 }
 
 MinimalFiltering::Way MinimalFiltering::make_way(bool back) const {
   Way way{};
-  way.tile = tile_;
+  way.filter = filter_;
   way.in = back ? g_.out : g_.in, way.out = back ? g_.in : g_.out;
-  way.down = pieces(way.out.height, tile_), way.across = pieces(way.out.width, tile_);
-  if (back) {  // the gradient lies two taps from the frame's corner; tiles begin at the padding
-    way.top = way.left = 2;
+  way.down = pieces(way.out.height, filter_.tile);
+  way.across = pieces(way.out.width, filter_.tile);
+  if (back) {  // the gradient lies behind all taps but one; tiles begin at the padding
+    way.top = way.left = filter_.size - 1;
     way.lead_line = g_.pad_top, way.lead_column = g_.pad_left;
   } else {
     way.top = g_.pad_top, way.left = g_.pad_left;
   }
   // Tiles of the gradient itself are read for the weights.
-  way.height =
-      std::max(way.top + round_up(way.in.height, tile_), way.lead_line + way.down * tile_ + 2);
-  way.width =
-      std::max(way.left + round_up(way.in.width, tile_), way.lead_column + way.across * tile_ + 2);
+  way.height = std::max(way.top + round_up(way.in.height, filter_.tile),
+                        way.lead_line + (way.down - 1) * filter_.tile + filter_.side());
+  way.width = std::max(way.left + round_up(way.in.width, filter_.tile),
+                       way.lead_column + (way.across - 1) * filter_.tile + filter_.side());
   return way;
 }
 
@@ -94,7 +107,7 @@ void MinimalFiltering::transform_weights(const Pass& pass, float* to, int part, 
     for (std::int64_t k = rows.begin; k < rows.end; ++k) {
       const std::int64_t tap = k / unit * g_.taps() * unit + k % unit;
       pass.kernels->filter_weights(
-          tile_, pass.weights + g_.weights + first * g_.depth() + tap * width + n - first,
+          filter_, pass.weights + g_.weights + first * g_.depth() + tap * width + n - first,
           unit * width, to + first * depth + k * width + n - first, apart(depth * columns));
     }
   }
@@ -110,7 +123,7 @@ void MinimalFiltering::transform_turned(const Pass& pass, const float* turned, f
     for (std::int64_t k = 0; k < depth; ++k) {
       const std::int64_t tap = k / unit * g_.taps() * unit + k % unit;
       pass.kernels->filter_weights(
-          tile_, turned + first * depth * g_.taps() + tap * width + n - first, unit * width,
+          filter_, turned + first * depth * g_.taps() + tap * width + n - first, unit * width,
           to + first * depth + k * width + n - first, apart(depth * columns));
     }
   }
@@ -145,6 +158,7 @@ void MinimalFiltering::convolve(const Way& way, const Images& images, const floa
   auto* products = reinterpret_cast<float*>(memory.working + products_at_);
   const std::int64_t depth = way.depth(), tiles = way.tiles(),
                      plane = way.height * way.width * unit;
+  const std::int64_t product_stride = apart(rows_ * way.columns());
   const std::int64_t all = (images.samples.end - images.samples.begin) * tiles;
   std::int64_t framed = -1;
   for (std::int64_t first = 0; first < all; first += rows_) {
@@ -155,100 +169,137 @@ void MinimalFiltering::convolve(const Way& way, const Images& images, const floa
         fill_frame(way, pass.at(images.from, framed = sample, images.thread), frame);
       const float* corner = frame + way.corner((first + r) % tiles);
       for (std::int64_t u = 0; u < way.in.units(); ++u)
-        pass.kernels->winograd_input(tile_ + 1, corner + u * plane, way.width * unit,
+        pass.kernels->winograd_input(filter_.side() - 1, corner + u * plane, way.width * unit,
                                      inputs + r * depth + u * unit, apart(rows_ * depth));
     }
-    for (std::int64_t n = 0; n < way.columns(); n += panel) {
-      Multiply m{};
-      m.row_stride = depth, m.rows = rows, m.segments = 1, m.run = depth;
-      m.width = std::min(panel, way.columns() - n);
-      m.c_row_stride = panel, m.c_unit_stride = unit;
-      for (std::int64_t p = 0; p < points(tile_); ++p) {
+    Multiply m{};
+    m.row_stride = depth, m.rows = rows, m.segments = 1, m.run = depth;
+    m.c_row_stride = way.columns(), m.c_unit_stride = unit;
+    for (std::int64_t p = 0; p < filter_.points(); ++p)
+      for (std::int64_t n = 0; n < way.columns(); n += panel) {
         m.a = inputs + p * apart(rows_ * depth);
         m.b = weights + p * apart(depth * way.columns()) + n * depth;
-        m.c = products + p * apart(rows_ * panel);
+        m.width = std::min(panel, way.columns() - n);
+        m.c = products + p * product_stride + n;
         pass.kernels->multiply(m);
       }
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const std::int64_t t = (first + r) % tiles, y = t / way.across * tile_,
-                           x = t % way.across * tile_;
-        float* to = pass.at(images.to, images.samples.begin + (first + r) / tiles, images.thread) +
-                    (y * way.out.width + x) * unit;
-        for (std::int64_t c = 0; c < m.width; c += unit)
-          pass.kernels->filter_output(
-              tile_, {products + r * panel + c, apart(rows_ * panel), bias ? bias + n + c : nullptr,
-                      relu, to + (n + c) / unit * way.out.plane(), way.out.width * unit,
-                      std::min(tile_, way.out.height - y), std::min(tile_, way.out.width - x)});
-      }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t t = (first + r) % tiles, y = t / way.across * filter_.tile,
+                         x = t % way.across * filter_.tile;
+      float* to = pass.at(images.to, images.samples.begin + (first + r) / tiles, images.thread) +
+                  (y * way.out.width + x) * unit;
+      for (std::int64_t c = 0; c < way.columns(); c += unit)
+        pass.kernels->filter_output(
+            filter_, {products + r * way.columns() + c, product_stride, bias ? bias + c : nullptr,
+                      relu, to + c / unit * way.out.plane(), way.out.width * unit,
+                      std::min(filter_.tile, way.out.height - y),
+                      std::min(filter_.tile, way.out.width - x)});
     }
   }
 }
 
-void MinimalFiltering::clear_weights(const Memory& memory) const {
-  std::fill_n(reinterpret_cast<float*>(memory.kept + sums_at_), forward_.weight_floats(), 0.f);
-}
-
-void MinimalFiltering::sum_weights(const Images& images, const Memory& memory) const {
+// Inputs and gradients of tiles [first, first + rows) into points.
+void MinimalFiltering::transform_rows(const Images& images, std::int64_t first, std::int64_t rows,
+                                      const Memory& memory, std::int64_t& framed) const {
   const Pass& pass = images.pass;
   auto* frame = reinterpret_cast<float*>(memory.kept + frame_at_);
   auto* gradient_frame = reinterpret_cast<float*>(memory.kept + gradient_frame_at_);
   auto* inputs = reinterpret_cast<float*>(memory.working + inputs_at_);
   auto* gradients = reinterpret_cast<float*>(memory.working + products_at_);
-  auto* sums = reinterpret_cast<float*>(memory.kept + sums_at_);
-  const std::int64_t depth = forward_.depth(), columns = forward_.columns(),
-                     tiles = forward_.tiles();
+  const std::int64_t depth = forward_.depth(), columns = forward_.columns();
   const std::int64_t plane = forward_.height * forward_.width * unit,
                      gradient_plane = back_.height * back_.width * unit;
-  const std::int64_t all = (images.samples.end - images.samples.begin) * tiles;
-  std::int64_t framed = -1;
-  for (std::int64_t first = 0; first < all; first += rows_) {
-    const std::int64_t rows = std::min(rows_, all - first);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t sample = images.samples.begin + (first + r) / tiles,
-                         t = (first + r) % tiles;
-      if (sample != framed) {
-        framed = sample;
-        fill_frame(forward_, pass.at(images.from, sample, images.thread), frame);
-        fill_frame(back_, pass.at(images.to, sample, images.thread), gradient_frame);
-      }
-      const float* corner = frame + forward_.corner(t);
-      for (std::int64_t u = 0; u < forward_.in.units(); ++u)
-        pass.kernels->winograd_input(tile_ + 1, corner + u * plane, forward_.width * unit,
-                                     inputs + r * depth + u * unit, apart(rows_ * depth));
-      const float* gradient =
-          gradient_frame + ((back_.top + t / forward_.across * tile_) * back_.width + back_.left +
-                            t % forward_.across * tile_) *
-                               unit;
-      for (std::int64_t u = 0; u < back_.in.units(); ++u)
-        pass.kernels->filter_gradient(tile_, gradient + u * gradient_plane, back_.width * unit,
-                                      gradients + r * columns + u * unit, apart(rows_ * columns));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t sample = images.samples.begin + (first + r) / forward_.tiles(),
+                       t = (first + r) % forward_.tiles();
+    if (sample != framed) {
+      framed = sample;
+      fill_frame(forward_, pass.at(images.from, sample, images.thread), frame);
+      fill_frame(back_, pass.at(images.to, sample, images.thread), gradient_frame);
     }
-    Outer o{};
-    o.row_stride = depth, o.rows = rows, o.depth = depth;
-    o.g_row_stride = columns, o.g_unit_stride = unit, o.accumulate = true;
-    for (std::int64_t p = 0; p < points(tile_); ++p)
-      for (std::int64_t n = 0; n < columns; n += panel) {
-        o.a = inputs + p * apart(rows_ * depth);
-        o.g = gradients + p * apart(rows_ * columns) + n;
-        o.width = std::min(panel, columns - n);
-        o.d = sums + p * apart(depth * columns) + n * depth;
-        pass.kernels->outer(o);
-      }
+    const float* corner = frame + forward_.corner(t);
+    for (std::int64_t u = 0; u < forward_.in.units(); ++u)
+      pass.kernels->winograd_input(filter_.side() - 1, corner + u * plane, forward_.width * unit,
+                                   inputs + r * depth + u * unit, apart(rows_ * depth));
+    const std::int64_t line = back_.top + t / forward_.across * filter_.tile,
+                       column = back_.left + t % forward_.across * filter_.tile;
+    const float* gradient = gradient_frame + (line * back_.width + column) * unit;
+    for (std::int64_t u = 0; u < back_.in.units(); ++u)
+      pass.kernels->filter_gradient(filter_, gradient + u * gradient_plane, back_.width * unit,
+                                    gradients + r * columns + u * unit, apart(rows_ * columns));
   }
 }
 
-void MinimalFiltering::add_weights(const Pass& pass, const Memory& memory, float* slot) const {
-  const auto* sums = reinterpret_cast<const float*>(memory.kept + sums_at_);
+void MinimalFiltering::sum_points(const Pass& pass, const Memory& memory, const Sums& sums) const {
+  const auto* inputs = reinterpret_cast<const float*>(memory.working + inputs_at_);
+  const auto* gradients = reinterpret_cast<const float*>(memory.working + products_at_);
   const std::int64_t depth = forward_.depth(), columns = forward_.columns();
-  for (std::int64_t n = 0; n < columns; n += unit) {
-    const std::int64_t first = n / panel * panel, width = std::min(panel, columns - first);
-    for (std::int64_t k = 0; k < depth; ++k) {
-      const std::int64_t tap = k / unit * g_.taps() * unit + k % unit;
-      pass.kernels->filter_weight_gradient(
-          tile_, sums + first * depth + k * width + n - first, apart(depth * columns),
-          slot + first * g_.depth() + tap * width + n - first, unit * width);
+  Outer o{};
+  o.row_stride = depth, o.rows = sums.rows, o.depth = sums.depth;
+  o.g_row_stride = columns, o.g_unit_stride = unit, o.accumulate = sums.accumulate;
+  o.width = sums.row_stride;
+  for (std::int64_t p = 0; p < filter_.points(); ++p) {
+    o.a = inputs + p * apart(rows_ * depth) + sums.k;
+    o.g = gradients + p * apart(rows_ * columns) + sums.column;
+    o.d = sums.to + p * sums.point_stride;
+    pass.kernels->outer(o);
+  }
+}
+
+void MinimalFiltering::add_taps(const Pass& pass, const Sums& sums, float* slot) const {
+  const std::int64_t width = sums.row_stride;
+  for (std::int64_t i = 0; i < sums.depth; ++i) {
+    const std::int64_t k = sums.k + i, tap = k / unit * g_.taps() * unit + k % unit;
+    for (std::int64_t n = 0; n < width; n += unit)
+      pass.kernels->filter_weight_gradient(filter_, sums.to + i * width + n, sums.point_stride,
+                                           slot + sums.column * g_.depth() + tap * width + n,
+                                           unit * width);
+  }
+}
+
+void MinimalFiltering::add_weights(const Images& images, const SlotPart& part, const Memory& memory,
+                                   float* slot) const {
+  const Pass& pass = images.pass;
+  const std::int64_t depth = forward_.depth(), columns = forward_.columns();
+  const std::int64_t all = (part.samples.end - part.samples.begin) * forward_.tiles();
+  auto* kept = reinterpret_cast<float*>(memory.kept + sums_at_);
+  auto* chunk = reinterpret_cast<float*>(memory.working + chunk_at_);
+  const auto kept_sums = [&](std::int64_t rows, std::int64_t column) {
+    return Sums{rows,
+                0,
+                depth,
+                column,
+                kept + column * depth,
+                std::min(panel, columns - column),
+                apart(depth * columns),
+                true};
+  };
+  if (keeps_sums_ && part.begins) std::fill_n(kept, forward_.weight_floats(), 0.f);
+  std::int64_t framed = -1;
+  for (std::int64_t first = 0; first < all; first += rows_) {
+    const std::int64_t rows = std::min(rows_, all - first);
+    transform_rows(images, first, rows, memory, framed);
+    for (std::int64_t n = 0; n < columns; n += panel) {
+      if (keeps_sums_) {
+        sum_points(pass, memory, kept_sums(rows, n));
+        continue;
+      }
+      for (std::int64_t k = 0; k < depth; k += sum_depth) {
+        const Sums sums{rows,
+                        k,
+                        std::min(sum_depth, depth - k),
+                        n,
+                        chunk,
+                        std::min(panel, columns - n),
+                        apart(sum_depth * panel),
+                        false};
+        sum_points(pass, memory, sums);
+        add_taps(pass, sums, slot);
+      }
     }
   }
+  for (std::int64_t n = 0; keeps_sums_ && part.ends && n < columns; n += panel)
+    add_taps(pass, kept_sums(0, n), slot);
 }
 
 }  // namespace sweetspot::engine::cpu

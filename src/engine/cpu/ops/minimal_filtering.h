@@ -11,15 +11,13 @@ namespace sweetspot::engine::cpu {
 // samples are multiplied together, so that small images do not read large weights for a few rows.
 class MinimalFiltering {
  public:
-  // Outputs of a tile along an axis, if it is worth while for this micro-batch.
-  static std::optional<std::int64_t> tile(const ConvGeometry& geometry, std::int64_t micro_batch);
+  // The best one for this micro-batch, if any is worth while.
+  static std::optional<Filter> best(const ConvGeometry& geometry, std::int64_t micro_batch);
 
-  MinimalFiltering(const ConvGeometry& geometry, std::int64_t tile, std::int64_t micro_batch);
+  MinimalFiltering(const ConvGeometry& geometry, const Filter& filter, std::int64_t micro_batch);
 
   // Samples that fill the matrix kernels.
   std::int64_t samples_at_once() const { return samples_; }
-  // Whether weight gradients are summed in transformed points; else the direct way is better.
-  bool sums_weight_gradients() const { return sums_weights_; }
   std::int64_t weight_floats() const { return forward_.weight_floats() + back_.weight_floats(); }
   core::Bytes kept_bytes() const { return kept_bytes_; }  // zeroed once, before the first use
   core::Bytes working_bytes() const { return working_bytes_; }
@@ -45,10 +43,9 @@ class MinimalFiltering {
   // From the output's gradient to the input's.
   void backward(const Images& images, const float* weights, const Memory& memory) const;
 
-  // Weight gradients: cleared, summed over samples, and added to a slot's taps.
-  void clear_weights(const Memory& memory) const;
-  void sum_weights(const Images& input_and_gradient, const Memory& memory) const;
-  void add_weights(const Pass& pass, const Memory& memory, float* slot) const;
+  // Adds a slot's weight gradients to its taps, once all its parts were given.
+  void add_weights(const Images& input_and_gradient, const SlotPart& part, const Memory& memory,
+                   float* slot) const;
 
  private:
   // A convolution of a framed image of `in` channels into `out` ones.
@@ -57,7 +54,8 @@ class MinimalFiltering {
     std::int64_t top, left;               // where the image lies in its frame
     std::int64_t lead_line, lead_column;  // where the first tile begins in it
     std::int64_t height, width;           // of the frame
-    std::int64_t tile, down, across;      // tiles of the output
+    Filter filter;
+    std::int64_t down, across;  // tiles of the output
 
     std::int64_t tiles() const { return down * across; }
     std::int64_t depth() const { return in.units() * unit; }
@@ -66,21 +64,34 @@ class MinimalFiltering {
     std::int64_t frame_floats() const { return height * width * depth(); }
     // Of the tile's first input in the frame's first plane.
     std::int64_t corner(std::int64_t t) const {
-      return ((lead_line + t / across * tile) * width + lead_column + t % across * tile) * unit;
+      return ((lead_line + t / across * filter.tile) * width + lead_column +
+              t % across * filter.tile) *
+             unit;
     }
   };
   Way make_way(bool back) const;
+  // The weight gradients' points of `rows` tiles, for input channels [k, k + depth) and a panel.
+  struct Sums {
+    std::int64_t rows, k, depth, column;
+    float* to;
+    std::int64_t row_stride, point_stride;
+    bool accumulate;
+  };
+  void sum_points(const Pass& pass, const Memory& memory, const Sums& sums) const;
+  void add_taps(const Pass& pass, const Sums& sums, float* slot) const;
+  void transform_rows(const Images& images, std::int64_t first, std::int64_t rows,
+                      const Memory& memory, std::int64_t& framed) const;
   void fill_frame(const Way& way, const float* image, float* frame) const;
   void convolve(const Way& way, const Images& images, const float* weights, const float* bias,
                 bool relu, const Memory& memory) const;
 
   ConvGeometry g_;
-  std::int64_t tile_;
+  Filter filter_;
   Way forward_, back_;
   std::int64_t samples_, rows_;  // rows multiplied at once
-  bool sums_weights_;
+  bool keeps_sums_;  // of a slot in points, until its end; else each chunk goes to the taps
   core::Bytes frame_at_, gradient_frame_at_, sums_at_, kept_bytes_;
-  core::Bytes inputs_at_, products_at_, working_bytes_;
+  core::Bytes inputs_at_, products_at_, chunk_at_, working_bytes_;
 };
 
 }  // namespace sweetspot::engine::cpu
