@@ -6,6 +6,7 @@
 
 #include "engine/cpu/ops/conv_gradient.h"
 #include "engine/cpu/ops/conv_input.h"
+#include "engine/cpu/ops/conv_matrix.h"
 #include "engine/cpu/ops/minimal_filtering.h"
 #include "engine/cpu/scratch.h"
 
@@ -32,23 +33,29 @@ class Conv final : public Op {
         gradient_(g_) {
     if (const auto filter = MinimalFiltering::best(g_, micro_batch))
       minimal_.emplace(g_, *filter, micro_batch);
+    else if (ConvMatrix::fits(g_, micro_batch))
+      matrix_.emplace(g_, micro_batch);
     ScratchLayout scratch;
     input_at_ = scratch.add(input_.scratch_bytes());
-    frame_at_ = scratch.add(g_.raw_input || minimal_ ? 0 : gradient_.scratch_bytes());
+    frame_at_ = scratch.add(g_.raw_input || minimal_ || matrix_ ? 0 : gradient_.scratch_bytes());
     minimal_at_ = scratch.add(minimal_ ? minimal_->kept_bytes() : 0);
-    working.bytes = minimal_ ? minimal_->working_bytes() : 0;
+    working.bytes = minimal_ ? minimal_->working_bytes() : matrix_ ? matrix_->working_bytes() : 0;
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
-    turned_floats_ = g_.raw_input ? 0 : gradient_.weight_floats();
+    turned_floats_ = g_.raw_input ? 0
+                     : matrix_    ? matrix_->weight_floats()
+                                  : gradient_.weight_floats();
     shared_floats = turned_floats_ + (minimal_ ? minimal_->weight_floats() : 0);
   }
 
   std::string method() const override {
     return std::string(g_.relu ? "convolution and ReLU" : "convolution") +
-           (minimal_ ? " by minimal filtering" : "");
+           (minimal_  ? " by minimal filtering"
+            : matrix_ ? " of several samples as one matrix"
+                      : "");
   }
   std::int64_t samples_at_once() const override {
-    return minimal_ ? minimal_->samples_at_once() : 1;
+    return minimal_ ? minimal_->samples_at_once() : matrix_ ? matrix_->samples_at_once() : 1;
   }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
@@ -69,21 +76,29 @@ class Conv final : public Op {
   }
 
   void forward_some(const Pass& pass, const Range& samples, int thread) override {
+    if (matrix_)
+      return matrix_->forward({pass, in_->value, out_->value, samples, thread},
+                              pass.at<std::byte>(working, 0, thread));
     if (!minimal_) return Op::forward_some(pass, samples, thread);
     minimal_->forward({pass, in_->value, out_->value, samples, thread}, points(pass),
                       memory(pass, thread));
   }
 
   void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
-    if (!minimal_) return Op::backward_some(pass, part, thread);
-    const MinimalFiltering::Memory scratch = memory(pass, thread);
+    if (!minimal_ && !matrix_) return Op::backward_some(pass, part, thread);
     for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s)
       add_bias(pass, s, thread, slot(pass, part.slot));
-    minimal_->add_weights({pass, in_->value, out_->gradient, part.samples, thread}, part, scratch,
-                          slot(pass, part.slot));
-    if (wants_input_gradient)
-      minimal_->backward({pass, out_->gradient, in_->gradient, part.samples, thread}, points(pass),
-                         scratch);
+    const ConvImages for_weights{pass, in_->value, out_->gradient, part.samples, thread};
+    const ConvImages for_input{pass, out_->gradient, in_->gradient, part.samples, thread};
+    const MinimalFiltering::Memory scratch = memory(pass, thread);
+    if (minimal_) {
+      minimal_->add_weights(for_weights, part, scratch, slot(pass, part.slot));
+      if (wants_input_gradient) minimal_->backward(for_input, points(pass), scratch);
+    } else {
+      matrix_->add_weights(for_weights, scratch.working, slot(pass, part.slot));
+      if (wants_input_gradient)
+        matrix_->backward(for_input, pass.shared + shared_offset, scratch.working);
+    }
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t index) override {
@@ -100,6 +115,7 @@ class Conv final : public Op {
     if (minimal_) minimal_->transform_weights(pass, points(pass), part, parts);
     if (!wants_input_gradient || !pass.training) return;
     float* turned = pass.shared + shared_offset;
+    if (matrix_) return matrix_->transpose_weights(pass, turned, part, parts);
     gradient_.turn_weights(pass, turned, part, parts);
     if (minimal_) minimal_->transform_turned(pass, turned, points(pass), part, parts);
   }
@@ -175,6 +191,7 @@ class Conv final : public Op {
   ConvInput input_;
   ConvGradient gradient_;
   std::optional<MinimalFiltering> minimal_;
+  std::optional<ConvMatrix> matrix_;
   std::int64_t turned_floats_;
   core::Bytes input_at_, frame_at_, minimal_at_;
 };

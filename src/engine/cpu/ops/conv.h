@@ -29,6 +29,13 @@ struct ConvGeometry {
   }
   std::int64_t columns() const { return out.units() * unit; }
 };
+// Samples of a convolution that are worked on together, and where their tensors lie.
+struct ConvImages {
+  const Pass& pass;
+  const Room &from, &to;
+  Range samples;
+  int thread;
+};
 // Keras' (height, width, in) row of the kernel → row of the weight matrix.
 std::vector<std::int32_t> conv_rows(const ConvGeometry& geometry);
 

@@ -138,18 +138,18 @@ void MinimalFiltering::fill_frame(const Way& way, const float* image, float* fra
                   frame + ((u * way.height + y + way.top) * way.width + way.left) * unit);
 }
 
-void MinimalFiltering::forward(const Images& images, const float* weights,
+void MinimalFiltering::forward(const ConvImages& images, const float* weights,
                                const Memory& memory) const {
   convolve(forward_, images, weights, g_.bias ? images.pass.weights + *g_.bias : nullptr, g_.relu,
            memory);
 }
 
-void MinimalFiltering::backward(const Images& images, const float* weights,
+void MinimalFiltering::backward(const ConvImages& images, const float* weights,
                                 const Memory& memory) const {
   convolve(back_, images, weights + forward_.weight_floats(), nullptr, false, memory);
 }
 
-void MinimalFiltering::convolve(const Way& way, const Images& images, const float* weights,
+void MinimalFiltering::convolve(const Way& way, const ConvImages& images, const float* weights,
                                 const float* bias, bool relu, const Memory& memory) const {
   const Pass& pass = images.pass;
   auto* frame =
@@ -199,8 +199,9 @@ void MinimalFiltering::convolve(const Way& way, const Images& images, const floa
 }
 
 // Inputs and gradients of tiles [first, first + rows) into points.
-void MinimalFiltering::transform_rows(const Images& images, std::int64_t first, std::int64_t rows,
-                                      const Memory& memory, std::int64_t& framed) const {
+void MinimalFiltering::transform_rows(const ConvImages& images, std::int64_t first,
+                                      std::int64_t rows, const Memory& memory,
+                                      std::int64_t& framed) const {
   const Pass& pass = images.pass;
   auto* frame = reinterpret_cast<float*>(memory.kept + frame_at_);
   auto* gradient_frame = reinterpret_cast<float*>(memory.kept + gradient_frame_at_);
@@ -257,8 +258,8 @@ void MinimalFiltering::add_taps(const Pass& pass, const Sums& sums, float* slot)
   }
 }
 
-void MinimalFiltering::add_weights(const Images& images, const SlotPart& part, const Memory& memory,
-                                   float* slot) const {
+void MinimalFiltering::add_weights(const ConvImages& images, const SlotPart& part,
+                                   const Memory& memory, float* slot) const {
   const Pass& pass = images.pass;
   const std::int64_t depth = forward_.depth(), columns = forward_.columns();
   const std::int64_t all = (part.samples.end - part.samples.begin) * forward_.tiles();

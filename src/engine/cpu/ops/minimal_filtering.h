@@ -32,19 +32,12 @@ class MinimalFiltering {
   void transform_turned(const Pass& pass, const float* turned, float* to, int part,
                         int parts) const;
 
-  // What is read and written for samples [begin, end), each by its own pointer.
-  struct Images {
-    const Pass& pass;
-    const Room &from, &to;
-    Range samples;
-    int thread;
-  };
-  void forward(const Images& images, const float* weights, const Memory& memory) const;
+  void forward(const ConvImages& images, const float* weights, const Memory& memory) const;
   // From the output's gradient to the input's.
-  void backward(const Images& images, const float* weights, const Memory& memory) const;
+  void backward(const ConvImages& images, const float* weights, const Memory& memory) const;
 
   // Adds a slot's weight gradients to its taps, once all its parts were given.
-  void add_weights(const Images& input_and_gradient, const SlotPart& part, const Memory& memory,
+  void add_weights(const ConvImages& input_and_gradient, const SlotPart& part, const Memory& memory,
                    float* slot) const;
 
  private:
@@ -79,10 +72,10 @@ class MinimalFiltering {
   };
   void sum_points(const Pass& pass, const Memory& memory, const Sums& sums) const;
   void add_taps(const Pass& pass, const Sums& sums, float* slot) const;
-  void transform_rows(const Images& images, std::int64_t first, std::int64_t rows,
+  void transform_rows(const ConvImages& images, std::int64_t first, std::int64_t rows,
                       const Memory& memory, std::int64_t& framed) const;
   void fill_frame(const Way& way, const float* image, float* frame) const;
-  void convolve(const Way& way, const Images& images, const float* weights, const float* bias,
+  void convolve(const Way& way, const ConvImages& images, const float* weights, const float* bias,
                 bool relu, const Memory& memory) const;
 
   ConvGeometry g_;

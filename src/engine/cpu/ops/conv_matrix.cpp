@@ -1,0 +1,149 @@
+#include "engine/cpu/ops/conv_matrix.h"
+
+#include <algorithm>
+
+#include "engine/cpu/scratch.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+// Rows that use a panel of weights several times while it is in cache.
+constexpr std::int64_t enough_rows = 48;
+// Weights that leave little of a second-level cache.
+constexpr std::int64_t large_weights = 128 * 1024;
+
+}  // namespace
+
+bool ConvMatrix::fits(const ConvGeometry& g, std::int64_t micro_batch) {
+  return !g.compact && micro_batch > 1 && 2 * g.out.positions() <= enough_rows &&
+         g.depth() * g.columns() >= large_weights;
+}
+
+ConvMatrix::ConvMatrix(const ConvGeometry& geometry, std::int64_t micro_batch)
+    : g_(geometry), samples_(std::min(enough_rows / g_.out.positions(), micro_batch)) {
+  const std::int64_t most_rows = samples_ * g_.out.positions();
+  ScratchLayout working;
+  patches_at_ = working.add_floats(most_rows * g_.depth());
+  outputs_at_ = working.add_floats(most_rows * g_.columns());
+  working_bytes_ = working.size();
+}
+
+void ConvMatrix::transpose_weights(const Pass& pass, float* to, int part, int parts) const {
+  const std::int64_t depth = g_.depth(), columns = g_.columns();
+  const Range units = share(depth / unit, part, parts);
+  for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit) {
+    const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
+    for (std::int64_t n = 0; n < columns; n += panel) {
+      const std::int64_t width = std::min(panel, columns - n);
+      pass.kernels->transpose(pass.weights + g_.weights + n * depth + k * width, width, unit, width,
+                              to + first * columns + n * to_width + k - first, to_width);
+    }
+  }
+}
+
+template <class Visit>
+void ConvMatrix::each_tap(std::int64_t position, Visit visit) const {
+  const std::int64_t top = position / g_.out.width * g_.strides.height - g_.pad_top,
+                     left = position % g_.out.width * g_.strides.width - g_.pad_left;
+  std::int64_t patch = 0;
+  for (std::int64_t y = top; y < top + g_.kernel.height; ++y)
+    for (std::int64_t x = left; x < left + g_.kernel.width; ++x, patch += unit) {
+      const bool inside = y >= 0 && y < g_.in.height && x >= 0 && x < g_.in.width;
+      visit(inside ? (y * g_.in.width + x) * unit : -1, patch);
+    }
+}
+
+void ConvMatrix::fill_patches(const ConvImages& images, float* patches) const {
+  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
+    const float* image = images.pass.at(images.from, s, images.thread);
+    for (std::int64_t p = 0; p < g_.out.positions(); ++p, patches += g_.depth())
+      each_tap(p, [&](std::int64_t at, std::int64_t patch) {
+        float* to = patches + patch;
+        for (std::int64_t u = 0; u < g_.in.units(); ++u, to += g_.taps() * unit)
+          if (at < 0)
+            std::fill_n(to, unit, 0.f);
+          else
+            std::copy_n(image + u * g_.in.plane() + at, unit, to);
+      });
+  }
+}
+
+void ConvMatrix::fill_gradients(const ConvImages& images, const Room& room,
+                                float* gradients) const {
+  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
+    const float* gradient = images.pass.at(room, s, images.thread);
+    for (std::int64_t p = 0; p < g_.out.positions(); ++p)
+      for (std::int64_t u = 0; u < g_.out.units(); ++u, gradients += unit)
+        std::copy_n(gradient + u * g_.out.plane() + p * unit, unit, gradients);
+  }
+}
+
+void ConvMatrix::forward(const ConvImages& images, std::byte* working) const {
+  const Pass& pass = images.pass;
+  auto* patches = reinterpret_cast<float*>(working + patches_at_);
+  auto* outputs = reinterpret_cast<float*>(working + outputs_at_);
+  fill_patches(images, patches);
+  Multiply m{};
+  m.a = patches, m.row_stride = g_.depth(), m.rows = rows(images);
+  m.segments = 1, m.run = g_.depth();
+  m.relu = g_.relu, m.c_row_stride = g_.columns(), m.c_unit_stride = unit;
+  for (std::int64_t n = 0; n < g_.columns(); n += panel) {
+    m.b = pass.weights + g_.weights + n * g_.depth();
+    m.width = std::min(panel, g_.columns() - n);
+    m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+    m.c = outputs + n;
+    pass.kernels->multiply(m);
+  }
+  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
+    float* to = pass.at(images.to, s, images.thread);
+    for (std::int64_t p = 0; p < g_.out.positions(); ++p)
+      for (std::int64_t u = 0; u < g_.out.units(); ++u, outputs += unit)
+        std::copy_n(outputs, unit, to + u * g_.out.plane() + p * unit);
+  }
+}
+
+void ConvMatrix::add_weights(const ConvImages& images, std::byte* working, float* slot) const {
+  auto* patches = reinterpret_cast<float*>(working + patches_at_);
+  auto* gradients = reinterpret_cast<float*>(working + outputs_at_);
+  fill_patches(images, patches);
+  fill_gradients(images, images.to, gradients);
+  Outer o{};
+  o.a = patches, o.row_stride = g_.depth(), o.rows = rows(images), o.depth = g_.depth();
+  o.g_row_stride = g_.columns(), o.g_unit_stride = unit, o.accumulate = true;
+  for (std::int64_t n = 0; n < g_.columns(); n += panel) {
+    o.g = gradients + n;
+    o.width = std::min(panel, g_.columns() - n);
+    o.d = slot + n * g_.depth();
+    images.pass.kernels->outer(o);
+  }
+}
+
+void ConvMatrix::backward(const ConvImages& images, const float* transposed,
+                          std::byte* working) const {
+  const Pass& pass = images.pass;
+  auto* patches = reinterpret_cast<float*>(working + patches_at_);
+  auto* gradients = reinterpret_cast<float*>(working + outputs_at_);
+  fill_gradients(images, images.from, gradients);
+  Multiply m{};
+  m.a = gradients, m.row_stride = g_.columns(), m.rows = rows(images);
+  m.segments = 1, m.run = g_.columns();
+  m.c_row_stride = g_.depth(), m.c_unit_stride = unit;
+  for (std::int64_t k = 0; k < g_.depth(); k += panel) {
+    m.b = transposed + k * g_.columns();
+    m.width = std::min(panel, g_.depth() - k);
+    m.c = patches + k;
+    pass.kernels->multiply(m);
+  }
+  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
+    float* to = pass.at(images.to, s, images.thread);
+    std::fill_n(to, g_.in.floats(), 0.f);
+    for (std::int64_t p = 0; p < g_.out.positions(); ++p, patches += g_.depth())
+      each_tap(p, [&](std::int64_t at, std::int64_t patch) {
+        const float* from = patches + patch;
+        for (std::int64_t u = 0; at >= 0 && u < g_.in.units(); ++u, from += g_.taps() * unit)
+          pass.kernels->add(from, unit, to + u * g_.in.plane() + at);
+      });
+  }
+}
+
+}  // namespace sweetspot::engine::cpu
