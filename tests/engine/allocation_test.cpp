@@ -48,9 +48,10 @@ TEST(Allocations, AreCounted) {
 }
 
 TEST(Allocations, NoneInASteadyStep) {
-  for (const char* name : {"paper-cnn", "all-layers"}) {
+  for (const char* name : {"paper-cnn", "all-layers", "norm-blocks", "small-images"}) {
     const model::Network network = model::load_network(
-        std::string(name) == "all-layers" ? golden_path("models/all-layers.json") : name);
+        std::string(name) == "paper-cnn" ? name
+                                         : golden_path("models/" + std::string(name) + ".json"));
     TrainerOptions options;
     options.threads = 2;
     const auto trainer = cpu::make_trainer(network, options);

@@ -85,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Golden,
                                            "rgb128-cnn-slim", "linear", "mlp", "all-layers",
                                            "avg-same", "conv-regression", "dense-only",
                                            "odd-channels", "overlap-pool", "strided-same",
-                                           "tiny-mlp"),
+                                           "tiny-mlp", "norm-blocks", "minimal-filtering",
+                                           "small-images", "few-channels"),
                          [](const auto& model) {
                            std::string name = model.param;
                            std::ranges::replace(name, '-', '_');

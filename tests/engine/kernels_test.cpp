@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/random.h"
@@ -46,6 +49,104 @@ TEST(PoolWindows, NamesTheFirstOfEqualWinnersAndNoneBelowZero) {
   EXPECT_EQ(out[3], 5);
   EXPECT_EQ(winner[4], no_gradient);
   EXPECT_EQ(out[4], 0);
+}
+
+// Values of every size, both signs, in whole units.
+std::vector<float> many_sizes() {
+  std::vector<float> values;
+  for (float x = 1e-30f; x < 1e30f; x *= 1.03f) values.push_back(x), values.push_back(-x);
+  for (float x = -20; x < 20; x += 0.01f) values.push_back(x);
+  values.resize(static_cast<std::size_t>(round_up(static_cast<std::int64_t>(values.size()), unit)));
+  return values;
+}
+
+std::vector<float> activated(Function function, const std::vector<float>& x) {
+  std::vector<float> y(x.size());
+  kernels().activate(function, x.data(), static_cast<std::int64_t>(x.size()), y.data());
+  return y;
+}
+
+TEST(Activate, IsTheFunctionToAFewUnitsInTheLastPlace) {
+  const std::vector<float> x = many_sizes();
+  const std::vector<float> tanh = activated(Function::tanh, x),
+                           sigmoid = activated(Function::sigmoid, x);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double t = std::tanh(double{x[i]}), s = 1 / (1 + std::exp(-double{x[i]}));
+    EXPECT_NEAR(tanh[i], t, 8 * 0x1p-24 * std::abs(t) + 1e-37) << x[i];
+    EXPECT_NEAR(sigmoid[i], s, 8 * 0x1p-24 * s + 1e-37) << x[i];
+  }
+}
+
+TEST(Activate, PassesANaN) {
+  const std::vector<float> x(unit, std::numeric_limits<float>::quiet_NaN());
+  for (const Function function : {Function::relu, Function::sigmoid, Function::tanh})
+    EXPECT_TRUE(std::isnan(activated(function, x)[3]));
+}
+
+TEST(Softmax, IsExactEnoughForLogitsOfAnySize) {
+  for (const std::int64_t count : {1, 3, 16, 37}) {
+    std::vector<float> logits;
+    for (std::int64_t i = 0; i < count; ++i) logits.push_back(static_cast<float>(i % 5) * 30 - 60);
+    const float largest = *std::ranges::max_element(logits);
+    double expected = 0;
+    for (const float x : logits) expected += std::exp(double{x} - largest);
+    std::vector<float> values = logits;
+    EXPECT_NEAR(kernels().softmax(values.data(), count, largest), expected, 1e-6 * expected);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const double p = std::exp(double{logits[at]} - largest) / expected;
+      EXPECT_NEAR(values[at], p, 1e-6 * p + 1e-37);
+    }
+  }
+}
+
+// A convolution of one tile by the transforms, against the sum itself.
+TEST(Filter, ConvolvesATileAndBothItsGradients) {
+  for (const Filter filter : {Filter{2, 3}, Filter{4, 3}, Filter{2, 5}}) {
+    const std::int64_t side = filter.side(), size = filter.size, tile = filter.tile;
+    const auto values = [](std::int64_t count, std::uint64_t purpose) {
+      std::vector<float> made(static_cast<std::size_t>(count * unit));
+      const core::Random random(purpose, core::Purpose::dropout, 0, 0);
+      for (std::size_t i = 0; i < made.size(); ++i)
+        made[i] = static_cast<float>(random.words(i)[0]) * 0x1p-32f - 0.5f;
+      return made;
+    };
+    const std::vector<float> in = values(side * side, 1), taps = values(size * size, 2),
+                             gradient = values(tile * tile, 3);
+    const auto floats = static_cast<std::size_t>(filter.points() * unit);
+    std::vector<float> input(floats), weights(floats), back(floats), product(floats);
+    kernels().winograd_input(side - 1, in.data(), side * unit, input.data(), unit);
+    kernels().filter_weights(filter, taps.data(), unit, weights.data(), unit);
+    kernels().filter_gradient(filter, gradient.data(), tile * unit, back.data(), unit);
+    const auto at = [](const std::vector<float>& v, std::int64_t i, std::int64_t lane) {
+      return v[static_cast<std::size_t>(i * unit + lane)];
+    };
+
+    for (std::size_t i = 0; i < floats; ++i) product[i] = input[i] * weights[i];
+    std::vector<float> out(static_cast<std::size_t>(tile * tile * unit), 9.f);
+    kernels().filter_output(
+        filter, {product.data(), unit, nullptr, false, out.data(), tile * unit, tile, tile - 1});
+    for (std::size_t i = 0; i < floats; ++i) product[i] = input[i] * back[i];
+    std::vector<float> slopes(static_cast<std::size_t>(size * size * unit), 1.f);
+    kernels().filter_weight_gradient(filter, product.data(), unit, slopes.data(), unit);
+
+    for (std::int64_t lane = 0; lane < unit; ++lane) {
+      for (std::int64_t y = 0; y < tile; ++y)
+        for (std::int64_t x = 0; x < tile; ++x) {
+          double sum = 0;
+          for (std::int64_t t = 0; t < size * size; ++t)
+            sum += double{at(in, (y + t / size) * side + x + t % size, lane)} * at(taps, t, lane);
+          EXPECT_NEAR(at(out, y * tile + x, lane), x < tile - 1 ? sum : 9, 2e-5);
+        }
+      for (std::int64_t t = 0; t < size * size; ++t) {
+        double sum = 1;
+        for (std::int64_t i = 0; i < tile * tile; ++i)
+          sum += double{at(in, (i / tile + t / size) * side + i % tile + t % size, lane)} *
+                 at(gradient, i, lane);
+        EXPECT_NEAR(at(slopes, t, lane), sum, 2e-5);
+      }
+    }
+  }
 }
 
 }  // namespace

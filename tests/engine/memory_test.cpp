@@ -16,7 +16,10 @@ core::MemoryByUse difference(const core::MemoryByUse& after, const core::MemoryB
 }
 
 TEST(Memory, PredictedToTheByteForEachModelBatchAndOptimizer) {
-  for (const std::string& name : model::zoo_names())
+  std::vector<std::string> names = model::zoo_names();
+  for (const char* name : {"norm-blocks", "minimal-filtering", "small-images", "few-channels"})
+    names.push_back(golden_path("models/" + std::string(name) + ".json"));
+  for (const std::string& name : names)
     for (const std::int64_t micro_batch : {1, 7, 64})
       for (const Optimizer::Kind kind :
            {Optimizer::Kind::sgd, Optimizer::Kind::momentum, Optimizer::Kind::adam}) {

@@ -3,11 +3,13 @@
 
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/kernels/kernels.h"
+#include "golden.h"
 #include "model/keras.h"
 
 namespace sweetspot::engine {
 namespace {
 
+using testing::golden_path;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -35,6 +37,23 @@ TEST(Operations, EveryConvolutionOfTheZooTakesTheFastPath) {
         EXPECT_EQ(method(model, network.layers[i].name), i == 0 ? first : second) << model;
       }
   }
+}
+
+TEST(Operations, NetworksOutsideTheZooTakeFastPathsToo) {
+  const auto golden = [](const char* name) {
+    return golden_path("models/" + std::string(name) + ".json");
+  };
+  EXPECT_EQ(method(golden("norm-blocks"), "conv2d_1"), "convolution by minimal filtering");
+  EXPECT_EQ(method(golden("norm-blocks"), "conv2d_2"), "convolution and ReLU by minimal filtering");
+  EXPECT_EQ(method(golden("minimal-filtering"), "conv2d_3"), "convolution by minimal filtering");
+  EXPECT_EQ(method(golden("small-images"), "conv2d_2"),
+            "convolution of several samples as one matrix");
+}
+
+TEST(Operations, BatchNormalisationTakesTheReluBehindIt) {
+  const model::Network network = model::load_network(golden_path("models/norm-blocks.json"));
+  for (const Operation& operation : cpu::plan(network, {}, 16, false)->operations())
+    EXPECT_THAT(operation.name, ::testing::Not(StartsWith("activation")));
 }
 
 TEST(Operations, ActivationsAndLossAreFused) {
