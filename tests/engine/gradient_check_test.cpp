@@ -82,5 +82,32 @@ TEST(GradientCheck, EachLayerKind) {
       R"({"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "Dense", "config": {"name": "h", "units": 19, "activation": "sigmoid"}},)");
 }
 
+// From batch 17 on the weights are transposed, large ones a panel at a time; up to there they are
+// read as they lie.
+TEST(WideDenseLayers, HaveTheSameGradientsAtEveryMicroBatch) {
+  const char* keras = R"({"class_name": "Sequential", "config": {"name": "wide", "layers": [
+      {"class_name": "Dense", "config": {"name": "a", "units": 530, "activation": "relu",
+                                         "batch_input_shape": [null, 40]}},
+      {"class_name": "Dense", "config": {"name": "b", "units": 520, "activation": "tanh"}},
+      {"class_name": "Dense", "config": {"name": "c", "units": 3, "activation": "softmax"}}]}})";
+  const model::Network network = model::read_keras(keras, "wide.json");
+  TrainerOptions options;
+  options.threads = 3;
+  const auto trainer = cpu::make_trainer(network, options);
+  const GoldenBatch batch(network, true, 20, 0);
+  trainer->accumulate(batch.view(), 20);
+  const std::vector<Variable> whole = trainer->gradients();
+  trainer->accumulate(batch.view(), 10);
+  const std::vector<Variable> halves = trainer->gradients();
+  for (std::size_t v = 0; v < whole.size(); ++v) {
+    float largest = 0, apart = 0;
+    for (std::size_t i = 0; i < whole[v].values.size(); ++i) {
+      largest = std::max(largest, std::abs(whole[v].values[i]));
+      apart = std::max(apart, std::abs(whole[v].values[i] - halves[v].values[i]));
+    }
+    EXPECT_LT(apart, 1e-5f * largest) << whole[v].parameter.name;
+  }
+}
+
 }  // namespace
 }  // namespace sweetspot::engine

@@ -55,12 +55,12 @@ double sample_floats(const model::Layer& layer, const Extent& in, const Extent& 
   if (const auto* conv = std::get_if<model::Conv2D>(&layer.kind)) {
     const auto high = static_cast<double>(conv->kernel.height),
                wide = static_cast<double>(conv->kernel.width);
-    // The frame with its padding, and one filter over all channels.
-    most = std::max(
-        {most,
-         padded_floats(static_cast<double>(in.height) + high, static_cast<double>(in.width) + wide,
-                       std::max(in.channels, out.channels)),
-         padded_floats(high, wide, in.channels)});
+    // The frame with its padding on both sides, and one filter over all channels.
+    most = std::max({most,
+                     padded_floats(static_cast<double>(in.height) + 2 * high,
+                                   static_cast<double>(in.width) + 2 * wide,
+                                   std::max(in.channels, out.channels)),
+                     padded_floats(high, wide, in.channels)});
   }
   return most;
 }

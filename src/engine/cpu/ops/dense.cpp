@@ -18,14 +18,23 @@ constexpr std::int64_t least_depth = 48;
 // Up to here the gradient to the input is cheaper without transposing the weights.
 constexpr std::int64_t few_rows = 16;
 
+// Weights that a step should not write to memory once more: a panel at a time is transposed in
+// cache where it is used.
+constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
+
 // The weights take part in every sample of the micro-batch, so a dense layer works on all of it at
 // once: a thread has some panels of columns, some rows of the gradient, or some of the samples.
 class Dense final : public Op {
  public:
   Dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
         Tensor* out)
-      : Op(std::move(name), in, out), g_(geometry), transposes_(micro_batch > few_rows) {
-    shared_floats = transposes_ ? g_.depth * g_.columns : 0;
+      : Op(std::move(name), in, out),
+        g_(geometry),
+        transposes_(micro_batch > few_rows),
+        by_panels_(transposes_ && g_.columns >= many_columns &&
+                   g_.depth * g_.columns >= weights_beyond_cache) {
+    shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
+    if (by_panels_) working.bytes = static_cast<core::Bytes>(g_.columns * panel) * sizeof(float);
     ScratchLayout scratch;
     scratch.add_floats(gradient_chunk);
     temporary.bytes = scratch.size();
@@ -65,17 +74,10 @@ class Dense final : public Op {
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
-    if (!transposes_ || !wants_input_gradient || !pass.training) return;
+    if (!transposes_ || by_panels_ || !wants_input_gradient || !pass.training) return;
     const Range units = share(g_.depth / unit, part, parts);
-    for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit) {
-      const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
-      float* to = pass.shared + shared_offset + first * g_.columns + k - first;
-      for (std::int64_t n = 0; n < g_.columns; n += panel) {
-        const std::int64_t width = std::min(panel, g_.columns - n);
-        pass.kernels->transpose(pass.weights + offset(n, k), width, unit, width, to + n * to_width,
-                                to_width);
-      }
-    }
+    for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit)
+      transpose(pass, k, pass.shared + shared_offset + k / panel * panel * g_.columns);
   }
 
   void update_part(const Pass& pass, const Update& update, int thread, int part,
@@ -112,6 +114,16 @@ class Dense final : public Op {
     }
   }
 
+  // Rows [k, k + unit) of the weights into their place in a panel of columns.
+  void transpose(const Pass& pass, std::int64_t k, float* to) const {
+    const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
+    for (std::int64_t n = 0; n < g_.columns; n += panel) {
+      const std::int64_t width = std::min(panel, g_.columns - n);
+      pass.kernels->transpose(pass.weights + offset(n, k), width, unit, width,
+                              to + n * to_width + k - first, to_width);
+    }
+  }
+
   void mask(const Pass& pass, int part, int parts) const {
     const Range samples = share(pass.count, part, parts);
     const std::int64_t n = (samples.end - samples.begin) * g_.columns;
@@ -129,13 +141,19 @@ class Dense final : public Op {
     }
     // A thread's own samples, whose gradients it will want itself, unless reading all weights
     // costs more than that saves.
-    const Split split = g_.columns * parts <= pass.count ? Split::rows : Split::panels;
+    const Split split =
+        !by_panels_ && g_.columns * parts <= pass.count ? Split::rows : Split::panels;
+    float* transposed = pass.at(working, 0, part);
+    std::int64_t last = -1;  // the panel that is transposed
     each_tile(pass.count, g_.depth, row_chunk, split, part, parts,
               [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
+                if (by_panels_ && k != last)
+                  for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
+                    transpose(pass, i, transposed);
                 Multiply m{};
                 m.a = pass.at(out_->gradient, row, 0), m.row_stride = g_.columns, m.rows = rows;
                 m.segments = 1, m.run = g_.columns;
-                m.b = pass.shared + shared_offset + k * g_.columns,
+                m.b = by_panels_ ? transposed : pass.shared + shared_offset + k * g_.columns,
                 m.width = std::min(panel, g_.depth - k);
                 m.c = pass.at(in_->gradient, row, 0) + k, m.c_row_stride = g_.depth,
                 m.c_unit_stride = unit;
@@ -165,7 +183,7 @@ class Dense final : public Op {
   }
 
   DenseGeometry g_;
-  bool transposes_;
+  bool transposes_, by_panels_;
 };
 
 }  // namespace
