@@ -22,6 +22,12 @@ constexpr std::int64_t few_rows = 16;
 // cache where it is used.
 constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
 
+// Samples whose inputs and gradients for a chunk of weights stay in first-level cache. The rows of
+// a micro-batch lie as far apart as the layer is wide, often a power of two that maps them all to a
+// few sets of the cache: of many samples they are packed.
+constexpr std::int64_t packed_rows = 64;
+constexpr std::int64_t packed_inputs = packed_rows * gradient_chunk / panel;
+
 // The weights take part in every sample of the micro-batch, so a dense layer works on all of it at
 // once: a thread has some panels of columns, some rows of the gradient, or some of the samples.
 class Dense final : public Op {
@@ -32,9 +38,12 @@ class Dense final : public Op {
         g_(geometry),
         transposes_(micro_batch > few_rows),
         by_panels_(transposes_ && g_.columns >= many_columns &&
-                   g_.depth * g_.columns >= weights_beyond_cache) {
+                   g_.depth * g_.columns >= weights_beyond_cache),
+        packs_(micro_batch >= 2 * packed_rows && g_.columns >= panel) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
-    if (by_panels_) working.bytes = static_cast<core::Bytes>(g_.columns * panel) * sizeof(float);
+    working.bytes = sizeof(float) * static_cast<core::Bytes>(
+                                        std::max(by_panels_ ? g_.columns * panel : 0,
+                                                 packs_ ? micro_batch * panel + packed_inputs : 0));
     ScratchLayout scratch;
     scratch.add_floats(gradient_chunk);
     temporary.bytes = scratch.size();
@@ -66,9 +75,10 @@ class Dense final : public Op {
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
     if (g_.relu && phase == 0) return mask(pass, part, parts);
     if (wants_input_gradient) make_input_gradient(pass, part, parts);
+    std::int64_t packed = -1;
     if (!pass.late_gradients)
       each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
-        make_weights(pass, n, k, depth, pass.gradients + offset(n, k), pass.adds);
+        make_weights(pass, part, {n, k, depth}, packed, pass.gradients + offset(n, k), pass.adds);
       });
     make_bias(pass, part, parts);
   }
@@ -83,8 +93,9 @@ class Dense final : public Op {
   void update_part(const Pass& pass, const Update& update, int thread, int part,
                    int parts) override {
     auto* gradients = pass.at(temporary, 0, thread);
+    std::int64_t packed = -1;
     each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
-      make_weights(pass, n, k, depth, gradients, false);
+      make_weights(pass, thread, {n, k, depth}, packed, gradients, false);
       update.apply(offset(n, k), depth * std::min(panel, g_.columns - n), gradients);
     });
   }
@@ -161,15 +172,38 @@ class Dense final : public Op {
               });
   }
 
-  void make_weights(const Pass& pass, std::int64_t n, std::int64_t k, std::int64_t depth, float* to,
-                    bool adds) const {
+  // Weights of a panel of columns, rows [row, row + depth).
+  struct Chunk {
+    std::int64_t column, row, depth;
+  };
+
+  // `packed`: the column whose gradients are packed, from one chunk of a thread to the next.
+  void make_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
+                    float* to, bool adds) const {
     Outer o{};
-    o.a = pass.at(in_->value, 0, 0) + k, o.row_stride = g_.depth, o.rows = pass.count;
-    o.depth = depth;
-    o.g = pass.at(out_->gradient, 0, 0) + n, o.g_row_stride = g_.columns, o.g_unit_stride = unit;
-    o.width = std::min(panel, g_.columns - n);
+    o.a = pass.at(in_->value, 0, 0) + chunk.row, o.row_stride = g_.depth, o.rows = pass.count;
+    o.depth = chunk.depth;
+    o.g = pass.at(out_->gradient, 0, 0) + chunk.column, o.g_row_stride = g_.columns;
+    o.g_unit_stride = unit;
+    o.width = std::min(panel, g_.columns - chunk.column);
     o.d = to, o.accumulate = adds;
-    pass.kernels->outer(o);
+    if (!packs_ || pass.count < 2 * packed_rows) return pass.kernels->outer(o);
+
+    float* gradients = pass.at(working, 0, thread);
+    float* inputs = gradients + pass.count * panel;
+    if (packed != chunk.column)
+      for (std::int64_t r = 0; r < pass.count; ++r)
+        std::copy_n(o.g + r * g_.columns, o.width, gradients + r * panel);
+    packed = chunk.column;
+    const float* from = o.a;
+    o.a = inputs, o.row_stride = chunk.depth, o.g_row_stride = panel;
+    for (std::int64_t first = 0; first < pass.count; first += packed_rows) {
+      o.rows = std::min(packed_rows, pass.count - first);
+      for (std::int64_t r = 0; r < o.rows; ++r)
+        std::copy_n(from + (first + r) * g_.depth, chunk.depth, inputs + r * chunk.depth);
+      o.g = gradients + first * panel, o.accumulate = adds || first > 0;
+      pass.kernels->outer(o);
+    }
   }
 
   void make_bias(const Pass& pass, int part, int parts) const {
@@ -183,7 +217,7 @@ class Dense final : public Op {
   }
 
   DenseGeometry g_;
-  bool transposes_, by_panels_;
+  bool transposes_, by_panels_, packs_;
 };
 
 }  // namespace
