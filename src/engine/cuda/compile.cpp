@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "engine/cuda/ops/norm.h"
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/program.h"
 #include "engine/cuda/shapes.h"
@@ -16,11 +17,12 @@ namespace {
 // Turns layers into operations, merging those that run as one.
 class Compiler {
  public:
-  Compiler(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training)
+  Compiler(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training,
+           const Chip& chip)
       : network_(network),
         loss_(loss),
         extents_(cpu::live_extents(network)),
-        planner_(micro_batch, training) {
+        planner_(micro_batch, training, chip) {
     program_.micro_batch = micro_batch, program_.training = training;
     program_.weights = weight_layout(network, extents_);
   }
@@ -144,7 +146,8 @@ class Compiler {
       return;
     }
     const auto dropout = takes_dropout(conv.activation, *out);
-    auto product = make_product(name, shape, relu, dropout, product_weights(at), current_, out);
+    auto product = make_product(name, shape, relu, dropout, product_weights(at), current_, out,
+                                planner_.chip());
     if (training() && first_conv_ && first_conv_->out() == current_)
       product->merge(*first_conv_, program_.micro_batch), merging_ = product.get();
     push_product(std::move(product));
@@ -167,7 +170,8 @@ class Compiler {
     const bool relu = takes_relu(network_, layer_, dense.activation);
     Tensor* out = tensor({1, 1, dense.units});
     const auto dropout = takes_dropout(dense.activation, *out);
-    push_product(make_product(name, shape, relu, dropout, product_weights(at), current_, out));
+    push_product(make_product(name, shape, relu, dropout, product_weights(at), current_, out,
+                              planner_.chip()));
     add_activation(dense.activation);
   }
 
@@ -190,9 +194,19 @@ class Compiler {
     w.moving_mean = *variable("moving_mean", layer_);
     w.moving_variance = *variable("moving_variance", layer_);
     w.floats = program_.weights.find(layer_, "moving_mean")->floats;
-    push(make_norm(layer().name, norm, layer().input.vector, w, current_,
+    const std::string name = layer().name;
+    const bool per_position = layer().input.vector;
+    push(make_norm(name, norm, per_position, takes_activation(), w, current_,
                    tensor(extent_of(*current_))),
          norm.scale || norm.center);
+  }
+  // The activation layer behind the current one, if it is elementwise: it runs in the same pass.
+  model::Activation takes_activation() {
+    if (layer_ + 1 >= network_.layers.size()) return model::Activation::linear;
+    const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
+    if (!next || next->function == model::Activation::softmax) return model::Activation::linear;
+    ++layer_;
+    return next->function;
   }
   void add(const model::Pooling2D& pool) {
     push(make_pool(layer().name, pool, layer().input, current_, tensor(extents_[layer_ + 1])),
@@ -288,8 +302,8 @@ class Compiler {
 }  // namespace
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
-                bool training) {
-  return Compiler(network, loss, micro_batch, training).compile();
+                bool training, const Chip& chip) {
+  return Compiler(network, loss, micro_batch, training, chip).compile();
 }
 
 BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t first,

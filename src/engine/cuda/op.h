@@ -60,10 +60,11 @@ struct Pass {
 // Gives every operation its bytes, before anything is allocated.
 class Planner {
  public:
-  Planner(std::int64_t micro_batch, bool training)
-      : micro_batch_(micro_batch), training_(training) {}
+  Planner(std::int64_t micro_batch, bool training, const Chip& chip)
+      : micro_batch_(micro_batch), training_(training), chip_(chip) {}
   std::int64_t micro_batch() const { return micro_batch_; }
   bool training() const { return training_; }
+  const Chip& chip() const { return chip_; }
   core::Bytes claim(core::Bytes bytes) { return std::exchange(arena_, arena_ + round(bytes)); }
   core::Bytes claim_samples(core::Bytes bytes_each) {
     return claim(static_cast<core::Bytes>(micro_batch_) * bytes_each);
@@ -78,6 +79,7 @@ class Planner {
  private:
   std::int64_t micro_batch_;
   bool training_;
+  Chip chip_;
   core::Bytes arena_ = 0;
   std::int64_t partials_ = 0;
 };

@@ -82,11 +82,13 @@ std::unique_ptr<Plan> plan(const model::Network& network, const Options& options
                            std::int64_t micro_batch, bool with_evaluation) {
   if (micro_batch < 1)
     throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
-  const Program program = compile(network, options.trainer.loss, micro_batch, true);
+  const Chip chip = chip_of(options.device);
+  const Program program = compile(network, options.trainer.loss, micro_batch, true, chip);
   core::MemoryByUse memory = trainer_memory(program.weights, options);
   memory += program_memory(program);
   if (with_evaluation)
-    memory += program_memory(compile(network, options.trainer.loss, evaluation_batch, false));
+    memory +=
+        program_memory(compile(network, options.trainer.loss, evaluation_batch, false, chip));
   return std::make_unique<CudaPlan>(program, options.precision, memory);
 }
 

@@ -41,7 +41,7 @@ struct Program {
 };
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
-                bool training);
+                bool training, const Chip& chip);
 
 std::vector<Operation> operations_of(const Program& program, Precision precision);
 

@@ -30,6 +30,7 @@ void set_record(StepResult& result, const StepRecord& record, std::int64_t sampl
 CudaTrainer::CudaTrainer(const model::Network& network, const Options& options)
     : network_(network),
       options_(usable(options)),
+      chip_(chip_of(options.device)),
       clock_(stream_),
       parameters_(network_, options_, stream_),
       steps_(options_, parameters_, stream_),
@@ -40,7 +41,7 @@ void CudaTrainer::prepare(std::int64_t micro_batch) {
   if (!executors_.contains(micro_batch))
     executors_.emplace(
         micro_batch,
-        Executor(compile(network_, options_.trainer.loss, micro_batch, true), stream_));
+        Executor(compile(network_, options_.trainer.loss, micro_batch, true, chip_), stream_));
 }
 
 void CudaTrainer::release(std::int64_t micro_batch) {
@@ -137,7 +138,8 @@ template <class Take>
 StepResult CudaTrainer::evaluate(std::int64_t samples, Take take) {
   use();
   if (!evaluator_)
-    evaluator_.emplace(compile(network_, options_.trainer.loss, evaluation_batch, false), stream_);
+    evaluator_.emplace(compile(network_, options_.trainer.loss, evaluation_batch, false, chip_),
+                       stream_);
   for_passes(samples, evaluation_batch, [&](std::int64_t first, std::int64_t count) {
     Pass pass =
         steps_.pass(*evaluator_, take(*evaluator_, first, count), {first, count, samples, 0});

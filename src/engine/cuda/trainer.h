@@ -61,6 +61,7 @@ class CudaTrainer final : public ResidentTrainer {
 
   model::Network network_;
   Options options_;
+  Chip chip_;
   Stream stream_;
   Clock clock_;
   Parameters parameters_;

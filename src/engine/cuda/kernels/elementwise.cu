@@ -1,174 +1,302 @@
 #include <algorithm>
 
-#include "engine/cuda/kernels/device.cuh"
-#include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/rows.cuh"
+#include "engine/cuda/kernels/vectors.cuh"
 
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int threads = 256;
+constexpr int threads = row_threads;
 int blocks_for(std::int64_t items) {
-  return static_cast<int>(std::clamp<std::int64_t>((items + threads - 1) / threads, 1, 132 * 16));
+  constexpr std::int64_t most_blocks = 1 << 14;
+  return static_cast<int>(std::clamp<std::int64_t>((items + threads - 1) / threads, 1, most_blocks));
 }
 #define EACH(i, n)                                                                    \
   for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < (n); \
        i += std::int64_t{gridDim.x} * blockDim.x)
 
+// A row's sample, line and column.
+struct Positions {
+  Divider by_width, by_height;
+  Positions() = default;
+  Positions(int height, int width)
+      : by_width(static_cast<std::uint32_t>(width)), by_height(static_cast<std::uint32_t>(height)) {}
+#ifdef __CUDACC__
+  __device__ int3 of(int row) const {
+    const int line = by_width.quotient(row), sample = by_height.quotient(line);
+    return {row - line * static_cast<int>(by_width.divisor),
+            line - sample * static_cast<int>(by_height.divisor), sample};
+  }
+#endif
+};
+
 struct Gather {
   Source source;
-  int count, full_h, full_w, channels, live_h, live_w, padded;
+  RowShares shares;
+  Positions positions;
+  int full_h, full_w, channels;
   float* to;
 };
-__global__ void gather_kernel(const __grid_constant__ Gather g) {
+__global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__ Gather g) {
   wait_for_predecessor();
-  const std::int64_t floats = std::int64_t{g.live_h} * g.live_w * g.padded;
-  EACH(i, g.count * floats) {
-    const int sample = static_cast<int>(i / floats);
-    int rest = static_cast<int>(i - sample * floats);
-    const int c = rest % g.padded;
-    rest /= g.padded;
-    const int x = rest % g.live_w, y = rest / g.live_w;
-    const std::int64_t from =
-        (std::int64_t{g.source.row(sample)} * g.full_h * g.full_w + y * g.full_w + x) * g.channels +
-        c;
-    g.to[i] = c >= g.channels  ? 0.f
-              : g.source.bytes ? g.source.bytes[from] * (1.f / 255)
-                               : g.source.floats[from];
+  g.shares.each([&](int row, int c) {
+    const int3 at = g.positions.of(row);
+    const std::int64_t from = (std::int64_t{g.source.row(at.z)} * g.full_h * g.full_w +
+                               at.y * g.full_w + at.x) * g.channels + c;
+    float v[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      v[i] = c + i >= g.channels ? 0.f
+             : g.source.bytes    ? g.source.bytes[from + i] * (1.f / 255)
+                                 : g.source.floats[from + i];
+    store4(g.to + (std::int64_t{row} * g.shares.vectors * 4 + c), {v[0], v[1], v[2], v[3]});
+  });
+}
+
+__global__ void __launch_bounds__(threads) activation_kernel(const __grid_constant__ Elementwise e) {
+  wait_for_predecessor();
+  EACH(i, e.count / 4) {
+    float4 y = each(load4(e.input + 4 * i), [&](float x) { return activated(e.function, x); });
+    if (e.function == Function::sigmoid && e.padded != e.channels) {  // is not zero at zero
+      const int c = static_cast<int>(4 * i % e.padded);
+      y = {y.x, c + 1 < e.channels ? y.y : 0.f, c + 2 < e.channels ? y.z : 0.f,
+           c + 3 < e.channels ? y.w : 0.f};
+    }
+    store4(e.to + 4 * i, y);
   }
 }
 
-__global__ void activation_kernel(const __grid_constant__ Elementwise e) {
+__global__ void __launch_bounds__(threads)
+    activation_backward_kernel(const __grid_constant__ Elementwise e) {
   wait_for_predecessor();
-  EACH(i, e.count) {
-    const float x = e.input[i];
-    float y = x;
-    if (e.function == Function::relu) y = rectified(x);
-    if (e.function == Function::tanh) y = tanhf(x);
-    if (e.function == Function::sigmoid) y = i % e.padded < e.channels ? 1 / (1 + expf(-x)) : 0.f;
-    e.to[i] = y;
+  EACH(i, e.count / 4) {
+    const float4 y = load4(e.output + 4 * i), g = load4(e.gradient + 4 * i);
+    store4(e.to + 4 * i,
+           {through_activation(e.function, y.x, g.x), through_activation(e.function, y.y, g.y),
+            through_activation(e.function, y.z, g.z), through_activation(e.function, y.w, g.w)});
   }
 }
 
-__global__ void activation_backward_kernel(const __grid_constant__ Elementwise e) {
+// Forward and backward alike: what is dropped is drawn again, which takes less time than to write
+// it down and read it.
+struct DropoutRows {
+  DropoutPass d;
+  RowShares shares;
+  Positions positions;
+};
+__global__ void __launch_bounds__(threads) dropout_kernel(const __grid_constant__ DropoutRows r) {
   wait_for_predecessor();
-  EACH(i, e.count) {
-    const float y = e.output[i];
-    float g = e.gradient[i];
-    if (e.function == Function::relu) g = y > 0 ? g : 0.f;
-    if (e.function == Function::tanh) g *= 1 - y * y;
-    if (e.function == Function::sigmoid) g *= y * (1 - y);
-    e.to[i] = g;
+  const DropoutPass& d = r.d;
+  r.shares.each([&](int row, int c) {
+    const int3 p = r.positions.of(row);
+    const std::int64_t at = std::int64_t{row} * d.padded + c;
+    const float4 x = load4(d.from + at);
+    const float from[4] = {x.x, x.y, x.z, x.w};
+    float to[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      to[i] = c + i < d.channels &&
+                      survives(d.mask, p.z, (p.y * d.mask.full_width + p.x) * d.channels + c + i)
+                  ? from[i] * d.mask.scale
+                  : 0.f;
+    store4(d.to + at, {to[0], to[1], to[2], to[3]});
+  });
+}
+
+// Where a sample lies as it is numbered, one number decides four elements.
+struct DropoutWhole {
+  DropoutPass d;
+  std::uint32_t quads;  // numbers of a sample
+  Divider by_quads;
+  bool few;  // all numbers are fewer than 2^31
+};
+__global__ void __launch_bounds__(threads)
+    dropout_whole_kernel(const __grid_constant__ DropoutWhole w) {
+  wait_for_predecessor();
+  const DropoutPass& d = w.d;
+  EACH(i, std::int64_t{d.count} * w.quads) {
+    const int sample = w.few ? w.by_quads.quotient(static_cast<int>(i))
+                             : static_cast<int>(i / w.quads);
+    const auto quad = static_cast<std::uint32_t>(i - std::int64_t{sample} * w.quads);
+    const std::uint32_t e = quad / 16 * 64 + quad % 16;
+    const uint4 words = dropout_words(d.mask, sample, e);
+    const std::uint32_t word[4] = {words.x, words.y, words.z, words.w};
+    const std::int64_t at = sample * d.sample_floats + e;
+    float v[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) v[k] = e + 16 * k < d.sample_floats ? d.from[at + 16 * k] : 0.f;
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      if (e + 16 * k < d.sample_floats)
+        d.to[at + 16 * k] = word[k] >= d.mask.threshold ? v[k] * d.mask.scale : 0.f;
   }
 }
 
-__global__ void dropout_kernel(const __grid_constant__ DropoutPass d) {
-  wait_for_predecessor();
-  EACH(i, d.count * d.sample_floats) {
-    const int sample = static_cast<int>(i / d.sample_floats);
-    const int rest = static_cast<int>(i - sample * d.sample_floats);
-    const int c = rest % d.padded, position = rest / d.padded;
-    const int x = position % d.width, y = position / d.width;
-    const bool keep =
-        c < d.channels && survives(d.mask, sample, (y * d.mask.full_width + x) * d.channels + c);
-    d.keep[i] = keep;
-    d.to[i] = keep ? d.from[i] * d.mask.scale : 0.f;
-  }
+struct PoolRows {
+  PoolPass p;
+  RowShares shares;
+  Positions positions;
+  Divider by_stride_h, by_stride_w;
+};
+
+__device__ std::int64_t row_of(int sample, int y, int x, int height, int width) {
+  return (std::int64_t{sample} * height + y) * width + x;
 }
 
-__global__ void dropout_backward_kernel(const __grid_constant__ DropoutPass d) {
+__global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
-  EACH(i, d.count * d.sample_floats) d.to[i] = d.keep[i] ? d.from[i] * d.mask.scale : 0.f;
-}
-
-__global__ void pool_kernel(const __grid_constant__ PoolPass p) {
-  wait_for_predecessor();
-  EACH(i, std::int64_t{p.count} * p.out_h * p.out_w * p.padded) {
-    std::int64_t rest = i / p.padded;
-    const int c = static_cast<int>(i % p.padded);
-    const int x = static_cast<int>(rest % p.out_w), y = static_cast<int>(rest / p.out_w % p.out_h);
-    const std::int64_t sample = rest / p.out_w / p.out_h;
-    const int top = y * p.stride_h - p.pad_top, left = x * p.stride_w - p.pad_left;
+  const PoolPass& p = r.p;
+  r.shares.each([&](int row, int c) {
+    const int3 at = r.positions.of(row);
+    const int top = at.y * p.stride_h - p.pad_top, left = at.x * p.stride_w - p.pad_left;
     const int y0 = max(top, 0), y1 = min(top + p.window_h, p.in_h);
     const int x0 = max(left, 0), x1 = min(left + p.window_w, p.in_w);
-    const float* plane = p.from + sample * p.in_h * p.in_w * p.padded + c;
-    if (p.max) {
-      int best = y0 * p.in_w + x0;
-      for (int iy = y0; iy < y1; ++iy)
-        for (int ix = x0; ix < x1; ++ix) {
-          const int at = iy * p.in_w + ix;
-          if (at != best &&
-              beats(plane[std::int64_t{at} * p.padded], plane[std::int64_t{best} * p.padded]))
-            best = at;
-        }
-      if (p.winner) p.winner[i] = best;
-      p.to[i] = plane[std::int64_t{best} * p.padded];
-    } else {
-      float sum = 0;
-      for (int iy = y0; iy < y1; ++iy)
-        for (int ix = x0; ix < x1; ++ix) sum += plane[std::int64_t{iy * p.in_w + ix} * p.padded];
-      p.to[i] = sum / static_cast<float>((y1 - y0) * (x1 - x0));
-    }
+    float best[4];
+    unsigned short winner[4];
+    bool first = true;
+    for (int y = y0; y < y1; ++y)
+      for (int x = x0; x < x1; ++x) {
+        const float4 v4 = load4(p.from + row_of(at.z, y, x, p.in_h, p.in_w) * p.padded + c);
+        const float v[4] = {v4.x, v4.y, v4.z, v4.w};
+        const auto place = static_cast<unsigned short>((y - top) * p.window_w + x - left);
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (first || beats(v[i], best[i])) best[i] = v[i], winner[i] = place;
+        first = false;
+      }
+    const std::int64_t to = std::int64_t{row} * p.padded + c;
+    store4(p.to + to, {best[0], best[1], best[2], best[3]});
+    if (p.winner)
+      *reinterpret_cast<ushort4*>(p.winner + to) = {winner[0], winner[1], winner[2], winner[3]};
+  });
+}
+
+__global__ void __launch_bounds__(threads) average_pool_kernel(const __grid_constant__ PoolRows r) {
+  wait_for_predecessor();
+  const PoolPass& p = r.p;
+  r.shares.each([&](int row, int c) {
+    const int3 at = r.positions.of(row);
+    const int top = at.y * p.stride_h - p.pad_top, left = at.x * p.stride_w - p.pad_left;
+    const int y0 = max(top, 0), y1 = min(top + p.window_h, p.in_h);
+    const int x0 = max(left, 0), x1 = min(left + p.window_w, p.in_w);
+    float4 sum{};
+    for (int y = y0; y < y1; ++y)
+#pragma unroll 4
+      for (int x = x0; x < x1; ++x)
+        sum = sum + load4(p.from + row_of(at.z, y, x, p.in_h, p.in_w) * p.padded + c);
+    store4(p.to + std::int64_t{row} * p.padded + c,
+           sum * (1 / static_cast<float>((y1 - y0) * (x1 - x0))));
+  });
+}
+
+// A window that is the whole image: a block for each sample, whose groups share the positions.
+__global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_constant__ PoolRows r) {
+  __shared__ float4 sums[threads];
+  wait_for_predecessor();
+  const PoolPass& p = r.p;
+  const int columns = r.shares.columns, groups = threads / columns, group = threadIdx.x / columns;
+  const int sample = blockIdx.x / r.shares.tiles, tile = blockIdx.x - sample * r.shares.tiles;
+  const int vector = tile * columns + threadIdx.x - group * columns;
+  const bool real = group < groups && vector < r.shares.vectors;
+  const int positions = p.in_h * p.in_w;
+  const float* from = p.from + std::int64_t{sample} * positions * p.padded + 4 * vector;
+  float4 sum{};
+#pragma unroll 4
+  for (int i = group; real && i < positions; i += groups)
+    sum = sum + load4(from + std::int64_t{i} * p.padded);
+  for (int width = groups; width > 1;) {
+    const int half = (width + 1) / 2;
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (group + half < width) sum = sum + sums[threadIdx.x + half * columns];
+    __syncthreads();
+    width = half;
   }
+  if (real && group == 0)
+    store4(p.to + std::int64_t{sample} * p.padded + 4 * vector,
+           sum * (1 / static_cast<float>(positions)));
 }
 
 // Every input element asks the windows that may have read it: no element is written twice.
-__global__ void pool_backward_kernel(const __grid_constant__ PoolPass p) {
+template <bool max_pool>
+__global__ void __launch_bounds__(threads) pool_backward_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
-  EACH(i, std::int64_t{p.count} * p.in_h * p.in_w * p.padded) {
-    std::int64_t rest = i / p.padded;
-    const int c = static_cast<int>(i % p.padded);
-    const int x = static_cast<int>(rest % p.in_w), y = static_cast<int>(rest / p.in_w % p.in_h);
-    const std::int64_t sample = rest / p.in_w / p.in_h;
-    const int first_y = max(0, (y + p.pad_top - p.window_h + p.stride_h) / p.stride_h);
-    const int first_x = max(0, (x + p.pad_left - p.window_w + p.stride_w) / p.stride_w);
-    const int last_y = min(p.out_h - 1, (y + p.pad_top) / p.stride_h);
-    const int last_x = min(p.out_w - 1, (x + p.pad_left) / p.stride_w);
-    float sum = 0;
+  const PoolPass& p = r.p;
+  r.shares.each([&](int row, int c) {
+    const int3 at = r.positions.of(row);
+    const int y = at.y + p.pad_top, x = at.x + p.pad_left;
+    const int first_y = max(0, r.by_stride_h.quotient(max(0, y - p.window_h + p.stride_h)));
+    const int first_x = max(0, r.by_stride_w.quotient(max(0, x - p.window_w + p.stride_w)));
+    const int last_y = min(p.out_h - 1, r.by_stride_h.quotient(y));
+    const int last_x = min(p.out_w - 1, r.by_stride_w.quotient(x));
+    float4 sum{};
     for (int oy = first_y; oy <= last_y; ++oy)
       for (int ox = first_x; ox <= last_x; ++ox) {
-        const std::int64_t out = ((sample * p.out_h + oy) * p.out_w + ox) * p.padded + c;
-        if (p.max) {
-          if (p.winner[out] == y * p.in_w + x) sum += p.from[out];
+        const std::int64_t out = row_of(at.z, oy, ox, p.out_h, p.out_w) * p.padded + c;
+        const float4 g = load4(p.from + out);
+        if constexpr (max_pool) {
+          const ushort4 winner = *reinterpret_cast<const ushort4*>(p.winner + out);
+          const int place = (y - oy * p.stride_h) * p.window_w + x - ox * p.stride_w;
+          sum = sum + float4{winner.x == place ? g.x : 0.f, winner.y == place ? g.y : 0.f,
+                             winner.z == place ? g.z : 0.f, winner.w == place ? g.w : 0.f};
         } else {
           const int top = oy * p.stride_h - p.pad_top, left = ox * p.stride_w - p.pad_left;
           const int high = min(top + p.window_h, p.in_h) - max(top, 0);
           const int wide = min(left + p.window_w, p.in_w) - max(left, 0);
-          sum += p.from[out] * (1 / static_cast<float>(high * wide));
+          sum = sum + g * (1 / static_cast<float>(high * wide));
         }
       }
-    p.to[i] = sum;
-  }
+    store4(p.to + std::int64_t{row} * p.padded + c, sum);
+  });
+}
+
+PoolRows pool_rows(const PoolPass& p, int height, int width) {
+  return {p, RowShares(std::int64_t{p.count} * height * width, p.padded), Positions(height, width),
+          Divider(static_cast<std::uint32_t>(p.stride_h)),
+          Divider(static_cast<std::uint32_t>(p.stride_w))};
 }
 
 }  // namespace
 
 cudaError_t launch_gather(const Source& source, int count, int full_h, int full_w, int channels,
                           int live_h, int live_w, int padded, float* to, cudaStream_t stream) {
-  return launch(gather_kernel, blocks_for(std::int64_t{count} * live_h * live_w * padded), threads,
-                0, stream,
-                Gather{source, count, full_h, full_w, channels, live_h, live_w, padded, to});
+  const Gather g{source,  RowShares(std::int64_t{count} * live_h * live_w, padded),
+                 Positions(live_h, live_w), full_h, full_w, channels, to};
+  return launch(gather_kernel, g.shares.blocks(), threads, 0, stream, g);
 }
 cudaError_t launch_activation(const Elementwise& e, cudaStream_t stream) {
-  return launch(activation_kernel, blocks_for(e.count), threads, 0, stream, e);
+  return launch(activation_kernel, blocks_for(e.count / 4), threads, 0, stream, e);
 }
 cudaError_t launch_activation_backward(const Elementwise& e, cudaStream_t stream) {
-  return launch(activation_backward_kernel, blocks_for(e.count), threads, 0, stream, e);
+  return launch(activation_backward_kernel, blocks_for(e.count / 4), threads, 0, stream, e);
 }
 cudaError_t launch_dropout(const DropoutPass& d, cudaStream_t stream) {
-  return launch(dropout_kernel, blocks_for(d.count * d.sample_floats), threads, 0, stream, d);
-}
-cudaError_t launch_dropout_backward(const DropoutPass& d, cudaStream_t stream) {
-  return launch(dropout_backward_kernel, blocks_for(d.count * d.sample_floats), threads, 0, stream,
-                d);
+  if (d.channels == d.padded && d.width == static_cast<int>(d.mask.full_width)) {
+    DropoutWhole w{d, static_cast<std::uint32_t>((d.sample_floats + 63) / 64 * 16), {}, false};
+    w.by_quads = Divider(w.quads);
+    const std::int64_t numbers = std::int64_t{d.count} * w.quads;
+    w.few = numbers < std::int64_t{1} << 31;
+    return launch(dropout_whole_kernel, blocks_for(numbers), threads, 0, stream, w);
+  }
+  const int height = static_cast<int>(d.sample_floats / d.padded) / d.width;
+  const DropoutRows r{d, RowShares(std::int64_t{d.count} * height * d.width, d.padded),
+                      Positions(height, d.width)};
+  return launch(dropout_kernel, r.shares.blocks(), threads, 0, stream, r);
 }
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
-  return launch(pool_kernel, blocks_for(std::int64_t{p.count} * p.out_h * p.out_w * p.padded),
-                threads, 0, stream, p);
+  const PoolRows r = pool_rows(p, p.out_h, p.out_w);
+  if (p.max) return launch(max_pool_kernel, r.shares.blocks(), threads, 0, stream, r);
+  constexpr int many_positions = 16;
+  if (p.window_h == p.in_h && p.window_w == p.in_w && p.out_h * p.out_w == 1 &&
+      p.in_h * p.in_w >= many_positions)
+    return launch(plane_mean_kernel, p.count * r.shares.tiles, threads, 0, stream, r);
+  return launch(average_pool_kernel, r.shares.blocks(), threads, 0, stream, r);
 }
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream) {
-  return launch(pool_backward_kernel,
-                blocks_for(std::int64_t{p.count} * p.in_h * p.in_w * p.padded), threads, 0, stream,
-                p);
+  const PoolRows r = pool_rows(p, p.in_h, p.in_w);
+  return launch(p.max ? pool_backward_kernel<true> : pool_backward_kernel<false>, r.shares.blocks(),
+                threads, 0, stream, r);
 }
 
 }  // namespace sweetspot::engine::cuda

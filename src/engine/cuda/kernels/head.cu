@@ -296,7 +296,7 @@ cudaError_t launch_as(const Head& h, cudaStream_t stream) {
   static const cudaError_t allowed =
       cudaFuncSetAttribute(head_kernel<Fours>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
   if (allowed != cudaSuccess) return allowed;
-  constexpr int few_samples = 3 * 132;
+  const int few_samples = 3 * current_chip().multiprocessors;
   if (h.slice_count || h.count <= few_samples)
     return launch(small_head_kernel<Fours>, h.count + 1, threads, 0, stream, h);
   return launch(head_kernel<Fours>, (h.count + warps - 1) / warps + 1, threads,

@@ -1,4 +1,5 @@
 #pragma once
+#include "engine/cuda/kernels/chip.h"
 #include "engine/cuda/kernels/params.h"
 
 // Every kernel's way in. Each returns the launch's error.
@@ -35,7 +36,6 @@ constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
 // To find a sample takes long: in the merged kernels the warps from here on look for it, while the
 // others do what can be done without.
 constexpr int sample_warp = resident_warps / 2;
-constexpr int most_shared_bytes = 227 * 1024;  // of a block, on Hopper
 // What such a part takes of it when `parts` blocks share a sample's row groups, and whether the
 // kernel can run it at all.
 std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& shape, int samples,
@@ -49,7 +49,7 @@ __host__ __device__ inline int resident_sharing(int tiles, int taps) {
 }
 // Whether `first`'s backward pass can follow that of `shape` in a block of its own sample, and the
 // shared memory that takes.
-bool merges(const ConvShape& first, const ConvShape& shape);
+bool merges(const ConvShape& first, const ConvShape& shape, const Chip& chip);
 std::int64_t merged_shared_bytes(const ConvShape& first, const ConvShape& shape, int element_bytes);
 
 // Convolution over few channels, ReLU, 2×2 max pooling; and its weights' gradients.
@@ -89,11 +89,10 @@ struct DropoutPass {
   std::int64_t sample_floats;
   int count, width, channels, padded;
   const float* from;
-  std::uint8_t* keep;
   float* to;
 };
+// Of values, or of their gradients.
 cudaError_t launch_dropout(const DropoutPass& d, cudaStream_t stream);
-cudaError_t launch_dropout_backward(const DropoutPass& d, cudaStream_t stream);
 
 struct PoolPass {
   bool max;
@@ -101,18 +100,30 @@ struct PoolPass {
   int window_h, window_w, stride_h, stride_w, pad_top, pad_left;
   const float* from;
   float* to;
-  std::int32_t* winner;  // position in the input, for max
+  std::uint16_t* winner;  // place in the window, for max
 };
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream);
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream);
 
+constexpr int norm_threads = 256, most_norm_columns = 32;
+// How blocks share a normalisation: so many vectors of four features each, and slices of the rows.
+struct NormShares {
+  int columns = 1, slices = 1;
+};
+NormShares share_norm(int rows, int padded, int multiprocessors);
+
 struct NormPass {
-  int count, positions, padded;  // padded features at each position; the padding stays zero
+  int rows, padded;     // padded features in each row; the padding stays zero
+  int pitch, channels;  // features come in runs of `pitch`, of which so many are no padding
   bool training;
+  Function function;  // behind the normalisation, in the same pass
   float momentum, epsilon;
   const float *input, *gamma, *beta, *gradient;
   float *moving_mean, *moving_variance, *mean, *scale;  // mean and 1/σ of the micro-batch
   float *output, *input_gradient, *gamma_gradient, *beta_gradient;
+  int columns, slices;
+  float *partials, *means;  // with several slices: (slices, 2, padded) and (2, padded)
+  std::uint32_t* tickets;   // for each group of columns: the slices that are done
 };
 cudaError_t launch_norm(const NormPass& n, cudaStream_t stream);
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream);
@@ -136,9 +147,10 @@ cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream);
 int lay_out_blocks(Segment* segments, int count);
 
 #ifdef __CUDACC__
-// With programmatic serialisation: the launch overlaps the end of the kernel before it.
+// With programmatic serialisation, where the device has it: the launch overlaps the end of the
+// kernel before it.
 template <class Argument>
-cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
+cudaError_t launch(void (*kernel)(Argument), dim3 blocks, int threads, int bytes,
                    cudaStream_t stream, const Argument& argument) {
   cudaLaunchConfig_t config{};
   config.gridDim = blocks, config.blockDim = threads;
@@ -146,7 +158,7 @@ cudaError_t launch(void (*kernel)(Argument), int blocks, int threads, int bytes,
   cudaLaunchAttribute early;
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &early, config.numAttrs = 1;
+  config.attrs = &early, config.numAttrs = current_chip().programmatic;
   return cudaLaunchKernelEx(&config, kernel, argument);
 }
 #endif

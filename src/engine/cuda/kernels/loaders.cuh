@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/params.h"
+#include "engine/cuda/kernels/vectors.cuh"
 
 // How the operands of the matrix products come from the tensors: four floats at a time, each thread
 // with one place along the contiguous axis and several across it. Channels are padded to fours, so
@@ -29,7 +30,6 @@ struct Places {
   __device__ static int row(int i) { return threadIdx.x / per_row + i * step; }
 };
 
-__device__ inline float4 load4(const float* p) { return *reinterpret_cast<const float4*>(p); }
 constexpr int outside = -30000;  // a line that no tap brings into the image
 
 // Forward, left: row m is an output position, k = (tap, channel) of its patch. With pooling, rows

@@ -1,94 +1,339 @@
-#include "engine/cuda/kernels/device.cuh"
-#include "engine/cuda/kernels/launch.h"
+#include <algorithm>
 
-// Batch normalisation. A block has 32 features and eight groups of rows (sample, position); the
-// groups' sums are added in order, in double, so that the result depends on nothing else.
+#include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/vectors.cuh"
+
+// Batch normalisation and the activation behind it. A block has up to 32 vectors of four features
+// (`columns`) and a share of the rows (sample, position), which its groups of threads take in turn.
+// Each block writes its sums; the last one to do so, by a count of whole numbers, adds them up in
+// the order of the blocks. So the result depends on the shape alone. Where one block has all rows,
+// it goes on to the second pass itself.
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int features_at_once = 32, groups = 8, threads = features_at_once * groups;
+constexpr int threads = norm_threads;
 
-struct Sum {
-  double slots[groups][features_at_once];
-  __device__ double over_groups(double mine) {
-    const int feature = threadIdx.x % features_at_once, group = threadIdx.x / features_at_once;
-    __syncthreads();
-    slots[group][feature] = mine;
-    __syncthreads();
-    double total = 0;
-    for (int i = 0; i < groups; ++i) total += slots[i][feature];
-    return total;
+// Mean and sum of squared distances from it, of `n` values.
+struct Moments {
+  float n;
+  float4 mean, square;
+};
+__device__ Moments merged(const Moments& a, const Moments& b) {
+  if (b.n == 0) return a;
+  if (a.n == 0) return b;
+  Moments m;
+  m.n = a.n + b.n;
+  const float share = b.n / m.n, weight = a.n * share;
+  const float4 d = b.mean - a.mean;
+  m.mean = a.mean + d * share;
+  m.square = a.square + b.square + d * d * weight;
+  return m;
+}
+struct Totals {
+  float4 gradient, product;  // Σ g and Σ g (x − mean)
+};
+__device__ Totals merged(const Totals& a, const Totals& b) {
+  return {a.gradient + b.gradient, a.product + b.product};
+}
+
+// This thread's place: its features, and its group's share of the rows.
+struct Place {
+  int column, group, groups, feature;
+  bool real;
+  int begin, end;  // rows of the block
+  __device__ explicit Place(const NormPass& n) {
+    column = threadIdx.x % n.columns, group = threadIdx.x / n.columns, groups = threads / n.columns;
+    feature = (blockIdx.x * n.columns + column) * 4;
+    real = group < groups && feature < n.padded;
+    const int share = (n.rows + n.slices - 1) / n.slices;
+    begin = min(static_cast<int>(blockIdx.y) * share, n.rows), end = min(begin + share, n.rows);
+  }
+  __device__ int rows_of_slice(const NormPass& n, int slice) const {
+    const int share = (n.rows + n.slices - 1) / n.slices;
+    return max(0, min(share, n.rows - slice * share));
   }
 };
 
-__global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ NormPass n) {
-  __shared__ Sum sum;
-  wait_for_predecessor();
-  const int f = blockIdx.x * features_at_once + threadIdx.x % features_at_once;
-  const int group = threadIdx.x / features_at_once;
-  const bool real = f < n.padded;
-  const std::int64_t rows = std::int64_t{n.count} * n.positions;
-  float mean, scale;
-  if (n.training) {
-    double total = 0, square = 0;
-    for (std::int64_t r = group; real && r < rows; r += groups) total += n.input[r * n.padded + f];
-    const double exact = sum.over_groups(total) / rows;
-    for (std::int64_t r = group; real && r < rows; r += groups) {
-      const double d = n.input[r * n.padded + f] - exact;
-      square += d * d;
-    }
-    const double variance = sum.over_groups(square) / rows;
-    mean = static_cast<float>(exact), scale = static_cast<float>(1 / sqrt(variance + n.epsilon));
-    if (real && group == 0) {
-      n.mean[f] = mean, n.scale[f] = scale;
-      n.moving_mean[f] = n.moving_mean[f] * n.momentum + mean * (1 - n.momentum);
-      n.moving_variance[f] =
-          n.moving_variance[f] * n.momentum + static_cast<float>(variance) * (1 - n.momentum);
-    }
-  } else if (real) {
-    mean = n.moving_mean[f], scale = 1 / sqrtf(n.moving_variance[f] + n.epsilon);
+// Merges what the groups have, in a fixed order; group 0 gets the result.
+template <class T>
+__device__ T over_groups(T mine, const Place& p, int columns, T* shared) {
+  for (int width = p.groups; width > 1;) {
+    const int half = (width + 1) / 2;
+    __syncthreads();
+    if (p.group >= half && p.group < width) shared[(p.group - half) * columns + p.column] = mine;
+    __syncthreads();
+    if (p.group + half < width) mine = merged(mine, shared[p.group * columns + p.column]);
+    width = half;
   }
-  if (!real) return;
-  const float factor = scale * (n.gamma ? n.gamma[f] : 1.f), shift = n.beta ? n.beta[f] : 0.f;
-  for (std::int64_t r = group; r < rows; r += groups)
-    n.output[r * n.padded + f] = (n.input[r * n.padded + f] - mean) * factor + shift;
+  return mine;
+}
+
+// Whether this is the last of the blocks that share these columns, when all others' results can be
+// read.
+__device__ bool last_of_slices(const NormPass& n) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(n.tickets + blockIdx.x, 1u) + 1 == n.slices;
+    if (last) n.tickets[blockIdx.x] = 0;
+  }
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
+struct Features {
+  float4 mean, factor, shift;
+};
+__device__ float4 scaled_by_gamma(const NormPass& n, int feature, float4 scale) {
+  return n.gamma ? scale * load4(n.gamma + feature) : scale;
+}
+__device__ float4 shift_of(const NormPass& n, int feature) {
+  return n.beta ? load4(n.beta + feature) : float4{};
+}
+
+__device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
+  return each((x - f.mean) * f.factor + f.shift,
+              [&](float z) { return activated(n.function, z); });
+}
+// Some functions are not zero at zero, but the padding is.
+__device__ float4 without_padding(const NormPass& n, int feature, float4 y) {
+  const int channel = feature % n.pitch;
+  return {y.x, channel + 1 < n.channels ? y.y : 0.f, channel + 2 < n.channels ? y.z : 0.f,
+          channel + 3 < n.channels ? y.w : 0.f};
+}
+
+__device__ void apply(const NormPass& n, const Place& p, const Features& f) {
+  constexpr int at_once = 4;
+  const float* from = n.input + p.feature;
+  float* to = n.output + p.feature;
+  for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
+    float4 x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (row + i * p.groups < p.end)
+        x[i] = load4(from + std::int64_t{row + i * p.groups} * n.padded);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (row + i * p.groups < p.end)
+        store4(to + std::int64_t{row + i * p.groups} * n.padded,
+               without_padding(n, p.feature, normalised(n, f, x[i])));
+  }
+}
+
+__device__ Moments moments_of(const NormPass& n, const Place& p) {
+  constexpr int at_once = 8;
+  Moments m{};
+  if (!p.real || p.begin + p.group >= p.end) return m;
+  const float* from = n.input + p.feature;
+  // Distances from this thread's first value: their squares lose nothing to a large mean.
+  const float4 pivot = load4(from + std::int64_t{p.begin + p.group} * n.padded);
+  float4 sum{}, square{};
+  for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
+    float4 x[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      x[i] = row + i * p.groups < p.end
+                 ? load4(from + std::int64_t{row + i * p.groups} * n.padded)
+                 : pivot;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const float4 d = x[i] - pivot;
+      sum = sum + d, square = square + d * d;
+    }
+  }
+  m.n = static_cast<float>((p.end - p.begin - p.group + p.groups - 1) / p.groups);
+  const float4 off = sum * (1 / m.n);
+  m.mean = pivot + off, m.square = square - sum * off;
+  return m;
+}
+
+__global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ NormPass n) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  auto* shared = reinterpret_cast<Moments*>(raw);
+  wait_for_predecessor();
+  const Place p(n);
+  Moments m = over_groups(moments_of(n, p), p, n.columns, shared);
+  if (n.slices > 1) {
+    float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
+    if (p.real && p.group == 0) store4(mine, m.mean), store4(mine + n.padded, m.square);
+    if (!last_of_slices(n)) return;
+    m = {};
+    for (int slice = p.group; p.real && slice < n.slices; slice += p.groups) {
+      const float* part = n.partials + std::int64_t{2} * slice * n.padded + p.feature;
+      m = merged(m, {static_cast<float>(p.rows_of_slice(n, slice)), load4_shared(part),
+                     load4_shared(part + n.padded)});
+    }
+    m = over_groups(m, p, n.columns, shared);
+  }
+  __shared__ Features features[threads / 8];
+  if (p.real && p.group == 0) {
+    const float4 variance = m.square * (1 / static_cast<float>(n.rows));
+    const float4 scale = each(variance, [&](float v) { return 1 / sqrtf(v + n.epsilon); });
+    store4(n.mean + p.feature, m.mean), store4(n.scale + p.feature, scale);
+    const auto move = [&](float* moving, float4 now) {
+      store4(moving + p.feature, load4(moving + p.feature) * n.momentum + now * (1 - n.momentum));
+    };
+    move(n.moving_mean, m.mean), move(n.moving_variance, variance);
+    if (n.slices == 1)
+      features[p.column] = {m.mean, scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
+  }
+  if (n.slices > 1) return;
+  __syncthreads();
+  if (p.real) apply(n, p, features[p.column]);
+}
+
+// The second pass, or the only one in evaluation.
+__global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_constant__ NormPass n) {
+  wait_for_predecessor();
+  const Place p(n);
+  if (!p.real) return;
+  float4 mean, scale;
+  if (n.training) {
+    mean = load4(n.mean + p.feature), scale = load4(n.scale + p.feature);
+  } else {
+    mean = load4(n.moving_mean + p.feature);
+    scale = each(load4(n.moving_variance + p.feature),
+                 [&](float v) { return 1 / sqrtf(v + n.epsilon); });
+  }
+  apply(n, p, {mean, scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)});
+}
+
+// The gradient behind the normalisation: what the activation lets through.
+__device__ float4 let_through(const NormPass& n, const Features& f, float4 x, float4 g) {
+  if (n.function == Function::linear) return g;
+  const float4 y = normalised(n, f, x);
+  return {through_activation(n.function, y.x, g.x), through_activation(n.function, y.y, g.y),
+          through_activation(n.function, y.z, g.z), through_activation(n.function, y.w, g.w)};
+}
+
+template <class Use>
+__device__ void each_gradient(const NormPass& n, const Place& p, const Features& f, Use use) {
+  constexpr int at_once = 4;
+  for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
+    float4 x[at_once], g[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (const std::int64_t at = std::int64_t{row + i * p.groups} * n.padded + p.feature;
+          row + i * p.groups < p.end)
+        x[i] = load4(n.input + at), g[i] = load4(n.gradient + at);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (row + i * p.groups < p.end)
+        use(std::int64_t{row + i * p.groups} * n.padded + p.feature, x[i],
+            let_through(n, f, x[i], g[i]));
+  }
+}
+
+// Means of the gradient and of its product with the normalised input.
+struct Means {
+  float4 gradient, product;
+};
+__device__ void apply_backward(const NormPass& n, const Place& p, const Features& f, float4 scale,
+                               const Means& means) {
+  const float4 by_distance = means.product * scale;
+  each_gradient(n, p, f, [&](std::int64_t at, float4 x, float4 g) {
+    store4(n.input_gradient + at, f.factor * (g - means.gradient - (x - f.mean) * by_distance));
+  });
 }
 
 __global__ void __launch_bounds__(threads)
     norm_backward_kernel(const __grid_constant__ NormPass n) {
-  __shared__ Sum sum;
+  extern __shared__ __align__(16) unsigned char raw[];
+  auto* shared = reinterpret_cast<Totals*>(raw);
   wait_for_predecessor();
-  const int f = blockIdx.x * features_at_once + threadIdx.x % features_at_once;
-  const int group = threadIdx.x / features_at_once;
-  const bool real = f < n.padded;
-  const std::int64_t rows = std::int64_t{n.count} * n.positions;
-  const float mean = real ? n.mean[f] : 0.f, scale = real ? n.scale[f] : 0.f;
-  double total = 0, product = 0;  // Σ g and Σ g · x̂
-  for (std::int64_t r = group; real && r < rows; r += groups) {
-    const float g = n.gradient[r * n.padded + f];
-    total += g, product += g * (n.input[r * n.padded + f] - mean) * scale;
+  const Place p(n);
+  Totals t{};
+  Features f{};
+  float4 scale{};
+  if (p.real) {
+    scale = load4(n.scale + p.feature);
+    f = {load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
+    each_gradient(n, p, f, [&](std::int64_t, float4 x, float4 g) {
+      t.gradient = t.gradient + g, t.product = t.product + g * (x - f.mean);
+    });
   }
-  total = sum.over_groups(total), product = sum.over_groups(product);
-  if (!real) return;
-  if (group == 0 && n.gamma_gradient) n.gamma_gradient[f] = static_cast<float>(product);
-  if (group == 0 && n.beta_gradient) n.beta_gradient[f] = static_cast<float>(total);
-  if (!n.input_gradient) return;
-  const float factor = scale * (n.gamma ? n.gamma[f] : 1.f);
-  const auto a = static_cast<float>(total / rows), b = static_cast<float>(product / rows);
-  for (std::int64_t r = group; r < rows; r += groups)
-    n.input_gradient[r * n.padded + f] = factor * (n.gradient[r * n.padded + f] - a -
-                                                   (n.input[r * n.padded + f] - mean) * scale * b);
+  t = over_groups(t, p, n.columns, shared);
+  if (n.slices > 1) {
+    float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
+    if (p.real && p.group == 0) store4(mine, t.gradient), store4(mine + n.padded, t.product);
+    if (!last_of_slices(n)) return;
+    t = {};
+    for (int slice = p.group; p.real && slice < n.slices; slice += p.groups) {
+      const float* part = n.partials + std::int64_t{2} * slice * n.padded + p.feature;
+      t = merged(t, {load4_shared(part), load4_shared(part + n.padded)});
+    }
+    t = over_groups(t, p, n.columns, shared);
+  }
+  __shared__ Means all[threads / 8];
+  if (p.real && p.group == 0) {
+    const float4 product = t.product * scale;
+    if (n.gamma_gradient) store4(n.gamma_gradient + p.feature, product);
+    if (n.beta_gradient) store4(n.beta_gradient + p.feature, t.gradient);
+    const float each_row = 1 / static_cast<float>(n.rows);
+    const Means means{t.gradient * each_row, product * each_row};
+    if (n.slices > 1)
+      store4(n.means + p.feature, means.gradient), store4(n.means + n.padded + p.feature, means.product);
+    else
+      all[p.column] = means;
+  }
+  if (n.slices > 1 || !n.input_gradient) return;
+  __syncthreads();
+  if (p.real) apply_backward(n, p, f, scale, all[p.column]);
 }
 
-int blocks_of(const NormPass& n) { return (n.padded + features_at_once - 1) / features_at_once; }
+__global__ void __launch_bounds__(threads)
+    norm_apply_backward_kernel(const __grid_constant__ NormPass n) {
+  wait_for_predecessor();
+  const Place p(n);
+  if (!p.real) return;
+  const float4 scale = load4(n.scale + p.feature);
+  const Features f{load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale),
+                   shift_of(n, p.feature)};
+  apply_backward(n, p, f, scale,
+                 {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
+}
+
+dim3 blocks_of(const NormPass& n) {
+  const int wide = 4 * n.columns;
+  return dim3(static_cast<unsigned>((n.padded + wide - 1) / wide), static_cast<unsigned>(n.slices));
+}
 
 }  // namespace
 
+NormShares share_norm(int rows, int padded, int multiprocessors) {
+  const int vectors = padded / 4;
+  const auto columns_of = [&](int most) {
+    const int tiles = (vectors + most - 1) / most;
+    return (vectors + tiles - 1) / tiles;
+  };
+  NormShares s;
+  // So few rows that a block reads its share twice from its own cache.
+  constexpr int few_rows = 1024, few_columns = 8;
+  s.columns = columns_of(few_columns);
+  if (rows <= few_rows && std::int64_t{rows} * s.columns <= few_rows * few_columns) return s;
+  s.columns = columns_of(most_norm_columns);
+  const int groups = norm_threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
+  constexpr int blocks_each = 6, rows_each = 8;
+  s.slices = std::clamp(blocks_each * multiprocessors / tiles, 1,
+                        std::max(1, rows / (groups * rows_each)));
+  return s;
+}
+
 cudaError_t launch_norm(const NormPass& n, cudaStream_t stream) {
-  return launch(norm_kernel, blocks_of(n), threads, 0, stream, n);
+  if (n.training) {
+    const cudaError_t error =
+        launch(norm_kernel, blocks_of(n), threads, threads * sizeof(Moments), stream, n);
+    if (error != cudaSuccess || n.slices == 1) return error;
+  }
+  return launch(norm_apply_kernel, blocks_of(n), threads, 0, stream, n);
 }
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
-  return launch(norm_backward_kernel, blocks_of(n), threads, 0, stream, n);
+  const cudaError_t error =
+      launch(norm_backward_kernel, blocks_of(n), threads, threads * sizeof(Totals), stream, n);
+  if (error != cudaSuccess || n.slices == 1 || !n.input_gradient) return error;
+  return launch(norm_apply_backward_kernel, blocks_of(n), threads, 0, stream, n);
 }
 
 }  // namespace sweetspot::engine::cuda

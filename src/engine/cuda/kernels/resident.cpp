@@ -39,13 +39,13 @@ std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int sample
   return 0;
 }
 
-bool merges(const ConvShape& first, const ConvShape& s) {
+bool merges(const ConvShape& first, const ConvShape& s, const Chip& chip) {
   const int tiles = (s.in_h * s.in_w + 31) / 32 * (s.channels / 32);
   const int sharing = resident_sharing(tiles, s.taps());
   // All tiles at once, and a synchronisation behind them: what they read may be overwritten.
   return resident_supports(s) && first.channels == 1 && first.filters == s.channels &&
          resident_threads % s.channels == 0 && sharing > 1 && tiles * sharing <= resident_warps &&
-         merged_shared_bytes(first, s, sizeof(float)) <= most_shared_bytes;
+         merged_shared_bytes(first, s, sizeof(float)) <= chip.shared_bytes;
 }
 
 std::int64_t merged_shared_bytes(const ConvShape& first, const ConvShape& s, int element) {

@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
 template <class M>
 cudaError_t launch_resident_backward_with(const GemmParts& parts, cudaStream_t stream) {
   static const cudaError_t allowed =
-      allow_shared_memory(resident_backward_kernel<M>, most_shared_bytes);
+      allow_shared_memory(resident_backward_kernel<M>, current_chip().shared_bytes);
   if (allowed != cudaSuccess) return allowed;
   const int data = parts.data_blocks ? resident_bytes_of<M>(parts.data) : 0;
   const int weights = parts.weight_blocks[0] ? resident_bytes_of<M>(parts.weights[0]) : 0;
@@ -264,7 +264,7 @@ cudaError_t launch_resident_backward_with(const GemmParts& parts, cudaStream_t s
 template <class M, int KH, int KW>
 cudaError_t launch_merged_backward_as(const MergedBackward& parts, cudaStream_t stream) {
   static const cudaError_t allowed =
-      allow_shared_memory(merged_backward_kernel<M, KH, KW>, most_shared_bytes);
+      allow_shared_memory(merged_backward_kernel<M, KH, KW>, current_chip().shared_bytes);
   if (allowed != cudaSuccess) return allowed;
   const int data = static_cast<int>(
       merged_shared_bytes(parts.first.shape, parts.data.shape, sizeof(typename M::Element)));

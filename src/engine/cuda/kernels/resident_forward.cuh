@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(resident_threads, 1)
 template <class M>
 cudaError_t launch_resident_forward_with(const GemmPart& p, cudaStream_t stream) {
   static const cudaError_t allowed =
-      allow_shared_memory(resident_forward_kernel<M>, most_shared_bytes);
+      allow_shared_memory(resident_forward_kernel<M>, current_chip().shared_bytes);
   if (allowed != cudaSuccess) return allowed;
   return launch(resident_forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, resident_threads,
                 resident_bytes_of<M>(p), stream, p);
@@ -214,7 +214,7 @@ cudaError_t launch_resident_forward_with(const GemmPart& p, cudaStream_t stream)
 template <class M, int KH, int KW>
 cudaError_t launch_merged_forward_as(const MergedForward& parts, cudaStream_t stream) {
   static const cudaError_t allowed =
-      allow_shared_memory(merged_forward_kernel<M, KH, KW>, most_shared_bytes);
+      allow_shared_memory(merged_forward_kernel<M, KH, KW>, current_chip().shared_bytes);
   if (allowed != cudaSuccess) return allowed;
   return launch(merged_forward_kernel<M, KH, KW>, parts.part.count, resident_threads,
                 resident_bytes_of<M>(parts.part), stream, parts);

@@ -22,14 +22,17 @@ class SampleConv final : public FirstConvOp {
   }
 
   void claim(Planner& planner) override {
+    multiprocessors_ = planner.chip().multiprocessors;
     if (!planner.training()) return;
-    constexpr std::int64_t four_blocks_each = 4 * 132;
+    const std::int64_t four_blocks_each = 4 * multiprocessors_;
     code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     const std::int64_t samples = std::min(planner.micro_batch(), four_blocks_each);
-    parts_ = merged ? 1 : static_cast<int>(std::clamp<std::int64_t>(2 * 132 / samples, 1, 4));
+    parts_ = merged
+                 ? 1
+                 : static_cast<int>(std::clamp<std::int64_t>(2 * multiprocessors_ / samples, 1, 4));
     partials_.splits = static_cast<int>(samples) * parts_;
     partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
   }
@@ -38,7 +41,7 @@ class SampleConv final : public FirstConvOp {
   FirstConv forward_part(const Pass& pass) const override {
     FirstConv conv = common(pass);
     if (!pass.training) conv.code = nullptr;
-    constexpr int enough_samples = 2 * 132;
+    const int enough_samples = 2 * multiprocessors_;
     conv.tensor = pass.math != Math::fp32 && shape_.filters % 32 == 0;
     conv.filter_blocks = pass.count >= enough_samples ? 1 : conv.tensor ? 2 : shape_.filters / 8;
     set_strips(conv);
@@ -80,7 +83,7 @@ class SampleConv final : public FirstConvOp {
   bool relu_;
   ProductWeights weights_;
   core::Bytes code_ = 0;
-  int parts_ = 1;
+  int parts_ = 1, multiprocessors_ = 1;
   PartialGradients partials_;
 };
 

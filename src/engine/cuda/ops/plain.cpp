@@ -50,9 +50,6 @@ class Dropout final : public Op {
   Dropout(std::string name, const FusedDropout& dropout, Tensor* in, Tensor* out)
       : Op(std::move(name), in, out), dropout_(dropout) {}
   std::string method() const override { return "dropout"; }
-  void claim(Planner& planner) override {
-    keep_ = planner.claim_samples(static_cast<core::Bytes>(out_->floats()));
-  }
   void forward(Pass& pass) const override {
     DropoutPass d = common(pass);
     d.from = pass.at(in_->value), d.to = pass.at(out_->value);
@@ -61,7 +58,7 @@ class Dropout final : public Op {
   void backward(Pass& pass) const override {
     DropoutPass d = common(pass);
     d.from = pass.at(out_->gradient), d.to = pass.at(in_->gradient);
-    check(launch_dropout_backward(d, pass.stream), "dropout's gradient");
+    check(launch_dropout(d, pass.stream), "dropout's gradient");
   }
 
  private:
@@ -70,11 +67,9 @@ class Dropout final : public Op {
     d.mask = dropout_mask(dropout_, out_->channels, pass);
     d.sample_floats = out_->floats(), d.count = pass.count;
     d.width = out_->width, d.channels = out_->channels, d.padded = out_->pitch;
-    d.keep = pass.at<std::uint8_t>(keep_);
     return d;
   }
   FusedDropout dropout_;
-  core::Bytes keep_ = 0;
 };
 
 class Pool final : public Op {
@@ -85,7 +80,7 @@ class Pool final : public Op {
   void claim(Planner& planner) override {
     if (geometry_.max && planner.training())
       winner_ =
-          planner.claim_samples(static_cast<core::Bytes>(out_->floats()) * sizeof(std::int32_t));
+          planner.claim_samples(static_cast<core::Bytes>(out_->floats()) * sizeof(std::uint16_t));
   }
   void forward(Pass& pass) const override {
     PoolPass p = common(pass);
@@ -103,70 +98,11 @@ class Pool final : public Op {
   PoolPass common(const Pass& pass) const {
     PoolPass p = geometry_;
     p.count = pass.count;
-    p.winner = p.max ? pass.at<std::int32_t>(winner_) : nullptr;
+    p.winner = p.max ? pass.at<std::uint16_t>(winner_) : nullptr;
     return p;
   }
   PoolPass geometry_;
   core::Bytes winner_ = 0;
-};
-
-class Norm final : public Op {
- public:
-  Norm(std::string name, const model::BatchNormalization& norm, bool per_position,
-       const NormWeights& weights, Tensor* in, Tensor* out)
-      : Op(std::move(name), in, out), norm_(norm), per_position_(per_position), weights_(weights) {}
-  std::string method() const override { return "batch normalisation"; }
-  void claim(Planner& planner) override {
-    if (!planner.training()) return;
-    const core::Bytes bytes = static_cast<core::Bytes>(weights_.floats) * sizeof(float);
-    mean_ = planner.claim(bytes), scale_ = planner.claim(bytes);
-    for (const auto& [weights, partials] :
-         {std::pair{&weights_.gamma, &gamma_}, {&weights_.beta, &beta_}})
-      if (*weights) {
-        partials->weights = **weights, partials->floats = weights_.floats;
-        partials->offset = planner.claim_partials(weights_.floats);
-      }
-  }
-  std::vector<PartialGradients> partials() const override {
-    std::vector<PartialGradients> list;
-    if (weights_.gamma) list.push_back(gamma_);
-    if (weights_.beta) list.push_back(beta_);
-    return list;
-  }
-  void forward(Pass& pass) const override {
-    NormPass n = common(pass);
-    n.output = pass.at(out_->value);
-    check(launch_norm(n, pass.stream), "batch normalisation");
-  }
-  void backward(Pass& pass) const override {
-    NormPass n = common(pass);
-    n.gradient = pass.at(out_->gradient);
-    if (wants_input_gradient) n.input_gradient = pass.at(in_->gradient);
-    if (weights_.gamma) n.gamma_gradient = pass.partials + gamma_.offset;
-    if (weights_.beta) n.beta_gradient = pass.partials + beta_.offset;
-    check(launch_norm_backward(n, pass.stream), "batch normalisation's gradients");
-  }
-
- private:
-  NormPass common(const Pass& pass) const {
-    NormPass n{};
-    n.count = pass.count, n.training = pass.training;
-    n.positions = per_position_ ? 1 : in_->positions();
-    n.padded = static_cast<int>(weights_.floats);
-    n.momentum = static_cast<float>(norm_.momentum), n.epsilon = static_cast<float>(norm_.epsilon);
-    n.input = pass.at(in_->value);
-    n.gamma = weights_.gamma ? pass.weights + *weights_.gamma : nullptr;
-    n.beta = weights_.beta ? pass.weights + *weights_.beta : nullptr;
-    n.moving_mean = pass.weights + weights_.moving_mean;
-    n.moving_variance = pass.weights + weights_.moving_variance;
-    n.mean = pass.at(mean_), n.scale = pass.at(scale_);
-    return n;
-  }
-  model::BatchNormalization norm_;
-  bool per_position_;
-  NormWeights weights_;
-  core::Bytes mean_ = 0, scale_ = 0;
-  PartialGradients gamma_, beta_;
 };
 
 }  // namespace
@@ -174,13 +110,15 @@ class Norm final : public Op {
 std::unique_ptr<Op> make_input(const model::Shape& full, Tensor* out) {
   return std::make_unique<Input>(full, out);
 }
+Function function_of(model::Activation activation) {
+  return activation == model::Activation::relu      ? Function::relu
+         : activation == model::Activation::sigmoid ? Function::sigmoid
+         : activation == model::Activation::tanh    ? Function::tanh
+                                                    : Function::linear;
+}
 std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in,
                                     Tensor* out) {
-  const Function f = function == model::Activation::relu      ? Function::relu
-                     : function == model::Activation::sigmoid ? Function::sigmoid
-                     : function == model::Activation::tanh    ? Function::tanh
-                                                              : Function::linear;
-  return std::make_unique<Activation>(std::move(name), f, in, out);
+  return std::make_unique<Activation>(std::move(name), function_of(function), in, out);
 }
 std::unique_ptr<Op> make_dropout(std::string name, const FusedDropout& dropout, Tensor* in,
                                  Tensor* out) {
@@ -207,11 +145,6 @@ std::unique_ptr<Op> make_global_average(std::string name, Tensor* in, Tensor* ou
   g.in_h = g.window_h = g.stride_h = in->height, g.in_w = g.window_w = g.stride_w = in->width;
   g.out_h = g.out_w = 1, g.padded = in->pitch;
   return std::make_unique<Pool>(std::move(name), g, in, out);
-}
-std::unique_ptr<Op> make_norm(std::string name, const model::BatchNormalization& norm,
-                              bool per_position, const NormWeights& weights, Tensor* in,
-                              Tensor* out) {
-  return std::make_unique<Norm>(std::move(name), norm, per_position, weights, in, out);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -10,6 +10,7 @@
 namespace sweetspot::engine::cuda {
 
 std::unique_ptr<Op> make_input(const model::Shape& full, Tensor* out);
+Function function_of(model::Activation activation);
 std::unique_ptr<Op> make_activation(std::string name, model::Activation function, Tensor* in,
                                     Tensor* out);
 std::unique_ptr<Op> make_dropout(std::string name, const FusedDropout& dropout, Tensor* in,
@@ -18,13 +19,5 @@ std::unique_ptr<Op> make_dropout(std::string name, const FusedDropout& dropout, 
 std::unique_ptr<Op> make_pool(std::string name, const model::Pooling2D& pool,
                               const model::Shape& full, Tensor* in, Tensor* out);
 std::unique_ptr<Op> make_global_average(std::string name, Tensor* in, Tensor* out);
-
-struct NormWeights {
-  std::optional<std::int64_t> gamma, beta;
-  std::int64_t moving_mean = 0, moving_variance = 0, floats = 0;
-};
-std::unique_ptr<Op> make_norm(std::string name, const model::BatchNormalization& norm,
-                              bool per_position, const NormWeights& weights, Tensor* in,
-                              Tensor* out);
 
 }  // namespace sweetspot::engine::cuda

@@ -9,21 +9,20 @@ namespace {
 
 int tiles(std::int64_t size, int tile) { return static_cast<int>((size + tile - 1) / tile); }
 
-// Large tiles reuse more of what they load; small ones use more of the chip. 132 multiprocessors
-// are busy enough with this many blocks.
-constexpr int enough_blocks = 60;
+// Large tiles reuse more of what they load; small ones use more of the chip. Its multiprocessors
+// are busy enough with this many blocks: 60 of an H200's 132.
+int enough_blocks(const Chip& chip) { return chip.multiprocessors * 5 / 11; }
 
 // Samples that a block of the resident kernels takes at a time: more when there are more than
 // blocks, 0 where not even one fits. fp32 decides for all precisions, so that plans do not depend
 // on them.
-constexpr int multiprocessors = 132;
-int resident_samples(GemmKind kind, const ConvShape& shape, std::int64_t count,
+int resident_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, std::int64_t count,
                      std::int64_t blocks) {
   constexpr std::int64_t most = 4;
   if (!resident_supports(shape)) return 0;
   const auto fits = [&](std::int64_t samples) {
     return resident_shared_bytes(kind, shape, static_cast<int>(samples), sizeof(float)) <=
-           most_shared_bytes;
+           chip.shared_bytes;
   };
   const std::int64_t wanted = std::clamp<std::int64_t>((count + blocks - 1) / blocks, 1, most);
   for (std::int64_t samples = wanted; samples <= most; ++samples)
@@ -34,8 +33,9 @@ int resident_samples(GemmKind kind, const ConvShape& shape, std::int64_t count,
 }
 
 // Takes the resident kernel if it can.
-bool choose_resident(GemmPart& part) {
-  const int samples = resident_samples(part.kind, part.shape, part.count, multiprocessors);
+bool choose_resident(const Chip& chip, GemmPart& part) {
+  const int multiprocessors = chip.multiprocessors;
+  const int samples = resident_samples(chip, part.kind, part.shape, part.count, multiprocessors);
   if (samples == 0) return false;
   part.tile = TileKind::resident, part.tiles_m = part.tiles_n = 1;
   part.split_depth = samples, part.splits = std::min(multiprocessors, tiles(part.count, samples));
@@ -45,18 +45,18 @@ bool choose_resident(GemmPart& part) {
   const int rows = forward ? part.shape.positions() : part.shape.in_h * part.shape.in_w;
   part.tiles_m = std::clamp(multiprocessors / (part.count * part.tiles_n), 1, tiles(rows, 32));
   if (resident_shared_bytes(part.kind, part.shape, samples, sizeof(float),
-                            part.tiles_m * part.tiles_n) > most_shared_bytes)
+                            part.tiles_m * part.tiles_n) > chip.shared_bytes)
     part.tiles_m = part.tiles_n = 1;
   return true;
 }
 
-void choose_tiles(GemmPart& part, std::int64_t m, std::int64_t n) {
-  if (choose_resident(part)) return;
+void choose_tiles(const Chip& chip, GemmPart& part, std::int64_t m, std::int64_t n) {
+  if (choose_resident(chip, part)) return;
   part.splits = 1;
   const bool tall = n <= 32 && !part.dense;
   part.tile = tall ? TileKind::tall : TileKind::wide;
   part.tiles_m = tiles(m, tall ? 256 : 128), part.tiles_n = tiles(n, tall ? 32 : 64);
-  if (part.tiles_m * part.tiles_n >= enough_blocks) return;
+  if (part.tiles_m * part.tiles_n >= enough_blocks(chip)) return;
   part.tile = TileKind::small;
   part.tiles_m = tiles(m, 32), part.tiles_n = tiles(n, 32);
 }
@@ -65,16 +65,17 @@ class Product final : public ProductOp {
  public:
   Product(std::string name, const ConvShape& shape, bool relu,
           const std::optional<FusedDropout>& dropout, const ProductWeights& weights, Tensor* in,
-          Tensor* out)
+          Tensor* out, const Chip& chip)
       : ProductOp(std::move(name), in, out),
+        chip_(chip),
         shape_(shape),
         relu_(relu),
         dropout_(dropout),
         weights_(weights) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
     // Only the resident kernels add up slices of a gradient.
-    out->sliceable = resident_samples(GemmKind::data, shape, 1, 1) > 0 &&
-                     resident_samples(GemmKind::weights, shape, 1, 1) > 0;
+    out->sliceable = resident_samples(chip, GemmKind::data, shape, 1, 1) > 0 &&
+                     resident_samples(chip, GemmKind::weights, shape, 1, 1) > 0;
   }
 
   std::string method() const override {
@@ -94,7 +95,7 @@ class Product final : public ProductOp {
     // The head lets no gradient through where it finished a zero.
     coded_ = has_code() && unfinished.count == 0;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
-    choice_ = choose_weight_gradient(shape_, planner.micro_batch());
+    choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch());
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
@@ -125,17 +126,17 @@ class Product final : public ProductOp {
     const std::int64_t windows = std::int64_t{pass.count} * shape_.windows();
     // Rows with pooling come in groups of 8 windows.
     const std::int64_t rows = shape_.pool == 2 ? (windows + 7) / 8 * 32 : windows;
-    choose_tiles(part, rows, shape_.filters);
+    choose_tiles(chip_, part, rows, shape_.filters);
     pass.run(part);
   }
 
   void merge(FirstConvOp& first, std::int64_t micro_batch) override {
     // One sample a block: with more samples than multiprocessors, or so few that several blocks
     // would share each, the passes of their own are faster.
-    if (micro_batch > multiprocessors || 3 * micro_batch < multiprocessors ||
-        !merges(first.shape(), shape_))
+    if (micro_batch > chip_.multiprocessors || 3 * micro_batch < chip_.multiprocessors ||
+        !merges(first.shape(), shape_, chip_))
       return;
-    if (choose_weight_gradient(shape_, micro_batch).tile != TileKind::resident) return;
+    if (choose_weight_gradient(chip_, shape_, micro_batch).tile != TileKind::resident) return;
     first_ = &first, first.merged = true;
   }
 
@@ -150,7 +151,8 @@ class Product final : public ProductOp {
       if (in_->gradient_slices > 1)
         split(part, shape_.channels, shape_.filters, in_->gradient_slices, wide_slices_);
       else
-        choose_tiles(part, std::int64_t{pass.count} * shape_.in_h * shape_.in_w, shape_.channels);
+        choose_tiles(chip_, part, std::int64_t{pass.count} * shape_.in_h * shape_.in_w,
+                     shape_.channels);
       pass.add(part);
     }
     GemmPart part = common(pass);
@@ -165,13 +167,13 @@ class Product final : public ProductOp {
   static int wide_tiles(std::int64_t rows, int columns) {
     return tiles(rows, 128) * tiles(columns, 64);
   }
-  static int slices_for(std::int64_t rows, int columns, int depth, int blocks) {
+  int slices_for(std::int64_t rows, int columns, int depth, int blocks) const {
     const int wide = wide_tiles(rows, columns), small = tiles(rows, 32) * tiles(columns, 32);
-    return std::clamp(wide >= enough_blocks ? multiprocessors / wide : blocks / small, 1,
+    return std::clamp(wide >= enough_blocks(chip_) ? chip_.multiprocessors / wide : blocks / small, 1,
                       tiles(depth, 128));
   }
-  static void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) {
-    wide |= wide_tiles(part.count, columns) >= enough_blocks;
+  void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) const {
+    wide |= wide_tiles(part.count, columns) >= enough_blocks(chip_);
     part.tile = wide ? TileKind::wide : TileKind::small, part.splits = slices;
     part.tiles_m = tiles(part.count, wide ? 128 : 32),
     part.tiles_n = tiles(columns, wide ? 64 : 32);
@@ -179,8 +181,8 @@ class Product final : public ProductOp {
   }
   void claim_slices(Planner& planner) {
     // Two blocks for each multiprocessor: nothing else runs beside this.
-    const int slices =
-        slices_for(planner.micro_batch(), shape_.filters, shape_.channels, 2 * multiprocessors);
+    const int slices = slices_for(planner.micro_batch(), shape_.filters, shape_.channels,
+                                  2 * chip_.multiprocessors);
     if (slices == 1) return;
     unfinished.count = slices, unfinished.stride = planner.micro_batch() * shape_.filters;
     unfinished.slices =
@@ -189,12 +191,12 @@ class Product final : public ProductOp {
   }
   void claim_gradient_slices(Planner& planner) {
     int slices =
-        slices_for(planner.micro_batch(), shape_.channels, shape_.filters, multiprocessors);
+        slices_for(planner.micro_batch(), shape_.channels, shape_.filters, chip_.multiprocessors);
     // Where small tiles leave nothing to divide, wide ones load a fraction of what those do.
     if (slices == 1) {
       const int wide = wide_tiles(planner.micro_batch(), shape_.channels);
-      const int most = std::min(multiprocessors / wide, tiles(shape_.filters, 128));
-      if (most > 1 && wide * most >= enough_blocks) slices = most, wide_slices_ = true;
+      const int most = std::min(chip_.multiprocessors / wide, tiles(shape_.filters, 128));
+      if (most > 1 && wide * most >= enough_blocks(chip_)) slices = most, wide_slices_ = true;
     }
     if (slices == 1) return;
     in_->gradient_slices = slices, in_->gradient_stride = planner.micro_batch() * shape_.channels;
@@ -236,6 +238,7 @@ class Product final : public ProductOp {
     return part;
   }
 
+  Chip chip_;
   ConvShape shape_;
   bool relu_;
   std::optional<FusedDropout> dropout_;
@@ -275,11 +278,13 @@ GemmPart product_part(const ConvShape& s, int count) {
   return part;
 }
 
-WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_batch) {
+WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
+                                      std::int64_t micro_batch) {
+  const int multiprocessors = chip.multiprocessors;
   // Beside the input's gradient there is room for some 32 blocks, if the micro-batch is small.
   constexpr std::int64_t beside = 32;
   const std::int64_t blocks = micro_batch <= multiprocessors ? beside : multiprocessors;
-  if (const int samples = resident_samples(GemmKind::weights, s, micro_batch, blocks)) {
+  if (const int samples = resident_samples(chip, GemmKind::weights, s, micro_batch, blocks)) {
     constexpr int warps = 16;  // of a block, a tap and 32 channels each
     WeightGradient w{TileKind::resident, tiles(s.depth(), 32 * warps), 1};
     w.splits = std::min(multiprocessors, tiles(micro_batch, samples)), w.split_depth = samples;
@@ -292,7 +297,7 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
       w.splits = beside, w.fine = true;
     return w;
   }
-  constexpr int many_blocks = 2 * multiprocessors;
+  const int many_blocks = 2 * multiprocessors;
   const std::int64_t depth = micro_batch * s.positions();
   // Each split does at least four stages, or one of the small tile's long ones, so that writing and
   // adding up its partial sum stays small beside making it.
@@ -305,7 +310,7 @@ WeightGradient choose_weight_gradient(const ConvShape& s, std::int64_t micro_bat
     return w;
   };
   const WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
-  return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks
+  return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks(chip)
              ? wide
              : choose(TileKind::small, 32, 32, 128, 1);
 }
@@ -319,8 +324,9 @@ void set_weight_gradient(GemmPart& part, const WeightGradient& choice) {
 
 std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,
                                         const std::optional<FusedDropout>& dropout,
-                                        const ProductWeights& weights, Tensor* in, Tensor* out) {
-  return std::make_unique<Product>(std::move(name), shape, relu, dropout, weights, in, out);
+                                        const ProductWeights& weights, Tensor* in, Tensor* out,
+                                        const Chip& chip) {
+  return std::make_unique<Product>(std::move(name), shape, relu, dropout, weights, in, out, chip);
 }
 
 }  // namespace sweetspot::engine::cuda

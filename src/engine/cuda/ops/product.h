@@ -53,7 +53,8 @@ class ProductOp : public Op {
 // A convolution or dense layer with the ReLU, 2×2 max pooling and dropout behind it.
 std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,
                                         const std::optional<FusedDropout>& dropout,
-                                        const ProductWeights& weights, Tensor* in, Tensor* out);
+                                        const ProductWeights& weights, Tensor* in, Tensor* out,
+                                        const Chip& chip);
 
 // The same for a first convolution over few channels, straight from the samples.
 std::unique_ptr<FirstConvOp> make_first_conv(std::string name, const ConvShape& shape, int full_h,
@@ -81,7 +82,8 @@ struct WeightGradient {
   int tiles_m = 1, tiles_n = 1, splits = 1, split_depth = 1;
   bool fine = false;
 };
-WeightGradient choose_weight_gradient(const ConvShape& shape, std::int64_t micro_batch);
+WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& shape,
+                                      std::int64_t micro_batch);
 GemmPart product_part(const ConvShape& shape, int count);
 void set_weight_gradient(GemmPart& part, const WeightGradient& choice);
 

@@ -1,0 +1,37 @@
+#pragma once
+#include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/launch.h"
+
+// The elementwise functions, for whichever pass they run in.
+namespace sweetspot::engine::cuda {
+
+__device__ inline float activated(Function function, float x) {
+  switch (function) {
+    case Function::relu:
+      return rectified(x);
+    case Function::sigmoid:
+      return 1 / (1 + expf(-x));
+    case Function::tanh:
+      return tanhf(x);
+    case Function::linear:
+      break;
+  }
+  return x;
+}
+
+// The derivative, from the value y of the function; a ReLU that is not a number lets nothing back.
+__device__ inline float through_activation(Function function, float y, float gradient) {
+  switch (function) {
+    case Function::relu:
+      return y > 0 ? gradient : 0.f;
+    case Function::sigmoid:
+      return gradient * y * (1 - y);
+    case Function::tanh:
+      return gradient * (1 - y * y);
+    case Function::linear:
+      break;
+  }
+  return gradient;
+}
+
+}  // namespace sweetspot::engine::cuda

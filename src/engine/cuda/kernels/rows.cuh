@@ -1,0 +1,41 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+// How passes over whole tensors share the work: a tensor is rows (sample, position) of vectors of
+// four channels. A block has some vectors of each row (`columns`, so that no thread divides to find
+// its own) and its groups of threads take rows in turn.
+namespace sweetspot::engine::cuda {
+
+constexpr int row_threads = 256, most_columns = 32;
+
+struct RowShares {
+  int columns = 1, tiles = 1, vectors = 1, rows = 1;
+
+  RowShares() = default;
+  RowShares(std::int64_t all_rows, int padded) {
+    vectors = padded / 4, rows = static_cast<int>(all_rows);
+    tiles = (vectors + most_columns - 1) / most_columns;
+    columns = (vectors + tiles - 1) / tiles;
+  }
+  int blocks() const {
+    constexpr std::int64_t most_blocks = 1 << 14;
+    const int groups = row_threads / columns;
+    return tiles * static_cast<int>(std::clamp<std::int64_t>(
+                       (rows + groups - 1) / groups, 1, std::max<std::int64_t>(1, most_blocks / tiles)));
+  }
+#ifdef __CUDACC__
+  // Calls `work(row, first channel)` for each of this thread's vectors.
+  template <class Work>
+  __device__ void each(Work work) const {
+    const int groups = row_threads / columns, group = threadIdx.x / columns;
+    const int column = threadIdx.x - group * columns;
+    const int block = blockIdx.x / tiles, tile = blockIdx.x - block * tiles;
+    const int vector = tile * columns + column, step = gridDim.x / tiles * groups;
+    if (group >= groups || vector >= vectors) return;
+    for (int row = block * groups + group; row < rows; row += step) work(row, 4 * vector);
+  }
+#endif
+};
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,97 @@
+#include "engine/cuda/ops/norm.h"
+
+#include "engine/cuda/ops/plain.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+class Norm final : public Op {
+ public:
+  Norm(std::string name, const model::BatchNormalization& norm, bool per_position,
+       model::Activation activation, const NormWeights& weights, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out),
+        norm_(norm),
+        per_position_(per_position),
+        activation_(activation),
+        weights_(weights) {}
+  std::string method() const override {
+    return activation_ == model::Activation::linear ? "batch normalisation"
+                                                    : "batch normalisation, activation";
+  }
+  void claim(Planner& planner) override {
+    shares_ = share_norm(rows(static_cast<int>(planner.micro_batch())), padded(),
+                         planner.chip().multiprocessors);
+    if (!planner.training()) return;
+    const core::Bytes bytes = static_cast<core::Bytes>(weights_.floats) * sizeof(float);
+    mean_ = planner.claim(bytes), scale_ = planner.claim(bytes);
+    if (shares_.slices > 1) {
+      const auto slices = static_cast<core::Bytes>(shares_.slices);
+      sums_ = planner.claim(2 * slices * bytes), means_ = planner.claim(2 * bytes);
+      tickets_ = planner.claim(bytes);  // enough, and zero: the arena begins so
+    }
+    for (const auto& [weights, partials] :
+         {std::pair{&weights_.gamma, &gamma_}, {&weights_.beta, &beta_}})
+      if (*weights) {
+        partials->weights = **weights, partials->floats = weights_.floats;
+        partials->offset = planner.claim_partials(weights_.floats);
+      }
+  }
+  std::vector<PartialGradients> partials() const override {
+    std::vector<PartialGradients> list;
+    if (weights_.gamma) list.push_back(gamma_);
+    if (weights_.beta) list.push_back(beta_);
+    return list;
+  }
+  void forward(Pass& pass) const override {
+    NormPass n = common(pass);
+    n.output = pass.at(out_->value);
+    check(launch_norm(n, pass.stream), "batch normalisation");
+  }
+  void backward(Pass& pass) const override {
+    NormPass n = common(pass);
+    n.gradient = pass.at(out_->gradient);
+    if (wants_input_gradient) n.input_gradient = pass.at(in_->gradient);
+    if (weights_.gamma) n.gamma_gradient = pass.partials + gamma_.offset;
+    if (weights_.beta) n.beta_gradient = pass.partials + beta_.offset;
+    check(launch_norm_backward(n, pass.stream), "batch normalisation's gradients");
+  }
+
+ private:
+  int rows(int count) const { return per_position_ ? count : count * in_->positions(); }
+  int padded() const { return static_cast<int>(weights_.floats); }
+
+  NormPass common(const Pass& pass) const {
+    NormPass n{};
+    n.rows = rows(pass.count), n.padded = padded();
+    n.pitch = in_->pitch, n.channels = in_->channels;
+    n.training = pass.training, n.function = function_of(activation_);
+    n.momentum = static_cast<float>(norm_.momentum), n.epsilon = static_cast<float>(norm_.epsilon);
+    n.input = pass.at(in_->value);
+    n.gamma = weights_.gamma ? pass.weights + *weights_.gamma : nullptr;
+    n.beta = weights_.beta ? pass.weights + *weights_.beta : nullptr;
+    n.moving_mean = pass.weights + weights_.moving_mean;
+    n.moving_variance = pass.weights + weights_.moving_variance;
+    n.mean = pass.at(mean_), n.scale = pass.at(scale_);
+    n.columns = shares_.columns, n.slices = shares_.slices;
+    n.partials = pass.at(sums_), n.means = pass.at(means_);
+    n.tickets = pass.at<std::uint32_t>(tickets_);
+    return n;
+  }
+  model::BatchNormalization norm_;
+  bool per_position_;
+  model::Activation activation_;
+  NormWeights weights_;
+  NormShares shares_;
+  core::Bytes mean_ = 0, scale_ = 0, sums_ = 0, means_ = 0, tickets_ = 0;
+  PartialGradients gamma_, beta_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_norm(std::string name, const model::BatchNormalization& norm,
+                              bool per_position, model::Activation activation,
+                              const NormWeights& weights, Tensor* in, Tensor* out) {
+  return std::make_unique<Norm>(std::move(name), norm, per_position, activation, weights, in, out);
+}
+
+}  // namespace sweetspot::engine::cuda
