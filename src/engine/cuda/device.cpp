@@ -11,7 +11,9 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int oldest_major = 9;  // the kernels are compiled for Hopper, and as PTX for what follows
+// The kernels need Ampere's instructions, and are compiled for this and what follows it (80 for
+// compute capability 8.0).
+constexpr int oldest = SWEETSPOT_OLDEST_GPU < 80 ? 80 : SWEETSPOT_OLDEST_GPU;
 
 std::string version(int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); }
 
@@ -93,10 +95,12 @@ Availability available() {
       found.reason = fmt::format("GPU {} does not answer; look at nvidia-smi", i);
       continue;
     }
-    if (properties.major < oldest_major) {
+    if (10 * properties.major + properties.minor < oldest) {
       found.reason = fmt::format(
-          "GPU {} ({}) has compute capability {}.{}, and the kernels need {}.0; use --device cpu",
-          i, properties.name, properties.major, properties.minor, oldest_major);
+          "GPU {} ({}) has compute capability {}.{}, and this program's kernels need {}.{}{}; use "
+          "--device cpu",
+          i, properties.name, properties.major, properties.minor, oldest / 10, oldest % 10,
+          oldest > 80 ? " (or build it with a lower CMAKE_CUDA_ARCHITECTURES)" : "");
       continue;
     }
     found.devices.push_back({i, properties.name, properties.major, properties.minor,
