@@ -84,9 +84,10 @@ INSTANTIATE_TEST_SUITE_P(Models, Golden,
                          ::testing::Values("paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn",
                                            "rgb128-cnn-slim", "linear", "mlp", "all-layers",
                                            "avg-same", "conv-regression", "dense-only",
-                                           "odd-channels", "overlap-pool", "strided-same",
-                                           "tiny-mlp", "norm-blocks", "minimal-filtering",
-                                           "small-images", "few-channels"),
+                                           "few-channels", "many-shapes", "minimal-filtering",
+                                           "norm-blocks", "norm-fusions", "odd-channels",
+                                           "overlap-pool", "small-images", "strided-phases",
+                                           "strided-same", "tiny-mlp"),
                          [](const auto& model) {
                            std::string name = model.param;
                            std::ranges::replace(name, '-', '_');

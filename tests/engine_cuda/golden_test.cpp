@@ -52,7 +52,10 @@ class CudaGolden : public ::testing::TestWithParam<Case> {
     const auto trainer = cuda::make_trainer(network, options);
     assign_golden_weights(*trainer, golden["parameters"]);
     const StepResult result = trainer->accumulate(batch->view(), micro_batch);
-    const double near = tolerance(GetParam().precision);
+    // Layer by layer, rounded operands move more winners and ReLUs: each moves a whole gradient.
+    const bool deep = GetParam().model == "many-shapes" || GetParam().model == "norm-fusions";
+    const double near =
+        tolerance(GetParam().precision) * (deep && GetParam().precision != Precision::fp32 ? 4 : 1);
     EXPECT_NEAR(result.loss, golden["loss"].get<double>(), near * golden["loss"].get<double>());
     if (!golden["correct"].is_null() && GetParam().precision == Precision::fp32) {
       EXPECT_EQ(result.correct, golden["correct"].get<std::int64_t>());
@@ -106,11 +109,12 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const char* model :
        {"paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn", "rgb128-cnn-slim", "linear", "mlp",
-        "all-layers", "avg-same", "conv-regression", "dense-only", "odd-channels", "overlap-pool",
-        "strided-same", "tiny-mlp"})
+        "all-layers", "avg-same", "conv-regression", "dense-only", "many-shapes", "norm-fusions",
+        "odd-channels", "overlap-pool", "strided-phases", "strided-same", "tiny-mlp"})
     all.push_back({model, Precision::fp32});
   for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16})
-    for (const char* model : {"paper-cnn", "rgb128-cnn-slim", "dense-only"})
+    for (const char* model : {"paper-cnn", "rgb128-cnn-slim", "dense-only", "many-shapes",
+                              "norm-fusions", "strided-phases"})
       all.push_back({model, precision});
   return all;
 }

@@ -80,6 +80,39 @@ TEST(CudaTraining, AgreesWithTheCpuOnGeneralLayers) {
   }
 }
 
+// One launch of the update takes the gradients of 64 pieces of weights: these are 67.
+TEST(CudaTraining, AgreesWithTheCpuOnManyLayers) {
+  REQUIRE_GPU();
+  std::string layers =
+      R"({"class_name": "InputLayer", "config": {"batch_shape": [null, 24], "name": "in"}})";
+  const auto add = [&](const std::string& kind, const std::string& config) {
+    layers += R"(, {"class_name": ")" + kind + R"(", "config": {)" + config + "}}";
+  };
+  for (int i = 0; i < 22; ++i) {
+    const std::string name = R"("name": "l)" + std::to_string(i);
+    add("Dense", name + R"(d", "units": 20, "activation": "linear", "use_bias": false)");
+    add("BatchNormalization", name + R"(n", "axis": -1, "momentum": 0.99, "epsilon": 0.001)");
+    add("Activation", name + R"(a", "activation": "tanh")");
+  }
+  add("Dense", R"("name": "out", "units": 10, "activation": "softmax", "use_bias": true)");
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "deep", "layers": [)" + layers + "]}}",
+      "deep");
+  const GoldenBatch batch(network, true, 64, 0);
+  cuda::Options options;
+  options.trainer.optimizer.kind = Optimizer::Kind::sgd;
+  for (const std::int64_t micro_batch : {64, 32}) {
+    const auto gpu = cuda::make_trainer(network, options);
+    const auto cpu = cpu::make_trainer(network, options.trainer);
+    for (int step = 0; step < 5; ++step) {
+      const double expected = cpu->step(batch.view(), micro_batch).loss;
+      ASSERT_NEAR(gpu->step(batch.view(), micro_batch).loss, expected, 1e-3 * expected) << step;
+    }
+    EXPECT_EQ(gpu->steps_done(), 5);
+    EXPECT_EQ(gpu->memory(), cuda::plan(network, options, micro_batch, false)->memory());
+  }
+}
+
 TEST(CudaTraining, CanSwitchPlansInMidTraining) {
   REQUIRE_GPU();
   const model::Network network = model::load_network("paper-cnn");
@@ -138,6 +171,68 @@ void expect_near(const std::vector<Variable>& found, const std::vector<Variable>
     EXPECT_LE(std::sqrt(wrong), near * std::sqrt(right)) << expected[p].parameter.name;
   }
 }
+
+// Convolutions of VGG's kind (3 to 160 channels, strides, 1×1, pooling with and without batch
+// normalisation before it) and a wide dense layer, at batches that take every tile: small ones
+// divide the depth among blocks, large ones have tiles of 128×128 and 256×64.
+model::Network many_shapes() { return model::load_network(golden_path("models/many-shapes.json")); }
+
+class CudaShapes : public ::testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override { REQUIRE_GPU(); }
+};
+
+TEST_P(CudaShapes, HaveTheCpusGradientsAtEveryBatch) {
+  const model::Network network = many_shapes();
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto gpu = cuda::make_trainer(network, options);
+  const auto cpu = cpu::make_trainer(network, options.trainer);
+  // Sums in another order, and rounded operands all the more, move winners and ReLUs that are close
+  // to switching: each moves a whole gradient.
+  const double near = GetParam() == Precision::fp32   ? 0.03
+                      : GetParam() == Precision::bf16 ? 0.3
+                                                      : 0.15;
+  for (const std::int64_t size : {3, 40, 200}) {
+    SCOPED_TRACE("batch " + std::to_string(size));
+    const GoldenBatch batch(network, true, size, 0);
+    const double expected = cpu->accumulate(batch.view(), size).loss;
+    EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, near * expected);
+    expect_near(gpu->gradients(), cpu->gradients(), near);
+    EXPECT_EQ(gpu->accumulate(batch.view(), size).loss, gpu->accumulate(batch.view(), size).loss);
+  }
+}
+
+TEST_P(CudaShapes, TrainTheSameBitForBit) {
+  const model::Network network = many_shapes();
+  cuda::Options options;
+  options.precision = GetParam();
+  const auto one = cuda::make_trainer(network, options),
+             other = cuda::make_trainer(network, options);
+  const GoldenBatch batch(network, true, 40, 0);
+  for (int step = 0; step < 5; ++step) one->step(batch.view(), 40), other->step(batch.view(), 40);
+  const std::vector<Variable> a = one->variables(), b = other->variables();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
+}
+
+TEST_P(CudaShapes, TakeThePlannedMemory) {
+  const model::Network network = many_shapes();
+  cuda::Options options;
+  options.precision = GetParam();
+  for (const std::int64_t size : {1, 40, 500}) {
+    const auto trainer = cuda::make_trainer(network, options);
+    const GoldenBatch batch(network, true, size, 0);
+    trainer->step(batch.view(), size);
+    trainer->evaluate(batch.view());
+    EXPECT_EQ(trainer->memory(), cuda::plan(network, options, size, true)->memory());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaShapes,
+                         ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
+                                           Precision::fp16),
+                         [](const auto& p) { return std::string(cuda::name(p.param)); });
 
 // The sizes on both sides of wherever the engine takes another way on 132 multiprocessors: blocks
 // that share a sample (33), shares of the weights' gradient finer than samples (33–40, 65–72,

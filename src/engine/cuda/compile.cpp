@@ -195,10 +195,12 @@ class Compiler {
     w.moving_variance = *variable("moving_variance", layer_);
     w.floats = program_.weights.find(layer_, "moving_mean")->floats;
     const std::string name = layer().name;
-    const bool per_position = layer().input.vector;
-    push(make_norm(name, norm, per_position, takes_activation(), w, current_,
-                   tensor(extent_of(*current_))),
-         norm.scale || norm.center);
+    NormFusion fusion{.per_position = layer().input.vector};
+    fusion.activation = takes_activation();
+    fusion.pooled = pooled_by_two(network_, extents_, layer_ + 1);
+    if (fusion.pooled) ++layer_;
+    const cpu::Extent out = fusion.pooled ? extents_[layer_ + 1] : extent_of(*current_);
+    push(make_norm(name, norm, fusion, w, current_, tensor(out)), norm.scale || norm.center);
   }
   // The activation layer behind the current one, if it is elementwise: it runs in the same pass.
   model::Activation takes_activation() {
@@ -240,14 +242,8 @@ class Compiler {
       program_.ops.back()->in_last_launch = true;
   }
 
-  // The kernels count positions of the whole micro-batch in 31 bits, and the update takes a table
-  // of all layers with weights as an argument.
+  // The kernels count positions of the whole micro-batch in 31 bits.
   void check_sizes() const {
-    if (program_.weights.variables.size() > most_segments)
-      throw core::InputError(
-          fmt::format("model {} has {} variables, and the GPU engine takes {}; "
-                      "use --device cpu",
-                      network_.name, program_.weights.variables.size(), most_segments));
     std::int64_t most = network_.input.height * network_.input.width;
     for (const cpu::Extent& extent : extents_) most = std::max(most, extent.positions());
     if (program_.micro_batch > std::numeric_limits<std::int32_t>::max() / (2 * most))
@@ -273,6 +269,8 @@ class Compiler {
       t.value = training() ? planner_.claim_samples(bytes(t)) : rooms[i % 2];
     }
     for (const auto& op : program_.ops) op->claim(planner_);
+    program_.scratch = planner_.claim(planner_.scratch_bytes());
+    program_.tickets = planner_.claim(planner_.ticket_bytes());
     program_.arena_bytes = planner_.arena_bytes();
     program_.partial_floats = planner_.partial_floats();
     const auto samples = static_cast<core::Bytes>(program_.micro_batch);

@@ -18,7 +18,18 @@ Executor::Executor(Program program, cudaStream_t stream)
   // What waits for nothing comes first: it runs on the multiprocessors that the last kernel of the
   // backward pass leaves early.
   std::ranges::stable_partition(segments_, &Segment::early);
-  update_blocks_ = lay_out_blocks(segments_.data(), static_cast<int>(segments_.size()));
+  // Of several launches each waits for the one before: none may run past the backward pass.
+  if (updates() > 1)
+    for (Segment& s : segments_) s.early = false;
+  for (int i = 0; i < updates(); ++i)
+    update_blocks_.push_back(lay_out_blocks(segments_.data() + i * most_segments, segments_of(i)));
+}
+
+int Executor::updates() const {
+  return std::max(1, (static_cast<int>(segments_.size()) + most_segments - 1) / most_segments);
+}
+int Executor::segments_of(int i) const {
+  return std::min(static_cast<int>(segments_.size()) - i * most_segments, most_segments);
 }
 
 core::MemoryByUse Executor::memory() const {
@@ -30,16 +41,20 @@ core::MemoryByUse Executor::memory() const {
 Pass Executor::pass() const {
   Pass pass;
   pass.arena = arena_.data(), pass.partials = partials_.as<float>();
+  pass.scratch = arena_.as<float>(program_.scratch);
+  pass.tickets = arena_.as<std::uint32_t>(program_.tickets);
   pass.training = program_.training;
   pass.stream = stream_;
   return pass;
 }
 
-Update Executor::update() const {
+Update Executor::update(int i) const {
   Update u{};
-  std::ranges::copy(segments_, u.segments);
-  u.segment_count = static_cast<int>(segments_.size());
-  u.blocks = update_blocks_;
+  if (program_.training) {
+    u.segment_count = segments_of(i), u.blocks = update_blocks_[static_cast<std::size_t>(i)];
+    std::copy_n(segments_.begin() + i * most_segments, u.segment_count, u.segments);
+    u.ends_step = i + 1 == updates();
+  }
   u.losses = arena_.as<float>(program_.loss->rooms.losses);
   u.correct = arena_.as<std::uint8_t>(program_.loss->rooms.correct);
   return u;

@@ -31,7 +31,9 @@ class Executor {
   // The pass with this program's memory filled in.
   Pass pass() const;
   // The update over this program's partial gradients, with losses and all but the trainer's part.
-  Update update() const;
+  // There are several where one launch does not take all of them.
+  Update update(int i = 0) const;
+  int updates() const;
 
   // A room for a micro-batch of the host, and what the kernels read there.
   std::byte* room(int i) const;
@@ -48,8 +50,9 @@ class Executor {
   Program program_;
   cudaStream_t stream_;
   DeviceBuffer arena_, partials_, input_;
+  int segments_of(int i) const;
   std::vector<Segment> segments_;
-  int update_blocks_ = 0;
+  std::vector<int> update_blocks_;
 };
 
 }  // namespace sweetspot::engine::cuda

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -32,6 +33,8 @@ struct Pass {
   float* weights = nullptr;
   const std::byte* operands = nullptr;  // weights that are kept as such; none in fp32
   float* partials = nullptr;
+  float* scratch = nullptr;  // of one kernel at a time
+  std::uint32_t* tickets = nullptr;
   StepState* state = nullptr;
   Source source;
   int count = 0;    // samples of the micro-batch
@@ -55,6 +58,9 @@ struct Pass {
   void run(MergedForward parts);
   void run(MergedBackward parts);
   void flush();
+
+ private:
+  void set(const GemmPart& part);
 };
 
 // Gives every operation its bytes, before anything is allocated.
@@ -72,6 +78,14 @@ class Planner {
   std::int64_t claim_partials(std::int64_t floats) {
     return std::exchange(partials_, partials_ + floats);
   }
+  // Of what only one kernel at a time needs, the largest is enough.
+  void claim_scratch(core::Bytes bytes, int tickets) {
+    scratch_ = std::max(scratch_, bytes), tickets_ = std::max(tickets_, tickets);
+  }
+  core::Bytes scratch_bytes() const { return scratch_; }
+  core::Bytes ticket_bytes() const {
+    return static_cast<core::Bytes>(tickets_) * sizeof(std::uint32_t);
+  }
   core::Bytes arena_bytes() const { return arena_; }
   std::int64_t partial_floats() const { return partials_; }
   static core::Bytes round(core::Bytes bytes) { return (bytes + 255) / 256 * 256; }
@@ -80,7 +94,8 @@ class Planner {
   std::int64_t micro_batch_;
   bool training_;
   Chip chip_;
-  core::Bytes arena_ = 0;
+  core::Bytes arena_ = 0, scratch_ = 0;
+  int tickets_ = 0;
   std::int64_t partials_ = 0;
 };
 

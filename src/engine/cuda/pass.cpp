@@ -3,7 +3,7 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-int blocks_of(const GemmPart& p) { return p.tiles_m * p.tiles_n * p.splits; }
+int blocks_of(const GemmPart& p) { return p.phases * p.tiles_m * p.tiles_n * p.splits; }
 void divide_tiles(GemmPart& p) {
   p.by_tiles_m = Divider(static_cast<std::uint32_t>(p.tiles_m));
   p.by_tiles_n = Divider(static_cast<std::uint32_t>(p.tiles_n));
@@ -72,13 +72,22 @@ void Pass::add(GemmPart part) {
   const bool data = part.kind == GemmKind::data;
   const int queued = (pending.weight_blocks[0] > 0) + (pending.weight_blocks[1] > 0);
   const bool any = pending.data_blocks > 0 || queued > 0;
+  if (runs_alone(part)) {
+    flush();
+    set(part);
+    return flush();
+  }
   // The resident kernels have no place for a second gradient of weights.
   const int most_weights = resident(part) ? 1 : 2;
   if ((any && pending_resident != resident(part)) || (data && pending.data_blocks > 0) ||
       (!data && queued == most_weights))
     flush();
   pending_resident = resident(part);
-  if (data) {
+  set(part);
+}
+
+void Pass::set(const GemmPart& part) {
+  if (part.kind == GemmKind::data) {
     pending.data = part, pending.data_blocks = blocks_of(part);
   } else {
     const int place = pending.weight_blocks[0] > 0;

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "engine/cpu/optimize.h"
 #include "engine/cuda/program.h"
+#include "engine/cuda/shapes.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -78,17 +79,19 @@ core::MemoryByUse program_memory(const Program& program) {
   return memory;
 }
 
-std::unique_ptr<Plan> plan(const model::Network& network, const Options& options,
+std::unique_ptr<Plan> plan(const model::Network& given, const Options& options,
                            std::int64_t micro_batch, bool with_evaluation) {
   if (micro_batch < 1)
     throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
+  const model::Network network = flattened_first(given);
   const Chip chip = chip_of(options.device);
-  const Program program = compile(network, options.trainer.loss, micro_batch, true, chip);
+  const auto compiled = [&](std::int64_t count, bool training) {
+    return compile(network, options.trainer.loss, count, training, chip);
+  };
+  const Program program = compiled(micro_batch, true);
   core::MemoryByUse memory = trainer_memory(program.weights, options);
   memory += program_memory(program);
-  if (with_evaluation)
-    memory +=
-        program_memory(compile(network, options.trainer.loss, evaluation_batch, false, chip));
+  if (with_evaluation) memory += program_memory(compiled(evaluation_batch, false));
   return std::make_unique<CudaPlan>(program, options.precision, memory);
 }
 

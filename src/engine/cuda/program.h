@@ -33,6 +33,7 @@ struct Program {
   const LossOp* loss = nullptr;     // the last operation
 
   core::Bytes arena_bytes = 0;
+  core::Bytes scratch = 0, tickets = 0;  // where they are in the arena
   std::int64_t partial_floats = 0;
   HostBatch host_batch;
   // Training has two rooms for such, one to fill while the other is read.

@@ -10,6 +10,10 @@ namespace sweetspot::engine::cuda {
 // The shape of a convolution without its pooling, channels and filters padded to fours.
 ConvShape conv_shape(const model::Network& network, const std::vector<cpu::Extent>& extents,
                      std::size_t layer);
+// The same network with its samples as vectors, where they are flattened at once: a vector's
+// elements lie side by side, an image's channels are padded.
+model::Network flattened_first(model::Network network);
+
 // A dense layer: a convolution of 1×1 positions.
 ConvShape dense_shape(const cpu::Extent& in, std::int64_t units);
 

@@ -14,20 +14,27 @@ Pass Steps::pass(const Executor& executor, const Source& source, const Micro& mi
 }
 
 void Steps::settle(const Executor& executor, const Micro& micro, bool updates) const {
-  Update u = executor.update();
-  parameters_.fill(u);
-  u.samples = static_cast<int>(micro.count);
-  u.advance = static_cast<std::uint32_t>(micro.advance);
   const bool whole = micro.count == micro.batch, last = micro.first + micro.count == micro.batch;
-  if (whole && updates) {
-    check(launch_update(u, stream_), "the update");
-    return;
-  }
-  check(launch_sum_partials(u, micro.first > 0, stream_), "summing gradients");
-  check(launch_record(u, micro.first > 0, stream_), "the loss");
+  const auto each = [&](auto launch) {
+    for (int i = 0; i < executor.updates(); ++i) {
+      Update u = executor.update(i);
+      parameters_.fill(u);
+      u.samples = static_cast<int>(micro.count);
+      u.advance = static_cast<std::uint32_t>(micro.advance);
+      launch(u);
+    }
+  };
+  if (whole && updates)
+    return each([&](const Update& u) { check(launch_update(u, stream_), "the update"); });
+  each([&](const Update& u) {
+    check(launch_sum_partials(u, micro.first > 0, stream_), "summing gradients");
+    if (u.ends_step) check(launch_record(u, micro.first > 0, stream_), "the loss");
+  });
   if (!last || !updates) return;
-  u.samples = 0, u.from_gradients = true;
-  check(launch_update(u, stream_), "the update");
+  each([&](Update& u) {
+    u.samples = 0, u.from_gradients = true;
+    check(launch_update(u, stream_), "the update");
+  });
 }
 
 void Steps::run(const Executor& executor, const Source& source, const Micro& micro) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "engine/cuda/shapes.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -28,7 +29,7 @@ void set_record(StepResult& result, const StepRecord& record, std::int64_t sampl
 }  // namespace
 
 CudaTrainer::CudaTrainer(const model::Network& network, const Options& options)
-    : network_(network),
+    : network_(flattened_first(network)),
       options_(usable(options)),
       chip_(chip_of(options.device)),
       clock_(stream_),
@@ -39,9 +40,11 @@ CudaTrainer::CudaTrainer(const model::Network& network, const Options& options)
 void CudaTrainer::prepare(std::int64_t micro_batch) {
   use();
   if (!executors_.contains(micro_batch))
-    executors_.emplace(
-        micro_batch,
-        Executor(compile(network_, options_.trainer.loss, micro_batch, true, chip_), stream_));
+    executors_.emplace(micro_batch, Executor(compiled(micro_batch, true), stream_));
+}
+
+Program CudaTrainer::compiled(std::int64_t micro_batch, bool training) const {
+  return compile(network_, options_.trainer.loss, micro_batch, training, chip_);
 }
 
 void CudaTrainer::release(std::int64_t micro_batch) {
@@ -137,9 +140,7 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
 template <class Take>
 StepResult CudaTrainer::evaluate(std::int64_t samples, Take take) {
   use();
-  if (!evaluator_)
-    evaluator_.emplace(compile(network_, options_.trainer.loss, evaluation_batch, false, chip_),
-                       stream_);
+  if (!evaluator_) evaluator_.emplace(compiled(evaluation_batch, false), stream_);
   for_passes(samples, evaluation_batch, [&](std::int64_t first, std::int64_t count) {
     Pass pass =
         steps_.pass(*evaluator_, take(*evaluator_, first, count), {first, count, samples, 0});

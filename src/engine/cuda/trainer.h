@@ -45,6 +45,7 @@ class CudaTrainer final : public ResidentTrainer {
   core::MemoryByUse memory() const override;
 
  private:
+  Program compiled(std::int64_t micro_batch, bool training) const;
   void use() const { check(cudaSetDevice(options_.device), "choosing the device"); }
   void wait(const char* doing) const;
   const ResidentSplit& resident(Split split) const;

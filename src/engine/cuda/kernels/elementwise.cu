@@ -10,7 +10,8 @@ namespace {
 constexpr int threads = row_threads;
 int blocks_for(std::int64_t items) {
   constexpr std::int64_t most_blocks = 1 << 14;
-  return static_cast<int>(std::clamp<std::int64_t>((items + threads - 1) / threads, 1, most_blocks));
+  return static_cast<int>(
+      std::clamp<std::int64_t>((items + threads - 1) / threads, 1, most_blocks));
 }
 #define EACH(i, n)                                                                    \
   for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < (n); \
@@ -21,7 +22,8 @@ struct Positions {
   Divider by_width, by_height;
   Positions() = default;
   Positions(int height, int width)
-      : by_width(static_cast<std::uint32_t>(width)), by_height(static_cast<std::uint32_t>(height)) {}
+      : by_width(static_cast<std::uint32_t>(width)),
+        by_height(static_cast<std::uint32_t>(height)) {}
 #ifdef __CUDACC__
   __device__ int3 of(int row) const {
     const int line = by_width.quotient(row), sample = by_height.quotient(line);
@@ -42,8 +44,10 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
   wait_for_predecessor();
   g.shares.each([&](int row, int c) {
     const int3 at = g.positions.of(row);
-    const std::int64_t from = (std::int64_t{g.source.row(at.z)} * g.full_h * g.full_w +
-                               at.y * g.full_w + at.x) * g.channels + c;
+    const std::int64_t from =
+        (std::int64_t{g.source.row(at.z)} * g.full_h * g.full_w + at.y * g.full_w + at.x) *
+            g.channels +
+        c;
     float v[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -54,7 +58,8 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
   });
 }
 
-__global__ void __launch_bounds__(threads) activation_kernel(const __grid_constant__ Elementwise e) {
+__global__ void __launch_bounds__(threads)
+    activation_kernel(const __grid_constant__ Elementwise e) {
   wait_for_predecessor();
   EACH(i, e.count / 4) {
     float4 y = each(load4(e.input + 4 * i), [&](float x) { return activated(e.function, x); });
@@ -116,8 +121,8 @@ __global__ void __launch_bounds__(threads)
   wait_for_predecessor();
   const DropoutPass& d = w.d;
   EACH(i, std::int64_t{d.count} * w.quads) {
-    const int sample = w.few ? w.by_quads.quotient(static_cast<int>(i))
-                             : static_cast<int>(i / w.quads);
+    const int sample =
+        w.few ? w.by_quads.quotient(static_cast<int>(i)) : static_cast<int>(i / w.quads);
     const auto quad = static_cast<std::uint32_t>(i - std::int64_t{sample} * w.quads);
     const std::uint32_t e = quad / 16 * 64 + quad % 16;
     const uint4 words = dropout_words(d.mask, sample, e);
@@ -220,7 +225,8 @@ __global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_consta
 
 // Every input element asks the windows that may have read it: no element is written twice.
 template <bool max_pool>
-__global__ void __launch_bounds__(threads) pool_backward_kernel(const __grid_constant__ PoolRows r) {
+__global__ void __launch_bounds__(threads)
+    pool_backward_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
   const PoolPass& p = r.p;
   r.shares.each([&](int row, int c) {
@@ -261,8 +267,13 @@ PoolRows pool_rows(const PoolPass& p, int height, int width) {
 
 cudaError_t launch_gather(const Source& source, int count, int full_h, int full_w, int channels,
                           int live_h, int live_w, int padded, float* to, cudaStream_t stream) {
-  const Gather g{source,  RowShares(std::int64_t{count} * live_h * live_w, padded),
-                 Positions(live_h, live_w), full_h, full_w, channels, to};
+  const Gather g{source,
+                 RowShares(std::int64_t{count} * live_h * live_w, padded),
+                 Positions(live_h, live_w),
+                 full_h,
+                 full_w,
+                 channels,
+                 to};
   return launch(gather_kernel, g.shares.blocks(), threads, 0, stream, g);
 }
 cudaError_t launch_activation(const Elementwise& e, cudaStream_t stream) {

@@ -81,16 +81,26 @@ __device__ inline void finish_forward(const GemmPart& p, int group, int g, int n
 }
 
 // The gradient of the input, or one of its slices.
-__device__ inline void finish_data(const GemmPart& p, int split, int group, int g, int n,
-                                   Finished& v) {
-  if (n >= p.shape.channels) return;
-  float* to = p.splits > 1 ? p.slices + split * p.slice_stride : p.input_gradient;
+template <bool dense>
+__device__ void finish_data(const GemmPart& p, const Phase& phase, int split, int group, int g,
+                            int n, Finished& v) {
+  const ConvShape& s = p.shape;
+  if (n >= s.channels) return;
+  float* to = p.splits > 1 && !p.tickets ? p.slices + split * p.slice_stride : p.input_gradient;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int m = group + g + 8 * i;
-    if (m < p.count * static_cast<int>(p.by_in.divisor))
-      store2(to + static_cast<std::int64_t>(m) * p.shape.channels + n, v[i][0] * p.scale,
-             v[i][1] * p.scale);
+    if (m >= p.count * static_cast<int>(p.by_in.divisor)) continue;
+    std::int64_t row = m;
+    if (!dense && p.phases > 1) {
+      const int sample = p.by_in.quotient(m), at = m - sample * p.by_in.divisor;
+      const int line = p.by_in_w.quotient(at), column = at - line * p.by_in_w.divisor;
+      const int y = phase.y + (line + phase.first_y) * s.stride_h - s.pad_top;
+      const int x = phase.x + (column + phase.first_x) * s.stride_w - s.pad_left;
+      if (y >= s.in_h || x >= s.in_w) continue;
+      row = (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
+    }
+    store2(to + row * s.channels + n, v[i][0] * p.scale, v[i][1] * p.scale);
   }
 }
 
@@ -128,14 +138,16 @@ __device__ void finish_weights(const GemmPart& p, int split, int group, int g, i
 }
 
 template <class M, class T, class A, class B>
-__device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* shared, Sums& sums) {
+__device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* shared,
+                         typename T::Sums& sums) {
   using Element = typename M::Element;
   constexpr int a_pitch = (A::along ? T::k : T::m) + Operand<Element, A::along>::pad;
   constexpr int b_pitch = (B::along ? T::k : T::n) + Operand<Element, B::along>::pad;
   constexpr int a_size = (A::along ? T::m : T::k) * a_pitch;
   constexpr int b_size = (B::along ? T::n : T::k) * b_pitch;
   const int warp = threadIdx.x / 32, warp_k = warp / (T::warps_m * T::warps_n);
-  const int row = warp % T::warps_m * 32, column = warp / T::warps_m % T::warps_n * 32;
+  const int row = warp % T::warps_m * T::warp_rows;
+  const int column = warp / T::warps_m % T::warps_n * 32;
 
   float4 left[A::At::count], right[B::At::count];
   const auto store = [&](Element* to) {
@@ -157,7 +169,7 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
     const bool more = k + T::k < end;
     if (more) a.fetch(k + T::k, end, left), b.fetch(k + T::k, end, right);
     const Element* tile = shared + now * (a_size + b_size);
-    M::template multiply<T::slice, A::along, B::along>(
+    M::template multiply<T::slice, A::along, B::along, T::sixteens>(
         {tile + row * (A::along ? a_pitch : 1), a_pitch},
         {tile + a_size + column * (B::along ? b_pitch : 1), b_pitch}, warp_k * T::slice, sums);
     now ^= 1;
@@ -166,22 +178,62 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
   }
 }
 
+// Adds up what the splits of a tile have, in their order, in the last of their blocks to come here;
+// false in all others. Who is last depends on the moment, what it adds up does not. `count` of a
+// thread's vectors, of the block's first `holders` threads.
+template <int count, int holders>
+__device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v)[count]) {
+  __shared__ bool last;
+  const bool holds = threadIdx.x < holders;
+  float4* all = reinterpret_cast<float4*>(p.slices) +
+                static_cast<std::int64_t>(tile) * p.splits * count * holders + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    if (holds) __stcg(all + (split * count + i) * holders, v[i]);
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(p.tickets + tile, 1u) + 1 == p.splits;
+    if (last) p.tickets[tile] = 0;
+  }
+  __syncthreads();
+  if (!last) return false;
+  __threadfence();
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    v[i] = {};
+#pragma unroll 4
+    for (int other = 0; holds && other < p.splits; ++other)
+      v[i] = v[i] + __ldcg(all + (other * count + i) * holders);
+  }
+  return true;
+}
+
 // Hands every four rows and two columns to `finish(group of 32 rows, g, column, values)`; where the
-// warps have slices of the depth, their sums are added first, in the order of the slices.
-template <class T, class Finish>
-__device__ void each_finished(Sums& sums, void* shared, int m0, int n0, Finish finish) {
+// warps have slices of the depth, their sums are added first, in the order of the slices, and so
+// are the splits of the depth among blocks, if the last of those is to finish.
+template <class T, bool gathers, class Finish>
+__device__ void each_finished(const GemmPart& p, int tile, int split, typename T::Sums& sums,
+                              void* shared, int m0, int n0, Finish finish) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  if (T::warps_k == 1) {
-    const int group = m0 + warp % T::warps_m * 32, column = n0 + warp / T::warps_m * 32;
+  if constexpr (T::warps_k == 1) {
+    if constexpr (gathers)
+      if (p.splits > 1 && !gather_splits<4 * T::sixteens, block_threads>(
+                              p, tile, split, reinterpret_cast<float4(&)[4 * T::sixteens]>(sums)))
+        return;
+    const int group = m0 + warp % T::warps_m * T::warp_rows;
+    const int column = n0 + warp / T::warps_m * 32;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      Finished v;
+    for (int half = 0; half < T::sixteens / 2; ++half)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j) {
+        Finished v;
 #pragma unroll
-        for (int e = 0; e < 2; ++e) v[i][e] = sums[i / 2][j][i % 2 * 2 + e];
-      finish(group, g, column + 8 * j + 2 * t, v);
-    }
+        for (int i = 0; i < 4; ++i)
+#pragma unroll
+          for (int e = 0; e < 2; ++e) v[i][e] = sums[2 * half + i / 2][j][i % 2 * 2 + e];
+        finish(group + 32 * half, g, column + 8 * j + 2 * t, v);
+      }
   } else {
     float2* slices = static_cast<float2*>(shared);  // (warp, j, i, lane)
 #pragma unroll
@@ -191,8 +243,9 @@ __device__ void each_finished(Sums& sums, void* shared, int m0, int n0, Finish f
         slices[((warp * 4 + j) * 4 + i) * 32 + lane] = {sums[i / 2][j][i % 2 * 2],
                                                         sums[i / 2][j][i % 2 * 2 + 1]};
     __syncthreads();
-    if (warp < 4) {
-      Finished v{};
+    constexpr int finishing = 4;  // warps
+    Finished v{};
+    if (warp < finishing)
 #pragma unroll
       for (int slice = 0; slice < T::warps_k; ++slice)
 #pragma unroll
@@ -200,8 +253,15 @@ __device__ void each_finished(Sums& sums, void* shared, int m0, int n0, Finish f
           const float2 part = slices[((slice * 4 + warp) * 4 + i) * 32 + lane];
           v[i][0] += part.x, v[i][1] += part.y;
         }
-      finish(m0, g, n0 + 8 * warp + 2 * t, v);
+    if (gathers && p.splits > 1) {
+      float4 both[2] = {{v[0][0], v[0][1], v[1][0], v[1][1]}, {v[2][0], v[2][1], v[3][0], v[3][1]}};
+      if (!gather_splits<2, 32 * finishing>(p, tile, split, both)) return;
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        v[2 * i][0] = both[i].x, v[2 * i][1] = both[i].y, v[2 * i + 1][0] = both[i].z,
+              v[2 * i + 1][1] = both[i].w;
     }
+    if (warp < finishing) finish(m0, g, n0 + 8 * warp + 2 * t, v);
   }
 }
 
@@ -219,12 +279,13 @@ __device__ void finish_bias(const GemmPart& p, int split, int n0, const Columns&
   p.partials[split * p.partial_stride + depth * p.shape.filters + n0 + n] = sum;
 }
 
-template <class M, class T, GemmKind kind, bool dense>
+template <class M, class T, GemmKind kind, bool dense, bool gathers = false>
 __device__ void run_part(const GemmPart& p, int block, typename M::Element* shared) {
-  Sums sums{};
+  typename T::Sums sums{};
   const int rest = p.by_tiles_n.quotient(block), tile_n = block - rest * p.tiles_n;
-  const int split = p.by_tiles_m.quotient(rest), tile_m = rest - split * p.tiles_m;
-  const int m0 = tile_m * T::m, n0 = tile_n * T::n;
+  int split = p.by_tiles_m.quotient(rest);
+  const int tile_m = rest - split * p.tiles_m, m0 = tile_m * T::m, n0 = tile_n * T::n;
+  int tile = tile_m * p.tiles_n + tile_n;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w;
   if constexpr (kind == GemmKind::forward) {
@@ -233,30 +294,37 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
     const int depth = taps * s.channels, begin = split * p.split_depth;
     multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
                    sums);
-    each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
-      if (p.splits > 1)
-        finish_slice(p, split, p.count, s.filters, group, g, n, v);
-      else
-        finish_forward(p, group, g, n, v);
-    });
+    each_finished<T, gathers>(p, tile, split, sums, shared, m0, n0,
+                              [&](int group, int g, int n, Finished& v) {
+                                if (!gathers && p.splits > 1)
+                                  finish_slice(p, split, p.count, s.filters, group, g, n, v);
+                                else
+                                  finish_forward(p, group, g, n, v);
+                              });
   } else if constexpr (kind == GemmKind::data) {
-    GradientRows<T, dense> a(p, m0);
-    KernelColumns<T, dense> b(p, n0);
-    const int depth = taps * s.filters, begin = split * p.split_depth;
+    // The splits of one phase are neighbours.
+    const int which = dense || p.phases == 1 ? 0 : split / p.splits;
+    split -= which * p.splits;
+    const Phase phase(p, which);
+    GradientRows<T, dense> a(p, phase, m0);
+    KernelColumns<T, dense> b(p, phase, n0);
+    const int depth = dense ? s.filters : phase.depth(p), begin = min(split * p.split_depth, depth);
     multiply<M, T>(a, b, begin, p.splits > 1 ? min(begin + p.split_depth, depth) : depth, shared,
                    sums);
-    each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
-      finish_data(p, split, group, g, n, v);
-    });
+    tile += which * p.tiles_m * p.tiles_n;
+    each_finished<T, gathers>(p, tile, split, sums, shared, m0, n0,
+                              [&](int group, int g, int n, Finished& v) {
+                                finish_data<dense>(p, phase, split, group, g, n, v);
+                              });
   } else {
     const int depth = p.count * static_cast<int>(p.by_out.divisor);
     const int begin = min(split * p.split_depth, depth), end = min(begin + p.split_depth, depth);
     PatchColumns<T, dense> a(p, m0);
     GradientColumns<T, dense> b(p, n0);
     multiply<M, T>(a, b, begin, end, shared, sums);
-    each_finished<T>(sums, shared, m0, n0, [&](int group, int g, int n, Finished& v) {
-      finish_weights<M>(p, split, group, g, n, v);
-    });
+    each_finished<T, gathers>(
+        p, tile, split, sums, shared, m0, n0,
+        [&](int group, int g, int n, Finished& v) { finish_weights<M>(p, split, group, g, n, v); });
     if (tile_m == 0 && p.bias) finish_bias<T>(p, split, n0, b, reinterpret_cast<float*>(shared));
   }
 }
@@ -297,15 +365,30 @@ __global__ void __launch_bounds__(block_threads, 2)
   run_product<M, GemmKind::weights>(parts.weights[1], block - parts.weight_blocks[0], shared);
 }
 
+// Products that run alone have kernels of their own, one for each: what large tiles need in
+// registers would cost the small ones their second block, and the code to gather splits is time to
+// load for those that have none.
+template <class M, class T>
+constexpr int blocks_at_once = std::is_same_v<M, Fp32>&& T::warp_rows == 64 ? 1 : 2;
+template <class M, class T, GemmKind kind, bool dense>
+__global__ void __launch_bounds__(block_threads, blocks_at_once<M, T>)
+    alone_kernel(const __grid_constant__ GemmPart part) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  constexpr bool gathers = kind != GemmKind::weights;
+  run_part<M, T, kind, dense, gathers>(part, blockIdx.x,
+                                       reinterpret_cast<typename M::Element*>(raw));
+}
+
 // Two buffers of both tiles in their largest layout.
 template <class M, class T>
 constexpr int tile_bytes() {
-  constexpr int pad = 8;
-  constexpr int a =
-      T::m * (T::k + pad) > T::k * (T::m + pad) ? T::m * (T::k + pad) : T::k * (T::m + pad);
-  constexpr int b =
-      T::n * (T::k + pad) > T::k * (T::n + pad) ? T::n * (T::k + pad) : T::k * (T::n + pad);
-  return 2 * (a + b) * static_cast<int>(sizeof(typename M::Element));
+  using Element = typename M::Element;
+  constexpr int along = Operand<Element, true>::pad, across = Operand<Element, false>::pad;
+  constexpr int a = T::m * (T::k + along) > T::k * (T::m + across) ? T::m * (T::k + along)
+                                                                   : T::k * (T::m + across);
+  constexpr int b = T::n * (T::k + along) > T::k * (T::n + across) ? T::n * (T::k + along)
+                                                                   : T::k * (T::n + across);
+  return 2 * (a + b) * static_cast<int>(sizeof(Element));
 }
 
 template <class M>
@@ -326,8 +409,27 @@ constexpr int most_tile_bytes() {
                                                                 : tile_bytes<M, TallTile>();
 }
 
+template <class M, class T, GemmKind kind, bool dense>
+cudaError_t launch_alone_as(const GemmPart& p, cudaStream_t stream) {
+  constexpr int bytes = tile_bytes<M, T>();
+  static const cudaError_t allowed = allow_shared_memory(alone_kernel<M, T, kind, dense>, bytes);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(alone_kernel<M, T, kind, dense>, p.phases * p.tiles_m * p.tiles_n * p.splits,
+                block_threads, bytes, stream, p);
+}
+template <class M, GemmKind kind>
+cudaError_t launch_alone(const GemmPart& p, cudaStream_t stream) {
+  if constexpr (kind != GemmKind::weights)
+    if (p.tile == TileKind::small)
+      return p.dense ? launch_alone_as<M, SmallTile, kind, true>(p, stream)
+                     : launch_alone_as<M, SmallTile, kind, false>(p, stream);
+  return p.dense ? launch_alone_as<M, LargeTile, kind, true>(p, stream)
+                 : launch_alone_as<M, LargeTile, kind, false>(p, stream);
+}
+
 template <class M>
 cudaError_t launch_forward_with(const GemmPart& p, cudaStream_t stream) {
+  if (runs_alone(p)) return launch_alone<M, GemmKind::forward>(p, stream);
   static const cudaError_t allowed = allow_shared_memory(forward_kernel<M>, most_tile_bytes<M>());
   if (allowed != cudaSuccess) return allowed;
   return launch(forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, block_threads,
@@ -336,6 +438,10 @@ cudaError_t launch_forward_with(const GemmPart& p, cudaStream_t stream) {
 
 template <class M>
 cudaError_t launch_backward_with(const GemmParts& parts, cudaStream_t stream) {
+  if (parts.data_blocks && runs_alone(parts.data))
+    return launch_alone<M, GemmKind::data>(parts.data, stream);
+  if (parts.weight_blocks[0] && runs_alone(parts.weights[0]))
+    return launch_alone<M, GemmKind::weights>(parts.weights[0], stream);
   static const cudaError_t allowed = allow_shared_memory(backward_kernel<M>, most_tile_bytes<M>());
   if (allowed != cudaSuccess) return allowed;
   int bytes = parts.data_blocks ? bytes_of<M>(parts.data.tile) : 0;

@@ -117,6 +117,10 @@ struct NormPass {
   int pitch, channels;  // features come in runs of `pitch`, of which so many are no padding
   bool training;
   Function function;  // behind the normalisation, in the same pass
+  bool pooled;  // 2×2 max pooling behind that: output and gradient have a row for each window
+  int width;    // of the image that is pooled
+  Divider by_windows_x;
+  std::uint8_t* code;  // of each pooled value: which of its window's four it is
   float momentum, epsilon;
   const float *input, *gamma, *beta, *gradient;
   float *moving_mean, *moving_variance, *mean, *scale;  // mean and 1/σ of the micro-batch

@@ -1,4 +1,5 @@
 #pragma once
+#include "engine/cuda/kernels/math.cuh"
 #include "engine/cuda/kernels/params.h"
 #include "engine/cuda/kernels/vectors.cuh"
 
@@ -12,14 +13,17 @@ constexpr int block_threads = 256;
 // A dense layer is a convolution of one position: `dense` loaders know that, and do without the
 // search for taps and lines, which costs more than the loads themselves.
 
-template <int WarpsM, int WarpsN, int WarpsK, int Depth>
+template <int WarpsM, int WarpsN, int WarpsK, int Depth, int WarpRows = 32>
 struct Tile {
-  static constexpr int warps_m = WarpsM, warps_n = WarpsN, warps_k = WarpsK;
-  static constexpr int m = 32 * WarpsM, n = 32 * WarpsN, k = Depth, slice = Depth / WarpsK;
+  static constexpr int warps_m = WarpsM, warps_n = WarpsN, warps_k = WarpsK, warp_rows = WarpRows;
+  static constexpr int m = WarpRows * WarpsM, n = 32 * WarpsN, k = Depth, slice = Depth / WarpsK;
+  static constexpr int sixteens = WarpRows / 16;
+  using Sums = SumsOf<sixteens>;
 };
 using SmallTile = Tile<1, 1, 8, 128>;
 using TallTile = Tile<8, 1, 1, 32>;
 using WideTile = Tile<4, 2, 1, 32>;
+using LargeTile = Tile<2, 4, 1, 32, 64>;
 
 // The places of one thread in a tile of `rows` × `contiguous` floats.
 template <int rows, int contiguous>
@@ -134,16 +138,45 @@ __device__ void load_routed4(const GemmPart& p, const std::int64_t (&at)[count],
     if (at[i] < 0) r[i] = float4{};
 }
 
+// An input position gets a gradient only from the taps that lie a multiple of the strides away from
+// it: with strides, positions come in phases, and a block has those of one phase, and its taps
+// only. The gradient of a phase is that of a convolution without strides.
+struct Phase {
+  int y, x;              // of the padded image's lines and columns, modulo the strides
+  int first_y, first_x;  // the first line and column of this phase, in strides
+  int taps_y, taps_x;
+  bool fewer_x;  // than the first phase has
+
+  __device__ Phase(const GemmPart& p, int phase) {
+    const ConvShape& s = p.shape;
+    y = phase == 0 ? 0 : phase / s.stride_w, x = phase - y * s.stride_w;
+    first_y = s.pad_top, first_x = s.pad_left;
+    taps_y = s.kernel_h, taps_x = s.kernel_w, fewer_x = false;
+    if (p.phases == 1) return;
+    first_y = max(0, (s.pad_top - y + s.stride_h - 1) / s.stride_h);
+    first_x = max(0, (s.pad_left - x + s.stride_w - 1) / s.stride_w);
+    taps_y = max(0, (s.kernel_h - y + s.stride_h - 1) / s.stride_h);
+    taps_x = max(0, (s.kernel_w - x + s.stride_w - 1) / s.stride_w);
+    fewer_x = taps_x < (s.kernel_w + s.stride_w - 1) / s.stride_w;
+  }
+  __device__ int depth(const GemmPart& p) const { return taps_y * taps_x * p.shape.filters; }
+  // Which line of taps the phase's tap is in.
+  __device__ int line_of(const GemmPart& p, int tap) const {
+    return (fewer_x ? p.by_fewer_taps_x : p.by_taps_x).quotient(tap);
+  }
+};
+
 // Gradient of the input, left: row m is an input position, k = (tap, filter).
 template <class T, bool dense>
 struct GradientRows {
   static constexpr bool along = true;
   using At = Places<T::m, T::k>;
   const GemmPart& p;
+  const Phase& phase;
   std::int64_t first[At::count];  // of the sample
   int line[At::count], column[At::count];
 
-  __device__ GradientRows(const GemmPart& part, int m0) : p(part) {
+  __device__ GradientRows(const GemmPart& part, const Phase& of, int m0) : p(part), phase(of) {
     const ConvShape& s = p.shape;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
@@ -154,8 +187,8 @@ struct GradientRows {
       }
       const int m = m0 + At::row(i), sample = p.by_in.quotient(m);
       const int at = m - sample * p.by_in.divisor, y = p.by_in_w.quotient(at);
-      line[i] = sample < p.count ? y + s.pad_top : outside;
-      column[i] = at - y * s.in_w + s.pad_left;
+      line[i] = sample < p.count ? y + phase.first_y : outside;
+      column[i] = at - y * p.by_in_w.divisor + phase.first_x;
       first[i] = static_cast<std::int64_t>(sample) * p.by_windows.divisor * s.filters;
     }
   }
@@ -170,15 +203,13 @@ struct GradientRows {
       for (int i = 0; i < At::count; ++i) at[i] = k < end && first[i] >= 0 ? first[i] + k : -1;
       return load_routed4(p, at, slot, r);
     }
-    const int tap = p.by_filters.quotient(k), ky = p.by_kernel_w.quotient(tap);
-    const int kx = tap - ky * s.kernel_w, f = k - tap * s.filters;
+    const int tap = p.by_filters.quotient(k), ky = phase.line_of(p, tap);
+    const int kx = tap - ky * phase.taps_x, f = k - tap * s.filters;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       int y = line[i] - ky, x = column[i] - kx;
-      bool inside = k < end && y >= 0 && x >= 0;
-      if (s.stride_h > 1) inside &= y % s.stride_h == 0, y /= s.stride_h;
-      if (s.stride_w > 1) inside &= x % s.stride_w == 0, x /= s.stride_w;
-      inside &= y < s.out_h && x < s.out_w;
+      const bool inside =
+          k < end && static_cast<unsigned>(y) < s.out_h && static_cast<unsigned>(x) < s.out_w;
       slot[i] = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
       if (s.pool == 2) y /= 2, x /= 2;
       at[i] = inside ? first[i] + (y * static_cast<int>(p.by_window_w.divisor) + x) * s.filters + f
@@ -194,13 +225,20 @@ struct KernelColumns {
   static constexpr bool along = true, weights = true;
   using At = Places<T::n, T::k>;
   const GemmPart& p;
+  const Phase& phase;
   int n0;
-  __device__ KernelColumns(const GemmPart& part, int first) : p(part), n0(first) {}
+  __device__ KernelColumns(const GemmPart& part, const Phase& of, int first)
+      : p(part), phase(of), n0(first) {}
 
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
     const ConvShape& s = p.shape;
     const int k = k0 + At::column();
-    const int tap = dense ? 0 : p.by_filters.quotient(k), f = k - tap * s.filters;
+    const int place = dense ? 0 : p.by_filters.quotient(k), f = k - place * s.filters;
+    int tap = place;
+    if (!dense && p.phases > 1) {
+      const int ky = phase.line_of(p, place), kx = place - ky * phase.taps_x;
+      tap = (phase.y + ky * s.stride_h) * s.kernel_w + phase.x + kx * s.stride_w;
+    }
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       const int c = n0 + At::row(i);

@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <type_traits>
 
-// A warp's product of 32×32 outputs over a slice of the depth, from tiles in shared memory.
-// Whatever the arithmetic, thread (g, t) = (lane / 4, lane % 4) ends up with rows g, g+8, g+16,
-// g+24 and columns 8j+2t, 8j+2t+1: row g+8i, column 8j+2t+e is sums[i / 2][j][i % 2 * 2 + e]. Four
-// rows of one thread can thus be the four positions of a pooling window.
+// A warp's product of 32×32 or 64×32 outputs over a slice of the depth, from tiles in shared
+// memory. Whatever the arithmetic, thread (g, t) = (lane / 4, lane % 4) ends up with rows g, g+8,
+// g+16, g+24 and columns 8j+2t, 8j+2t+1: row g+8i, column 8j+2t+e is sums[i / 2][j][i % 2 * 2 + e].
+// Four rows of one thread can thus be the four positions of a pooling window.
 namespace sweetspot::engine::cuda {
 
-using Sums = float[2][4][4];
+// Of so many sixteens of rows.
+template <int sixteens>
+using SumsOf = float[sixteens][4][4];
+using Sums = SumsOf<2>;
 
 // Operand tiles lie along the depth, [row][k], or across it, [k][row]. The pads let the reads below
 // hit all 32 banks: rows of 4 words modulo 32 along, of 8 words across.
@@ -31,23 +34,54 @@ struct Fp32 {
   static constexpr bool overflows = false;
   __device__ static void store(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
 
-  template <int slice, bool a_along, bool b_along>
+  // Two steps of the depth at a time, so that what lies along it is read in pairs, as are
+  // neighbouring columns across it; the next two are on their way while these are multiplied.
+  template <int eights>
+  struct Fragments {
+    float2 left[eights], right[8];
+    template <bool a_along, bool b_along>
+    __device__ void load(Operand<float, a_along> a, Operand<float, b_along> b, int k) {
+      const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+      for (int i = 0; i < eights; ++i)
+        left[i] = a_along ? pair(&a.tile[(g + 8 * i) * a.pitch + k])
+                          : float2{a.at(g + 8 * i, k), a.at(g + 8 * i, k + 1)};
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int column = 8 * j + 2 * t;
+        if (b_along) {
+          right[2 * j] = pair(&b.tile[column * b.pitch + k]);
+          right[2 * j + 1] = pair(&b.tile[(column + 1) * b.pitch + k]);
+        } else {
+          const float2 first = pair(&b.tile[k * b.pitch + column]);
+          const float2 second = pair(&b.tile[(k + 1) * b.pitch + column]);
+          right[2 * j] = {first.x, second.x}, right[2 * j + 1] = {first.y, second.y};
+        }
+      }
+    }
+  };
+  template <int slice, bool a_along, bool b_along, int sixteens>
   __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
-                                  Sums& sums) {
-    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-#pragma unroll 4
-    for (int k = k0; k < k0 + slice; ++k) {
-      float rows[4], columns[8];
+                                  SumsOf<sixteens>& sums) {
+    constexpr int eights = 2 * sixteens;  // of rows
+    Fragments<eights> both[2];
+    both[0].load(a, b, k0);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) rows[i] = a.at(g + 8 * i, k);
+    for (int step = 0; step < slice / 2; ++step) {
+      if (step + 1 < slice / 2) both[(step + 1) % 2].load(a, b, k0 + 2 * step + 2);
+      const Fragments<eights>& now = both[step % 2];
 #pragma unroll
-      for (int j = 0; j < 8; ++j) columns[j] = b.at(8 * (j / 2) + 2 * t + j % 2, k);
+      for (int i = 0; i < eights; ++i)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-#pragma unroll
-        for (int j = 0; j < 8; ++j) sums[i / 2][j / 2][i % 2 * 2 + j % 2] += rows[i] * columns[j];
+        for (int j = 0; j < 8; ++j) {
+          float& sum = sums[i / 2][j / 2][i % 2 * 2 + j % 2];
+          sum += now.left[i].x * now.right[j].x;
+          sum += now.left[i].y * now.right[j].y;
+        }
     }
   }
+  __device__ static float2 pair(const float* p) { return *reinterpret_cast<const float2*>(p); }
+
   // Rows of the left operand that this thread reads, for operands whose rows lie anywhere.
   static constexpr int rows = 4;
   __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
@@ -94,6 +128,21 @@ struct Fp32 {
   }
 };
 
+// Four 8×8 matrices of 16-bit elements, or 8×4 of 32 bits if not transposed; `lane`'s pointer names
+// row lane % 8 of matrix lane / 8.
+template <bool transposed>
+__device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  if (transposed)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at));
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at));
+}
+
 struct Tf32 {
   using Element = float;
   static constexpr bool overflows = false;
@@ -109,27 +158,41 @@ struct Tf32 {
     *reinterpret_cast<float2*>(to) = {round(v.x), round(v.y)};
   }
 
-  template <int slice, bool a_along, bool b_along>
+  template <int slice, bool a_along, bool b_along, int sixteens>
   __device__ static void multiply(Operand<float, a_along> a, Operand<float, b_along> b, int k0,
-                                  Sums& sums) {
+                                  SumsOf<sixteens>& sums) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int row = lane % 8, matrix = lane / 8;
 #pragma unroll
     for (int k = k0; k < k0 + slice; k += 8) {
-      float left[2][4], right[4][2];
+      float left[sixteens][4], right[4][2];
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
+      for (int i = 0; i < sixteens; ++i) {
+        if constexpr (a_along) {  // rows 0–7 and 8–15 of k 0–3, then of k 4–7
+          load_floats(left[i],
+                      a.tile + (16 * i + matrix % 2 * 8 + row) * a.pitch + k + matrix / 2 * 4);
+        } else {
 #pragma unroll
-        for (int r = 0; r < 4; ++r) left[i][r] = a.at(16 * i + g + r % 2 * 8, k + t + r / 2 * 4);
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-#pragma unroll
-        for (int r = 0; r < 2; ++r) right[j][r] = b.at(8 * j + g, k + t + r * 4);
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          step(left[i], right[j], sums[i][j]);
+          for (int r = 0; r < 4; ++r) left[i][r] = a.at(16 * i + g + r % 2 * 8, k + t + r / 2 * 4);
         }
+      }
+#pragma unroll
+      for (int j = 0; j < 4; j += 2) {
+        if constexpr (b_along) {  // k 0–3 and 4–7 of columns 0–7, then of columns 8–15
+          float both[4];
+          load_floats(both, b.tile + (8 * j + matrix / 2 * 8 + row) * b.pitch + k + matrix % 2 * 4);
+          right[j][0] = both[0], right[j][1] = both[1];
+          right[j + 1][0] = both[2], right[j + 1][1] = both[3];
+        } else {
+#pragma unroll
+          for (int r = 0; r < 4; ++r)
+            right[j + r / 2][r % 2] = b.at(8 * (j + r / 2) + g, k + t + r % 2 * 4);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < sixteens; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) step(left[i], right[j], sums[i][j]);
     }
   }
   static constexpr int rows = 4;
@@ -178,6 +241,12 @@ struct Tf32 {
     }
   }
 
+  __device__ static void load_floats(float (&r)[4], const float* at) {
+    std::uint32_t bits[4];
+    load_matrices<false>(bits, at);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) r[i] = __uint_as_float(bits[i]);
+  }
   __device__ static void step(const float (&a)[4], const float (&b)[2], float (&c)[4]) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
@@ -187,20 +256,6 @@ struct Tf32 {
           "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
   }
 };
-
-// Four 8×8 matrices of 16-bit elements; `lane`'s pointer names row lane % 8 of matrix lane / 8.
-template <bool transposed>
-__device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
-  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
-  if (transposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(at));
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(at));
-}
 
 template <class Half>
 struct Half16 {
@@ -222,26 +277,29 @@ struct Half16 {
   }
   __device__ static constexpr bool is_bf16();
 
-  template <int slice, bool a_along, bool b_along>
+  template <int slice, bool a_along, bool b_along, int sixteens>
   __device__ static void multiply(Operand<Half, a_along> a, Operand<Half, b_along> b, int k0,
-                                  Sums& sums) {
+                                  SumsOf<sixteens>& sums) {
     const int row = threadIdx.x % 8, matrix = threadIdx.x % 32 / 8;
 #pragma unroll
     for (int k = k0; k < k0 + slice; k += 16) {
-      std::uint32_t left[2][4], right[2][4];
+      std::uint32_t left[sixteens][4], right[2][4];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
+      for (int i = 0; i < sixteens; ++i) {
         // rows 0–7 and 8–15 of k 0–7, then of k 8–15
         const int m = 16 * i + matrix % 2 * 8, kk = k + matrix / 2 * 8;
         load_matrices<!a_along>(left[i], a_along ? a.tile + (m + row) * a.pitch + kk
                                                  : a.tile + (kk + row) * a.pitch + m);
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
         // k 0–7 and 8–15 of columns 0–7, then of columns 8–15
         const int n = 16 * i + matrix / 2 * 8, kb = k + matrix % 2 * 8;
         load_matrices<!b_along>(right[i], b_along ? b.tile + (n + row) * b.pitch + kb
                                                   : b.tile + (kb + row) * b.pitch + n);
       }
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
+      for (int i = 0; i < sixteens; ++i)
 #pragma unroll
         for (int j = 0; j < 4; ++j) step(left[i], right[j / 2] + j % 2 * 2, sums[i][j]);
     }

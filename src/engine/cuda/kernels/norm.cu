@@ -3,7 +3,8 @@
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
-// Batch normalisation and the activation behind it. A block has up to 32 vectors of four features
+// Batch normalisation, and the activation and 2×2 max pooling behind it. A block has up to 32
+// vectors of four features
 // (`columns`) and a share of the rows (sample, position), which its groups of threads take in turn.
 // Each block writes its sums; the last one to do so, by a count of whole numbers, adds them up in
 // the order of the blocks. So the result depends on the shape alone. Where one block has all rows,
@@ -41,12 +42,12 @@ struct Place {
   int column, group, groups, feature;
   bool real;
   int begin, end;  // rows of the block
-  __device__ explicit Place(const NormPass& n) {
+  __device__ Place(const NormPass& n, int rows) {
     column = threadIdx.x % n.columns, group = threadIdx.x / n.columns, groups = threads / n.columns;
     feature = (blockIdx.x * n.columns + column) * 4;
     real = group < groups && feature < n.padded;
-    const int share = (n.rows + n.slices - 1) / n.slices;
-    begin = min(static_cast<int>(blockIdx.y) * share, n.rows), end = min(begin + share, n.rows);
+    const int share = (rows + n.slices - 1) / n.slices;
+    begin = min(static_cast<int>(blockIdx.y) * share, rows), end = min(begin + share, rows);
   }
   __device__ int rows_of_slice(const NormPass& n, int slice) const {
     const int share = (n.rows + n.slices - 1) / n.slices;
@@ -94,14 +95,44 @@ __device__ float4 shift_of(const NormPass& n, int feature) {
 }
 
 __device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
-  return each((x - f.mean) * f.factor + f.shift,
-              [&](float z) { return activated(n.function, z); });
+  return each((x - f.mean) * f.factor + f.shift, [&](float z) { return activated(n.function, z); });
 }
 // Some functions are not zero at zero, but the padding is.
 __device__ float4 without_padding(const NormPass& n, int feature, float4 y) {
   const int channel = feature % n.pitch;
   return {y.x, channel + 1 < n.channels ? y.y : 0.f, channel + 2 < n.channels ? y.z : 0.f,
           channel + 3 < n.channels ? y.w : 0.f};
+}
+
+// The first of a window's four rows.
+__device__ std::int64_t corner_of(const NormPass& n, int window) {
+  const int line = n.by_windows_x.quotient(window);  // of all samples
+  return std::int64_t{line} * (2 * n.width) + 2 * (window - line * n.by_windows_x.divisor);
+}
+__device__ int row_in_window(const NormPass& n, int slot) { return slot / 2 * n.width + slot % 2; }
+
+__device__ void apply_pooled(const NormPass& n, const Place& p, const Features& f) {
+  for (int window = p.begin + p.group; window < p.end; window += p.groups) {
+    const float* from = n.input + corner_of(n, window) * n.padded + p.feature;
+    float4 x[4];
+#pragma unroll
+    for (int slot = 0; slot < 4; ++slot)
+      x[slot] = load4(from + std::int64_t{row_in_window(n, slot)} * n.padded);
+    float best[4];
+    std::uint8_t code[4];
+#pragma unroll
+    for (int slot = 0; slot < 4; ++slot) {
+      const float4 y4 = normalised(n, f, x[slot]);
+      const float y[4] = {y4.x, y4.y, y4.z, y4.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (slot == 0 || beats(y[i], best[i]))
+          best[i] = y[i], code[i] = static_cast<std::uint8_t>(slot);
+    }
+    const std::int64_t to = std::int64_t{window} * n.padded + p.feature;
+    store4(n.output + to, without_padding(n, p.feature, {best[0], best[1], best[2], best[3]}));
+    if (n.code) *reinterpret_cast<uchar4*>(n.code + to) = {code[0], code[1], code[2], code[3]};
+  }
 }
 
 __device__ void apply(const NormPass& n, const Place& p, const Features& f) {
@@ -134,9 +165,8 @@ __device__ Moments moments_of(const NormPass& n, const Place& p) {
     float4 x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
-      x[i] = row + i * p.groups < p.end
-                 ? load4(from + std::int64_t{row + i * p.groups} * n.padded)
-                 : pivot;
+      x[i] = row + i * p.groups < p.end ? load4(from + std::int64_t{row + i * p.groups} * n.padded)
+                                        : pivot;
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       const float4 d = x[i] - pivot;
@@ -153,7 +183,8 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<Moments*>(raw);
   wait_for_predecessor();
-  const Place p(n);
+  const Place p(n, n.rows);
+  const bool goes_on = n.slices == 1 && !n.pooled;
   Moments m = over_groups(moments_of(n, p), p, n.columns, shared);
   if (n.slices > 1) {
     float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
@@ -176,18 +207,19 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
       store4(moving + p.feature, load4(moving + p.feature) * n.momentum + now * (1 - n.momentum));
     };
     move(n.moving_mean, m.mean), move(n.moving_variance, variance);
-    if (n.slices == 1)
+    if (goes_on)
       features[p.column] = {m.mean, scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
   }
-  if (n.slices > 1) return;
+  if (!goes_on) return;
   __syncthreads();
   if (p.real) apply(n, p, features[p.column]);
 }
 
 // The second pass, or the only one in evaluation.
+template <bool pooled>
 __global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_constant__ NormPass n) {
   wait_for_predecessor();
-  const Place p(n);
+  const Place p(n, pooled ? n.rows / 4 : n.rows);
   if (!p.real) return;
   float4 mean, scale;
   if (n.training) {
@@ -197,7 +229,11 @@ __global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_consta
     scale = each(load4(n.moving_variance + p.feature),
                  [&](float v) { return 1 / sqrtf(v + n.epsilon); });
   }
-  apply(n, p, {mean, scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)});
+  const Features f{mean, scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
+  if constexpr (pooled)
+    apply_pooled(n, p, f);
+  else
+    apply(n, p, f);
 }
 
 // The gradient behind the normalisation: what the activation lets through.
@@ -208,8 +244,28 @@ __device__ float4 let_through(const NormPass& n, const Features& f, float4 x, fl
           through_activation(n.function, y.z, g.z), through_activation(n.function, y.w, g.w)};
 }
 
-template <class Use>
+// Calls `use(place, x, gradient)` for each vector before the pooling.
+template <bool pooled, class Use>
 __device__ void each_gradient(const NormPass& n, const Place& p, const Features& f, Use use) {
+  if constexpr (pooled) {
+    for (int window = p.begin + p.group; window < p.end; window += p.groups) {
+      const std::int64_t from = std::int64_t{window} * n.padded + p.feature;
+      const std::int64_t corner = corner_of(n, window) * n.padded + p.feature;
+      const float4 g = load4(n.gradient + from);
+      const uchar4 code = *reinterpret_cast<const uchar4*>(n.code + from);
+      float4 x[4];
+#pragma unroll
+      for (int slot = 0; slot < 4; ++slot)
+        x[slot] = load4(n.input + corner + std::int64_t{row_in_window(n, slot)} * n.padded);
+#pragma unroll
+      for (int slot = 0; slot < 4; ++slot)
+        use(corner + std::int64_t{row_in_window(n, slot)} * n.padded, x[slot],
+            let_through(n, f, x[slot],
+                        {code.x == slot ? g.x : 0.f, code.y == slot ? g.y : 0.f,
+                         code.z == slot ? g.z : 0.f, code.w == slot ? g.w : 0.f}));
+    }
+    return;
+  }
   constexpr int at_once = 4;
   for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
     float4 x[at_once], g[at_once];
@@ -230,27 +286,29 @@ __device__ void each_gradient(const NormPass& n, const Place& p, const Features&
 struct Means {
   float4 gradient, product;
 };
+template <bool pooled>
 __device__ void apply_backward(const NormPass& n, const Place& p, const Features& f, float4 scale,
                                const Means& means) {
   const float4 by_distance = means.product * scale;
-  each_gradient(n, p, f, [&](std::int64_t at, float4 x, float4 g) {
+  each_gradient<pooled>(n, p, f, [&](std::int64_t at, float4 x, float4 g) {
     store4(n.input_gradient + at, f.factor * (g - means.gradient - (x - f.mean) * by_distance));
   });
 }
 
+template <bool pooled>
 __global__ void __launch_bounds__(threads)
     norm_backward_kernel(const __grid_constant__ NormPass n) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<Totals*>(raw);
   wait_for_predecessor();
-  const Place p(n);
+  const Place p(n, pooled ? n.rows / 4 : n.rows);
   Totals t{};
   Features f{};
   float4 scale{};
   if (p.real) {
     scale = load4(n.scale + p.feature);
     f = {load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
-    each_gradient(n, p, f, [&](std::int64_t, float4 x, float4 g) {
+    each_gradient<pooled>(n, p, f, [&](std::int64_t, float4 x, float4 g) {
       t.gradient = t.gradient + g, t.product = t.product + g * (x - f.mean);
     });
   }
@@ -274,25 +332,27 @@ __global__ void __launch_bounds__(threads)
     const float each_row = 1 / static_cast<float>(n.rows);
     const Means means{t.gradient * each_row, product * each_row};
     if (n.slices > 1)
-      store4(n.means + p.feature, means.gradient), store4(n.means + n.padded + p.feature, means.product);
+      store4(n.means + p.feature, means.gradient),
+          store4(n.means + n.padded + p.feature, means.product);
     else
       all[p.column] = means;
   }
   if (n.slices > 1 || !n.input_gradient) return;
   __syncthreads();
-  if (p.real) apply_backward(n, p, f, scale, all[p.column]);
+  if (p.real) apply_backward<pooled>(n, p, f, scale, all[p.column]);
 }
 
+template <bool pooled>
 __global__ void __launch_bounds__(threads)
     norm_apply_backward_kernel(const __grid_constant__ NormPass n) {
   wait_for_predecessor();
-  const Place p(n);
+  const Place p(n, pooled ? n.rows / 4 : n.rows);
   if (!p.real) return;
   const float4 scale = load4(n.scale + p.feature);
   const Features f{load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale),
                    shift_of(n, p.feature)};
-  apply_backward(n, p, f, scale,
-                 {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
+  apply_backward<pooled>(n, p, f, scale,
+                         {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
 }
 
 dim3 blocks_of(const NormPass& n) {
@@ -310,7 +370,7 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
   };
   NormShares s;
   // So few rows that a block reads its share twice from its own cache.
-  constexpr int few_rows = 1024, few_columns = 8;
+  constexpr int few_rows = 256, few_columns = 8;
   s.columns = columns_of(few_columns);
   if (rows <= few_rows && std::int64_t{rows} * s.columns <= few_rows * few_columns) return s;
   s.columns = columns_of(most_norm_columns);
@@ -325,15 +385,18 @@ cudaError_t launch_norm(const NormPass& n, cudaStream_t stream) {
   if (n.training) {
     const cudaError_t error =
         launch(norm_kernel, blocks_of(n), threads, threads * sizeof(Moments), stream, n);
-    if (error != cudaSuccess || n.slices == 1) return error;
+    if (error != cudaSuccess || (n.slices == 1 && !n.pooled)) return error;
   }
-  return launch(norm_apply_kernel, blocks_of(n), threads, 0, stream, n);
+  return launch(n.pooled ? norm_apply_kernel<true> : norm_apply_kernel<false>, blocks_of(n),
+                threads, 0, stream, n);
 }
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
   const cudaError_t error =
-      launch(norm_backward_kernel, blocks_of(n), threads, threads * sizeof(Totals), stream, n);
+      launch(n.pooled ? norm_backward_kernel<true> : norm_backward_kernel<false>, blocks_of(n),
+             threads, threads * sizeof(Totals), stream, n);
   if (error != cudaSuccess || n.slices == 1 || !n.input_gradient) return error;
-  return launch(norm_apply_backward_kernel, blocks_of(n), threads, 0, stream, n);
+  return launch(n.pooled ? norm_apply_backward_kernel<true> : norm_apply_backward_kernel<false>,
+                blocks_of(n), threads, 0, stream, n);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -223,7 +223,7 @@ cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream)
   return launch(sum_kernel, u.blocks, threads, 0, stream, SumPartials{u, adds});
 }
 cudaError_t launch_update(const Update& u, cudaStream_t stream) {
-  return launch(update_kernel, u.blocks + 1, threads, 0, stream, u);
+  return launch(update_kernel, u.blocks + u.ends_step, threads, 0, stream, u);
 }
 cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream) {
   const auto blocks = static_cast<int>((r.count + 4 * threads - 1) / (4 * threads));

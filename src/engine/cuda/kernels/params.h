@@ -105,9 +105,10 @@ constexpr std::uint8_t no_gradient = 255;
 
 enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency is
-// everything. Blocks of 256×32 and 128×64: for large ones.
+// everything. Blocks of 256×32 and 128×64: for large ones. `large`, 128×128: for
+// what fills the chip with such, each warp with 64×32 outputs.
 // `resident`: samples and weights wholly in shared memory (resident.cuh).
-enum class TileKind : int { small, tall, wide, resident };
+enum class TileKind : int { small, tall, wide, large, resident };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -119,8 +120,10 @@ struct GemmPart {
   bool fine;   // resident weights: the splits share the samples' steps of depth, not whole samples
   bool dense;  // one position in and out; never with the tall tile
   ConvShape shape;
-  Divider by_windows, by_window_w, by_in, by_in_w, by_out, by_out_w, by_channels, by_filters,
-      by_kernel_w;
+  Divider by_windows, by_window_w, by_out, by_out_w, by_channels, by_filters, by_kernel_w;
+  // The gradient of the input: its phases (loaders.cuh), the positions of one, and its taps.
+  int phases;
+  Divider by_in, by_in_w, by_taps_x, by_fewer_taps_x;
   int count;  // samples
   bool relu;
   float scale;            // of the input's gradient: its dropout's
@@ -138,11 +141,18 @@ struct GemmPart {
   // slice of its own, and whoever reads them adds them up and finishes them.
   float* slices;
   std::int64_t slice_stride;
-  float* partials;  // splits × partial_stride: kernel, then bias
+  // Or, with small and large tiles: the last split of a tile to come adds them up and finishes it.
+  std::uint32_t* tickets;  // one for each tile, zero between launches; null: none
+  float* partials;         // splits × partial_stride: kernel, then bias
   std::int64_t partial_stride;
   StepState* state;  // of the weights' gradient: where to say that it is not finite
   DropoutMask dropout;
 };
+
+// Whether it has a launch, and a kernel, for itself.
+inline bool runs_alone(const GemmPart& part) {
+  return part.tile == TileKind::large || part.tickets;
+}
 
 // The products of one backward launch side by side: a gradient of an input, and up to two of
 // weights. Each has its fixed place, since an argument found by a computed index is slow to read.
@@ -235,6 +245,7 @@ constexpr int most_segments = 64;
 struct Update {
   Segment segments[most_segments];  // in constant memory, where a search takes no time
   int segment_count, blocks;
+  bool ends_step;  // the last launch of the step's update
   float *weights, *gradients, *mean, *square;
   void* operands;  // rounded for `math`
   Math math;

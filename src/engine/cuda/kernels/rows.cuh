@@ -21,8 +21,9 @@ struct RowShares {
   int blocks() const {
     constexpr std::int64_t most_blocks = 1 << 14;
     const int groups = row_threads / columns;
-    return tiles * static_cast<int>(std::clamp<std::int64_t>(
-                       (rows + groups - 1) / groups, 1, std::max<std::int64_t>(1, most_blocks / tiles)));
+    return tiles *
+           static_cast<int>(std::clamp<std::int64_t>(
+               (rows + groups - 1) / groups, 1, std::max<std::int64_t>(1, most_blocks / tiles)));
   }
 #ifdef __CUDACC__
   // Calls `work(row, first channel)` for each of this thread's vectors.

@@ -7,16 +7,14 @@ namespace {
 
 class Norm final : public Op {
  public:
-  Norm(std::string name, const model::BatchNormalization& norm, bool per_position,
-       model::Activation activation, const NormWeights& weights, Tensor* in, Tensor* out)
-      : Op(std::move(name), in, out),
-        norm_(norm),
-        per_position_(per_position),
-        activation_(activation),
-        weights_(weights) {}
+  Norm(std::string name, const model::BatchNormalization& norm, const NormFusion& fusion,
+       const NormWeights& weights, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), norm_(norm), fusion_(fusion), weights_(weights) {}
   std::string method() const override {
-    return activation_ == model::Activation::linear ? "batch normalisation"
-                                                    : "batch normalisation, activation";
+    std::string text = "batch normalisation";
+    if (fusion_.activation != model::Activation::linear) text += ", activation";
+    if (fusion_.pooled) text += ", max pooling";
+    return text;
   }
   void claim(Planner& planner) override {
     shares_ = share_norm(rows(static_cast<int>(planner.micro_batch())), padded(),
@@ -24,10 +22,10 @@ class Norm final : public Op {
     if (!planner.training()) return;
     const core::Bytes bytes = static_cast<core::Bytes>(weights_.floats) * sizeof(float);
     mean_ = planner.claim(bytes), scale_ = planner.claim(bytes);
+    if (fusion_.pooled) code_ = planner.claim_samples(static_cast<core::Bytes>(out_->floats()));
     if (shares_.slices > 1) {
-      const auto slices = static_cast<core::Bytes>(shares_.slices);
-      sums_ = planner.claim(2 * slices * bytes), means_ = planner.claim(2 * bytes);
-      tickets_ = planner.claim(bytes);  // enough, and zero: the arena begins so
+      planner.claim_scratch(2 * static_cast<core::Bytes>(shares_.slices) * bytes, padded());
+      means_ = planner.claim(2 * bytes);
     }
     for (const auto& [weights, partials] :
          {std::pair{&weights_.gamma, &gamma_}, {&weights_.beta, &beta_}})
@@ -57,14 +55,17 @@ class Norm final : public Op {
   }
 
  private:
-  int rows(int count) const { return per_position_ ? count : count * in_->positions(); }
+  int rows(int count) const { return fusion_.per_position ? count : count * in_->positions(); }
   int padded() const { return static_cast<int>(weights_.floats); }
 
   NormPass common(const Pass& pass) const {
     NormPass n{};
     n.rows = rows(pass.count), n.padded = padded();
     n.pitch = in_->pitch, n.channels = in_->channels;
-    n.training = pass.training, n.function = function_of(activation_);
+    n.training = pass.training, n.function = function_of(fusion_.activation);
+    n.pooled = fusion_.pooled, n.width = in_->width;
+    n.by_windows_x = Divider(static_cast<std::uint32_t>(out_->width));
+    if (n.pooled && n.training) n.code = pass.at<std::uint8_t>(code_);
     n.momentum = static_cast<float>(norm_.momentum), n.epsilon = static_cast<float>(norm_.epsilon);
     n.input = pass.at(in_->value);
     n.gamma = weights_.gamma ? pass.weights + *weights_.gamma : nullptr;
@@ -73,25 +74,23 @@ class Norm final : public Op {
     n.moving_variance = pass.weights + weights_.moving_variance;
     n.mean = pass.at(mean_), n.scale = pass.at(scale_);
     n.columns = shares_.columns, n.slices = shares_.slices;
-    n.partials = pass.at(sums_), n.means = pass.at(means_);
-    n.tickets = pass.at<std::uint32_t>(tickets_);
+    n.partials = pass.scratch, n.tickets = pass.tickets, n.means = pass.at(means_);
     return n;
   }
   model::BatchNormalization norm_;
-  bool per_position_;
-  model::Activation activation_;
+  NormFusion fusion_;
   NormWeights weights_;
   NormShares shares_;
-  core::Bytes mean_ = 0, scale_ = 0, sums_ = 0, means_ = 0, tickets_ = 0;
+  core::Bytes mean_ = 0, scale_ = 0, means_ = 0, code_ = 0;
   PartialGradients gamma_, beta_;
 };
 
 }  // namespace
 
 std::unique_ptr<Op> make_norm(std::string name, const model::BatchNormalization& norm,
-                              bool per_position, model::Activation activation,
-                              const NormWeights& weights, Tensor* in, Tensor* out) {
-  return std::make_unique<Norm>(std::move(name), norm, per_position, activation, weights, in, out);
+                              const NormFusion& fusion, const NormWeights& weights, Tensor* in,
+                              Tensor* out) {
+  return std::make_unique<Norm>(std::move(name), norm, fusion, weights, in, out);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -11,10 +11,14 @@ struct NormWeights {
   std::optional<std::int64_t> gamma, beta;
   std::int64_t moving_mean = 0, moving_variance = 0, floats = 0;
 };
-// Batch normalisation and the activation behind it. `per_position`: a flattened image, each of
-// whose elements is a feature.
+// What a normalisation's own passes do besides.
+struct NormFusion {
+  bool per_position = false;  // a flattened image, each of whose elements is a feature
+  model::Activation activation = model::Activation::linear;  // behind it
+  bool pooled = false;                                       // by 2×2 max pooling behind that
+};
 std::unique_ptr<Op> make_norm(std::string name, const model::BatchNormalization& norm,
-                              bool per_position, model::Activation activation,
-                              const NormWeights& weights, Tensor* in, Tensor* out);
+                              const NormFusion& fusion, const NormWeights& weights, Tensor* in,
+                              Tensor* out);
 
 }  // namespace sweetspot::engine::cuda

@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "core/random.h"
+#include "engine/cuda/ops/tiles.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
-
-int tiles(std::int64_t size, int tile) { return static_cast<int>((size + tile - 1) / tile); }
-
-// Large tiles reuse more of what they load; small ones use more of the chip. Its multiprocessors
-// are busy enough with this many blocks: 60 of an H200's 132.
-int enough_blocks(const Chip& chip) { return chip.multiprocessors * 5 / 11; }
 
 // Samples that a block of the resident kernels takes at a time: more when there are more than
 // blocks, 0 where not even one fits. fp32 decides for all precisions, so that plans do not depend
@@ -50,17 +45,6 @@ bool choose_resident(const Chip& chip, GemmPart& part) {
   return true;
 }
 
-void choose_tiles(const Chip& chip, GemmPart& part, std::int64_t m, std::int64_t n) {
-  if (choose_resident(chip, part)) return;
-  part.splits = 1;
-  const bool tall = n <= 32 && !part.dense;
-  part.tile = tall ? TileKind::tall : TileKind::wide;
-  part.tiles_m = tiles(m, tall ? 256 : 128), part.tiles_n = tiles(n, tall ? 32 : 64);
-  if (part.tiles_m * part.tiles_n >= enough_blocks(chip)) return;
-  part.tile = TileKind::small;
-  part.tiles_m = tiles(m, 32), part.tiles_n = tiles(n, 32);
-}
-
 class Product final : public ProductOp {
  public:
   Product(std::string name, const ConvShape& shape, bool relu,
@@ -88,8 +72,13 @@ class Product final : public ProductOp {
   }
 
   void claim(Planner& planner) override {
+    const std::int64_t count = planner.micro_batch();
+    forward_ = choose_tiles(chip_, forward_size(count));
+    claim_scratch(planner, forward_, forward_size(count));
     if (head_follows && shape_.taps() == 1 && shape_.positions() == 1) claim_slices(planner);
     if (!planner.training()) return;
+    data_ = choose_tiles(chip_, data_size(count));
+    if (wants_input_gradient) claim_scratch(planner, data_, data_size(count));
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
       claim_gradient_slices(planner);
     // The head lets no gradient through where it finished a zero.
@@ -109,7 +98,7 @@ class Product final : public ProductOp {
 
   void forward(Pass& pass) const override {
     GemmPart part = common(pass);
-    part.kind = GemmKind::forward;
+    part.kind = GemmKind::forward, part.phases = 1;
     if (unfinished.count > 0) {
       part.slices = pass.at(unfinished.slices), part.slice_stride = unfinished.stride;
       split(part, shape_.filters, shape_.channels, unfinished.count);
@@ -123,10 +112,7 @@ class Product final : public ProductOp {
       pass.run(MergedForward{part, first_->forward_part(pass)});
       return;
     }
-    const std::int64_t windows = std::int64_t{pass.count} * shape_.windows();
-    // Rows with pooling come in groups of 8 windows.
-    const std::int64_t rows = shape_.pool == 2 ? (windows + 7) / 8 * 32 : windows;
-    choose_tiles(chip_, part, rows, shape_.filters);
+    if (!choose_resident(chip_, part)) use(part, forward_, forward_size(pass.count), pass);
     pass.run(part);
   }
 
@@ -150,9 +136,8 @@ class Product final : public ProductOp {
       part.slice_stride = in_->gradient_stride;
       if (in_->gradient_slices > 1)
         split(part, shape_.channels, shape_.filters, in_->gradient_slices, wide_slices_);
-      else
-        choose_tiles(chip_, part, std::int64_t{pass.count} * shape_.in_h * shape_.in_w,
-                     shape_.channels);
+      else if (!choose_resident(chip_, part))
+        use(part, data_, data_size(pass.count), pass);
       pass.add(part);
     }
     GemmPart part = common(pass);
@@ -163,14 +148,37 @@ class Product final : public ProductOp {
   }
 
  private:
+  ProductSize forward_size(std::int64_t count) const {
+    const std::int64_t windows = count * shape_.windows();
+    // Rows with pooling come in groups of 8 windows.
+    return {shape_.pool == 2 ? (windows + 7) / 8 * 32 : windows, shape_.filters, shape_.depth(),
+            dense(shape_)};
+  }
+  ProductSize data_size(std::int64_t count) const {
+    const GradientPhases phases(shape_);
+    return {count * phases.height * phases.width, shape_.channels,
+            phases.taps_y * phases.taps_x * shape_.filters, dense(shape_), phases.count};
+  }
+  static void claim_scratch(Planner& planner, const TileChoice& choice, const ProductSize& size) {
+    const TileChoice::Scratch scratch = choice.scratch(size);
+    planner.claim_scratch(scratch.bytes, scratch.tickets);
+  }
+  static void use(GemmPart& part, const TileChoice& choice, const ProductSize& size,
+                  const Pass& pass) {
+    part.tile = choice.tile, part.splits = choice.splits, part.split_depth = choice.split_depth;
+    part.tiles_m = tiles(size.rows, tile_rows(choice.tile));
+    part.tiles_n = tiles(size.columns, tile_columns(choice.tile));
+    if (choice.splits > 1) part.slices = pass.scratch, part.tickets = pass.tickets;
+  }
+
   // A small batch has few tiles: the depth is divided too, and whoever reads the result adds it up.
   static int wide_tiles(std::int64_t rows, int columns) {
     return tiles(rows, 128) * tiles(columns, 64);
   }
   int slices_for(std::int64_t rows, int columns, int depth, int blocks) const {
     const int wide = wide_tiles(rows, columns), small = tiles(rows, 32) * tiles(columns, 32);
-    return std::clamp(wide >= enough_blocks(chip_) ? chip_.multiprocessors / wide : blocks / small, 1,
-                      tiles(depth, 128));
+    return std::clamp(wide >= enough_blocks(chip_) ? chip_.multiprocessors / wide : blocks / small,
+                      1, tiles(depth, 128));
   }
   void split(GemmPart& part, int columns, int depth, int slices, bool wide = false) const {
     wide |= wide_tiles(part.count, columns) >= enough_blocks(chip_);
@@ -245,6 +253,7 @@ class Product final : public ProductOp {
   ProductWeights weights_;
   core::Bytes code_ = 0;
   bool coded_ = false, wide_slices_ = false;
+  TileChoice forward_, data_;
   WeightGradient choice_;
   PartialGradients partials_;
   const FirstConvOp* first_ = nullptr;
@@ -269,9 +278,12 @@ GemmPart product_part(const ConvShape& s, int count) {
   const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
   GemmPart part{};
   part.shape = s, part.count = count, part.scale = 1;
-  part.dense = s.taps() == 1 && s.positions() == 1 && s.in_h * s.in_w == 1;
+  part.dense = dense(s);
   part.by_windows = by(s.windows()), part.by_window_w = by(s.out_w / s.pool);
-  part.by_in = by(s.in_h * s.in_w), part.by_in_w = by(s.in_w);
+  const GradientPhases phases(s);
+  part.phases = phases.count;
+  part.by_in = by(phases.height * phases.width), part.by_in_w = by(phases.width);
+  part.by_taps_x = by(phases.taps_x), part.by_fewer_taps_x = by(std::max(1, phases.taps_x - 1));
   part.by_out = by(s.positions()), part.by_out_w = by(s.out_w);
   part.by_channels = by(s.channels), part.by_filters = by(s.filters);
   part.by_kernel_w = by(s.kernel_w);
@@ -297,26 +309,14 @@ WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
       w.splits = beside, w.fine = true;
     return w;
   }
-  const int many_blocks = 2 * multiprocessors;
-  const std::int64_t depth = micro_batch * s.positions();
-  // Each split does at least four stages, or one of the small tile's long ones, so that writing and
-  // adding up its partial sum stays small beside making it.
-  const auto choose = [&](TileKind tile, int m, int n, int stage, int stages) {
-    WeightGradient w{tile, tiles(s.depth(), m), tiles(s.filters, n)};
-    const std::int64_t most = std::max<std::int64_t>(1, depth / (stage * stages));
-    w.splits =
-        static_cast<int>(std::clamp<std::int64_t>(many_blocks / (w.tiles_m * w.tiles_n), 1, most));
-    w.split_depth = tiles(tiles(depth, w.splits), stage) * stage;
-    return w;
-  };
-  const WeightGradient wide = choose(TileKind::wide, 128, 64, 32, 4);
-  return wide.tiles_m * wide.tiles_n * wide.splits >= enough_blocks(chip)
-             ? wide
-             : choose(TileKind::small, 32, 32, 128, 1);
+  const ProductSize size{s.depth(), s.filters, micro_batch * s.positions(), dense(s), 1, true};
+  const TileChoice choice = choose_weight_tiles(chip, size);
+  return {choice.tile, tiles(size.rows, tile_rows(choice.tile)),
+          tiles(size.columns, tile_columns(choice.tile)), choice.splits, choice.split_depth};
 }
 
 void set_weight_gradient(GemmPart& part, const WeightGradient& choice) {
-  part.kind = GemmKind::weights;
+  part.kind = GemmKind::weights, part.phases = 1;
   part.tile = choice.tile, part.tiles_m = choice.tiles_m, part.tiles_n = choice.tiles_n;
   part.splits = choice.splits, part.split_depth = choice.split_depth;
   part.fine = choice.fine;

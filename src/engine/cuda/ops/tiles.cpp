@@ -1,0 +1,147 @@
+#include "engine/cuda/ops/tiles.h"
+
+#include <algorithm>
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+// What a multiprocessor makes of its multiplications, relative to the large tile: found on an H200.
+struct Shape {
+  TileKind kind;
+  int rows, columns;
+  double speed;
+};
+constexpr Shape shapes[] = {{TileKind::large, 128, 128, 1.0},
+                            {TileKind::wide, 128, 64, 0.83},
+                            {TileKind::tall, 256, 32, 0.5},
+                            {TileKind::small, 32, 32, 0.25}};
+const Shape& shape_of(TileKind tile) { return *std::ranges::find(shapes, tile, &Shape::kind); }
+
+constexpr int stage = 32, small_stage = 128;  // of depth; the small tile's are long
+int stage_of(const Shape& shape) { return shape.kind == TileKind::small ? small_stage : stage; }
+constexpr double unit = 128 * 128 * stage;  // multiplications of a stage of the large tile
+
+std::int64_t blocks_of(const ProductSize& size, const Shape& shape) {
+  return std::int64_t{tiles(size.rows, shape.rows)} * tiles(size.columns, shape.columns) *
+         size.phases;
+}
+double multiplications(const ProductSize& size) {
+  return static_cast<double>(size.rows * size.columns * size.depth) * size.phases;
+}
+
+// Multiplications that take as long as the product.
+double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int splits) {
+  const std::int64_t blocks = blocks_of(size, shape) * splits;
+  const auto rounds =
+      static_cast<double>((blocks + chip.multiprocessors - 1) / chip.multiprocessors);
+  const int step = stage_of(shape);
+  const double outputs = shape.rows * shape.columns;
+  const double depth = static_cast<double>(tiles(tiles(size.depth, splits), step)) * step;
+  // A block alone on its multiprocessor waits for what it loads.
+  const double alone = rounds < 2 ? 1.4 : 1.0;
+  const double ends = 0.75 * (stage * outputs + unit);  // to start and to store
+  return rounds * (outputs * depth / shape.speed * alone + ends);
+}
+
+bool possible(const ProductSize& size, const Shape& shape) {
+  return shape.kind != TileKind::tall || (!size.dense && !size.weights);
+}
+
+template <class Overhead>
+TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, Overhead overhead) {
+  TileChoice best;
+  double least = 0;
+  for (const Shape& shape : shapes) {
+    if (!possible(size, shape)) continue;
+    const int step = stage_of(shape);
+    for (int wanted = 1; wanted <= most_splits; wanted += wanted < 8 ? 1 : wanted / 8) {
+      const int depth = tiles(tiles(size.depth, wanted), step) * step;
+      const int splits = tiles(size.depth, depth);
+      // More blocks than run at once only add to what must be added up.
+      if (splits > 1 && (!overhead.allows(shape, depth) ||
+                         blocks_of(size, shape) * splits > 2 * chip.multiprocessors))
+        break;
+      const double now = cost(chip, size, shape, splits) + overhead(shape, splits);
+      if (least != 0 && now >= least) continue;
+      least = now;
+      best = {shape.kind, splits, depth};
+    }
+  }
+  return best;
+}
+
+// The last of a tile's blocks reads what all have written.
+struct GatheredByTheLast {
+  bool allows(const Shape& shape, int depth) const {
+    return shape.kind == TileKind::small ? depth >= small_stage
+                                         : shape.kind == TileKind::large && depth >= 4 * stage;
+  }
+  double operator()(const Shape& shape, int splits) const {
+    return splits > 1 ? 8.0 * stage * splits * shape.rows * shape.columns : 0;
+  }
+};
+// The update reads them all, with the whole chip.
+struct GatheredByTheUpdate {
+  double floats;  // of the gradient
+  bool allows(const Shape& shape, int depth) const {
+    return depth >= (shape.kind == TileKind::small ? small_stage : 4 * stage);
+  }
+  double operator()(const Shape&, int splits) const { return 2.0 * splits * floats; }
+};
+
+// A dense layer with little to do: its two gradients share a launch, which large tiles have for
+// themselves. Where wide tiles do not fill the chip, small ones do.
+bool shares_a_launch(const Chip& chip, const ProductSize& size) {
+  constexpr double little = 8 * unit;  // for each multiprocessor
+  return size.dense && multiplications(size) < little * chip.multiprocessors;
+}
+
+}  // namespace
+
+int enough_blocks(const Chip& chip) { return chip.multiprocessors * 5 / 11; }
+
+int tile_rows(TileKind tile) { return shape_of(tile).rows; }
+int tile_columns(TileKind tile) { return shape_of(tile).columns; }
+
+TileChoice::Scratch TileChoice::scratch(const ProductSize& size) const {
+  if (splits == 1) return {};
+  const int count =
+      size.phases * tiles(size.rows, tile_rows(tile)) * tiles(size.columns, tile_columns(tile));
+  return {static_cast<core::Bytes>(count) * static_cast<core::Bytes>(splits) *
+              static_cast<core::Bytes>(tile_rows(tile) * tile_columns(tile)) * sizeof(float),
+          count};
+}
+
+TileChoice choose_tiles(const Chip& chip, const ProductSize& size) {
+  if (shares_a_launch(chip, size)) {
+    if (blocks_of(size, shape_of(TileKind::wide)) >= enough_blocks(chip))
+      return {TileKind::wide, 1, 1};
+    const std::int64_t small = blocks_of(size, shape_of(TileKind::small));
+    const auto splits = static_cast<int>(std::clamp<std::int64_t>(
+        chip.multiprocessors / small, 1, std::max<std::int64_t>(1, size.depth / small_stage)));
+    const int depth = tiles(tiles(size.depth, splits), small_stage) * small_stage;
+    return {TileKind::small, tiles(size.depth, depth), depth};
+  }
+  constexpr int most_splits = 32;
+  return cheapest(chip, size, most_splits, GatheredByTheLast{});
+}
+
+TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size) {
+  if (!shares_a_launch(chip, size))
+    return cheapest(chip, size, 2 * chip.multiprocessors,
+                    GatheredByTheUpdate{static_cast<double>(size.rows * size.columns)});
+  // Each split does at least four stages, or one of the small tile's long ones, so that writing and
+  // adding up its partial sum stays small beside making it.
+  const auto choose = [&](TileKind tile, int depth_stage, int stages) {
+    const std::int64_t most = std::max<std::int64_t>(1, size.depth / (depth_stage * stages));
+    const auto splits = static_cast<int>(std::clamp<std::int64_t>(
+        2 * chip.multiprocessors / blocks_of(size, shape_of(tile)), 1, most));
+    return TileChoice{tile, splits, tiles(tiles(size.depth, splits), depth_stage) * depth_stage};
+  };
+  const TileChoice wide = choose(TileKind::wide, stage, 4);
+  return blocks_of(size, shape_of(TileKind::wide)) * wide.splits >= enough_blocks(chip)
+             ? wide
+             : choose(TileKind::small, small_stage, 1);
+}
+
+}  // namespace sweetspot::engine::cuda
