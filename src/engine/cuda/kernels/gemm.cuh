@@ -159,6 +159,10 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
       M::store(to + a_size + B::At::row(i) * b_pitch + B::At::column(), right[i]);
   };
   if (B::weights) b.fetch(begin, end, right);
+  if constexpr (A::looks_up) {
+    a.prepare(begin), a.prepare(begin + T::k);
+    __syncthreads();
+  }
   wait_for_predecessor();
   if (!B::weights) b.fetch(begin, end, right);
   a.fetch(begin, end, left);
@@ -168,6 +172,7 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
   for (int k = begin; k < end; k += T::k) {
     const bool more = k + T::k < end;
     if (more) a.fetch(k + T::k, end, left), b.fetch(k + T::k, end, right);
+    if constexpr (A::looks_up) a.prepare(k + 2 * T::k);
     const Element* tile = shared + now * (a_size + b_size);
     M::template multiply<T::slice, A::along, B::along, T::sixteens>(
         {tile + row * (A::along ? a_pitch : 1), a_pitch},
@@ -319,8 +324,11 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
   } else {
     const int depth = p.count * static_cast<int>(p.by_out.divisor);
     const int begin = min(split * p.split_depth, depth), end = min(begin + p.split_depth, depth);
-    PatchColumns<T, dense> a(p, m0);
-    GradientColumns<T, dense> b(p, n0);
+    __shared__ typename PositionTable<T>::Entry entries[2][dense ? 1 : T::k];
+    const PositionTable<T> table{
+        reinterpret_cast<typename PositionTable<T>::Entry(&)[2][T::k]>(entries), p, begin, end};
+    PatchColumns<T, dense> a(p, table, m0);
+    GradientColumns<T, dense> b(p, table, n0);
     multiply<M, T>(a, b, begin, end, shared, sums);
     each_finished<T, gathers>(
         p, tile, split, sums, shared, m0, n0,

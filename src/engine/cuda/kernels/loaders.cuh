@@ -40,7 +40,7 @@ constexpr int outside = -30000;  // a line that no tap brings into the image
 // come in groups of 32 that are 8 windows' first positions, then their second, third and fourth.
 template <class T, bool dense>
 struct PatchRows {
-  static constexpr bool along = true;
+  static constexpr bool along = true, looks_up = false;
   using At = Places<T::m, T::k>;
   const GemmPart& p;
   const float* corner[At::count];
@@ -169,7 +169,7 @@ struct Phase {
 // Gradient of the input, left: row m is an input position, k = (tap, filter).
 template <class T, bool dense>
 struct GradientRows {
-  static constexpr bool along = true;
+  static constexpr bool along = true, looks_up = false;
   using At = Places<T::m, T::k>;
   const GemmPart& p;
   const Phase& phase;
@@ -250,44 +250,80 @@ struct KernelColumns {
   }
 };
 
+// Gradient of the weights: where each step k of the depth, an output position of some sample, is in
+// the input and in the gradient. Every thread needs all of them, so one warp looks them up, two
+// stages ahead, and leaves them in shared memory.
+template <class T>
+struct PositionTable {
+  struct alignas(16) Entry {
+    int input;           // the position of the patch's corner, which may lie outside
+    int y, x;            // its line and column
+    std::uint32_t from;  // the row behind pooling, times four, and the place in its window
+  };
+  static constexpr std::uint32_t none = 0xffffffffu;
+  Entry (&entries)[2][T::k];
+  const GemmPart& p;
+  int begin, end;
+
+  __device__ int half(int k0) const { return (k0 - begin) / T::k % 2; }
+  __device__ void prepare(int k0) const {
+    if (threadIdx.x >= T::k) return;
+    const ConvShape& s = p.shape;
+    const int k = k0 + threadIdx.x, sample = p.by_out.quotient(k);
+    const int at = k - sample * p.by_out.divisor;
+    int y = p.by_out_w.quotient(at), x = at - y * s.out_w;
+    Entry e;
+    e.y = y * s.stride_h - s.pad_top, e.x = x * s.stride_w - s.pad_left;
+    e.input = (sample * s.in_h + e.y) * s.in_w + e.x;
+    const int slot = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
+    if (s.pool == 2) y /= 2, x /= 2;
+    const std::uint32_t row =
+        sample * p.by_windows.divisor + y * p.by_window_w.divisor + static_cast<std::uint32_t>(x);
+    e.from = k < end ? row << 2 | static_cast<std::uint32_t>(slot) : none;
+    entries[half(k0)][threadIdx.x] = e;
+  }
+  __device__ Entry of(int k0, int row) const {
+    const int4 e = *reinterpret_cast<const int4*>(&entries[half(k0)][row]);
+    return {e.x, e.y, e.z, static_cast<std::uint32_t>(e.w)};
+  }
+};
+
 // Gradient of the weights, left: row m = (tap, channel), k is an output position of some sample.
 template <class T, bool dense>
 struct PatchColumns {
-  static constexpr bool along = false;
+  static constexpr bool along = false, looks_up = !dense;
   using At = Places<T::k, T::m>;
   const GemmPart& p;
+  const PositionTable<T>& table;
   int ky, kx, c;
   bool real;
 
-  __device__ PatchColumns(const GemmPart& part, int m0) : p(part) {
+  __device__ PatchColumns(const GemmPart& part, const PositionTable<T>& positions, int m0)
+      : p(part), table(positions) {
     const int m = m0 + At::column(), tap = dense ? 0 : p.by_channels.quotient(m);
     ky = p.by_kernel_w.quotient(tap), kx = tap - ky * p.shape.kernel_w;
     c = m - tap * p.shape.channels;
-    ky -= p.shape.pad_top, kx -= p.shape.pad_left;
     real = m < p.shape.kernel_h * p.shape.kernel_w * p.shape.channels;
   }
+  __device__ void prepare(int k0) const { table.prepare(k0); }
 
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) const {
     const ConvShape& s = p.shape;
+    const int tap = ky * s.in_w + kx;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
-      const int k = k0 + At::row(i);
       if constexpr (dense) {
+        const int k = k0 + At::row(i);
         r[i] = real && k < end ? load4(p.input + static_cast<std::int64_t>(k) * s.channels + c)
                                : float4{};
         continue;
       }
-      const int sample = p.by_out.quotient(k);
-      const int at = k - sample * p.by_out.divisor, oy = p.by_out_w.quotient(at);
-      const int y = oy * s.stride_h + ky, x = (at - oy * s.out_w) * s.stride_w + kx;
-      const bool inside =
-          real && k < end && static_cast<unsigned>(y) < s.in_h && static_cast<unsigned>(x) < s.in_w;
-      r[i] = inside
-                 ? load4(p.input +
-                         (static_cast<std::int64_t>(sample) * (s.in_h * s.in_w) + y * s.in_w + x) *
-                             s.channels +
-                         c)
-                 : float4{};
+      const auto e = table.of(k0, At::row(i));
+      const bool inside = real && e.from != table.none &&
+                          static_cast<unsigned>(e.y + ky) < s.in_h &&
+                          static_cast<unsigned>(e.x + kx) < s.in_w;
+      r[i] = inside ? load4(p.input + static_cast<std::int64_t>(e.input + tap) * s.channels + c)
+                    : float4{};
     }
   }
 };
@@ -298,9 +334,11 @@ struct GradientColumns {
   static constexpr bool along = false, weights = false;
   using At = Places<T::k, T::n>;
   const GemmPart& p;
+  const PositionTable<T>& table;
   int n;
   float4 total{};
-  __device__ GradientColumns(const GemmPart& part, int n0) : p(part), n(n0 + At::column()) {}
+  __device__ GradientColumns(const GemmPart& part, const PositionTable<T>& positions, int n0)
+      : p(part), table(positions), n(n0 + At::column()) {}
 
   __device__ void fetch(int k0, int end, float4 (&r)[At::count]) {
     const ConvShape& s = p.shape;
@@ -308,22 +346,15 @@ struct GradientColumns {
     int slot[At::count] = {};
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
-      const int k = k0 + At::row(i);
+      int row = k0 + At::row(i);
       if constexpr (dense) {
-        from[i] = k < end && n < s.filters ? static_cast<std::int64_t>(k) * s.filters + n : -1;
-        continue;
+        if (row >= end) row = -1;
+      } else {
+        const auto e = table.of(k0, At::row(i));
+        row = e.from == table.none ? -1 : static_cast<int>(e.from >> 2);
+        slot[i] = static_cast<int>(e.from & 3);
       }
-      const int sample = p.by_out.quotient(k);
-      const int at = k - sample * p.by_out.divisor;
-      int y = p.by_out_w.quotient(at), x = at - y * s.out_w;
-      slot[i] = s.pool == 2 ? y % 2 * 2 + x % 2 : 0;
-      if (s.pool == 2) y /= 2, x /= 2;
-      from[i] = k < end && n < s.filters
-                    ? (static_cast<std::int64_t>(sample) * p.by_windows.divisor +
-                       y * static_cast<int>(p.by_window_w.divisor) + x) *
-                              s.filters +
-                          n
-                    : -1;
+      from[i] = row >= 0 && n < s.filters ? static_cast<std::int64_t>(row) * s.filters + n : -1;
     }
     load_routed4(p, from, slot, r);
 #pragma unroll

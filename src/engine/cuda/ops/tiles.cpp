@@ -59,7 +59,7 @@ TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, 
       const int splits = tiles(size.depth, depth);
       // More blocks than run at once only add to what must be added up.
       if (splits > 1 && (!overhead.allows(shape, depth) ||
-                         blocks_of(size, shape) * splits > 2 * chip.multiprocessors))
+                         blocks_of(size, shape) * splits > overhead.rounds * chip.multiprocessors))
         break;
       const double now = cost(chip, size, shape, splits) + overhead(shape, splits);
       if (least != 0 && now >= least) continue;
@@ -72,6 +72,7 @@ TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, 
 
 // The last of a tile's blocks reads what all have written.
 struct GatheredByTheLast {
+  static constexpr int rounds = 2;  // of blocks, at most
   bool allows(const Shape& shape, int depth) const {
     return shape.kind == TileKind::small ? depth >= small_stage
                                          : shape.kind == TileKind::large && depth >= 4 * stage;
@@ -82,6 +83,7 @@ struct GatheredByTheLast {
 };
 // The update reads them all, with the whole chip.
 struct GatheredByTheUpdate {
+  static constexpr int rounds = 8;
   double floats;  // of the gradient
   bool allows(const Shape& shape, int depth) const {
     return depth >= (shape.kind == TileKind::small ? small_stage : 4 * stage);
