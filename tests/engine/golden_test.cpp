@@ -86,8 +86,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Golden,
                                            "avg-same", "conv-regression", "dense-only",
                                            "few-channels", "many-shapes", "minimal-filtering",
                                            "norm-blocks", "norm-fusions", "odd-channels",
-                                           "overlap-pool", "small-images", "strided-phases",
-                                           "strided-same", "tiny-mlp"),
+                                           "overlap-pool", "resident-mix", "small-images",
+                                           "strided-phases", "strided-same", "tiny-mlp"),
                          [](const auto& model) {
                            std::string name = model.param;
                            std::ranges::replace(name, '-', '_');

@@ -74,6 +74,7 @@ void Pass::add(GemmPart part) {
   const bool any = pending.data_blocks > 0 || queued > 0;
   if (runs_alone(part)) {
     flush();
+    pending_resident = false;
     set(part);
     return flush();
   }

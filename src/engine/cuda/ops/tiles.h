@@ -15,11 +15,11 @@ inline bool dense(const ConvShape& s) {
 }
 
 // The phases of the gradient of a strided convolution's input (loaders.cuh), and the size of each:
-// that of the first, which none exceeds.
+// that of the first, which none exceeds. One position has no phases, whatever the strides.
 struct GradientPhases {
   int count, height, width, taps_y, taps_x;
   explicit GradientPhases(const ConvShape& s)
-      : count(s.stride_h * s.stride_w),
+      : count(dense(s) ? 1 : s.stride_h * s.stride_w),
         height(tiles(s.in_h, s.stride_h)),
         width(tiles(s.in_w, s.stride_w)),
         taps_y(tiles(s.kernel_h, s.stride_h)),
