@@ -3,7 +3,9 @@ import dataclasses
 import json
 import os
 import pathlib
+import select
 import subprocess
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEBIAN_PYTHON = "/usr/bin/python3"
@@ -23,31 +25,72 @@ class Contestant:
     environment: tuple = ()
 
 
+class Ended(SystemExit):
+    """A contestant's process is over, or was ended because it gave no answer in time."""
+
+
+class Failed(Exception):
+    """A contestant says that it could not do what it was asked, and is there for the next question."""
+
+
 class Child:
-    def __init__(self, contestant):
-        self.contestant = contestant
+    def __init__(self, contestant, patience=None, wait=True, keep_errors=False):
+        """`patience`: seconds that an answer may take. Without `wait` it is ready after ready().
+        With `keep_errors` what it says on stderr is the reason of its end, and not shown otherwise."""
+        self.contestant, self.patience = contestant, patience
+        self.errors = tempfile.TemporaryFile("w+") if keep_errors else None
         environment = {**os.environ, "OMP_NUM_THREADS": str(contestant.threads), **dict(contestant.environment)}
         self.process = subprocess.Popen(contestant.command, env=environment, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        if wait:
+            self.ready()
+
+    def ready(self):
         self.version = json.loads(self._line())["version"]
 
     def ask(self, question):
-        self.process.stdin.write(question + "\n")
-        self.process.stdin.flush()
-        return self._line()
+        self.say(question)
+        return self.answer()
+
+    def say(self, question):
+        try:
+            self.process.stdin.write(question + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self._ended()
+
+    def answer(self):
+        line = self._line()
+        if line.startswith("failed:"):
+            raise Failed(line[len("failed:"):].strip())
+        return line
 
     def seconds(self, batch, steps):
         return float(self.ask(f"run {batch} {steps}"))
 
     def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait()
 
     def _line(self):
+        # One line an answer: nothing of it is in Python's buffer while the pipe is waited for.
+        if self.patience and not select.select([self.process.stdout], [], [], self.patience)[0]:
+            self.process.kill()
+            self.process.wait()
+            raise Ended(f"bench: {self.contestant.label} gave no answer within {self.patience:.0f} s")
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"bench: {self.contestant.label} ended early with status {self.process.wait()}")
+            self._ended()
         return line
+
+    def _ended(self):
+        status = self.process.wait()
+        said = []
+        if self.errors:
+            self.errors.seek(0)
+            said = self.errors.read().strip().splitlines()
+        raise Ended(said[-1][:300] if said else f"bench: {self.contestant.label} ended early with status {status}")
 
 
 def tuned_environment():
@@ -72,22 +115,25 @@ def blas_choices(threads):
     return choices
 
 
-def torch_contestants():
+LAYOUTS, ADAMS = ("contiguous", "channels_last"), ("single", "foreach")  # what PyTorch can choose in a process
+
+
+def torch_contestants(layouts=LAYOUTS, adams=ADAMS, model="paper-cnn"):
     found = []
     for threads in sorted({1, cores()}):
-        for layout in ("contiguous", "channels_last"):
-            for adam in ("single", "foreach"):
+        for layout in layouts:
+            for adam in adams:
                 for blas, extra in blas_choices(threads).items():
                     found.append(Contestant(
                         "torch", f"{threads} thr, {layout}, Adam {adam}{blas}", threads,
-                        (DEBIAN_PYTHON, str(HERE / "torch_peer.py"), str(threads), layout, adam),
+                        (DEBIAN_PYTHON, str(HERE / "torch_peer.py"), str(threads), layout, adam, str(model)),
                         tuple({**tuned_environment(), **extra}.items())))
     return found
 
 
-def sweetspot_contestants(build):
+def sweetspot_contestants(build, model="paper-cnn"):
     return [Contestant("sweetspot", f"{threads} thr", threads,
-                       (str(build / "bench" / "bench_cpu_step"), str(threads)))
+                       (str(build / "bench" / "bench_cpu_step"), str(threads), str(model)))
             for threads in sorted({1, cores()})]
 
 

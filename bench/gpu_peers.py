@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""The peers' side of the GPU benchmark: paper-cnn in PyTorch and JAX, data already on the GPU.
+"""The peers' side of the GPU benchmark: a network in PyTorch or JAX, data already on the GPU.
 
-Argument: eager | graph | compile | jax. Says one line of JSON when ready, then answers each
-"run PRECISION BATCH STEPS" on stdin with the seconds of that many full training steps. The peers
-are at their best: TF32 or bf16, channels last, fused Adam, a scan over many steps in JAX.
+Arguments: eager | graph | compile | jax [MODEL]; paper-cnn unless a model is given. Says one line of
+JSON when ready, then answers each line on stdin, or says "failed: why":
+    run PRECISION BATCH STEPS   seconds of that many full training steps
+    load MODEL                  "loaded": trains that network from now on
+The peers are at their best: channels last, fused Adam, the step in a CUDA graph (compiled too, where
+it can be captured), a scan over many steps in JAX. SWEETSPOT_PEER_DEVICE=cpu tries it without a GPU.
 """
 import json
 import os
 import sys
 import time
 
-RATES = 0.25, 0.5  # of the two dropouts
+import keras_network
+
+INPUT_SETS = 4
+DEVICE = os.environ.get("SWEETSPOT_PEER_DEVICE", "cuda")
 
 
 class Torch:
@@ -18,61 +24,89 @@ class Torch:
         import torch
         self.torch, self.how, self.ready = torch, how, {}
         torch.backends.cudnn.benchmark = True
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         self.version = f"PyTorch {torch.__version__} {how}"
 
+    def load(self, network):
+        self.network = network
+        self.forget()
+        if self.how == "compile":
+            self.torch._dynamo.reset()
+
+    def forget(self):
+        self.ready.clear()
+        if DEVICE == "cuda":
+            self.torch.cuda.empty_cache()
+
     def make(self, precision, batch):
+        import torch_network
         torch = self.torch
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
         torch.manual_seed(1000)
-        nn = torch.nn
-        model = nn.Sequential(
-            nn.Conv2d(1, 32, 4), nn.ReLU(True), nn.MaxPool2d(2), nn.Conv2d(32, 64, 4), nn.ReLU(True),
-            nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(RATES[0]), nn.Linear(1024, 500), nn.ReLU(True),
-            nn.Dropout(RATES[1]), nn.Linear(500, 10)).cuda().to(memory_format=torch.channels_last)
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.001, fused=True,
-                                     capturable=self.how == "graph")
-        loss_of = nn.CrossEntropyLoss()
-        images = torch.rand(4, batch, 1, 28, 28, device="cuda")
-        labels = torch.randint(0, 10, (4, batch), device="cuda")
-        mixed = torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16", cache_enabled=False)
-
-        def step(i):
-            optimizer.zero_grad(set_to_none=True)
-            with mixed:
-                loss = loss_of(model(images[i % 4].contiguous(memory_format=torch.channels_last)),
-                               labels[i % 4])
-            loss.backward()
-            optimizer.step()
+        arrange = torch_network.channels_last
+        model = arrange(torch_network.build(self.network).to(DEVICE)).train()
+        fast = {"fused": True, "capturable": self.how != "eager"} if DEVICE == "cuda" else {}
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.001, **fast)
+        loss_of = torch_network.loss_of(self.network)
+        data = [(arrange(torch_network.inputs(self.network, batch, device=DEVICE)),
+                 torch_network.answers(self.network, batch, device=DEVICE)) for _ in range(INPUT_SETS)]
+        kind = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+        mixed = torch.autocast(DEVICE, kind or torch.bfloat16, enabled=kind is not None, cache_enabled=False)
+        scaler = torch.cuda.amp.GradScaler(enabled=precision == "fp16")  # with a fused Adam it waits for nothing
         if self.how == "compile":
             model.compile()
-        if self.how != "graph":
+
+        def step(i):
+            inputs, answers = data[i % INPUT_SETS]
+            optimizer.zero_grad(set_to_none=True)
+            with mixed:
+                loss = loss_of(model(inputs), answers)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        if self.how == "eager" or DEVICE != "cuda":
             return step
+        try:
+            return self.captured(step)
+        except RuntimeError:
+            if self.how == "graph":
+                raise
+            torch.cuda.synchronize()
+            return step  # compiled, but not to be captured
+
+    def captured(self, step):
+        torch = self.torch
         side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            for i in range(4):
+            for i in range(INPUT_SETS):
                 step(i)
         torch.cuda.synchronize()
         graphs = []
-        for i in range(4):
-            graphs.append(torch.cuda.CUDAGraph())
-            with torch.cuda.graph(graphs[-1]):
+        for i in range(INPUT_SETS):
+            graph = torch.cuda.CUDAGraph()
+            # One pool: they run one after the other, and nothing of one is read by the next.
+            with torch.cuda.graph(graph, pool=graphs[0].pool() if graphs else None):
                 step(i)
-        return lambda i: graphs[i % 4].replay()
+            graphs.append(graph)
+        return lambda i: graphs[i % INPUT_SETS].replay()
+
+    def wait(self):
+        if DEVICE == "cuda":
+            self.torch.cuda.synchronize()
 
     def run(self, precision, batch, steps):
         key = precision, batch
         if key not in self.ready:
-            self.ready.clear()
+            self.forget()
             self.ready[key] = self.make(precision, batch)
-            for i in range(8):
+            for i in range(2 * INPUT_SETS):
                 self.ready[key](i)
         step = self.ready[key]
-        self.torch.cuda.synchronize()
+        self.wait()
         start = time.perf_counter()
         for i in range(steps):
             step(i)
-        self.torch.cuda.synchronize()
+        self.wait()
         return time.perf_counter() - start
 
 
@@ -84,51 +118,52 @@ class Jax:
         import jax
         self.jax, self.version, self.ready = jax, f"JAX {jax.__version__}", {}
 
+    def load(self, network):
+        self.network = network
+        self.ready.clear()
+        self.jax.clear_caches()
+
     def make(self, precision, batch):
-        jax = self.jax
-        jnp, lax = jax.numpy, jax.lax
-        kind = jnp.bfloat16 if precision == "bf16" else jnp.float32
-        matmul = {"fp32": "highest", "tf32": "tensorfloat32", "bf16": "default"}[precision]
-        keys = jax.random.split(jax.random.key(1000), 6)
-        normal = lambda i, *shape: 0.05 * jax.random.normal(keys[i], shape)
-        parameters = [normal(0, 4, 4, 1, 32), jnp.zeros(32), normal(1, 4, 4, 32, 64), jnp.zeros(64),
-                      normal(2, 1024, 500), jnp.zeros(500), normal(3, 500, 10), jnp.zeros(10)]
-        images = jax.random.uniform(keys[4], (4, batch, 28, 28, 1))
-        labels = jax.random.randint(keys[5], (4, batch), 0, 10)
+        import jax_network
+        jax, network = self.jax, self.network
+        jnp, lax, map_all = jax.numpy, jax.lax, jax.tree_util.tree_map
+        kind = {"bf16": jnp.bfloat16, "fp16": jnp.float16}.get(precision, jnp.float32)
+        matmul = {"fp32": "highest", "tf32": "tensorfloat32"}.get(precision, "default")
+        scale = 1024.0 if precision == "fp16" else 1.0
+        keys = jax.random.split(jax.random.key(1000), 3)
+        trained, statistics = jax_network.initial(network, keys[0])
+        inputs = jax.random.uniform(keys[1], (INPUT_SETS, batch, *network.input))
+        if network.softmax:
+            answers = jax.random.randint(keys[2], (INPUT_SETS, batch), 0, network.output[-1])
+        else:
+            answers = jax.random.uniform(keys[2], (INPUT_SETS, batch, *network.output))
 
-        def conv(x, w, b):
-            x = lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-            x = jax.nn.relu(x + b)
-            return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-
-        def drop(x, key, rate):
-            return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0)
-
-        def loss_of(p, x, y, key):
-            p = [v.astype(kind) for v in p]
-            a, b = jax.random.split(key)
-            x = conv(conv(x.astype(kind), p[0], p[1]), p[2], p[3]).reshape(batch, -1)
-            x = jax.nn.relu(drop(x, a, RATES[0]) @ p[4] + p[5])
-            x = (drop(x, b, RATES[1]) @ p[6] + p[7]).astype(jnp.float32)
-            return -jnp.take_along_axis(jax.nn.log_softmax(x), y[:, None], 1).mean()
+        def loss_of(p, statistics, x, y, key):
+            p = map_all(lambda w: w.astype(kind), p)
+            outputs, moved = jax_network.apply(network, p, statistics, x.astype(kind), key)
+            return scale * jax_network.loss(network, outputs, y), moved
 
         def step(state, i):
-            p, m, v, t, key = state
+            p, statistics, m, v, t, key = state
             key, used = jax.random.split(key)
-            loss, g = jax.value_and_grad(loss_of)(p, images[i % 4], labels[i % 4], used)
+            (loss, statistics), g = jax.value_and_grad(loss_of, has_aux=True)(
+                p, statistics, inputs[i % INPUT_SETS], answers[i % INPUT_SETS], used)
             t = t + 1
-            m = [0.9 * a + 0.1 * b for a, b in zip(m, g)]
-            v = [0.999 * a + 0.001 * b * b for a, b in zip(v, g)]
+            m = map_all(lambda a, b: 0.9 * a + (0.1 / scale) * b, m, g)
+            v = map_all(lambda a, b: 0.999 * a + 0.001 * jnp.square(b / scale), v, g)
             rate = 0.001 * jnp.sqrt(1 - 0.999 ** t) / (1 - 0.9 ** t)
-            p = [w - rate * a / (jnp.sqrt(b) + 1e-7) for w, a, b in zip(p, m, v)]
-            return (p, m, v, t, key), loss
+            p = map_all(lambda w, a, b: w - rate * a / (jnp.sqrt(b) + 1e-7), p, m, v)
+            return (p, statistics, m, v, t, key), loss
+
+        # The loop's own cost hides behind a large batch, and compiling four steps takes four times as long.
+        unroll = 4 if batch <= 256 else 1
 
         @jax.jit
         def many(state):
             with jax.default_matmul_precision(matmul):
-                return lax.scan(step, state, jnp.arange(self.at_once), unroll=4)
-        zeros = [jnp.zeros_like(w) for w in parameters]
-        return many, (parameters, zeros, zeros, jnp.float32(0), jax.random.key(7))
+                return lax.scan(step, state, jnp.arange(self.at_once), unroll=unroll)
+        zeros = map_all(jnp.zeros_like, trained)
+        return many, (trained, statistics, zeros, zeros, jnp.float32(0), jax.random.key(7))
 
     def run(self, precision, batch, steps):
         key = precision, batch
@@ -146,12 +181,24 @@ class Jax:
         return (time.perf_counter() - start) * steps / (launches * self.at_once)
 
 
+def answer(peer, words):
+    if words[0] == "load":
+        peer.load(keras_network.read(words[1]))
+        return "loaded"
+    precision, batch, steps = words[1:]
+    return peer.run(precision, int(batch), int(steps))
+
+
 def main():
     peer = Jax() if sys.argv[1] == "jax" else Torch(sys.argv[1])
+    peer.load(keras_network.read(sys.argv[2] if len(sys.argv) > 2 else "paper-cnn"))
     print(json.dumps({"version": peer.version}), flush=True)
     for line in sys.stdin:
-        _, precision, batch, steps = line.split()
-        print(peer.run(precision, int(batch), int(steps)), flush=True)
+        try:
+            print(answer(peer, line.split()), flush=True)
+        except Exception as error:  # whatever it is, it is this network's and batch's alone
+            peer.ready.clear()
+            print("failed:", type(error).__name__, (str(error).splitlines() or [""])[0][:200], flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-// sweetspot's side of the GPU benchmark: paper-cnn on a data set that stays on the device.
-// Argument: the folder of MNIST; the cache's unless given. Answers each line on stdin:
+// sweetspot's side of the GPU benchmark: a network on a data set that stays on the device.
+// Arguments: the folder of MNIST ("" for the cache's), and a zoo's name or a file of Keras JSON,
+// paper-cnn unless given. Answers each line on stdin:
 //   run PRECISION BATCH STEPS       seconds of that many training steps
 //   train PRECISION BATCH EPOCHS    seconds of the whole, then the test accuracy after each epoch
 //   profile PRECISION BATCH         microseconds of each operation, launched one by one
 //   step PRECISION BATCH STEPS      steps fed from the host: what a profiler can look at
+//   memory PRECISION BATCH          bytes that it takes on the device beside the data set, planned
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -16,9 +18,9 @@
 #include <vector>
 
 #include "data/order.h"
-#include "data/sources.h"
 #include "engine/cuda/cuda.h"
 #include "model/keras.h"
+#include "samples.h"
 
 namespace sweetspot::bench {
 namespace {
@@ -37,21 +39,21 @@ Precision precision_of(const std::string& text) {
 }
 
 engine::cuda::ResidentSamples resident(const data::Samples& samples) {
-  return {static_cast<std::int64_t>(samples.count), samples.bytes, {}, samples.labels, {}};
+  return {static_cast<std::int64_t>(samples.count), samples.bytes, samples.floats, samples.labels,
+          samples.targets};
 }
 
 class Contestant {
  public:
-  explicit Contestant(const std::string& folder)
-      : network_(model::load_network("paper-cnn")),
-        digits_(data::read_folder(folder.empty() ? data::cache_folder("mnist").string() : folder)) {
-  }
+  Contestant(const std::string& folder, const std::string& model)
+      : network_(model::load_network(model)), samples_(samples_for(network_, folder)) {}
 
   double run(Precision precision, std::int64_t batch, std::int64_t steps) {
     auto& trainer = trainers_[precision];
     if (!trainer) trainer = make(precision);
     trainer->prepare(batch);
-    const auto at_once = static_cast<std::int64_t>(digits_.train.count) / batch;
+    const auto at_once = static_cast<std::int64_t>(samples_.train.count) / batch;
+    if (at_once == 0) throw std::runtime_error("the batch is larger than the data set");
     const std::vector<std::uint32_t> order = shuffled(0);
     const auto start = Clock::now();
     for (std::int64_t left = steps; left > 0; left -= at_once)
@@ -74,7 +76,7 @@ class Contestant {
       for (const auto& step : steps) loss += step.loss / static_cast<double>(steps.size());
       losses.push_back(loss);
       accuracies.push_back(static_cast<double>(trainer->evaluate_resident().correct) /
-                           static_cast<double>(digits_.test.count));
+                           static_cast<double>(samples_.test.count));
     }
     std::cout << seconds_since(start);
     for (const double accuracy : accuracies) std::cout << ' ' << accuracy;
@@ -88,7 +90,7 @@ class Contestant {
   void profile(Precision precision, std::int64_t batch) {
     const auto trainer = make(precision);
     const std::vector<float> pixels = floats(batch);
-    const engine::BatchView view{batch, pixels.data(), digits_.train.labels.data(), nullptr};
+    const engine::BatchView view = view_of(pixels, batch);
     engine::StepProfile profile;
     for (int i = 0; i < 5; ++i) profile = trainer->profile(view, batch);
     for (std::size_t i = 0; i < profile.operations.size(); ++i) {
@@ -102,39 +104,52 @@ class Contestant {
   void step(Precision precision, std::int64_t batch, int steps) {
     const auto trainer = make(precision);
     const std::vector<float> pixels = floats(batch);
-    for (int i = 0; i < steps; ++i)
-      trainer->step({batch, pixels.data(), digits_.train.labels.data(), nullptr}, batch);
+    for (int i = 0; i < steps; ++i) trainer->step(view_of(pixels, batch), batch);
     std::cout << "stepped" << std::endl;
   }
 
+  core::Bytes memory(Precision precision, std::int64_t batch) const {
+    return engine::cuda::plan(network_, options(precision), batch, false)->memory().total();
+  }
+
  private:
+  engine::cuda::Options options(Precision precision) const {
+    return {.trainer = {.optimizer = {}, .loss = model::natural_loss(network_)},
+            .precision = precision};
+  }
   std::unique_ptr<engine::cuda::ResidentTrainer> make(Precision precision) const {
-    auto trainer = engine::cuda::make_trainer(network_, {.trainer = {}, .precision = precision});
-    trainer->upload(engine::cuda::Split::train, resident(digits_.train));
-    trainer->upload(engine::cuda::Split::test, resident(digits_.test));
+    auto trainer = engine::cuda::make_trainer(network_, options(precision));
+    trainer->upload(engine::cuda::Split::train, resident(samples_.train));
+    trainer->upload(engine::cuda::Split::test, resident(samples_.test));
     return trainer;
   }
   std::vector<std::uint32_t> shuffled(std::uint32_t epoch) const {
-    std::vector<std::uint32_t> order(digits_.train.count);
+    std::vector<std::uint32_t> order(samples_.train.count);
     data::shuffle(order, 1000, epoch);
     return order;
   }
   std::vector<float> floats(std::int64_t count) const {
-    const auto* from = digits_.train.bytes.data();
-    std::vector<float> pixels(static_cast<std::size_t>(count * digits_.train.sample_size()));
-    for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(from[i]) / 255;
+    const data::Samples& from = samples_.train;
+    std::vector<float> pixels(static_cast<std::size_t>(count * from.sample_size()));
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      pixels[i] = from.bytes.empty() ? from.floats[i] : static_cast<float>(from.bytes[i]) / 255;
     return pixels;
+  }
+  engine::BatchView view_of(const std::vector<float>& pixels, std::int64_t batch) const {
+    const data::Samples& from = samples_.train;
+    return {batch, pixels.data(), from.labels.empty() ? nullptr : from.labels.data(),
+            from.targets.empty() ? nullptr : from.targets.data()};
   }
 
   model::Network network_;
-  data::Dataset digits_;
+  data::Dataset samples_;
   std::map<Precision, std::unique_ptr<engine::cuda::ResidentTrainer>> trainers_;
 };
 
 void answer(Contestant& contestant) {
   std::string what, precision;
   for (std::int64_t batch = 0, count = 1; std::cin >> what >> precision >> batch;) {
-    if (what != "profile") std::cin >> count;
+    if (what != "profile" && what != "memory") std::cin >> count;
     if (what == "run")
       std::cout << std::setprecision(9) << contestant.run(precision_of(precision), batch, count)
                 << std::endl;
@@ -142,6 +157,8 @@ void answer(Contestant& contestant) {
       contestant.train(precision_of(precision), batch, static_cast<int>(count));
     else if (what == "profile")
       contestant.profile(precision_of(precision), batch);
+    else if (what == "memory")
+      std::cout << contestant.memory(precision_of(precision), batch) << std::endl;
     else
       contestant.step(precision_of(precision), batch, static_cast<int>(count));
   }
@@ -154,7 +171,8 @@ int main(int argc, char** argv) {
   try {
     const auto gpu = sweetspot::engine::cuda::available();
     if (gpu.devices.empty()) throw std::runtime_error(gpu.reason);
-    sweetspot::bench::Contestant contestant(argc > 1 ? argv[1] : "");
+    sweetspot::bench::Contestant contestant(argc > 1 ? argv[1] : "",
+                                            argc > 2 ? argv[2] : "paper-cnn");
     std::cout << R"({"version": "sweetspot on )" << gpu.devices.front().name << "\"}" << std::endl;
     sweetspot::bench::answer(contestant);
   } catch (const std::exception& e) {

@@ -1,0 +1,287 @@
+"""Who trains a network of the suite, on the CPU or on a GPU, and how they take turns.
+
+A contestant that fails at a network and batch is out of that one, is shown with its reason, and has
+its chance again at the next.
+"""
+import math
+import statistics
+import sys
+import time
+
+import contestants
+from contestants import Child, Contestant, Ended, Failed
+from measure import SCREEN_SECONDS, say
+
+MEASURE_SECONDS = {"cpu": 0.25, "cuda": 0.05}
+STEPS_OF_A_GRAPH = 20  # what sweetspot and JAX launch at once on a GPU: blocks are multiples of it
+SCREENED = {16: 99, 128: 6}  # configurations of PyTorch tried up to a batch; beyond, the best two of the last
+KEPT = 2
+
+
+class Absent(Exception):
+    """Sweetspot itself cannot train this network."""
+
+
+class Entry:
+    """One way to train: a process, and what a question to it looks like."""
+
+    def __init__(self, label, child, question):
+        self.label, self.child, self.question = label, child, question
+
+    def seconds(self, batch, steps):
+        return float(self.child.ask(self.question.format(batch=batch, steps=steps)))
+
+
+def seconds_a_step(entry, batch, least, multiple=1):
+    """Warms up, then times runs of growing length until one is long enough to be believed."""
+    entry.seconds(batch, multiple)
+    steps = multiple
+    while (seconds := entry.seconds(batch, steps)) < least / 2:
+        steps = multiple * math.ceil(max(steps * 2, steps * least / max(seconds, 1e-6)) / multiple)
+    return seconds / steps
+
+
+class Lineup:
+    def __init__(self, asked):
+        self.asked, self.multiple = asked, 1 if asked.device == "cpu" else STEPS_OF_A_GRAPH
+        self.least = MEASURE_SECONDS[asked.device]
+        self.ours, self.failed = None, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def child(self, contestant):
+        return Child(contestant, self.asked.patience, keep_errors=True)
+
+    def start_ours(self, command, question):
+        """Sweetspot's own process for the network."""
+        if self.ours:
+            self.ours.child.close()
+        self.ours = None
+        try:
+            self.ours = Entry("sweetspot", self.child(Contestant("sweetspot", "sweetspot", contestants.cores(), command)),
+                              question)
+        except Ended as why:
+            raise Absent(str(why)) from None
+
+    def attempt(self, entry, action):
+        """What the action gives, or nothing where the contestant fails, which is remembered."""
+        try:
+            return action()
+        except (Failed, Ended, ValueError) as why:
+            self.failed[entry.label] = str(why)
+            return None
+
+    def needed_bytes(self, batch, peers):
+        """Of sweetspot, as planned, and of so many peers: outputs of all layers with their gradients,
+        weights with theirs and Adam's moments, and the inputs they cycle through."""
+        ours = float(self.ours.child.ask(self.memory_question.format(batch=batch)))
+        values = batch * (2 * self.network.activations() + 4 * math.prod(self.network.input))
+        return ours + peers * 4 * (values + 4 * self.network.parameters())
+
+    def rounds(self, entries, batch, share):
+        """Speeds of each entry, one a round, as many rounds as the share of the budget allows."""
+        start, speeds, steps, lengths = time.monotonic(), {}, {}, {}
+        self.prepare(entries, batch)
+        for entry in (e for e in entries if e.label not in self.failed):
+            one = self.attempt(entry, lambda: seconds_a_step(entry, batch, self.least, self.multiple))
+            if one:
+                steps[entry] = self.multiple * math.ceil(max(1, self.least / one) / self.multiple)
+                lengths[entry] = one * steps[entry]
+        for turn in range(self.asked.rounds):
+            shift = turn % max(1, len(steps))  # nobody always runs first
+            order = [e for e in steps if e.label not in self.failed]
+            for entry in order[shift:] + order[:shift]:
+                def block(entry=entry):
+                    if lengths[entry] <= self.least * 2:
+                        entry.seconds(batch, max(self.multiple, steps[entry] // 10))  # its data back into the caches
+                    return batch * steps[entry] / entry.seconds(batch, steps[entry])
+                if speed := self.attempt(entry, block):
+                    speeds.setdefault(entry.label, []).append(speed)
+            if time.monotonic() - start + sum(lengths.values()) > share:
+                break
+        return speeds
+
+    def prepare(self, entries, batch):
+        """What may be done before any turn is timed."""
+
+    def measure(self, batch, share):
+        """A row of the table."""
+        self.failed = {}
+        start = time.monotonic()
+        try:
+            if self.ours.child.process.poll() is not None:
+                self.load(self.network, self.path)
+            fit = [n for n in (KEPT, 1) if self.needed_bytes(batch, n) <= self.asked.memory]
+        except (Failed, Ended, Absent) as why:
+            return {"failed": {"sweetspot": str(why)}}
+        if not fit:
+            need = self.needed_bytes(batch, 1) / 2**30
+            return {"skipped": f"would need {need:.0f} GiB"}
+        if late := self.too_late(batch, share):
+            return {"skipped": late}
+        peers = self.peers(batch, fit[0])
+        speeds = self.rounds([self.ours, *peers], batch, share - (time.monotonic() - start))
+        medians = {label: statistics.median(values) for label, values in speeds.items()}
+        row = {"speeds": speeds, "failed": self.failed}
+        if ours := medians.pop("sweetspot", None):
+            row["sweetspot"] = ours
+            self.last = batch, batch / min([ours, *medians.values()])
+        if medians:
+            best = max(medians, key=medians.get)
+            row |= {"peer": medians[best], "peer_label": best}
+            if ours:
+                row["ratio"] = ours / medians[best]
+        return row
+
+    def too_late(self, batch, share):
+        """Whether one round would take several times its share, by the steps of the batch before."""
+        if not self.last:
+            return None
+        before, seconds = self.last
+        expected = 3 * seconds * batch / before  # a warm-up, a calibration and a block, of each
+        return f"a step would take about {expected / 3:.0f} s" if expected * (1 + KEPT) > 4 * share else None
+
+    def speeds(self, batches, share):
+        """Sweetspot's alone at all batches, in turns."""
+        self.failed, found, skipped, steps = {}, {}, {}, {}
+        start = time.monotonic()
+        planned = 0.0
+        for batch in batches:
+            def first(batch=batch):
+                return seconds_a_step(self.ours, batch, self.least, self.multiple)
+            try:
+                planned += self.needed_bytes(batch, 0)  # they stay open side by side
+            except (Failed, Ended) as why:
+                return {"speeds": found, "failed": {"sweetspot": str(why)}}
+            if planned > self.asked.memory:
+                skipped[batch] = "memory"
+                continue
+            one = self.attempt(self.ours, first)
+            if not one:
+                break
+            steps[batch] = self.multiple * math.ceil(max(1, self.least / one) / self.multiple)
+        for turn in range(self.asked.rounds):
+            shift = turn % max(1, len(steps))
+            order = list(steps)
+            for batch in order[shift:] + order[:shift]:
+                def block(batch=batch):
+                    self.ours.seconds(batch, max(self.multiple, steps[batch] // 10))
+                    return batch * steps[batch] / self.ours.seconds(batch, steps[batch])
+                if speed := self.attempt(self.ours, block):
+                    found.setdefault(batch, []).append(speed)
+            if self.failed or (time.monotonic() - start) * (turn + 2) / (turn + 1) > share:
+                break
+        return {"speeds": found, "skipped_batches": skipped, "failed": self.failed}
+
+
+class Cpu(Lineup):
+    memory_question = "memory {batch} 0"
+
+    def load(self, network, path):
+        self.close()
+        self.network, self.path, self.last = network, path, None
+        self.start_ours((str(self.asked.build / "bench" / "bench_cpu_step"), str(contestants.cores()), str(path)),
+                        "run {batch} {steps}")
+        self.torch = []
+        if not self.asked.monotone:
+            workers = contestants.torch_contestants(("contiguous",), ("single",), path)
+            for worker in workers:
+                try:
+                    child = self.child(worker)
+                except Ended as why:
+                    say(str(why))
+                    continue
+                kind = worker.label.replace(", contiguous, Adam single", "")
+                self.torch += [Entry(f"{kind}, {layout}, Adam {adam}", child, f"run {{batch}} {{steps}} {layout} {adam}")
+                               for layout in self.layouts() for adam in contestants.ADAMS]
+        self.ranked, self.screened_at = list(self.torch), 0
+
+    def layouts(self):
+        """Channels last is for images alone."""
+        return contestants.LAYOUTS if len(self.network.input) == 3 else contestants.LAYOUTS[:1]
+
+    def peers(self, batch, count):
+        """PyTorch's best configurations at this batch, or at the largest one before it that was screened."""
+        for screen, kept in SCREENED.items():
+            at = min(batch, screen)
+            if at > self.screened_at and (batch <= screen or self.screened_at < screen):
+                self.ranked, self.screened_at = self.screen(self.ranked[:kept], at), at
+        able = [e for e in self.ranked if e.label not in self.failed]
+        chosen = able[:count]
+        # A neighbour slows several threads more than one, and must not cost PyTorch its best.
+        threads = {e.child.contestant.threads for e in chosen}
+        if count == KEPT and len(threads) == 1:
+            chosen += [e for e in able if e.child.contestant.threads not in threads][:1]
+        if batch > max(SCREENED):
+            for child in {e.child for e in self.torch} - {e.child for e in chosen}:
+                child.close()
+            self.torch = [e for e in self.torch if e in chosen]
+        return chosen
+
+    def screen(self, entries, batch):
+        say(f"  screening {len(entries)} configurations of PyTorch at batch {batch}")
+        timed = {e: self.attempt(e, lambda: seconds_a_step(e, batch, SCREEN_SECONDS)) for e in entries}
+        return sorted(timed, key=lambda e: timed[e] or math.inf)  # what fails here may do at another batch
+
+    def close(self):
+        for child in {e.child for e in getattr(self, "torch", [])} | ({self.ours.child} if self.ours else set()):
+            child.close()
+        self.ours, self.torch = None, []
+
+
+class Gpu(Lineup):
+    def __init__(self, asked):
+        super().__init__(asked)
+        self.memory_question = f"memory {asked.precision} {{batch}}"
+        self.question = f"run {asked.precision} {{batch}} {{steps}}"
+        self.others, self.absent = {}, {}
+
+    def load(self, network, path):
+        """The peers' processes stay for all networks, since starting PyTorch takes many seconds; those that
+        have ended are started anew, all at once."""
+        self.network, self.path, self.last, self.absent = network, path, None, {}
+        self.start_ours((str(self.asked.build / "bench" / "bench_gpu_step"), "", str(path)), self.question)
+        waits = {}
+        for how in self.asked.peers:
+            if how in self.others and self.others[how].child.process.poll() is None:
+                self.others[how].child.say(f"load {path}")
+                waits[how] = self.others[how].child.answer
+            else:
+                command = (sys.executable, str(contestants.HERE / "gpu_peers.py"), how, str(path))
+                child = Child(Contestant("peer", how, contestants.cores(), command), self.asked.patience, wait=False,
+                              keep_errors=True)
+                self.others[how], waits[how] = Entry(how, child, self.question), child.ready
+        for how, wait in waits.items():
+            try:
+                wait()
+            except (Failed, Ended, ValueError) as why:
+                self.absent[how] = str(why)
+
+    def peers(self, batch, _):
+        self.failed |= self.absent
+        return [entry for how, entry in self.others.items() if how not in self.absent]
+
+    def prepare(self, entries, batch):
+        """The peers compile all at the same time, which takes them far longer than training does."""
+        asked = [e for e in entries if e is not self.ours]
+        for entry in asked:
+            self.attempt(entry, lambda: entry.child.say(self.question.format(batch=batch, steps=self.multiple)))
+        for entry in asked:
+            if entry.label not in self.failed:
+                self.attempt(entry, entry.child.answer)
+        for entry in asked:
+            if entry.child.process.poll() is not None:
+                self.absent[entry.label] = self.failed.get(entry.label, "ended")
+
+    def close(self):
+        for entry in [*self.others.values(), *([self.ours] if self.ours else [])]:
+            entry.child.close()
+        self.ours, self.others = None, {}
+
+
+def of(asked):
+    return (Cpu if asked.device == "cpu" else Gpu)(asked)
