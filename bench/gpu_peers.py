@@ -51,7 +51,7 @@ class Torch:
                  torch_network.answers(self.network, batch, device=DEVICE)) for _ in range(INPUT_SETS)]
         kind = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         mixed = torch.autocast(DEVICE, kind or torch.bfloat16, enabled=kind is not None, cache_enabled=False)
-        scaler = torch.cuda.amp.GradScaler(enabled=precision == "fp16")  # with a fused Adam it waits for nothing
+        scaler = self.scaler(precision == "fp16")
         if self.how == "compile":
             model.compile()
 
@@ -72,6 +72,13 @@ class Torch:
                 raise
             torch.cuda.synchronize()
             return step  # compiled, but not to be captured
+
+    def scaler(self, enabled):
+        """Of the loss; with a fused Adam it waits for nothing."""
+        amp = self.torch.amp
+        if hasattr(amp, "GradScaler"):
+            return amp.GradScaler(DEVICE, enabled=enabled)
+        return self.torch.cuda.amp.GradScaler(enabled=enabled)
 
     def captured(self, step):
         torch = self.torch

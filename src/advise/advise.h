@@ -47,6 +47,21 @@ struct WorkerSearch {
   bool operator==(const WorkerSearch&) const = default;
 };
 
+// The least time that an operation's work takes on such a machine; nothing where that is not known.
+std::optional<double> floor_seconds(const trial::OperationCost& operation,
+                                    const Roofline& roofline);
+
+// A kernel of ours that is far above its floor, and much of a step: the machine could do better.
+struct SlowKernel {
+  std::string operation;   // the longest of those that it computes
+  std::int64_t alike = 0;  // how many others
+  double share = 0;        // of a step, all of them
+  double times_floor = 0;
+  bool operator==(const SlowKernel&) const = default;
+};
+std::optional<SlowKernel> slow_kernel(std::span<const trial::OperationCost> operations,
+                                      const Roofline& roofline);
+
 // Why the search could not end by itself.
 enum class CutShort { no, stopped, budget, store_failed, device_lost };
 std::string_view name(CutShort);
@@ -60,6 +75,7 @@ struct Facts {
   bool has_loader = true;  // whose workers can be chosen
   std::optional<LoaderCheck> loader_check;
   std::optional<WorkerSearch> worker_search;
+  std::optional<SlowKernel> slow_kernel;     // at the chosen batch
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
   CutShort cut_short = CutShort::no;
   std::optional<double> budget_seconds;
@@ -119,6 +135,7 @@ struct BatchRow {
 enum class Reason {
   step_cost,      // what a step costs whatever its batch, and a sample
   limit,          // what limits the chosen batch
+  slow_kernel,    // a kernel of ours is slower than the machine asks for
   memory,         // what it takes, what is allowed, the largest batch that fits
   knee,           // between which batches the knee lies
   accumulation,   // how the given batch is made of micro-batches
@@ -148,6 +165,7 @@ struct Recommendation {
   std::optional<core::Bytes> memory_limit;
   std::optional<std::int64_t> largest_batch;  // that fits
   std::optional<Bottleneck> limited_by;
+  std::optional<SlowKernel> slow_kernel;
   std::optional<double> data_wait_share;  // of a step at this batch
   std::optional<RooflineShare> roofline;
   std::int64_t knee_low = 1, knee_high = 1;    // the knee lies between them (95%)

@@ -69,6 +69,14 @@ Json roofline_json(const std::optional<RooflineShare>& share) {
   return {{"flops_share", or_null(share->flops)}, {"bytes_share", or_null(share->bytes)}};
 }
 
+Json kernel_json(const std::optional<SlowKernel>& kernel) {
+  if (!kernel) return nullptr;
+  return {{"operation", kernel->operation},
+          {"alike", kernel->alike},
+          {"share", kernel->share},
+          {"times_floor", kernel->times_floor}};
+}
+
 Json cost_json(const std::optional<StepCost>& cost) {
   if (!cost) return nullptr;
   return {{"fixed_seconds", cost->fixed_seconds}, {"per_sample_seconds", cost->per_sample_seconds}};
@@ -299,6 +307,12 @@ void read_all(Reader& from, Recommendation& made) {
     inner.read("flops_share", share.flops);
     inner.read("bytes_share", share.bytes);
   });
+  from.object("slow_kernel", made.slow_kernel, [](Reader& inner, SlowKernel& kernel) {
+    inner.read("operation", kernel.operation);
+    inner.read("alike", kernel.alike);
+    inner.read("share", kernel.share);
+    inner.read("times_floor", kernel.times_floor);
+  });
   read_loaders(from, made);
   from.read("slowed_share", made.slowed_share);
   from.read("contended", made.contended);
@@ -355,6 +369,7 @@ std::string to_json(const Recommendation& made) {
             {"largest_batch", or_null(made.largest_batch)},
             {"data_wait_share", or_null(made.data_wait_share)},
             {"roofline", roofline_json(made.roofline)},
+            {"slow_kernel", kernel_json(made.slow_kernel)},
             {"worker_search", workers_json(made.worker_search)},
             {"loader_check", check_json(made.loader_check)},
             {"loading_below", loading_json(made)},

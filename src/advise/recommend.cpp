@@ -150,6 +150,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(!made.contention_reason.empty(), Reason::contended);
   add(made.step_cost.has_value(), Reason::step_cost);
   add(made.limited_by.has_value(), Reason::limit);
+  add(made.slow_kernel.has_value(), Reason::slow_kernel);
   add(made.slowed_share.value_or(0) >= worth_a_word, Reason::neighbours);
   add(made.loader_check.has_value(), Reason::loader);
   add(made.worker_search && made.worker_search->tried.size() > 1, Reason::workers);
@@ -217,6 +218,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.throughput_share = made.chosen_row()->share->mean;
   made.memory_bytes = made.chosen_row()->memory;
   made.limited_by = made.chosen_row()->limited_by;
+  made.slow_kernel = facts.slow_kernel;
   made.data_wait_share = mean_wait(of_chosen->second);
   if (const RooflineShare share = roofline_share(made.samples_per_second, facts);
       share.flops || share.bytes)

@@ -59,6 +59,18 @@ std::string limit_words(const Recommendation& made) {
   return fmt::format("compute limits it, at {} of this machine's peak", share);
 }
 
+std::string slow_kernel_words(const SlowKernel& kernel) {
+  const std::string others = kernel.alike == 0
+                                 ? ""
+                                 : fmt::format(" and {} other{} like it", size(kernel.alike),
+                                               kernel.alike == 1 ? "" : "s");
+  return fmt::format(
+      "{}{} {} {} of a step, {:.0f} times what arithmetic and memory ask for: this is our kernel's "
+      "cost, not your machine's, and the answer would be another one without it",
+      core::printable(kernel.operation), others, kernel.alike == 0 ? "takes" : "take",
+      percent(kernel.share), kernel.times_floor);
+}
+
 std::string memory_words(const Recommendation& made) {
   std::string text = fmt::format("a whole run takes {}", core::format_bytes(*made.memory_bytes));
   if (made.memory_limit)
@@ -186,6 +198,8 @@ std::string words(Reason reason, const Recommendation& made) {
                             : "";
     case Reason::limit:
       return made.limited_by ? limit_words(made) : "";
+    case Reason::slow_kernel:
+      return made.slow_kernel ? slow_kernel_words(*made.slow_kernel) : "";
     case Reason::memory:
       return made.memory_bytes ? memory_words(made) : "";
     case Reason::knee:

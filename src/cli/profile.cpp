@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/native_flags.h"
 #include "cli/output.h"
+#include "cli/roofline.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "core/number.h"
@@ -63,16 +64,35 @@ std::string phases_text(const native::Profile& profile, bool utf8) {
   return table.text();
 }
 
-std::string operations_text(const native::Profile& profile, bool utf8) {
-  report::Table table(
-      {{"operation", true}, {"forward ms"}, {"backward ms"}, {"update ms"}, {"share"}, {"", true}});
+// The least that an operation could take here, and how many times that it takes.
+struct Floor {
+  std::optional<double> seconds, times;
+};
+Floor floor_of(const OperationTime& operation, const advise::Roofline& roofline) {
+  const auto seconds = advise::floor_seconds(native::cost_of(operation), roofline);
+  return {seconds, seconds ? std::optional(operation.seconds() / *seconds) : std::nullopt};
+}
+
+std::string operations_text(const native::Profile& profile, const advise::Roofline& roofline,
+                            bool utf8) {
+  report::Table table({{"operation", true},
+                       {"forward ms"},
+                       {"backward ms"},
+                       {"update ms"},
+                       {"floor ms"},
+                       {"times it"},
+                       {"share"},
+                       {"", true}});
   const std::vector<OperationTime> operations = operation_times(profile);
   const double total = total_seconds(operations);
   for (const OperationTime& operation : operations) {
     const double share = operation.seconds() / total;
+    const Floor floor = floor_of(operation, roofline);
     table.add({core::printable(operation.name), milliseconds(operation.forward_seconds),
                milliseconds(operation.backward_seconds), milliseconds(operation.update_seconds),
-               percent(share), share_bar(share, phase_bar_width, utf8)});
+               floor.seconds ? milliseconds(*floor.seconds) : "–",
+               floor.times ? fmt::format("{:.1f}", *floor.times) : "–", percent(share),
+               share_bar(share, phase_bar_width, utf8)});
   }
   return table.text();
 }
@@ -89,7 +109,8 @@ std::string graph_text(const native::Profile& profile) {
       percent(1 - profile.step_seconds / apart));
 }
 
-std::string text_of(const native::Run& run, const native::Profile& profile) {
+std::string text_of(const native::Run& run, const native::Profile& profile,
+                    const advise::Roofline& roofline) {
   const bool utf8 = is_utf8_locale();
   return fmt::format(
       "{} on {}, batch {}{}, {}: {} a step, {} samples/s\n\n{}\n{}\n{}",
@@ -99,10 +120,10 @@ std::string text_of(const native::Run& run, const native::Profile& profile) {
           : "",
       device_words(run.options), core::format_duration(core::Seconds(profile.step_seconds)),
       core::format_count(samples_per_second(profile)), phases_text(profile, utf8),
-      operations_text(profile, utf8), graph_text(profile));
+      operations_text(profile, roofline, utf8), graph_text(profile));
 }
 
-Json json_of(const native::Profile& profile) {
+Json json_of(const native::Profile& profile, const advise::Roofline& roofline) {
   const trial::Setting& setting = profile.setting;
   Json json{{"setting",
              {{"batch", setting.batch},
@@ -126,25 +147,29 @@ Json json_of(const native::Profile& profile) {
                      {"saved_share", 1 - profile.step_seconds / total}};
   json["profiled_steps"] = profile.steps.size();
   json["operations"] = Json::array();
-  for (const OperationTime& operation : operations)
+  for (const OperationTime& operation : operations) {
+    const Floor floor = floor_of(operation, roofline);
     json["operations"].push_back({{"name", operation.name},
                                   {"implementation", operation.implementation},
                                   {"forward_seconds", operation.forward_seconds},
                                   {"backward_seconds", operation.backward_seconds},
                                   {"update_seconds", operation.update_seconds},
+                                  {"floor_seconds", or_null(floor.seconds)},
+                                  {"times_floor", or_null(floor.times)},
                                   {"share", operation.seconds() / total}});
+  }
   return json;
 }
 
 Json json_of(const native::Run& run, const std::vector<native::Profile>& profiles,
-             const std::vector<trial::Contention>& contentions) {
+             const std::vector<trial::Contention>& contentions, const advise::Roofline& roofline) {
   Json json = result_object();
   json["model"] = run.network.name;
   json["data"] = run.dataset.name;
   json["device"] = name(run.options.device);
   json["profiles"] = Json::array();
   for (std::size_t i = 0; i < profiles.size(); ++i) {
-    json["profiles"].push_back(json_of(profiles[i]));
+    json["profiles"].push_back(json_of(profiles[i], roofline));
     json["profiles"].back()["contention"] = {
         {"contended", contentions[i].contended},
         {"reason", contentions[i].contended ? Json(contentions[i].reason) : Json(nullptr)}};
@@ -170,6 +195,7 @@ int profile(const ProfileFlags& flags, Output& output) {
   native::Run run = open_for(flags, batches);
   if (const auto reason = settle_precision(flags.native, run, batches.front()))
     Output::talk(*reason);
+  const advise::Roofline roofline = device_roofline(run.options);
   const StopOnSignal stop;
   std::vector<native::Profile> profiles;
   std::vector<trial::Contention> contentions;  // of each
@@ -180,12 +206,12 @@ int profile(const ProfileFlags& flags, Output& output) {
     const measure::Look before = measure::look(measure::this_machine());
     profiles.push_back(native::profile(run, setting, flags.options, StopOnSignal::stopped()));
     contentions.push_back(measure::contention(before, measure::look(measure::this_machine())));
-    if (!flags.native.json) output.print(text_of(run, profiles.back()));
+    if (!flags.native.json) output.print(text_of(run, profiles.back(), roofline));
     if (contentions.back().contended)
       Output::talk(fmt::format("the machine was contended at batch {} ({}): alone it may be faster",
                                batch, contentions.back().reason));
   }
-  if (flags.native.json) output.print_json(json_of(run, profiles, contentions));
+  if (flags.native.json) output.print_json(json_of(run, profiles, contentions, roofline));
   if (flags.trace) {
     report::write_file(*flags.trace, measure::chrome_trace(profiles));
     Output::talk(fmt::format("trace written to {}; open it in chrome://tracing or Perfetto",

@@ -9,12 +9,12 @@
 #include "cli/fake_flags.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/roofline.h"
 #include "cli/signals.h"
 #include "cli/train_command.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "model/counts.h"
-#include "probe/cpu/roofline.h"
 #include "probe/proc/host.h"
 #include "study/question.h"
 #include "workload/command/template.h"
@@ -121,12 +121,12 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
                  passes_over_activations * static_cast<double>(counts.activation_bytes)};
   opened.threads = options.threads;
   opened.device = options.device;
+  opened.operations_roofline = device_roofline(run.options);
   if (options.device.gpu) {  // whose roofline is not measured
     opened.title += fmt::format(" ({} on {})", name(run.options.precision), name(options.device));
     opened.free_memory = engine::cuda::free_memory(*options.device.gpu);
   } else {
-    const probe::cpu::Roofline roofline = probe::cpu::roofline(options.threads);
-    opened.roofline = {roofline.flops_per_second, roofline.bytes_per_second};
+    opened.roofline = opened.operations_roofline;
     opened.free_memory = probe::proc::memory().free;
   }
   opened.identity = study::identity(run, trials == Trials::epochs);

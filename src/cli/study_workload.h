@@ -23,6 +23,7 @@ struct StudyWorkload {
   trial::Setting base;
   advise::SampleCost cost;
   advise::Roofline roofline;
+  advise::Roofline operations_roofline;  // the same, and a GPU's as it is rated
   std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory;  // predicted, by batch
   int threads = 1;
   workload::native::Device device;

@@ -147,6 +147,7 @@ int tune(const TuneFlags& flags, Output& output) {
   options.limits = limits_of(flags, opened);
   options.base = opened.base;
   options.roofline = opened.roofline;
+  options.operations_roofline = opened.operations_roofline;
   options.cost = opened.cost;
   options.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;

@@ -53,6 +53,8 @@ struct Variable {
 struct Operation {
   std::string name;            // "conv2d"
   std::string implementation;  // "avx512 convolution, ReLU and max pooling by minimal filtering"
+  // Without accumulation it updates its weights itself, and is timed with that.
+  bool updates_weights = false;
 };
 
 // Where one thread's time went in a step.

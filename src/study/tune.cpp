@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/text.h"
 #include "study/axis.h"
 #include "study/loader_check.h"
@@ -103,6 +104,7 @@ class Tuning {
     const std::vector<trial::Trial> curve = axis_.on(loop_.trials());
     const auto decision = search::decide(curve, limits_, predict());
     if (decision) check_loader_of(curve, *decision);
+    if (decision) check_kernels_at(decision->batch);
     facts_.cut_short = cut_short(loop_.end());
     if (decision) {
       result.recommendation = recommended(curve, *decision);
@@ -184,6 +186,17 @@ class Tuning {
     const auto limits = advise::bottlenecks(curve, facts_);
     if (limits[static_cast<std::size_t>(chosen - curve.data())] == advise::Bottleneck::data_loading)
       facts_.loader_check = check_loader(loop_, workload_, as_run(*chosen), facts_);
+  }
+
+  // Beside the answer, when all of it is known: whether it is one about the machine.
+  void check_kernels_at(std::int64_t batch) {
+    const advise::Roofline& roofline = options_.operations_roofline;
+    if (loop_.end() != End::none || (!roofline.flops_per_second && !roofline.bytes_per_second))
+      return;
+    try {
+      facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis_.at(batch)), roofline);
+    } catch (const core::Error&) {  // the answer stands without
+    }
   }
 
   // A trial of the curve with the setting it was really run at.

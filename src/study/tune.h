@@ -22,6 +22,8 @@ struct TuneOptions {
   LoopOptions loop;
   advise::Roofline roofline;
   advise::SampleCost cost;
+  // What operations are held against; nothing known: they are not looked at.
+  advise::Roofline operations_roofline;
   std::vector<std::string> notes;  // what else the user should know of the answer
   std::function<std::string(const trial::Setting&)> command;  // that trains at a setting
   measure::Machine* machine = nullptr;                        // else this one

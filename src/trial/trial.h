@@ -56,6 +56,14 @@ struct Step {
   std::int32_t round = 0;
 };
 
+// What one operation of a step took, and the least work that it is, whoever computes it.
+struct OperationCost {
+  std::string name;            // "conv2d"
+  std::string implementation;  // "avx512 convolution and ReLU"
+  double seconds = 0;
+  double flops = 0, bytes = 0;
+};
+
 // What else the machine did meanwhile.
 struct Contention {
   std::optional<double>

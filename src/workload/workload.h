@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "trial/trial.h"
 
@@ -72,6 +73,9 @@ class Workload {
   virtual bool opens_side_by_side() const { return false; }
   // Whether a setting's workers and prefetch change how it loads.
   virtual bool has_loader() const { return false; }
+  // What each operation of a step at this setting takes, by a few steps taken apart; empty where
+  // that cannot be told.
+  virtual std::vector<trial::OperationCost> operations(const trial::Setting&) { return {}; }
   // Ends what it kept between sessions; InputError when that fails. After the last session.
   virtual void finish() {}
 };

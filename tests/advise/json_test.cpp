@@ -71,6 +71,7 @@ Recommendation random_recommendation(Dice& dice) {
   r.largest_batch = dice.maybe(size);
   r.limited_by = dice.maybe([&] { return dice.one_to(Bottleneck::memory_capacity); });
   r.data_wait_share = dice.maybe(real);
+  r.slow_kernel = dice.maybe([&] { return SlowKernel{dice.text(), size(), real(), real()}; });
   r.roofline = dice.maybe([&] { return RooflineShare{dice.maybe(real), dice.maybe(real)}; });
   r.knee_low = size(), r.knee_high = size(), r.alike_low = size(), r.alike_high = size();
   r.regret = dice.real();

@@ -23,7 +23,8 @@ TEST(Profile, ShowsPhasesAndOperationsOfEachBatch) {
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("small-cnn on synthetic, batch 4, 2 threads"));
   EXPECT_THAT(finished.out, HasSubstr("batch 16, 2 threads"));
-  for (const char* word : {"| data_wait", "| backward", "| conv2d", "| waiting"})
+  for (const char* word :
+       {"| data_wait", "| backward", "| conv2d", "| waiting", "floor ms", "times it"})
     EXPECT_THAT(finished.out, HasSubstr(word));
 }
 
@@ -61,6 +62,18 @@ TEST(Profile, JsonSharesAddUp) {
     for (const auto& [name, share] : found["phases"].items()) phases += share.get<double>();
     for (const Json& operation : found["operations"])
       operations += operation["share"].get<double>();
+    for (const Json& operation : found["operations"]) {
+      const double seconds = operation["forward_seconds"].get<double>() +
+                             operation["backward_seconds"].get<double>() +
+                             operation["update_seconds"].get<double>();
+      if (operation["name"] == "waiting")
+        EXPECT_TRUE(operation["floor_seconds"].is_null());
+      else
+        EXPECT_NEAR(
+            operation["floor_seconds"].get<double>() * operation["times_floor"].get<double>(),
+            seconds, 1e-9 + 1e-6 * seconds)
+            << operation["name"];
+    }
     EXPECT_NEAR(phases, 1, 1e-6);
     EXPECT_NEAR(operations, 1, 1e-6);
   }

@@ -537,6 +537,54 @@ TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
   EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loading_below)));
 }
 
+// Knows its operations, of which one takes almost the whole step and could take nothing.
+struct Weak : FakeWorkload {
+  using FakeWorkload::FakeWorkload;
+  std::vector<trial::OperationCost> operations(const trial::Setting& setting) override {
+    looked_at.push_back(setting.batch);
+    return {{"conv2d", "convolution", 0.001, 1e6, 1e3}, {"norm", "normalisation", 0.1, 1e6, 1e3}};
+  }
+  std::vector<std::int64_t> looked_at;
+};
+
+TEST(Tune, SaysThatAKernelOfOursIsSlowAtTheAnswer) {
+  Study study;
+  Weak workload(machine());
+  TuneOptions options = asked();
+  options.operations_roofline = {1e9, std::nullopt};
+  const TuneResult result = study.run(options, workload);
+  ASSERT_TRUE(result.recommendation);
+  EXPECT_EQ(workload.looked_at, std::vector{result.recommendation->batch}) << "once";
+  ASSERT_TRUE(result.recommendation->slow_kernel);
+  EXPECT_EQ(result.recommendation->slow_kernel->operation, "norm");
+  EXPECT_NEAR(result.recommendation->slow_kernel->times_floor, 100, 1e-9);
+  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::slow_kernel));
+}
+
+TEST(Tune, KernelsAreNotJudgedWhereTheMachineIsNotKnown) {
+  Study study;
+  Weak workload(machine());
+  const TuneResult result = study.run(asked(), workload);
+  EXPECT_TRUE(workload.looked_at.empty());
+  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::slow_kernel)));
+}
+
+TEST(Tune, TheAnswerStandsWhereItsOperationsCannotBeLookedAt) {
+  struct Unwilling : FakeWorkload {
+    using FakeWorkload::FakeWorkload;
+    std::vector<trial::OperationCost> operations(const trial::Setting&) override {
+      throw core::MachineError("no memory is left");
+    }
+  };
+  Study study;
+  Unwilling workload(machine());
+  TuneOptions options = asked();
+  options.operations_roofline = {1e9, std::nullopt};
+  const TuneResult result = study.run(options, workload);
+  EXPECT_EQ(result.status, Status::found);
+  EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::slow_kernel)));
+}
+
 TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
   Study study;
   TuneOptions options = asked();

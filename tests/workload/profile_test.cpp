@@ -46,6 +46,19 @@ TEST(Profile, OperationsAreThePlansAndFitInTheStep) {
   EXPECT_LE(in_operations, in_steps);
 }
 
+TEST(Profile, OperationsAloneAreTheSameOnes) {
+  const native::Run run = tiny_run();
+  const std::atomic<int> stop = 0;
+  const auto whole = operation_times(profile(run, {.batch = 8}, {.steps = 1}, stop));
+  const auto alone = operation_times(profile_operations(run, {.batch = 8}, core::Seconds(0)));
+  ASSERT_EQ(alone.size(), whole.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].name, whole[i].name);
+    EXPECT_EQ(alone[i].work.flops, whole[i].work.flops);
+    EXPECT_EQ(alone[i].work.bytes, whole[i].work.bytes);
+  }
+}
+
 TEST(Profile, LeavesTheNetworkAsItWas) {
   native::Run run = tiny_run();
   run.options.pipeline.shuffle = false;

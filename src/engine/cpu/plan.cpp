@@ -34,7 +34,8 @@ class CpuPlan final : public Plan {
 std::vector<Operation> operations_of(const Program& program) {
   std::vector<Operation> operations;
   for (const auto& op : program.ops)
-    operations.push_back({op->name(), fmt::format("{} {}", kernels().name, op->method())});
+    operations.push_back(
+        {op->name(), fmt::format("{} {}", kernels().name, op->method()), op->late()});
   return operations;
 }
 

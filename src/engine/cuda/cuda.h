@@ -32,7 +32,11 @@ struct Device {
   core::Bytes memory = 0;
   int driver = 0, runtime = 0;  // 13000 is 13.0
   std::string bus_id;           // "0000:1b:00.0", as other libraries know it
+  // At its highest clocks; 0 where the driver does not tell.
+  double clock_hz = 0, memory_bytes_per_second = 0;
 };
+// What its multiprocessors could do at that clock; nothing where it is not known.
+std::optional<double> peak_flops_per_second(const Device& device, Precision precision);
 struct Availability {
   std::vector<Device> devices;  // those that can be used
   std::string reason;           // why there is none: one sentence; empty if there is one

@@ -46,6 +46,19 @@ std::string why_none(cudaError_t error, int driver, int runtime) {
   }
 }
 
+double attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, which, device) != cudaSuccess) cudaGetLastError();
+  return value;
+}
+
+// Memory moves twice in a cycle of its clock.
+double memory_bytes_per_second(int device) {
+  constexpr double hertz = 1e3, transfers = 2, bits = 8;
+  return transfers * hertz * attribute(cudaDevAttrMemoryClockRate, device) *
+         attribute(cudaDevAttrGlobalMemoryBusWidth, device) / bits;
+}
+
 }  // namespace
 
 void check(cudaError_t error, const char* doing) {
@@ -107,7 +120,8 @@ Availability available() {
                              properties.multiProcessorCount, properties.totalGlobalMem, driver,
                              runtime,
                              fmt::format("{:04x}:{:02x}:{:02x}.0", properties.pciDomainID,
-                                         properties.pciBusID, properties.pciDeviceID)});
+                                         properties.pciBusID, properties.pciDeviceID),
+                             1e3 * attribute(cudaDevAttrClockRate, i), memory_bytes_per_second(i)});
   }
   if (!found.devices.empty()) found.reason.clear();
   return found;

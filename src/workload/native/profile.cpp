@@ -48,6 +48,21 @@ ProfiledStep profiled_step(engine::Trainer& trainer, Feed& feed, std::int64_t mi
   return step;
 }
 
+void profile_steps(const Run& run, const Options& at, const ProfileOptions& options,
+                   std::int64_t warm_ups, const std::atomic<int>& stop, Profile& profile) {
+  const std::int64_t micro_batch = profile.setting.micro_batch();
+  const SharedTrainer shared(run, at);
+  engine::Trainer& trainer = shared.trainer();
+  Feed feed(run.dataset.train, at.pipeline);
+  for (std::int64_t i = 0; i < warm_ups && stop == 0; ++i)
+    trainer.step(view(feed.next()), micro_batch);
+  const auto beginning = Clock::now();
+  repeat(options, stop,
+         [&] { profile.steps.push_back(profiled_step(trainer, feed, micro_batch, beginning)); });
+  profile.work = least_work(run.network, profile.steps.front().parts.operations, profile.setting,
+                            at.optimizer.kind);
+}
+
 }  // namespace
 
 Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,
@@ -70,15 +85,17 @@ Profile profile(const Run& run, const trial::Setting& setting, const ProfileOpti
   profile.step_seconds /= static_cast<double>(profile.plain_steps);
   for (double& phase : profile.phases) phase /= static_cast<double>(profile.plain_steps);
 
-  const SharedTrainer shared(run, at);
-  engine::Trainer& trainer = shared.trainer();
-  Feed feed(run.dataset.train, at.pipeline);
-  for (std::int64_t i = 0; i < warm_up_steps && stop == 0; ++i)
-    trainer.step(view(feed.next()), setting.micro_batch());
-  const auto beginning = Clock::now();
-  repeat(options, stop, [&] {
-    profile.steps.push_back(profiled_step(trainer, feed, setting.micro_batch(), beginning));
-  });
+  profile_steps(run, at, options, warm_up_steps, stop, profile);
+  return profile;
+}
+
+Profile profile_operations(const Run& run, const trial::Setting& setting, core::Seconds time) {
+  Profile profile;
+  profile.setting = setting;
+  const Options at = options_at(run, setting);
+  profile.on_gpu = at.device.gpu.has_value();
+  const std::atomic<int> never{0};
+  profile_steps(run, at, {.steps = std::nullopt, .time = time}, 1, never, profile);
   return profile;
 }
 
@@ -86,8 +103,8 @@ std::vector<OperationTime> operation_times(const Profile& profile) {
   std::vector<OperationTime> operations;
   if (profile.steps.empty()) return operations;
   for (const engine::Operation& operation : profile.steps.front().parts.operations)
-    operations.push_back({operation.name, operation.implementation});
-  OperationTime waiting{"waiting", "threads for each other"};
+    operations.push_back({.name = operation.name, .implementation = operation.implementation});
+  OperationTime waiting{.name = "waiting", .implementation = "threads for each other"};
   for (const ProfiledStep& step : profile.steps) {
     const double weight = 1 / static_cast<double>(profile.steps.size() * step.parts.threads.size());
     for (const engine::ThreadProfile& thread : step.parts.threads) {
@@ -96,8 +113,14 @@ std::vector<OperationTime> operation_times(const Profile& profile) {
       add(waiting, thread.waiting, weight);
     }
   }
+  for (std::size_t i = 0; i < operations.size(); ++i) operations[i].work = profile.work[i];
   if (!profile.on_gpu) operations.push_back(waiting);
   return operations;
+}
+
+trial::OperationCost cost_of(const OperationTime& operation) {
+  return {operation.name, operation.implementation, operation.seconds(), operation.work.flops,
+          operation.work.bytes};
 }
 
 }  // namespace sweetspot::workload::native

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "workload/native/least_work.h"
 #include "workload/native/train.h"
 #include "workload/workload.h"
 
@@ -23,6 +24,7 @@ struct Profile {
   double step_seconds = 0;          // a mean plain step's
   trial::PhaseSeconds phases{};     // of it
   std::vector<ProfiledStep> steps;  // the ones taken apart, which are slower by the clock readings
+  std::vector<Work> work;           // the least that their operations are
   bool on_gpu = false;    // the operations are launched one by one, with an event between them
   bool in_graph = false;  // the plain steps are launched as graphs
 };
@@ -37,13 +39,18 @@ struct ProfileOptions {
 Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,
                 const std::atomic<int>& stop);
 
+// The operations alone, as a profile without plain steps: for a word about them beside an answer.
+Profile profile_operations(const Run& run, const trial::Setting& setting, core::Seconds time);
+
 // One operation in a mean profiled step: the time of one thread, averaged over them.
 struct OperationTime {
   std::string name, implementation;
   double forward_seconds = 0, backward_seconds = 0, update_seconds = 0;
+  Work work{};  // the least that it is
   double seconds() const { return forward_seconds + backward_seconds + update_seconds; }
 };
 // Those of the profile in the plan's order, and last what a CPU's threads waited for each other.
 std::vector<OperationTime> operation_times(const Profile& profile);
+trial::OperationCost cost_of(const OperationTime& operation);
 
 }  // namespace sweetspot::workload::native

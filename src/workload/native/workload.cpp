@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "workload/native/memory.h"
+#include "workload/native/profile.h"
 #include "workload/native/resident.h"
 #include "workload/native/session.h"
 #include "workload/native/shared_trainer.h"
@@ -51,6 +52,13 @@ class NativeWorkload final : public Workload {
   // What lies on the GPU is not loaded.
   bool has_loader() const override { return !is_resident(run_.options, run_.dataset); }
   bool opens_side_by_side() const override { return true; }
+  std::vector<trial::OperationCost> operations(const trial::Setting& setting) override {
+    constexpr core::Seconds time{0.1};
+    std::vector<trial::OperationCost> costs;
+    for (const OperationTime& each : operation_times(profile_operations(run_, setting, time)))
+      costs.push_back(cost_of(each));
+    return costs;
+  }
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
     const Options options = session_options_at(run_, setting);
     std::weak_ptr<SharedTrainer>& trainer = trainers_[{options.precision, options.seed}];

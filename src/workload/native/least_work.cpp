@@ -1,0 +1,132 @@
+#include "workload/native/least_work.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "model/counts.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+constexpr double float_bytes = sizeof(float);
+
+// Floats that an update moves for each weight: its gradient is read, weight and moments are read
+// and written.
+double update_floats(engine::Optimizer::Kind kind) {
+  switch (kind) {
+    case engine::Optimizer::Kind::sgd:
+      return 3;
+    case engine::Optimizer::Kind::momentum:
+    case engine::Optimizer::Kind::nesterov:
+      return 5;
+    case engine::Optimizer::Kind::adam:
+    case engine::Optimizer::Kind::adamw:
+      return 7;
+  }
+  return 3;
+}
+
+class Network {
+ public:
+  Network(const model::Network& network, const trial::Setting& setting,
+          engine::Optimizer::Kind optimizer)
+      : network_(network),
+        batch_(static_cast<double>(setting.batch)),
+        passes_(static_cast<double>(setting.accumulation)),
+        update_floats_(update_floats(optimizer)),
+        trained_(network.layers.size()) {
+    for (const model::Parameter& parameter : model::parameters(network))
+      if (parameter.trainable) trained_[parameter.layer] += static_cast<double>(parameter.size());
+  }
+
+  std::optional<std::size_t> layer_named(const std::string& name) const {
+    for (std::size_t i = 0; i < network_.layers.size(); ++i)
+      if (network_.layers[i].name == name) return i;
+    return std::nullopt;
+  }
+
+  // Layers [first, end), run as one operation: what lies between them is never stored.
+  Work of_layers(std::size_t first, std::size_t end) const {
+    const auto in = static_cast<double>(network_.layers[first].input.size());
+    const auto out = static_cast<double>(network_.layers[end - 1].output.size());
+    const double trained = trained_in(first, end);
+    double flops = 0;
+    for (std::size_t i = first; i < end; ++i)
+      flops += static_cast<double>(model::counts(network_, i).training_flops);
+    // Forward: the input and the output. Back: the output's gradient, and the input's where
+    // anything before it asks; for weights' gradients the input once more.
+    double floats = batch_ * (in + 2 * out + (first > 0 ? in : 0) + (trained > 0 ? in : 0));
+    floats += trained * (2 * passes_ + 1);  // read on both ways, and their gradients
+    return {batch_ * flops, float_bytes * floats};
+  }
+
+  // The activation of a layer whose product is another operation.
+  Work of_activation(std::size_t layer) const {
+    const auto size = static_cast<double>(network_.layers[layer].output.size());
+    // Read and written forward; back, its output and both gradients.
+    return {2 * batch_ * size, 5 * float_bytes * batch_ * size};
+  }
+
+  // An operation of no layer, which reads and writes so many values of a sample.
+  Work of_values(std::int64_t values) const {
+    const double size = batch_ * static_cast<double>(values);
+    return {size, 2 * float_bytes * size};
+  }
+
+  Work of_update(double trained) const {
+    return {2 * trained, float_bytes * update_floats_ * trained};
+  }
+
+  double trained_in(std::size_t first, std::size_t end) const {
+    return std::accumulate(trained_.begin() + static_cast<std::ptrdiff_t>(first),
+                           trained_.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+  }
+
+ private:
+  const model::Network& network_;
+  double batch_, passes_, update_floats_;
+  std::vector<double> trained_;  // weights of each layer
+};
+
+}  // namespace
+
+std::vector<Work> least_work(const model::Network& network,
+                             std::span<const engine::Operation> operations,
+                             const trial::Setting& setting, engine::Optimizer::Kind optimizer) {
+  const Network asked(network, setting, optimizer);
+  std::vector<Work> list;
+  if (operations.empty()) return list;
+  const auto single = operations.first(operations.size() - 1);
+  double left = asked.trained_in(0, network.layers.size());  // for the last operation to update
+  std::optional<std::size_t> before;                         // the layer of the operation before
+  for (std::size_t i = 0; i < single.size(); ++i) {
+    const auto layer = asked.layer_named(single[i].name);
+    if (!layer) {  // the first is the input's copy, any other the loss
+      list.push_back(asked.of_values(i == 0 ? network.input.size() : network.output().size()));
+      continue;
+    }
+    if (layer == before) {
+      list.push_back(asked.of_activation(*layer));
+      continue;
+    }
+    // Layers up to the next operation's run in this one.
+    std::size_t end = network.layers.size();
+    for (const engine::Operation& later : single.subspan(i + 1))
+      if (const auto found = asked.layer_named(later.name); found && *found > *layer)
+        end = std::min(end, *found);
+    Work work = asked.of_layers(*layer, end);
+    if (single[i].updates_weights && setting.accumulation == 1) {
+      const double trained = asked.trained_in(*layer, end);
+      const Work update = asked.of_update(trained);
+      work.flops += update.flops, work.bytes += update.bytes, left -= trained;
+    }
+    list.push_back(work);
+    before = layer;
+  }
+  list.push_back(asked.of_update(left));
+  return list;
+}
+
+}  // namespace sweetspot::workload::native

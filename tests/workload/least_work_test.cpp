@@ -1,0 +1,71 @@
+#include "workload/native/least_work.h"
+
+#include <gtest/gtest.h>
+
+#include "model/counts.h"
+#include "model/keras.h"
+
+namespace sweetspot::workload::native {
+namespace {
+
+using engine::Operation;
+
+// 6×6×2 → convolution to 4×4×3 with tanh → max pooling to 2×2×3 → flatten → 5.
+model::Network network() {
+  return model::read_keras(R"({"class_name": "Sequential", "config": {"name": "n", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 6, 6, 2]}},
+    {"class_name": "Conv2D", "config": {"name": "conv", "filters": 3, "kernel_size": 3,
+                                        "activation": "tanh"}},
+    {"class_name": "MaxPooling2D", "config": {"name": "pool"}},
+    {"class_name": "Flatten", "config": {"name": "flatten"}},
+    {"class_name": "Dense", "config": {"name": "dense", "units": 5, "activation": "softmax"}}]}})",
+                           "n");
+}
+constexpr double kernel = 3 * 3 * 2 * 3 + 3, matrix = 12 * 5 + 5;  // weights with their biases
+
+const std::vector<Operation> apart{{"conv", "convolution"},      {"conv", "activation"},
+                                   {"pool", "max pooling"},      {"dense", "dense", true},
+                                   {"loss", "softmax and loss"}, {"weights", "update"}};
+const trial::Setting batch_of_4{.batch = 4};
+constexpr auto adam = engine::Optimizer::Kind::adam;
+
+TEST(LeastWork, CountsWhatEachOperationReadsAndWrites) {
+  const auto work = least_work(network(), apart, batch_of_4, adam);
+  ASSERT_EQ(work.size(), apart.size());
+  // The input twice, since its gradient is nobody's; the output and its gradient; the weights.
+  EXPECT_EQ(work[0].bytes, 4 * (4 * (2 * 72 + 2 * 48) + 3 * kernel));
+  EXPECT_EQ(work[1].bytes, 4 * 4 * 5 * 48);
+  EXPECT_EQ(work[2].bytes, 4 * 4 * 2 * (48 + 12));
+  // What runs behind it costs nothing; the update is its own: seven floats for Adam.
+  EXPECT_EQ(work[3].bytes, 4 * (4 * (3 * 12 + 2 * 5) + 10 * matrix));
+  EXPECT_EQ(work[4].bytes, 4 * 4 * 2 * 5);
+  EXPECT_EQ(work[5].bytes, 4 * 7 * kernel) << "of what nobody updates itself";
+}
+
+TEST(LeastWork, HasTheArithmeticOfTheLayersThatRunTogether) {
+  const model::Network net = network();
+  const std::vector<Operation> together{
+      {"conv", "convolution, tanh and max pooling"}, {"dense", "head"}, {"weights", "update"}};
+  const auto work = least_work(net, together, batch_of_4, adam);
+  const auto flops = [&](std::size_t layer) {
+    return 4 * static_cast<double>(model::counts(net, layer).training_flops);
+  };
+  EXPECT_EQ(work[0].flops, flops(0) + flops(1) + flops(2));
+  EXPECT_EQ(work[0].bytes, 4 * (4 * (2 * 72 + 2 * 12) + 3 * kernel)) << "nothing between is stored";
+  EXPECT_EQ(work[1].flops, flops(3));
+  EXPECT_EQ(work[2].bytes, 4 * 7 * (kernel + matrix)) << "all of them";
+}
+
+TEST(LeastWork, AccumulationReadsWeightsAgainAndLeavesTheUpdateToTheEnd) {
+  const auto work = least_work(network(), apart, {.batch = 4, .accumulation = 2}, adam);
+  EXPECT_EQ(work[3].bytes, 4 * (4 * (3 * 12 + 2 * 5) + 5 * matrix));
+  EXPECT_EQ(work[5].bytes, 4 * 7 * (kernel + matrix));
+}
+
+TEST(LeastWork, PlainDescentMovesLess) {
+  const auto work = least_work(network(), apart, batch_of_4, engine::Optimizer::Kind::sgd);
+  EXPECT_EQ(work[5].bytes, 4 * 3 * kernel);
+}
+
+}  // namespace
+}  // namespace sweetspot::workload::native
