@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "advise/advise.h"
 
@@ -13,12 +14,17 @@ constexpr double much_of_a_step = 0.25;
 // Below this a kernel's time is its launch and its barriers.
 constexpr double least_judged_seconds = 20e-6;
 
-// Operations that one kernel computes: whether a network has one of them or twenty makes no
-// difference to how good it is.
-struct Kernel {
-  const trial::OperationCost* first = nullptr;
+// One operation, or all that one kernel computes: whether a network has one of them or twenty makes
+// no difference to how good it is.
+struct Judged {
+  const trial::OperationCost* longest = nullptr;
   std::int64_t operations = 0;
-  double seconds = 0, floor = 0, longest = 0;
+  double seconds = 0, floor = 0;
+
+  void add(const trial::OperationCost& operation, double its_floor) {
+    if (!longest || operation.seconds > longest->seconds) longest = &operation;
+    seconds += operation.seconds, floor += its_floor, ++operations;
+  }
 };
 
 }  // namespace
@@ -34,23 +40,23 @@ std::optional<double> floor_seconds(const trial::OperationCost& operation,
 
 std::optional<SlowKernel> slow_kernel(std::span<const trial::OperationCost> operations,
                                       const Roofline& roofline) {
-  std::map<std::string, Kernel> kernels;
-  double step = 0;
+  std::vector<Judged> all;
+  std::map<std::string, Judged> kernels;
+  double step = 0;  // without threads' waiting for each other, which has no floor
   for (const trial::OperationCost& operation : operations) {
-    step += operation.seconds;
     const auto floor = floor_seconds(operation, roofline);
     if (!floor) continue;
-    Kernel& kernel = kernels[operation.implementation];
-    if (operation.seconds >= kernel.longest) kernel.first = &operation;
-    kernel.longest = std::max(kernel.longest, operation.seconds);
-    kernel.seconds += operation.seconds, kernel.floor += *floor, ++kernel.operations;
+    step += operation.seconds;
+    all.emplace_back().add(operation, *floor);
+    kernels[operation.implementation].add(operation, *floor);
   }
+  for (const auto& [implementation, kernel] : kernels) all.push_back(kernel);
   std::optional<SlowKernel> worst;
-  for (const auto& [implementation, kernel] : kernels) {
-    const SlowKernel found{kernel.first->name, kernel.operations - 1, kernel.seconds / step,
-                           kernel.seconds / kernel.floor};
+  for (const Judged& each : all) {
+    const SlowKernel found{each.longest->name, each.operations - 1, each.seconds / step,
+                           each.seconds / each.floor};
     if (found.times_floor <= far_above || found.share <= much_of_a_step ||
-        kernel.longest < least_judged_seconds)
+        each.longest->seconds < least_judged_seconds)
       continue;
     if (!worst || found.share > worst->share) worst = found;
   }

@@ -63,6 +63,22 @@ TEST(SlowKernel, IsOneInSmallPiecesToo) {
   EXPECT_NEAR(found->times_floor, 12.5, 1e-9);
 }
 
+TEST(SlowKernel, IsOneBesideOthersThatItsKernelDoesWell) {
+  std::vector<OperationCost> step{operation("strided", 0.030, "convolution"),
+                                  operation("usual", 0.040, "convolution")};
+  step.back().bytes *= 20;
+  const auto found = slow_kernel(step, machine);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->operation, "strided");
+  EXPECT_EQ(found->alike, 0);
+}
+
+TEST(SlowKernel, IsNotHiddenByThreadsThatWait) {
+  EXPECT_TRUE(slow_kernel(std::vector<OperationCost>{operation("norm", 0.030, "normalisation"),
+                                                     {"waiting", "", 1, 0, 0}},
+                          machine));
+}
+
 TEST(SlowKernel, IsNotJudgedByTheTimeOfALaunch) {
   EXPECT_FALSE(slow_kernel(std::vector{OperationCost{"loss", "loss", 10e-6, 1, 1}}, machine));
 }
