@@ -66,7 +66,7 @@ std::string slow_kernel_words(const SlowKernel& kernel) {
                                                kernel.alike == 1 ? "" : "s");
   return fmt::format(
       "{}{} {} {} of a step, {:.0f} times what arithmetic and memory ask for: this is our kernel's "
-      "cost, not your machine's, and the answer would be another one without it",
+      "cost, not your machine's, and the answer may be another one without it",
       core::printable(kernel.operation), others, kernel.alike == 0 ? "takes" : "take",
       percent(kernel.share), kernel.times_floor);
 }
