@@ -16,24 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string kind_name(const model::LayerKind& kind) {
-  struct Names {
-    std::string operator()(const model::Conv2D&) const { return "Conv2D"; }
-    std::string operator()(const model::Pooling2D& pool) const {
-      return pool.kind == model::Pooling2D::Kind::max ? "MaxPooling2D" : "AveragePooling2D";
-    }
-    std::string operator()(const model::GlobalAveragePooling2D&) const {
-      return "GlobalAveragePooling2D";
-    }
-    std::string operator()(const model::Flatten&) const { return "Flatten"; }
-    std::string operator()(const model::Dense&) const { return "Dense"; }
-    std::string operator()(const model::Dropout&) const { return "Dropout"; }
-    std::string operator()(const model::Activate&) const { return "Activation"; }
-    std::string operator()(const model::BatchNormalization&) const { return "BatchNormalization"; }
-  };
-  return std::visit(Names{}, kind);
-}
-
 Json counts_json(const model::LayerCounts& counts) {
   return {{"parameters", counts.parameters},
           {"forward_flops", counts.forward_flops},
@@ -43,6 +25,7 @@ Json counts_json(const model::LayerCounts& counts) {
 
 Json shape_json(const model::Shape& shape) {
   if (shape.vector) return {shape.channels};
+  if (shape.sequence) return {shape.width, shape.channels};
   return {shape.height, shape.width, shape.channels};
 }
 
@@ -55,7 +38,7 @@ Json network_json(const model::Network& network) {
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const model::Layer& layer = network.layers[i];
     Json row{{"name", layer.name},
-             {"kind", kind_name(layer.kind)},
+             {"kind", layer.class_name},
              {"output_shape", shape_json(layer.output)}};
     row.update(counts_json(model::counts(network, i)));
     json["layers"].push_back(std::move(row));
@@ -87,8 +70,8 @@ std::string network_text(const model::Network& network) {
                        {"activation bytes"}});
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const model::Layer& layer = network.layers[i];
-    table.add(row(core::printable(layer.name), kind_name(layer.kind),
-                  model::to_string(layer.output), model::counts(network, i)));
+    table.add(row(core::printable(layer.name), layer.class_name, model::to_string(layer.output),
+                  model::counts(network, i)));
   }
   table.add(row("total", "", "", model::total_counts(network)));
   return fmt::format("{}: input {}, loss {}, all counts per sample\n\n{}",

@@ -4,13 +4,19 @@ namespace sweetspot::model {
 namespace {
 
 // Multiply-adds count twice and a bias once for each output; what has no weights costs one FLOP for
-// each value it reads, except batch normalisation's scale and shift (two), and moving values
-// (Flatten) costs none.
+// each value it reads, except scale and shift (two), and moving values (Flatten) costs none.
 struct ForwardFlops {
   const Layer& layer;
 
   std::int64_t operator()(const Conv2D& conv) const {
     const std::int64_t reads = conv.kernel.height * conv.kernel.width * layer.input.channels;
+    // What falls on zeros between the positions of a transposed convolution counts for nothing.
+    const std::int64_t products =
+        layer.output.size() / (conv.spread.height * conv.spread.width) * reads;
+    return 2 * products + (conv.use_bias ? layer.output.size() : 0) + of(conv.activation);
+  }
+  std::int64_t operator()(const DepthwiseConv2D& conv) const {
+    const std::int64_t reads = conv.kernel.height * conv.kernel.width;
     return layer.output.size() * (2 * reads + (conv.use_bias ? 1 : 0)) + of(conv.activation);
   }
   std::int64_t operator()(const Dense& dense) const {
@@ -21,10 +27,18 @@ struct ForwardFlops {
     return layer.output.size() * pooling.size.height * pooling.size.width;
   }
   std::int64_t operator()(const GlobalAveragePooling2D&) const { return layer.input.size(); }
+  std::int64_t operator()(const GlobalMaxPooling2D&) const { return layer.input.size(); }
   std::int64_t operator()(const Flatten&) const { return 0; }
+  std::int64_t operator()(const Border&) const { return 0; }
+  std::int64_t operator()(const Repeat&) const { return 0; }
+  std::int64_t operator()(const Rearrange&) const { return 0; }
   std::int64_t operator()(const Dropout&) const { return layer.input.size(); }
+  std::int64_t operator()(const GaussianNoise&) const { return layer.input.size(); }
+  std::int64_t operator()(const Rescaling&) const { return 2 * layer.input.size(); }
+  std::int64_t operator()(const PReLU&) const { return layer.input.size(); }
   std::int64_t operator()(const Activate& activate) const { return of(activate.function); }
   std::int64_t operator()(const BatchNormalization&) const { return 2 * layer.input.size(); }
+  std::int64_t operator()(const LayerNormalization&) const { return 2 * layer.input.size(); }
 
   std::int64_t of(Activation function) const {
     return function == Activation::linear ? 0 : layer.output.size();

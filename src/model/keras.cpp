@@ -6,10 +6,12 @@
 #include <set>
 
 #include "core/text.h"
+#include "model/keras/chain.h"
 #include "model/keras/fields.h"
 #include "model/keras/json.h"
 #include "model/keras/layers.h"
 #include "model/keras/shapes.h"
+#include "model/keras/unsupported.h"
 
 namespace sweetspot::model {
 namespace {
@@ -34,6 +36,15 @@ json unwrap(json value, std::string_view source) {
   return value;
 }
 
+// Keras 3 writes the module of each class and no version; Keras 2 and TF.js write a version.
+bool by_keras3(const json& model) {
+  if (!model.is_object()) return false;
+  const auto version = model.find("keras_version");
+  if (version != model.end() && version->is_string())
+    return version->get<std::string>().starts_with("3");
+  return model.contains("module");
+}
+
 std::string read_name(Fields& config) {
   constexpr std::size_t longest = 200;
   std::string name = config.need_text("name");
@@ -52,25 +63,31 @@ void read_common(Fields& config) {
 
 class SequentialReader {
  public:
-  explicit SequentialReader(std::string_view source) : place_{std::string(source), "", ""} {}
+  SequentialReader(std::string_view source, bool keras3)
+      : place_{std::string(source), "", "", keras3} {}
 
   Network read(const json& model) {
     Fields object(model, place_);
     const std::string class_name = object.need_text("class_name");
-    if (class_name != "Sequential")
-      object.refuse("class_name", fmt::format("{} is not supported; build it as a Sequential model",
-                                              shown(json(class_name))));
+    const bool functional = class_name == "Functional" || class_name == "Model";
+    if (class_name != "Sequential" && !functional)
+      object.refuse("class_name",
+                    fmt::format("{} is not supported; build it as a Sequential model, or {}",
+                                shown(json(class_name)), other_way()));
     // Before Keras 2.2.3 the configuration was the bare list of layers.
     if (object.need("config").is_array()) {
       network_.name = "sequential";
       read_layers(object.need("config"), "config");
     } else {
       Fields config = object.need_object("config");
+      const json* all = config.find("layers");
+      if (all && all->is_array()) refuse_unknown_layers(*all, place_);
       network_.name = read_name(config);
       read_common(config);
       input_ = read_shape(config, "build_input_shape");
-      const json& layers = config.need("layers");
-      if (!layers.is_array()) config.refuse("layers", "it is not a list");
+      const json& given = config.need("layers");
+      if (!given.is_array()) config.refuse("layers", "it is not a list");
+      const json layers = functional ? chain_of(config) : given;
       config.finish();
       read_layers(layers, "config.layers");
     }
@@ -80,6 +97,7 @@ class SequentialReader {
 
  private:
   void read_layers(const json& layers, std::string_view field) {
+    refuse_unknown_layers(layers, place_);
     for (std::size_t i = 0; i < layers.size(); ++i) {
       Place place = place_;
       place.layer = fmt::format("#{}", i + 1);
@@ -104,7 +122,8 @@ class SequentialReader {
       config.only_off({"sparse", "ragged", "optional"});
       return config.finish();
     }
-    add({name, read_layer(class_name, config, need_input(named)), *input_, {}}, class_name, named);
+    for (LayerKind& kind : read_layer(class_name, config, need_input(named)))
+      add({name, std::move(kind), *input_, {}, class_name}, named);
     config.finish();
   }
 
@@ -130,7 +149,8 @@ class SequentialReader {
   }
 
   // Cross-entropy and softmax are one operation, so softmax can only be the last.
-  void add(Layer layer, std::string_view class_name, const Place& place) {
+  void add(Layer layer, const Place& place) {
+    const bool is_softmax_layer = layer.class_name == "Softmax";
     if (softmax_)
       refuse(*softmax_, softmax_field_,
              "\"softmax\" is supported only as the last function of the network");
@@ -138,7 +158,7 @@ class SequentialReader {
     input_ = layer.output;
     network_.layers.push_back(std::move(layer));
     if (natural_loss(network_) == Loss::mean_squared_error) return;
-    softmax_field_ = class_name == "Softmax" ? "class_name" : "activation";
+    softmax_field_ = is_softmax_layer ? "class_name" : "activation";
     if (!input_->vector)
       refuse(place, softmax_field_,
              "\"softmax\" is supported only on a vector; put Flatten before it");
@@ -156,7 +176,8 @@ class SequentialReader {
 }  // namespace
 
 Network read_keras(std::string_view json_text, std::string_view source) {
-  return SequentialReader(source).read(unwrap(parse(json_text, source), source));
+  const json model = unwrap(parse(json_text, source), source);
+  return SequentialReader(source, by_keras3(model)).read(model);
 }
 
 }  // namespace sweetspot::model

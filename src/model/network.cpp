@@ -9,6 +9,7 @@ namespace sweetspot::model {
 std::string to_string(const Shape& shape) {
   const std::string channels = std::to_string(shape.channels);
   if (shape.vector) return channels;
+  if (shape.sequence) return std::to_string(shape.width) + "×" + channels;
   return std::to_string(shape.height) + "×" + std::to_string(shape.width) + "×" + channels;
 }
 
@@ -40,6 +41,7 @@ Loss natural_loss(const Network& network) {
   const LayerKind& last = network.layers.back().kind;
   Activation function = Activation::linear;
   if (const auto* conv = std::get_if<Conv2D>(&last)) function = conv->activation;
+  if (const auto* conv = std::get_if<DepthwiseConv2D>(&last)) function = conv->activation;
   if (const auto* dense = std::get_if<Dense>(&last)) function = dense->activation;
   if (const auto* activate = std::get_if<Activate>(&last)) function = activate->function;
   return function == Activation::softmax ? Loss::sparse_categorical_crossentropy

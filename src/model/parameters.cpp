@@ -11,35 +11,79 @@ struct Lister {
   std::size_t index;
   std::vector<Parameter>& list;
 
+  // Keras takes the last two sizes for the fans, times the window's area, and the length of a
+  // one-dimensional variable for both.
   void add(const char* variable, std::vector<std::int64_t> shape, const Initializer& initializer,
-           std::int64_t fan_in, std::int64_t fan_out, bool trainable = true) {
+           const Regularizer& regularizer, bool trainable = true) {
+    const std::size_t rank = shape.size();
+    std::int64_t area = 1;
+    for (std::size_t i = 0; i + 2 < rank; ++i) area *= shape[i];
+    const std::int64_t out = area * shape.back(), in = rank > 1 ? area * shape[rank - 2] : out;
     list.push_back({layer.name + "/" + variable, index, std::move(shape), initializer, trainable,
-                    fan_in, fan_out});
+                    in, out, regularizer});
   }
-  // Keras takes the length of a one-dimensional variable for both of its fans.
-  void add_vector(const char* variable, std::int64_t length, const Initializer& initializer,
-                  bool trainable = true) {
-    add(variable, {length}, initializer, length, length, trainable);
+  void add_kernel(const char* variable, const Window& window, std::int64_t second_last,
+                  std::int64_t last, const Initializer& initializer,
+                  const Regularizer& regularizer) {
+    if (layer.input.sequence)
+      return add(variable, {window.width, second_last, last}, initializer, regularizer);
+    add(variable, {window.height, window.width, second_last, last}, initializer, regularizer);
   }
 
   void operator()(const Conv2D& conv) {
     const std::int64_t in = layer.input.channels, out = conv.filters;
-    const std::int64_t area = conv.kernel.height * conv.kernel.width;
-    add("kernel", {conv.kernel.height, conv.kernel.width, in, out}, conv.kernel_initializer,
-        area * in, area * out);
-    if (conv.use_bias) add_vector("bias", out, conv.bias_initializer);
+    const Initializer& with = conv.kernel_initializer;
+    const Regularizer& penalty = conv.kernel_regularizer;
+    switch (conv.layout) {
+      case Conv2D::Kernel::conv:
+        add_kernel("kernel", conv.kernel, in, out, with, penalty);
+        break;
+      case Conv2D::Kernel::dense:
+        add("kernel", {in, out}, with, penalty);
+        break;
+      case Conv2D::Kernel::pointwise:
+        add_kernel("pointwise_kernel", conv.kernel, in, out, with, penalty);
+        break;
+      case Conv2D::Kernel::turned:
+        add_kernel("kernel", conv.kernel, out, in, with, penalty);
+        break;
+    }
+    if (conv.use_bias) add("bias", {out}, conv.bias_initializer, conv.bias_regularizer);
+  }
+  void operator()(const DepthwiseConv2D& conv) {
+    const std::int64_t out = layer.input.channels;
+    if (conv.layout == DepthwiseConv2D::Kernel::grouped)
+      add_kernel("kernel", conv.kernel, 1, out, conv.kernel_initializer, conv.kernel_regularizer);
+    else
+      add_kernel("depthwise_kernel", conv.kernel, out / conv.multiplier, conv.multiplier,
+                 conv.kernel_initializer, conv.kernel_regularizer);
+    if (conv.use_bias) add("bias", {out}, conv.bias_initializer, conv.bias_regularizer);
   }
   void operator()(const Dense& dense) {
-    const std::int64_t in = layer.input.channels, out = dense.units;
-    add("kernel", {in, out}, dense.kernel_initializer, in, out);
-    if (dense.use_bias) add_vector("bias", out, dense.bias_initializer);
+    add("kernel", {layer.input.channels, dense.units}, dense.kernel_initializer,
+        dense.kernel_regularizer);
+    if (dense.use_bias) add("bias", {dense.units}, dense.bias_initializer, dense.bias_regularizer);
+  }
+  void operator()(const PReLU& prelu) {
+    std::vector<std::int64_t> shape{prelu.shares_channels ? 1 : layer.input.channels};
+    if (!layer.input.vector)
+      shape.insert(shape.begin(), prelu.shares_width ? 1 : layer.input.width);
+    if (!layer.input.vector && !layer.input.sequence)
+      shape.insert(shape.begin(), prelu.shares_height ? 1 : layer.input.height);
+    add("alpha", std::move(shape), prelu.alpha_initializer, prelu.alpha_regularizer);
+  }
+  void operator()(const LayerNormalization& norm) {
+    if (norm.scale)
+      add("gamma", {layer.input.channels}, norm.gamma_initializer, norm.gamma_regularizer);
+    if (norm.center)
+      add("beta", {layer.input.channels}, norm.beta_initializer, norm.beta_regularizer);
   }
   void operator()(const BatchNormalization& norm) {
     const std::int64_t channels = layer.input.channels;
-    if (norm.scale) add_vector("gamma", channels, norm.gamma_initializer);
-    if (norm.center) add_vector("beta", channels, norm.beta_initializer);
-    add_vector("moving_mean", channels, norm.moving_mean_initializer, false);
-    add_vector("moving_variance", channels, norm.moving_variance_initializer, false);
+    if (norm.scale) add("gamma", {channels}, norm.gamma_initializer, norm.gamma_regularizer);
+    if (norm.center) add("beta", {channels}, norm.beta_initializer, norm.beta_regularizer);
+    add("moving_mean", {channels}, norm.moving_mean_initializer, {}, false);
+    add("moving_variance", {channels}, norm.moving_variance_initializer, {}, false);
   }
   void operator()(const auto&) {}
 };

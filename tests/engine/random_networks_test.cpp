@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -27,7 +28,7 @@ class NetworkMaker {
     add("InputLayer", {{"batch_input_shape", {nullptr, height_, width_, channels}}});
     for (int left = below(6); left > 0; --left) add_image_layer();
     if (chance(25))
-      add("GlobalAveragePooling2D", {});
+      add(chance(60) ? "GlobalAveragePooling2D" : "GlobalMaxPooling2D", {});
     else
       add("Flatten", {});
     for (int left = below(4); left > 0; --left) add_vector_layer();
@@ -74,8 +75,74 @@ class NetworkMaker {
                    {"strides", {down, right}},
                    {"padding", pad},
                    {"use_bias", chance(75)},
-                   {"activation", pick({"linear", "relu", "relu", "tanh", "sigmoid"})}});
+                   {"kernel_regularizer", penalty()},
+                   {"activation", function()}});
     slide(high, wide, down, right, pad == "same");
+  }
+
+  const char* function() {
+    return pick({"linear", "relu", "relu", "relu", "tanh", "sigmoid", "elu", "selu", "gelu",
+                 "gelu_new", "swish", "softplus", "softsign", "hard_sigmoid", "leaky_relu",
+                 "relu6"});
+  }
+  json penalty() {
+    if (chance(80)) return nullptr;
+    return {{"class_name", "L1L2"},
+            {"config", {{"l1", pick({0.0, 0.01})}, {"l2", pick({0.0, 0.02})}}}};
+  }
+
+  // Layers whose filters see one channel each, and the way back from strides.
+  void add_other_conv() {
+    const int high = 1 + below(5), wide = chance(60) ? high : 1 + below(6);
+    const int down = pick({1, 1, 2, 3}), right = chance(70) ? down : 1 + below(3);
+    const char* kind =
+        pick({"DepthwiseConv2D", "DepthwiseConv2D", "SeparableConv2D", "Conv2DTranspose"});
+    const bool transposed = std::string(kind) == "Conv2DTranspose";
+    const std::string pad = transposed ? pick({"same", "valid"}) : padding(high, wide);
+    json config{{"kernel_size", {high, wide}},
+                {"strides", {down, right}},
+                {"padding", pad},
+                {"use_bias", chance(75)},
+                {"activation", function()}};
+    if (!transposed) config["depth_multiplier"] = pick({1, 1, 2, 3});
+    if (std::string(kind) != "DepthwiseConv2D") config["filters"] = pick({1, 3, 17});
+    add(kind, config);
+    if (!transposed) return slide(high, wide, down, right, pad == "same");
+    height_ = height_ * down + (pad == "valid" ? std::max(high - down, 0) : 0);
+    width_ = width_ * right + (pad == "valid" ? std::max(wide - right, 0) : 0);
+  }
+
+  void add_shaping() {
+    switch (below(5)) {
+      case 0: {
+        const int top = below(3), bottom = below(3), left = below(3), right = below(3);
+        add("ZeroPadding2D", {{"padding", {{top, bottom}, {left, right}}}});
+        height_ += top + bottom, width_ += left + right;
+        return;
+      }
+      case 1: {
+        const int top = below(std::min(height_, 3)), left = below(std::min(width_, 3));
+        const int bottom = below(std::min(height_ - top, 3)),
+                  right = below(std::min(width_ - left, 3));
+        add("Cropping2D", {{"cropping", {{top, bottom}, {left, right}}}});
+        height_ -= top + bottom, width_ -= left + right;
+        return;
+      }
+      case 2: {
+        if (height_ * width_ > 150) return;
+        const int high = 1 + below(3), wide = 1 + below(2);
+        add("UpSampling2D", {{"size", {high, wide}}});
+        height_ *= high, width_ *= wide;
+        return;
+      }
+      case 3:
+        add("Permute", {{"dims", {2, 1, 3}}});
+        std::swap(height_, width_);
+        return;
+      default:
+        add("Reshape", {{"target_shape", {width_, height_, -1}}});
+        std::swap(height_, width_);
+    }
   }
 
   void add_pool() {
@@ -87,11 +154,26 @@ class NetworkMaker {
     slide(high, wide, down, right, pad == "same");
   }
 
-  void add_elementwise() {
-    switch (below(3)) {
+  void add_elementwise(bool image) {
+    switch (below(9)) {
       case 0:
-        return add("Activation", {{"activation", pick({"relu", "tanh", "sigmoid", "linear"})}});
       case 1:
+        return add("Activation", {{"activation", function()}});
+      case 2:
+        return add("LayerNormalization", {{"scale", chance(80)}, {"center", chance(80)}});
+      case 3: {
+        json axes = nullptr;
+        if (image && chance(70)) axes = chance(70) ? json{1, 2} : json{2, 3};
+        return add("PReLU", {{"shared_axes", axes}});
+      }
+      case 4:
+        return add("ReLU", {{"max_value", 1.5}, {"negative_slope", 0.25}, {"threshold", 0.125}});
+      case 5:
+        if (image) return add("SpatialDropout2D", {{"rate", 0.4}});
+        return add("GaussianNoise", {{"stddev", 0.3}});
+      case 6:
+        return add("Rescaling", {{"scale", -1.5}, {"offset", 0.75}});
+      case 7:
         return add("Dropout", {{"rate", pick({0.0, 0.3, 0.5})}});
       default:
         return add("BatchNormalization", {{"scale", chance(80)}, {"center", chance(80)}});
@@ -99,17 +181,21 @@ class NetworkMaker {
   }
 
   void add_image_layer() {
-    const int kind = below(10);
+    const int kind = below(14);
     if (kind < 4) return add_conv();
     if (kind < 7) return add_pool();
-    add_elementwise();
+    if (kind < 9) return add_other_conv();
+    if (kind < 11) return add_shaping();
+    add_elementwise(true);
   }
 
   void add_vector_layer() {
-    if (chance(50)) return add_elementwise();
+    if (chance(50)) return add_elementwise(false);
     add("Dense", {{"units", pick({1, 3, 16, 19, 64, 70, 130})},
                   {"use_bias", chance(75)},
-                  {"activation", pick({"linear", "relu", "tanh"})}});
+                  {"kernel_regularizer", penalty()},
+                  {"bias_regularizer", penalty()},
+                  {"activation", function()}});
   }
 
   std::mt19937 draw_;
@@ -154,7 +240,10 @@ struct Case {
   }
   void turn_dropout_off() {
     for (model::Layer& layer : network.layers)
-      if (auto* dropout = std::get_if<model::Dropout>(&layer.kind)) dropout->rate = 0;
+      if (auto* dropout = std::get_if<model::Dropout>(&layer.kind))
+        dropout->rate = 0;
+      else if (auto* noise = std::get_if<model::GaussianNoise>(&layer.kind))
+        noise->stddev = 0;
   }
 
   NetworkMaker maker;
@@ -265,7 +354,7 @@ TEST_P(RandomNetworks, DoNotDependOnMicroBatches) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomNetworks, ::testing::Range(0u, 4u));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomNetworks, ::testing::Range(0u, 8u));
 
 }  // namespace
 }  // namespace sweetspot::engine

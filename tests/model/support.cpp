@@ -17,27 +17,69 @@ std::string text(const Initializer& i) {
                      i.high, i.scale, static_cast<int>(i.mode), static_cast<int>(i.distribution));
 }
 
+std::string text(const Activation& a) {
+  return fmt::format("{}({} {} {})", static_cast<int>(a.kind), a.slope, a.threshold, a.most);
+}
+
+std::string text(const Regularizer& r) { return fmt::format("{}+{}", r.l1, r.l2); }
+
 std::string text(const Window& w) { return fmt::format("{}x{}", w.height, w.width); }
 
 struct Describe {
   std::string operator()(const Conv2D& c) const {
-    return fmt::format("conv {} {} {} {} {} {} {} {}", c.filters, text(c.kernel), text(c.strides),
-                       static_cast<int>(c.padding), static_cast<int>(c.activation), c.use_bias,
-                       text(c.kernel_initializer), text(c.bias_initializer));
+    return fmt::format("conv {} {} {} {} {} {} {} {} {}", c.filters, text(c.kernel),
+                       text(c.strides), static_cast<int>(c.padding), text(c.activation), c.use_bias,
+                       text(c.kernel_initializer), text(c.bias_initializer),
+                       static_cast<int>(c.layout));
+  }
+  std::string operator()(const DepthwiseConv2D& c) const {
+    return fmt::format("depthwise {} {} {} {} {} {} {} {} {}", c.multiplier, text(c.kernel),
+                       text(c.strides), static_cast<int>(c.padding), text(c.activation), c.use_bias,
+                       text(c.kernel_initializer), text(c.kernel_regularizer),
+                       static_cast<int>(c.layout));
+  }
+  std::string operator()(const Border& b) const {
+    return fmt::format("border {} {} {} {} {}", b.top, b.bottom, b.left, b.right, text(b.spread));
+  }
+  std::string operator()(const Repeat& r) const {
+    return fmt::format("repeat {} {} {}", r.height, r.width, r.channels);
+  }
+  std::string operator()(const Rearrange& r) const {
+    return fmt::format(
+        "rearrange {} {}", to_string(r.target),
+        r.axes ? fmt::format("{}{}{}", (*r.axes)[0], (*r.axes)[1], (*r.axes)[2]) : "in order");
+  }
+  std::string operator()(const GaussianNoise& n) const { return fmt::format("noise {}", n.stddev); }
+  std::string operator()(const Rescaling& r) const {
+    return fmt::format("rescaling {} {}", r.scale, r.offset);
+  }
+  std::string operator()(const PReLU& p) const {
+    return fmt::format("prelu {}{}{} {}", int{p.shares_height}, int{p.shares_width},
+                       int{p.shares_channels}, text(p.alpha_initializer));
+  }
+  std::string operator()(const LayerNormalization& n) const {
+    return fmt::format("layer norm {} {} {}", n.epsilon, n.center, n.scale);
+  }
+  std::string operator()(const GlobalMaxPooling2D& p) const {
+    return fmt::format("global max {}", p.keepdims);
   }
   std::string operator()(const Pooling2D& p) const {
     return fmt::format("pool {} {} {} {}", static_cast<int>(p.kind), text(p.size), text(p.strides),
                        static_cast<int>(p.padding));
   }
-  std::string operator()(const GlobalAveragePooling2D&) const { return "global"; }
+  std::string operator()(const GlobalAveragePooling2D& p) const {
+    return fmt::format("global average {}", p.keepdims);
+  }
   std::string operator()(const Flatten&) const { return "flatten"; }
   std::string operator()(const Dense& d) const {
-    return fmt::format("dense {} {} {} {} {}", d.units, static_cast<int>(d.activation), d.use_bias,
+    return fmt::format("dense {} {} {} {} {}", d.units, text(d.activation), d.use_bias,
                        text(d.kernel_initializer), text(d.bias_initializer));
   }
-  std::string operator()(const Dropout& d) const { return fmt::format("dropout {}", d.rate); }
+  std::string operator()(const Dropout& d) const {
+    return fmt::format("dropout {} {}", d.rate, d.whole_channels);
+  }
   std::string operator()(const Activate& a) const {
-    return fmt::format("activate {}", static_cast<int>(a.function));
+    return fmt::format("activate {}", text(a.function));
   }
   std::string operator()(const BatchNormalization& n) const {
     return fmt::format("norm {} {} {} {} {} {} {} {}", n.momentum, n.epsilon, n.center, n.scale,

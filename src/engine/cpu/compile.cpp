@@ -8,9 +8,15 @@
 #include "engine/cpu/ops/batch_norm.h"
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/dense.h"
+#include "engine/cpu/ops/depthwise.h"
 #include "engine/cpu/ops/elementwise.h"
+#include "engine/cpu/ops/function.h"
+#include "engine/cpu/ops/layer_norm.h"
 #include "engine/cpu/ops/loss.h"
+#include "engine/cpu/ops/noise.h"
 #include "engine/cpu/ops/pool.h"
+#include "engine/cpu/ops/prelu.h"
+#include "engine/cpu/ops/shaping.h"
 #include "engine/cpu/program.h"
 #include "engine/cpu/rooms.h"
 #include "engine/fusion.h"
@@ -76,9 +82,12 @@ class Compiler {
     return std::nullopt;
   }
 
-  void add_activation(model::Activation activation) {
-    if (stands_alone(activation, softmax_))
-      push(make_activation(layer().name, activation, current_, tensor(current_->extent)), false);
+  void add_activation(const model::Activation& activation) {
+    if (!stands_alone(activation, softmax_)) return;
+    Tensor* out = tensor(current_->extent);
+    push(is_function(activation) ? make_function(layer().name, activation, current_, out)
+                                 : make_activation(layer().name, activation, current_, out),
+         false);
   }
 
   // The max pooling behind the current layer, if it can run in the convolution's pass.
@@ -98,7 +107,9 @@ class Compiler {
 
   void add(const model::Conv2D& conv) {
     ConvGeometry g = conv_geometry(network_, extents_, layer_);
-    g.weights = *variable("kernel"), g.bias = variable("bias");
+    g.weights =
+        *variable(conv.layout == model::Conv2D::Kernel::pointwise ? "pointwise_kernel" : "kernel");
+    g.bias = variable("bias");
     const std::string name = layer().name;
     g.relu = takes_relu(network_, layer_, conv.activation);
     if (const model::Pooling2D* pool = fusable_pool(g, conv.activation)) {
@@ -109,6 +120,19 @@ class Compiler {
       push(make_conv(name, g, program_.micro_batch, current_, tensor(g.out)), true);
       add_activation(conv.activation);
     }
+  }
+
+  void add(const model::DepthwiseConv2D& conv) {
+    DepthwiseGeometry g;
+    g.plane = depthwise_plane(network_, extents_, layer_);
+    g.weights = *variable(
+        conv.layout == model::DepthwiseConv2D::Kernel::grouped ? "kernel" : "depthwise_kernel");
+    g.bias = variable("bias");
+    const std::string name = layer().name;
+    Tensor* out = tensor(extents_[layer_ + 1]);
+    g.relu = takes_relu(network_, layer_, conv.activation);
+    push(make_depthwise(name, g, current_, out), true);
+    add_activation(conv.activation);
   }
 
   void add(const model::Dense& dense) {
@@ -152,9 +176,54 @@ class Compiler {
     push(make_global_average(layer().name, current_, tensor({1, 1, current_->extent.channels})),
          false);
   }
+  void add(const model::GlobalMaxPooling2D&) {
+    const model::Window all{layer().input.height, layer().input.width};
+    push(make_pool(layer().name, {model::Pooling2D::Kind::max, all, all, model::Padding::valid},
+                   layer().input, current_, tensor({1, 1, current_->extent.channels})),
+         false);
+  }
   void add(const model::Flatten&) {}
+  void add(const model::Border& border) {
+    push(make_border(layer().name, border, current_, tensor(extents_[layer_ + 1])), false);
+  }
+  void add(const model::Repeat& repeat) {
+    push(make_repeat(layer().name, repeat, current_, tensor(extents_[layer_ + 1])), false);
+  }
+  void add(const model::Rearrange& rearrange) {
+    std::vector<std::int32_t> from =
+        rearranged_from(rearrange, current_->extent, extents_[layer_ + 1]);
+    push(make_rearrange(layer().name, std::move(from), current_, tensor(extents_[layer_ + 1])),
+         false);
+  }
+  void add(const model::Rescaling& rescaling) {
+    push(make_rescaling(layer().name, rescaling, current_, tensor(current_->extent)), false);
+  }
+  void add(const model::PReLU& prelu) {
+    push(make_prelu(layer().name, prelu, layer().input, *variable("alpha"), current_,
+                    tensor(current_->extent)),
+         true);
+  }
+  void add(const model::LayerNormalization& norm) {
+    LayerNormGeometry g;
+    g.epsilon = static_cast<float>(norm.epsilon), g.whole_sample = layer().input.vector;
+    g.gamma = variable("gamma"), g.beta = variable("beta");
+    push(make_layer_norm(layer().name, g, current_, tensor(current_->extent)),
+         norm.scale || norm.center);
+  }
+  void add(const model::GaussianNoise& noise) {
+    if (noise.stddev == 0 || !program_.training) return;
+    push(make_gaussian_noise(layer().name, noise.stddev, static_cast<std::uint32_t>(layer_),
+                             layer().input, current_, tensor(current_->extent)),
+         false);
+  }
   void add(const model::Dropout& dropout) {
     if (dropout.rate == 0 || !program_.training) return;
+    if (dropout.whole_channels) {
+      push(make_channel_dropout(layer().name, dropout.rate, static_cast<std::uint32_t>(layer_),
+                                current_, tensor(current_->extent)),
+           false);
+      return;
+    }
     push(make_dropout(layer().name, dropout.rate, static_cast<std::uint32_t>(layer_), layer().input,
                       current_, tensor(current_->extent)),
          false);

@@ -32,12 +32,46 @@ struct Reader {
   Extent operator()(const model::Conv2D& conv) const {
     return windows(conv.kernel, conv.strides, conv.padding);
   }
+  Extent operator()(const model::DepthwiseConv2D& conv) const {
+    return windows(conv.kernel, conv.strides, conv.padding);
+  }
+  Extent operator()(const model::Border& border) const {
+    const auto needed = [](std::int64_t size, std::int64_t live, std::int64_t spread,
+                           std::int64_t before) {
+      return std::clamp<std::int64_t>((live - before + spread - 1) / spread, 1, size);
+    };
+    return {needed(layer.input.height, out.height, border.spread.height, border.top),
+            needed(layer.input.width, out.width, border.spread.width, border.left),
+            layer.input.channels};
+  }
+  Extent operator()(const model::Repeat& repeat) const {
+    return {(out.height + repeat.height - 1) / repeat.height,
+            (out.width + repeat.width - 1) / repeat.width, layer.input.channels};
+  }
+  Extent operator()(const model::GaussianNoise&) const { return out; }
+  Extent operator()(const model::Rescaling&) const { return out; }
+  Extent operator()(const model::PReLU&) const { return out; }
+  Extent operator()(const model::LayerNormalization&) const {
+    return layer.input.vector ? full(layer.input) : out;
+  }
   Extent operator()(const model::Pooling2D& pool) const {
     return windows(pool.size, pool.strides, pool.padding);
   }
   Extent operator()(const model::Dropout&) const { return out; }
   Extent operator()(const model::Activate&) const { return out; }
   Extent operator()(const auto&) const { return full(layer.input); }
+};
+
+struct KeepsLayout {
+  bool operator()(const model::Flatten&) const { return true; }
+  bool operator()(const model::Dropout&) const { return true; }
+  bool operator()(const model::GaussianNoise&) const { return true; }
+  bool operator()(const model::Rescaling&) const { return true; }
+  bool operator()(const model::Activate&) const { return true; }
+  bool operator()(const model::PReLU&) const { return true; }
+  bool operator()(const model::BatchNormalization&) const { return true; }
+  bool operator()(const model::LayerNormalization&) const { return true; }
+  bool operator()(const auto&) const { return false; }
 };
 
 // Offsets inside a sample are 32 bits wide. In double, since products may overflow any integer.
@@ -85,11 +119,10 @@ std::vector<Extent> live_extents(const model::Network& network) {
   // mixes its elements, and what batch normalisation needs whole stays whole behind it.
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const auto& kind = network.layers[i].kind;
-    if (std::holds_alternative<model::Flatten>(kind) ||
-        std::holds_alternative<model::Dropout>(kind) ||
-        std::holds_alternative<model::Activate>(kind) ||
-        std::holds_alternative<model::BatchNormalization>(kind))
-      extents[i + 1] = extents[i];
+    if (std::visit(KeepsLayout{}, kind)) extents[i + 1] = extents[i];
+    // Elements are rearranged all or none.
+    if (std::holds_alternative<model::Rearrange>(kind))
+      extents[i + 1] = full(network.layers[i].output);
   }
   check_sizes(network, extents);
   return extents;
@@ -111,6 +144,26 @@ ConvGeometry conv_geometry(const model::Network& network, const std::vector<Exte
   g.input = input;
   g.in = extents[layer], g.out = extents[layer + 1];
   return g;
+}
+
+DepthwisePlane depthwise_plane(const model::Network& network, const std::vector<Extent>& extents,
+                               std::size_t layer) {
+  const auto& conv = std::get<model::DepthwiseConv2D>(network.layers[layer].kind);
+  const model::Shape& input = network.layers[layer].input;
+  const Extent &in = extents[layer], &out = extents[layer + 1];
+  const auto before = [&](std::int64_t size, std::int64_t window, std::int64_t stride) {
+    return model::padding_along(conv.padding, size, window, stride).before;
+  };
+  return {in.height,
+          in.width,
+          out.height,
+          out.width,
+          conv.kernel.height,
+          conv.kernel.width,
+          conv.strides.height,
+          conv.strides.width,
+          before(input.height, conv.kernel.height, conv.strides.height),
+          before(input.width, conv.kernel.width, conv.strides.width)};
 }
 
 }  // namespace sweetspot::engine::cpu

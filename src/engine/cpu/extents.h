@@ -16,4 +16,8 @@ std::vector<Extent> live_extents(const model::Network& network);
 ConvGeometry conv_geometry(const model::Network& network, const std::vector<Extent>& extents,
                            std::size_t layer);
 
+// The same of a depthwise one.
+DepthwisePlane depthwise_plane(const model::Network& network, const std::vector<Extent>& extents,
+                               std::size_t layer);
+
 }  // namespace sweetspot::engine::cpu

@@ -60,10 +60,11 @@ struct SlotPart {
   bool begins, ends;  // the slot's first samples, its last ones
 };
 
-// Applies the optimizer to weights [offset, offset + count) given their gradients.
+// Applies the optimizer to weights [offset, offset + count) given their gradients, to which it adds
+// those of penalties.
 class Update {
  public:
-  virtual void apply(std::int64_t offset, std::int64_t count, const float* gradients) const = 0;
+  virtual void apply(std::int64_t offset, std::int64_t count, float* gradients) const = 0;
 
  protected:
   ~Update() = default;

@@ -19,8 +19,10 @@ int state_floats(Optimizer::Kind kind) {
 }
 
 OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const Kernels& kernels,
-                                 float* weights, float* state, std::int64_t trainable)
+                                 const Penalties& penalties, float* weights, float* state,
+                                 std::int64_t trainable)
     : kernels_(kernels),
+      penalties_(penalties),
       kind_(o.kind),
       learning_rate_(static_cast<float>(o.learning_rate)),
       momentum_{learning_rate_, static_cast<float>(o.momentum),
@@ -36,7 +38,8 @@ OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const K
                                             : 0.f};
 }
 
-void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, const float* gradients) const {
+void OptimizerUpdate::apply(std::int64_t offset, std::int64_t count, float* gradients) const {
+  penalties_.add_gradients(weights_, offset, count, gradients);
   switch (kind_) {
     case Optimizer::Kind::sgd:
       return kernels_.sgd(learning_rate_, count, gradients, weights_ + offset);

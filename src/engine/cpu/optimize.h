@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/cpu/op.h"
+#include "engine/cpu/penalty.h"
 #include "engine/trainer.h"
 
 namespace sweetspot::engine::cpu {
@@ -12,11 +13,12 @@ class OptimizerUpdate final : public Update {
  public:
   // `step` counts from 1; state holds `trainable` floats once or twice.
   OptimizerUpdate(const Optimizer& optimizer, std::uint32_t step, const Kernels& kernels,
-                  float* weights, float* state, std::int64_t trainable);
-  void apply(std::int64_t offset, std::int64_t count, const float* gradients) const override;
+                  const Penalties& penalties, float* weights, float* state, std::int64_t trainable);
+  void apply(std::int64_t offset, std::int64_t count, float* gradients) const override;
 
  private:
   const Kernels& kernels_;
+  const Penalties& penalties_;
   Optimizer::Kind kind_;
   float learning_rate_;
   MomentumStep momentum_;

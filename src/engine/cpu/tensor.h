@@ -24,6 +24,9 @@ struct Extent {
 // Where element i of Keras' (height, width, channels) order lies in the extent.
 std::vector<std::int32_t> keras_positions(const Extent& extent);
 
+// Zeroes the channels beyond the last of one sample, as whatever follows expects.
+void clear_padding(const Extent& extent, float* sample);
+
 // A place for one sample's worth of bytes: in the arena, where every sample of the micro-batch has
 // its own, or in each thread's scratch, which has as many as a stage takes samples at once.
 struct Room {

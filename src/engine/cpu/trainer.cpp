@@ -21,6 +21,7 @@ class CpuTrainer final : public Trainer {
       : network_(network),
         options_(options),
         layout_(weight_layout(network)),
+        penalties_(layout_),
         team_(options.threads) {
     const core::MemoryByUse memory = trainer_memory(layout_, options.optimizer);
     weights_ = core::Buffer(memory[core::Use::weights], core::Use::weights);
@@ -43,8 +44,9 @@ class CpuTrainer final : public Trainer {
   void release(std::int64_t micro_batch) override { executors_.erase(micro_batch); }
 
   StepResult step(const BatchView& batch, std::int64_t micro_batch) override {
-    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), weights_.as<float>(),
-                                 state_.as<float>(), layout_.trainable_floats());
+    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), penalties_,
+                                 weights_.as<float>(), state_.as<float>(),
+                                 layout_.trainable_floats());
     return train(batch, micro_batch, &update);
   }
   StepProfile profile(const BatchView& batch, std::int64_t micro_batch) override {
@@ -56,8 +58,9 @@ class CpuTrainer final : public Trainer {
     ThreadProfile thread;
     thread.operations.resize(profile.operations.size());
     profile.threads.assign(static_cast<std::size_t>(team_.size()), thread);
-    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), weights_.as<float>(),
-                                 state_.as<float>(), layout_.trainable_floats());
+    const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), penalties_,
+                                 weights_.as<float>(), state_.as<float>(),
+                                 layout_.trainable_floats());
     for_passes(batch, micro_batch, &update, profile.result,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
                  executor.profile(pass, first, last, &update, profile);
@@ -65,7 +68,10 @@ class CpuTrainer final : public Trainer {
     return profile;
   }
   StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) override {
-    return train(batch, micro_batch, nullptr);
+    const StepResult result = train(batch, micro_batch, nullptr);
+    penalties_.add_gradients(weights_.as<float>(), 0, layout_.trainable_floats(),
+                             gradients_.as<float>());
+    return result;
   }
 
   StepResult evaluate(const BatchView& batch) override {
@@ -78,6 +84,7 @@ class CpuTrainer final : public Trainer {
       add(sum, evaluator_->result(pass));
     }
     sum.loss /= static_cast<double>(batch.count);
+    sum.loss += penalties_.loss(weights_.as<float>(), team_);
     return sum;
   }
 
@@ -132,6 +139,7 @@ class CpuTrainer final : public Trainer {
     auto found = executors_.find(micro_batch);
     if (found == executors_.end()) prepare(micro_batch), found = executors_.find(micro_batch);
     Executor& executor = found->second;
+    const double penalty = penalties_.loss(weights_.as<float>(), team_);
     for (std::int64_t first = 0; first < batch.count; first += micro_batch) {
       Pass pass = pass_of(executor, batch, first, micro_batch);
       const bool last = first + micro_batch >= batch.count;
@@ -142,6 +150,7 @@ class CpuTrainer final : public Trainer {
       add(sum, executor.result(pass));
     }
     sum.loss /= static_cast<double>(batch.count);
+    sum.loss += penalty;
   }
 
   Pass pass_of(const Executor& executor, const BatchView& batch, std::int64_t first,
@@ -164,6 +173,7 @@ class CpuTrainer final : public Trainer {
   model::Network network_;
   TrainerOptions options_;
   WeightLayout layout_;
+  Penalties penalties_;
   Team team_;
   core::Buffer weights_, gradients_, state_;
   std::map<std::int64_t, Executor> executors_;

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "engine/cpu/extents.h"
+#include "engine/cpu/ops/depthwise.h"
 #include "engine/cpu/program.h"
 
 namespace sweetspot::engine::cpu {
@@ -21,13 +22,20 @@ WeightLayout weight_layout(const model::Network& network) {
     const model::Layer& layer = network.layers[parameter.layer];
     const Extent& in = extents[parameter.layer];
     const bool kernel = parameter.shape.size() > 1;
-    if (kernel && std::holds_alternative<model::Conv2D>(layer.kind)) {
+    const auto* conv = std::get_if<model::Conv2D>(&layer.kind);
+    const auto* depthwise = std::get_if<model::DepthwiseConv2D>(&layer.kind);
+    const bool norm = std::holds_alternative<model::BatchNormalization>(layer.kind) ||
+                      std::holds_alternative<model::LayerNormalization>(layer.kind);
+    if (kernel && conv) {
       const ConvGeometry g = conv_geometry(network, extents, parameter.layer);
-      layout.add_matrix(parameter, g.depth(), conv_rows(g));
-    } else if (kernel) {
+      layout.add_matrix(parameter, g.depth(), conv_rows(g),
+                        conv->layout == model::Conv2D::Kernel::turned ? conv->filters : 0);
+    } else if (kernel && depthwise) {
+      const std::int64_t taps = depthwise->kernel.height * depthwise->kernel.width;
+      layout.add_vector(parameter, taps * in.units() * unit, depthwise_places(taps, in.channels));
+    } else if (kernel && std::holds_alternative<model::Dense>(layer.kind)) {
       layout.add_matrix(parameter, in.floats(), keras_positions(in));
-    } else if (std::holds_alternative<model::BatchNormalization>(layer.kind) &&
-               layer.input.vector) {
+    } else if (norm && layer.input.vector) {
       layout.add_vector(parameter, in.floats(), keras_positions(in));
     } else {
       layout.add_vector(parameter, round_up(parameter.size(), unit), in_order(parameter.size()));

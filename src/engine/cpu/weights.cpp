@@ -9,22 +9,29 @@ namespace sweetspot::engine::cpu {
 
 std::int64_t PackedVariable::index(std::int64_t i) const {
   if (!matrix) return place[static_cast<std::size_t>(i)];
-  const std::int64_t out = parameter.shape.back(), n = i % out,
-                     k = place[static_cast<std::size_t>(i / out)];
+  std::int64_t n, row;
+  if (turned > 0) {
+    const std::int64_t in = parameter.shape.back(), taps = parameter.size() / (in * turned);
+    n = i / in % turned, row = (taps - 1 - i / (in * turned)) * in + i % in;
+  } else {
+    n = i % parameter.shape.back(), row = i / parameter.shape.back();
+  }
+  const std::int64_t k = place[static_cast<std::size_t>(row)];
   const std::int64_t first = n / panel * panel, width = std::min(panel, columns - first);
   return first * rows + k * width + (n - first);
 }
 
 std::size_t WeightLayout::add_matrix(const model::Parameter& parameter, std::int64_t rows,
-                                     std::vector<std::int32_t> place) {
+                                     std::vector<std::int32_t> place, std::int64_t turned) {
+  const std::int64_t columns = turned > 0 ? turned : parameter.shape.back();
   variables_.push_back(
-      {parameter, 0, rows, round_up(parameter.shape.back(), unit), true, std::move(place)});
+      {parameter, 0, rows, round_up(columns, unit), true, std::move(place), turned});
   return variables_.size() - 1;
 }
 
 std::size_t WeightLayout::add_vector(const model::Parameter& parameter, std::int64_t floats,
                                      std::vector<std::int32_t> place) {
-  variables_.push_back({parameter, 0, floats, 1, false, std::move(place)});
+  variables_.push_back({parameter, 0, floats, 1, false, std::move(place), 0});
   return variables_.size() - 1;
 }
 

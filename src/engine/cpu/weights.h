@@ -19,6 +19,8 @@ struct PackedVariable {
   bool matrix = false;
   std::vector<std::int32_t>
       place;  // Keras row (matrix) or feature (vector) → packed row or feature
+  // Not 0: Keras has (taps, this many columns, in) for a kernel that is turned around.
+  std::int64_t turned = 0;
 
   std::int64_t floats() const { return matrix ? rows * columns : rows; }
   // Where element i of Keras' layout lies, from the start of the variable.
@@ -31,7 +33,7 @@ class WeightLayout {
   // Returns the variable's index. Trainable ones must be added before running statistics are laid
   // out.
   std::size_t add_matrix(const model::Parameter&, std::int64_t rows,
-                         std::vector<std::int32_t> place);
+                         std::vector<std::int32_t> place, std::int64_t turned = 0);
   std::size_t add_vector(const model::Parameter&, std::int64_t floats,
                          std::vector<std::int32_t> place);
   void lay_out();

@@ -3,10 +3,13 @@
 
 namespace sweetspot::model::keras {
 
-// An activation given as a name, as a serialised function or as a layer object.
+// "relu", {"class_name": "function", "config": "relu"} or a layer such as ReLU, as Keras writes
+// them; linear when absent. `input` is what the layer that has it reads.
 Activation read_activation(Fields& layer, std::string_view field, const Shape& input);
-// The layers that are a function and nothing else.
-Activate read_relu(Fields& config);
-Activate read_softmax(Fields& config, const Shape& input);
+
+// The function of a layer that is one and has no weights (ReLU, LeakyReLU, ELU, Softmax …), or
+// nothing for any other layer.
+std::optional<Activation> read_function_layer(const std::string& class_name, Fields& config,
+                                              const Shape& input);
 
 }  // namespace sweetspot::model::keras

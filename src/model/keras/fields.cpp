@@ -103,6 +103,29 @@ std::optional<Window> Fields::window(std::string_view field) {
   return Window{as_size(field, (*value)[0]), as_size(field, (*value)[1])};
 }
 
+std::optional<std::int64_t> Fields::length(std::string_view field) {
+  const json* value = find(field);
+  if (!value) return std::nullopt;
+  if (value->is_array() && value->size() == 1) return as_size(field, value->front());
+  return as_size(field, *value);
+}
+
+std::vector<std::int64_t> Fields::counts(std::string_view field) {
+  std::vector<std::int64_t> all;
+  const auto add = [&](const json& value, const auto& self) -> void {
+    if (value.is_array()) {
+      for (const json& item : value) self(item, self);
+    } else if (value.is_number_unsigned() &&
+               value.get<std::uint64_t>() <= static_cast<std::uint64_t>(max_size)) {
+      all.push_back(value.get<std::int64_t>());
+    } else {
+      refuse(field, fmt::format("{} is not a whole number from 0 to {}", shown(value), max_size));
+    }
+  };
+  if (const json* value = find(field)) add(*value, add);
+  return all;
+}
+
 std::string Fields::word(std::string_view field, std::string_view otherwise) {
   return find(field) ? snake_case(need_text(field)) : std::string(otherwise);
 }

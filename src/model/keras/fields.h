@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/network.h"
 
@@ -14,8 +15,9 @@ namespace sweetspot::model::keras {
 // Where in the file we are, for messages.
 struct Place {
   std::string source;
-  std::string layer;  // "'conv2d'", "#3" while the name is unknown, empty outside the layers
-  std::string path;   // "kernel_initializer.config." inside a field
+  std::string layer;    // "'conv2d'", "#3" while the name is unknown, empty outside the layers
+  std::string path;     // "kernel_initializer.config." inside a field
+  bool keras3 = false;  // who wrote it: a few functions are others since Keras 3
 };
 // "net.json: layer 'conv2d', field 'groups': 2 is not supported, only 1"
 [[noreturn]] void refuse(const Place& place, std::string_view field, std::string_view why);
@@ -42,7 +44,10 @@ class Fields {
   std::int64_t need_size(std::string_view field);
   std::optional<double> number(std::string_view field, double low, double high);
   bool flag(std::string_view field, bool otherwise);
-  std::optional<Window> window(std::string_view field);  // 3 or [3, 3]
+  std::optional<Window> window(std::string_view field);        // 3 or [3, 3]
+  std::optional<std::int64_t> length(std::string_view field);  // 3 or [3]
+  // Whole numbers from 0: n, [a, b] or [[a, b], [c, d]], as many as the value has.
+  std::vector<std::int64_t> counts(std::string_view field);
   // One of the words of an enumeration, in Python's or JavaScript's spelling.
   std::string word(std::string_view field, std::string_view otherwise);
 

@@ -42,6 +42,14 @@ Initializer read_uniform(Fields& config) {
   return made;
 }
 
+// A uniform draw between two equal bounds.
+Initializer read_constant(Fields& config) {
+  Initializer made;
+  made.kind = Kind::random_uniform;
+  made.low = made.high = config.number("value", -largest, largest).value_or(0);
+  return made;
+}
+
 Initializer read_variance_scaling(Fields& config) {
   const std::string mode = config.word("mode", "fan_in");
   const std::string distribution = config.word("distribution", "truncated_normal");
@@ -78,6 +86,7 @@ Initializer by_name(const std::string& given, Fields& config, const Place& place
   const std::string name = plain(given);
   if (name == "zeros") return zeros();
   if (name == "ones") return ones();
+  if (name == "constant") return read_constant(config);
   if (name == "randomnormal") return read_normal(config, Kind::random_normal);
   if (name == "truncatednormal") return read_normal(config, Kind::truncated_normal);
   if (name == "randomuniform") return read_uniform(config);
@@ -88,10 +97,11 @@ Initializer by_name(const std::string& given, Fields& config, const Place& place
   if (name == "henormal") return scaled(2, Mode::fan_in, Distribution::truncated_normal);
   if (name == "lecununiform") return scaled(1, Mode::fan_in, Distribution::uniform);
   if (name == "lecunnormal") return scaled(1, Mode::fan_in, Distribution::truncated_normal);
-  refuse(place, field,
-         fmt::format("{} is not supported; use Zeros, Ones, RandomNormal, TruncatedNormal, "
-                     "RandomUniform, VarianceScaling or one of Glorot, He and Lecun",
-                     shown(json(given))));
+  refuse(
+      place, field,
+      fmt::format("{} is not supported; use Zeros, Ones, Constant, RandomNormal, "
+                  "TruncatedNormal, RandomUniform, VarianceScaling or one of Glorot, He and Lecun",
+                  shown(json(given))));
 }
 
 }  // namespace

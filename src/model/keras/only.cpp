@@ -23,7 +23,7 @@ void Fields::only_off(std::initializer_list<std::string_view> fields) {
 void Fields::only_last_axis(std::string_view field, const Shape& input) {
   const json* given = find(field);
   if (!given) return;
-  const int last = input.vector ? 1 : 3;  // axis 0 is the batch
+  const int last = input.vector ? 1 : input.sequence ? 2 : 3;  // axis 0 is the batch
   const json& axis = given->is_array() && given->size() == 1 ? given->front() : *given;
   if (axis != -1 && axis != last)
     refuse(field, fmt::format("{} is not supported, only the last axis (-1)", shown(*given)));

@@ -35,6 +35,10 @@ struct Inference {
                          "its input is a vector of {}; put it before Flatten",
                          input.channels));
   }
+  // Of the same rank as the input.
+  Shape image(std::int64_t height, std::int64_t width, std::int64_t channels) const {
+    return {height, width, channels, false, input.sequence};
+  }
   std::int64_t along(std::int64_t size, std::int64_t window, std::int64_t stride, Padding padding,
                      std::string_view field) const {
     if (padding == Padding::same) return (size + stride - 1) / stride;
@@ -47,21 +51,52 @@ struct Inference {
   Shape slide(const Window& window, const Window& strides, Padding padding, std::int64_t channels,
               std::string_view field) const {
     need_image();
-    return {along(input.height, window.height, strides.height, padding, field),
-            along(input.width, window.width, strides.width, padding, field), channels};
+    return image(along(input.height, window.height, strides.height, padding, field),
+                 along(input.width, window.width, strides.width, padding, field), channels);
   }
 
   Shape operator()(const Conv2D& conv) const {
     return checked(slide(conv.kernel, conv.strides, conv.padding, conv.filters, "kernel_size"),
                    place, "filters");
   }
+  Shape operator()(const DepthwiseConv2D& conv) const {
+    return slide(conv.kernel, conv.strides, conv.padding, input.channels, "kernel_size");
+  }
   Shape operator()(const Pooling2D& pooling) const {
     return slide(pooling.size, pooling.strides, pooling.padding, input.channels, "pool_size");
   }
-  Shape operator()(const GlobalAveragePooling2D&) const {
+  Shape global(bool keepdims) const {
     need_image();
-    return Shape::of_vector(input.channels);
+    return keepdims ? image(1, 1, input.channels) : Shape::of_vector(input.channels);
   }
+  Shape operator()(const GlobalAveragePooling2D& pooling) const { return global(pooling.keepdims); }
+  Shape operator()(const GlobalMaxPooling2D& pooling) const { return global(pooling.keepdims); }
+  Shape operator()(const Border& border) const {
+    need_image();
+    const auto size = [&](std::int64_t from, std::int64_t spread, std::int64_t before,
+                          std::int64_t after) {
+      const double exact = static_cast<double>(from - 1) * static_cast<double>(spread) + 1 +
+                           static_cast<double>(before) + static_cast<double>(after);
+      if (exact < 1)
+        refuse(place, "class_name",
+               fmt::format("nothing is left of its input of {}; crop less", to_string(input)));
+      if (exact > static_cast<double>(max_size))
+        refuse(place, "class_name", "its output is larger than 2^31; make it smaller");
+      return static_cast<std::int64_t>(exact);
+    };
+    return checked(
+        image(size(input.height, border.spread.height, border.top, border.bottom),
+              size(input.width, border.spread.width, border.left, border.right), input.channels),
+        place, "class_name");
+  }
+  Shape operator()(const Repeat& repeat) const {
+    if (repeat.height * repeat.width > 1) need_image();
+    // Each factor is below 2^31, and so is what it multiplies.
+    Shape out = input;
+    out.height *= repeat.height, out.width *= repeat.width, out.channels *= repeat.channels;
+    return checked(out, place, "class_name");
+  }
+  Shape operator()(const Rearrange& rearrange) const { return rearrange.target; }
   Shape operator()(const Flatten&) const { return Shape::of_vector(input.size()); }
   Shape operator()(const Dense& dense) const {
     if (!input.vector)
@@ -79,17 +114,22 @@ struct Inference {
 std::optional<Shape> read_shape(Fields& fields, std::string_view field) {
   const json* value = fields.find(field);
   if (!value) return std::nullopt;
-  if (!value->is_array() || (value->size() != 2 && value->size() != 4))
-    fields.refuse(field, fmt::format("{} is neither [null, height, width, channels] nor "
-                                     "[null, features]",
+  if (!value->is_array() || value->size() < 2 || value->size() > 4)
+    fields.refuse(field, fmt::format("{} is none of [null, height, width, channels], "
+                                     "[null, steps, channels] and [null, features]",
                                      shown(*value)));
   // A first number that is not null fixes the batch, which is ours to vary; no layer's arithmetic
   // depends on it.
   std::array<std::int64_t, 3> sizes{};
   for (std::size_t i = 1; i < value->size(); ++i) sizes[i - 1] = fields.as_size(field, (*value)[i]);
-  const Shape shape =
-      value->size() == 2 ? Shape::of_vector(sizes[0]) : Shape{sizes[0], sizes[1], sizes[2]};
-  return checked(shape, fields.place(), field);
+  return shape_of(std::span(sizes).first(value->size() - 1), fields.place(), field);
+}
+
+Shape shape_of(std::span<const std::int64_t> sizes, const Place& place, std::string_view field) {
+  return checked(sizes.size() == 1   ? Shape::of_vector(sizes[0])
+                 : sizes.size() == 2 ? Shape::of_sequence(sizes[0], sizes[1])
+                                     : Shape{sizes[0], sizes[1], sizes[2]},
+                 place, field);
 }
 
 Shape output_shape(const LayerKind& kind, const Shape& input, const Place& place) {

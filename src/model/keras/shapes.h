@@ -1,10 +1,14 @@
 #pragma once
+#include <span>
+
 #include "model/keras/fields.h"
 
 namespace sweetspot::model::keras {
 
-// [null, 28, 28, 1] or [null, 10], or nothing when the field is absent.
+// [null, 28, 28, 1], [null, 100, 3] or [null, 10], or nothing when the field is absent.
 std::optional<Shape> read_shape(Fields& fields, std::string_view field);
+// Of one to three sizes.
+Shape shape_of(std::span<const std::int64_t> sizes, const Place& place, std::string_view field);
 
 // What the layer makes of its input; refuses what cannot be, or is larger than any machine.
 Shape output_shape(const LayerKind& kind, const Shape& input, const Place& place);

@@ -14,8 +14,11 @@ double weights(const Layer& layer) {
   if (const auto* conv = std::get_if<Conv2D>(&layer.kind))
     return static_cast<double>(conv->kernel.height) * static_cast<double>(conv->kernel.width) * in *
            static_cast<double>(conv->filters);
+  if (const auto* conv = std::get_if<DepthwiseConv2D>(&layer.kind))
+    return static_cast<double>(conv->kernel.height) * static_cast<double>(conv->kernel.width) * in;
   if (const auto* dense = std::get_if<Dense>(&layer.kind))
     return in * static_cast<double>(dense->units);
+  if (std::holds_alternative<PReLU>(layer.kind)) return static_cast<double>(layer.input.size());
   return 4 * in;  // batch normalisation has four vectors, the others less
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "engine/cpu/kernels/layers.h"
+
 namespace sweetspot::engine::cpu {
 
 // The inner loops of the CPU engine, compiled once for each instruction set and chosen when the
@@ -216,6 +218,7 @@ struct Kernels {
                    float* velocity);
   void (*adam)(const AdamStep&, std::int64_t count, const float* gradient, float* weight,
                float* mean, float* square);
+  LayerKernels layers;
 };
 
 extern const Kernels kernels_avx512, kernels_avx2, kernels_generic;

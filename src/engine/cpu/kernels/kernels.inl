@@ -512,6 +512,10 @@ void pass_positive(const float* value, std::int64_t count, float* gradient) {
     store(gradient + i, load(value + i) > vec{} ? load(gradient + i) : vec{});
 }
 
+#include "engine/cpu/kernels/depthwise.inl"
+#include "engine/cpu/kernels/functions.inl"
+#include "engine/cpu/kernels/layer_norm.inl"
+
 void sgd(float learning_rate, std::int64_t count, const float* gradient, float* weight) {
   for (std::int64_t i = 0; i < count; ++i) weight[i] -= learning_rate * gradient[i];
 }
@@ -596,6 +600,9 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    average_pool_back,
                                    sgd,
                                    momentum,
-                                   adam};
+                                   adam,
+                                   {apply, apply_back, depthwise, depthwise_data, depthwise_weights,
+                                    normalise_group, normalise_group_back, prelu, prelu_back,
+                                    scale_shift, scale_lanes, normal_noise, add_penalty, penalty}};
 
 }  // namespace sweetspot::engine::cpu

@@ -1,0 +1,19 @@
+#pragma once
+#include <algorithm>
+
+#include "engine/cpu/op.h"
+
+namespace sweetspot::engine::cpu {
+
+// Adds up floats [begin, begin + count) of an operation's slots, in their order, into `gradients`:
+// the part's share of whole units. `first` is the operation's place in slot 0, which is used up.
+inline void gather_slots(const Pass& pass, float* first, std::int64_t begin, std::int64_t count,
+                         float* gradients, int part, int parts) {
+  const Range mine = share(count / unit, part, parts);
+  const std::int64_t at = begin + mine.begin * unit, floats = (mine.end - mine.begin) * unit;
+  for (std::int64_t s = 1; s < pass.used_slots; ++s)
+    pass.kernels->add(first + s * pass.slot_floats + at, floats, first + at);
+  std::copy_n(first + at, floats, gradients + mine.begin * unit);
+}
+
+}  // namespace sweetspot::engine::cpu

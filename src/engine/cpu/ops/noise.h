@@ -1,0 +1,16 @@
+#pragma once
+#include <memory>
+
+#include "engine/cpu/op.h"
+
+// Randomness of training beside dropout of single elements, which elementwise.h has.
+namespace sweetspot::engine::cpu {
+
+// Adds normal noise. `full`: the shape before dead positions were dropped, by which it is drawn.
+std::unique_ptr<Op> make_gaussian_noise(std::string name, double stddev, std::uint32_t layer,
+                                        const model::Shape& full, Tensor* in, Tensor* out);
+// Dropout of whole channels.
+std::unique_ptr<Op> make_channel_dropout(std::string name, double rate, std::uint32_t layer,
+                                         Tensor* in, Tensor* out);
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,192 @@
+#include "engine/cpu/ops/shaping.h"
+
+#include <algorithm>
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+class Border final : public Op {
+ public:
+  Border(std::string name, const model::Border& border, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), b_(border) {}
+  std::string method() const override { return "zeros around and between positions"; }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    const float* from = pass.at(in_->value, sample, thread);
+    float* to = pass.at(out_->value, sample, thread);
+    std::fill_n(to, out_->extent.floats(), 0.f);
+    each_run([&](std::int64_t inner, std::int64_t outer, std::int64_t positions) {
+      for (std::int64_t i = 0; i < positions; ++i)
+        std::copy_n(from + inner + i * run() * unit, run() * unit,
+                    to + outer + i * b_.spread.width * unit);
+    });
+  }
+
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    const float* from = pass.at(out_->gradient, sample, thread);
+    float* to = pass.at(in_->gradient, sample, thread);
+    std::fill_n(to, in_->extent.floats(), 0.f);  // what was cropped
+    each_run([&](std::int64_t inner, std::int64_t outer, std::int64_t positions) {
+      for (std::int64_t i = 0; i < positions; ++i)
+        std::copy_n(from + outer + i * b_.spread.width * unit, run() * unit,
+                    to + inner + i * run() * unit);
+    });
+  }
+
+ private:
+  // Positions that stay side by side: all of a line, or one.
+  std::int64_t run() const { return b_.spread.width == 1 ? columns_ : 1; }
+
+  // Calls visit(offset in the input, offset in the output, runs) for each line that is in both.
+  template <class Visit>
+  void each_run(Visit visit) const {
+    const Extent &in = in_->extent, &out = out_->extent;
+    for (std::int64_t u = 0; u < in.units(); ++u)
+      for (std::int64_t y = first_line_; y < last_line_; ++y)
+        if (columns_ > 0)
+          visit(u * in.plane() + (y * in.width + first_column_) * unit,
+                u * out.plane() + ((y * b_.spread.height + b_.top) * out.width +
+                                   first_column_ * b_.spread.width + b_.left) *
+                                      unit,
+                columns_ / run());
+  }
+
+  // Positions i of `in` whose place i · spread + before is in [0, out).
+  static Range both(std::int64_t in, std::int64_t out, std::int64_t spread, std::int64_t before) {
+    const std::int64_t begin = before >= 0 ? 0 : (-before + spread - 1) / spread;
+    const std::int64_t end = out > before ? (out - before + spread - 1) / spread : 0;
+    return {std::min(begin, in), std::max(std::min(begin, in), std::min(end, in))};
+  }
+
+  model::Border b_;
+  std::int64_t first_line_ =
+      both(in_->extent.height, out_->extent.height, b_.spread.height, b_.top).begin;
+  std::int64_t last_line_ =
+      both(in_->extent.height, out_->extent.height, b_.spread.height, b_.top).end;
+  std::int64_t first_column_ =
+      both(in_->extent.width, out_->extent.width, b_.spread.width, b_.left).begin;
+  std::int64_t columns_ =
+      both(in_->extent.width, out_->extent.width, b_.spread.width, b_.left).end - first_column_;
+};
+
+class Repeat final : public Op {
+ public:
+  Repeat(std::string name, const model::Repeat& repeat, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out), r_(repeat) {}
+  std::string method() const override {
+    return r_.channels > 1 ? "channels repeated" : "positions repeated";
+  }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    const Extent &in = in_->extent, &out = out_->extent;
+    const float* from = pass.at(in_->value, sample, thread);
+    float* to = pass.at(out_->value, sample, thread);
+    if (r_.channels > 1) std::fill_n(to, out.floats(), 0.f);
+    for (std::int64_t u = 0; u < out.units(); ++u)
+      for (std::int64_t y = 0; y < out.height; ++y)
+        for (std::int64_t x = 0; x < out.width; ++x, to += unit) {
+          const std::int64_t at = (y / r_.height * in.width + x / r_.width) * unit;
+          if (r_.channels == 1)
+            std::copy_n(from + u * in.plane() + at, unit, to);
+          else
+            each_lane(u, [&](std::int64_t lane, std::int64_t source) {
+              to[lane] = from[source / unit * in.plane() + at + source % unit];
+            });
+        }
+  }
+
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    const Extent &in = in_->extent, &out = out_->extent;
+    const float* from = pass.at(out_->gradient, sample, thread);
+    float* to = pass.at(in_->gradient, sample, thread);
+    std::fill_n(to, in.floats(), 0.f);
+    for (std::int64_t u = 0; u < out.units(); ++u)
+      for (std::int64_t y = 0; y < out.height; ++y)
+        for (std::int64_t x = 0; x < out.width; ++x, from += unit) {
+          const std::int64_t at = (y / r_.height * in.width + x / r_.width) * unit;
+          if (r_.channels == 1)
+            pass.kernels->add(from, unit, to + u * in.plane() + at);
+          else
+            each_lane(u, [&](std::int64_t lane, std::int64_t source) {
+              to[source / unit * in.plane() + at + source % unit] += from[lane];
+            });
+        }
+  }
+
+ private:
+  // Calls visit(lane, input channel) for the channels of output unit u.
+  template <class Visit>
+  void each_lane(std::int64_t u, Visit visit) const {
+    for (std::int64_t c = u * unit; c < std::min((u + 1) * unit, out_->extent.channels); ++c)
+      visit(c % unit, c / r_.channels);
+  }
+
+  model::Repeat r_;
+};
+
+class Rearrange final : public Op {
+ public:
+  Rearrange(std::string name, std::vector<std::int32_t> from, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out),
+        from_(std::move(from)),
+        to_(static_cast<std::size_t>(in->extent.floats()), -1) {
+    for (std::size_t i = 0; i < from_.size(); ++i)
+      if (from_[i] >= 0) to_[static_cast<std::size_t>(from_[i])] = static_cast<std::int32_t>(i);
+  }
+  std::string method() const override { return "elements rearranged"; }
+
+  void forward(const Pass& pass, std::int64_t sample, int thread) override {
+    pick(pass.at(in_->value, sample, thread), from_, pass.at(out_->value, sample, thread));
+  }
+  void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
+    pick(pass.at(out_->gradient, sample, thread), to_, pass.at(in_->gradient, sample, thread));
+  }
+
+ private:
+  static void pick(const float* from, const std::vector<std::int32_t>& places, float* to) {
+    const std::int32_t* place = places.data();
+    const std::size_t count = places.size();
+    for (std::size_t i = 0; i < count; ++i) to[i] = place[i] < 0 ? 0.f : from[place[i]];
+  }
+
+  std::vector<std::int32_t> from_, to_;
+};
+
+}  // namespace
+
+std::unique_ptr<Op> make_border(std::string name, const model::Border& border, Tensor* in,
+                                Tensor* out) {
+  return std::make_unique<Border>(std::move(name), border, in, out);
+}
+
+std::unique_ptr<Op> make_repeat(std::string name, const model::Repeat& repeat, Tensor* in,
+                                Tensor* out) {
+  return std::make_unique<Repeat>(std::move(name), repeat, in, out);
+}
+
+std::vector<std::int32_t> rearranged_from(const model::Rearrange& rearrange, const Extent& in,
+                                          const Extent& out) {
+  const std::vector<std::int32_t> sources = keras_positions(in), places = keras_positions(out);
+  std::vector<std::int32_t> from(static_cast<std::size_t>(out.floats()), -1);
+  if (!rearrange.axes) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      from[static_cast<std::size_t>(places[i])] = sources[i];
+    return from;
+  }
+  const std::int64_t strides[3] = {in.width * in.channels, in.channels, 1};
+  const std::array<int, 3>& axes = *rearrange.axes;
+  std::size_t i = 0;
+  for (std::int64_t y = 0; y < out.height; ++y)
+    for (std::int64_t x = 0; x < out.width; ++x)
+      for (std::int64_t c = 0; c < out.channels; ++c, ++i)
+        from[static_cast<std::size_t>(places[i])] = sources[static_cast<std::size_t>(
+            y * strides[axes[0]] + x * strides[axes[1]] + c * strides[axes[2]])];
+  return from;
+}
+
+std::unique_ptr<Op> make_rearrange(std::string name, std::vector<std::int32_t> from, Tensor* in,
+                                   Tensor* out) {
+  return std::make_unique<Rearrange>(std::move(name), std::move(from), in, out);
+}
+
+}  // namespace sweetspot::engine::cpu
