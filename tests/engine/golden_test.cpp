@@ -83,10 +83,11 @@ TEST_P(Golden, AccumulationEqualsTheWholeBatch) {
 INSTANTIATE_TEST_SUITE_P(Models, Golden,
                          ::testing::Values("paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn",
                                            "rgb128-cnn-slim", "linear", "mlp", "all-layers",
-                                           "avg-same", "conv-regression", "dense-only",
-                                           "few-channels", "many-shapes", "minimal-filtering",
-                                           "norm-blocks", "norm-fusions", "odd-channels",
-                                           "overlap-pool", "resident-mix", "small-images",
+                                           "avg-same", "conv-regression", "dense-only", "decoder",
+                                           "few-channels", "functions", "many-shapes",
+                                           "minimal-filtering", "mobile", "norm-blocks",
+                                           "norm-fusions", "odd-channels", "overlap-pool",
+                                           "penalties", "resident-mix", "sequence", "small-images",
                                            "strided-phases", "strided-same", "tiny-mlp"),
                          [](const auto& model) {
                            std::string name = model.param;

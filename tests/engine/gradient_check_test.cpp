@@ -74,10 +74,25 @@ TEST(GradientCheck, EachLayerKind) {
   check(R"({"class_name": "BatchNormalization", "config": {"name": "b"}},)");
   check(
       R"({"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "BatchNormalization", "config": {"name": "b"}},)");
-  for (const char* function : {"relu", "sigmoid", "tanh", "linear"})
+  for (const char* function :
+       {"relu", "sigmoid", "tanh", "linear", "elu", "selu", "gelu", "gelu_new", "swish", "softplus",
+        "softsign", "exponential", "hard_sigmoid", "leaky_relu", "relu6"})
     check(std::string(R"({"class_name": "Activation", "config": {"name": "a", "activation": ")") +
           function + R"("}},)");
   check(R"({"class_name": "ReLU", "config": {"name": "r"}},)");
+  check(
+      R"({"class_name": "DepthwiseConv2D", "config": {"name": "c", "kernel_size": [3, 2], "strides": [2, 1], "padding": "same", "depth_multiplier": 2}},)");
+  check(
+      R"({"class_name": "SeparableConv2D", "config": {"name": "c", "filters": 6, "kernel_size": 3, "activation": "tanh"}},)");
+  check(
+      R"({"class_name": "Conv2DTranspose", "config": {"name": "c", "filters": 6, "kernel_size": 3, "strides": 2}},)");
+  check(R"({"class_name": "PReLU", "config": {"name": "p", "shared_axes": [1, 2]}},)");
+  check(R"({"class_name": "PReLU", "config": {"name": "p", "shared_axes": [3]}},)");
+  check(R"({"class_name": "LayerNormalization", "config": {"name": "n"}},)");
+  check(R"({"class_name": "GaussianNoise", "config": {"name": "n", "stddev": 0.5}},)");
+  check(R"({"class_name": "SpatialDropout2D", "config": {"name": "d", "rate": 0.4}},)");
+  check(
+      R"({"class_name": "ZeroPadding2D", "config": {"name": "z", "padding": 1}}, {"class_name": "UpSampling2D", "config": {"name": "u", "size": 2}}, {"class_name": "Cropping2D", "config": {"name": "c", "cropping": 2}}, {"class_name": "Permute", "config": {"name": "p", "dims": [3, 1, 2]}},)");
   check(
       R"({"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "Dense", "config": {"name": "h", "units": 19, "activation": "sigmoid"}},)");
 }

@@ -55,7 +55,7 @@ class Statistics:
 
     def __call__(self, name, kind, _detail, x):
         if kind == "BatchNormalization":
-            axes = (0, 2, 3) if x.dim() == 4 else (0,)
+            axes = (0, *range(2, x.dim()))
             self.layers.append({
                 "layer": name,
                 "mean": [formula.nine_digits(v) for v in x.mean(axes)],
@@ -75,6 +75,7 @@ def gradients(network, inputs, dtype):
     leaves = {p.name: torch.from_numpy(p.keras).to(dtype).requires_grad_() for p in network.parameters}
     x = torch.from_numpy(inputs).to(dtype)
     loss, correct = loss_of(network, network.forward(x, lambda name, _: leaves[name]), len(inputs))
+    loss = loss + network.penalty
     loss.backward()
     return loss.item(), correct, {name: leaf.grad.double().numpy() for name, leaf in leaves.items()}
 

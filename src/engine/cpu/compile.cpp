@@ -85,8 +85,8 @@ class Compiler {
   void add_activation(const model::Activation& activation) {
     if (!stands_alone(activation, softmax_)) return;
     Tensor* out = tensor(current_->extent);
-    push(is_function(activation) ? make_function(layer().name, activation, current_, out)
-                                 : make_activation(layer().name, activation, current_, out),
+    push(element_function(activation) ? make_function(layer().name, activation, current_, out)
+                                      : make_activation(layer().name, activation, current_, out),
          false);
   }
 

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "core/error.h"
+#include "engine/cpu/ops/function.h"
+#include "engine/cuda/ops/layers.h"
 #include "engine/cuda/ops/norm.h"
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/program.h"
@@ -87,14 +89,19 @@ class Compiler {
     return found ? std::optional(found->offset) : std::nullopt;
   }
   ProductWeights product_weights(std::size_t layer) const {
-    const PlacedVariable* kernel = program_.weights.find(layer, "kernel");
+    const PlacedVariable* kernel = nullptr;
+    for (const char* name : {"kernel", "pointwise_kernel", "depthwise_kernel"})
+      if (!kernel) kernel = program_.weights.find(layer, name);
     return {kernel->offset, variable("bias", layer), kernel->operands};
   }
 
-  void add_activation(model::Activation activation) {
-    if (stands_alone(activation, softmax_))
-      push(make_activation(layer().name, activation, current_, tensor(extent_of(*current_))),
-           false);
+  void add_activation(const model::Activation& activation) {
+    if (!stands_alone(activation, softmax_)) return;
+    Tensor* out = tensor(extent_of(*current_));
+    const auto function = cpu::element_function(activation);
+    push(function ? make_function(layer().name, *function, current_, out)
+                  : make_activation(layer().name, activation, current_, out),
+         false);
   }
 
   FusedDropout dropout_of(const model::Dropout& dropout, std::size_t layer,
@@ -120,7 +127,8 @@ class Compiler {
     std::size_t after = next + 1;
     while (is(after, model::Flatten{})) ++after;
     const auto& dropout = std::get<model::Dropout>(network_.layers[next].kind);
-    if (dropout.rate == 0 || !(is(after, model::Dense{}) || is(after, model::Conv2D{})))
+    if (dropout.rate == 0 || dropout.whole_channels ||
+        !(is(after, model::Dense{}) || is(after, model::Conv2D{})))
       return std::nullopt;
     const FusedDropout fused = dropout_of(dropout, next, out);
     layer_ = next;
@@ -151,6 +159,17 @@ class Compiler {
     if (training() && first_conv_ && first_conv_->out() == current_)
       product->merge(*first_conv_, program_.micro_batch), merging_ = product.get();
     push_product(std::move(product));
+    add_activation(conv.activation);
+  }
+
+  void add(const model::DepthwiseConv2D& conv) {
+    const std::size_t at = layer_;
+    const std::string name = layer().name;
+    Tensor* out = tensor(extents_[at + 1]);
+    const bool relu = takes_relu(network_, layer_, conv.activation);
+    push(make_depthwise(name, cpu::depthwise_plane(network_, extents_, at), relu,
+                        product_weights(at), current_, out),
+         true);
     add_activation(conv.activation);
   }
 
@@ -202,11 +221,14 @@ class Compiler {
     const cpu::Extent out = fusion.pooled ? extents_[layer_ + 1] : extent_of(*current_);
     push(make_norm(name, norm, fusion, w, current_, tensor(out)), norm.scale || norm.center);
   }
-  // The activation layer behind the current one, if it is elementwise: it runs in the same pass.
+  // The activation layer behind the current one, if normalisation knows it: it runs in the same
+  // pass.
   model::Activation takes_activation() {
     if (layer_ + 1 >= network_.layers.size()) return model::Activation::linear;
     const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
-    if (!next || next->function == model::Activation::softmax) return model::Activation::linear;
+    if (!next || next->function == model::Activation::softmax ||
+        cpu::element_function(next->function))
+      return model::Activation::linear;
     ++layer_;
     return next->function;
   }
@@ -217,9 +239,53 @@ class Compiler {
   void add(const model::GlobalAveragePooling2D&) {
     push(make_global_average(layer().name, current_, tensor({1, 1, current_->channels})), false);
   }
+  void add(const model::GlobalMaxPooling2D&) {
+    const model::Window all{layer().input.height, layer().input.width};
+    push(make_pool(layer().name, {model::Pooling2D::Kind::max, all, all, model::Padding::valid},
+                   layer().input, current_, tensor({1, 1, current_->channels})),
+         false);
+  }
   void add(const model::Flatten&) {}
+  void add(const model::Border& border) {
+    push(make_border(layer().name, border, current_, tensor(extents_[layer_ + 1])), false);
+  }
+  void add(const model::Repeat& repeat) {
+    push(make_repeat(layer().name, repeat, current_, tensor(extents_[layer_ + 1])), false);
+  }
+  void add(const model::Rearrange& rearrange) {
+    push(make_rearrange(layer().name, rearrange, current_, tensor(extents_[layer_ + 1])), false);
+  }
+  void add(const model::Rescaling& rescaling) {
+    push(make_rescaling(layer().name, rescaling, current_, tensor(extent_of(*current_))), false);
+  }
+  void add(const model::PReLU& prelu) {
+    const PlacedVariable* alpha = program_.weights.find(layer_, "alpha");
+    push(make_prelu(layer().name, prelu, layer().input, alpha->offset, alpha->floats, current_,
+                    tensor(extent_of(*current_))),
+         true);
+  }
+  void add(const model::LayerNormalization& norm) {
+    LayerNormWeights w{variable("gamma", layer_), variable("beta", layer_), 0};
+    for (const char* name : {"gamma", "beta"})
+      if (const PlacedVariable* v = program_.weights.find(layer_, name)) w.floats = v->floats;
+    push(make_layer_norm(layer().name, static_cast<float>(norm.epsilon), layer().input.vector, w,
+                         current_, tensor(extent_of(*current_))),
+         norm.scale || norm.center);
+  }
+  void add(const model::GaussianNoise& noise) {
+    if (noise.stddev == 0 || !training()) return;
+    push(make_gaussian_noise(layer().name, noise.stddev, dropout_of({}, layer_, *current_),
+                             current_, tensor(extent_of(*current_))),
+         false);
+  }
   void add(const model::Dropout& dropout) {
     if (dropout.rate == 0 || !training()) return;
+    if (dropout.whole_channels) {
+      push(make_channel_dropout(layer().name, dropout.rate, static_cast<std::uint32_t>(layer_),
+                                current_, tensor(extent_of(*current_))),
+           false);
+      return;
+    }
     push(make_dropout(layer().name, dropout_of(dropout, layer_, *current_), current_,
                       tensor(extent_of(*current_))),
          false);
@@ -269,6 +335,7 @@ class Compiler {
       t.value = training() ? planner_.claim_samples(bytes(t)) : rooms[i % 2];
     }
     for (const auto& op : program_.ops) op->claim(planner_);
+    add_penalties();
     program_.scratch = planner_.claim(planner_.scratch_bytes());
     program_.tickets = planner_.claim(planner_.ticket_bytes());
     program_.arena_bytes = planner_.arena_bytes();
@@ -282,6 +349,21 @@ class Compiler {
       return Planner::round(samples * static_cast<core::Bytes>(each) * sizeof(float));
     };
     host.inputs_bytes = floats(host.sample_floats), host.answers_bytes = floats(answers);
+  }
+
+  // A penalty's slope goes into the partial gradients of its variable, when those are there.
+  void add_penalties() {
+    for (const PlacedVariable& v : program_.weights.variables) {
+      const model::Regularizer& r = v.parameter.regularizer;
+      if (!r) continue;
+      Penalty penalty{v.offset, v.floats, 0, static_cast<float>(r.l1), static_cast<float>(r.l2)};
+      for (const PartialGradients& p : program_.partials())
+        if (p.weights <= v.offset && v.offset + v.floats <= p.weights + p.floats)
+          penalty.partials = p.offset + (v.offset - p.weights);
+      program_.penalties.push_back(penalty);
+    }
+    if (!program_.penalties.empty())
+      program_.penalty_sums = planner_.claim(penalty_sums * sizeof(double));
   }
 
   const model::Network& network_;
@@ -315,7 +397,8 @@ std::vector<PartialGradients> Program::partials() const {
   std::vector<PartialGradients> all;
   for (const auto& op : ops)
     for (PartialGradients p : op->partials()) {
-      p.early = !op->in_last_launch;
+      // Penalties are added behind the whole backward pass.
+      p.early = !op->in_last_launch && penalties.empty();
       all.push_back(p);
     }
   return all;

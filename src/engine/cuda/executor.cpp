@@ -94,12 +94,32 @@ Source Executor::copy_in(const BatchView& batch, std::int64_t first, std::int64_
 
 void Executor::forward(Pass& pass) const {
   for (const auto& op : program_.ops) op->forward(pass);
+  each_penalty_pass(
+      pass, [&](const PenaltyPass& p) { check(launch_penalty_loss(p, pass.stream), "a penalty"); });
+}
+
+template <class Run>
+void Executor::each_penalty_pass(const Pass& pass, Run run) const {
+  const std::vector<Penalty>& all = program_.penalties;
+  for (std::size_t first = 0; first < all.size(); first += most_penalties) {
+    PenaltyPass p{};
+    p.penalty_count = static_cast<int>(std::min<std::size_t>(most_penalties, all.size() - first));
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), p.penalty_count, p.penalties);
+    p.weights = pass.weights, p.partials = pass.partials, p.state = pass.state;
+    p.sums = pass.at<double>(program_.penalty_sums);
+    p.losses = pass.at(program_.loss->rooms.losses), p.samples = pass.count;
+    run(p);
+  }
 }
 
 void Executor::backward(Pass& pass) const {
   for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;)
     program_.ops[i]->backward(pass);
   pass.flush();
+  if (pass.first > 0) return;  // once for the whole batch
+  each_penalty_pass(pass, [&](const PenaltyPass& p) {
+    check(launch_penalty_gradients(p, pass.stream), "a penalty's gradients");
+  });
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -47,6 +47,10 @@ class Executor {
   std::map<GraphKey, Graph> graphs;
 
  private:
+  // Calls run(pass) for the penalties of the weights, as many at a time as a kernel takes.
+  template <class Run>
+  void each_penalty_pass(const Pass& pass, Run run) const;
+
   Program program_;
   cudaStream_t stream_;
   DeviceBuffer arena_, partials_, input_;

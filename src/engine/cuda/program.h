@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "engine/cuda/cuda.h"
+#include "engine/cuda/kernels/layers.h"
 #include "engine/cuda/op.h"
 #include "engine/cuda/ops/product.h"
 #include "engine/cuda/weights.h"
@@ -39,6 +40,8 @@ struct Program {
   // Training has two rooms for such, one to fill while the other is read.
   int host_rooms() const { return training ? 2 : 1; }
   std::vector<PartialGradients> partials() const;
+  std::vector<Penalty> penalties;
+  core::Bytes penalty_sums = 0;  // where they are in the arena
 };
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,

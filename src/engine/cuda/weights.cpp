@@ -12,9 +12,19 @@ namespace {
 void place_rows(PlacedVariable& v, const model::Layer& layer, const cpu::Extent& in,
                 bool from_samples) {
   const bool kernel = v.parameter.shape.size() > 1;
-  const bool flat_norm =
-      std::holds_alternative<model::BatchNormalization>(layer.kind) && layer.input.vector;
-  if (kernel) {
+  const auto* conv = std::get_if<model::Conv2D>(&layer.kind);
+  const bool flat_norm = (std::holds_alternative<model::BatchNormalization>(layer.kind) ||
+                          std::holds_alternative<model::LayerNormalization>(layer.kind)) &&
+                         layer.input.vector;
+  if (kernel && std::holds_alternative<model::DepthwiseConv2D>(layer.kind)) {
+    v.channels = in.channels, v.channel_pitch = padded(in.channels);
+    v.floats = v.parameter.size() / v.channels * v.channel_pitch;
+  } else if (kernel && conv && conv->layout == model::Conv2D::Kernel::turned) {
+    v.channels = in.channels, v.channel_pitch = padded(in.channels);
+    v.columns = conv->filters, v.column_pitch = padded(v.columns);
+    v.turned_taps = conv->kernel.height * conv->kernel.width;
+    v.floats = v.turned_taps * v.channel_pitch * v.column_pitch;
+  } else if (kernel && (conv || std::holds_alternative<model::Dense>(layer.kind))) {
     v.channels = in.channels, v.channel_pitch = from_samples ? in.channels : padded(in.channels);
     v.columns = v.parameter.shape.back(), v.column_pitch = padded(v.columns);
     v.floats = v.parameter.size() / v.columns / v.channels * v.channel_pitch * v.column_pitch;

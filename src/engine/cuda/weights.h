@@ -22,7 +22,14 @@ struct PlacedVariable {
   // Kernels that a whole batch reads again and again are kept as operands too, rounded: where.
   std::optional<std::int64_t> operands;
 
+  std::int64_t turned_taps = 0;  // not 0: Keras has (taps, columns, channels), turned around
+
   std::int64_t index(std::int64_t keras) const {
+    if (turned_taps > 0) {
+      const std::int64_t tap = turned_taps - 1 - keras / (columns * channels);
+      return offset + (tap * channel_pitch + keras % channels) * column_pitch +
+             keras / channels % columns;
+    }
     const std::int64_t row = keras / columns;
     return offset + (row / channels * channel_pitch + row % channels) * column_pitch +
            keras % columns;

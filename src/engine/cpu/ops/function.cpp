@@ -1,43 +1,7 @@
 #include "engine/cpu/ops/function.h"
 
-#include <optional>
-
 namespace sweetspot::engine::cpu {
 namespace {
-
-std::optional<ElementFunction> function_of(const model::Activation& a) {
-  using Kind = ElementFunction::Kind;
-  const auto with = [&](Kind kind) { return ElementFunction{kind, a.slope, a.threshold, a.most}; };
-  switch (a.kind) {
-    case model::Activation::linear:
-    case model::Activation::relu:
-    case model::Activation::softmax:
-    case model::Activation::sigmoid:
-    case model::Activation::tanh:
-      return std::nullopt;
-    case model::Activation::rectified:
-      return with(Kind::rectified);
-    case model::Activation::elu:
-      return with(Kind::elu);
-    case model::Activation::selu:
-      return with(Kind::selu);
-    case model::Activation::gelu:
-      return with(Kind::gelu);
-    case model::Activation::gelu_tanh:
-      return with(Kind::gelu_tanh);
-    case model::Activation::swish:
-      return with(Kind::swish);
-    case model::Activation::softplus:
-      return with(Kind::softplus);
-    case model::Activation::softsign:
-      return with(Kind::softsign);
-    case model::Activation::exponential:
-      return with(Kind::exponential);
-    case model::Activation::hard_sigmoid:
-      return with(Kind::hard_sigmoid);
-  }
-  return std::nullopt;
-}
 
 // Where zero does not stay zero, the padding has to be cleared.
 bool moves_zero(const ElementFunction& f) {
@@ -46,9 +10,9 @@ bool moves_zero(const ElementFunction& f) {
          (f.kind == Kind::rectified && f.threshold != 0);
 }
 
-class Function final : public Op {
+class FunctionOp final : public Op {
  public:
-  Function(std::string name, const ElementFunction& function, Tensor* in, Tensor* out)
+  FunctionOp(std::string name, const ElementFunction& function, Tensor* in, Tensor* out)
       : Op(std::move(name), in, out), function_(function) {}
   std::string method() const override { return "activation"; }
   bool keeps_input() const override { return derives_from_input(function_.kind); }
@@ -96,13 +60,43 @@ class Rescaling final : public Op {
 
 }  // namespace
 
-bool is_function(const model::Activation& activation) {
-  return function_of(activation).has_value();
+std::optional<ElementFunction> element_function(const model::Activation& a) {
+  using Kind = ElementFunction::Kind;
+  const auto with = [&](Kind kind) { return ElementFunction{kind, a.slope, a.threshold, a.most}; };
+  switch (a.kind) {
+    case model::Activation::linear:
+    case model::Activation::relu:
+    case model::Activation::softmax:
+    case model::Activation::sigmoid:
+    case model::Activation::tanh:
+      return std::nullopt;
+    case model::Activation::rectified:
+      return with(Kind::rectified);
+    case model::Activation::elu:
+      return with(Kind::elu);
+    case model::Activation::selu:
+      return with(Kind::selu);
+    case model::Activation::gelu:
+      return with(Kind::gelu);
+    case model::Activation::gelu_tanh:
+      return with(Kind::gelu_tanh);
+    case model::Activation::swish:
+      return with(Kind::swish);
+    case model::Activation::softplus:
+      return with(Kind::softplus);
+    case model::Activation::softsign:
+      return with(Kind::softsign);
+    case model::Activation::exponential:
+      return with(Kind::exponential);
+    case model::Activation::hard_sigmoid:
+      return with(Kind::hard_sigmoid);
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<Op> make_function(std::string name, const model::Activation& activation, Tensor* in,
                                   Tensor* out) {
-  return std::make_unique<Function>(std::move(name), *function_of(activation), in, out);
+  return std::make_unique<FunctionOp>(std::move(name), *element_function(activation), in, out);
 }
 
 std::unique_ptr<Op> make_rescaling(std::string name, const model::Rescaling& rescaling, Tensor* in,

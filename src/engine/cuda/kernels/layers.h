@@ -1,0 +1,145 @@
+#pragma once
+#include "engine/cpu/kernels/layers.h"
+#include "engine/cuda/kernels/params.h"
+
+// Layers that are no products, pooling or batch normalisation. Tensors are (count, height, width,
+// channels padded to fours), and the padding stays zero.
+namespace sweetspot::engine::cuda {
+
+struct Plane {
+  int height, width, channels, pitch;
+  __host__ __device__ int floats() const { return height * width * pitch; }
+};
+
+struct FunctionPass {
+  cpu::ElementFunction function;
+  std::int64_t count;  // floats
+  int channels, padded;
+  const float *known, *gradient;  // the input; or input or output, as derives_from_input says
+  float* to;
+};
+cudaError_t launch_function(const FunctionPass& f, cudaStream_t stream);
+cudaError_t launch_function_backward(const FunctionPass& f, cudaStream_t stream);
+
+struct ScaleShift {
+  float scale, shift;
+  std::int64_t count;
+  int channels, padded;
+  const float* from;
+  float* to;
+};
+cudaError_t launch_scale_shift(const ScaleShift& s, cudaStream_t stream);
+
+// Normal noise, or whole channels dropped: drawn again on the way back.
+struct NoisePass {
+  DropoutMask mask;
+  float stddev;  // of the noise
+  int count;
+  Plane plane;
+  const float* from;
+  float* to;
+};
+cudaError_t launch_noise(const NoisePass& n, cudaStream_t stream);
+cudaError_t launch_channel_dropout(const NoisePass& n, cudaStream_t stream);
+
+struct BorderPass {
+  int count, top, left, spread_h, spread_w;
+  Plane in, out;
+  const float* from;
+  float* to;
+};
+cudaError_t launch_border(const BorderPass& b, cudaStream_t stream);
+cudaError_t launch_border_backward(const BorderPass& b, cudaStream_t stream);
+
+struct RepeatPass {
+  int count, height, width, channels;
+  Plane in, out;
+  const float* from;
+  float* to;
+};
+cudaError_t launch_repeat(const RepeatPass& r, cudaStream_t stream);
+cudaError_t launch_repeat_backward(const RepeatPass& r, cudaStream_t stream);
+
+// Element (y, x, c) of the output is element y · strides[0] + x · strides[1] + c · strides[2] of
+// the input in Keras' order. The way back is such a pass too.
+struct RearrangePass {
+  int count;
+  Plane in, out;
+  int strides[3];
+  const float* from;
+  float* to;
+};
+cudaError_t launch_rearrange(const RearrangePass& r, cudaStream_t stream);
+
+// Groups of `floats` values, of each `pitch` of which `channels` count.
+struct LayerNormPass {
+  std::int64_t groups;
+  int floats, channels, pitch;
+  float epsilon;
+  const float *input, *gamma, *beta, *gradient;
+  float *output, *mean, *rate;
+  float* input_gradient;  // or null
+  // Of gamma and of beta, or null: `splits` copies, `floats` apart.
+  float *gamma_partials, *beta_partials;
+  int splits;
+};
+cudaError_t launch_layer_norm(const LayerNormPass& n, cudaStream_t stream);
+cudaError_t launch_layer_norm_backward(const LayerNormPass& n, cudaStream_t stream);
+int layer_norm_splits(std::int64_t groups, int floats);
+
+// Alpha of (y, x, c) lies at y · stride_y + x · stride_x + c · stride_c: 0 along a shared axis.
+struct PreluPass {
+  int count;
+  Plane plane;
+  int stride_y, stride_x, stride_c;
+  int alphas, alpha_w, alpha_c;  // in all, and along the last two axes
+  const float *input, *alpha, *gradient;
+  float *output, *input_gradient;  // the latter or null
+  float* partials;                 // `splits` copies, `partial_stride` apart
+  int splits;
+  std::int64_t partial_stride;
+};
+cudaError_t launch_prelu(const PreluPass& p, cudaStream_t stream);
+cudaError_t launch_prelu_backward(const PreluPass& p, cudaStream_t stream);
+int prelu_splits(std::int64_t elements, int alphas);
+
+struct DepthwisePass {
+  int count;
+  Plane in, out;
+  int kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left;
+  bool relu;
+  const float *input, *weights, *bias;  // (taps, pitch); bias or null
+  float* output;                        // with relu, the way back reads it
+  float* gradient;                      // with relu, masked by the first pass of the way back
+  float* input_gradient;                // or null
+  float* partials;                      // `splits` copies of taps and bias, `partial_stride` apart
+  int splits;
+  std::int64_t partial_stride;
+  __host__ __device__ int taps() const { return kernel_h * kernel_w; }
+};
+cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream);
+cudaError_t launch_depthwise_backward(const DepthwisePass& d, cudaStream_t stream);
+int depthwise_splits(const DepthwisePass& d, std::int64_t count);
+
+// Keras' regularizers: l1 · |w| + l2 · w² of each weight, in every sample's loss, and its slope in
+// the partial gradients of those weights.
+struct Penalty {
+  std::int64_t weights, count, partials;  // offsets
+  float l1, l2;
+};
+constexpr int most_penalties = 32;
+constexpr int penalty_sums = 128;
+struct PenaltyPass {
+  Penalty penalties[most_penalties];
+  int penalty_count;
+  const float* weights;
+  double* sums;  // penalty_sums of them
+  float* losses;
+  int samples;
+  float* partials;
+  const StepState* state;  // gradients carry its loss scale
+};
+cudaError_t launch_penalty_loss(const PenaltyPass& p, cudaStream_t stream);
+cudaError_t launch_penalty_gradients(const PenaltyPass& p, cudaStream_t stream);
+
+}  // namespace sweetspot::engine::cuda
