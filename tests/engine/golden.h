@@ -36,7 +36,10 @@ inline model::Network golden_network(const std::string& name) {
   const std::string file = golden_path("models/" + name + ".json");
   model::Network network = model::load_network(std::ifstream(file).good() ? file : name);
   for (model::Layer& layer : network.layers)
-    if (auto* dropout = std::get_if<model::Dropout>(&layer.kind)) dropout->rate = 0;
+    if (auto* dropout = std::get_if<model::Dropout>(&layer.kind))
+      dropout->rate = 0;
+    else if (auto* noise = std::get_if<model::GaussianNoise>(&layer.kind))
+      noise->stddev = 0;
   return network;
 }
 

@@ -30,6 +30,52 @@ TEST(KeepMask, IsTheCounterBasedGenerator) {
   EXPECT_EQ(keep[count], 77) << "wrote beyond the end";
 }
 
+TEST(NormalNoise, IsBoxAndMullersOfTheSameWords) {
+  const core::Random random(42, core::Purpose::dropout, 9, 3);
+  const std::int64_t count = 64 * 400;
+  std::vector<float> noise(count);
+  kernels().layers.normal_noise(42 ^ (std::uint64_t{3} << 32),
+                                static_cast<std::uint32_t>(core::Purpose::dropout), 9, 0, count,
+                                noise.data());
+  double sum = 0, squares = 0;
+  for (std::int64_t e = 0; e < count; ++e) {
+    const auto words = random.words(static_cast<std::uint64_t>(e / 64 * 16 + e % 16));
+    const std::size_t pair = e / 32 % 2 ? 2 : 0;
+    const double u = ((words[pair] >> 8) + 1.0) * 0x1p-24, v = (words[pair + 1] >> 8) * 0x1p-24;
+    const double angle = 2 * M_PI * (v - 0.5);
+    const double expected =
+        std::sqrt(-2 * std::log(u)) * (e / 16 % 2 ? std::sin(angle) : std::cos(angle));
+    ASSERT_NEAR(noise[static_cast<std::size_t>(e)], expected, 2e-5) << e;
+    sum += expected, squares += expected * expected;
+  }
+  EXPECT_NEAR(sum / count, 0, 0.03);
+  EXPECT_NEAR(squares / count, 1, 0.04);
+}
+
+// The extremes too: activations must not make a number of what is none, nor none of a number.
+TEST(ElementFunctions, AreWithinRoundingOfTheLibrarysAndFiniteAtTheExtremes) {
+  using Kind = ElementFunction::Kind;
+  const std::pair<Kind, double (*)(double)> functions[] = {
+      {Kind::elu, [](double x) { return x > 0 ? x : std::expm1(x); }},
+      {Kind::gelu, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }},
+      {Kind::swish, [](double x) { return x / (1 + std::exp(-x)); }},
+      {Kind::softplus,
+       [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
+      {Kind::softsign, [](double x) { return x / (1 + std::abs(x)); }},
+      {Kind::exponential, [](double x) { return std::exp(x); }}};
+  for (const auto& [kind, exact] : functions)
+    for (float x = -80; x <= 80; x += 0.37f) {
+      std::vector<float> in(unit, x), out(unit), ones(unit, 1.f), slope(unit);
+      const ElementFunction f{kind, 1, 0, 0};
+      kernels().layers.apply(f, in.data(), unit, out.data());
+      ASSERT_NEAR(out[5], exact(x), 1e-6 * std::max(1.0, std::abs(exact(x))))
+          << static_cast<int>(kind) << " at " << x;
+      kernels().layers.apply_back(f, derives_from_input(kind) ? in.data() : out.data(), ones.data(),
+                                  unit, slope.data());
+      ASSERT_TRUE(std::isfinite(slope[5])) << static_cast<int>(kind) << " at " << x;
+    }
+}
+
 TEST(Philox, MatchesTheKnownAnswers) {  // from the Random123 distribution's kat_vectors
   using Words = core::Philox::Words;
   EXPECT_EQ(core::Philox::at(0, {0, 0, 0, 0}),

@@ -107,12 +107,12 @@ TEST_P(CudaGolden, AccumulationEqualsTheWholeBatch) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const char* model : {"paper-cnn",       "small-cnn",       "rgb64-cnn",    "rgb128-cnn",
-                            "rgb128-cnn-slim", "linear",          "mlp",          "all-layers",
-                            "avg-same",        "conv-regression", "dense-only",   "decoder",
-                            "functions",       "many-shapes",     "mobile",       "norm-fusions",
-                            "odd-channels",    "overlap-pool",    "penalties",    "resident-mix",
-                            "sequence",        "strided-phases",  "strided-same", "tiny-mlp"})
+  for (const char* model :
+       {"paper-cnn",    "small-cnn",    "rgb64-cnn",      "rgb128-cnn",   "rgb128-cnn-slim",
+        "linear",       "mlp",          "all-layers",     "avg-same",     "conv-regression",
+        "dense-only",   "decoder",      "functions",      "many-shapes",  "mobile",
+        "noisy",        "norm-fusions", "odd-channels",   "overlap-pool", "penalties",
+        "resident-mix", "sequence",     "strided-phases", "strided-same", "tiny-mlp"})
     all.push_back({model, Precision::fp32});
   for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::fp16})
     for (const char* model : {"paper-cnn", "rgb128-cnn-slim", "dense-only", "many-shapes",

@@ -113,6 +113,24 @@ TEST(CudaTraining, AgreesWithTheCpuOnManyLayers) {
   }
 }
 
+// Noise and dropped channels are the same numbers on both; penalties and whatever has weights move
+// on alike.
+TEST(CudaTraining, AgreesWithTheCpuOnMoreLayers) {
+  REQUIRE_GPU();
+  for (const char* name : {"noisy", "mobile", "functions", "sequence", "penalties"}) {
+    const model::Network network =
+        model::load_network(golden_path(std::string("models/") + name + ".json"));
+    const GoldenBatch batch(network, true, 20, 0);
+    const auto gpu = cuda::make_trainer(network, {});
+    const auto cpu = cpu::make_trainer(network, {});
+    for (int step = 0; step < 6; ++step) {
+      const double expected = cpu->step(batch.view(), 7).loss;
+      ASSERT_NEAR(gpu->step(batch.view(), 7).loss, expected, 1e-3 * expected) << name << step;
+    }
+    EXPECT_NEAR(gpu->evaluate(batch.view()).loss, cpu->evaluate(batch.view()).loss, 3e-3) << name;
+  }
+}
+
 TEST(CudaTraining, CanSwitchPlansInMidTraining) {
   REQUIRE_GPU();
   const model::Network network = model::load_network("paper-cnn");
@@ -460,7 +478,10 @@ TEST(CudaLossScale, IsOfOneStepOnly) {
 
 TEST(CudaMemory, PredictedToTheByte) {
   REQUIRE_GPU();
-  for (const std::string& name : model::zoo_names())
+  std::vector<std::string> names = model::zoo_names();
+  for (const char* name : {"mobile", "functions", "decoder", "sequence", "penalties"})
+    names.push_back(golden_path("models/" + std::string(name) + ".json"));
+  for (const std::string& name : names)
     for (const std::int64_t micro_batch : {1, 7, 64}) {
       const model::Network network = model::load_network(name);
       cuda::Options options;

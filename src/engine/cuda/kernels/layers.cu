@@ -303,13 +303,15 @@ __global__ void prelu_weights_kernel(const __grid_constant__ PreluPass p) {
   const int high = p.stride_y ? 1 : plane.height, wide = p.stride_x ? 1 : plane.width,
             deep = p.stride_c ? 1 : plane.channels;
   const std::int64_t elements = std::int64_t{p.count} * high * wide * deep;
-  EACH(i, std::int64_t{p.splits} * p.alphas) {
-    const int split = static_cast<int>(i / p.alphas), alpha = static_cast<int>(i % p.alphas);
+  EACH(i, p.splits * p.partial_stride) {
+    const int split = static_cast<int>(i / p.partial_stride);
+    const int alpha = static_cast<int>(i - split * p.partial_stride);
     const int c0 = p.stride_c ? alpha % p.alpha_c : 0;
     const int x0 = p.stride_x ? alpha / p.alpha_c % p.alpha_w : 0;
     const int y0 = p.stride_y ? alpha / p.alpha_c / p.alpha_w : 0;
     float sum = 0;
-    if (y0 < plane.height && x0 < plane.width)  // nothing reads the others
+    // Nothing reads the others, some of which pad the variable.
+    if (alpha < p.alphas && y0 < plane.height && x0 < plane.width)
       for (std::int64_t k = elements * split / p.splits; k < elements * (split + 1) / p.splits;
            ++k) {
         const int c = c0 + static_cast<int>(k % deep);
@@ -425,15 +427,15 @@ cudaError_t launch_layer_norm_backward(const LayerNormPass& n, cudaStream_t stre
 
 int prelu_splits(std::int64_t elements, int alphas) {
   constexpr std::int64_t enough_threads = 1 << 16, most = 256;
-  return static_cast<int>(
-      std::clamp<std::int64_t>(enough_threads / alphas, 1, std::min((elements + 15) / 16, most)));
+  return static_cast<int>(std::clamp<std::int64_t>(
+      enough_threads / alphas, 1, std::clamp<std::int64_t>(elements / 16, 1, most)));
 }
 cudaError_t launch_prelu(const PreluPass& p, cudaStream_t stream) {
   return launch(prelu_kernel, blocks_for(std::int64_t{p.count} * p.plane.floats()), threads, 0,
                 stream, p);
 }
 cudaError_t launch_prelu_backward(const PreluPass& p, cudaStream_t stream) {
-  const std::int64_t sums = std::int64_t{p.splits} * p.alphas;
+  const std::int64_t sums = p.splits * p.partial_stride;
   if (const cudaError_t error =
           launch(prelu_weights_kernel, blocks_for(sums), threads, 0, stream, p))
     return error;
