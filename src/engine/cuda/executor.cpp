@@ -94,8 +94,14 @@ Source Executor::copy_in(const BatchView& batch, std::int64_t first, std::int64_
 
 void Executor::forward(Pass& pass) const {
   for (const auto& op : program_.ops) op->forward(pass);
-  each_penalty_pass(
-      pass, [&](const PenaltyPass& p) { check(launch_penalty_loss(p, pass.stream), "a penalty"); });
+  add_penalty_loss(pass);
+}
+
+void Executor::backward(Pass& pass) const {
+  for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;)
+    program_.ops[i]->backward(pass);
+  pass.flush();
+  add_penalty_gradients(pass);
 }
 
 template <class Run>
@@ -112,10 +118,12 @@ void Executor::each_penalty_pass(const Pass& pass, Run run) const {
   }
 }
 
-void Executor::backward(Pass& pass) const {
-  for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;)
-    program_.ops[i]->backward(pass);
-  pass.flush();
+void Executor::add_penalty_loss(const Pass& pass) const {
+  each_penalty_pass(
+      pass, [&](const PenaltyPass& p) { check(launch_penalty_loss(p, pass.stream), "a penalty"); });
+}
+
+void Executor::add_penalty_gradients(const Pass& pass) const {
   if (pass.first > 0) return;  // once for the whole batch
   each_penalty_pass(pass, [&](const PenaltyPass& p) {
     check(launch_penalty_gradients(p, pass.stream), "a penalty's gradients");

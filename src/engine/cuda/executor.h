@@ -43,6 +43,9 @@ class Executor {
 
   void forward(Pass& pass) const;
   void backward(Pass& pass) const;
+  // The ends of these two, for whoever runs the operations one by one.
+  void add_penalty_loss(const Pass& pass) const;
+  void add_penalty_gradients(const Pass& pass) const;
 
   std::map<GraphKey, Graph> graphs;
 

@@ -114,10 +114,12 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
     std::size_t at = clock_.mark();
     const std::size_t begin = at;
     for (const auto& op : program.ops) op->forward(pass), clock_.mark();
+    executor.add_penalty_loss(pass);
     const std::size_t turned = at + program.ops.size();
     for (std::size_t i = program.ops.size(); i-- > program.first_trainable;)
       program.ops[i]->backward(pass), clock_.mark();
     pass.flush();
+    executor.add_penalty_gradients(pass);
     const std::size_t returned = clock_.mark();
     steps_.settle(executor, {first, count, batch.count, 0}, true);
     const std::size_t end = clock_.mark();
