@@ -100,10 +100,11 @@ void apply_back_as(ElementFunction f, const float* known, const float* gradient,
           load(gradient + i) * slope_of<kind>(load(known + i), f.slope, f.threshold, f.most));
 }
 
-#define SWEETSPOT_EACH_FUNCTION(DO)                                                           \
-  DO(rectified)                                                                               \
-  DO(elu) DO(selu) DO(gelu) DO(gelu_tanh) DO(swish) DO(softplus) DO(softsign) DO(exponential) \
-      DO(hard_sigmoid)
+#define SWEETSPOT_EACH_FUNCTION(DO) \
+  DO(rectified)                     \
+  DO(elu)                           \
+  DO(selu)                          \
+  DO(gelu) DO(gelu_tanh) DO(swish) DO(softplus) DO(softsign) DO(exponential) DO(hard_sigmoid)
 
 void apply(const ElementFunction& f, const float* x, std::int64_t count, float* y) {
   switch (f.kind) {
@@ -161,26 +162,6 @@ void scale_lanes(const float* x, const float* factors, std::int64_t count, float
     const vec factor = load(factors + v);
     for (std::int64_t i = v; i < count; i += 16) store(y + i, load(x + i) * factor);
   }
-}
-
-// ln x for 0 < x ≤ 1.
-inline vec logarithm(vec x) {
-  const ivec bits = as_bits(x);
-  const ivec e = (bits - 0x3f3504f3) >> 23;
-  const vec m = as_floats(bits - (e << 23)) - 1.f;
-  const vec exponent = __builtin_convertvector(e, vec);
-  vec p = broadcast(7.0376836292e-2f);
-  p = p * m - 1.1514610310e-1f;
-  p = p * m + 1.1676998740e-1f;
-  p = p * m - 1.2420140846e-1f;
-  p = p * m + 1.4249322787e-1f;
-  p = p * m - 1.6668057665e-1f;
-  p = p * m + 2.0000714765e-1f;
-  p = p * m - 2.4999993993e-1f;
-  p = p * m + 3.3333331174e-1f;
-  const vec square = m * m;
-  return m + (p * m * square + exponent * -2.12194440e-4f - 0.5f * square) +
-         exponent * 0.693359375f;
 }
 
 // sin and cos of 2π(v − ½), v in [0, 1): whole turns do not matter, and minus signs make another

@@ -51,12 +51,10 @@ inline vec hyperbolic_tangent(vec x) {
   return c * p / q;
 }
 
-// ln(1 + x) for x ≥ 0, to a few units in the last place: 1 + x = 2ᵉ m with m in [√½, √2), and what
-// 1 + x was rounded by is put back.
-inline vec log_of_one_plus(vec x) {
-  const vec y = x + 1.f;
-  const vec lost = x - (y - 1.f);
-  const ivec bits = as_bits(y);
+// ln x + correction for a normal x > 0, to a few units in the last place: x = 2ᵉ m with m in
+// [√½, √2), and a polynomial in m − 1.
+inline vec logarithm(vec x, vec correction = vec{}) {
+  const ivec bits = as_bits(x);
   const ivec e = (bits - 0x3f3504f3) >> 23;
   const vec m = as_floats(bits - (e << 23)) - 1.f;
   const vec exponent = __builtin_convertvector(e, vec);
@@ -70,6 +68,13 @@ inline vec log_of_one_plus(vec x) {
   p = p * m - 2.4999993993e-1f;
   p = p * m + 3.3333331174e-1f;
   const vec square = m * m;
-  const vec series = p * m * square + exponent * -2.12194440e-4f - 0.5f * square + lost / y;
+  const vec series = p * m * square + exponent * -2.12194440e-4f - 0.5f * square + correction;
   return m + series + exponent * 0.693359375f;
+}
+
+// ln(1 + x) for x ≥ 0: what 1 + x was rounded by is put back.
+inline vec log_of_one_plus(vec x) {
+  const vec y = x + 1.f;
+  const vec lost = x - (y - 1.f);
+  return logarithm(y, lost / y);
 }

@@ -7,6 +7,7 @@
 #include "engine/cpu/ops/conv_gradient.h"
 #include "engine/cpu/ops/conv_input.h"
 #include "engine/cpu/ops/conv_matrix.h"
+#include "engine/cpu/ops/gather.h"
 #include "engine/cpu/ops/minimal_filtering.h"
 #include "engine/cpu/scratch.h"
 
@@ -121,18 +122,10 @@ class Conv final : public Op {
   }
 
   void gather_part(const Pass& pass, int part, int parts) override {
-    const Range range = share(g_.depth(), part, parts);
-    float* sum = slot(pass, 0);
-    const std::int64_t begin = range.begin * g_.columns(),
-                       count = (range.end - range.begin) * g_.columns();
-    for (std::int64_t s = 1; s < pass.used_slots; ++s)
-      pass.kernels->add(slot(pass, s) + begin, count, sum + begin);
-    std::copy_n(sum + begin, count, pass.gradients + g_.weights + begin);
-    if (part > 0 || !g_.bias) return;
     const std::int64_t bias = g_.columns() * g_.depth();
-    for (std::int64_t s = 1; s < pass.used_slots; ++s)
-      pass.kernels->add(slot(pass, s) + bias, g_.columns(), sum + bias);
-    std::copy_n(sum + bias, g_.columns(), pass.gradients + *g_.bias);
+    gather_slots(pass, slot(pass, 0), 0, bias, pass.gradients + g_.weights, part, parts);
+    if (g_.bias)
+      gather_slots(pass, slot(pass, 0), bias, g_.columns(), pass.gradients + *g_.bias, part, parts);
   }
 
  private:

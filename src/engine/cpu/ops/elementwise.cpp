@@ -54,7 +54,8 @@ class Activation final : public Op {
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     float* y = pass.at(out_->value, sample, thread);
     pass.kernels->activate(function_, pass.at(in_->value, sample, thread), in_->extent.floats(), y);
-    if (function_ == Function::sigmoid) clear_padding(y);  // the sigmoid of nothing is a half
+    if (function_ == Function::sigmoid)
+      clear_padding(out_->extent, y);  // the sigmoid of nothing is a half
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
@@ -64,14 +65,6 @@ class Activation final : public Op {
   }
 
  private:
-  void clear_padding(float* y) const {
-    const Extent& e = out_->extent;
-    const std::int64_t used = e.channels - (e.units() - 1) * unit;
-    float* last = y + (e.units() - 1) * e.plane();
-    for (std::int64_t p = 0; p < e.positions(); ++p)
-      std::fill(last + p * unit + used, last + (p + 1) * unit, 0.f);
-  }
-
   Function function_;
 };
 

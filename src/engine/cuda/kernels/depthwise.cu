@@ -1,28 +1,15 @@
-#include <algorithm>
-
 #include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/layers.h"
+#include "engine/cuda/kernels/vectors.cuh"
 
 // Convolutions with a filter for each channel: four channels a thread, so that loads are 16 bytes
 // wide.
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int threads = 256;
-int blocks_for(std::int64_t items) {
-  return static_cast<int>(std::clamp<std::int64_t>((items + threads - 1) / threads, 1, 132 * 16));
-}
-#define EACH(i, n)                                                                    \
-  for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < (n); \
-       i += std::int64_t{gridDim.x} * blockDim.x)
-
-__device__ float4 load4(const float* p) { return *reinterpret_cast<const float4*>(p); }
-__device__ void store4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
-__device__ float4 added(float4 s, float4 a, float4 b) {
-  return {s.x + a.x * b.x, s.y + a.y * b.y, s.z + a.z * b.z, s.w + a.w * b.w};
-}
-__device__ float4 plus(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
+constexpr int threads = each_threads;
 
 // Outputs side by side that a thread computes, with each tap's weights loaded once.
 constexpr int side_by_side = 4;
@@ -52,7 +39,7 @@ __global__ void __launch_bounds__(threads)
         for (int k = 0; k < side_by_side; ++k) {
           const int at = left + k * d.stride_w + kx;
           if (at >= 0 && at < d.in.width)
-            sum[k] = added(sum[k], w, load4(line + std::int64_t{at} * d.in.pitch));
+            sum[k] = sum[k] + w * load4(line + std::int64_t{at} * d.in.pitch);
         }
       }
     }
@@ -96,8 +83,8 @@ __global__ void __launch_bounds__(threads)
       for (int kx = x % d.stride_w; kx < d.kernel_w && kx <= x; kx += d.stride_w) {
         const int ox = (x - kx) / d.stride_w;
         if (ox < d.out.width)
-          sum = added(sum, load4(d.weights + (ky * d.kernel_w + kx) * d.in.pitch + c),
-                      load4(from + (std::int64_t{oy} * d.out.width + ox) * d.out.pitch));
+          sum = sum + load4(d.weights + (ky * d.kernel_w + kx) * d.in.pitch + c) *
+                          load4(from + (std::int64_t{oy} * d.out.width + ox) * d.out.pitch);
       }
     }
     store4(d.input_gradient + 4 * i, sum);
@@ -144,13 +131,13 @@ __global__ void __launch_bounds__(threads)
     const int left = static_cast<int>(o - line * d.out.width) * d.stride_w - d.pad_left;
     const float4 g = load4(d.gradient + o * d.out.pitch + c);
     const float* from = d.input + sample * d.in.floats() + c;
-    sum[taps_at_once] = plus(sum[taps_at_once], g);
+    sum[taps_at_once] = sum[taps_at_once] + g;
 #pragma unroll
     for (int t = 0; t < taps_at_once; ++t) {
       if (t >= taps) break;
       const int y = top + (tap0 + t) / d.kernel_w, x = left + (tap0 + t) % d.kernel_w;
       if (y >= 0 && y < d.in.height && x >= 0 && x < d.in.width)
-        sum[t] = added(sum[t], g, load4(from + (std::int64_t{y} * d.in.width + x) * d.in.pitch));
+        sum[t] = sum[t] + g * load4(from + (std::int64_t{y} * d.in.width + x) * d.in.pitch);
     }
   }
   float* to = d.partials + split * d.partial_stride + c;
@@ -163,7 +150,7 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     if (row > 0 || !real) continue;
     float4 total = sum[t];
-    for (int other = 1; other < n.rows; ++other) total = plus(total, sums[other * n.lanes + lane]);
+    for (int other = 1; other < n.rows; ++other) total = total + sums[other * n.lanes + lane];
     store4(to + (bias ? d.taps() : tap0 + t) * d.out.pitch, total);
   }
 }
@@ -171,11 +158,12 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 // About four blocks a multiprocessor, and each thread some outputs.
-int depthwise_splits(const DepthwisePass& d, std::int64_t count) {
+int depthwise_splits(const DepthwisePass& d, std::int64_t count, int multiprocessors) {
   const Division n = divided(d);
   const std::int64_t outputs = count * d.out.height * d.out.width;
-  return static_cast<int>(std::clamp<std::int64_t>(
-      528 / (n.lane_groups * n.tap_groups), 1, std::max<std::int64_t>(1, outputs / (4 * n.rows))));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(4 * multiprocessors / (n.lane_groups * n.tap_groups), 1,
+                               std::max<std::int64_t>(1, outputs / (4 * n.rows))));
 }
 
 cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream) {

@@ -1,6 +1,5 @@
-#include <algorithm>
-
 #include "engine/cuda/kernels/activation.cuh"
+#include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/rows.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
@@ -8,14 +7,7 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads = row_threads;
-int blocks_for(std::int64_t items) {
-  constexpr std::int64_t most_blocks = 1 << 14;
-  return static_cast<int>(
-      std::clamp<std::int64_t>((items + threads - 1) / threads, 1, most_blocks));
-}
-#define EACH(i, n)                                                                    \
-  for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < (n); \
-       i += std::int64_t{gridDim.x} * blockDim.x)
+static_assert(threads == each_threads);
 
 // A row's sample, line and column.
 struct Positions {

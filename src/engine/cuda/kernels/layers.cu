@@ -1,21 +1,13 @@
-#include <algorithm>
-
-#include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/layers.h"
+#include "engine/cuda/kernels/loss.cuh"
 
-// Layers of single elements and those that move values: each thread takes elements of the output,
-// however many there are.
+// Layers of single elements and those that move values: a thread for each element of the output.
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int threads = 256;
-int blocks_for(std::int64_t items) {
-  return static_cast<int>(std::clamp<std::int64_t>((items + threads - 1) / threads, 1, 132 * 16));
-}
-#define EACH(i, n)                                                                    \
-  for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < (n); \
-       i += std::int64_t{gridDim.x} * blockDim.x)
+constexpr int threads = each_threads;
 
 using Kind = cpu::ElementFunction::Kind;
 constexpr float selu_scale = 1.05070098f, selu_alpha = 1.67326324f;
@@ -204,12 +196,6 @@ __global__ void rearrange_kernel(const __grid_constant__ RearrangePass r) {
   }
 }
 
-__device__ float warp_total(float v) {
-#pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) v += __shfl_xor_sync(0xffffffffu, v, apart);
-  return v;
-}
-
 // A warp for each group.
 __global__ void layer_norm_kernel(const __grid_constant__ LayerNormPass n) {
   wait_for_predecessor();
@@ -221,10 +207,10 @@ __global__ void layer_norm_kernel(const __grid_constant__ LayerNormPass n) {
     const float* x = n.input + group * n.floats;
     float sum = 0, squares = 0;
     for (int i = lane; i < n.floats; i += 32) sum += x[i];
-    const float mean = warp_total(sum) / count;
+    const float mean = warp_sum(sum) / count;
     for (int i = lane; i < n.floats; i += 32)
       if (i % n.pitch < n.channels) squares += (x[i] - mean) * (x[i] - mean);
-    const float rate = 1 / sqrtf(warp_total(squares) / count + n.epsilon);
+    const float rate = 1 / sqrtf(warp_sum(squares) / count + n.epsilon);
     if (lane == 0 && n.mean) n.mean[group] = mean, n.rate[group] = rate;
     for (int i = lane; i < n.floats; i += 32)
       n.output[group * n.floats + i] =
@@ -249,7 +235,7 @@ __global__ void layer_norm_data_kernel(const __grid_constant__ LayerNormPass n) 
       const float scaled = g[i] * (n.gamma ? n.gamma[i] : 1.f);
       sum += scaled, product += scaled * (x[i] - mean) * rate;
     }
-    sum = warp_total(sum) / count, product = warp_total(product) / count;
+    sum = warp_sum(sum) / count, product = warp_sum(product) / count;
     for (int i = lane; i < n.floats; i += 32)
       n.input_gradient[group * n.floats + i] =
           i % n.pitch < n.channels
@@ -407,10 +393,11 @@ cudaError_t launch_rearrange(const RearrangePass& r, cudaStream_t stream) {
                 stream, r);
 }
 
-// Enough blocks for the chip, each with some dozens of groups.
-int layer_norm_splits(std::int64_t groups, int floats) {
+// About four blocks a multiprocessor, each with some dozens of groups.
+int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors) {
   const std::int64_t blocks = (floats + columns - 1) / columns;
-  return static_cast<int>(std::clamp<std::int64_t>(528 / blocks, 1, (groups + 31) / 32));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(4 * multiprocessors / blocks, 1, (groups + 31) / 32));
 }
 cudaError_t launch_layer_norm(const LayerNormPass& n, cudaStream_t stream) {
   return launch(layer_norm_kernel, warp_blocks(n.groups), threads, 0, stream, n);

@@ -85,7 +85,7 @@ struct LayerNormPass {
 };
 cudaError_t launch_layer_norm(const LayerNormPass& n, cudaStream_t stream);
 cudaError_t launch_layer_norm_backward(const LayerNormPass& n, cudaStream_t stream);
-int layer_norm_splits(std::int64_t groups, int floats);
+int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors);
 
 // Alpha of (y, x, c) lies at y · stride_y + x · stride_x + c · stride_c: 0 along a shared axis.
 struct PreluPass {
@@ -119,7 +119,7 @@ struct DepthwisePass {
 };
 cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream);
 cudaError_t launch_depthwise_backward(const DepthwisePass& d, cudaStream_t stream);
-int depthwise_splits(const DepthwisePass& d, std::int64_t count);
+int depthwise_splits(const DepthwisePass& d, std::int64_t count, int multiprocessors);
 
 // Keras' regularizers: l1 · |w| + l2 · w² of each weight, in every sample's loss, and its slope in
 // the partial gradients of those weights.

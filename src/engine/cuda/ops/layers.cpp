@@ -208,7 +208,8 @@ class LayerNorm final : public Op {
     const auto groups = static_cast<core::Bytes>(groups_);
     mean_ = planner.claim_samples(groups * sizeof(float));
     rate_ = planner.claim_samples(groups * sizeof(float));
-    const int splits = layer_norm_splits(planner.micro_batch() * groups_, group_floats());
+    const int splits = layer_norm_splits(planner.micro_batch() * groups_, group_floats(),
+                                         planner.chip().multiprocessors);
     for (const auto& [weights, partials] :
          {std::pair{&weights_.gamma, &gamma_}, {&weights_.beta, &beta_}})
       if (*weights) {
@@ -329,7 +330,8 @@ class Depthwise final : public Op {
     if (!planner.training()) return;
     partials_.weights = weights_.kernel;
     partials_.floats = std::int64_t{pass_.taps() + (weights_.bias ? 1 : 0)} * in_->pitch;
-    partials_.splits = depthwise_splits(pass_, planner.micro_batch());
+    partials_.splits =
+        depthwise_splits(pass_, planner.micro_batch(), planner.chip().multiprocessors);
     partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
