@@ -62,6 +62,30 @@ TEST(LeastWork, AccumulationReadsWeightsAgainAndLeavesTheUpdateToTheEnd) {
   EXPECT_EQ(work[5].bytes, 4 * 7 * (kernel + matrix));
 }
 
+// A separable convolution is two layers of ours under one name, and its activation a third
+// operation.
+TEST(LeastWork, KnowsTheOperationsOfLayersUnderOneNameApart) {
+  const model::Network net = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "n", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 6, 6, 2]}},
+    {"class_name": "SeparableConv2D", "config": {"name": "conv", "filters": 3, "kernel_size": 3,
+                                                 "activation": "tanh"}},
+    {"class_name": "Flatten", "config": {"name": "flatten"}},
+    {"class_name": "Dense", "config": {"name": "dense", "units": 5, "activation": "softmax"}}]}})",
+      "n");
+  const std::vector<Operation> operations{
+      {"input", "copy"},       {"conv", "depthwise convolution"},
+      {"conv", "convolution"}, {"conv", "activation"},
+      {"dense", "dense"},      {"loss", "softmax and loss"},
+      {"weights", "update"}};
+  const auto work = least_work(net, operations, batch_of_4, adam);
+  constexpr double filters = 3 * 3 * 2, pointwise = 2 * 3 + 3;
+  EXPECT_EQ(work[1].bytes, 4 * (4 * (2 * 72 + 2 * 32) + 3 * filters));
+  EXPECT_EQ(work[2].bytes, 4 * (4 * (3 * 32 + 2 * 48) + 3 * pointwise));
+  EXPECT_EQ(work[3].bytes, 4 * 4 * 5 * 48);
+  EXPECT_EQ(work[4].flops, 4 * static_cast<double>(model::counts(net, 3).training_flops));
+}
+
 TEST(LeastWork, PlainDescentMovesLess) {
   const auto work = least_work(network(), apart, batch_of_4, engine::Optimizer::Kind::sgd);
   EXPECT_EQ(work[5].bytes, 4 * 3 * kernel);

@@ -41,10 +41,26 @@ class Network {
       if (parameter.trainable) trained_[parameter.layer] += static_cast<double>(parameter.size());
   }
 
-  std::optional<std::size_t> layer_named(const std::string& name) const {
-    for (std::size_t i = 0; i < network_.layers.size(); ++i)
-      if (network_.layers[i].name == name) return i;
-    return std::nullopt;
+  // The layer of each operation, which are in the layers' order; none for the input's copy and the
+  // loss. Several layers have the name of the one that they were made of: each has its operation,
+  // and what comes then under that name is of the last of them.
+  std::vector<std::optional<std::size_t>> layers_of(
+      std::span<const engine::Operation> operations) const {
+    std::vector<std::optional<std::size_t>> list;
+    std::size_t next = 0;  // behind the last that was found
+    for (const engine::Operation& operation : operations) {
+      const auto named = [&](const model::Layer& layer) { return layer.name == operation.name; };
+      const auto begin = network_.layers.begin();
+      const auto found =
+          std::find_if(begin + static_cast<std::ptrdiff_t>(next), network_.layers.end(), named);
+      if (found != network_.layers.end())
+        list.emplace_back(found - begin), next = *list.back() + 1;
+      else if (next > 0 && named(network_.layers[next - 1]))
+        list.emplace_back(next - 1);
+      else
+        list.emplace_back();
+    }
+    return list;
   }
 
   // Layers [first, end), run as one operation: what lies between them is never stored.
@@ -99,10 +115,11 @@ std::vector<Work> least_work(const model::Network& network,
   std::vector<Work> list;
   if (operations.empty()) return list;
   const auto single = operations.first(operations.size() - 1);
+  const auto layers = asked.layers_of(single);
   double left = asked.trained_in(0, network.layers.size());  // for the last operation to update
   std::optional<std::size_t> before;                         // the layer of the operation before
   for (std::size_t i = 0; i < single.size(); ++i) {
-    const auto layer = asked.layer_named(single[i].name);
+    const std::optional<std::size_t> layer = layers[i];
     if (!layer) {  // the first is the input's copy, any other the loss
       list.push_back(asked.of_values(i == 0 ? network.input.size() : network.output().size()));
       continue;
@@ -113,9 +130,8 @@ std::vector<Work> least_work(const model::Network& network,
     }
     // Layers up to the next operation's run in this one.
     std::size_t end = network.layers.size();
-    for (const engine::Operation& later : single.subspan(i + 1))
-      if (const auto found = asked.layer_named(later.name); found && *found > *layer)
-        end = std::min(end, *found);
+    for (std::size_t later = i + 1; later < layers.size(); ++later)
+      if (layers[later] && *layers[later] > *layer) end = std::min(end, *layers[later]);
     Work work = asked.of_layers(*layer, end);
     if (single[i].updates_weights && setting.accumulation == 1) {
       const double trained = asked.trained_in(*layer, end);
