@@ -131,6 +131,28 @@ TEST(CudaTraining, AgreesWithTheCpuOnMoreLayers) {
   }
 }
 
+// A window of more positions than 16 bits count, and a function that normalisation does not know.
+TEST(CudaTraining, AgreesWithTheCpuOnWideWindowsAndFunctionsBehindNormalisation) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "wide", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [null, 300, 260, 1]}},
+    {"class_name": "Conv2D", "config": {"name": "conv", "filters": 6, "kernel_size": 3}},
+    {"class_name": "BatchNormalization", "config": {"name": "norm"}},
+    {"class_name": "Activation", "config": {"name": "swish", "activation": "swish"}},
+    {"class_name": "GlobalMaxPooling2D", "config": {"name": "most"}},
+    {"class_name": "Dense", "config": {"name": "out", "units": 5, "activation": "softmax"}}]}})",
+      "wide");
+  const GoldenBatch batch(network, true, 4, 0);
+  const auto gpu = cuda::make_trainer(network, {});
+  const auto cpu = cpu::make_trainer(network, {});
+  for (int step = 0; step < 6; ++step) {
+    const double expected = cpu->step(batch.view(), 4).loss;
+    ASSERT_NEAR(gpu->step(batch.view(), 4).loss, expected, 1e-3 * expected) << step;
+  }
+  EXPECT_EQ(gpu->memory(), cuda::plan(network, {}, 4, false)->memory());
+}
+
 TEST(CudaTraining, CanSwitchPlansInMidTraining) {
   REQUIRE_GPU();
   const model::Network network = model::load_network("paper-cnn");

@@ -141,6 +141,8 @@ __device__ std::int64_t row_of(int sample, int y, int x, int height, int width) 
   return (std::int64_t{sample} * height + y) * width + x;
 }
 
+// Places: ushort4, or uint4 for windows of more positions than that counts.
+template <class Places>
 __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
   const PoolPass& p = r.p;
@@ -150,13 +152,13 @@ __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant
     const int y0 = max(top, 0), y1 = min(top + p.window_h, p.in_h);
     const int x0 = max(left, 0), x1 = min(left + p.window_w, p.in_w);
     float best[4];
-    unsigned short winner[4];
+    decltype(Places::x) winner[4];
     bool first = true;
     for (int y = y0; y < y1; ++y)
       for (int x = x0; x < x1; ++x) {
         const float4 v4 = load4(p.from + row_of(at.z, y, x, p.in_h, p.in_w) * p.padded + c);
         const float v[4] = {v4.x, v4.y, v4.z, v4.w};
-        const auto place = static_cast<unsigned short>((y - top) * p.window_w + x - left);
+        const auto place = static_cast<decltype(Places::x)>((y - top) * p.window_w + x - left);
 #pragma unroll
         for (int i = 0; i < 4; ++i)
           if (first || beats(v[i], best[i])) best[i] = v[i], winner[i] = place;
@@ -165,7 +167,7 @@ __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant
     const std::int64_t to = std::int64_t{row} * p.padded + c;
     store4(p.to + to, {best[0], best[1], best[2], best[3]});
     if (p.winner)
-      *reinterpret_cast<ushort4*>(p.winner + to) = {winner[0], winner[1], winner[2], winner[3]};
+      static_cast<Places*>(p.winner)[to / 4] = {winner[0], winner[1], winner[2], winner[3]};
   });
 }
 
@@ -216,7 +218,7 @@ __global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_consta
 }
 
 // Every input element asks the windows that may have read it: no element is written twice.
-template <bool max_pool>
+template <bool max_pool, class Places>
 __global__ void __launch_bounds__(threads)
     pool_backward_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
@@ -234,8 +236,8 @@ __global__ void __launch_bounds__(threads)
         const std::int64_t out = row_of(at.z, oy, ox, p.out_h, p.out_w) * p.padded + c;
         const float4 g = load4(p.from + out);
         if constexpr (max_pool) {
-          const ushort4 winner = *reinterpret_cast<const ushort4*>(p.winner + out);
-          const int place = (y - oy * p.stride_h) * p.window_w + x - ox * p.stride_w;
+          const Places winner = static_cast<const Places*>(p.winner)[out / 4];
+          const unsigned place = (y - oy * p.stride_h) * p.window_w + x - ox * p.stride_w;
           sum = sum + float4{winner.x == place ? g.x : 0.f, winner.y == place ? g.y : 0.f,
                              winner.z == place ? g.z : 0.f, winner.w == place ? g.w : 0.f};
         } else {
@@ -289,7 +291,9 @@ cudaError_t launch_dropout(const DropoutPass& d, cudaStream_t stream) {
 }
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.out_h, p.out_w);
-  if (p.max) return launch(max_pool_kernel, r.shares.blocks(), threads, 0, stream, r);
+  if (p.max)
+    return launch(p.wide_places() ? max_pool_kernel<uint4> : max_pool_kernel<ushort4>,
+                  r.shares.blocks(), threads, 0, stream, r);
   constexpr int many_positions = 16;
   if (p.window_h == p.in_h && p.window_w == p.in_w && p.out_h * p.out_w == 1 &&
       p.in_h * p.in_w >= many_positions)
@@ -298,8 +302,10 @@ cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream) {
 }
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream) {
   const PoolRows r = pool_rows(p, p.in_h, p.in_w);
-  return launch(p.max ? pool_backward_kernel<true> : pool_backward_kernel<false>, r.shares.blocks(),
-                threads, 0, stream, r);
+  return launch(!p.max            ? pool_backward_kernel<false, ushort4>
+                : p.wide_places() ? pool_backward_kernel<true, uint4>
+                                  : pool_backward_kernel<true, ushort4>,
+                r.shares.blocks(), threads, 0, stream, r);
 }
 
 }  // namespace sweetspot::engine::cuda

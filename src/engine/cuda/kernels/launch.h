@@ -100,7 +100,9 @@ struct PoolPass {
   int window_h, window_w, stride_h, stride_w, pad_top, pad_left;
   const float* from;
   float* to;
-  std::uint16_t* winner;  // place in the window, for max
+  void* winner;  // place in the window, for max
+  // Whether places take 32 bits, rather than 16.
+  bool wide_places() const { return std::int64_t{window_h} * window_w > 1 << 16; }
 };
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream);
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream);

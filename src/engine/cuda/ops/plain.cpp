@@ -79,8 +79,9 @@ class Pool final : public Op {
   std::string method() const override { return geometry_.max ? "max pooling" : "average pooling"; }
   void claim(Planner& planner) override {
     if (geometry_.max && planner.training())
-      winner_ =
-          planner.claim_samples(static_cast<core::Bytes>(out_->floats()) * sizeof(std::uint16_t));
+      winner_ = planner.claim_samples(
+          static_cast<core::Bytes>(out_->floats()) *
+          (geometry_.wide_places() ? sizeof(std::uint32_t) : sizeof(std::uint16_t)));
   }
   void forward(Pass& pass) const override {
     PoolPass p = common(pass);
@@ -98,7 +99,7 @@ class Pool final : public Op {
   PoolPass common(const Pass& pass) const {
     PoolPass p = geometry_;
     p.count = pass.count;
-    p.winner = p.max ? pass.at<std::uint16_t>(winner_) : nullptr;
+    p.winner = p.max ? pass.at<void>(winner_) : nullptr;
     return p;
   }
   PoolPass geometry_;
