@@ -56,7 +56,7 @@ def depthwise(layer, x, kernel):
 def convolution(layer, x, w):
     size, strides, dilation = convolution_geometry(layer)
     if layer.kind.startswith("Depthwise"):
-        return depthwise(layer, x, w["kernel"])
+        return depthwise(layer, x, w["depthwise_kernel"])
     if layer.kind.startswith("Separable"):
         rank = rank_of(layer.kind)
         x = depthwise(layer, x, w["depthwise_kernel"])

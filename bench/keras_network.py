@@ -135,7 +135,7 @@ def convolution(kind, c, shape):
     multiplier = c.get("depth_multiplier", 1)
     if kind.startswith("Depthwise"):
         filters = channels * multiplier
-        return (*spatial, filters), {"kernel": (*size, channels, multiplier), **bias(c, filters)}
+        return (*spatial, filters), {"depthwise_kernel": (*size, channels, multiplier), **bias(c, filters)}
     filters = c["filters"]
     if kind.startswith("Separable"):
         return (*spatial, filters), {"depthwise_kernel": (*size, channels, multiplier),
@@ -194,9 +194,7 @@ def multiply_adds(layer):
     positions = math.prod(layer.output[:-1])
     if layer.kind == "Conv2DTranspose":
         positions = math.prod(layer.input[:-1])
-    if layer.kind.startswith("Separable"):
-        return positions * (math.prod(layer.weights["depthwise_kernel"]) + math.prod(layer.weights["pointwise_kernel"]))
-    return positions * math.prod(layer.weights["kernel"]) if "kernel" in layer.weights else 0
+    return positions * sum(math.prod(shape) for part, shape in layer.weights.items() if part.endswith("kernel"))
 
 
 def from_json(model):

@@ -282,7 +282,7 @@ def put(layer, given, modules, image):
         module = next(modules)
         module.weight.copy_(given["pointwise_kernel"].movedim((-1, -2), (0, 1)))
     elif layer.kind.startswith("Depthwise"):
-        module.weight.copy_(grouped(given["kernel"], rank))
+        module.weight.copy_(grouped(given["depthwise_kernel"], rank))
     elif layer.kind == "Conv2DTranspose":
         module.weight.copy_(given["kernel"].movedim((-1, -2), (0, 1)))
     elif layer.kind == "Dense":
