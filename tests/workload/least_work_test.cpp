@@ -86,6 +86,28 @@ TEST(LeastWork, KnowsTheOperationsOfLayersUnderOneNameApart) {
   EXPECT_EQ(work[4].flops, 4 * static_cast<double>(model::counts(net, 3).training_flops));
 }
 
+TEST(LeastWork, IsSharedByTheOperationsOfOneNormalisation) {
+  const model::Network net = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "n", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 6, 6, 2]}},
+    {"class_name": "Conv2D", "config": {"name": "conv", "filters": 3, "kernel_size": 3}},
+    {"class_name": "BatchNormalization", "config": {"name": "norm"}},
+    {"class_name": "Flatten", "config": {"name": "flatten"}},
+    {"class_name": "Dense", "config": {"name": "dense", "units": 5, "activation": "softmax"}}]}})",
+      "n");
+  const std::vector<Operation> whole{
+      {"conv", ""}, {"norm", ""}, {"dense", ""}, {"loss", ""}, {"weights", ""}};
+  const std::vector<Operation> parts{{"conv", ""},  {"norm", ""}, {"norm", ""},   {"norm", ""},
+                                     {"dense", ""}, {"loss", ""}, {"weights", ""}};
+  const auto one = least_work(net, whole, batch_of_4, adam);
+  const auto three = least_work(net, parts, batch_of_4, adam);
+  for (std::size_t i = 1; i <= 3; ++i) {
+    EXPECT_DOUBLE_EQ(three[i].bytes, one[1].bytes / 3);
+    EXPECT_DOUBLE_EQ(three[i].flops, one[1].flops / 3);
+  }
+  EXPECT_EQ(three[4].bytes, one[2].bytes);
+}
+
 TEST(LeastWork, PlainDescentMovesLess) {
   const auto work = least_work(network(), apart, batch_of_4, engine::Optimizer::Kind::sgd);
   EXPECT_EQ(work[5].bytes, 4 * 3 * kernel);

@@ -78,6 +78,11 @@ class Network {
     return {batch_ * flops, float_bytes * floats};
   }
 
+  // Batch normalisation may run in several operations, and none of them is an activation's.
+  bool is_norm(std::size_t layer) const {
+    return std::holds_alternative<model::BatchNormalization>(network_.layers[layer].kind);
+  }
+
   // The activation of a layer whose product is another operation.
   Work of_activation(std::size_t layer) const {
     const auto size = static_cast<double>(network_.layers[layer].output.size());
@@ -125,7 +130,7 @@ std::vector<Work> least_work(const model::Network& network,
       continue;
     }
     if (layer == before) {
-      list.push_back(asked.of_activation(*layer));
+      list.push_back(asked.is_norm(*layer) ? list.back() : asked.of_activation(*layer));
       continue;
     }
     // Layers up to the next operation's run in this one.
@@ -137,6 +142,10 @@ std::vector<Work> least_work(const model::Network& network,
       const double trained = asked.trained_in(*layer, end);
       const Work update = asked.of_update(trained);
       work.flops += update.flops, work.bytes += update.bytes, left -= trained;
+    }
+    if (asked.is_norm(*layer)) {  // each has the same share, since they pass over the same values
+      const auto parts = static_cast<double>(std::ranges::count(layers, layer));
+      work.flops /= parts, work.bytes /= parts;
     }
     list.push_back(work);
     before = layer;
