@@ -1,5 +1,5 @@
 // Records a machine: every block of rounds in which a few batches of a network take turns, as
-// `tune` measures them, for replaying tunes on it later (tests/search/replay_test.cpp). The last
+// `tune` measures them, for replaying tunes on it later (tests/study/replay_test.cpp). The last
 // column is the first batch below it again, entered twice: whatever tells the two apart is noise.
 //
 //   bench_rounds MODEL SECONDS FILE [DEVICE [PRECISION [BATCH...]]]
@@ -75,8 +75,7 @@ void run(const std::string& model, double seconds, const std::string& file,
   settings.push_back(twice), batches.push_back(twice.batch);
 
   measure::Machine& machine = measure::this_machine();
-  measure::RoundsOptions asked;
-  if (options.device.gpu) asked.block_seconds = experiment::gpu_block_seconds;
+  const measure::RoundsOptions asked;
   const measure::Watch nobody;
   const std::atomic<int> stop{0};
   measure::Rounds rounds(*workload, asked, nobody, stop, machine);
@@ -101,7 +100,7 @@ void run(const std::string& model, double seconds, const std::string& file,
     return round.size() != settings.size() + 1 || round[0] > most_other_share;
   });
   if (!table.empty()) table.erase(table.begin());  // of which every session was opened
-  write(file, model, device, batches, table);
+  write(file, workload->name(), device, batches, table);
   fmt::print("{}: {} rounds, {} kept\n", file, all, table.size());
 }
 

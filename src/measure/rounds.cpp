@@ -20,12 +20,15 @@ using trial::Outcome;
 using trial::Trial;
 
 // After a switch: data comes back into the caches, and the loader of the session before fills its
-// buffers. Steps that take longer than this bring their own data anyway.
-constexpr double switch_seconds = 0.008;
+// buffers.
+constexpr double switch_seconds = 0.002;
+// Steps that take longer bring their own data anyway.
+constexpr double long_step_seconds = 0.05;
 // When a session is opened: pages are touched for the first time, graphs are made.
 constexpr double opening_seconds = 0.03;
 constexpr int opening_steps = 3;
-constexpr double long_step_seconds = 0.2;
+// A warm-up of long steps ends then, whatever their number.
+constexpr double most_warm_up_seconds = 0.2;
 
 void add(trial::Step& block, const trial::Step& step) {
   block.seconds += step.seconds;
@@ -96,8 +99,6 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
   std::vector<Member*> asked;
   for (const trial::Setting& setting : settings)
     if (!failed(setting)) asked.push_back(&member(setting));
-  for (const auto& each : members_)
-    if (std::ranges::find(asked, each.get()) == asked.end()) close(*each);
   bool in_real_time = false;
   for (const std::size_t i : order(asked.size())) {
     if (told_to_give_up()) return false;
@@ -202,7 +203,7 @@ void Rounds::warm_up(Member& member, double least_seconds, int least_steps) {
   trial::Step warm = empty_block(round_, true);
   for (int steps = 0; steps < least_steps || warm.seconds < least_seconds; ++steps) {
     add(warm, step(member));
-    if (steps > 0 && warm.seconds > long_step_seconds) break;
+    if (steps > 0 && warm.seconds > most_warm_up_seconds) break;
   }
   member.trial.raw.push_back(warm);
   member.trial.warm_up_steps += warm.updates;

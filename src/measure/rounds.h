@@ -9,12 +9,13 @@
 #include "measure/contention.h"
 #include "measure/measure.h"
 #include "measure/sampler.h"
+#include "stats/experiment.h"
 #include "workload/workload.h"
 
 namespace sweetspot::measure {
 
 struct RoundsOptions {
-  double block_seconds = 0.04;
+  double block_seconds = experiment::block_seconds;
   std::int32_t first_round = 1;  // a study that is resumed goes on counting
   // What sessions that are open at the same time may take together: more are opened in turns.
   std::optional<core::Bytes> memory;
@@ -35,8 +36,9 @@ class Rounds {
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
 
-  // One round of these, without those that have failed. Sessions of others are closed. False once
-  // it was told to give up: blocks that were done until then count.
+  // One round of these, without those that have failed. Sessions of others stay open while there is
+  // memory: to open a large one again takes longer than many of its blocks. False once it was told
+  // to give up: blocks that were done until then count.
   bool run(std::span<const trial::Setting> settings);
   // So long without a break, while its device is read beside the steps: for its energy, which no
   // block is long enough for. These steps are no block of a round.

@@ -120,6 +120,13 @@ bool Evidence::knows(std::int64_t batch) const {
   return std::ranges::binary_search(times.batches, batch);
 }
 
+bool Evidence::is_fine() const {
+  const std::size_t n = times.batches.size();
+  for (std::size_t i = 0; i < n; ++i)
+    if (times.covariance[i * n + i] < square(fine_deviation)) return true;
+  return false;
+}
+
 Evidence evidence(std::span<const trial::Trial> trials) {
   Evidence all;
   Readings readings;

@@ -18,6 +18,8 @@ struct Evidence {
   std::map<std::int64_t, std::size_t> rounds;  // how many each batch was in
 
   bool knows(std::int64_t batch) const;
+  // Whether step times are known well enough to tell answers apart that lie within a doubling.
+  bool is_fine() const;
 };
 
 // The one data model. What took turns in rounds is compared within them (stats::RoundTable). What

@@ -54,14 +54,15 @@ std::size_t knee(std::span<const double> samples_per_second, double tolerance) {
 }
 
 Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
-               const std::vector<std::int64_t>& measured, double tolerance)
-    : sizes_(std::move(sizes)), tolerance_(tolerance) {
+               const Evidence& evidence, double tolerance)
+    : sizes_(std::move(sizes)),
+      tolerance_(tolerance),
+      equal_loss_(evidence.is_fine() ? fine_equal_loss : coarse_equal_loss) {
   for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {
     Curve curve;
     curve.best = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < sizes_.size(); ++i)
-      if (std::ranges::binary_search(measured, sizes_[i]))
-        curve.best = std::max(curve.best, drawn[i]);
+      if (evidence.knows(sizes_[i])) curve.best = std::max(curve.best, drawn[i]);
     curve.knee = knee_of(drawn, sizes_, curve.best + std::log(1 - tolerance));
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const double shortfall = 1 - std::exp(drawn[i] - curve.best);
@@ -72,8 +73,6 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
     curve.log_speeds = std::move(drawn);
     curves_.push_back(std::move(curve));
   }
-  const auto [low, high] = knee_bounds();
-  equal_loss_ = high <= resolved_factor * low ? resolved_equal_loss : open_equal_loss;
 }
 
 double Losses::expected(std::size_t size) const {
@@ -133,7 +132,7 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
   std::set<std::int64_t> sizes(measured.begin(), measured.end());
   for (const std::int64_t batch : candidates(range, limits))
     if (batch <= measured.back() && !evidence.failed.contains(batch)) sizes.insert(batch);
-  return {model, {sizes.begin(), sizes.end()}, measured, limits.tolerance};
+  return {model, {sizes.begin(), sizes.end()}, evidence, limits.tolerance};
 }
 
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
@@ -161,7 +160,7 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   if (const auto power = first(is_power_of_two); power != measured.end()) return power->second;
   std::size_t smallest = measured.front().second;
   for (const auto& [loss, i] : measured)
-    if (loss <= equal) smallest = std::min(smallest, i);
+    if (loss <= measured.front().first + fine_equal_loss) smallest = std::min(smallest, i);
   return smallest;
 }
 
@@ -186,7 +185,7 @@ Decision decision_of(const stats::StepModel& model, const Losses& known, std::si
   decision.knee_low = std::min(static_cast<std::int64_t>(std::floor(low + 1e-6)), decision.batch);
   decision.knee_high = std::max(static_cast<std::int64_t>(std::ceil(high - 1e-6)), decision.batch);
   // From the answer in both directions.
-  constexpr double about_as_well = 2 * resolved_equal_loss;
+  constexpr double about_as_well = 2 * fine_equal_loss;
   std::size_t from = answer, to = answer;
   const auto alike = [&](std::size_t i) {
     return known.expected(i) <= known.expected(answer) + about_as_well;

@@ -20,13 +20,13 @@ std::size_t knee(std::span<const double> samples_per_second, double tolerance);
 class Losses {
  public:
   // Sizes ascending: those that may be the answer, and which of them were measured.
-  Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
-         const std::vector<std::int64_t>& measured, double tolerance);
+  Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes, const Evidence& evidence,
+         double tolerance);
 
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   double expected(std::size_t size) const;
-  // Answers whose expected losses differ by less are equal: more where the curves leave the knee
-  // open, for no finer answer is given than they resolve.
+  // Answers whose expected losses differ by less are equal: no finer answer is given than the
+  // measurements resolve.
   double equal_loss() const { return equal_loss_; }
   // What answering the one rather than the other would save, where it saves at all: how much it is
   // worth to know more of it. Of what would not be preferred among equals, only what it saves

@@ -33,6 +33,20 @@ std::vector<std::int64_t> divisors(std::int64_t whole, const Range& range, std::
   return found;
 }
 
+// These sizes as multiples, where they lie within the range, and both ends of it.
+std::vector<std::int64_t> within(const Range& range, const Limits& limits,
+                                 const std::vector<std::int64_t>& sizes) {
+  const std::int64_t step = limits.multiple_of;
+  std::vector<std::int64_t> found = {range.low, range.high};
+  for (const std::int64_t size : sizes) {
+    const std::int64_t batch = (size + step / 2) / step * step;
+    if (batch >= range.low && batch <= range.high) found.push_back(batch);
+  }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
+}
+
 }  // namespace
 
 bool close(std::int64_t works, std::int64_t other) {
@@ -42,7 +56,7 @@ bool close(std::int64_t works, std::int64_t other) {
 
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
                               const MemoryFit& memory) {
-  const std::int64_t step = std::max<std::int64_t>(limits.multiple_of, 1);
+  const std::int64_t step = limits.multiple_of;
   const std::int64_t low = (std::max<std::int64_t>(limits.min, 1) + step - 1) / step * step;
   std::int64_t high = limits.max / step * step;
   if (evidence.too_large)
@@ -64,21 +78,21 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
 }
 
 std::vector<std::int64_t> candidates(const Range& range, const Limits& limits) {
-  const std::int64_t step = std::max<std::int64_t>(limits.multiple_of, 1);
-  if (limits.divisor_of) return divisors(*limits.divisor_of, range, step);
-  std::vector<std::int64_t> sizes = {range.low, range.high};
-  const auto add = [&](std::int64_t size) {
-    const std::int64_t batch = (size + step / 2) / step * step;
-    if (batch >= range.low && batch <= range.high) sizes.push_back(batch);
-  };
-  for (std::int64_t small = 1; small < 4; ++small) add(small);
+  if (limits.divisor_of) return divisors(*limits.divisor_of, range, limits.multiple_of);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t small = 1; small < 4; ++small) sizes.push_back(small);
   for (std::int64_t unit = 1; unit <= range.high / 4; unit *= 2)
-    for (std::int64_t quarter = 4; quarter < 8; ++quarter) add(quarter * unit);
+    for (std::int64_t quarter = 4; quarter < 8; ++quarter) sizes.push_back(quarter * unit);
   for (std::int64_t multiple = 8; multiple <= 32; multiple *= 2)
-    add(range.high / multiple * multiple);
-  std::ranges::sort(sizes);
-  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
-  return sizes;
+    sizes.push_back(range.high / multiple * multiple);
+  return within(range, limits, sizes);
+}
+
+std::vector<std::int64_t> octaves(const Range& range, const Limits& limits) {
+  if (limits.divisor_of) return divisors(*limits.divisor_of, range, limits.multiple_of);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = 1; size <= range.high; size *= 2) sizes.push_back(size);
+  return within(range, limits, sizes);
 }
 
 }  // namespace sweetspot::search

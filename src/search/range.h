@@ -29,6 +29,8 @@ constexpr std::int64_t first_batch = 16;
 // which devices like; both ends; and the last multiples of 8, 16 and 32 below the upper one. Where
 // a size has to divide another, every one that does.
 std::vector<std::int64_t> candidates(const Range& range, const Limits& limits);
+// Of these the powers of two and both ends: what is looked at first.
+std::vector<std::int64_t> octaves(const Range& range, const Limits& limits);
 
 // What is known to work and what is not are this close: what lies between is not worth a trial.
 bool close(std::int64_t works, std::int64_t other);

@@ -16,7 +16,7 @@ constexpr double most_growth = 4;
 // Batches that enter at the same time are at least so far from each other.
 constexpr double apart_octaves = 0.6;
 // An end of the range that is closer than this to what is known adds nothing.
-constexpr double worth_an_end = 1.2;
+constexpr double worth_an_end = 1.05;
 
 // What a step costs whatever its batch, as a share of it at the larger one: by two batches.
 double fixed_share(double small, double small_seconds, double large, double large_seconds) {
@@ -79,11 +79,32 @@ std::optional<std::int64_t> inside_bounds(const Decision& decision, const Eviden
   return found;
 }
 
+// Whether a batch within a doubling has failed, so that this one may have to do instead.
+bool stands_in(std::int64_t size, const Evidence& evidence) {
+  return std::ranges::any_of(evidence.failed, [&](std::int64_t failed) {
+    return std::abs(std::log2(static_cast<double>(size) / static_cast<double>(failed))) < 1;
+  });
+}
+
+// The smallest batch that is about as fast as the fastest: it stands for a plateau whose larger
+// batches would tell the same, but whose blocks are longer.
+std::int64_t fastest(const Decision& decision) {
+  constexpr double about_as_fast = 0.99;
+  double best = 0;
+  for (const BatchSpeed& speed : decision.speeds)
+    best = std::max(best, speed.samples_per_second.mean);
+  return std::ranges::find_if(decision.speeds,
+                              [&](const BatchSpeed& speed) {
+                                return speed.samples_per_second.mean >= about_as_fast * best;
+                              })
+      ->batch;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range& range,
                                           const Limits& limits) {
-  std::vector<std::int64_t> sizes = candidates(range, limits);
+  std::vector<std::int64_t> sizes = octaves(range, limits);
   std::erase_if(sizes, [&](std::int64_t batch) {
     return evidence.failed.contains(batch) || !range.fits(batch);
   });
@@ -110,9 +131,17 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   const std::size_t answer = best_answer(known, evidence, range, limits);
   Turns found;
   found.decision = decision_of(model, known, answer, evidence);
+  const bool is_fine = evidence.is_fine();
+  std::vector<std::int64_t> may_enter = sizes;
+  if (!is_fine)
+    std::erase_if(may_enter, [&, coarse = octaves(range, limits)](std::int64_t size) {
+      return !evidence.knows(size) && !std::ranges::binary_search(coarse, size) &&
+             !stands_in(size, evidence);
+    });
   std::vector<std::pair<double, std::size_t>> promising;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i == answer) continue;
+    if (!std::ranges::binary_search(may_enter, sizes[i])) continue;
     double gain = known.gain(i, answer);
     if (!evidence.knows(sizes[i])) gain = std::max(gain, known.surprise(i, answer));
     if (gain >= worth_measuring) promising.emplace_back(gain, i);
@@ -127,7 +156,8 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   const auto place = [&](std::int64_t batch) {
     return static_cast<std::size_t>(std::ranges::lower_bound(sizes, batch) - sizes.begin());
   };
-  add(answer), add(place(found.decision.best_batch));
+  const std::int64_t plateau = fastest(found.decision);
+  add(answer), add(place(plateau));
   // The ends fix the line, for which fewer blocks will do: a large batch's are long.
   const auto rounds = [&](std::int64_t batch) {
     const auto of_batch = evidence.rounds.find(batch);
@@ -139,9 +169,9 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   // Half and twice the answer and the fastest are always looked at: whatever the model promises,
   // what the answer is held against must not depend on the way by which it was found.
   std::vector<std::int64_t> entering;
-  for (const std::int64_t middle : {found.decision.best_batch, found.decision.batch})
+  for (const std::int64_t middle : {plateau, found.decision.batch})
     for (const double factor : {2.0, 0.5})
-      if (const auto next = nearest(sizes, factor * static_cast<double>(middle));
+      if (const auto next = nearest(may_enter, factor * static_cast<double>(middle));
           next && rounds(*next) < least_rounds && range.fits(*next) &&
           (evidence.knows(*next) || measured.size() + entering.size() < most_batches) &&
           std::ranges::find(entering, *next) == entering.end()) {
@@ -165,12 +195,8 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
     entering.push_back(sizes[i]);
     add(i);
   }
-  // A machine too noisy for that has better things to measure first.
-  const core::Interval& share = found.decision.chosen().share;
-  constexpr double well_known = 0.02;
-  std::optional<std::int64_t> between;
-  if (promising.empty() || share.high - share.low < well_known)
-    between = inside_bounds(found.decision, evidence, range, sizes);
+  const auto between = is_fine ? inside_bounds(found.decision, evidence, range, sizes)
+                               : std::optional<std::int64_t>();
   if (between) add(place(*between));
   found.settled = promising.empty() && complete && !between;
   std::ranges::sort(found.batches);

@@ -6,11 +6,11 @@
 namespace sweetspot::experiment {
 
 // --- Rounds: what is measured together.
-// Long enough that reading clocks and switching sessions cost little, short enough that what a
-// neighbour does for half a second falls on several batches alike.
-inline constexpr double cpu_block_seconds = 0.04, gpu_block_seconds = 0.01;
+// Short: blocks of a shared machine differ as much at ten milliseconds as at a second, so only
+// their number helps. Long enough that switching sessions costs little beside them.
+inline constexpr double block_seconds = 0.01;
 // A tune ends then if nothing ended it before; --budget says otherwise.
-inline constexpr double cpu_limit_seconds = 17, gpu_limit_seconds = 5.5;
+inline constexpr double cpu_limit_seconds = 18, gpu_limit_seconds = 5.5;
 // More batches at once, or in all, leave too few blocks for each.
 inline constexpr std::size_t most_in_rounds = 8, most_batches = 16;
 // Below so many rounds their spread is not known well enough to resample them.
@@ -22,11 +22,13 @@ inline constexpr double cheap_step_seconds = 0.1;
 // --- Data model.
 // How much blocks of a batch vary before that is known.
 inline constexpr double block_deviation = 0.04;
-// Over rounds: a calm machine is what is estimated, and the fastest block may be luck.
-inline constexpr double calm_quantile = 0.25;
+// A batch's estimate is the mean of its blocks between these quantiles: a calm machine is what is
+// asked for, the fastest blocks may be luck, and one quantile alone would waste the others (a fifth
+// more error in recordings of shared machines).
+inline constexpr double calm_from = 0.1, calm_to = 0.5;
 // From one study to the next every batch drifts by itself, which no number of rounds tells: by this
 // share of what its blocks vary, as replays of recorded machines show, and never by less.
-inline constexpr double drift_share = 0.15, least_drift = 0.001;
+inline constexpr double drift_share = 0.1, least_drift = 0.001;
 // How far separate runs of a program lie apart before that is known, with the weight of two runs.
 inline constexpr double run_deviation = 0.015;
 // A run beside another busy process tells little.
@@ -35,9 +37,11 @@ inline constexpr double contended_deviation = 0.1;
 // --- Decision.
 // A doubling of the batch beyond what is needed costs as much as this share of throughput.
 inline constexpr double price_of_doubling = 0.02;
+// Where step times are known this well, half a doubling is worth a look. A noisier machine has
+// better things to measure, and answers in powers of two.
+inline constexpr double fine_deviation = 0.002;
 // Answers whose expected losses differ by less are equal: then what people are used to decides.
-// More where the knee's bounds lie further apart than this factor.
-inline constexpr double resolved_equal_loss = 0.005, open_equal_loss = 0.015, resolved_factor = 1.5;
+inline constexpr double fine_equal_loss = 0.005, coarse_equal_loss = 0.015;
 // More rounds, or another run of a program, have to promise to save this share of throughput.
 inline constexpr double worth_measuring = 0.0005, worth_a_run = 0.0025;
 

@@ -67,22 +67,22 @@ std::vector<double> RoundTable::round_effects() const {
   return effects;
 }
 
-// The quantile of the values, each as often as its round was picked; NaN if none was.
+// The mean of the values between two quantiles, each as often as its round was picked; NaN if none
+// was.
 double RoundTable::calm(const Column& column, const std::vector<int>& times_picked) {
   int count = 0;
   for (const Entry& entry : column) count += times_picked[entry.round];
   if (count == 0) return std::nan("");
-  const double place = calm_quantile * (count - 1);
-  const double share = place - std::floor(place);
-  int passed = 0;
-  double low = 0;
-  bool found = false;
+  // Values are as wide as they are often; those at the edges count with what lies within.
+  const double from = calm_from * count, to = calm_to * count;
+  double passed = 0, sum = 0;
   for (const Entry& entry : column) {
-    passed += times_picked[entry.round];
-    if (!found && passed > static_cast<int>(place)) low = entry.value, found = true;
-    if (found && passed > static_cast<int>(place) + 1) return low + share * (entry.value - low);
+    const double next = passed + times_picked[entry.round];
+    sum += entry.value * std::max(0.0, std::min(next, to) - std::max(passed, from));
+    passed = next;
+    if (passed >= to) break;
   }
-  return low;
+  return sum / (to - from);
 }
 
 std::vector<double> RoundTable::covariance() const {
@@ -101,10 +101,11 @@ std::vector<double> RoundTable::covariance() const {
   const auto [block, drift] = variances();
   for (std::size_t a = 0; a < n; ++a) {
     double& own = sums[a * n + a];
-    // Too few rounds to resample: as much as blocks of the others vary.
+    // A few rounds may agree by chance: at least as much as blocks of any column let expect, and
+    // twice that where there are too few to resample.
     const std::size_t count = columns_[a].size();
-    if (count < least_rounds) own = std::max(own, 2 * block / static_cast<double>(count));
-    own += drift;
+    const double expected = block / static_cast<double>(count);
+    own = std::max(own, count < least_rounds ? 2 * expected : expected) + drift;
   }
   return sums;
 }

@@ -12,7 +12,7 @@ using RoundTimes = std::map<std::int32_t, double>;
 // Things that were measured together, in rounds. Not all of them were in every round, so what a
 // round did to all that was in it is taken off first, as far as it can be told from chance (a
 // two-way layout by medians, the rounds' effects shrunk by their reliability). Each then has an
-// estimate, a low quantile over its rounds: that of a calm machine. A machine's disturbances fall
+// estimate, a mean over the calmer of its rounds. A machine's disturbances fall
 // on neighbouring rounds, so the errors of the estimates are found by resampling whole rounds,
 // neighbouring ones together (a moving-block bootstrap): what disturbed all alike cancels in a
 // ratio.

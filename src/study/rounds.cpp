@@ -18,10 +18,8 @@ constexpr double device_reading_seconds = 0.12;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
 
-measure::RoundsOptions options_for(const Loop& loop, const workload::Workload& workload,
-                                   std::optional<core::Bytes> memory) {
+measure::RoundsOptions options_for(const Loop& loop, std::optional<core::Bytes> memory) {
   measure::RoundsOptions options;
-  options.block_seconds = on_gpu(workload) ? gpu_block_seconds : cpu_block_seconds;
   options.memory = memory;
   for (const trial::Trial& trial : loop.trials())
     for (const trial::Step& step : trial.raw)
@@ -53,8 +51,7 @@ class SearchInRounds {
         answer_(answer),
         before_(loop.trials()),
         watch_([&loop](const measure::Sight& sight) { loop.observer().sight(sight); }),
-        rounds_(workload, options_for(loop, workload, limits.memory_limit), watch_, loop.stop(),
-                machine) {
+        rounds_(workload, options_for(loop, limits.memory_limit), watch_, loop.stop(), machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
     // Blocks of a GPU vary by a few tenths of a percent: half as many tell as much.
     rounds_before_a_change_ =
@@ -191,8 +188,7 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
                        std::optional<core::Bytes> memory, measure::Machine& machine) {
   const measure::MeasureOptions& asked = loop.options().measure;
   const measure::Watch watch = [&](const measure::Sight& sight) { loop.observer().sight(sight); };
-  measure::Rounds rounds(workload, options_for(loop, workload, memory), watch, loop.stop(),
-                         machine);
+  measure::Rounds rounds(workload, options_for(loop, memory), watch, loop.stop(), machine);
   const double limit = asked.max_time.count() * static_cast<double>(settings.size());
   double saved_at = 0;
   trial::StopReason why = trial::StopReason::time_limit;

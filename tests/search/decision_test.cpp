@@ -126,7 +126,7 @@ TEST(Decision, IsNeverSlowerAndLargerThanAnotherByItsOwnFigures) {
   for (std::uint32_t number = 0; number < 150; ++number) {
     const Made made = random_trials(number);
     const auto found = decide(made.trials, made.limits, {});
-    const double equal = 1 + 2 * experiment::open_equal_loss;
+    const double equal = 1 + 2 * experiment::coarse_equal_loss;
     for (const BatchSpeed& other : found->speeds) {
       if (other.batch >= found->batch) break;
       EXPECT_LT(other.samples_per_second.mean, equal * found->chosen().samples_per_second.mean)

@@ -41,8 +41,8 @@ TEST_P(Battery, RandomWorkloads) {
   // A curve that turns up again beyond steps of a tenth of a second is not found out, and memory in
   // steps is guessed; with what is left, most machines of most kinds of noise are answered well.
   EXPECT_GE(share(good), 0.88);
-  EXPECT_GE(share(small_enough), 0.78);  // a power of two is up to twice the knee
-  EXPECT_GE(share(within_bounds), 0.74);
+  EXPECT_GE(share(small_enough), 0.8);  // a power of two is up to twice the knee
+  EXPECT_GE(share(within_bounds), 0.82);
   EXPECT_EQ(launches_above_cap, 0);
 }
 

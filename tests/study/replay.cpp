@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "stats/experiment.h"
+#include "stats/round_table.h"
 
 namespace sweetspot::study {
 namespace {
@@ -43,15 +43,11 @@ Recording::Recording(const std::filesystem::path& file) {
     std::vector<float>& round = table_.emplace_back(columns);
     std::memcpy(round.data(), text.data() + at + sizeof(float), columns * sizeof(float));
   }
-  for (std::size_t i = 0; i < batches_.size(); ++i) {
-    std::vector<double> values;
-    for (const std::vector<float>& round : table_) values.push_back(round[i]);
-    const auto place =
-        values.begin() + static_cast<std::ptrdiff_t>(experiment::calm_quantile *
-                                                     static_cast<double>(values.size() - 1));
-    std::ranges::nth_element(values, place);
-    calm_.push_back(*place);
-  }
+  std::vector<stats::RoundTimes> blocks(batches_.size());
+  for (std::size_t i = 0; i < batches_.size(); ++i)
+    for (std::size_t round = 0; round < table_.size(); ++round)
+      blocks[i][static_cast<std::int32_t>(round)] = table_[round][i];
+  calm_ = stats::RoundTable(blocks).estimates();
 }
 
 // Time per sample is interpolated: it changes less than the time of a step.

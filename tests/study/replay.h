@@ -27,7 +27,7 @@ class Recording {
   double seconds(std::int64_t batch, std::int64_t round) const;
   // Of the batch that was entered twice: its two columns, by round.
   std::vector<std::pair<double, double>> twins() const;
-  // Over the whole recording, at the quantile that tunes look for.
+  // Over the whole recording, by the estimate that tunes make over their few rounds.
   double true_speed(double batch) const;  // samples a second
   double true_best() const;
   // The smallest batch within the tolerance of the best, between two recorded ones if it must be.
