@@ -166,11 +166,14 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   for (const std::int64_t end : {measured.front(), measured.back()})
     if (rounds(end) < least_rounds || rounds(end) < rounds(found.decision.batch) / 3)
       add(place(end));
-  // Half and twice the answer and the fastest are always looked at: whatever the model promises,
-  // what the answer is held against must not depend on the way by which it was found.
+  // Half and twice the answer and the fastest are always looked at, and where the answer is fine
+  // also three quarters: whatever the model promises, what the answer is held against must not
+  // depend on the way by which it was found.
   std::vector<std::int64_t> entering;
+  std::vector<double> factors = {2, 0.5};
+  if (is_fine) factors.push_back(0.75);
   for (const std::int64_t middle : {plateau, found.decision.batch})
-    for (const double factor : {2.0, 0.5})
+    for (const double factor : factors)
       if (const auto next = nearest(may_enter, factor * static_cast<double>(middle));
           next && rounds(*next) < least_rounds && range.fits(*next) &&
           (evidence.knows(*next) || measured.size() + entering.size() < most_batches) &&

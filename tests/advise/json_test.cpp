@@ -109,11 +109,11 @@ TEST(RecommendationJson, AnyRecommendationSurvives) {
 }
 
 TEST(RecommendationJson, CarriesFiguresWithUnitsAndTheWords) {
-  const std::vector<std::int64_t> batches{16, 128, 1024};
+  const std::vector<std::int64_t> sizes{16, 128, 1024};
   Facts facts;
   facts.limits.max = 60000;
-  auto made = recommend(tests::made_trials(batches, 0.002, 1e-4),
-                        tests::made_decision(batches, 0.002, 1e-4, 128), facts);
+  auto made = recommend(tests::made_trials(sizes, 0.002, 1e-4),
+                        tests::made_decision(sizes, 0.002, 1e-4, 128), facts);
   ASSERT_TRUE(made);
   made->command = "sweetspot train --batch 128";
   const auto json = nlohmann::json::parse(to_json(*made));

@@ -135,8 +135,8 @@ inline double true_loss(const Speed& speed, std::int64_t answer, std::int64_t ma
          experiment::price_of_doubling * std::max(0.0, doublings);
 }
 
-// Of the best answer there is, and what makes answers equal, and as much again for the noise.
-constexpr double good_loss = 0.015;
+// A power of two that is a whole doubling beyond the knee loses as much.
+constexpr double good_loss = experiment::price_of_doubling;
 
 // Between two batches of these a speed lies between theirs.
 inline Speed through(const std::map<double, double>& measured) {
