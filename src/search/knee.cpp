@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "stats/experiment.h"
@@ -157,6 +158,13 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   if (const auto same = first([&](std::int64_t size) { return size == limits.previous; });
       same != measured.end())
     return same->second;
+  // The smallest power of two that is likelier than not within the tolerance, as was asked.
+  std::optional<std::size_t> within;
+  for (const auto& [loss, i] : measured)
+    if (loss <= equal && is_power_of_two(losses.sizes()[i]) &&
+        losses.speed(i).within_tolerance >= 0.5)
+      within = std::min(i, within.value_or(i));
+  if (within) return *within;
   if (const auto power = first(is_power_of_two); power != measured.end()) return power->second;
   std::size_t smallest = measured.front().second;
   for (const auto& [loss, i] : measured)

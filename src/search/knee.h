@@ -58,7 +58,8 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
               const Limits& limits);
 
 // The measured size of the range with the least expected loss; among equals the previous answer,
-// else a power of two, else the smaller. An index of the sizes.
+// else a power of two, the smallest that is within the tolerance first, else the smaller. An index
+// of the sizes.
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
                         const Limits& limits);
 

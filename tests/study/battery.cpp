@@ -102,7 +102,7 @@ Verdict tune_for(const Question& question) {
   if (!verdict.recommendation) return verdict;
   const std::int64_t answer = verdict.recommendation->batch;
   verdict.share_of_best = speed(answer) / best;
-  for (std::int64_t batch = 1; 4 * batch <= 3 * answer; ++batch)
+  for (std::int64_t batch = 1; 2 * batch <= answer; ++batch)
     verdict.smaller_share = std::max(verdict.smaller_share, speed(batch) / best);
   return verdict;
 }

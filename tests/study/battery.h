@@ -20,7 +20,7 @@ Question draw_question(std::uint32_t number);
 struct Verdict {
   std::optional<advise::Recommendation> recommendation;
   double share_of_best = 0;  // true throughput of the answer by that of the best
-  double smaller_share = 0;  // likewise of the fastest that is smaller by a quarter or more
+  double smaller_share = 0;  // likewise of the fastest of half the answer or less
   std::int64_t true_knee = 0, true_best = 0;
   std::size_t batches = 0;  // that were measured
   double seconds = 0;       // of virtual time

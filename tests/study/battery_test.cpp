@@ -40,9 +40,9 @@ TEST_P(Battery, RandomWorkloads) {
   const auto share = [&](int count) { return count / static_cast<double>(regrets.size()); };
   // A curve that turns up again beyond steps of a tenth of a second is not found out, and memory in
   // steps is guessed; with what is left, most machines of most kinds of noise are answered well.
-  EXPECT_GE(share(good), 0.88);
-  EXPECT_GE(share(small_enough), 0.8);  // a power of two is up to twice the knee
-  EXPECT_GE(share(within_bounds), 0.82);
+  EXPECT_GE(share(good), 0.9);
+  EXPECT_GE(share(small_enough), 0.85);
+  EXPECT_GE(share(within_bounds), 0.8);
   EXPECT_EQ(launches_above_cap, 0);
 }
 
