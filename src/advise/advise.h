@@ -82,12 +82,16 @@ struct Facts {
   std::vector<std::string> notes;  // what else the user should know of the choice
 };
 
-// What a step costs whatever its batch, and each sample: the straight line of the step model.
+// What a step costs whatever its batch, and each sample: a straight line through step times.
 struct StepCost {
   double fixed_seconds = 0, per_sample_seconds = 0;
+  double seconds(std::int64_t batch) const;
   double fixed_share(std::int64_t batch) const;
   bool operator==(const StepCost&) const = default;
 };
+// That line through the speeds of a decision, up to the fastest batch: what lies beyond tells
+// nothing of why smaller ones are slower, and may be of another slope.
+std::optional<StepCost> step_cost(const search::Decision& decision);
 // That line through the trials themselves, where there is no decision: they differ in nothing but
 // the batch. Waiting for data is left out: it has a name of its own.
 std::optional<StepCost> step_cost(std::span<const trial::Trial* const> trials);

@@ -1,6 +1,7 @@
 #include "advise/bottleneck.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 
@@ -43,6 +44,28 @@ bool has_speed(const trial::Trial& t) {
   return t.outcome == trial::Outcome::ok && t.samples_per_second;
 }
 
+// The noise of a step time is a share of it: each point counts alike whatever its batch.
+void add_point(std::vector<stats::LinePoint>& points, std::int64_t batch,
+               double samples_per_second) {
+  const double seconds = static_cast<double>(batch) / samples_per_second;
+  if (seconds > 0 && std::isfinite(seconds))
+    points.push_back({static_cast<double>(batch), seconds, 1 / (seconds * seconds)});
+}
+
+// Neither part is less than nothing: where the best line has such a part, the other one alone.
+std::optional<StepCost> cost_of(std::span<const stats::LinePoint> points) {
+  const auto line = stats::fit_line(points);
+  if (!line) return std::nullopt;
+  if (line->intercept() >= 0 && line->slope() >= 0)
+    return StepCost{line->intercept(), line->slope()};
+  double weights = 0, seconds = 0, squares = 0, products = 0;
+  for (const auto& [x, y, weight] : points) {
+    weights += weight, seconds += weight * y;
+    squares += weight * x * x, products += weight * x * y;
+  }
+  return line->slope() < 0 ? StepCost{seconds / weights, 0} : StepCost{0, products / squares};
+}
+
 std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::optional<StepCost>& cost,
                                     const Facts& facts) {
   if (trial.outcome == trial::Outcome::out_of_memory) return Bottleneck::memory_capacity;
@@ -53,8 +76,12 @@ std::optional<Bottleneck> diagnosed(const trial::Trial& trial, const std::option
 
 }  // namespace
 
+double StepCost::seconds(std::int64_t batch) const {
+  return fixed_seconds + per_sample_seconds * static_cast<double>(batch);
+}
+
 double StepCost::fixed_share(std::int64_t batch) const {
-  const double step = fixed_seconds + per_sample_seconds * static_cast<double>(batch);
+  const double step = seconds(batch);
   return step > 0 ? fixed_seconds / step : 0;
 }
 
@@ -62,15 +89,18 @@ std::optional<StepCost> step_cost(std::span<const trial::Trial* const> trials) {
   std::vector<stats::LinePoint> points;
   for (const trial::Trial* trial : trials) {
     if (!has_speed(*trial)) continue;
-    const auto batch = static_cast<double>(trial->setting.batch);
-    const double step = batch / trial->samples_per_second->mean;
-    const double seconds = step * (1 - data_wait_share(*trial).value_or(0));
-    // The noise of a step time is a share of it: each point counts alike whatever its batch.
-    if (seconds > 0) points.push_back({batch, seconds, 1 / (seconds * seconds)});
+    const double wait = data_wait_share(*trial).value_or(0);
+    add_point(points, trial->setting.batch, trial->samples_per_second->mean / (1 - wait));
   }
-  const auto line = stats::fit_line(points);
-  if (!line) return std::nullopt;
-  return StepCost{std::max(0.0, line->intercept()), std::max(0.0, line->slope())};
+  return cost_of(points);
+}
+
+std::optional<StepCost> step_cost(const search::Decision& decision) {
+  std::vector<stats::LinePoint> points;
+  for (const search::BatchSpeed& speed : decision.speeds)
+    if (speed.batch <= std::max(decision.batch, decision.best_batch))
+      add_point(points, speed.batch, speed.samples_per_second.mean);
+  return cost_of(points);
 }
 
 std::optional<double> data_wait_share(const trial::Trial& trial) {

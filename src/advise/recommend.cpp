@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "advise/advise.h"
@@ -137,6 +138,14 @@ void add_loaders(Recommendation& made, const TrialsByBatch& trials, const Facts&
   if (check.memory_bytes) made.memory_bytes = check.memory_bytes;
 }
 
+// Whether the line tells about what was measured at the answer: else the table would contradict it.
+bool line_holds(const Recommendation& made) {
+  constexpr double about = 0.1;
+  if (!made.step_cost) return false;
+  const double step = static_cast<double>(made.batch) / made.chosen_row()->samples_per_second->mean;
+  return std::abs(made.step_cost->seconds(made.batch) / step - 1) <= about;
+}
+
 std::vector<Reason> reasons_of(const Recommendation& made) {
   constexpr double worth_a_word = 0.05;
   const bool knee = made.objective == search::Objective::throughput;
@@ -148,7 +157,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(made.cut_short != CutShort::no, Reason::cut_short);
   add(made.previous_batch.has_value(), Reason::changed);
   add(!made.contention_reason.empty(), Reason::contended);
-  add(made.step_cost.has_value(), Reason::step_cost);
+  add(line_holds(made), Reason::step_cost);
   add(made.limited_by.has_value(), Reason::limit);
   add(made.slow_kernel.has_value(), Reason::slow_kernel);
   add(made.slowed_share.value_or(0) >= worth_a_word, Reason::neighbours);
@@ -211,9 +220,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;
   made.alike_low = decision.alike_low, made.alike_high = decision.alike_high;
   made.regret = decision.regret;
-  // Of one batch, the line is a guess.
-  if (decision.speeds.size() > 1 && (decision.fixed_seconds > 0 || decision.per_sample_seconds > 0))
-    made.step_cost = StepCost{decision.fixed_seconds, decision.per_sample_seconds};
+  made.step_cost = step_cost(decision);
   made.rows = rows_of(by_batch, decision, made, facts);
   made.throughput_share = made.chosen_row()->share->mean;
   made.memory_bytes = made.chosen_row()->memory;

@@ -172,14 +172,11 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   return smallest;
 }
 
-Decision decision_of(const stats::StepModel& model, const Losses& known, std::size_t answer,
-                     const Evidence& evidence) {
+Decision decision_of(const Losses& known, std::size_t answer, const Evidence& evidence) {
   const auto& sizes = known.sizes();
   Decision decision;
   decision.batch = sizes[answer];
   decision.regret = known.regret(answer);
-  decision.fixed_seconds = model.fixed_seconds();
-  decision.per_sample_seconds = model.per_sample_seconds();
   double best = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!evidence.knows(sizes[i])) continue;

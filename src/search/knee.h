@@ -64,7 +64,6 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
                         const Limits& limits);
 
 // With the answer of this index.
-Decision decision_of(const stats::StepModel& model, const Losses& losses, std::size_t answer,
-                     const Evidence& evidence);
+Decision decision_of(const Losses& losses, std::size_t answer, const Evidence& evidence);
 
 }  // namespace sweetspot::search

@@ -46,7 +46,6 @@ struct Decision {
   std::int64_t knee_low = 1, knee_high = 1;    // the knee lies between them (95%)
   std::int64_t alike_low = 1, alike_high = 1;  // these would do about as well
   double regret = 0;  // the expected loss that knowing the curve exactly would save
-  double fixed_seconds = 0, per_sample_seconds = 0;  // of a step, by the mean line
 
   const BatchSpeed& chosen() const;
 };

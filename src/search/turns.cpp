@@ -130,7 +130,7 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   const auto& sizes = known.sizes();
   const std::size_t answer = best_answer(known, evidence, range, limits);
   Turns found;
-  found.decision = decision_of(model, known, answer, evidence);
+  found.decision = decision_of(known, answer, evidence);
   const bool is_fine = evidence.is_fine();
   std::vector<std::int64_t> may_enter = sizes;
   if (!is_fine)

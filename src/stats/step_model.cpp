@@ -65,7 +65,6 @@ StepModel::StepModel(StepTimes times) : times_(std::move(times)) {
     }
   }
   normalise();
-  find_mean_line();
 }
 
 double StepModel::Line::log_work(std::int64_t batch) const {
@@ -122,20 +121,6 @@ void StepModel::normalise() {
     for (double& weight : world.weights) total += weight = std::exp(weight - best);
   for (World& world : worlds_)
     for (double& weight : world.weights) weight /= total;
-}
-
-void StepModel::find_mean_line() {
-  double log_speed = 0, fixed_samples = 0;
-  for (const World& world : worlds_) {
-    // The speed's part of the forecast: its covariance with every measurement is the same.
-    const auto with = world.covariance.solve(std::vector<double>(size(), square(any_speed)));
-    for (std::size_t i = 0; i < lines_.size(); ++i) {
-      log_speed += world.weights[i] * dot(with, left_[i]);
-      fixed_samples += world.weights[i] * lines_[i].fixed_samples;
-    }
-  }
-  per_sample_seconds_ = std::exp(log_speed);
-  fixed_seconds_ = fixed_samples * per_sample_seconds_;
 }
 
 // One curve: everything unknown is drawn from the prior, together with errors of the measurements,

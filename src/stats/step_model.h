@@ -27,10 +27,6 @@ class StepModel {
  public:
   explicit StepModel(StepTimes times);  // of one batch at least
 
-  // The mean line. Its fixed cost is a guess until two batches or more are known.
-  double fixed_seconds() const { return fixed_seconds_; }
-  double per_sample_seconds() const { return per_sample_seconds_; }
-
   // Whole curves as they may be, drawn from what the measurements leave open: log(samples per
   // second) at each of these batches (ascending). The same draws for the same measurements.
   std::vector<std::vector<double>> curves(std::span<const std::int64_t> batches, int count) const;
@@ -60,7 +56,6 @@ class StepModel {
   double smooth_covariance(double octaves, std::size_t roughness) const;
   void add_world(std::vector<std::size_t> cliffs, std::size_t roughness, double log_prior);
   void normalise();
-  void find_mean_line();
 
   StepTimes times_;
   std::vector<double> octaves_;  // of each point
@@ -68,7 +63,6 @@ class StepModel {
   std::vector<std::vector<double>> left_;  // by line: log(seconds / work) at each point
   Cholesky errors_{{}, 0};
   std::vector<World> worlds_;
-  double fixed_seconds_ = 0, per_sample_seconds_ = 0;
 };
 
 }  // namespace sweetspot::stats

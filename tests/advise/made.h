@@ -10,7 +10,6 @@ namespace sweetspot::tests {
 inline search::Decision made_decision(const std::vector<std::int64_t>& batches, double fixed,
                                       double per_sample, std::int64_t chosen) {
   search::Decision made;
-  made.fixed_seconds = fixed, made.per_sample_seconds = per_sample;
   const auto speed = [&](std::int64_t batch) {
     return static_cast<double>(batch) / (fixed + per_sample * static_cast<double>(batch));
   };

@@ -45,12 +45,6 @@ TEST(Decision, AnExactProgramIsAnsweredWithThePowerOfTwoNextToItsKnee) {
   EXPECT_GE(program.decision->knee_high, 970);
 }
 
-TEST(Decision, ItsLineIsThatOfTheProgram) {
-  const auto found = study_in_rounds({.max = range_of_970}, speed_of_970, 0.001);
-  EXPECT_NEAR(found.decision->fixed_seconds, 2e-3, 1e-4);
-  EXPECT_NEAR(found.decision->per_sample_seconds, 20e-6, 1e-6);
-}
-
 TEST(Decision, AmongEqualsAPowerOfTwoElseTheSmaller) {
   const Limits limits{.max = range_of_970};
   // 960 and 1,024 lose 0.05% and 0.15%.

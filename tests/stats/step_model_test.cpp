@@ -47,10 +47,8 @@ Spread over_curves(const StepModel& model, std::int64_t batch, std::int64_t by =
   return {moments.mean(), std::sqrt(*moments.variance())};
 }
 
-TEST(StepModel, FindsTheLine) {
+TEST(StepModel, FollowsTheLineBetweenWhatWasMeasured) {
   const StepModel model(line(2e-3, 2e-5, {1, 16, 128, 1024, 4096}, 0.001));
-  EXPECT_NEAR(model.fixed_seconds(), 2e-3, 0.04 * 2e-3);
-  EXPECT_NEAR(model.per_sample_seconds(), 2e-5, 0.04 * 2e-5);
   const Spread between = over_curves(model, 512);
   EXPECT_NEAR(between.mean, log_speed(2e-3, 2e-5, 512), 0.01);
   EXPECT_GT(between.deviation, 0);
@@ -131,8 +129,6 @@ TEST(StepModel, ASingularCovarianceGivesNumbers) {
   for (const double shared : {0.0, 0.01}) {
     for (double& entry : times.covariance) entry = shared;
     const StepModel model(times);
-    EXPECT_TRUE(std::isfinite(model.fixed_seconds()));
-    EXPECT_TRUE(std::isfinite(model.per_sample_seconds()));
     for (const auto& curve : model.curves(batches, 100))
       for (const double each : curve) ASSERT_TRUE(std::isfinite(each)) << shared;
   }
