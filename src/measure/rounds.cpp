@@ -167,12 +167,12 @@ void Rounds::open(Member& member) {
     again = true;
   }
   if (again) alone();
-  warm_up(member, opening_seconds, opening_steps + trial.setting.prefetch);
+  const trial::Step last =
+      warm_up(member, opening_seconds, opening_steps + trial.setting.prefetch);
   // A session that rests finds its loader's buffers full: where loading limits it, the steps that
-  // empty them are too fast.
-  const trial::Step& warm = trial.raw.back();
+  // empty them are too fast. The first steps wait in any case, until the loader has begun.
   constexpr double waits_share = 0.05;
-  if (warm.phases[static_cast<std::size_t>(trial::Phase::data_wait)] > waits_share * warm.seconds)
+  if (last.phases[static_cast<std::size_t>(trial::Phase::data_wait)] > waits_share * last.seconds)
     member.switch_steps = 1 + trial.setting.prefetch;
   if (const auto memory = member.session->memory();
       memory && *memory > trial.memory_measured.value_or(0))
@@ -199,14 +199,17 @@ void Rounds::make_room(const Member& for_whom) {
   }
 }
 
-void Rounds::warm_up(Member& member, double least_seconds, int least_steps) {
-  trial::Step warm = empty_block(round_, true);
+// The last of its steps.
+trial::Step Rounds::warm_up(Member& member, double least_seconds, int least_steps) {
+  trial::Step warm = empty_block(round_, true), last;
   for (int steps = 0; steps < least_steps || warm.seconds < least_seconds; ++steps) {
-    add(warm, step(member));
+    last = step(member);
+    add(warm, last);
     if (steps > 0 && warm.seconds > most_warm_up_seconds) break;
   }
   member.trial.raw.push_back(warm);
   member.trial.warm_up_steps += warm.updates;
+  return last;
 }
 
 trial::Step Rounds::step(Member& member) {

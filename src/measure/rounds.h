@@ -68,7 +68,7 @@ class Rounds {
   void block(Member& member);
   void open(Member& member);
   void make_room(const Member& for_whom);
-  void warm_up(Member& member, double least_seconds, int least_steps);
+  trial::Step warm_up(Member& member, double least_seconds, int least_steps);
   trial::Step step(Member& member);
   void close(Member& member);
   bool told_to_give_up() const;

@@ -110,14 +110,25 @@ double Losses::regret(std::size_t answer) const {
 
 BatchSpeed Losses::speed(std::size_t size) const {
   std::vector<double> speeds, shares;
-  double within = 0;
   for (const Curve& curve : curves_) {
     speeds.push_back(std::exp(curve.log_speeds[size]));
     shares.push_back(std::exp(curve.log_speeds[size] - curve.best));
-    within += shares.back() >= 1 - tolerance_;
   }
   return {sizes_[size], interval(std::move(speeds)), interval(std::move(shares)),
-          within / static_cast<double>(curves_.size())};
+          within_tolerance(size)};
+}
+
+double Losses::within_tolerance(std::size_t size) const {
+  const auto within = std::ranges::count_if(curves_, [&](const Curve& curve) {
+    return curve.log_speeds[size] >= curve.best + std::log(1 - tolerance_);
+  });
+  return static_cast<double>(within) / static_cast<double>(curves_.size());
+}
+
+double Losses::is_fastest(std::size_t size) const {
+  const auto best = std::ranges::count_if(
+      curves_, [&](const Curve& curve) { return curve.log_speeds[size] == curve.best; });
+  return static_cast<double>(best) / static_cast<double>(curves_.size());
 }
 
 std::pair<double, double> Losses::knee_bounds() const {
@@ -161,8 +172,7 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   // The smallest power of two that is likelier than not within the tolerance, as was asked.
   std::optional<std::size_t> within;
   for (const auto& [loss, i] : measured)
-    if (loss <= equal && is_power_of_two(losses.sizes()[i]) &&
-        losses.speed(i).within_tolerance >= 0.5)
+    if (loss <= equal && is_power_of_two(losses.sizes()[i]) && losses.within_tolerance(i) >= 0.5)
       within = std::min(i, within.value_or(i));
   if (within) return *within;
   if (const auto power = first(is_power_of_two); power != measured.end()) return power->second;
@@ -170,6 +180,20 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   for (const auto& [loss, i] : measured)
     if (loss <= measured.front().first + fine_equal_loss) smallest = std::min(smallest, i);
   return smallest;
+}
+
+std::vector<std::size_t> open_questions(const Losses& losses, std::size_t answer,
+                                        const Evidence& evidence) {
+  std::vector<std::size_t> found;
+  const double equal = losses.expected(answer) + losses.equal_loss();
+  for (std::size_t i = 0; i <= answer; ++i) {
+    if (!evidence.knows(losses.sizes()[i])) continue;
+    if (i != answer && (!is_power_of_two(losses.sizes()[i]) || losses.expected(i) > equal))
+      continue;
+    const double within = losses.within_tolerance(i);
+    if (within > open_share && within < 1 - open_share) found.push_back(i);
+  }
+  return found;
 }
 
 Decision decision_of(const Losses& known, std::size_t answer, const Evidence& evidence) {

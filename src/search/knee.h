@@ -38,6 +38,10 @@ class Losses {
   double regret(std::size_t answer) const;
   // Of a size over all curves.
   BatchSpeed speed(std::size_t size) const;
+  // The share of the curves on which a size is within the tolerance of the best.
+  double within_tolerance(std::size_t size) const;
+  // The share of the curves on which a measured size is the best.
+  double is_fastest(std::size_t size) const;
   // The knee lies between them in 95% of the curves.
   std::pair<double, double> knee_bounds() const;
 
@@ -62,6 +66,11 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
 // of the sizes.
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
                         const Limits& limits);
+
+// Sizes on which the answer turns: whether they are within the tolerance is open, and they would be
+// the answer, or would not, if it were not.
+std::vector<std::size_t> open_questions(const Losses& losses, std::size_t answer,
+                                        const Evidence& evidence);
 
 // With the answer of this index.
 Decision decision_of(const Losses& losses, std::size_t answer, const Evidence& evidence);

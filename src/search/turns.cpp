@@ -15,6 +15,9 @@ using namespace experiment;
 constexpr double most_growth = 4;
 // Batches that enter at the same time are at least so far from each other.
 constexpr double apart_octaves = 0.6;
+// Of the time, what each end of the range gets, and each batch that may be the fastest: blocks of
+// large batches are long.
+constexpr double share_of_an_end = 0.1, share_of_a_fastest = 0.3;
 // An end of the range that is closer than this to what is known adds nothing.
 constexpr double worth_an_end = 1.05;
 
@@ -84,6 +87,16 @@ bool stands_in(std::int64_t size, const Evidence& evidence) {
   return std::ranges::any_of(evidence.failed, [&](std::int64_t failed) {
     return std::abs(std::log2(static_cast<double>(size) / static_cast<double>(failed))) < 1;
   });
+}
+
+// Blocks of a step or more.
+double seconds_in_rounds(const Evidence& evidence, std::int64_t batch) {
+  const auto rounds = evidence.rounds.find(batch);
+  if (rounds == evidence.rounds.end()) return 0;
+  const auto i =
+      std::ranges::lower_bound(evidence.times.batches, batch) - evidence.times.batches.begin();
+  const double step = std::exp(evidence.times.log_seconds[static_cast<std::size_t>(i)]);
+  return static_cast<double>(rounds->second) * std::max(block_seconds, step);
 }
 
 // The smallest batch that is about as fast as the fastest: it stands for a plateau whose larger
@@ -158,14 +171,18 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   };
   const std::int64_t plateau = fastest(found.decision);
   add(answer), add(place(plateau));
-  // The ends fix the line, for which fewer blocks will do: a large batch's are long.
   const auto rounds = [&](std::int64_t batch) {
     const auto of_batch = evidence.rounds.find(batch);
     return of_batch == evidence.rounds.end() ? 0 : of_batch->second;
   };
+  double seconds = 0;
+  for (const std::int64_t batch : measured) seconds += seconds_in_rounds(evidence, batch);
+  const auto had_its_share = [&](std::int64_t batch, double share) {
+    return rounds(batch) >= least_rounds && seconds_in_rounds(evidence, batch) >= share * seconds;
+  };
+  // The ends fix the line, and are seldom answers.
   for (const std::int64_t end : {measured.front(), measured.back()})
-    if (rounds(end) < least_rounds || rounds(end) < rounds(found.decision.batch) / 3)
-      add(place(end));
+    if (!had_its_share(end, share_of_an_end)) add(place(end));
   // Half and twice the answer and the fastest are always looked at, and where the answer is fine
   // also three quarters: whatever the model promises, what the answer is held against must not
   // depend on the way by which it was found.
@@ -182,6 +199,13 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
         add(place(*next));
       }
   const bool complete = entering.empty();
+  // The next tune shall answer alike: what the answer turns on is measured until it is clear.
+  const std::vector<std::size_t> open = open_questions(known, answer, evidence);
+  for (const std::size_t i : open) add(i);
+  // And what it is held against: whatever may be the fastest.
+  if (!open.empty())
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (known.is_fastest(i) > open_share && !had_its_share(sizes[i], share_of_a_fastest)) add(i);
   for (const auto& [gain, i] : promising) {
     if (evidence.knows(sizes[i])) {
       add(i);
@@ -201,7 +225,7 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   const auto between = is_fine ? inside_bounds(found.decision, evidence, range, sizes)
                                : std::optional<std::int64_t>();
   if (between) add(place(*between));
-  found.settled = promising.empty() && complete && !between;
+  found.settled = promising.empty() && complete && !between && open.empty();
   std::ranges::sort(found.batches);
   return found;
 }

@@ -28,7 +28,7 @@ inline constexpr double block_deviation = 0.04;
 inline constexpr double calm_from = 0.1, calm_to = 0.5;
 // From one study to the next every batch drifts by itself, which no number of rounds tells: by this
 // share of what its blocks vary, as replays of recorded machines show, and never by less.
-inline constexpr double drift_share = 0.1, least_drift = 0.001;
+inline constexpr double drift_share = 0.05, least_drift = 0.001;
 // How far separate runs of a program lie apart before that is known, with the weight of two runs.
 inline constexpr double run_deviation = 0.015;
 // A run beside another busy process tells little.
@@ -42,6 +42,9 @@ inline constexpr double price_of_doubling = 0.02;
 inline constexpr double fine_deviation = 0.002;
 // Answers whose expected losses differ by less are equal: then what people are used to decides.
 inline constexpr double fine_equal_loss = 0.005, coarse_equal_loss = 0.015;
+// Whether a batch is within the tolerance is open while its probability lies further than this from
+// no and from yes.
+inline constexpr double open_share = 0.03;
 // More rounds, or another run of a program, have to promise to save this share of throughput.
 inline constexpr double worth_measuring = 0.0005, worth_a_run = 0.0025;
 

@@ -85,6 +85,12 @@ double RoundTable::calm(const Column& column, const std::vector<int>& times_pick
   return sum / (to - from);
 }
 
+// A deviation that few values tell is itself uncertain: what Student's distribution is wider by.
+double RoundTable::of_few(std::size_t count) {
+  const double degrees = (calm_to - calm_from) * static_cast<double>(count);
+  return std::sqrt(degrees / std::max(degrees - 2, 1.0));
+}
+
 std::vector<double> RoundTable::covariance() const {
   constexpr std::uint32_t resamples = 200;
   const std::size_t n = columns_.size();
@@ -95,9 +101,13 @@ std::vector<double> RoundTable::covariance() const {
       const double again = calm(columns_[a], picked);
       off[a] = std::isnan(again) ? 0 : again - estimates_[a];
     }
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = 0; b < n; ++b) sums[a * n + b] += off[a] * off[b] / resamples;
+    for (std::size_t a = 0; a < n; ++a) {
+      off[a] *= of_few(columns_[a].size());
+      for (std::size_t b = 0; b <= a; ++b) sums[a * n + b] += off[a] * off[b] / resamples;
+    }
   }
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = a + 1; b < n; ++b) sums[a * n + b] = sums[b * n + a];
   const auto [block, drift] = variances();
   for (std::size_t a = 0; a < n; ++a) {
     double& own = sums[a * n + a];

@@ -32,6 +32,7 @@ class RoundTable {
   using Column = std::vector<Entry>;
 
   std::vector<double> round_effects() const;
+  static double of_few(std::size_t count);
   static double calm(const Column& column, const std::vector<int>& times_picked);
   std::vector<int> resampled(std::uint32_t number) const;
   struct Variances {

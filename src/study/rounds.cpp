@@ -94,7 +94,9 @@ class SearchInRounds {
         read_devices();
         return "the time for measuring was over";
       }
-      if (!run_rounds(plan.scouting ? 1 : rounds_before_a_change_)) break;
+      // The more is known, the less a few rounds change.
+      const std::int32_t eighth = rounds_.rounds() / 8;
+      if (!run_rounds(plan.scouting ? 1 : std::max(rounds_before_a_change_, eighth))) break;
       if (!plan.scouting)
         compared_rounds_ = rounds_.rounds() - scouted_rounds_;
       else

@@ -174,6 +174,20 @@ TEST_F(InRounds, WhereLoadingLimitsFullBuffersAreEmptiedFirst) {
   EXPECT_EQ(found.raw[found.raw.size() - 2].updates, 1 + 7) << "warm-up of the last round";
 }
 
+// It made three of every four steps a warm-up: the loader of a session that opens is empty.
+TEST_F(InRounds, WaitingForTheFirstDataIsNoLimit) {
+  workload.script = [](auto number, const Setting& setting) {
+    Step step = step_of(0.01, setting.batch);
+    step.phases = {number <= 2 ? 0.009 : 0.0, 0.002, 0.002, 0.001, 0.001};
+    return step;
+  };
+  auto settings = settings_of({32, 64});
+  settings[0].prefetch = settings[1].prefetch = 7;
+  begin().run(settings), rounds->run(settings);
+  const Trial found = trial(32);
+  EXPECT_EQ(found.raw[found.raw.size() - 2].updates, 1) << "warm-up of the last round";
+}
+
 TEST_F(InRounds, LongStepsBringTheirOwnData) {
   workload.script = [](auto, const Setting& setting) { return step_of(0.5, setting.batch); };
   run({32, 64}, 4);

@@ -53,6 +53,28 @@ TEST(Decision, AmongEqualsAPowerOfTwoElseTheSmaller) {
   EXPECT_EQ(decide(measured_970({1, 16, 128, 945, 1010, range_of_970}), limits, {})->batch, 945);
 }
 
+// Of two answers that cost about the same, tunes gave now the one, now the other.
+TEST(Decision, WhatTheAnswerTurnsOnIsMeasuredFurther) {
+  const Limits limits{.max = 2048};
+  const auto plan = [&](double share_of_64) {
+    std::vector<trial::Trial> trials;
+    for (const std::int64_t batch : {1, 16, 32, 64, 128, 256, 512, 2048})
+      trials.push_back(in_rounds(batch,
+                                 batch == 1    ? 100
+                                 : batch == 16 ? 600
+                                 : batch == 32 ? 800
+                                 : batch == 64 ? 1000 * share_of_64
+                                               : 1000,
+                                 100, 0.05));
+    return plan_rounds(trials, limits, {});
+  };
+  const RoundPlan open = plan(0.95);
+  EXPECT_FALSE(open.settled);
+  EXPECT_THAT(open.batches, testing::IsSupersetOf({64, 128}));
+  EXPECT_TRUE(plan(0.85).settled);
+  EXPECT_EQ(plan(0.85).decision->batch, 128);
+}
+
 TEST(Decision, ThePreviousAnswerIsKeptAmongEqualsOnly) {
   const auto trials = measured_970({1, 16, 128, 512, 960, 1024, range_of_970});
   EXPECT_EQ(decide(trials, {.max = range_of_970, .previous = 960}, {})->batch, 960);
