@@ -51,7 +51,7 @@ std::string told(std::string_view bytes, std::size_t chunk, bool with_regex) {
   const std::string lines = reader.last_lines();
   for (const char c : lines)
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n') __builtin_trap();
-  return all + findings.source + findings.changed_batch.value_or("-") +
+  return all + findings.counter.source + findings.changed_batch.value_or("-") +
          findings.memory_evidence.value_or("-") + lines;
 }
 

@@ -3,15 +3,14 @@
 namespace sweetspot::workload::command {
 
 std::optional<trial::Step> Counted::add(const std::vector<output::Advance>& advances,
-                                        const std::string& source) {
+                                        const output::Counter& counter) {
   output::Advance all;
   for (const output::Advance& advance : advances) {
     all.seconds += advance.seconds;
     all.updates += advance.updates;
     all.samples += advance.samples;
   }
-  const bool counts_updates = source == "--steps-regex" || source == "HF Trainer bar";
-  if (setting_.accumulation > 1 && !counts_updates) {
+  if (setting_.accumulation > 1 && !counter.counts_weight_updates) {
     seconds_ += all.seconds;
     micro_batches_ += all.updates + all.samples / setting_.micro_batch();
     return whole_updates();

@@ -17,7 +17,7 @@ class Counted {
 
   // What was read in one go. It is one step: when we came late, the times within tell nothing.
   std::optional<trial::Step> add(const std::vector<output::Advance>& advances,
-                                 const std::string& source);
+                                 const output::Counter& counter);
 
  private:
   std::optional<trial::Step> whole_updates();

@@ -120,7 +120,7 @@ void Program::count() {
       first_count_at_ = last_output_at_;
       for (const output::Advance& advance : advances) *first_count_at_ -= advance.seconds;
     }
-    if (const auto step = counted_.add(advances, readers_[stream].findings().source))
+    if (const auto step = counted_.add(advances, readers_[stream].findings().counter))
       counted_steps_.push_back(*step);
   }
 }
@@ -151,7 +151,7 @@ std::optional<double> Program::start_up_seconds() const {
 std::string Program::step_source() const {
   if (client_tells())
     return hello_->client.empty() ? "client" : fmt::format("client ({})", hello_->client);
-  return counting_ ? readers_[*counting_].findings().source : "";
+  return counting_ ? readers_[*counting_].findings().counter.source : "";
 }
 
 bool Program::changed_its_batch() const {
@@ -161,10 +161,17 @@ bool Program::changed_its_batch() const {
 output::Findings Program::findings() const {
   output::Findings all = readers_[0].findings();
   const output::Findings& errors = readers_[1].findings();
+  all.lines += errors.lines;
+  all.counter = counting_ ? readers_[*counting_].findings().counter : output::Counter{};
   if (!all.changed_batch) all.changed_batch = errors.changed_batch;
   if (!all.memory_evidence) all.memory_evidence = errors.memory_evidence;
   all.regex_gave_up = all.regex_gave_up || errors.regex_gave_up;
   return all;
+}
+
+output::Suggestion Program::suggestion() const {
+  output::Suggestion of_output = readers_[0].suggestion(), of_errors = readers_[1].suggestion();
+  return of_errors.kind < of_output.kind ? of_errors : of_output;  // in the order of their use
 }
 
 std::string Program::last_output() const {

@@ -31,7 +31,7 @@ TEST(StepsRegex, AGroupIsACounterOfUpdates) {
   EXPECT_EQ(read.updates, 20);
   EXPECT_EQ(read.samples, 0);
   EXPECT_EQ(read.seconds, 2);
-  EXPECT_EQ(reader.findings().source, "--steps-regex");
+  EXPECT_EQ(reader.findings().counter.source, "--steps-regex");
 }
 
 TEST(StepsRegex, AGroupNamedSamplesCountsSamples) {
@@ -51,7 +51,7 @@ TEST(StepsRegex, AloneCounts) {
                             {2, "\r 1%|# | 20/100 [00:01<00:09, 1.00it/s]\r"}})
                 .updates,
             0);
-  EXPECT_EQ(reader.findings().source, "");
+  EXPECT_EQ(reader.findings().counter.source, "");
 }
 
 TEST(StepsRegex, ReadsInvalidUtf8) {

@@ -96,7 +96,7 @@ std::string told_by(Reader& reader) {
   for (const Advance& advance : reader.take())
     text << advance.seconds << ' ' << advance.updates << ' ' << advance.samples << '\n';
   const Findings& findings = reader.findings();
-  text << "source " << findings.source << '\n'
+  text << "source " << findings.counter.source << '\n'
        << "changed " << findings.changed_batch.value_or("-") << '\n'
        << "memory " << findings.memory_evidence.value_or("-") << '\n'
        << reader.last_lines();

@@ -23,7 +23,9 @@ TEST_P(Transcripts, GiveTheTrainingStepsAndTheirTime) {
     EXPECT_NEAR(advance.seconds / counted / transcript.seconds_each, 1, transcript.tolerance);
     total += counted;
   }
-  EXPECT_EQ(reader.findings().source, transcript.source);
+  EXPECT_EQ(reader.findings().counter.source, transcript.source);
+  EXPECT_EQ(reader.findings().counter.counts_samples, transcript.counts_samples);
+  EXPECT_EQ(reader.findings().counter.counts_weight_updates, transcript.source == "HF Trainer bar");
   EXPECT_FALSE(reader.findings().changed_batch);
   EXPECT_FALSE(reader.findings().memory_evidence);
   // The first refresh of each epoch is a mark only.

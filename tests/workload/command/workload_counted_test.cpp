@@ -14,46 +14,44 @@ trial::Setting setting(std::int64_t batch, std::int64_t accumulation = 1) {
 
 TEST(Counted, WhatIsReadInOneGoIsOneStep) {
   Counted counted(setting(64));
-  const auto step =
-      counted.add({{.seconds = 1, .updates = 2}, {.seconds = 0.5, .updates = 3}}, "tqdm bar");
+  const auto step = counted.add({{.seconds = 1, .updates = 2}, {.seconds = 0.5, .updates = 3}},
+                                {.source = "tqdm bar"});
   ASSERT_TRUE(step);
   EXPECT_EQ(step->seconds, 1.5);
   EXPECT_EQ(step->updates, 5);
   EXPECT_EQ(step->samples, 320);
-  EXPECT_FALSE(counted.add({}, "tqdm bar"));
+  EXPECT_FALSE(counted.add({}, {.source = "tqdm bar"}));
 }
 
 TEST(Counted, SamplesProveTheBatch) {
   Counted counted(setting(64));
-  const auto whole = counted.add({{.seconds = 1, .samples = 640}}, "log lines of samples");
+  const auto whole = counted.add({{.seconds = 1, .samples = 640}}, {.counts_samples = true});
   EXPECT_EQ(whole->updates, 10);
   EXPECT_EQ(whole->samples, 640);
-  const auto other = counted.add({{.seconds = 1, .samples = 500}}, "log lines of samples");
+  const auto other = counted.add({{.seconds = 1, .samples = 500}}, {.counts_samples = true});
   EXPECT_EQ(other->updates, 8);
   EXPECT_EQ(other->samples, 500);  // fewer than 8 × 64: measuring refuses it when it goes on
 }
 
 TEST(Counted, MicroBatchesAreGatheredIntoUpdatesWithTheirShareOfTheTime) {
   Counted counted(setting(64, 4));
-  EXPECT_FALSE(counted.add({{.seconds = 3, .updates = 3}}, "tqdm bar"));
-  const auto first = counted.add({{.seconds = 3, .updates = 3}}, "tqdm bar");
+  EXPECT_FALSE(counted.add({{.seconds = 3, .updates = 3}}, {.source = "tqdm bar"}));
+  const auto first = counted.add({{.seconds = 3, .updates = 3}}, {.source = "tqdm bar"});
   ASSERT_TRUE(first);
   EXPECT_EQ(first->updates, 1);
   EXPECT_EQ(first->samples, 64);
   EXPECT_DOUBLE_EQ(first->seconds, 4);
-  const auto next = counted.add({{.seconds = 6, .updates = 6}}, "tqdm bar");
+  const auto next = counted.add({{.seconds = 6, .updates = 6}}, {.source = "tqdm bar"});
   EXPECT_EQ(next->updates, 2);
   EXPECT_DOUBLE_EQ(next->seconds, 8);
 }
 
-TEST(Counted, AnExpressionOfTheUsersAndHuggingFacesBarCountUpdates) {
-  for (const char* source : {"--steps-regex", "HF Trainer bar"}) {
-    Counted counted(setting(64, 4));
-    const auto step = counted.add({{.seconds = 1, .updates = 3}}, source);
-    ASSERT_TRUE(step) << source;
-    EXPECT_EQ(step->updates, 3);
-    EXPECT_EQ(step->samples, 192);
-  }
+TEST(Counted, ACounterOfWeightUpdatesIsTakenAtItsWord) {
+  Counted counted(setting(64, 4));
+  const auto step = counted.add({{.seconds = 1, .updates = 3}}, {.counts_weight_updates = true});
+  ASSERT_TRUE(step);
+  EXPECT_EQ(step->updates, 3);
+  EXPECT_EQ(step->samples, 192);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Reader::State final : Scanner::Sink {
   }
 
   void ended(std::string_view text, double at_seconds) override {
+    ++findings.lines;
     if (text.size() >= shortest_line || regex) read_line(text, at_seconds);
     seen = false;
   }
@@ -55,7 +56,14 @@ struct Reader::State final : Scanner::Sink {
 
   void see(Refresh& refresh, std::string_view text, double at_seconds) {
     if (refresh.format == Format::keras && !keras.admits(refresh)) return;
-    if (bars.see(refresh, at_seconds)) findings.source = source.name(refresh, text);
+    if (!bars.see(refresh, at_seconds)) return;
+    Counter& counter = findings.counter;
+    counter.source = source.name(refresh, text);
+    counter.counts_samples = refresh.counts == Counts::samples;
+    counter.counts_weight_updates =
+        refresh.format == Format::regex || counter.source == "HF Trainer bar";
+    counter.total = refresh.total;
+    ++counter.lines;
   }
 
   void look_for_evidence(std::string_view text) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "workload/command/output/suggestion.h"
+
 namespace sweetspot::workload::command::output {
 
 // What the program's counter did between two moments.
@@ -16,8 +18,20 @@ struct Advance {
   std::int64_t samples = 0;  // samples, where the counter counts those; else 0
 };
 
+// What is known of the counter that steps are read from.
+struct Counter {
+  std::string source;  // "tqdm bar", "log lines of steps", …; empty before a step was recognised
+  bool counts_samples = false;
+  bool counts_weight_updates = false;  // and not micro-batches, if several of them make an update
+  std::int64_t lines = 0;              // that moved it: log lines or refreshes of a bar, not steps
+  std::optional<std::int64_t> total;   // steps or samples of an epoch, where it prints them
+  // Samples printed beside the steps, where both rise: what a step really has.
+  std::optional<double> samples_per_step;
+};
+
 struct Findings {
-  std::string source;  // "tqdm bar", "Keras progress bar", …; empty before anything was found
+  std::int64_t lines = 0;  // that the program printed; each refresh of a bar is one
+  Counter counter;
   std::optional<std::string> changed_batch;    // the line that shows the program changed its batch
   std::optional<std::string> memory_evidence;  // the line that shows it ran out of memory
   bool regex_gave_up = false;  // --steps-regex took too long on too many lines, and stopped
@@ -38,6 +52,8 @@ class Reader {
   void feed(std::string_view bytes, double at_seconds);
   std::vector<Advance> take();  // since the last call
   const Findings& findings() const;
+  // For when nothing was recognised; made anew from the last lines at each call.
+  Suggestion suggestion() const;
   // The end of what was printed: valid UTF-8, no control characters but newlines, bounded.
   std::string last_lines(std::size_t count = 10) const;
 
