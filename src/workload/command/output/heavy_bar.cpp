@@ -2,7 +2,7 @@
 
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/refresh.h"
-#include "workload/command/output/units.h"
+#include "workload/command/output/words.h"
 
 // Ultralytics  1/100  2.33G  1.22  640: 12% ━━────────── 24/200 3.1it/s 7.7s<56.2s
 // rich         Epoch 0/9 ━━━━━╸━━━━━ 24/200 0:00:01 • 0:00:09 17.64it/s v_num: 0

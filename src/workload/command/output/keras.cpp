@@ -1,6 +1,6 @@
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/refresh.h"
-#include "workload/command/output/units.h"
+#include "workload/command/output/words.h"
 
 // Keras 3   24/200 ━━━━━━━━━━━━━━━━━━━━ 9s 52ms/step - loss: 0.5
 // Keras 2   24/200 [==>...........................] - ETA: 9s - loss: 0.5

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "workload/command/output/cursor.h"
+#include "workload/command/output/words.h"
 
 namespace sweetspot::workload::command::output {
 namespace {
@@ -11,18 +12,6 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array training_starts = {"train"sv, "fit"sv, "epoch"sv};
-// Whole words, so that "value" is no validation.
-constexpr std::array other_words = {
-    "val"sv,        "valid"sv,         "validate"sv,   "validating"sv,
-    "validation"sv, "test"sv,          "tests"sv,      "testing"sv,
-    "eval"sv,       "evaluate"sv,      "evaluating"sv, "evaluation"sv,
-    "predict"sv,    "predicting"sv,    "prediction"sv, "sanity"sv,
-    "inference"sv,  "map"sv,           "filter"sv,     "casting"sv,
-    "generating"sv, "saving"sv,        "scanning"sv,   "caching"sv,
-    "download"sv,   "downloading"sv,   "fetching"sv,   "loading"sv,
-    "extracting"sv, "tokenizing"sv,    "tokenizer"sv,  "grouping"sv,
-    "reading"sv,    "preprocessing"sv, "preparing"sv,  "flattening"sv,
-    "shuffling"sv,  "packing"sv,       "dl"sv};
 // Ultralytics heads its validation bar with the columns' names.
 constexpr std::array other_starts = {"class images"sv, "classes top"sv};
 
@@ -61,9 +50,10 @@ Purpose purpose_of(std::string_view description) {
     if (fixed.starts_with(start)) return Purpose::other;
   Purpose purpose = Purpose::unsaid;
   each_word(lower_case(description), [&purpose](std::string_view word, std::string_view after) {
-    if (std::find(other_words.begin(), other_words.end(), word) != other_words.end() &&
-        !names_a_metric(after))
-      purpose = Purpose::other;
+    const Role role = role_of(word);
+    const bool is_other =
+        role == Role::evaluation || role == Role::preparation || role == Role::saving;
+    if (is_other && !names_a_metric(after)) purpose = Purpose::other;
     if (word == "epochs" && purpose == Purpose::unsaid) purpose = Purpose::epochs;
     if (purpose == Purpose::unsaid &&
         std::any_of(training_starts.begin(), training_starts.end(),

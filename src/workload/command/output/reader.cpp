@@ -1,6 +1,6 @@
 #include "workload/command/output/reader.h"
 
-#include "workload/command/output/bars.h"
+#include "workload/command/output/counters.h"
 #include "workload/command/output/evidence.h"
 #include "workload/command/output/keras_epochs.h"
 #include "workload/command/output/printable.h"
@@ -13,15 +13,24 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-// "1/1 - 1s" is about the shortest that says anything.
-constexpr std::size_t shortest_line = 6;
+// "step 1" and "1/1 - 1s" are about the shortest that say anything.
+constexpr std::size_t shortest_line = 4;
+
+// Whichever bar the text is.
+std::optional<Refresh> read_bar(std::string_view text) {
+  auto refresh = read_tqdm(text);
+  if (!refresh) refresh = read_keras(text);
+  if (!refresh) refresh = read_heavy_bar(text);
+  if (refresh && refresh->total && refresh->count > *refresh->total) return std::nullopt;
+  return refresh;
+}
 
 }  // namespace
 
 struct Reader::State final : Scanner::Sink {
   bool maybe_whole(std::string_view text, double at_seconds) override {
     if (regex) return true;  // it reads whole lines
-    auto refresh = read_refresh(text);
+    auto refresh = read_bar(text);
     if (!refresh) return false;
     // The end of Keras' line tells whether it came after a validation.
     if (refresh->format == Format::keras && refresh->count == refresh->total) return false;
@@ -48,21 +57,27 @@ struct Reader::State final : Scanner::Sink {
     }
     keras.read_line(text);
     source.read_line(text);
-    if (seen || text.find('/') == std::string_view::npos) return;
-    auto refresh = read_refresh(text);
-    if (!refresh) refresh = read_step_line(text);
-    if (refresh) see(*refresh, text, at_seconds);
+    if (seen) return;
+    if (text.find('/') != std::string_view::npos)
+      if (auto refresh = read_bar(text)) return see(*refresh, text, at_seconds);
+    if (counters.see(read_log_line(text), at_seconds))
+      tell({.format = Format::log_line, .counts = counters.leader().counts}, text);
   }
 
   void see(Refresh& refresh, std::string_view text, double at_seconds) {
     if (refresh.format == Format::keras && !keras.admits(refresh)) return;
-    if (!bars.see(refresh, at_seconds)) return;
+    if (counters.see(refresh, at_seconds)) tell(refresh, text);
+  }
+
+  void tell(const Refresh& refresh, std::string_view text) {
     Counter& counter = findings.counter;
+    const Counters::Leader& leader = counters.leader();
     counter.source = source.name(refresh, text);
-    counter.counts_samples = refresh.counts == Counts::samples;
-    counter.counts_weight_updates =
-        refresh.format == Format::regex || counter.source == "HF Trainer bar";
-    counter.total = refresh.total;
+    counter.counts_samples = leader.counts == Counts::samples;
+    counter.counts_weight_updates = leader.weight_updates || refresh.format == Format::regex ||
+                                    counter.source == "HF Trainer bar";
+    counter.total = leader.total;
+    counter.samples_per_step = leader.samples_per_step;
     ++counter.lines;
   }
 
@@ -79,7 +94,7 @@ struct Reader::State final : Scanner::Sink {
   Tail tail;
   KerasEpochs keras;
   Source source;
-  Bars bars;
+  Counters counters;
   bool seen = false;  // the refresh that has not ended yet was counted
 };
 
@@ -96,9 +111,14 @@ void Reader::feed(std::string_view bytes, double at_seconds) {
   state_->scanner.feed(bytes, at_seconds, *state_);
 }
 
-std::vector<Advance> Reader::take() { return state_->bars.take(); }
+std::vector<Advance> Reader::take() { return state_->counters.take(); }
 
 const Findings& Reader::findings() const { return state_->findings; }
+
+Suggestion Reader::suggestion() const {
+  constexpr std::size_t most_lines = 300;
+  return suggest(state_->tail.refreshes(most_lines));
+}
 
 std::string Reader::last_lines(std::size_t count) const { return state_->tail.last_lines(count); }
 

@@ -20,13 +20,14 @@ struct Advance {
 
 // What is known of the counter that steps are read from.
 struct Counter {
-  std::string source;  // "tqdm bar", "log lines of steps", …; empty before a step was recognised
+  std::string source =
+      {};  // "tqdm bar", "log lines of steps", …; empty before a step was recognised
   bool counts_samples = false;
   bool counts_weight_updates = false;  // and not micro-batches, if several of them make an update
   std::int64_t lines = 0;              // that moved it: log lines or refreshes of a bar, not steps
-  std::optional<std::int64_t> total;   // steps or samples of an epoch, where it prints them
+  std::optional<std::int64_t> total = {};  // steps or samples of an epoch, where it prints them
   // Samples printed beside the steps, where both rise: what a step really has.
-  std::optional<double> samples_per_step;
+  std::optional<double> samples_per_step = {};
 };
 
 struct Findings {

@@ -32,11 +32,8 @@ std::string Source::name(const Refresh& refresh, std::string_view text) const {
       return "Ultralytics bar";
     case Format::rich:
       return "Lightning bar";
-    case Format::samples_log:
-      return "log lines of samples";
-    case Format::step_log:
-    case Format::step_line:
-      return "log lines of steps";
+    case Format::log_line:
+      return refresh.counts == Counts::samples ? "log lines of samples" : "log lines of steps";
     case Format::regex:
       return "--steps-regex";
     case Format::tqdm:

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "workload/command/output/cursor.h"
+#include "workload/command/output/number.h"
 
 namespace sweetspot::workload::command::output {
 namespace {
@@ -66,7 +67,11 @@ struct StepsRegex::State {
   std::optional<std::int64_t> value(std::string_view line, const PCRE2_SIZE* where) {
     if (groups == 0) return ++matches;
     if (where[2] == PCRE2_UNSET || where[3] < where[2]) return std::nullopt;
-    return Cursor(trimmed(line.substr(where[2], where[3] - where[2]))).take_count();
+    const std::string_view text = trimmed(line.substr(where[2], where[3] - where[2]));
+    if (!text.empty() && is_digit(text.front()))  // "1,200"
+      if (const Number number = read_number(text, 0); number.kind == Number::Kind::whole)
+        if (number.digits_end == text.size()) return number.value;
+    return Cursor(text).take_count();
   }
 };
 

@@ -9,15 +9,16 @@ namespace sweetspot::workload::command::output {
 // What to do about a program whose steps were not recognised.
 struct Suggestion {
   enum class Kind : std::uint8_t {
-    paste_regex,    // a number rises: this --steps-regex reads it
-    epochs_only,    // no number rises but that of the epochs
-    percent_only,   // or a percentage, and of how many steps is not said
-    nothing_rises,  // no number rises at all
-    too_few_lines,  // to tell
+    paste_regex,     // a number rises: this --steps-regex reads it
+    each_validates,  // a counter rises, and each of its lines comes with a new validation
+    epochs_only,     // no number rises but that of the epochs
+    percent_only,    // or a percentage, and of how many steps is not said
+    nothing_rises,   // no number rises at all
+    too_few_lines,   // to tell
   };
   Kind kind = Kind::too_few_lines;
-  std::string regex;                 // of paste_regex; has no single quote
-  std::vector<std::int64_t> values;  // what it read from the last lines, oldest first
+  std::string regex = {};                 // of paste_regex; has no single quote
+  std::vector<std::int64_t> values = {};  // what it read from the last lines, oldest first
 };
 
 // Made from whole lines, oldest first. An expression is offered only after it has read, by the

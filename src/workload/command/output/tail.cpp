@@ -50,8 +50,8 @@ void Tail::feed(std::string_view bytes) {
   whole_ = false;
 }
 
-std::string Tail::last_lines(std::size_t count) const {
-  // The answer must not depend on when the buffer was cut.
+// The answer must not depend on when the buffer was cut.
+std::string_view Tail::whole_lines() const {
   std::string_view bytes = bytes_;
   const bool cut = !whole_ || bytes.size() > kept;
   if (bytes.size() > kept) bytes.remove_prefix(bytes.size() - kept);
@@ -60,6 +60,24 @@ std::string Tail::last_lines(std::size_t count) const {
     if (newline != std::string_view::npos && newline + 1 < bytes.size())
       bytes.remove_prefix(newline + 1);
   }
+  return bytes;
+}
+
+std::vector<std::string> Tail::refreshes(std::size_t most) const {
+  struct Refreshes final : Scanner::Sink {
+    bool maybe_whole(std::string_view, double) override { return true; }
+    void ended(std::string_view text, double) override { kept.emplace_back(text); }
+    std::vector<std::string> kept;
+  } all;
+  Scanner scanner;
+  scanner.feed(whole_lines(), 0, all);
+  if (all.kept.size() > most)
+    all.kept.erase(all.kept.begin(), all.kept.end() - static_cast<std::ptrdiff_t>(most));
+  return std::move(all.kept);
+}
+
+std::string Tail::last_lines(std::size_t count) const {
+  std::string_view bytes = whole_lines();
   Lines lines(std::min(count, most_lines));
   Scanner scanner;
   while (!bytes.empty()) {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sweetspot::workload::command::output {
 
@@ -11,8 +12,12 @@ class Tail {
  public:
   void feed(std::string_view bytes);
   std::string last_lines(std::size_t count) const;
+  // Each refresh of a bar is one, oldest first.
+  std::vector<std::string> refreshes(std::size_t most) const;
 
  private:
+  std::string_view whole_lines() const;
+
   static constexpr std::size_t kept = 64 << 10;
   std::string bytes_;  // up to twice `kept`, so that moving is rare
   bool whole_ = true;  // nothing was cut off in front

@@ -1,6 +1,6 @@
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/refresh.h"
-#include "workload/command/output/units.h"
+#include "workload/command/output/words.h"
 
 // tqdm prints  desc:  12%|█▏        | 24/200 [00:01<00:09, 17.64it/s, loss=0.5]
 // and without a total  desc: 24it [00:01, 17.64it/s, loss=0.5]

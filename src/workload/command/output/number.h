@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sweetspot::workload::command::output {
+
+// A number as it stands in a line, with what belongs to it: "20", "1,200", "20/100", "20 of 100".
+struct Number {
+  enum class Kind : std::uint8_t {
+    whole,    // may count something
+    decimal,  // a metric: "0.31", "1e-3", "20%", "12ms"
+    other,    // clocks, dates, versions, file names, negative numbers
+  };
+  Kind kind = Kind::other;
+  bool percent = false;
+  std::size_t begin = 0, end = 0;  // with the total
+  std::size_t digits_end = 0;      // of the number alone
+  std::int64_t value = 0;
+  std::optional<std::int64_t> total = {};
+};
+
+// `at` is the first digit of a run of them.
+Number read_number(std::string_view text, std::size_t at);
+
+}  // namespace sweetspot::workload::command::output

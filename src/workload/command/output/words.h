@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "workload/command/output/refresh.h"
+
+namespace sweetspot::workload::command::output {
+
+// What a word says about the number beside it, or about the line it stands in.
+enum class Role : std::uint8_t {
+  none,
+  update,       // step, iter, batch, …: the number counts updates
+  sample,       // images, examples, …
+  epoch,        //
+  position,     // "step number 20", "batch_idx 20", "samples seen 640": the word before it counts
+  spoiler,      // "steps per epoch", "max steps", "best step": what follows is no counter
+  training,     //
+  evaluation,   // validation, tests, predictions
+  preparation,  // downloads, caches, tokens: what comes before the training
+  saving,       // checkpoints
+  time,         //
+  process,      // "rank 1": of several that print the same
+};
+
+// Of one word, letters only, in any case.
+Role role_of(std::string_view word);
+
+// What a bar counts by the name of its unit: "it" and "batches" are updates, "img" and "examples"
+// samples; bytes, files and epochs are no steps.
+Counts counts_of(std::string_view unit);
+
+}  // namespace sweetspot::workload::command::output
