@@ -48,7 +48,7 @@ class Program {
   std::optional<double> start_up_seconds() const;
   std::string step_source() const;
   bool changed_its_batch() const;
-  output::Findings findings() const;  // of both streams, for this setting
+  output::Findings findings() const;      // of both streams, for this setting
   output::Suggestion suggestion() const;  // for when no step was recognised
   std::string last_output() const;
   std::int64_t bad_client_lines() const { return server_.bad_lines() + client_steps_.bad(); }

@@ -205,6 +205,10 @@ Evidence CommandSession::evidence() const {
   for (auto* line : {&known.findings.changed_batch, &known.findings.memory_evidence})
     if (*line) *line = secrets.redact(**line);
   known.last_output = secrets.redact(program_->last_output());
+  if (steps_ == 0) {
+    known.suggestion = program_->suggestion();
+    known.suggestion.regex = secrets.redact(known.suggestion.regex);
+  }
   known.steps = steps_;
   known.bad_client_lines = program_->bad_client_lines();
   return known;

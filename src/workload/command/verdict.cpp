@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/text.h"
+#include "workload/command/unseen_steps.h"
 
 namespace sweetspot::workload::command {
 namespace {
@@ -16,11 +17,9 @@ constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
 // The first one warms up, and an interval needs two.
 constexpr std::int64_t fewest_steps = 3;
 
-std::string how_to_show_steps(const Evidence& evidence) {
+std::string way_out(const Evidence& evidence) {
   const std::string gave_up = regex_note(evidence.findings);
-  return gave_up.empty() ? "print each as a line like 'step 12/100', or use --steps-regex, "
-                           "--samples-per-run or the client (docs/programs.md)"
-                         : gave_up;
+  return gave_up.empty() ? how_to_show_steps(evidence.suggestion) : gave_up;
 }
 
 bool was_killed(const process::Ending& ending) {
@@ -52,7 +51,7 @@ Ended without_enough_steps(const Evidence& evidence) {
                         evidence.steps, evidence.steps == 1 ? "" : "s", fewest_steps);
   return {Outcome::refused,
           fmt::format("it exited with 0 and {}{}; {}{}", seen, bad_lines_note(evidence),
-                      how_to_show_steps(evidence), quoted_tail(evidence.last_output))};
+                      way_out(evidence), quoted_tail(evidence.last_output))};
 }
 
 }  // namespace
@@ -85,7 +84,7 @@ Ended timed_out(const Evidence& evidence, core::Seconds timeout) {
                         tail)};
   return {Outcome::timed_out,
           fmt::format("no step was seen for {}{}; raise --timeout, or {}{}", waited,
-                      bad_lines_note(evidence), how_to_show_steps(evidence), tail)};
+                      bad_lines_note(evidence), way_out(evidence), tail)};
 }
 
 std::string regex_note(const output::Findings& findings) {

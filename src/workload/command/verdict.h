@@ -12,7 +12,8 @@ namespace sweetspot::workload::command {
 struct Evidence {
   process::Ending ending;
   output::Findings findings;
-  std::string last_output;  // without secrets
+  std::string last_output;        // without secrets
+  output::Suggestion suggestion;  // where no step was recognised
   std::int64_t steps = 0, bad_client_lines = 0;
 };
 

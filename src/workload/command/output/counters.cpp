@@ -15,8 +15,9 @@ constexpr int starts_to_take_over = 2;
 // A plain line without a total may be anything: it leads a little later, and loses nothing by it.
 constexpr int rises_without_total = 2;
 constexpr int rises_of_samples_without_total = 3;
-// A list of stages has few.
+// A list of stages has few, and what comes after it has many.
 constexpr int most_stages = 4;
+constexpr int rises_after_stages = 8;
 // A bar that stood still for so many rises of a line's counter is over.
 constexpr int rises_beside_a_dead_bar = 8;
 // A counter that moves several times in each of so many intervals of the leader is the finer one.
@@ -139,7 +140,7 @@ Counters::Move Counters::move(Series& series, std::int64_t count, bool is_new) {
   Move moved{.started = is_new || count < series.count,
              .rose = !is_new && count > series.count,
              .by = is_new ? 0 : count - series.count};
-  moved.rose_alone = moved.rose && last_rise_ <= series.seen_last;
+  moved.rose_alone = moved.rose && is_alone(series);
   // A counter that begins anew begins where it began, or near nothing.
   if (!is_new && moved.started && series.is_line() &&
       count > std::max(series.first_count, series.longest_rise))
@@ -149,8 +150,21 @@ Counters::Move Counters::move(Series& series, std::int64_t count, bool is_new) {
   series.count = count;
   series.seen_last = now_;
   if (moved.rose_alone) ++series.rises;
-  if (moved.rose) ++series.rises_since_leader;
+  if (moved.rose) {
+    ++series.rises_since_leader;
+    series.rose_before = std::exchange(series.rose_last, now_);
+  }
   return moved;
+}
+
+// Has nothing else risen since the series was seen last? Several lines may be printed for a step,
+// and each of them counts it once.
+bool Counters::is_alone(const Series& series) const {
+  if (!series.is_line()) return last_rise_ <= series.seen_last;
+  return std::none_of(all_.begin(), all_.end(), [&series](const Series& other) {
+    const std::uint64_t since = other.is_line() ? other.rose_before : other.rose_last;
+    return &other != &series && since > series.seen_last;
+  });
 }
 
 // Was there anything but training since the series was seen last?
@@ -201,6 +215,11 @@ bool Counters::leads(Series& series, const Move& moved) {
     }
     return true;
   }
+  if (moved.rose && series.born == deposed_) {
+    deposed_ = 0;
+    leader->of_evaluation = true;  // no list of stages, then: the other came in between
+    return take_over();
+  }
   return leads_over(*leader, series, moved) && take_over();
 }
 
@@ -212,8 +231,12 @@ bool Counters::leads_over(Series& leader, Series& series, const Move& moved) {
   if (leader.is_line() && !series.is_line() && moved.rose_alone) return true;
   if (series.is_line()) {
     if (leader.is_line()) {
-      if (leader.rises <= most_stages && series.rises_since_leader > leader.rises + most_stages)
+      const bool may_be_stages = leader.longest_rise == 1 && leader.rises <= most_stages &&
+                                 leader.first_count <= 1 && !leader.total;
+      if (may_be_stages && series.rises_since_leader >= rises_after_stages) {
+        deposed_ = leader.born;
         return true;
+      }
       if (series.intervals_filled >= intervals_to_be_finer) return true;
       if (moved.rose && series.rises_since_leader > 1) interruption_ = now_;
       return false;

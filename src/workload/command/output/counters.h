@@ -50,6 +50,7 @@ class Counters {
     bool advanced = false;  // an Advance ended at the mark
     std::uint64_t born = 0;
     std::uint64_t seen_last = 0;
+    std::uint64_t rose_last = 0, rose_before = 0;  // the last rise and the one before
     int rises = 0;
     int starts_without_leader = 0;
     int rises_since_leader = 0;
@@ -72,6 +73,7 @@ class Counters {
   Series& add(const Series& series, double at_seconds);
   Series* leading();
   Move move(Series& series, std::int64_t count, bool is_new);
+  bool is_alone(const Series& series) const;
   bool leads(Series& series, const Move& move);
   bool leads_over(Series& leader, Series& series, const Move& move);
   bool passes_boundary(Series& series, const LogLine& line, const Move& move,
@@ -82,8 +84,9 @@ class Counters {
 
   std::vector<Series> all_;
   std::uint64_t births_ = 0;
-  std::uint64_t leader_ = 0;  // its `born`; 0 for none
-  std::uint64_t now_ = 0;     // refreshes and lines seen
+  std::uint64_t leader_ = 0;   // its `born`; 0 for none
+  std::uint64_t deposed_ = 0;  // the leader before, where it was taken for a list of stages
+  std::uint64_t now_ = 0;      // refreshes and lines seen
   std::uint64_t last_rise_ = 0;
   std::uint64_t interruption_ = 0;  // when something else than training moved last
   std::uint64_t pause_ = 0;         // when a checkpoint was saved last

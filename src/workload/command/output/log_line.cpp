@@ -122,7 +122,9 @@ class LineReader {
   std::size_t take_number(std::size_t at) {
     const Number number = read_number(text_, at);
     pending_ = {};
-    if (number.kind == Number::Kind::decimal) take_metric(number);
+    const bool whole_metric = number.kind == Number::Kind::whole && last_.role == Role::none &&
+                              (number.has_point || metric_words_ > 1);
+    if (number.kind == Number::Kind::decimal || whole_metric) take_metric(number);
     if (number.kind != Number::Kind::whole) return number.end;
     const bool has_unit = number.end < text_.size() && is_letter(text_[number.end]);
     if (!has_unit) {

@@ -97,6 +97,7 @@ Number read_number(std::string_view text, std::size_t at) {
   bool pointed = false;
   if (goes_on('.')) {
     const std::size_t fraction = end + 1;
+    number.has_point = true;
     end = skip_digits(text, fraction);
     if (goes_on('.')) {  // a version, an address
       while (end < text.size() && (is_digit(text[end]) || text[end] == '.')) ++end;

@@ -15,6 +15,7 @@ struct Number {
   };
   Kind kind = Kind::other;
   bool percent = false;
+  bool has_point = false;          // "2.000" may count, and is a metric as a rule
   std::size_t begin = 0, end = 0;  // with the total
   std::size_t digits_end = 0;      // of the number alone
   std::int64_t value = 0;
