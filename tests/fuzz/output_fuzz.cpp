@@ -51,7 +51,11 @@ std::string told(std::string_view bytes, std::size_t chunk, bool with_regex) {
   const std::string lines = reader.last_lines();
   for (const char c : lines)
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n') __builtin_trap();
-  return all + findings.counter.source + findings.changed_batch.value_or("-") +
+  const Suggestion suggestion = reader.suggestion();
+  if (suggestion.regex.find('\'') != std::string::npos) __builtin_trap();
+  if (suggestion.kind == Suggestion::Kind::paste_regex) Reader(suggestion.regex);
+  return all + std::to_string(findings.lines) + ' ' + std::to_string(findings.counter.lines) + ' ' +
+         suggestion.regex + findings.counter.source + findings.changed_batch.value_or("-") +
          findings.memory_evidence.value_or("-") + lines;
 }
 

@@ -99,6 +99,9 @@ std::string told_by(Reader& reader) {
   text << "source " << findings.counter.source << '\n'
        << "changed " << findings.changed_batch.value_or("-") << '\n'
        << "memory " << findings.memory_evidence.value_or("-") << '\n'
+       << "lines " << findings.lines << ", of the counter " << findings.counter.lines << ", total "
+       << findings.counter.total.value_or(-1) << '\n'
+       << "suggestion " << reader.suggestion().regex << '\n'
        << reader.last_lines();
   return text.str();
 }

@@ -57,8 +57,9 @@ bool Counters::see(const Refresh& refresh, double at_seconds) {
       refresh.whole_epoch && !is_new ? series.count + refresh.count : refresh.count;
   const Move moved = move(series, count, is_new);
   if (moved.rose) last_rise_ = now_;
-  if (moved.started || refresh.after_validation || seen_before < interruption_)
-    mark(series, at_seconds);
+  const std::uint64_t boundary =
+      refresh.whole_epoch ? interruption_ : std::max(interruption_, pause_);
+  if (moved.started || refresh.after_validation || seen_before < boundary) mark(series, at_seconds);
   if (!leads(series, moved)) return false;
   told_ = {series.format, series.counts, series.total, series.weight_updates, {}};
   if (series.count > series.mark_count) advance(series, at_seconds);
@@ -82,6 +83,7 @@ bool Counters::see(const LogLine& line, double at_seconds) {
   }
   if (line.size == 0) {
     if (line.trains || line.epoch) evaluation_begins_ = false;
+    if (line.epoch && line.epoch != std::exchange(epoch_, line.epoch)) pause_ = now_;
     return false;
   }
   Series* best = nullptr;
@@ -248,6 +250,10 @@ bool Counters::leads_over(Series& leader, Series& series, const Move& moved) {
     if (moved.started) ++series.starts_without_leader;
     // Of two bars that say nothing, the longer is the training and the shorter its test.
     if (moved.rose_alone && series.total > leader.total) return true;
+    // Data is prepared sample by sample, and trained with in batches.
+    if (leader.counts == Counts::samples && series.counts == Counts::updates &&
+        series.rises_since_leader >= rises_beside_a_dead_bar)
+      return true;
     return series.starts_without_leader >= starts_to_take_over;
   }
   const bool is_inner = series.born > leader.born;

@@ -89,9 +89,10 @@ class Counters {
   std::uint64_t now_ = 0;      // refreshes and lines seen
   std::uint64_t last_rise_ = 0;
   std::uint64_t interruption_ = 0;  // when something else than training moved last
-  std::uint64_t pause_ = 0;         // when a checkpoint was saved last
-  std::uint64_t evaluation_ = 0;    // the values of the last evaluation metrics
-  bool evaluation_begins_ = false;  // a heading said so
+  std::uint64_t pause_ = 0;         // when a checkpoint was saved last, or an epoch was over
+  std::optional<std::int64_t> epoch_ = {};  // as lines without a counter tell
+  std::uint64_t evaluation_ = 0;            // the values of the last evaluation metrics
+  bool evaluation_begins_ = false;          // a heading said so
   Leader told_;
   std::int64_t told_count_ = 0, told_samples_ = 0;
   std::vector<Advance> advances_;

@@ -65,4 +65,12 @@ std::optional<Refresh> read_heavy_bar(std::string_view text) {
   return refresh;
 }
 
+std::optional<Refresh> read_bar(std::string_view text) {
+  auto refresh = read_tqdm(text);
+  if (!refresh) refresh = read_keras(text);
+  if (!refresh) refresh = read_heavy_bar(text);
+  if (refresh && refresh->total && refresh->count > *refresh->total) return std::nullopt;
+  return refresh;
+}
+
 }  // namespace sweetspot::workload::command::output

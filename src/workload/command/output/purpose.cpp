@@ -48,6 +48,7 @@ Purpose purpose_of(std::string_view description) {
   const std::string fixed = lower_case(fixed_part(description));
   for (const std::string_view start : other_starts)
     if (fixed.starts_with(start)) return Purpose::other;
+  if (has(description, "(num_proc=")) return Purpose::other;  // Hugging Face's datasets at work
   Purpose purpose = Purpose::unsaid;
   each_word(lower_case(description), [&purpose](std::string_view word, std::string_view after) {
     const Role role = role_of(word);

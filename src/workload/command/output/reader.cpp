@@ -16,15 +16,6 @@ namespace {
 // "step 1" and "1/1 - 1s" are about the shortest that say anything.
 constexpr std::size_t shortest_line = 4;
 
-// Whichever bar the text is.
-std::optional<Refresh> read_bar(std::string_view text) {
-  auto refresh = read_tqdm(text);
-  if (!refresh) refresh = read_keras(text);
-  if (!refresh) refresh = read_heavy_bar(text);
-  if (refresh && refresh->total && refresh->count > *refresh->total) return std::nullopt;
-  return refresh;
-}
-
 }  // namespace
 
 struct Reader::State final : Scanner::Sink {

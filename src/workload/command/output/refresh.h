@@ -24,5 +24,7 @@ std::optional<Refresh> read_tqdm(std::string_view text);
 std::optional<Refresh> read_keras(std::string_view text);
 // Ultralytics' own bar, and rich's as Lightning uses it.
 std::optional<Refresh> read_heavy_bar(std::string_view text);
+// Whichever of them the text is.
+std::optional<Refresh> read_bar(std::string_view text);
 
 }  // namespace sweetspot::workload::command::output

@@ -206,6 +206,7 @@ Suggestion suggest(const std::vector<std::string>& lines) {
     const LogLine line = read_log_line(text);
     if (line.epoch) epochs.push_back(*line.epoch);
     evaluations[at] = line.evaluation;
+    if (read_bar(text)) continue;  // it was seen, and is none of the training's
     const bool is_other_line =
         line.is_of_something_else() || (line.saves && !line.training_metrics);
     for (std::size_t digit = 0; digit < text.size();) {

@@ -38,7 +38,8 @@ constexpr std::array entries = {
           "downloaded fetching loading extracting tokenizing tokenized tokenizer grouping reading "
           "preprocess preprocessing preparing flattening shuffling packing dl warmup warming "
           "compiling calibrating calibration indexing collecting encoding prefetching uploading "
-          "converting copying copied building"},
+          "converting copying copied building dropping adding processing applying formatting "
+          "concatenating truncating deduplicating sorting"},
     Entry{Role::saving, "save saved saving checkpoint checkpoints ckpt wrote writing snapshot"},
     Entry{Role::time,
           "time elapsed eta took s ms us sec secs second seconds min mins minute minutes h hr hour "
