@@ -108,7 +108,7 @@ TEST_F(Command, AProgramThatShowsNoStepIsToldHowToShowThem) {
   const Finished finished = sweetspot({"tune", "--max", "4", "--", "true", "{batch}"});
   EXPECT_EQ(finished.exit_code, 3) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("ended as refused: it exited with 0 and made no step that "
-                                      "could be seen; print each as a line like 'step 12/100'"));
+                                      "could be seen; print a line like 'step 20'"));
   EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("crashed")));
 }
 

@@ -30,8 +30,8 @@ TEST(Verdict, OfAProperEnd) {
   EXPECT_EQ(verdict(exited(0, 3)).outcome, Outcome::ok);
   EXPECT_EQ(verdict(exited(0)).outcome, Outcome::refused);
   EXPECT_THAT(verdict(exited(0)).what(),
-              AllOf(HasSubstr("made no step that could be seen; print each as a line like 'step"),
-                    HasSubstr("--steps-regex"), HasSubstr("--samples-per-run"),
+              AllOf(HasSubstr("made no step that could be seen; print a line like 'step 20'"),
+                    HasSubstr("docs/programs.md"), HasSubstr("--samples-per-run"),
                     Not(HasSubstr("lines of its client"))));
   EXPECT_EQ(verdict(exited(0, 1)).outcome, Outcome::refused);
   EXPECT_THAT(verdict(exited(0, 1)).what(), HasSubstr("no more than 1 step could be seen"));

@@ -32,6 +32,7 @@ class Counters {
     std::optional<double> samples_per_step;
   };
   const Leader& leader() const { return told_; }  // as it was seen last
+  bool has_leader() const { return leader_ != 0; }
 
  private:
   struct Series {

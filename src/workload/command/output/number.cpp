@@ -47,6 +47,8 @@ std::optional<std::int64_t> value_of(std::string_view digits) {
 
 // Where the total begins, after "/", "of" or "out of"; 0 for none.
 std::size_t find_total(std::string_view text, std::size_t at) {
+  const char first = at_or_end(text, at);
+  if (first != ' ' && first != '/') return 0;
   std::size_t next = skip_spaces(text, at);
   if (at_or_end(text, next) == '/') {
     next = skip_spaces(text, next + 1);

@@ -1,6 +1,7 @@
 #include "workload/command/output/reader.h"
 
 #include "workload/command/output/counters.h"
+#include "workload/command/output/cursor.h"
 #include "workload/command/output/evidence.h"
 #include "workload/command/output/keras_epochs.h"
 #include "workload/command/output/printable.h"
@@ -16,11 +17,36 @@ namespace {
 // "step 1" and "1/1 - 1s" are about the shortest that say anything.
 constexpr std::size_t shortest_line = 4;
 
+// "[00:01<00:09, 17.64it/s]" of tqdm or "[==>…]" of Keras; logs are full of other brackets.
+bool closes_a_bar(std::string_view text) {
+  const std::size_t opening = text.rfind('[');
+  if (opening == std::string_view::npos) return false;
+  const std::string_view inside = text.substr(opening + 1);
+  if (is_digit(inside.front())) return inside.find(':') != std::string_view::npos;
+  return std::string_view("=>.").find(inside.front()) != std::string_view::npos;
+}
+
+struct Contents {
+  bool letters = false, digits = false;
+};
+
+// Without a branch in it, so that the compiler looks at many bytes at a time.
+Contents contents_of(std::string_view text) {
+  std::uint8_t letters = 0, digits = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    letters |= static_cast<std::uint8_t>(static_cast<std::uint8_t>((byte | 0x20) - 'a') < 26);
+    digits |= static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte - '0') < 10);
+  }
+  return {letters != 0, digits != 0};
+}
+
 }  // namespace
 
 struct Reader::State final : Scanner::Sink {
   bool maybe_whole(std::string_view text, double at_seconds) override {
     if (regex) return true;  // it reads whole lines
+    if (text.ends_with(']') && !closes_a_bar(text)) return false;
     auto refresh = read_bar(text);
     if (!refresh) return false;
     // The end of Keras' line tells whether it came after a validation.
@@ -51,6 +77,9 @@ struct Reader::State final : Scanner::Sink {
     if (seen) return;
     if (text.find('/') != std::string_view::npos)
       if (auto refresh = read_bar(text)) return see(*refresh, text, at_seconds);
+    const Contents contents = contents_of(text);
+    // A counter is a number beside a word; words alone may head what the leader must not count.
+    if (!contents.letters || (!contents.digits && !counters.has_leader())) return;
     if (counters.see(read_log_line(text), at_seconds))
       tell({.format = Format::log_line, .counts = counters.leader().counts}, text);
   }

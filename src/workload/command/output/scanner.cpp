@@ -24,6 +24,28 @@ constexpr std::array<std::uint8_t, 256> classes = [] {
 
 std::uint8_t class_of(char byte) { return classes[static_cast<unsigned char>(byte)]; }
 
+// The first byte of at least this class. Whole blocks without any are passed over, which the
+// compiler does many bytes at a time.
+const char* find_stop(const char* at, const char* last, std::uint8_t stop) {
+  constexpr std::ptrdiff_t block = 32;
+  while (last - at >= block) {
+    std::uint8_t any = 0;
+    for (std::ptrdiff_t i = 0; i < block; ++i) {
+      const auto byte = static_cast<std::uint8_t>(at[i]);
+      any |=
+          static_cast<std::uint8_t>((byte < 0x20) | (byte == 0x7f) | (byte == ']') | (byte == '/'));
+    }
+    if (any != 0) {
+      const char* const end = at + block;
+      const char* const found =
+          std::find_if(at, end, [stop](char c) { return class_of(c) >= stop; });
+      if (found != end) return found;
+    }
+    at += block;
+  }
+  return std::find_if(at, last, [stop](char c) { return class_of(c) >= stop; });
+}
+
 // Cursor up, down, next, previous, to column, to place; clear screen, clear line.
 bool ends_refresh(char final) {
   return std::string_view("ABEFGHJKf").find(final) != std::string_view::npos;
@@ -52,7 +74,7 @@ const char* Scanner::text(const char* at, const char* last, double at_seconds, S
     return at + 1;
   }
   const std::uint8_t stop = questions_left_ > 0 ? question : other_control;
-  const char* const run = std::find_if(at, last, [stop](char c) { return class_of(c) >= stop; });
+  const char* const run = find_stop(at, last, stop);
   if (run != last && *run == '\n' && line_.empty()) {  // a whole line in one piece: no copy
     const std::string_view whole(at, static_cast<std::size_t>(run - at));
     if (!whole.empty()) sink.ended(whole.substr(0, longest_kept), at_seconds);
