@@ -29,8 +29,8 @@ struct Command : testing::Test {
   }
 };
 
-// A command that is wider than the screen goes on in the next line, as a shell takes it: how wide it
-// is depends on the folder of these tests.
+// A command that is wider than the screen goes on in the next line, as a shell takes it: how wide
+// it is depends on the folder of these tests.
 std::string on_one_line(std::string out) {
   constexpr std::string_view broken = " \\\n    ";
   for (std::size_t at = 0; (at = out.find(broken)) != std::string::npos;)
@@ -110,6 +110,22 @@ TEST_F(Command, AProgramThatShowsNoStepIsToldHowToShowThem) {
   EXPECT_THAT(finished.err, HasSubstr("ended as refused: it exited with 0 and made no step that "
                                       "could be seen; print a line like 'step 20'"));
   EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("crashed")));
+}
+
+TEST_F(Command, TheExpressionThatIsOfferedReadsTheSteps) {
+  const std::vector<std::string> program = {
+      "--", "sh",     "-c", "for i in $(seq 0 20 800); do echo \"i=$i loss=0.3\"; sleep 0.01; done",
+      "sh", "{batch}"};
+  std::vector<std::string> arguments = {"tune", "--min", "1", "--max", "1", "--terminal", "no"};
+  std::vector<std::string> asked = arguments;
+  asked.insert(asked.end(), program.begin(), program.end());
+  const std::string offered = "--steps-regex '\\bi=(\\d+)'";
+  EXPECT_THAT(sweetspot(asked).err, HasSubstr(offered));
+  arguments.insert(arguments.end(), {"--steps-regex", "\\bi=(\\d+)", "--json"});
+  arguments.insert(arguments.end(), program.begin(), program.end());
+  const Finished finished = sweetspot(arguments);
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(json_of(finished)["trials"][0]["outcome"], "ok");
 }
 
 TEST_F(Command, TheBudgetEndsATrialThatGoesOn) {

@@ -51,18 +51,25 @@ std::string told(std::string_view bytes, std::size_t chunk, bool with_regex) {
   const std::string lines = reader.last_lines();
   for (const char c : lines)
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n') __builtin_trap();
+  return all + std::to_string(findings.lines) + ' ' + std::to_string(findings.counter.lines) + ' ' +
+         findings.counter.source + findings.changed_batch.value_or("-") +
+         findings.memory_evidence.value_or("-") + lines;
+}
+
+// What is offered can be pasted: between single quotes, and it compiles.
+void suggest_from(std::string_view bytes) {
+  Reader reader;
+  reader.feed(bytes, 1);
   const Suggestion suggestion = reader.suggestion();
   if (suggestion.regex.find('\'') != std::string::npos) __builtin_trap();
   if (suggestion.kind == Suggestion::Kind::paste_regex) Reader(suggestion.regex);
-  return all + std::to_string(findings.lines) + ' ' + std::to_string(findings.counter.lines) + ' ' +
-         suggestion.regex + findings.counter.source + findings.changed_batch.value_or("-") +
-         findings.memory_evidence.value_or("-") + lines;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes = unescaped({reinterpret_cast<const char*>(data), size});
+  suggest_from(bytes);
   for (const bool with_regex : {false, true}) {
     const std::string whole = told(bytes, bytes.size() + 1, with_regex);
     if (told(bytes, 1, with_regex) != whole || told(bytes, 7, with_regex) != whole)

@@ -181,6 +181,154 @@ TEST(Counters, PlainLinesOfAnythingElseCountNothing) {
   EXPECT_THAT(read({{1, "step 3/10\n"}, {2, "step 3/10\n"}}), IsEmpty());
 }
 
+// Three lines: a counter without a total leads at its second rise, and loses nothing by it.
+std::vector<Piece> log(const std::string& before, const std::string& after) {
+  std::vector<Piece> pieces;
+  for (int at = 0; at < 4; ++at)
+    pieces.push_back({at + 1.0, before + std::to_string(1200 + at * 20) + after + "\n"});
+  return pieces;
+}
+
+TEST(Counters, LinesOfALogCountInAnyPunctuation) {
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {"INFO epoch=1 step=", " loss=0.31"},
+           {"epoch: 1, step: ", ""},
+           {"step ", " loss 0.3"},
+           {"{\"step\": ", ", \"loss\": 0.31}"},
+           {"{'iteration': ", ", 'loss': 0.31}"},
+           {"iter ", ": loss 2.3, time 12.34ms, mfu 1.20%"},
+           {"[11/16 12:00:01 d2.utils.events]:  eta: 0:12:34  iter: ", "  total_loss: 1.2"},
+           {"Step #", ""},
+           {"[step ", "] loss=0.31"},
+           {"globalStep: ", ", loss: 2.1"},
+           {"train/global_step: ", " train/loss: 0.3"},
+           {"epoch 0 batch_idx ", " loss 0.3"},
+           {"INFO:tensorflow:loss = 2.1, step = ", " (12.3 sec)"},
+           {"step → ", "  loss → 0.3"},
+           {"step\t", "\tloss\t0.3"},
+           {"Finished ", " steps, loss 0.3"},
+           {"done: ", " training iterations so far"},
+           {"\033[1mstep\033[0m=\033[36m", "\033[0m loss=0.3"},
+           {"iteration no. ", " done"},
+           {"[rank0] step ", " loss 0.3 best_val_loss 0.412"},
+           {"step_", " loss 0.3"}})
+    EXPECT_THAT(read(log(before, after)), ElementsAre(Advance{2, 40, 0}, Advance{1, 20, 0}))
+        << before << "…" << after;
+  EXPECT_THAT(
+      read({{1, "step 980 loss 1\n"}, {2, "step 1,000 loss 1\n"}, {3, "step 1,020 loss 1\n"}}),
+      ElementsAre(Advance{2, 40, 0}));
+}
+
+TEST(Counters, LinesOfALogThatCountSomethingElse) {
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {"epoch ", " loss 0.3"},
+           {"eval step ", " acc 0.3"},
+           {"[val] iter ", " loss 0.3"},
+           {"{\"phase\": \"eval\", \"step\": ", ", \"loss\": 0.3}"},
+           {"step ", ": val_loss 0.3"},
+           {"Downloading batch ", ""},
+           {"warmup step ", ""},
+           {"time step ", ""},
+           {"steps per epoch ", ""},
+           {"max_steps=", ""},
+           {"best step ", " loss 0.3"},
+           {"saved ckpt/step_", ".pt"},
+           {"step -", ""},
+           {"step 0.", ""},
+           {"step 12:", ""},
+           {"step ", "%"},
+           {"step ", "ms"},
+           {"speed ", " steps/s"},
+           {"speed ", " steps per second"},
+           {"ms/step: ", ""},
+           {"batch size ", " loss 0.3"},
+           {"next save in ", " steps left"},
+           {"tokens ", " loss 0.3"}})
+    EXPECT_THAT(read(log(before, after)), IsEmpty()) << before << "…" << after;
+}
+
+TEST(Counters, OfALineWithTwoTheFasterCounts) {
+  std::vector<Piece> pieces;
+  for (int at = 0; at < 4; ++at)
+    pieces.push_back({at + 1.0, "update " + std::to_string(at * 5) + " batch " +
+                                    std::to_string(at * 20) + " loss 0.3\n"});
+  EXPECT_THAT(read(pieces), ElementsAre(Advance{2, 40, 0}, Advance{1, 20, 0}));
+}
+
+TEST(Counters, ANumberThatFallsAsNoCounterDoesIsNone) {
+  std::vector<Piece> pieces;
+  double seconds = 0;
+  for (const int images : {640, 655, 648, 661, 639, 650, 671})
+    pieces.push_back({++seconds, "speed " + std::to_string(images) + " images a second\n"});
+  EXPECT_THAT(read(pieces), IsEmpty());
+}
+
+TEST(Counters, WhatLiesBetweenTwoLinesCountsOnlyIfItWasTraining) {
+  const auto with = [](const std::string& between) {
+    std::vector<Piece> pieces;
+    for (int at = 0; at < 8; ++at) {
+      if (at == 5) pieces.push_back({at + 9.0, between + "\n"});
+      pieces.push_back(
+          {at + (at < 5 ? 1.0 : 10.0), "step " + std::to_string(at * 20) + " loss 0.3\n"});
+    }
+    return pieces;
+  };
+  for (const char* between :
+       {"val_loss 0.31", "Validation accuracy: 0.9", "step 100: train loss 0.3, val loss 0.4",
+        "Evaluating...", "saved checkpoint to out/step_100.pt", "Epoch 2", "epoch 1: acc 0.4",
+        "[eval] batch 3/10", "test set: accuracy 9800/10000 (98%)"})
+    EXPECT_THAT(read(with(between)),
+                ElementsAre(Advance{2, 40, 0}, Advance{1, 20, 0}, Advance{1, 20, 0},
+                            Advance{1, 20, 0}, Advance{1, 20, 0}))
+        << between;
+}
+
+TEST(Counters, AnotherLoopThatCountsInBetweenIsNoTraining) {
+  std::vector<Piece> pieces;
+  double seconds = 0;
+  for (int at = 0; at < 12; ++at) {
+    pieces.push_back({seconds += 1, "step " + std::to_string(at * 20) + " loss 0.3\n"});
+    for (int batch = 0; at % 4 == 3 && batch < 30; ++batch)
+      pieces.push_back({seconds += 0.125, "batch " + std::to_string(batch) + " acc 0.4\n"});
+  }
+  for (const Advance& advance : read(pieces))
+    EXPECT_EQ(static_cast<double>(advance.updates) / advance.seconds, 20);
+}
+
+TEST(Counters, SeveralProcessesThatPrintTheSameCountOnce) {
+  std::vector<Piece> pieces;
+  for (int at = 0; at < 5; ++at)
+    for (const int rank : {0, 1, 2})
+      pieces.push_back(
+          {at + 1.0, "[rank" + std::to_string(rank) + "] step " + std::to_string(at * 20) + "\n"});
+  EXPECT_THAT(read(pieces), ElementsAre(Advance{2, 40, 0}, Advance{1, 20, 0}, Advance{1, 20, 0}));
+}
+
+TEST(Counters, ABarOfEpochsIsToldByItsLines) {
+  std::vector<Piece> pieces;
+  for (int epoch = 0; epoch < 6; ++epoch) {
+    pieces.push_back({epoch * 5 + 1.0, tqdm("", std::to_string(epoch) + "/10")});
+    pieces.push_back({epoch * 5 + 2.0, "\nEpoch " + std::to_string(epoch) + ": loss 0.3\n"});
+  }
+  EXPECT_THAT(read(pieces), IsEmpty());
+}
+
+TEST(Counters, LinesAndStepsAreCountedApart) {
+  Reader reader;
+  for (int at = 0; at < 6; ++at)
+    reader.feed("iteration " + std::to_string(at * 20) + "/ 500 | consumed samples: " +
+                    std::to_string(at * 640) + " | lm loss: 1.2E+00\n",
+                at + 1.0);
+  const Findings& findings = reader.findings();
+  EXPECT_EQ(findings.lines, 6);
+  EXPECT_EQ(findings.counter.lines, 5);
+  EXPECT_EQ(findings.counter.total, 500);
+  EXPECT_EQ(findings.counter.samples_per_step, 32);
+  std::int64_t steps = 0;
+  for (const Advance& advance : reader.take()) steps += advance.updates;
+  EXPECT_EQ(steps, 100);
+}
+
 TEST(Counters, AListOfStagesIsNoTraining) {
   EXPECT_THAT(read({{1, "Step 1/3: loading the data\n"},
                     {2, "Step 2/3: building the model\n"},
