@@ -211,7 +211,8 @@ TEST(Counters, LinesOfALogCountInAnyPunctuation) {
            {"\033[1mstep\033[0m=\033[36m", "\033[0m loss=0.3"},
            {"iteration no. ", " done"},
            {"[rank0] step ", " loss 0.3 best_val_loss 0.412"},
-           {"step_", " loss 0.3"}})
+           {"step_", " loss 0.3"},
+           {"step ", " | train: 0.3 | val: --"}})
     EXPECT_THAT(read(log(before, after)), ElementsAre(Advance{2, 40, 0}, Advance{1, 20, 0}))
         << before << "…" << after;
   EXPECT_THAT(

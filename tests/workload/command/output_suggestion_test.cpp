@@ -35,6 +35,8 @@ TEST(Suggestion, ReadsTheNumberThatRises) {
       [](int i) { return std::to_string(i * 20) + " 0.31 0.01"; },
       [](int i) { return "  1   " + std::to_string(i * 20) + "   0.31"; },
       [](int i) { return "[" + std::to_string(i * 20) + "/938] loss 0.3"; },
+      [](int i) { return "第" + std::to_string(i * 20) + "步 0.3"; },
+      [](int i) { return "E001 S" + std::to_string(i * 20) + " L0.3"; },
       [](int i) { return "i=" + std::to_string(i * 20) + " loss=0.3"; },
       [](int i) { return "Durchgang " + std::to_string(i * 20) + ": Verlust 0.3"; },
       [](int i) { return "1," + std::to_string(i * 20) + ",0.25"; },

@@ -55,7 +55,7 @@ class LineReader {
       else
         ++at;
     }
-    if (metric_words_ > 0) line_.evaluates = true;
+    if (metric_words_ > 0) end_evaluation();
     return line_;
   }
 
@@ -106,17 +106,22 @@ class LineReader {
   // "val_loss 0.3" and "test acc: 0.9" are metrics; "[val] step 20" is a line of a validation.
   void look_for_evaluation() {
     if (last_.role == Role::evaluation) {
-      if (metric_words_ > 0) line_.evaluates = true;
+      if (metric_words_ > 0) end_evaluation();
       metric_words_ = 1;
+      const std::size_t next = text_.find_first_not_of("\"'", last_.end);
+      names_metric_ = next != std::string_view::npos && (text_[next] == ':' || text_[next] == '=');
     } else if (metric_words_ > 0) {
       constexpr int most = 4;  // "val", "top", "accuracy", "mean"
       const bool goes_on = all_of(between(previous_.end, last_.begin), " _-/.@0123456789");
       const bool counts = last_.role == Role::update || last_.role == Role::epoch;
-      if (!goes_on || counts || ++metric_words_ > most) {
-        line_.evaluates = true;
-        metric_words_ = 0;
-      }
+      if (!goes_on || counts || ++metric_words_ > most) end_evaluation();
     }
+  }
+
+  // No metric after all: the line is of a validation, but for a "val: --" beside the training's.
+  void end_evaluation() {
+    metric_words_ = 0;
+    if (!names_metric_ || line_.training_metrics == 0) line_.evaluates = true;
   }
 
   std::size_t take_number(std::size_t at) {
@@ -305,6 +310,7 @@ class LineReader {
   Word older_, previous_, last_;
   int words_ = 0;
   int preparation_at_ = 0;
+  bool names_metric_ = false;
   int metric_words_ = 0;  // since a word for evaluation, which may yet turn out a metric's name
   std::uint64_t process_ = 0;
   Number pending_;  // waits for a word behind it

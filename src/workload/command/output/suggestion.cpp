@@ -102,6 +102,8 @@ bool rises(Series& series) {
   return series.regularity >= least_regular;
 }
 
+constexpr auto beyond_ascii = "[^\\x00-\\x7f]+"sv;
+
 std::string escaped(std::string_view literal) {
   std::string text;
   for (const char c : literal) {
@@ -109,8 +111,10 @@ std::string escaped(std::string_view literal) {
       if (!text.ends_with("\\s+")) text += "\\s+";
     } else if (is_digit(c)) {
       if (!text.ends_with("\\d+")) text += "\\d+";
-    } else if (c == '\'' || static_cast<unsigned char>(c) >= 0x80) {
-      if (!text.ends_with("\\S+")) text += c == '\'' ? "." : "\\S+";  // quoted by the shell
+    } else if (c == '\'') {
+      text += '.';  // the shell's own
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      if (!text.ends_with(beyond_ascii)) text += beyond_ascii;
     } else {
       if ("\\^$.|?*+()[]{}"sv.find(c) != std::string_view::npos) text += '\\';
       text += c;
@@ -221,7 +225,9 @@ Suggestion suggest(const std::vector<std::string>& lines) {
       const bool has_unit = number.end < text.size() && is_letter(text[number.end]);
       if (number.kind != Number::Kind::whole || has_unit || is_other_line) continue;
       const std::string_view before = text.substr(0, number.begin), label = label_of(before);
-      const Role role = role_of(label);
+      // "S00020": the letter is no unit of time.
+      const bool glued = label.size() == 1 && before.ends_with(label);
+      const Role role = glued ? Role::none : role_of(label);
       if (!may_count(role) || is_other(label)) continue;
       Series& series = all[skeleton(before)];
       series.role = role;
