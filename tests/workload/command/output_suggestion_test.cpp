@@ -94,9 +94,9 @@ TEST(Suggestion, SaysWhenEachLineComesWithAValidation) {
 }
 
 TEST(Suggestion, IsWordedToBePasted) {
-  EXPECT_THAT(
-      how_to_show_steps({Kind::paste_regex, R"(\bi=(\d+))", {20, 40, 60}}),
-      HasSubstr(R"(20, 40, 60): if it counts training steps, add --steps-regex '\bi=(\d+)')"));
+  EXPECT_THAT(how_to_show_steps({Kind::paste_regex, R"(\bi=(\d+))", {20, 40, 60}}),
+              HasSubstr(R"(add --steps-regex '\bi=(\d+)' if the number that rises in its lines )"
+                        "(…, 20, 40, 60) counts training steps"));
   EXPECT_THAT(how_to_show_steps({Kind::nothing_rises, "", {}}),
               testing::AllOf(HasSubstr("no number rises"), HasSubstr("docs/programs.md")));
 }
