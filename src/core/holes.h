@@ -7,7 +7,7 @@ namespace sweetspot::core {
 
 // A place in a text that is filled in later: "{batch}", and what comes there.
 struct Hole {
-  std::string_view name;
+  std::string name;
   std::string value;
 };
 // Nothing escapes a hole, what is filled in is not filled again, and any other {word} stays as it

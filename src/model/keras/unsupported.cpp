@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
+#include "core/edit_distance.h"
 #include "core/text.h"
 #include "model/keras/json.h"
 #include "model/keras/layers.h"
@@ -49,25 +49,12 @@ constexpr Family families[] = {
     {"TFOpLambda", "Rescaling, Activation and Reshape"},
 };
 
-// How many letters must change (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j)
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1,
-                                                 diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)}));
-  }
-  return row.back();
-}
-
 std::string nearest(std::string_view class_name) {
   for (const Family& family : families)
     if (class_name.find(family.part) != std::string_view::npos) return std::string(family.nearest);
   std::vector<std::string_view> names = known_layers();
   const std::string_view asked = class_name.substr(0, 100);
-  std::ranges::stable_sort(names, {}, [&](std::string_view name) { return distance(asked, name); });
+  std::ranges::stable_sort(names, {}, [&](std::string_view name) { return core::edit_distance(asked, name); });
   names.resize(3);
   return fmt::format("{}, {} and {}", names[0], names[1], names[2]);
 }

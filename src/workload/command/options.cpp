@@ -6,19 +6,23 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "workload/command/config_files.h"
 #include "workload/command/output/reader.h"
+#include "workload/command/places.h"
 #include "workload/command/redact.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::workload::command {
 namespace {
 
-bool takes_a_batch(const Options& options) {
-  const Placeholders has = used(options.argv);
-  return has.batch || has.micro_batch || options.batch_from_environment ||
-         std::ranges::any_of(options.argv, [](const std::string& argument) {
-           return argument.find("SWEETSPOT_BATCH") != std::string::npos;
-         });
+void check_hooks(const Options& options) {
+  const std::pair<const char*, const std::optional<std::string>*> once[] = {
+      {"--setup", &options.setup}, {"--cleanup", &options.cleanup}};
+  for (const auto& [flag, hook] : once)
+    if (*hook && used({**hook}) != Placeholders{})
+      throw core::InputError(fmt::format(
+          "{} is run once, for no batch in particular; put what has a placeholder into {}", flag,
+          hook == &options.setup ? "--prepare" : "--conclude"));
 }
 
 }  // namespace
@@ -26,10 +30,14 @@ bool takes_a_batch(const Options& options) {
 void check(const Options& options) {
   if (options.argv.empty() || options.argv.front().empty())
     throw core::InputError("there is no command after --; write one, like -- python train.py");
-  if (!takes_a_batch(options))
+  check_templates(options);
+  check_hooks(options);
+  if (batch_places(options).empty())
     throw core::InputError(fmt::format(
-        "the command '{}' does not say where its batch size goes; write {{batch}} in its place, or "
-        "--batch-from-env when the program reads SWEETSPOT_BATCH or opens a session",
+        "the command '{}' does not say where its batch size goes; write {{batch}} in its place "
+        "among the arguments, or use --env NAME={{batch}}, --template FILE with {{batch}} in the "
+        "file or with --set KEY={{batch}}, --prepare or --cwd with {{batch}}, or --batch-from-env "
+        "when the program reads SWEETSPOT_BATCH or opens a session",
         title(options)));
   if (!(options.timeout.count() > 0))
     throw core::InputError("--timeout must be more than 0 seconds; leave it out for 2 minutes");

@@ -17,6 +17,20 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 // the first run came to its end and no step was to be seen.
 enum class Terminal { automatic, yes, no };
 
+// A file of the user's of which each trial is given a filled copy; itself it is never changed. The
+// program finds the copy at {config}, or where `copy` says, in the folder that it runs in.
+struct Template {
+  std::filesystem::path file;
+  std::optional<std::filesystem::path> copy = {};
+  std::string text = {};  // of the file when it was given: all trials are of the same
+};
+
+// What a key of a template is set to: "train.batch_size", "{batch}". A file that is edited by its
+// keys is left alone otherwise; any other is filled wherever a placeholder stands in it.
+struct Edit {
+  std::string key, value;
+};
+
 // A training program and how to run it.
 struct Options {
   std::vector<std::string> argv;  // with placeholders, see template.h
@@ -27,8 +41,11 @@ struct Options {
   // Through /bin/sh -c: once before all trials, before each, after each, once after all. What a
   // hook leaves running is ended with it.
   std::optional<std::string> setup, prepare, conclude, cleanup;
-  Environment environment;  // added to our own
-  std::optional<std::filesystem::path> folder;
+  Environment environment;                      // added to our own; placeholders in the values
+  std::optional<std::filesystem::path> folder;  // placeholders too
+  std::vector<Template> templates;
+  std::vector<Edit> edits;
+  bool scratch = false;  // trials run in a copy of the folder that is thrown away, see workspace.h
   core::Seconds timeout{120};        // without a step, before the first one too
   core::Seconds grace{5};            // between SIGTERM and SIGKILL
   core::Seconds hook_timeout{1800};  // of each hook: one may fetch a data set

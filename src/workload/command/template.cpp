@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <optional>
 
-#include "core/holes.h"
+#include "workload/command/config_files.h"
 
 namespace sweetspot::workload::command {
 namespace {
 
 struct Field {
-  std::string_view placeholder, variable;
+  const char *placeholder, *variable;
   bool Placeholders::*used;
   std::string (*value)(const trial::Setting&);
 };
@@ -43,31 +43,50 @@ void set_unless_ours_has_it(Environment& environment, const char* name, std::str
 
 }  // namespace
 
-Placeholders used(const std::vector<std::string>& argv) {
+Placeholders used(const std::vector<std::string>& texts) {
   Placeholders found;
-  for (const std::string& argument : argv)
+  for (const std::string& text : texts)
     for (const Field& field : fields)
-      if (argument.find(field.placeholder) != std::string::npos) found.*field.used = true;
+      if (text.find(field.placeholder) != std::string::npos) found.*field.used = true;
   return found;
 }
 
-std::string expand(std::string_view text, const trial::Setting& setting) {
-  std::vector<core::Hole> holes;
+Placeholders used(const Options& options) {
+  std::vector<std::string> texts = options.argv;
+  for (const auto& [name, value] : options.environment) texts.push_back(value);
+  for (const auto& hook : {options.prepare, options.conclude})
+    if (hook) texts.push_back(*hook);
+  if (options.folder) texts.push_back(options.folder->string());
+  for (const Edit& edit : options.edits) texts.push_back(edit.value);
+  for (const Template& one : options.templates)
+    if (!is_edited(options, one)) texts.push_back(one.text);
+  return used(texts);
+}
+
+std::string expand(std::string_view text, const trial::Setting& setting, const Configs& configs) {
+  std::vector<core::Hole> holes = configs;
   for (const Field& field : fields) holes.push_back({field.placeholder, field.value(setting)});
   return core::filled(text, holes);
 }
 
-std::vector<std::string> expand(const std::vector<std::string>& argv,
-                                const trial::Setting& setting) {
+std::vector<std::string> expand(const std::vector<std::string>& argv, const trial::Setting& setting,
+                                const Configs& configs) {
   std::vector<std::string> expanded;
-  for (const std::string& argument : argv) expanded.push_back(expand(argument, setting));
+  for (const std::string& argument : argv) expanded.push_back(expand(argument, setting, configs));
   return expanded;
 }
 
-std::vector<std::string> command_line(const Options& options, const trial::Setting& setting) {
-  std::vector<std::string> argv = expand(options.argv, setting);
+std::vector<std::string> command_line(const Options& options, const trial::Setting& setting,
+                                      const Configs& configs) {
+  std::vector<std::string> argv = expand(options.argv, setting, configs);
   if (!options.shell) return argv;
   return {"/bin/sh", "-c", fmt::format("{}", fmt::join(argv, " "))};
+}
+
+std::optional<std::filesystem::path> trial_folder(const Options& options,
+                                                  const trial::Setting& setting) {
+  if (!options.folder) return std::nullopt;
+  return expand(options.folder->string(), setting);
 }
 
 Environment setting_environment(const trial::Setting& setting) {
@@ -76,11 +95,13 @@ Environment setting_environment(const trial::Setting& setting) {
   return environment;
 }
 
-Environment trial_environment(const Options& options, const trial::Setting& setting) {
+Environment trial_environment(const Options& options, const trial::Setting& setting,
+                              const Configs& configs) {
   Environment environment = setting_environment(setting);
   set_unless_ours_has_it(environment, "PYTHONUNBUFFERED", "1");
   set_unless_ours_has_it(environment, "TQDM_MININTERVAL", "0.05");
-  for (const auto& [name, value] : options.environment) set(environment, name, value);
+  for (const auto& [name, value] : options.environment)
+    set(environment, name, expand(value, setting, configs));
   return environment;
 }
 

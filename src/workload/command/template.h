@@ -3,26 +3,39 @@
 #include <string_view>
 #include <vector>
 
+#include "core/holes.h"
 #include "trial/trial.h"
 #include "workload/command/options.h"
 
 namespace sweetspot::workload::command {
 
-// The placeholders are {batch} {micro_batch} {accumulation} {precision} {workers} {lr}. As in
-// hyperfine nothing escapes them, and any other {word} stays as it is.
+// The placeholders are {batch} {micro_batch} {accumulation} {precision} {workers} {lr}, and
+// {config} or {config:NAME} for the filled copy of a template. As in hyperfine nothing escapes
+// them, and any other {word} stays as it is.
 struct Placeholders {
   bool batch = false, micro_batch = false, accumulation = false, precision = false, workers = false,
        lr = false;
   bool operator==(const Placeholders&) const = default;
 };
-Placeholders used(const std::vector<std::string>& argv);
+Placeholders used(const std::vector<std::string>& texts);
+// Anywhere: in arguments, variables, hooks of each trial, folder, templates and what their keys are
+// set to.
+Placeholders used(const Options& options);
 
-std::string expand(std::string_view text, const trial::Setting& setting);
-std::vector<std::string> expand(const std::vector<std::string>& argv,
-                                const trial::Setting& setting);
+using Configs = std::vector<core::Hole>;  // {config} and {config:NAME}, with the copies' paths
+
+std::string expand(std::string_view text, const trial::Setting& setting,
+                   const Configs& configs = {});
+std::vector<std::string> expand(const std::vector<std::string>& argv, const trial::Setting& setting,
+                                const Configs& configs = {});
 
 // What is really run: the expanded arguments, or /bin/sh -c and all of them in one.
-std::vector<std::string> command_line(const Options& options, const trial::Setting& setting);
+std::vector<std::string> command_line(const Options& options, const trial::Setting& setting,
+                                      const Configs& configs = {});
+
+// The folder to run in, as the options name it.
+std::optional<std::filesystem::path> trial_folder(const Options& options,
+                                                  const trial::Setting& setting);
 
 // SWEETSPOT_BATCH and the other values of the setting.
 Environment setting_environment(const trial::Setting& setting);
@@ -30,6 +43,7 @@ Environment setting_environment(const trial::Setting& setting);
 // All that is added for a trial: the setting's values, what makes programs show their steps at once
 // (PYTHONUNBUFFERED=1, and TQDM_MININTERVAL=0.05: tqdm's own default is ten lines a second), and
 // last the options' own, which win. What the user's environment sets already is left as it is.
-Environment trial_environment(const Options& options, const trial::Setting& setting);
+Environment trial_environment(const Options& options, const trial::Setting& setting,
+                              const Configs& configs = {});
 
 }  // namespace sweetspot::workload::command

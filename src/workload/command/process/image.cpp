@@ -56,6 +56,10 @@ Image::Image(const Launch& launch, const std::string& mark) : arguments_(launch.
   candidates_.push_back(nullptr);
   argv_ = pointers(arguments_);
   environment_ = pointers(variables_);
+  if (launch.leftovers.empty()) return;
+  removal_ = {"/bin/rm", "-rf", "--"};
+  for (const auto& path : launch.leftovers) removal_.push_back(path.string());
+  remove_ = pointers(removal_);
 }
 
 }  // namespace sweetspot::workload::command::process

@@ -19,12 +19,14 @@ class Image {
   char* const* argv() const { return argv_.data(); }
   char* const* environment() const { return environment_.data(); }
   const char* folder() const { return folder_.empty() ? nullptr : folder_.c_str(); }
+  // rm -rf of the launch's leftovers, or nullptr where there are none.
+  char* const* remove() const { return removal_.empty() ? nullptr : remove_.data(); }
 
  private:
-  std::vector<std::string> paths_, arguments_, variables_;
+  std::vector<std::string> paths_, arguments_, variables_, removal_;
   std::string folder_;
   std::vector<const char*> candidates_;
-  std::vector<char*> argv_, environment_;
+  std::vector<char*> argv_, environment_, remove_;
 };
 
 }  // namespace sweetspot::workload::command::process

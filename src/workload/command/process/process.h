@@ -17,6 +17,10 @@ struct Launch {
   // Output on a terminal (raw, 24 rows of 200 columns) or in two pipes; there is never any input.
   bool terminal = false;
   std::optional<core::Bytes> memory_limit = {};  // of the whole tree, where a cgroup can be made
+  // Descriptors of the namespaces to run in, or -1: ours.
+  int user_namespace = -1, mount_namespace = -1;
+  // Files and folders that the warden removes once the tree is gone, should we die before.
+  std::vector<std::filesystem::path> leftovers = {};
 };
 
 struct Chunk {

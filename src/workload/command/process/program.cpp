@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ void hide_from_program(unsigned first) {
     fcntl(static_cast<int>(number), F_SETFD, FD_CLOEXEC);
 }
 
+bool enter(int name_space, int kind) { return name_space < 0 || setns(name_space, kind) == 0; }
+
 // As execvp() does, but with no shell for a file that is not executable by itself.
 int try_candidates(const Charge& charge) {
   int worst = ENOENT;
@@ -62,7 +65,8 @@ int try_candidates(const Charge& charge) {
   dup2(charge.output, STDOUT_FILENO);
   dup2(charge.errors, STDERR_FILENO);
   hide_from_program(STDERR_FILENO + 1);
-  if (charge.folder && chdir(charge.folder) != 0) {
+  if (!enter(charge.user_namespace, CLONE_NEWUSER) || !enter(charge.mount_namespace, CLONE_NEWNS) ||
+      (charge.folder && chdir(charge.folder) != 0)) {
     say(notes, Note::bad_folder, errno);
     _exit(127);
   }

@@ -63,7 +63,10 @@ void Process::State::start(const Launch& launch) {
                         .control = -1,
                         .employer = -1,
                         .cgroup_procs = procs.number(),
-                        .cgroup_folder = cgroup ? cgroup->place().folder.c_str() : nullptr});
+                        .cgroup_folder = cgroup ? cgroup->place().folder.c_str() : nullptr,
+                        .remove = image.remove(),
+                        .user_namespace = launch.user_namespace,
+                        .mount_namespace = launch.mount_namespace});
   streams.close_program_ends();
   if (warden->start().kind == Word::failed) refuse(launch, warden->start());
   if (!warden->start().in_cgroup) {

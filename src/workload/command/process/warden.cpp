@@ -123,7 +123,10 @@ void remove_cgroup(const char* folder) {
     killing = killing || deserted || order == kill_order;
   }
   tell(charge, {.kind = Word::gone, .cpu_seconds = cpu_seconds});
-  if (deserted) remove_cgroup(charge.cgroup_folder);
+  if (deserted) {
+    remove_cgroup(charge.cgroup_folder);
+    if (charge.remove) execve(charge.remove[0], charge.remove, charge.environment);
+  }
   _exit(0);
 }
 

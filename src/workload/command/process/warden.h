@@ -36,6 +36,8 @@ struct Charge {
   int employer;               // a pidfd of our process, or -1
   int cgroup_procs;           // the file to join the cgroup by, or -1
   const char* cgroup_folder;  // removed by the warden when we are no longer there to do it
+  char* const* remove;        // the command that removes what else is left then, or nullptr
+  int user_namespace, mount_namespace;  // for the program to enter, or -1
 };
 // Forks the warden and gives its process id. MachineError when the system will not fork.
 pid_t appoint(const Charge& charge);

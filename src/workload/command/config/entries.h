@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sweetspot::workload::command::config {
+
+// A value in a configuration file, and where its text stands in it: what is to be changed can be
+// replaced there, and all else stays byte for byte.
+struct Entry {
+  std::vector<std::string> path;  // keys, and indices of lists
+  enum class Kind { scalar, map, list } kind = Kind::scalar;
+  std::size_t from = 0, to = 0;  // bytes of its text, without anchor and tag
+  std::string value = {};        // of a scalar, without quotation marks and escapes
+  bool quoted = false;
+  bool block = false;                   // of YAML, behind | or >: its text ends with the line
+  std::string anchor = {}, alias = {};  // &anchor before it, *alias in its place
+};
+
+// In the order of the file. InputError, which begins with the parser's reason, for what is no such
+// file.
+std::vector<Entry> yaml_entries(std::string_view text);
+std::vector<Entry> json_entries(std::string_view text);  // comments are passed over
+std::vector<Entry> toml_entries(std::string_view text);
+
+}  // namespace sweetspot::workload::command::config
