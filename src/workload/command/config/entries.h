@@ -18,6 +18,9 @@ struct Entry {
   std::string anchor = {}, alias = {};  // &anchor before it, *alias in its place
 };
 
+// The formats set no bound, and a file of ten thousand brackets would exhaust the stack.
+constexpr std::size_t deepest = 200;
+
 // In the order of the file. InputError, which begins with the parser's reason, for what is no such
 // file.
 std::vector<Entry> yaml_entries(std::string_view text);

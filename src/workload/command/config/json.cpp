@@ -118,6 +118,8 @@ class JsonReader {
   }
 
   bool start(Entry::Kind kind) {
+    if (open_.size() > deepest)
+      throw core::InputError(fmt::format("it is nested more than {} levels deep", deepest));
     const std::size_t from = value_start();
     entries_.push_back({.path = path(), .kind = kind, .from = from, .to = from + 1});
     open_.push_back({entries_.size() - 1});

@@ -76,8 +76,6 @@ class YamlReader {
   }
 
   void node(const Event& event, const Path& path) {
-    // YAML itself sets no bound, and a file of ten thousand brackets would exhaust the stack.
-    constexpr std::size_t deepest = 200;
     if (path.size() > deepest)
       throw core::InputError(fmt::format("it is nested more than {} levels deep", deepest));
     Entry entry;
