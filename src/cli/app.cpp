@@ -99,6 +99,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_memory(app, chosen);
   add_profile(app, chosen);
   add_model(app, chosen);
+  add_fill(app, chosen);
   add_data(app, chosen);
   add_monitor(app, chosen);
   add_doctor(app, chosen);

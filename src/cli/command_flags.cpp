@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "workload/command/config_files.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -69,7 +70,32 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
+  app.add_option_function<std::vector<std::string>>(
+         "--template",
+         [&o](const std::vector<std::string>& files) {
+           for (const std::string& text : files)
+             o.templates.push_back(workload::command::read_template(text));
+         },
+         "give each trial a copy of this file, with {batch} and the like filled in: its path is "
+         "{config} (of several files {config:NAME}), or COPY where that is named; may be repeated")
+      ->type_name("FILE[:COPY]")
+      ->expected(1)
+      ->take_all();
+  app.add_option_function<std::vector<std::string>>(
+         "--set",
+         [&o](const std::vector<std::string>& edits) {
+           for (const std::string& text : edits)
+             o.edits.push_back(workload::command::parse_edit(text));
+         },
+         "set a key of a template in YAML, JSON or TOML, such as train.batch_size={batch}, and "
+         "leave the rest of the file as it is; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
   app.add_option("--cwd", o.folder, "run the program in this folder")->type_name("DIR");
+  app.add_flag("--scratch", o.scratch,
+               "run each trial in a throwaway copy of its folder: what it writes there is gone "
+               "afterwards");
   duration_flag(app, "--timeout", o.timeout, "without a step, before a trial is given up");
   duration_flag(app, "--hook-timeout", o.hook_timeout, "for each of these commands to end");
   duration_flag(app, "--grace", o.grace, "between SIGTERM and SIGKILL");

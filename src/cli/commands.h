@@ -26,6 +26,7 @@ void add_train(CLI::App& app, Action& chosen);
 void add_memory(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);
 void add_model(CLI::App& app, Action& chosen);
+void add_fill(CLI::App& app, Action& chosen);
 void add_data(CLI::App& app, Action& chosen);
 void add_monitor(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);

@@ -1,10 +1,16 @@
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "cli/command_flags.h"
 #include "core/error.h"
 #include "core/shell.h"
 #include "core/text.h"
+#include "workload/command/config_files.h"
+#include "workload/command/libraries.h"
+#include "workload/command/places.h"
 #include "workload/command/redact.h"
+#include "workload/command/scratch.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::cli {
@@ -25,27 +31,57 @@ std::string steps_words(const command::Options& options) {
          "that count samples";
 }
 
+void add(std::string& text, const char* name, const std::string& words) {
+  text += fmt::format("{:<10}{}\n", name, words);
+}
+
 void add_hook(std::string& text, const char* name, const std::optional<std::string>& hook,
-              const trial::Setting& setting) {
+              const trial::Setting& setting, const command::Configs& configs) {
   if (hook)
-    text += fmt::format("{:<10}{}\n", name,
-                        core::printable(command::redacted(command::expand(*hook, setting))));
+    add(text, name, core::printable(command::redacted(command::expand(*hook, setting, configs))));
+}
+
+std::string copy_words(const command::Template& one) {
+  return one.copy ? one.copy->string() : "a private folder/" + command::template_name(one);
+}
+
+command::Configs shown_configs(const command::Options& o) {
+  command::Configs configs;
+  for (const command::Template& one : o.templates) {
+    configs.push_back({"{config}", copy_words(one)});
+    configs.push_back({fmt::format("{{config:{}}}", command::template_name(one)), copy_words(one)});
+  }
+  return configs;
+}
+
+// What is written, and the lines of it that are not the file's own.
+std::string file_words(const command::Options& o, const command::Template& one,
+                       const trial::Setting& setting) {
+  std::string text;
+  add(text, "write",
+      fmt::format("{}, from {}, gone after the trial", core::printable(copy_words(one)),
+                  core::printable(one.file.string())));
+  std::istringstream before(one.text), after(command::filled(o, one, setting));
+  std::string old, line;
+  for (std::int64_t number = 1; std::getline(after, line); ++number)
+    if (!std::getline(before, old) || old != line)
+      text += fmt::format("{:<10}  line {}: {}\n", "", number,
+                          core::printable(command::redacted(core::trimmed(line))));
+  return text;
+}
+
+std::string scratch_words(const command::Options& o, const trial::Setting& setting) {
+  if (!o.scratch)
+    return "the program's checkpoints, logs and caches are written as always; --scratch throws "
+           "away what it writes in its folder";
+  const auto folder = command::trial_folder(o, setting).value_or(".");
+  return command::Scratch::can_overlay(folder)
+             ? "what it writes in its folder is thrown away; what it writes elsewhere stays"
+             : "it runs in a copy of what git lists (all, where there is no git), since this "
+               "system allows no overlay; what it writes elsewhere stays";
 }
 
 }  // namespace
-
-report::Command program_command(const CommandFlags& flags) {
-  const std::vector<std::string>& argv = flags.options.argv;
-  // Numbers are no secrets, and a hole does not look like one: it is filled before the decision.
-  const std::vector<std::string> shown = command::expand(argv, {});
-  const std::vector<std::string> clean = command::redacted(shown);
-  const command::Placeholders placed = command::used(argv);
-  report::Command command;
-  if (!placed.batch && !placed.micro_batch) command.push_back({{"SWEETSPOT_BATCH={batch}"}});
-  for (std::size_t i = 0; i < argv.size(); ++i)
-    command.push_back({{clean[i] == shown[i] ? argv[i] : clean[i]}});
-  return command;
-}
 
 std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting) {
   const command::Options& o = flags.options;
@@ -53,19 +89,25 @@ std::string dry_run_text(const CommandFlags& flags, const trial::Setting& settin
   if (!flags.given())
     throw core::InputError("--dry-run shows the program behind --, and there is none");
   command::check(o);
+  const command::Configs configs = shown_configs(o);
   std::string text;
-  add_hook(text, "setup", o.setup, setting);
-  add_hook(text, "prepare", o.prepare, setting);
-  text += fmt::format("{:<10}{}\n", "run",
-                      core::shell_line(command::redacted(command::command_line(o, setting))));
-  if (o.folder) text += fmt::format("{:<10}{}\n", "in", core::printable(o.folder->string()));
-  for (const auto& [name, value] : command::redacted(command::trial_environment(o, setting)))
-    text += fmt::format("{:<10}{}={}\n", "with", core::printable(name), core::printable(value));
-  add_hook(text, "conclude", o.conclude, setting);
-  add_hook(text, "cleanup", o.cleanup, setting);
-  text += fmt::format("{:<10}{}\n", "steps", steps_words(o));
-  text +=
-      fmt::format("{:<10}after {} without a step\n", "given up", core::format_duration(o.timeout));
+  add_hook(text, "setup", o.setup, setting, configs);
+  for (const command::Template& one : o.templates) text += file_words(o, one, setting);
+  add_hook(text, "prepare", o.prepare, setting, configs);
+  add(text, "run", core::shell_line(command::redacted(command::command_line(o, setting, configs))));
+  if (const auto folder = command::trial_folder(o, setting))
+    add(text, "in", core::printable(folder->string()));
+  for (const auto& [name, value] :
+       command::redacted(command::trial_environment(o, setting, configs)))
+    add(text, "with", fmt::format("{}={}", core::printable(name), core::printable(value)));
+  add_hook(text, "conclude", o.conclude, setting, configs);
+  add_hook(text, "cleanup", o.cleanup, setting, configs);
+  add(text, "batch", "goes " + command::batch_places_words(o));
+  add(text, "writes", scratch_words(o, setting));
+  for (const command::Library& seen : command::libraries_seen(o))
+    add(text, "consider", command::suggestion(seen));
+  add(text, "steps", steps_words(o));
+  add(text, "given up", fmt::format("after {} without a step", core::format_duration(o.timeout)));
   return text;
 }
 

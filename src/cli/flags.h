@@ -13,6 +13,8 @@ class Option;
 
 namespace sweetspot::cli {
 
+constexpr std::int64_t most_batch = std::int64_t{1} << 40;  // that anybody could mean
+
 // Flags whose text is read by `read`, which throws an InputError that names the flag: CLI11's own
 // conversions let NaN, and numbers that overflow, pass.
 CLI::Option* text_flag(CLI::App& app, const std::string& flag, const std::string& type,

@@ -26,8 +26,8 @@ std::string plot_of(const report::Answer& answer) {
   return plot.empty() ? "" : "\nsamples/s by batch\n" + plot;
 }
 
-// A surer answer takes several times as long, and is asked for by name: more rounds, or of a program
-// more passes.
+// A surer answer takes several times as long, and is asked for by name: more rounds, or of a
+// program more passes.
 std::string more_certain(const StudyFlags& flags) {
   if (flags.command.given()) return "--repeat 4";
   const double seconds = flags.budget ? 4 * flags.budget->count() : 120;

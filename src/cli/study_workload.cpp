@@ -17,6 +17,7 @@
 #include "model/counts.h"
 #include "probe/proc/host.h"
 #include "study/question.h"
+#include "workload/command/libraries.h"
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
 #include "workload/fake/training.h"
@@ -51,6 +52,8 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.base.accumulation = flags.native.options.accumulation;
   opened.base.workers = flags.native.options.pipeline.workers;
   opened.base.precision = flags.native.precision;
+  for (const command::Library& seen : command::libraries_seen(options))
+    opened.reasons.push_back(command::suggestion(seen));
   if (opened.base.precision == "auto")
     throw core::InputError(
         "--precision auto compares those of sweetspot's own engine; name one of the program's");
@@ -58,7 +61,7 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.threads = probe::proc::usable_cores();
   opened.measure = program_measure(options);
   opened.free_memory = probe::proc::memory().free;
-  if (command::used(options.argv).workers) opened.most_workers = probe::proc::usable_cores();
+  if (command::used(options).workers) opened.most_workers = probe::proc::usable_cores();
   opened.workload = std::make_unique<command::CommandWorkload>(std::move(options));
   return opened;
 }

@@ -25,8 +25,6 @@
 namespace sweetspot::cli {
 namespace {
 
-constexpr std::int64_t most_batch = std::int64_t{1} << 40;
-
 struct TuneFlags {
   StudyFlags study;
   search::Objective objective = search::Objective::throughput;
@@ -116,11 +114,12 @@ void check_global_batch(const TuneFlags& flags) {
   if (flags.study.native.options.accumulation != 1)
     throw core::InputError(
         "--global-batch chooses the accumulation itself; leave out --accumulation");
-  const auto found = workload::command::used(flags.study.command.options.argv);
+  const auto found = workload::command::used(flags.study.command.options);
   if (flags.study.command.given() && !(found.accumulation && found.micro_batch) &&
       !flags.study.command.options.batch_from_environment)
     throw core::InputError(
-        "--global-batch needs {micro_batch} and {accumulation} in the program's arguments");
+        "--global-batch needs {micro_batch} and {accumulation} in the program's arguments, "
+        "variables or templates");
 }
 
 int show_plan(const TuneFlags& flags, Output& output) {

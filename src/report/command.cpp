@@ -6,6 +6,7 @@
 
 #include "core/holes.h"
 #include "core/shell.h"
+#include "core/text.h"
 
 namespace sweetspot::report {
 namespace {
@@ -20,17 +21,28 @@ std::array<core::Hole, 7> holes_of(const trial::Setting& s) {
            {"{lr}", fmt::format("{}", s.learning_rate)}}};
 }
 
+std::string written(const std::string& word, CommandPart::Form form) {
+  using Form = CommandPart::Form;
+  const std::size_t equals = word.find('=');
+  if (form == Form::shell) return word;
+  if (form == Form::words || equals == std::string::npos) return core::shell_word(word);
+  return word.substr(0, equals + 1) +
+         (equals + 1 == word.size() ? "" : core::shell_word(word.substr(equals + 1)));
+}
+
 }  // namespace
 
 std::string command_at(const Command& command, const trial::Setting& setting) {
   const auto holes = holes_of(setting);
-  std::vector<std::string> line;
+  std::string line;
   for (const CommandPart& part : command) {
     std::vector<std::string> words;
     for (const std::string& word : part.words) words.push_back(core::filled(word, holes));
-    if (words != part.usual) line.insert(line.end(), words.begin(), words.end());
+    if (words == part.usual) continue;
+    for (const std::string& word : words)
+      line += (line.empty() ? "" : " ") + written(word, part.form);
   }
-  return core::shell_line(line);
+  return core::printable(line);
 }
 
 }  // namespace sweetspot::report

@@ -11,6 +11,9 @@ namespace sweetspot::report {
 struct CommandPart {
   std::vector<std::string> words;
   std::vector<std::string> usual{};  // left out where it comes to these, its defaults
+  // How they are written: quoted as words, as NAME=value of which the value is quoted, or as they
+  // stand, for what the shell is to obey (&&).
+  enum class Form { words, assignments, shell } form = Form::words;
 };
 using Command = std::vector<CommandPart>;
 

@@ -32,5 +32,15 @@ TEST(CommandAt, QuotesWhatAShellWouldObey) {
   EXPECT_EQ(command_at({{{"a;b", "it's", "", "\033[1m"}}}, {}), R"('a;b' 'it'\''s' '' '\x1b[1m')");
 }
 
+TEST(CommandAt, WritesAssignmentsAndWhatTheShellObeys) {
+  using Form = CommandPart::Form;
+  const Command command{{{"cd", "my run"}},
+                        {{"&&"}, {}, Form::shell},
+                        {{"A={batch}", "B=x y={batch}", "C="}, {}, Form::assignments},
+                        {{"./train", "A=b c"}}};
+  EXPECT_EQ(command_at(command, setting_of(64, 1, 1)),
+            "cd 'my run' && A=64 B='x y=64' C= ./train 'A=b c'");
+}
+
 }  // namespace
 }  // namespace sweetspot::report

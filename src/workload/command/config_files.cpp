@@ -18,23 +18,6 @@ namespace fs = std::filesystem;
 
 std::string shown(const fs::path& path) { return core::printable(path.string()); }
 
-std::string read_text(const fs::path& file) {
-  constexpr std::uintmax_t largest = 16 << 20;  // of what is written by hand
-  std::error_code error;
-  if (!fs::is_regular_file(file, error))
-    throw core::InputError(
-        fmt::format("--template {} is no file that can be read; check its path", shown(file)));
-  if (fs::file_size(file, error) > largest)
-    throw core::InputError(fmt::format(
-        "--template {} is larger than 16 MiB; name the configuration, not the data", shown(file)));
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.good() && !in.eof())
-    throw core::InputError(
-        fmt::format("--template {} cannot be read; check its permissions", shown(file)));
-  return text;
-}
-
 // "model.yaml" of "model.yaml:train.batch_size", where that is a template.
 const Template* named(const Options& options, const Edit& edit) {
   for (const Template& one : options.templates)
@@ -105,6 +88,22 @@ void check_copy(const Options& options, const Template& one) {
 }
 
 }  // namespace
+
+std::string read_text(const fs::path& file) {
+  constexpr std::uintmax_t largest = 16 << 20;  // of what is written by hand
+  std::error_code error;
+  if (!fs::is_regular_file(file, error))
+    throw core::InputError(
+        fmt::format("{} is no file that can be read; check its path", shown(file)));
+  if (fs::file_size(file, error) > largest)
+    throw core::InputError(
+        fmt::format("{} is larger than 16 MiB; name the configuration, not the data", shown(file)));
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.good() && !in.eof())
+    throw core::InputError(fmt::format("{} cannot be read; check its permissions", shown(file)));
+  return text;
+}
 
 Template read_template(const std::string& argument) {
   std::error_code error;

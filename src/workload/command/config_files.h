@@ -9,6 +9,8 @@ namespace sweetspot::workload::command {
 
 // Of --template: "FILE" or "FILE:COPY", with the file's text. InputError when it cannot be read.
 Template read_template(const std::string& argument);
+// InputError when that cannot be done, or is too large for a configuration.
+std::string read_text(const std::filesystem::path& file);
 // Of --set: "KEY=VALUE".
 Edit parse_edit(const std::string& argument);
 

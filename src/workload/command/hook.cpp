@@ -39,11 +39,15 @@ std::function<bool()> after_grace(const Options& options) {
 
 std::optional<std::string> run_hook(const char* flag, const std::string& command,
                                     const Environment& environment, const Options& options,
-                                    const Secrets& secrets, const std::function<bool()>& give_up) {
+                                    const Secrets& secrets, const std::function<bool()>& give_up,
+                                    const Workspace* workspace) {
   process::Launch launch;
   launch.argv = {"/bin/sh", "-c", command};
   launch.environment = environment;
-  launch.folder = options.folder;
+  if (workspace)
+    workspace->furnish(launch);
+  else if (options.folder && used({options.folder->string()}) == Placeholders{})
+    launch.folder = options.folder;
   process::Process process(launch);
   output::Reader output;  // for its last lines alone
   const auto take = [&] {

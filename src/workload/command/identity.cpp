@@ -58,18 +58,26 @@ Json number_json(const std::optional<Number>& number) {
 std::string identity_json(const Options& options) {
   Json environment = Json::object();
   for (const auto& [name, value] : redacted(options.environment)) environment[name] = value;
-  const Json json = {{"argv", redacted(options.argv)},
-                     {"shell", options.shell},
-                     {"setup", hook_json(options.setup)},
-                     {"prepare", hook_json(options.prepare)},
-                     {"conclude", hook_json(options.conclude)},
-                     {"cleanup", hook_json(options.cleanup)},
-                     {"environment", std::move(environment)},
-                     {"folder", absolute_folder(options).string()},
-                     {"scripts", scripts_json(options)},
-                     {"steps_regex", number_json(options.steps_regex)},
-                     {"samples_per_run", number_json(options.samples_per_run)},
-                     {"memory_limit_bytes", number_json(options.memory_limit)}};
+  Json json = {{"argv", redacted(options.argv)},
+               {"shell", options.shell},
+               {"setup", hook_json(options.setup)},
+               {"prepare", hook_json(options.prepare)},
+               {"conclude", hook_json(options.conclude)},
+               {"cleanup", hook_json(options.cleanup)},
+               {"environment", std::move(environment)},
+               {"folder", absolute_folder(options).string()},
+               {"scripts", scripts_json(options)},
+               {"steps_regex", number_json(options.steps_regex)},
+               {"samples_per_run", number_json(options.samples_per_run)},
+               {"memory_limit_bytes", number_json(options.memory_limit)}};
+  // Absent where not used: what was measured before there were templates stays known.
+  for (const Template& one : options.templates)
+    json["templates"][one.file.string()] = {
+        {"text", fingerprint(one.text)},
+        {"copy", one.copy ? Json(one.copy->string()) : Json(nullptr)}};
+  for (const Edit& edit : options.edits)
+    json["set"].push_back(redacted(edit.key + "=" + edit.value));
+  if (options.scratch) json["scratch"] = true;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

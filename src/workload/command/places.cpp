@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/text.h"
 #include "workload/command/config_files.h"
 #include "workload/command/template.h"
@@ -39,14 +41,11 @@ std::vector<std::string> batch_places(const Options& options) {
   const auto add = [&](std::string place) {
     if (places.empty() || places.back() != place) places.push_back(std::move(place));
   };
-  bool variable = options.batch_from_environment;
-  for (std::size_t i = 0; i < options.argv.size(); ++i) {
+  for (std::size_t i = 0; i < options.argv.size(); ++i)
     if (has_batch(options.argv[i])) add(argument_place(options, i));
-    variable = variable || names_the_variable(options.argv[i]);
-  }
   for (const auto& [name, value] : options.environment)
     if (has_batch(value)) add(fmt::format("in the environment variable {}", core::printable(name)));
-  if (variable) add("in the environment variable SWEETSPOT_BATCH");
+  if (reads_batch_variable(options)) add("in the environment variable SWEETSPOT_BATCH");
   for (const Template& one : options.templates) {
     const std::string file = core::printable(template_name(one));
     if (!is_edited(options, one)) {
@@ -56,10 +55,14 @@ std::vector<std::string> batch_places(const Options& options) {
     for (const Edit& edit : edits_of(options, one))
       if (has_batch(edit.value)) add(fmt::format("as {} in {}", core::printable(edit.key), file));
   }
-  if (options.prepare && (has_batch(*options.prepare) || names_the_variable(*options.prepare)))
-    add("in --prepare");
+  if (options.prepare && has_batch(*options.prepare)) add("in --prepare");
   if (options.folder && has_batch(options.folder->string())) add("in --cwd");
   return places;
+}
+
+bool reads_batch_variable(const Options& options) {
+  return options.batch_from_environment || std::ranges::any_of(options.argv, names_the_variable) ||
+         (options.prepare && names_the_variable(*options.prepare));
 }
 
 std::string batch_places_words(const Options& options) {

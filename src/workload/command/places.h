@@ -13,4 +13,7 @@ std::vector<std::string> batch_places(const Options& options);
 // The same as one text: "as argument 3 and in the environment variable BATCH_SIZE".
 std::string batch_places_words(const Options& options);
 
+// Whether the program, or the line that starts it, is known to read SWEETSPOT_BATCH.
+bool reads_batch_variable(const Options& options);
+
 }  // namespace sweetspot::workload::command

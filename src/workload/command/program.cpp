@@ -13,12 +13,12 @@ namespace sweetspot::workload::command {
 namespace {
 
 process::Launch launch(const Options& options, const trial::Setting& setting, bool terminal,
-                       const std::string& socket) {
+                       const Workspace& workspace, const std::string& socket) {
   process::Launch launch;
-  launch.argv = command_line(options, setting);
-  launch.environment = trial_environment(options, setting);
+  launch.argv = command_line(options, setting, workspace.configs());
+  launch.environment = trial_environment(options, setting, workspace.configs());
   launch.environment.emplace_back("SWEETSPOT_SOCKET", socket);
-  launch.folder = options.folder;
+  workspace.furnish(launch);
   launch.terminal = terminal;
   launch.memory_limit = options.memory_limit;
   return launch;
@@ -30,11 +30,12 @@ double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Program::Program(const Options& options, const trial::Setting& setting, bool terminal)
+Program::Program(const Options& options, const trial::Setting& setting, bool terminal,
+                 const Workspace& workspace)
     : options_(options),
       started_at_(monotonic_seconds()),
       last_sign_at_(started_at_),
-      process_(launch(options, setting, terminal, server_.path())),
+      process_(launch(options, setting, terminal, workspace, server_.path())),
       readers_{output::Reader(options.steps_regex), output::Reader(options.steps_regex)},
       counted_(setting),
       client_steps_(setting.batch, started_at_) {}

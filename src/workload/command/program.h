@@ -10,6 +10,7 @@
 #include "workload/command/options.h"
 #include "workload/command/output/reader.h"
 #include "workload/command/process/process.h"
+#include "workload/command/workspace.h"
 
 namespace sweetspot::workload::command {
 
@@ -19,7 +20,8 @@ double monotonic_seconds();  // the clock of all times here, and of the clients
 // client says. Knows nothing of trials but the setting that runs now.
 class Program {
  public:
-  Program(const Options& options, const trial::Setting& setting, bool terminal);
+  Program(const Options& options, const trial::Setting& setting, bool terminal,
+          const Workspace& workspace);
 
   // Waits until there is news, at most so long, and takes it.
   void wait(double most_seconds);

@@ -39,6 +39,7 @@ bool is_on_path(const std::string& program, const Options& options) {
 void check_program_file(const Options& options) {
   std::error_code error;
   if (options.prepare) return;
+  if (options.folder && options.folder->string().find('{') != std::string::npos) return;
   if (options.folder && !fs::is_directory(*options.folder, error))
     throw core::InputError(fmt::format("--cwd {} is no folder; name one that is there",
                                        core::printable(options.folder->string())));

@@ -177,6 +177,7 @@ Secrets::Secrets(const Options& options) {
   redact_environment(options.environment, values_);
   for (const auto& hook : {options.setup, options.prepare, options.conclude, options.cleanup})
     if (hook) redact_text(*hook, values_);
+  for (const Edit& edit : options.edits) redact_text(edit.key + "=" + edit.value, values_);
   redact_environment(our_environment(), values_);
   // Shorter ones would be found by chance in the middle of words.
   constexpr std::size_t shortest = 4;

@@ -25,26 +25,41 @@ Trials::Trials(Options options)
 std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
   if (options_.budget && !deadline_) deadline_ = monotonic_seconds() + options_.budget->count();
   if (failed_conclude_) throw Ended(trial::Outcome::crashed, *failed_conclude_);
+  if (kept_) {
+    kept_->wait(0);
+    if (!kept_->asks() || kept_->ended()) end_kept();
+  }
+  if (!kept_) {
+    workspace_.reset();  // of a trial that did not begin: the same file may be in both
+    workspace_ = std::make_unique<Workspace>(options_, setting);
+  }
   if (options_.prepare) {
     const auto no_time = [this] { return told_to_give_up(options_) || time_is_up(); };
-    const auto failed = run_hook("--prepare", expand(*options_.prepare, setting),
-                                 trial_environment(options_, setting), options_, secrets_, no_time);
+    const auto failed = run_trial_hook("--prepare", *options_.prepare, setting, no_time);
     if (no_time()) throw Ended(trial::Outcome::cancelled, "it was stopped");
     if (failed) throw Ended(trial::Outcome::crashed, *failed);
   }
   if (kept_) {
-    kept_->wait(0);
     if (kept_->answer(setting)) return std::move(kept_);
     end_kept();
   }
-  return std::make_unique<Program>(options_, setting, terminal_);
+  return std::make_unique<Program>(options_, setting, terminal_, *workspace_);
+}
+
+std::optional<std::string> Trials::run_trial_hook(const char* flag, const std::string& hook,
+                                                  const trial::Setting& setting,
+                                                  const std::function<bool()>& give_up) {
+  const Configs& configs = workspace_->configs();
+  return run_hook(flag, expand(hook, setting, configs),
+                  trial_environment(options_, setting, configs), options_, secrets_, give_up,
+                  workspace_.get());
 }
 
 void Trials::conclude(const trial::Setting& setting) {
-  if (!options_.conclude) return;
-  failed_conclude_ =
-      run_hook("--conclude", expand(*options_.conclude, setting),
-               trial_environment(options_, setting), options_, secrets_, after_grace(options_));
+  if (options_.conclude && workspace_)
+    failed_conclude_ =
+        run_trial_hook("--conclude", *options_.conclude, setting, after_grace(options_));
+  if (!kept_) workspace_.reset();
 }
 
 bool Trials::time_is_up() const { return deadline_ && monotonic_seconds() >= *deadline_; }
@@ -59,6 +74,7 @@ bool Trials::try_terminal() {
 void Trials::finish() {
   if (std::exchange(finished_, true)) return;
   end_kept();
+  workspace_.reset();
   if (!options_.cleanup) return;
   const auto failed = run_hook("--cleanup", *options_.cleanup, options_.environment, options_,
                                secrets_, after_grace(options_));

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -6,6 +7,7 @@
 #include "workload/command/options.h"
 #include "workload/command/program.h"
 #include "workload/command/redact.h"
+#include "workload/command/workspace.h"
 
 namespace sweetspot::workload::command {
 
@@ -38,9 +40,13 @@ class Trials {
 
  private:
   void end_kept();
+  std::optional<std::string> run_trial_hook(const char* flag, const std::string& hook,
+                                            const trial::Setting& setting,
+                                            const std::function<bool()>& give_up);
 
   Options options_;
   Secrets secrets_;
+  std::unique_ptr<Workspace> workspace_;  // of the trial that runs, or of what is kept
   bool terminal_, tried_terminal_ = false, finished_ = false;
   std::optional<double> deadline_;  // once the first trial has begun
   std::unique_ptr<Program> kept_;

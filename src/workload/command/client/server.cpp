@@ -38,7 +38,7 @@ Server::Server() : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOC
   if (listener_.number() < 0) fail("made");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string path = folder_.socket_path();
+  const std::string path = this->path();
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     fail("bound");

@@ -1,30 +1,15 @@
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "workload/command/client/lines.h"
 #include "workload/command/client/message.h"
+#include "workload/command/private_folder.h"
 #include "workload/command/process/descriptor.h"
 
 namespace sweetspot::workload::command::client {
-
-// A directory of mode 0700 with a name short enough for a socket in it; gone with its owner. Should
-// that be killed, the next one that is made beside it removes it: its lock is gone by then.
-class PrivateFolder {
- public:
-  PrivateFolder();  // MachineError when none can be made
-  ~PrivateFolder();
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  std::string socket_path() const;
-
- private:
-  std::filesystem::path path_;
-  process::Descriptor lock_;
-};
 
 // Where one process tree reports its steps. The first client of our own user that says hello is the
 // one that talks; every other is hung up on, which it takes for "nobody listens".
@@ -32,7 +17,7 @@ class Server {
  public:
   Server();  // MachineError when there can be no socket
 
-  std::string path() const { return folder_.socket_path(); }
+  std::string path() const { return folder_.path() / "socket"; }
   std::vector<int> descriptors() const;
   // What the talking client has said since, its hello first; never blocks. At most about 1 MiB a
   // call: a client that floods must not keep us from all else.
@@ -53,7 +38,7 @@ class Server {
   std::vector<Message> read(Connection& connection);
   std::vector<Message> understand(Connection& connection, const std::vector<std::string>& lines);
 
-  PrivateFolder folder_;
+  PrivateFolder folder_{PrivateFolder::Use::socket};
   process::Descriptor listener_;
   std::vector<Connection> strangers_;  // connected, and no hello yet
   std::optional<Connection> talking_;

@@ -70,6 +70,10 @@ int try_candidates(const Charge& charge) {
     say(notes, Note::bad_folder, errno);
     _exit(127);
   }
+  if (charge.user_namespace >= 0) {  // entering it changes the credentials, which takes this away
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != warden) _exit(127);
+  }
   restore_signals();
   say(notes, Note::bad_program, try_candidates(charge));
   _exit(127);

@@ -1,0 +1,166 @@
+#include "workload/command/scratch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <fstream>
+#include <optional>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "workload/command/private_folder.h"
+#include "workload/command/process/overlay.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr core::Bytes most_to_copy = core::GiB;  // before each trial
+
+void put(const fs::path& folder, const fs::path& model, const std::vector<Scratch::File>& files) {
+  for (const Scratch::File& file : files) {
+    fs::path parent;
+    for (const fs::path& part : file.name.parent_path()) {
+      parent /= part;
+      std::error_code ignored;
+      if (fs::create_directory(folder / parent, ignored))
+        fs::permissions(folder / parent, fs::status(model / parent, ignored).permissions(),
+                        ignored);
+    }
+    std::ofstream out(folder / file.name, std::ios::binary | std::ios::trunc);
+    out << file.text;
+    out.close();
+    if (!out)
+      throw core::MachineError(fmt::format("{} cannot be written; see that the disk is not full",
+                                           core::printable((folder / file.name).string())));
+  }
+}
+
+// What git knows of in the folder, and what it does not ignore; nothing where there is no git.
+std::optional<std::vector<fs::path>> git_files(const fs::path& folder) {
+  process::Launch launch;
+  launch.argv = {"git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"};
+  launch.folder = folder;
+  std::string list;
+  try {
+    process::Process git(launch);
+    bool ended = false;
+    while (true) {
+      const auto chunks = git.take();
+      for (const process::Chunk& chunk : chunks)
+        if (!chunk.error_stream) list += chunk.bytes;
+      if (ended && chunks.empty()) break;
+      ended = git.ended();
+      if (ended) continue;
+      std::vector<pollfd> all;
+      for (const int number : git.descriptors()) all.push_back({number, POLLIN, 0});
+      ::poll(all.data(), all.size(), 100);
+    }
+    if (git.end(core::Seconds(0)).exit_code != 0) return std::nullopt;
+  } catch (const core::InputError&) {
+    return std::nullopt;
+  }
+  std::vector<fs::path> files;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find('\0', at), list.size());
+    files.emplace_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return files;
+}
+
+std::vector<fs::path> all_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
+    files.push_back(entry->path().lexically_relative(folder));
+  return files;
+}
+
+class Copying {
+ public:
+  Copying(fs::path from, fs::path to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  void copy(const fs::path& name) {
+    const fs::path source = from_ / name, target = to_ / name;
+    const fs::file_status status = fs::symlink_status(source);
+    fs::create_directories(target.parent_path());
+    if (fs::is_symlink(status)) {
+      fs::copy_symlink(source, target);
+    } else if (fs::is_directory(status)) {
+      fs::create_directories(target);
+      fs::permissions(target, status.permissions() | fs::perms::owner_all);
+    } else if (fs::is_regular_file(status)) {
+      bytes_ += static_cast<core::Bytes>(fs::file_size(source));
+      if (bytes_ > most_to_copy)
+        throw core::InputError(
+            fmt::format("--scratch would copy more than {} of {} before each trial, since this "
+                        "system allows no "
+                        "overlay; leave it out, or name a smaller folder with --cwd",
+                        core::format_bytes(most_to_copy), core::printable(from_.string())));
+      fs::copy_file(source, target);
+      fs::last_write_time(target, fs::last_write_time(source));  // make goes by it
+    }  // what git lists and is no longer there, sockets and the like are left out
+  }
+
+ private:
+  fs::path from_, to_;
+  core::Bytes bytes_ = 0;
+};
+
+}  // namespace
+
+Scratch::Scratch(const fs::path& folder, const fs::path& room, const std::vector<File>& files)
+    : folder_(fs::canonical(folder)) {
+  if (!overlay(room, files)) copy(room, files);
+}
+
+bool Scratch::overlay(const fs::path& room, const std::vector<File>& files) {
+  const fs::path upper = room / "changes", work = room / "work";
+  fs::create_directory(upper);
+  fs::create_directory(work);
+  std::error_code ignored;
+  fs::permissions(upper, fs::status(folder_).permissions(), ignored);
+  put(upper, folder_, files);
+  auto made = process::make_overlay(folder_, upper, work);
+  if (!made) return false;
+  user_namespace_ = std::move(made->user_namespace);
+  mount_namespace_ = std::move(made->mount_namespace);
+  return true;
+}
+
+void Scratch::copy(const fs::path& room, const std::vector<File>& files) {
+  const fs::path target = room / folder_.filename();
+  const auto listed = git_files(folder_);
+  kind_ = listed ? Kind::git_copy : Kind::copy;
+  try {
+    fs::create_directory(target);
+    Copying copying(folder_, target);
+    for (const fs::path& name : listed ? *listed : all_files(folder_)) copying.copy(name);
+  } catch (const fs::filesystem_error& error) {
+    throw core::MachineError(
+        fmt::format("--scratch cannot copy {}: {}; leave it out, or set TMPDIR to a disk with room",
+                    core::printable(error.path1().string()), error.code().message()));
+  }
+  put(target, folder_, files);
+  folder_ = target;
+}
+
+void Scratch::furnish(process::Launch& launch) const {
+  launch.folder = folder_;
+  launch.user_namespace = user_namespace_.number();
+  launch.mount_namespace = mount_namespace_.number();
+  launch.environment.emplace_back("PWD", folder_.string());
+}
+
+bool Scratch::can_overlay(const fs::path& folder) {
+  const PrivateFolder room(PrivateFolder::Use::trial);
+  fs::create_directory(room.path() / "changes");
+  fs::create_directory(room.path() / "work");
+  return process::make_overlay(fs::canonical(folder), room.path() / "changes", room.path() / "work")
+      .has_value();
+}
+
+}  // namespace sweetspot::workload::command

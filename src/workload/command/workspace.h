@@ -1,0 +1,38 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "trial/trial.h"
+#include "workload/command/options.h"
+#include "workload/command/private_folder.h"
+#include "workload/command/process/process.h"
+#include "workload/command/scratch.h"
+#include "workload/command/template.h"
+
+namespace sweetspot::workload::command {
+
+// What a trial is given beside its arguments: the filled copies of the templates, the folder to run
+// in, and with --scratch that folder for itself. All of it is gone with the workspace or, should we
+// be killed, with the trial's processes.
+class Workspace {
+ public:
+  // InputError or MachineError when it cannot be made.
+  Workspace(const Options& options, const trial::Setting& setting);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  const Configs& configs() const { return configs_; }
+  // For the program and the hooks of the trial.
+  void furnish(process::Launch& launch) const;
+
+ private:
+  std::optional<std::filesystem::path> folder_;
+  std::optional<PrivateFolder> room_;           // where there is something to put in it
+  std::vector<std::filesystem::path> written_;  // copies in the user's folder
+  Configs configs_;
+  std::optional<Scratch> scratch_;
+};
+
+}  // namespace sweetspot::workload::command
