@@ -41,8 +41,12 @@ void add_hook(std::string& text, const char* name, const std::optional<std::stri
     add(text, name, core::printable(command::redacted(command::expand(*hook, setting, configs))));
 }
 
+// A private folder is made for each trial, and has another name each time.
 std::string copy_words(const command::Template& one) {
-  return one.copy ? one.copy->string() : "a private folder/" + command::template_name(one);
+  if (one.copy) return one.copy->string();
+  return (std::filesystem::temp_directory_path() / "sweetspot-trial.XXXXXX" /
+          command::template_name(one))
+      .string();
 }
 
 command::Configs shown_configs(const command::Options& o) {
@@ -54,19 +58,26 @@ command::Configs shown_configs(const command::Options& o) {
   return configs;
 }
 
-// What is written, and the lines of it that are not the file's own.
+// What is written, and what in it is not the file's own.
 std::string file_words(const command::Options& o, const command::Template& one,
                        const trial::Setting& setting) {
   std::string text;
+  const auto detail = [&](const std::string& words) {
+    text += fmt::format("{:<12}{}\n", "", core::printable(command::redacted(words)));
+  };
   add(text, "write",
       fmt::format("{}, from {}, gone after the trial", core::printable(copy_words(one)),
                   core::printable(one.file.string())));
-  std::istringstream before(one.text), after(command::filled(o, one, setting));
+  const std::string filled = command::filled(o, one, setting);  // throws for what cannot be set
+  const std::vector<command::Edit> edits = command::edits_of(o, one);
+  for (const command::Edit& edit : edits)
+    detail(fmt::format("{}={}", edit.key, command::expand(edit.value, setting)));
+  if (!edits.empty()) return text;
+  std::istringstream before(one.text), after(filled);
   std::string old, line;
   for (std::int64_t number = 1; std::getline(after, line); ++number)
     if (!std::getline(before, old) || old != line)
-      text += fmt::format("{:<10}  line {}: {}\n", "", number,
-                          core::printable(command::redacted(core::trimmed(line))));
+      detail(fmt::format("line {}: {}", number, core::trimmed(line)));
   return text;
 }
 

@@ -84,6 +84,9 @@ bool Program::take_output() {
   for (const process::Chunk& chunk : chunks) {
     readers_[chunk.error_stream].feed(chunk.bytes, chunk.at_seconds);
     last_output_at_ = chunk.at_seconds;
+    constexpr std::size_t enough = 32 << 10;
+    if (first_output_.size() < enough)
+      first_output_.append(chunk.bytes, 0, enough - first_output_.size());
   }
   return !chunks.empty();
 }

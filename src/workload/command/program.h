@@ -44,6 +44,9 @@ class Program {
   bool say_enough() { return server_.send(client::enough_line()); }
   bool say_done() { return server_.send(client::done_line()); }
 
+  // How it began: what libraries say for themselves.
+  const std::string& first_output() const { return first_output_; }
+
   double started_at() const { return started_at_; }      // this setting
   double last_sign_at() const { return last_sign_at_; }  // of a step
   double ended_at() const { return ended_at_; }
@@ -71,6 +74,7 @@ class Program {
   double started_at_, last_sign_at_, ended_at_ = 0, last_output_at_ = 0;
   client::Server server_;
   process::Process process_;  // after the server: it is given its path, and goes first
+  std::string first_output_;
   std::array<output::Reader, 2> readers_;
   std::optional<std::size_t> counting_;  // the stream whose counter it is
   std::optional<client::Hello> hello_;

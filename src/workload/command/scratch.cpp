@@ -138,7 +138,9 @@ void Scratch::copy(const fs::path& room, const std::vector<File>& files) {
   try {
     fs::create_directory(target);
     Copying copying(folder_, target);
-    for (const fs::path& name : listed ? *listed : all_files(folder_)) copying.copy(name);
+    const fs::path own = room.lexically_relative(folder_);  // where TMPDIR is in the folder
+    for (const fs::path& name : listed ? *listed : all_files(folder_))
+      if (!name.string().starts_with(own.string())) copying.copy(name);
   } catch (const fs::filesystem_error& error) {
     throw core::MachineError(
         fmt::format("--scratch cannot copy {}: {}; leave it out, or set TMPDIR to a disk with room",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workload/command/hook.h"
+#include "workload/command/libraries.h"
 
 namespace sweetspot::workload::command {
 namespace {
@@ -151,6 +152,9 @@ Account CommandSession::close() {
     account_.start_up_seconds = program_->start_up_seconds();
     account_.step_source = program_->step_source();
     account_.note = regex_note(program_->findings());
+    if (account_.note.empty() && libraries_seen(trials_.options()).empty())
+      for (const Library& seen : libraries_in_output(program_->first_output(), trials_.options()))
+        account_.note = suggestion(seen);
   }
   if (keep)
     trials_.keep(std::move(program_));
