@@ -85,7 +85,8 @@ TEST_F(Command, ASessionEndsInTheVariableThatSetsItsBatch) {
   const Finished finished = run(made);
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(on_one_line(finished.out),
-              HasSubstr("\n  SWEETSPOT_BATCH=4 python3 " + programs + "session.py\n"));
+              HasSubstr("\n  SWEETSPOT_BATCH=4 SWEETSPOT_TEST_STARTS=starts python3 " + programs +
+                        "session.py\n"));
 }
 
 TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
