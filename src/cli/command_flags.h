@@ -30,6 +30,8 @@ void check_kind(const CommandFlags& flags);
 // What --dry-run prints, or InputError: the program as it would be run at this setting, where its
 // steps would come from, and the commands around it.
 std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting);
+// Of --scratch where it has to copy.
+std::string copied_words();
 // The program as it is to be run at any setting; secrets are not in it.
 report::Command program_command(const CommandFlags& flags);
 

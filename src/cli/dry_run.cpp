@@ -86,13 +86,16 @@ std::string scratch_words(const command::Options& o, const trial::Setting& setti
     return "the program's checkpoints, logs and caches are written as always; --scratch throws "
            "away what it writes in its folder";
   const auto folder = command::trial_folder(o, setting).value_or(".");
-  return command::Scratch::can_overlay(folder)
-             ? "what it writes in its folder is thrown away; what it writes elsewhere stays"
-             : "it runs in a copy of what git lists (all, where there is no git), since this "
-               "system allows no overlay; what it writes elsewhere stays";
+  return (command::Scratch::can_overlay(folder) ? "" : copied_words() + "; ") +
+         "what it writes in its folder is thrown away; what it writes elsewhere stays";
 }
 
 }  // namespace
+
+std::string copied_words() {
+  return "each trial runs in a copy of what git lists (of all, without git), since this system "
+         "allows no overlay";
+}
 
 std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting) {
   const command::Options& o = flags.options;

@@ -63,7 +63,9 @@ void push_fill(report::Command& line, const command::Options& o, const command::
 command::Configs configs_of(const command::Options& o) {
   command::Configs configs;
   for (const command::Template& one : o.templates) {
-    const fs::path beside = o.folder ? fs::absolute(copy_path(o, one)) : copy_path(o, one);
+    const fs::path beside =
+        o.folder ? fs::absolute(copy_path(o, one)).lexically_relative(fs::absolute(*o.folder))
+                 : copy_path(o, one);
     const std::string path = one.copy.value_or(beside).string();
     configs.push_back({"{config}", path});
     configs.push_back({fmt::format("{{config:{}}}", command::template_name(one)), path});

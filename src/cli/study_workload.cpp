@@ -18,6 +18,7 @@
 #include "probe/proc/host.h"
 #include "study/question.h"
 #include "workload/command/libraries.h"
+#include "workload/command/scratch.h"
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
 #include "workload/fake/training.h"
@@ -52,6 +53,9 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.base.accumulation = flags.native.options.accumulation;
   opened.base.workers = flags.native.options.pipeline.workers;
   opened.base.precision = flags.native.precision;
+  if (options.scratch &&
+      !command::Scratch::can_overlay(command::trial_folder(options, {}).value_or(".")))
+    opened.reasons.push_back(copied_words());
   for (const command::Library& seen : command::libraries_seen(options))
     opened.reasons.push_back(command::suggestion(seen));
   if (opened.base.precision == "auto")

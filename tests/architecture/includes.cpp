@@ -46,6 +46,7 @@ const std::vector<Room> rooms = {
     {R"(zlib\.h|openssl/.*)", {"data/"}},
     {R"(CLI/.*)", {"cli/"}},
     {R"(pcre2.*)", {"workload/command/output/"}},
+    {R"(yaml\.h|toml\+\+/.*)", {"workload/command/config/"}},
 };
 
 // Slow to compile: allowed in .cpp files only. Their forward declarations are light.

@@ -79,6 +79,15 @@ std::vector<fs::path> all_files(const fs::path& folder) {
   return files;
 }
 
+fs::path existing(const fs::path& folder) {
+  std::error_code error;
+  const fs::path found = fs::canonical(folder, error);
+  if (error || !fs::is_directory(found, error))
+    throw core::InputError(fmt::format("--scratch needs the folder {}, which is not there; make it",
+                                       core::printable(folder.string())));
+  return found;
+}
+
 class Copying {
  public:
   Copying(fs::path from, fs::path to) : from_(std::move(from)), to_(std::move(to)) {}
@@ -113,7 +122,7 @@ class Copying {
 }  // namespace
 
 Scratch::Scratch(const fs::path& folder, const fs::path& room, const std::vector<File>& files)
-    : folder_(fs::canonical(folder)) {
+    : folder_(existing(folder)) {
   if (!overlay(room, files)) copy(room, files);
 }
 
@@ -161,7 +170,7 @@ bool Scratch::can_overlay(const fs::path& folder) {
   const PrivateFolder room(PrivateFolder::Use::trial);
   fs::create_directory(room.path() / "changes");
   fs::create_directory(room.path() / "work");
-  return process::make_overlay(fs::canonical(folder), room.path() / "changes", room.path() / "work")
+  return process::make_overlay(existing(folder), room.path() / "changes", room.path() / "work")
       .has_value();
 }
 
