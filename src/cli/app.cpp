@@ -29,6 +29,7 @@ Examples:
   sweetspot memory --batch 16..4096*2 --limit 4GiB  what each batch takes, and the largest that fits
   sweetspot profile --batch 32,256 --trace t.json   where a step's time goes
   sweetspot model show paper-cnn                    layers, parameters, FLOPs
+  sweetspot fill config.yaml --set train.batch=64    a configuration with another batch, on stdout
   sweetspot data fetch mnist                        bring the data set into the cache
   sweetspot monitor                                 what GPUs and host are doing now
   sweetspot doctor                                  what this machine has to offer

@@ -224,6 +224,9 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
       "\nExamples:\n"
       "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
       "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
+      "  sweetspot tune --template config.yaml --set train.batch_size={batch} -- python train.py "
+      "--config {config}\n"
+      "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
       "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
       "--accumulate {accumulation}");
   command->callback([&chosen, &program, flags] {

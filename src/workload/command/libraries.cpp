@@ -112,7 +112,7 @@ std::vector<Library> libraries_in_output(std::string_view output, const Options&
 }
 
 std::string suggestion(const Library& library) {
-  return fmt::format("{} {}; --env {}={} prevents it", library.name, library.habit,
+  return fmt::format("{} {} (--env {}={} prevents it)", library.name, library.habit,
                      library.variable, library.value);
 }
 

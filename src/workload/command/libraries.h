@@ -19,7 +19,7 @@ std::vector<Library> libraries_seen(const Options& options);
 // Those whose lines are in its output.
 std::vector<Library> libraries_in_output(std::string_view output, const Options& options);
 
-// "wandb opens a run for each trial; --env WANDB_MODE=disabled prevents it".
+// "wandb opens a run for each trial (--env WANDB_MODE=disabled prevents it)".
 std::string suggestion(const Library& library);
 
 }  // namespace sweetspot::workload::command

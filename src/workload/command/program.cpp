@@ -18,6 +18,7 @@ process::Launch launch(const Options& options, const trial::Setting& setting, bo
   launch.argv = command_line(options, setting, workspace.configs());
   launch.environment = trial_environment(options, setting, workspace.configs());
   launch.environment.emplace_back("SWEETSPOT_SOCKET", socket);
+  launch.leftovers.push_back(std::filesystem::path(socket).parent_path());
   workspace.furnish(launch);
   launch.terminal = terminal;
   launch.memory_limit = options.memory_limit;

@@ -191,6 +191,7 @@ TEST(Config, IsKnownByItsEnding) {
   EXPECT_EQ(format_of("a/b.YML"), Format::yaml);
   EXPECT_EQ(format_of("pyproject.toml"), Format::toml);
   EXPECT_EQ(format_of("ds_config.json"), Format::json);
+  EXPECT_EQ(format_of("config.yaml.in"), Format::yaml);
   EXPECT_EQ(format_of("train.cfg"), std::nullopt);
 }
 

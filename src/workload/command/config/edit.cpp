@@ -173,6 +173,9 @@ std::string written(const std::string& value, Format format) {
 }  // namespace
 
 std::optional<Format> format_of(const std::filesystem::path& file) {
+  // "config.yaml.in" is one to be filled in.
+  constexpr std::array models{".in", ".template", ".tmpl", ".example"};
+  if (std::ranges::find(models, file.extension()) != models.end()) return format_of(file.stem());
   std::string ending = file.extension().string();
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
   if (ending == ".yaml" || ending == ".yml") return Format::yaml;
