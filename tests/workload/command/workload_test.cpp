@@ -118,7 +118,7 @@ TEST(Command, RunsEachHookAtItsTime) {
   const std::string log = folder / "hooks";
   Options options = program("bar.py", {"{batch}"});
   const auto hook = [&](const std::string& text) { return "echo " + text + " >> '" + log + "'"; };
-  options.setup = hook("setup {batch}");
+  options.setup = hook("setup");
   options.prepare = hook("prepare {batch} $SWEETSPOT_BATCH");
   options.conclude = hook("conclude {batch}");
   options.cleanup = hook("cleanup");
@@ -127,8 +127,8 @@ TEST(Command, RunsEachHookAtItsTime) {
     measured(workload, at(8));
     measured(workload, at(16));
   }
-  EXPECT_THAT(lines_of(log), ElementsAre("setup {batch}", "prepare 8 8", "conclude 8",
-                                         "prepare 16 16", "conclude 16", "cleanup"));
+  EXPECT_THAT(lines_of(log), ElementsAre("setup", "prepare 8 8", "conclude 8", "prepare 16 16",
+                                         "conclude 16", "cleanup"));
 }
 
 TEST(Command, TidiesUpEvenWhenToldToStop) {
