@@ -52,12 +52,11 @@ int fill(const FillFlags& flags, Output& output) {
   if (flags.output && fs::equivalent(*flags.output, flags.file, error))
     throw core::InputError(fmt::format("--output is {} itself; use --in-place to change that",
                                        core::printable(flags.file)));
-  if (flags.in_place)
-    report::write_file(flags.file, text);
-  else if (flags.output)
-    report::write_file(*flags.output, text);
-  else
-    output.print(text);
+  if (!flags.in_place && !flags.output) return output.print(text), 0;
+  const fs::path target = flags.in_place ? fs::canonical(flags.file) : *flags.output;  // not a link
+  const fs::perms permissions = fs::status(flags.file).permissions();  // there may be keys in it
+  report::write_file(target, text);
+  if (fs::is_regular_file(target, error)) fs::permissions(target, permissions, error);
   return 0;
 }
 

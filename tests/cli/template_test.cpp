@@ -172,6 +172,13 @@ TEST_F(Templates, FillWritesWhereItIsTold) {
   expect_sentence(sweetspot({"fill", "c.yaml", "--batch", "8", "-o", "./c.yaml"}), 2, "--in-place");
   expect_sentence(sweetspot({"fill", "c.yaml", "--batch", "9", "--accumulation", "2"}), 2,
                   "no multiple");
+  fs::permissions(project / "c.yaml", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("c.yaml", project / "link.yaml");
+  EXPECT_EQ(sweetspot({"fill", "link.yaml", "--set", "b[0]=5", "--in-place"}).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(project / "link.yaml"));
+  EXPECT_EQ(read_file(project / "c.yaml"), "a: '{batch}x{micro_batch}'\nb: [5, 2]\n");
+  EXPECT_EQ(fs::status(project / "c.yaml").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
   write_file(project / "plain.txt", "nothing here\n");
   expect_sentence(sweetspot({"fill", "plain.txt", "--batch", "8"}), 2, "no placeholder");
 }
