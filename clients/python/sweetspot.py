@@ -1,10 +1,30 @@
-"""Tells sweetspot when a training step ends. One file, standard library only: copy it or import it.
+"""Finds the batch size to train with. One file, standard library only: copy it or import it.
+
+From a script or a notebook, where the program `sweetspot` is on PATH or named by the variable
+SWEETSPOT:
+
+        def train(batch):
+            model, loader = make_model(), make_loader(batch)
+            for x, y in loader:
+                ...
+                optimizer.step()
+                yield len(x)            # one weight update has ended; or sweetspot.step(len(x))
+
+        best = sweetspot.tune(train, max=1024)
+        loader = make_loader(best.batch)
+
+The function trains in this process, batch after batch; a batch that is out of memory is survived.
+`@sweetspot.find_batch_size()` makes it a decorator; `sweetspot.lightning_tune(trainer, model)` and
+`sweetspot.hf_tune(trainer)` do it for Lightning and for Hugging Face's Trainer.
+
+From the command line, for a whole program:
 
     sweetspot tune -- python train.py --batch-size {batch}
 
-Under that command this module reports to sweetspot; anywhere else every function is a cheap no-op
-and the script trains as always. It never raises, never waits for sweetspot inside the training
-loop, and drops a report (counted, so that no time is taken across the gap) rather than be late.
+Under that command this module reports to sweetspot; anywhere else every function below is a cheap
+no-op and the script trains as always. It never raises, never waits for sweetspot inside the
+training loop, and drops a report (counted, so that no time is taken across the gap) rather than be
+late.
 
 1. One line in a loop, once for each weight update:
 
@@ -24,9 +44,15 @@ loop, and drops a report (counted, so that no time is taken across the gap) rath
         Trainer(..., callbacks=[sweetspot.hf_callback()])                 # Hugging Face
         sweetspot.ultralytics_callbacks(model); model.train(...)          # Ultralytics
 
-3. A session, which pays for imports and data once and not for each batch size:
+3. A session, which pays for imports and data once and not for each batch size, and survives a
+   batch that is out of memory. The function is as for tune():
 
-        def train(batch):               # a function: what it made is gone when it returns
+        sweetspot.run(train, default=64)
+
+   Outside sweetspot it is train(64), to its end. A loop of one's own does it too, but dies at a
+   batch that is out of memory; outside sweetspot `step` is never true:
+
+        for batch in sweetspot.batches(default=64):
             model, loader = make_model(), make_loader(batch)
             sweetspot.begin()
             for x, y in forever(loader):
@@ -34,33 +60,45 @@ loop, and drops a report (counted, so that no time is taken across the gap) rath
                 if sweetspot.step(len(x)):
                     break               # this batch size is measured
 
-        for batch in sweetspot.batches(default=64):
-            train(batch)
-
-   Outside sweetspot `batches` gives `default` once and `step` is never true.
-
 `sweetspot.setting()` is the setting to train with: batch, micro_batch, accumulation, precision,
 workers and learning_rate. The protocol is in docs/protocol.md of sweetspot's sources.
 """
 
+import contextlib
+import copy
 import functools
 import gc
 import importlib
+import inspect
 import json
+import logging
+import numbers
 import os
+import random
+import shutil
+import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
+import traceback
+import warnings
+import zlib
+from collections import deque
 from typing import NamedTuple
 
 __version__ = "0.1.0"
-__all__ = ["step", "begin", "data", "batches", "enough", "setting", "Setting", "keras_callback",
-           "lightning_callback", "hf_callback", "ultralytics_callbacks"]
+__all__ = ["tune", "find_batch_size", "lightning_tune", "lightning_batch_finder", "hf_tune",
+           "Answer", "Error", "Enough", "run", "step", "begin", "data", "batches", "enough",
+           "setting", "Setting", "keras_callback", "lightning_callback", "hf_callback",
+           "ultralytics_callbacks"]
 
 _PROTOCOL = 1
 _LONGEST_LINE = 64 * 1024
 _SECONDS_BETWEEN_MEMORY_REPORTS = 1.0
+_TRACE_BYTES = 64 << 20  # a library's workspace stays without anybody holding it
 # MSG_NOSIGNAL: a script that set SIGPIPE back to its default must outlive sweetspot. Not every
 # system that imports this file has them all.
 _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
@@ -78,11 +116,276 @@ class Setting(NamedTuple):
     learning_rate: float
 
 
+class Answer:
+    """What tune() found. int(answer) is its batch, str(answer) the sentence and its reasons.
+
+    batch, micro_batch, accumulation, workers: what to train with
+    samples_per_second, bounds: how fast that is, and the 95% interval of it
+    alike: the smallest and the largest batch that would do about as well
+    memory_bytes: what it takes; None where that is not known
+    sentence, reasons: the same in words, and why
+    status: "found", or "budget" when that ended first
+    study, store: where every trial is kept: sweetspot studies show STUDY --db STORE
+    json: all of it, as `sweetspot tune --json` prints it
+    """
+
+    def __init__(self, answer, store):
+        made = answer["recommendation"]
+        self.batch = made["batch"]
+        self.micro_batch = made["micro_batch"]
+        self.accumulation = made["accumulation"]
+        self.workers = made["workers"]
+        self.samples_per_second = made["samples_per_second"]
+        found = [row["samples_per_second"] for row in made["rows"]
+                 if row["batch"] in (self.batch, self.micro_batch) and row["samples_per_second"]]
+        self.bounds = (found[0]["low"], found[0]["high"]) if found else None
+        alike = made.get("alike")
+        self.alike = (alike["low_batch"], alike["high_batch"]) if alike else None
+        self.memory_bytes = made["memory_bytes"]
+        self.sentence = made["sentence"]
+        self.reasons = [reason["text"] for reason in made["reasons"]]
+        self.status = answer["status"]
+        self.study = int(answer["study"])
+        self.store = store
+        self.json = answer
+
+    def __index__(self):
+        return self.batch
+
+    __int__ = __index__
+
+    def __repr__(self):
+        return "<sweetspot.Answer: batch %d, %.4g samples/s, study %d of %s>" % (
+            self.batch, self.samples_per_second, self.study, self.store)
+
+    def __str__(self):
+        return "\n  ".join([self.sentence] + self.reasons)
+
+
+class Error(RuntimeError):
+    """Why tune() has no answer. `answer` is the best known one where sweetspot gave one, else None."""
+
+    answer = None
+
+
+class Enough(BaseException):
+    """This batch is measured: step() leaves the function that tune() or run() called by it.
+
+    It is no Exception, so that `except Exception` in a training loop lets it pass.
+    """
+
+
 # ---- what users call
+
+
+def tune(train, *, min=None, max=None, budget=None, restore=(), resume=False, report=False,
+         quiet=False, **flags):
+    """The batch size to train with, as an Answer. train(batch) makes steps in this process.
+
+    train is a generator function that yields after each weight update (yield len(x) tells how many
+    samples went into it), or a plain function that calls step(). It is left when enough is
+    measured, by GeneratorExit or by Enough, and called again when it ends before that. A batch that
+    is out of memory is a result; any other exception of train is raised here as it is.
+
+    min, max: the batches to try; budget: seconds, or a text such as "2m", to answer within.
+    restore: models and optimizers (what has state_dict and load_state_dict) that every batch starts
+    from and that are as before afterwards. The random numbers of Python, NumPy and PyTorch always
+    are.
+    resume: go on with the study of an earlier call. Only you know whether what the function uses is
+    still the same, so each call measures anew unless told otherwise.
+    report: leave the HTML report beside the store. quiet: tell nothing on stderr.
+    flags: any other of `sweetspot tune`, with _ for -: multiple_of=8, tolerance=0.02,
+    memory_limit="4GiB", goal="max-batch" (--for), db="sqlite:studies.db".
+
+    ValueError for what sweetspot does not understand, Error when there is no answer. Finished
+    trials are kept in the store, whatever happens.
+    """
+    if not callable(train):
+        raise TypeError("sweetspot.tune() takes the function that trains: tune(train), not "
+                        "tune(train(64))")
+    if os.environ.get("SWEETSPOT_SOCKET"):
+        raise Error("sweetspot.tune() was called in a program that sweetspot runs; call "
+                    "sweetspot.run(train) there")
+    if _world_size() > 1:
+        raise Error("sweetspot.tune() cannot lead %d processes that train together; run them with "
+                    "sweetspot tune -- torchrun ..." % _world_size())
+    program = _program()
+    if not _tuning.acquire(blocking=False):
+        raise Error("sweetspot.tune() is running in this process already; one at a time, for two "
+                    "would disturb each other")
+    try:
+        flags = dict(flags, min=min, max=max, budget=budget, report=report, resume=resume)
+        with _Restored(restore) as restored:
+            return _Tuning(program, train, flags, quiet).run(restored.again)
+    finally:
+        _tuning.release()
+
+
+def find_batch_size(**options):
+    """A decorator: the function is called with the best batch before its own arguments.
+
+        @sweetspot.find_batch_size(max=1024)
+        def train(batch, model): ...
+
+        train(model)        # tunes with it, then trains: train(best.batch, model)
+
+    The options are tune()'s. The last Answer is train.answer. In a program that sweetspot runs, it
+    is run().
+    """
+
+    def decorate(function):
+        @functools.wraps(function)
+        def found(*arguments, **keywords):
+            def train(batch):
+                return function(batch, *arguments, **keywords)
+
+            train.__name__ = getattr(function, "__name__", "train")
+            if os.environ.get("SWEETSPOT_SOCKET"):
+                return run(train)
+            found.answer = tune(train, **options)
+            return _to_its_end(train(found.answer.batch))
+
+        found.answer = None
+        return found
+
+    if callable(options.get("function")):
+        raise TypeError("write @sweetspot.find_batch_size() with its parentheses")
+    return decorate
+
+
+def lightning_tune(trainer, model, train_dataloaders=None, datamodule=None,
+                   batch_arg_name="batch_size", **options):
+    """Finds the batch size for a Lightning trainer, sets it, and gives the Answer.
+
+        sweetspot.lightning_tune(trainer, model, datamodule=data)
+        trainer.fit(model, datamodule=data)
+
+    As for Lightning's own scale_batch_size, the model or the data module has an attribute or a
+    hyperparameter of that name, from which its train_dataloader() makes batches. It is measured
+    with trainers of its own, of the same device and precision, without validation, loggers and
+    checkpoints; the model starts from the same weights afterwards. The options are tune()'s.
+    """
+    if train_dataloaders is not None:
+        raise ValueError("lightning_tune() cannot change the batch size of a loader that is made "
+                         "already; let train_dataloader() of the model or of a data module make it")
+    if trainer.world_size > 1:
+        raise Error("lightning_tune() measures one device, and this trainer has %d; run the script "
+                    "with sweetspot tune --" % trainer.world_size)
+    holders = list(_batch_holders(batch_arg_name, model, datamodule))
+    if not holders:
+        raise ValueError("neither the model nor the data module has %r; give it one that "
+                         "train_dataloader() reads, or name it with batch_arg_name"
+                         % batch_arg_name)
+    before = [_held(holder, batch_arg_name) for holder in holders]
+    accumulation = int(trainer.accumulate_grad_batches)
+    options = dict({"accumulation": accumulation, "restore": [model]}, **options)
+
+    def fit(batch):
+        for holder in holders:
+            _hold(holder, batch_arg_name, setting().micro_batch)
+        _tuning_trainer(trainer).fit(model, datamodule=datamodule)
+
+    fit.__name__ = type(model).__name__
+    own_trainer = getattr(model, "_trainer", None)
+    try:
+        with _silenced("lightning", "lightning.pytorch", "lightning.fabric", "pytorch_lightning",
+                       "lightning_fabric"):
+            answer = tune(fit, **options)
+        before = [answer.micro_batch] * len(holders)
+        return answer
+    finally:
+        for holder, value in zip(holders, before):
+            _hold(holder, batch_arg_name, value)
+        model._trainer = own_trainer
+
+
+def lightning_batch_finder(batch_arg_name="batch_size", **options):
+    """A callback for Lightning's Trainer that does lightning_tune() before the training begins.
+
+        Trainer(callbacks=[sweetspot.lightning_batch_finder(max=1024)])
+
+    The Answer is the callback's `answer`.
+    """
+    return _callback_class("LightningBatchFinder")(batch_arg_name, options)
+
+
+def hf_tune(trainer, **options):
+    """Finds the batch size for Hugging Face's Trainer, sets it, and gives the Answer.
+
+        sweetspot.hf_tune(trainer)
+        trainer.train()
+
+    It is args.per_device_train_batch_size that is set: the Trainer makes its loader before any
+    callback is asked. Measured without callbacks, so that nothing is logged, evaluated or saved;
+    the model starts from the same weights afterwards. The options are tune()'s.
+    """
+    args = trainer.args
+    if args.world_size > 1:
+        raise Error("hf_tune() measures one process, and there are %d; run the script with "
+                    "sweetspot tune --" % args.world_size)
+    devices = getattr(args, "n_gpu", 1) or 1
+    accumulation = int(args.gradient_accumulation_steps)
+    model, handler = trainer.model, trainer.callback_handler
+    parts = [part for part in (model, trainer.optimizer) if part is not None]
+    options = dict({"accumulation": accumulation, "multiple_of": accumulation * devices,
+                    "restore": parts}, **options)
+    kept = {name: getattr(trainer, name) for name in (
+        "optimizer", "lr_scheduler", "state", "control", "model", "model_wrapped", "is_in_train",
+        "_train_batch_size") if hasattr(trainer, name)}
+    callbacks, per_device = handler.callbacks, args.per_device_train_batch_size
+    finds_itself = getattr(args, "auto_find_batch_size", False)
+    forward = vars(model).get("forward") if model is not None else None
+
+    def put_back():
+        for name, value in kept.items():
+            setattr(trainer, name, value)
+        # Accelerate wraps the forward function once more for each training.
+        if model is not None and vars(model).pop("_original_forward", None) is not None:
+            vars(model).pop("forward", None)
+            if forward is not None:
+                model.forward = forward
+
+    def train(batch):
+        put_back()
+        trainer.state, trainer.control = copy.copy(kept["state"]), copy.copy(kept["control"])
+        args.per_device_train_batch_size = setting().micro_batch // devices
+        trainer._train_batch_size = args.train_batch_size
+        trainer.train()
+
+    train.__name__ = type(model).__name__ if model is not None else "train"
+    handler.callbacks = [_callback_class("HFTuningCallback")()]
+    args.auto_find_batch_size = False
+    try:
+        answer = tune(train, **options)
+        per_device = answer.micro_batch // devices
+        return answer
+    finally:
+        put_back()
+        args.per_device_train_batch_size = per_device
+        trainer._train_batch_size = args.train_batch_size
+        handler.callbacks = callbacks
+        args.auto_find_batch_size = finds_itself
+
+
+def run(train, default=64):
+    """Calls train(batch) with each batch that sweetspot asks for; outside it, train(default) once.
+
+    For a program that sweetspot runs; train is as for tune(). A batch that is out of memory is told
+    and survived, so that one process serves the whole study. Several processes that train together
+    are started anew for each batch. Gives what train returned where it is called once.
+    """
+    link = _link or _open(session=_world_size() == 1)
+    if link.pid != os.getpid() or not link.session:
+        begin()
+        return _to_its_end(train(setting(batch=default).batch))
+    _follow(link, train)
+    return None
 
 
 def step(samples=None, data_wait_seconds=None, updates=1):
     """One weight update has ended. True in a session when this batch is measured and may end.
+
+    In a function that tune() or run() called it raises Enough instead, which ends that function.
 
     samples: how many went into it, on all devices together; None for the setting's batch.
     updates: how many weight updates have ended, where a framework runs several in one go; samples
@@ -90,12 +393,21 @@ def step(samples=None, data_wait_seconds=None, updates=1):
     data_wait_seconds: how much of its time was spent waiting for data, when sweetspot.data() does
     not measure that already.
     """
+    done = _report(samples, data_wait_seconds, updates)
+    if done and _link.caller == threading.get_ident():
+        raise Enough
+    return done
+
+
+def _report(samples=None, data_wait_seconds=None, updates=1):
     link = _link or _open()
     if link.pid != os.getpid():
         return False
     try:
         link.step(samples, data_wait_seconds, updates)
     except Exception:
+        if link.caller is not None:
+            raise  # who is asked for an answer must not end it in silence
         link.close()
     return link.enough
 
@@ -189,7 +501,7 @@ class _Off:
 
     pid = None  # no process has it
     session = enough = False
-    asked = None
+    asked = caller = None
 
     def close(self):
         pass
@@ -198,11 +510,14 @@ class _Off:
 class _Link:
     """The connection to sweetspot. Only next_setting() ever waits for the other side."""
 
-    def __init__(self, path, session):
+    def __init__(self, connected, session):
         self.pid = os.getpid()
         self.session = session
         self.enough = False
         self.asked = None       # the setting that sweetspot asked for last
+        self.caller = None      # the thread in a function that tune() or run() called
+        self.steps = 0          # that such a function made
+        self._clock_runs = True
         self.dropped = 0        # lines with a time that were thrown away
         self.bad_lines = 0
         self.data_wait_seconds = None
@@ -212,16 +527,9 @@ class _Link:
         self._skipping = False  # inside a line that is too long
         self._answered = False
         self._waiting = False
+        self._held = 0          # of the device's memory when the setting began
         self._memory_reported_at = None
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            # Only the connection: in the loop each call carries MSG_DONTWAIT, in _ask() none does.
-            self._socket.setblocking(False)
-            self._socket.connect(path)
-            self._socket.setblocking(True)
-        except Exception:
-            self._socket.close()
-            raise
+        self._socket = connected
         self._send({"type": "hello", "protocol": _PROTOCOL, "client": "python",
                     "client_version": __version__, "pid": self.pid, "session": session})
 
@@ -237,10 +545,22 @@ class _Link:
             return
         _synchronize()
         self.data_wait_seconds = None
+        self._clock_runs = True
         self._send_timed({"type": "begin"})
+
+    def call_begins(self, clock_runs):
+        """A function is called. Its clock runs from here, or from its first step or begin()."""
+        self.caller = threading.get_ident()
+        if clock_runs:
+            self.begin()
+        self._clock_runs = clock_runs
 
     def step(self, samples, data_wait_seconds, updates):
         if self._socket is None or self._waiting:
+            return
+        self.steps += 1
+        if not self._clock_runs:
+            self.begin()  # what came before was the making of the model
             return
         _synchronize()
         message = {"type": "step"}
@@ -262,15 +582,21 @@ class _Link:
             finally:
                 self._lock.release()
 
-    def next_setting(self):
+    def next_setting(self, failure=None):
         """Waits for the next setting of the session; False when there is none."""
         if self._socket is None:
             return False
         try:
-            _synchronize()
+            if failure is None:
+                _synchronize()
             memory = _memory_message()
+            peak = _allocated("max_memory_allocated")
             _free_memory()
-            return self._ask(b"" if memory is None else _line(memory))
+            lines = b"" if memory is None else _line(memory)
+            if failure is not None:
+                lines += _line(dict(failure, type="failed", kept_bytes=self._kept(peak)))
+            self._held = _allocated("memory_allocated")
+            return self._ask(lines)
         except Exception:
             self.close()
             return False
@@ -278,12 +604,17 @@ class _Link:
             self.close()
             raise
 
-    def _ask(self, memory_line):
+    def _kept(self, peak):
+        """Device memory of a batch that failed which did not come back; traces of it do not count."""
+        kept = _allocated("memory_allocated") - self._held
+        return kept if kept > max(_TRACE_BYTES, (peak - self._held) // 10) else 0
+
+    def _ask(self, first_lines):
         self._answered = False
         self._waiting = True
         try:
             unsent, self._unsent = self._unsent, b""
-            self._socket.sendall(unsent + memory_line + _line({"type": "ready"}),
+            self._socket.sendall(unsent + first_lines + _line({"type": "ready"}),
                                  _SEND_AT_ONCE & ~_DONT_WAIT)
             while self._socket is not None and not self._answered:
                 self._receive(0)
@@ -377,6 +708,7 @@ class _Link:
 _off = _Off()
 _link = None  # until the first call
 _opening = threading.Lock()
+_tuning = threading.Lock()  # held while tune() runs
 
 
 def _open(session=False):
@@ -386,16 +718,29 @@ def _open(session=False):
         if _link is None:
             path = os.environ.get("SWEETSPOT_SOCKET")
             try:
-                _link = _Link(path, session) if path and _is_first_rank() else _off
+                _link = _Link(_connected(path), session) if path and _is_first_rank() else _off
             except Exception:
                 _link = _off
         return _link
 
 
+def _connected(path):
+    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        # Only the connection: in the loop each call carries MSG_DONTWAIT, in _ask() none does.
+        connected.setblocking(False)
+        connected.connect(path)
+        connected.setblocking(True)
+    except Exception:
+        connected.close()
+        raise
+    return connected
+
+
 def _after_fork():
     """A data loader's worker: it is silent by its pid; sweetspot shall not see it as a reader."""
-    global _opening
-    _opening = threading.Lock()  # another thread may have held it
+    global _opening, _tuning
+    _opening, _tuning = threading.Lock(), threading.Lock()  # another thread may have held them
     if _link is not None:
         _link.close()
 
@@ -467,6 +812,305 @@ class _TimedLoader:
             started = time.monotonic()
 
 
+# ---- functions that train
+
+
+def _follow(link, train, before_each=lambda: None):
+    """Has train() measured at each setting, until sweetspot has no further one."""
+    failure = None
+    while link.next_setting(failure):
+        before_each()
+        failure = _measure(link, train, setting().batch)
+
+
+def _measure(link, train, batch):
+    """Calls train() until its batch is measured. Why it could not be, as `failed` tells it, or None."""
+    clock_runs = False
+    while not link.enough:
+        before = link.steps
+        try:
+            link.call_begins(clock_runs)
+            _drive(train(batch))
+        except Enough:
+            break
+        except BaseException as error:
+            if not _is_out_of_memory(error):
+                raise
+            reason = _in_short(error)
+            _let_go_of_frames(error)  # they hold the tensors
+            return {"outcome": "out_of_memory", "reason": reason}
+        finally:
+            link.caller = None
+        if link.steps == before and not link.enough:
+            return _without_a_step(link, train, batch)
+        # A call of one step has no time of its own but that of the whole call.
+        clock_runs = link.steps == before + 1
+    return None
+
+
+def _without_a_step(link, train, batch):
+    name = "%s(%d)" % (_name_of(train), batch)
+    if link.steps == 0:
+        raise Error("%s ended and made no step; call sweetspot.step(samples) after each weight "
+                    "update, or yield there" % name)
+    return {"outcome": "refused",
+            "reason": "%s made no step; the data may have fewer samples" % name}
+
+
+def _drive(made):
+    """A generator's steps: it yields after each, and is left when that was enough."""
+    if inspect.iscoroutine(made):
+        made.close()
+        raise TypeError("sweetspot cannot wait for an async function; hand over a plain one")
+    if not hasattr(made, "__next__"):
+        return
+    try:
+        for samples in made:
+            told = isinstance(samples, numbers.Integral) and not isinstance(samples, bool)
+            if _report(int(samples) if told else None):
+                break
+    finally:
+        if hasattr(made, "close"):
+            made.close()
+
+
+def _to_its_end(made):
+    """What a function that trains comes to when it is not measured."""
+    if not hasattr(made, "__next__"):
+        return made
+    while True:
+        try:
+            samples = next(made)
+        except StopIteration as end:
+            return end.value
+        _report(int(samples) if isinstance(samples, numbers.Integral) else None)
+
+
+def _is_out_of_memory(error):
+    """By the words and names of the frameworks, none of which need be there."""
+    while error is not None:
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if names & {"MemoryError", "OutOfMemoryError", "ResourceExhaustedError"}:
+            return True
+        words = str(error).lower()
+        if names & {"RuntimeError", "OSError"} and any(part in words for part in _MEMORY_WORDS):
+            return True
+        error = error.__cause__
+    return False
+
+
+_MEMORY_WORDS = ("out of memory", "resource_exhausted", "resource exhausted",
+                 "can't allocate memory", "cannot allocate memory", "cublas_status_alloc_failed",
+                 "cudnn_status_alloc_failed", "cudaerrormemoryallocation")
+
+
+def _in_short(error):
+    lines = str(error).strip().splitlines()
+    return ("%s: %s" % (type(error).__name__, lines[0]) if lines else type(error).__name__)[:500]
+
+
+def _let_go_of_frames(error):
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+
+
+def _name_of(train):
+    while isinstance(train, functools.partial):
+        train = train.func
+    return getattr(train, "__name__", type(train).__name__)
+
+
+class _Restored:
+    """What is as it was when this is left: models, optimizers, and the random numbers."""
+
+    def __init__(self, parts):
+        self._parts = [(part, _on_host(part.state_dict())) for part in parts]
+        self._random = random.getstate()
+        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+        self._numpy = numpy and numpy.random.get_state()
+        self._torch = torch and torch.get_rng_state()
+        cuda = _cuda()
+        self._cuda = cuda and cuda.get_rng_state_all()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.again()
+        random.setstate(self._random)
+        if self._numpy is not None:
+            sys.modules["numpy"].random.set_state(self._numpy)
+        if self._torch is not None:
+            sys.modules["torch"].set_rng_state(self._torch)
+        cuda = _cuda()
+        if cuda is not None and self._cuda is not None:
+            cuda.set_rng_state_all(self._cuda)
+        elif cuda is not None:  # it was not in use before: each starts from its seed
+            for generator in cuda.default_generators:
+                generator.manual_seed(generator.initial_seed())
+
+    def again(self):
+        for part, state in self._parts:
+            # An optimizer takes the tensors that it is given for its own.
+            part.load_state_dict(copy.deepcopy(state))
+            if hasattr(part, "zero_grad"):  # a loop may have been left between backward and step
+                part.zero_grad(set_to_none=True)
+
+
+def _on_host(state):
+    """A copy that takes no memory of the device."""
+    if isinstance(state, dict):
+        return type(state)((key, _on_host(value)) for key, value in state.items())
+    if isinstance(state, (list, tuple)):
+        return type(state)(_on_host(value) for value in state)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(state, torch.Tensor):
+        return state.detach().to("cpu", copy=True)
+    return copy.deepcopy(state)
+
+
+def _program():
+    named = os.environ.get("SWEETSPOT")
+    found = shutil.which(named or "sweetspot")
+    if found is None:
+        where = "at SWEETSPOT=%s" % named if named else "on PATH"
+        raise Error("the program sweetspot was not found %s; build it with make, and put it on PATH "
+                    "or its path into the variable SWEETSPOT" % where)
+    return found
+
+
+class _Tuning:
+    """One run of `sweetspot tune` beside this process, which it asks for batch after batch."""
+
+    def __init__(self, program, train, flags, quiet):
+        self._train, self._quiet = train, quiet
+        self._store = flags.get("db") or os.environ.get("SWEETSPOT_DB") or "sqlite:sweetspot.db"
+        self._arguments = ([program, "tune", "--json"] + _flags(flags)
+                           + ["--env", "SWEETSPOT_FUNCTION=" + _mark(train)])
+        self._name = _title(train)
+        self._said = deque(maxlen=20)  # lines of its stderr
+
+    def run(self, before_each):
+        global _link
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with contextlib.ExitStack() as stack:
+            stack.callback(theirs.close)
+            stack.callback(ours.close)
+            output = stack.enter_context(tempfile.TemporaryFile())
+            # In a session of its own: Ctrl-C is for this process, which tells it by hanging up.
+            process = subprocess.Popen(
+                self._arguments + ["--attach", str(theirs.fileno()), "--"] + self._name,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()], start_new_session=True)
+            theirs.close()
+            relay = threading.Thread(target=self._relay, args=(process.stderr,), daemon=True)
+            relay.start()
+            before, _link = _link, _Link(ours, session=True)
+            link = _link
+            try:
+                _follow(link, self._train, before_each)
+            except BaseException as error:
+                link.close()
+                self._end(process, relay)
+                self._tell_where(error, link)
+                raise
+            finally:
+                link.close()
+                _link = before
+            self._end(process, relay)
+            output.seek(0)
+            return self._answer(process.returncode, output.read(), link)
+
+    def _relay(self, stream):
+        with stream:
+            for line in stream:
+                text = line.decode("utf-8", "replace")
+                self._said.append(text.rstrip("\n"))
+                if not self._quiet and sys.stderr is not None:
+                    with contextlib.suppress(Exception):
+                        sys.stderr.write(text)
+
+    def _end(self, process, relay):
+        """It ends by itself once nobody is at the other end; it saves what it has measured."""
+        try:
+            process.wait(_SECONDS_TO_SAVE)
+        except BaseException as error:
+            process.kill()
+            process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+        relay.join(_SECONDS_TO_SAVE)
+
+    def _tell_where(self, error, link):
+        asked = (link.asked or {}).get("batch")
+        if asked is not None and isinstance(error, Exception) and hasattr(error, "add_note"):
+            error.add_note("sweetspot: this was batch %d; the batches before it are kept in %s"
+                           % (asked, self._store))
+
+    def _answer(self, code, output, link):
+        try:
+            told = json.loads(output.decode("utf-8"))
+        except ValueError:
+            told = None
+        answer = Answer(told, self._store) if told and told.get("recommendation") else None
+        if code in (0, 4) and answer is not None:
+            if not self._quiet and sys.stderr is not None:
+                print(answer.sentence, file=sys.stderr)
+            return answer
+        last = self._said[-1] if self._said else ""
+        last = last[len("sweetspot: "):] if last.startswith("sweetspot: ") else last
+        if code == 2:
+            raise ValueError("sweetspot tune: " + last)
+        if code < 0:
+            last = "sweetspot was ended by signal %d (%s) at batch %s; finished trials are kept in %s" % (
+                -code, signal.strsignal(-code), (link.asked or {}).get("batch", "none"), self._store)
+        error = Error(last or "sweetspot ended with %d and said nothing" % code)
+        error.answer = answer
+        raise error
+
+
+_SECONDS_TO_SAVE = 60
+
+
+def _flags(flags):
+    flags = dict(flags)
+    flags["for"] = flags.pop("goal", None)
+    flags["fresh"] = not flags.pop("resume")
+    flags["no_report"] = not flags.pop("report")
+    words = []
+    for name, value in flags.items():
+        if value is None or value is False:
+            continue
+        words.append("--" + name.replace("_", "-"))
+        if name in ("budget", "timeout", "grace") and isinstance(value, numbers.Real):
+            value = "%gs" % value
+        if value is not True:
+            words.append(str(value))
+    return words
+
+
+def _title(train):
+    """What the study is called: "train({batch}) in script.py"."""
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    return ["%s({batch})" % _name_of(train)] + (["in", script] if script else [])
+
+
+def _mark(train):
+    """Tells an edited function from the one before; what it uses is not in it."""
+    code = getattr(inspect.unwrap(train), "__code__", None)
+    parts, mark = [code], 0
+    while parts:
+        part = parts.pop()
+        if inspect.iscode(part):
+            mark = zlib.crc32(part.co_code, mark)
+            parts += part.co_consts + part.co_names
+        else:
+            mark = zlib.crc32(repr(part).encode(), mark)
+    return "%08x" % mark
+
+
 # ---- the frameworks, only when the script has loaded them
 
 
@@ -503,6 +1147,12 @@ def _memory_message():
         return None
     return {"type": "memory", "device": "cuda:%d" % cuda.current_device(),
             "peak_bytes": int(cuda.max_memory_reserved()), "how": "torch.cuda.max_memory_reserved"}
+
+
+def _allocated(which):
+    """Of the device's memory in bytes; 0 where it is not known."""
+    cuda = _cuda()
+    return int(getattr(cuda, which)()) if cuda is not None else 0
 
 
 def _free_memory():
@@ -563,7 +1213,7 @@ def _make_keras_callback():
             if self._pending < accumulated:
                 return
             updates, self._pending = divmod(self._pending, accumulated)
-            if step(updates=updates):
+            if _report(updates=updates):
                 self.model.stop_training = True
 
         @_quiet
@@ -595,7 +1245,7 @@ def _make_lightning_callback():
             if isinstance(micro_batch, int):
                 samples = micro_batch * self._micro_batches * trainer.world_size
             self._updates, self._micro_batches = trainer.global_step, 0
-            if step(samples):
+            if _report(samples):
                 trainer.should_stop = True
 
         @_quiet
@@ -603,6 +1253,92 @@ def _make_lightning_callback():
             begin()  # the validation is no step
 
     return LightningCallback
+
+
+def _make_lightning_tuning_callback():
+    class LightningTuningCallback(_callback_class("LightningCallback")):
+        def on_train_start(self, trainer, pl_module):
+            super().on_train_start(trainer, pl_module)
+            for schedule in getattr(trainer, "lr_scheduler_configs", ()):
+                schedule.strict = False  # it may wait for a figure of the validation, which is off
+
+        def on_train_batch_end(self, trainer, *arguments, **keywords):
+            super().on_train_batch_end(trainer, *arguments, **keywords)
+            if trainer.should_stop:
+                raise Enough  # before the end of an epoch that was not one
+
+    return LightningTuningCallback
+
+
+def _make_lightning_batch_finder():
+    lightning = _framework("lightning.pytorch", "pytorch_lightning")
+
+    class LightningBatchFinder(lightning.Callback):
+        def __init__(self, batch_arg_name, options):
+            self.answer = None
+            self._name, self._options = batch_arg_name, options
+
+        def setup(self, trainer, pl_module, stage):
+            if stage != "fit" or self.answer is not None:
+                return
+            self.answer = lightning_tune(trainer, pl_module, datamodule=trainer.datamodule,
+                                         batch_arg_name=self._name, **self._options)
+
+    return LightningBatchFinder
+
+
+def _tuning_trainer(trainer):
+    """A trainer for the steps alone, on the device and in the precision of another."""
+    lightning = _framework("lightning.pytorch", "pytorch_lightning")
+    return lightning.Trainer(
+        accelerator=type(trainer.accelerator)(), devices=_device_list(trainer),
+        precision=trainer.precision, accumulate_grad_batches=trainer.accumulate_grad_batches,
+        gradient_clip_val=trainer.gradient_clip_val,
+        gradient_clip_algorithm=trainer.gradient_clip_algorithm, max_epochs=-1,
+        callbacks=[_callback_class("LightningTuningCallback")()], logger=False,
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        limit_val_batches=0, num_sanity_val_steps=0)
+
+
+def _device_list(trainer):
+    ids = list(trainer.device_ids)
+    return 1 if type(trainer.accelerator).__name__ == "CPUAccelerator" else ids
+
+
+def _batch_holders(name, *owners):
+    """The model, the data module and their hyperparameters, as far as they have the attribute."""
+    for owner in owners:
+        hyperparameters = getattr(owner, "hparams", None)
+        if owner is not None and hasattr(owner, name):
+            yield owner
+        if isinstance(hyperparameters, dict) and name in hyperparameters:
+            yield hyperparameters
+
+
+def _held(holder, name):
+    return holder[name] if isinstance(holder, dict) else getattr(holder, name)
+
+
+def _hold(holder, name, value):
+    if isinstance(holder, dict):
+        holder[name] = value
+    else:
+        setattr(holder, name, value)
+
+
+@contextlib.contextmanager
+def _silenced(*loggers):
+    """A trainer for each batch would tell of the same devices again and again."""
+    levels = [(logging.getLogger(name), logging.getLogger(name).level) for name in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for logger, _ in levels:
+            logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            for logger, level in levels:
+                logger.setLevel(level)
 
 
 def _make_hf_callback():
@@ -619,7 +1355,7 @@ def _make_hf_callback():
             per_process = getattr(state, "train_batch_size", None)
             if per_process is None:
                 per_process = args.per_device_train_batch_size * max(1, getattr(args, "n_gpu", 1))
-            if step(per_process * args.gradient_accumulation_steps * args.world_size):
+            if _report(per_process * args.gradient_accumulation_steps * args.world_size):
                 control.should_training_stop = True
 
         @_quiet
@@ -633,6 +1369,16 @@ def _make_hf_callback():
     return HFCallback
 
 
+def _make_hf_tuning_callback():
+    class HFTuningCallback(_callback_class("HFCallback")):
+        def on_step_end(self, args, state, control, **keywords):
+            super().on_step_end(args, state, control, **keywords)
+            if control.should_training_stop:
+                raise Enough
+
+    return HFTuningCallback
+
+
 @_quiet
 def _ultralytics_begin(trainer):
     begin()
@@ -640,12 +1386,14 @@ def _ultralytics_begin(trainer):
 
 @_quiet
 def _ultralytics_step(trainer):
-    if step(trainer.batch_size):  # of all devices together; the one in use, if it was reduced
+    if _report(trainer.batch_size):  # of all devices together; the one in use, if it was reduced
         trainer.stop = True
 
 
 _makers = {"KerasCallback": _make_keras_callback, "LightningCallback": _make_lightning_callback,
-           "HFCallback": _make_hf_callback}
+           "LightningTuningCallback": _make_lightning_tuning_callback,
+           "LightningBatchFinder": _make_lightning_batch_finder,
+           "HFCallback": _make_hf_callback, "HFTuningCallback": _make_hf_tuning_callback}
 
 
 def _callback_class(name):

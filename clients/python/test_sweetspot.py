@@ -759,6 +759,7 @@ class Devices(TestCase):
         cuda.is_initialized.return_value = initialized
         cuda.current_device.return_value = 2
         cuda.max_memory_reserved.return_value = 1 << 30
+        cuda.memory_allocated.return_value = cuda.max_memory_allocated.return_value = 0
         torch = types.SimpleNamespace(cuda=cuda)
         sys.modules["torch"] = torch
         return torch

@@ -105,6 +105,12 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
         o.terminal = static_cast<Terminal>(index_of(word, {"auto", "yes", "no"}, "--terminal"));
       })
       ->default_str("auto");
+  text_flag(app, "--attach", "FD",
+            "measure the program that started this one, over its end of a socket; what stands "
+            "behind -- is only its name (docs/protocol.md)",
+            [&o](const std::string& text) {
+              o.caller = static_cast<int>(core::parse_whole(text, "--attach", 3, 1 << 20));
+            });
   app.add_flag("--dry-run", flags.dry_run, "show what would be run, and run nothing");
   for (CLI::Option* option : app.get_options())
     if (std::find(before.begin(), before.end(), option) == before.end()) {

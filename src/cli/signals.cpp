@@ -93,7 +93,7 @@ CountSignals::~CountSignals() {
 }
 
 const std::atomic<int>& CountSignals::presses() { return pressed; }
-int CountSignals::last() { return received; }
+int CountSignals::last() { return received != 0 ? received.load() : SIGHUP; }
 
 SignalDescriptor::SignalDescriptor() {
   const sigset_t signals = stopping_signals();

@@ -29,7 +29,8 @@ class CountSignals {
   CountSignals& operator=(const CountSignals&) = delete;
 
   static const std::atomic<int>& presses();
-  static int last();  // the signal's number, or 0
+  // The signal's number; SIGHUP where none came: then the program that called us went away.
+  static int last();
 };
 
 // While it lives, Ctrl-C and SIGTERM make it readable: for a loop that waits on descriptors.

@@ -1,6 +1,7 @@
 #include "cli/study_workload.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "core/text.h"
 #include "model/counts.h"
 #include "probe/proc/host.h"
+#include "probe/proc/own_time.h"
 #include "study/question.h"
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
@@ -65,6 +67,7 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.threads = probe::proc::usable_cores();
   opened.measure = program_measure(options);
   opened.free_memory = probe::proc::memory().free;
+  if (options.caller) probe::proc::count_as_own(::getppid());
   if (command::used(options).workers) opened.most_workers = probe::proc::usable_cores();
   opened.workload = std::make_unique<command::CommandWorkload>(std::move(options));
   return opened;

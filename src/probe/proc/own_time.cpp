@@ -1,5 +1,6 @@
 #include "probe/proc/own_time.h"
 
+#include <atomic>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -36,11 +37,17 @@ std::vector<std::string> children_of(const fs::path& process) {
   return found;
 }
 
+std::atomic<pid_t> caller{0};
+
 }  // namespace
 
+void count_as_own(pid_t process) { caller = process; }
+
 std::optional<std::uint64_t> own_time(const fs::path& root) {
-  std::optional<std::uint64_t> ticks = time_of(root / "proc/self");
-  std::vector<std::string> left = children_of(root / "proc/self");
+  const pid_t from = caller;
+  const fs::path first = root / "proc" / (from > 0 ? std::to_string(from) : "self");
+  std::optional<std::uint64_t> ticks = time_of(first);
+  std::vector<std::string> left = children_of(first);
   while (ticks && !left.empty()) {
     const fs::path process = root / "proc" / left.back();
     left.pop_back();

@@ -1,6 +1,7 @@
 #include "workload/command/options.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -25,6 +26,14 @@ void check_hooks(const Options& options) {
           hook == &options.setup ? "--prepare" : "--conclude"));
 }
 
+bool is_stream_socket(int number) {
+  int domain = 0, type = 0;
+  socklen_t size = sizeof domain;
+  return ::getsockopt(number, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+         ::getsockopt(number, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && domain == AF_UNIX &&
+         type == SOCK_STREAM;
+}
+
 }  // namespace
 
 void check(const Options& options) {
@@ -39,6 +48,11 @@ void check(const Options& options) {
         "file or with --set KEY={{batch}}, --prepare or --cwd with {{batch}}, or --batch-from-env "
         "when the program reads SWEETSPOT_BATCH or opens a session",
         title(options)));
+  if (options.caller && !is_stream_socket(*options.caller))
+    throw core::InputError(fmt::format(
+        "--attach {} is no open Unix stream socket; it is for a program that starts sweetspot and "
+        "trains itself (docs/protocol.md)",
+        *options.caller));
   if (!(options.timeout.count() > 0))
     throw core::InputError("--timeout must be more than 0 seconds; leave it out for 2 minutes");
   if (!(options.grace.count() >= 0))

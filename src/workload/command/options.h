@@ -38,6 +38,8 @@ struct Options {
   // The program reads SWEETSPOT_BATCH itself, or asks for its batches in a session of the client:
   // its arguments need no {batch}.
   bool batch_from_environment = false;
+  // The program runs already, called us, and speaks over this socket: argv is only its name.
+  std::optional<int> caller;
   // Through /bin/sh -c: once before all trials, before each, after each, once after all. What a
   // hook leaves running is ended with it.
   std::optional<std::string> setup, prepare, conclude, cleanup;

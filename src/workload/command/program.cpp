@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "workload/command/process/caller.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::workload::command {
@@ -25,6 +26,18 @@ process::Launch launch(const Options& options, const trial::Setting& setting, bo
   return launch;
 }
 
+client::Server server_of(const Options& options) {
+  return options.caller ? client::Server(process::Descriptor(*options.caller)) : client::Server();
+}
+
+std::unique_ptr<process::Watched> watched(const Options& options, const trial::Setting& setting,
+                                          bool terminal, const Workspace& workspace,
+                                          const client::Server& server) {
+  if (options.caller) return std::make_unique<process::Caller>(server.peer());
+  return std::make_unique<process::Process>(
+      launch(options, setting, terminal, workspace, server.path()));
+}
+
 }  // namespace
 
 double monotonic_seconds() {
@@ -36,7 +49,8 @@ Program::Program(const Options& options, const trial::Setting& setting, bool ter
     : options_(options),
       started_at_(monotonic_seconds()),
       last_sign_at_(started_at_),
-      process_(launch(options, setting, terminal, workspace, server_.path())),
+      server_(server_of(options)),
+      process_(watched(options, setting, terminal, workspace, server_)),
       readers_{output::Reader(options.steps_regex), output::Reader(options.steps_regex)},
       counted_(setting),
       client_steps_(setting.batch, started_at_) {}
@@ -50,12 +64,14 @@ void Program::begin(const trial::Setting& setting) {
   client_steps_ = client::Steps(setting.batch, started_at_);
   counted_steps_.clear();
   device_memory_.reset();
+  failed_.reset();
 }
 
 void Program::wait(double most_seconds) {
   if (ended_) return;
   poll(most_seconds);
-  const bool over = process_.ended();  // before taking: what comes after cannot be missed then
+  // Before taking: what comes after cannot be missed then.
+  const bool over = process_->ended() || (options_.caller && !server_.connected());
   take_output();
   take_messages();
   if (over) {
@@ -69,19 +85,19 @@ void Program::wait(double most_seconds) {
     ended_ = true;
   }
   count();
-  process_.memory();  // it keeps the peak
+  process_->memory();  // it keeps the peak
 }
 
 void Program::poll(double most_seconds) {
   std::vector<pollfd> all;
-  for (const int fd : process_.descriptors()) all.push_back({fd, POLLIN, 0});
+  for (const int fd : process_->descriptors()) all.push_back({fd, POLLIN, 0});
   for (const int fd : server_.descriptors()) all.push_back({fd, POLLIN, 0});
   const int milliseconds = static_cast<int>(std::ceil(std::max(0.0, most_seconds) * 1000));
   ::poll(all.data(), all.size(), milliseconds);  // interrupted by a signal: the caller looks
 }
 
 bool Program::take_output() {
-  const std::vector<process::Chunk> chunks = process_.take();
+  const std::vector<process::Chunk> chunks = process_->take();
   for (const process::Chunk& chunk : chunks) {
     readers_[chunk.error_stream].feed(chunk.bytes, chunk.at_seconds);
     last_output_at_ = chunk.at_seconds;
@@ -112,6 +128,7 @@ void Program::take(const client::Message& message, double now) {
   }
   if (const auto* memory = std::get_if<client::DeviceMemory>(&message))
     if (!device_memory_ || device_memory_->peak < memory->peak) device_memory_ = *memory;
+  if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
 }
 
 void Program::count() {

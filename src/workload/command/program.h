@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -38,6 +39,8 @@ class Program {
   // Its client tells of steps, or did: it went away.
   bool client_tells() const { return is_session() || client_steps_.first_mark(); }
   bool client_gone() const { return client_tells() && !server_.connected(); }
+  // Why the setting came to nothing, where its client said so.
+  const std::optional<client::Failed>& failed() const { return failed_; }
 
   // Answers the session: what comes from now on is of this setting. False when nobody listens.
   bool answer(const trial::Setting& setting);
@@ -59,8 +62,8 @@ class Program {
   std::int64_t bad_client_lines() const { return server_.bad_lines() + client_steps_.bad(); }
   // The most that the client reported for this setting.
   const std::optional<client::DeviceMemory>& device_memory() const { return device_memory_; }
-  std::optional<process::Memory> memory() { return process_.memory(); }
-  process::Ending end(core::Seconds grace) { return process_.end(grace); }
+  std::optional<process::Memory> memory() { return process_->memory(); }
+  process::Ending end(core::Seconds grace) { return process_->end(grace); }
 
  private:
   void begin(const trial::Setting& setting);
@@ -73,7 +76,8 @@ class Program {
   const Options& options_;
   double started_at_, last_sign_at_, ended_at_ = 0, last_output_at_ = 0;
   client::Server server_;
-  process::Process process_;  // after the server: it is given its path, and goes first
+  // After the server: it is given its path, and goes first.
+  std::unique_ptr<process::Watched> process_;
   std::string first_output_;
   std::array<output::Reader, 2> readers_;
   std::optional<std::size_t> counting_;  // the stream whose counter it is
@@ -85,6 +89,7 @@ class Program {
   client::Steps client_steps_;
   std::deque<trial::Step> counted_steps_;
   std::optional<client::DeviceMemory> device_memory_;
+  std::optional<client::Failed> failed_;
 };
 
 }  // namespace sweetspot::workload::command

@@ -1,8 +1,11 @@
 #include "workload/command/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "core/text.h"
 #include "workload/command/hook.h"
 #include "workload/command/libraries.h"
 
@@ -88,12 +91,26 @@ void CommandSession::answer() {
     program_->answer(setting_);
     return;
   }
+  if (const auto& failed = program_->failed())
+    throw Ended(failed->outcome, trials_.secrets().redact(failed->reason) + left_behind());
   if (steps_ > 0) throw Ended(Outcome::ok, "it went on to the next setting by itself");
   const Evidence now = evidence();
   if (now.findings.memory_evidence)
     throw Ended(Outcome::out_of_memory, *now.findings.memory_evidence);
   throw Ended(Outcome::crashed,
               "it asked for the next setting and had made no step" + quoted_tail(now.last_output));
+}
+
+// The end of a sentence about memory that did not come back, which the next batch would lack.
+std::string CommandSession::left_behind() const {
+  if (program_->failed()->kept == 0) return "";
+  return fmt::format("; {} of memory did not come back{}",
+                     core::format_bytes(program_->failed()->kept),
+                     must_start_anew() ? ", so the program is started anew" : "");
+}
+
+bool CommandSession::must_start_anew() const {
+  return program_->failed() && program_->failed()->kept > 0 && !trials_.options().caller;
 }
 
 // As a rule the process is about to end, and how it does will tell more.
@@ -109,7 +126,7 @@ void CommandSession::judge_without_a_client() {
 std::optional<trial::Step> CommandSession::judge_its_end() {
   end_process();
   // Who ends us may have ended it too: that is no verdict on the setting.
-  if (told_to_give_up(trials_.options())) throw stopped();
+  if (told_to_give_up(trials_.options()) || trials_.options().caller) throw stopped();
   const Evidence known = evidence();
   const bool proper = ending_->exit_code == 0 && !known.findings.memory_evidence;
   if (proper && (whole_runs_ || (steps_ == 0 && trials_.options().samples_per_run)))
@@ -145,7 +162,9 @@ trial::Step CommandSession::whole_run() {
 
 Account CommandSession::close() {
   if (std::exchange(closed_, true) || !program_) return account_;
-  const bool keep = program_->asks() || (!failed_ && program_->is_session() && bring_to_ask());
+  const bool may_go_on = !failed_ || trials_.options().caller;  // which is not ours to end
+  const bool keep = !must_start_anew() &&
+                    (program_->asks() || (may_go_on && program_->is_session() && bring_to_ask()));
   if (!keep) end_process();
   if (keep) tell_memory();
   if (!whole_runs_) {
@@ -171,7 +190,7 @@ bool CommandSession::bring_to_ask() {
       monotonic_seconds() + trials_.options().grace.count() + 2 * longest_step_seconds_;
   while (!program_->asks()) {
     if (program_->ended() || program_->client_gone() || told_to_give_up(trials_.options()) ||
-        monotonic_seconds() > deadline)
+        (monotonic_seconds() > deadline && !trials_.options().caller))
       return false;
     program_->wait(look_up_seconds);
   }

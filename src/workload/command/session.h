@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "workload/command/program.h"
 #include "workload/command/trials.h"
@@ -28,6 +29,8 @@ class CommandSession final : public Session {
   std::optional<trial::Step> judge_its_end();
   trial::Step whole_run();
   bool bring_to_ask();
+  bool must_start_anew() const;
+  std::string left_behind() const;
   void end_process();
   void tell_memory();
   Evidence evidence() const;

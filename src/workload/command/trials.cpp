@@ -19,7 +19,7 @@ Trials::Trials(Options options)
                                  secrets_, [this] { return told_to_give_up(options_); });
     if (failed) throw core::InputError(*failed + "; nothing was run");
   }
-  check_program_file(options_);
+  if (!options_.caller) check_program_file(options_);
 }
 
 std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
@@ -43,6 +43,8 @@ std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
     if (kept_->answer(setting)) return std::move(kept_);
     end_kept();
   }
+  if (options_.caller && std::exchange(caller_met_, true))
+    throw Ended(trial::Outcome::cancelled, "the program that called has gone away");
   return std::make_unique<Program>(options_, setting, terminal_, *workspace_);
 }
 

@@ -47,7 +47,7 @@ class Trials {
   Options options_;
   Secrets secrets_;
   std::unique_ptr<Workspace> workspace_;  // of the trial that runs, or of what is kept
-  bool terminal_, tried_terminal_ = false, finished_ = false;
+  bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false;
   std::optional<double> deadline_;  // once the first trial has begun
   std::unique_ptr<Program> kept_;
   std::optional<std::string> failed_conclude_;

@@ -43,8 +43,7 @@ Value needed(const std::optional<Value>& value) {
 }
 
 // It goes into the store and onto terminals.
-std::string text(const Json& object, const char* key) {
-  constexpr std::size_t longest = 64;
+std::string text(const Json& object, const char* key, std::size_t longest = 64) {
   const Json* value = find(object, key);
   if (!value) return "";
   if (!value->is_string()) throw BadLine();
@@ -72,6 +71,17 @@ StepEnd step_end(const Json& object) {
   return step;
 }
 
+Failed failed(const Json& object) {
+  constexpr std::size_t longest = 600;
+  const auto outcome = trial::outcome_named(text(object, "outcome"));
+  using trial::Outcome;
+  if (outcome != Outcome::out_of_memory && outcome != Outcome::crashed &&
+      outcome != Outcome::refused)
+    throw BadLine();
+  return {*outcome, text(object, "reason", longest),
+          static_cast<core::Bytes>(whole(object, "kept_bytes", 0).value_or(0))};
+}
+
 Message message(const Json& object) {
   const Json* type = find(object, "type");
   if (!type || !type->is_string()) throw BadLine();
@@ -81,6 +91,7 @@ Message message(const Json& object) {
   if (*type == "memory")
     return DeviceMemory{static_cast<core::Bytes>(needed(whole(object, "peak_bytes", 0))),
                         text(object, "how")};
+  if (*type == "failed") return failed(object);
   if (*type == "ready") return Ready{};
   return Unknown{};
 }

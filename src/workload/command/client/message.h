@@ -28,10 +28,16 @@ struct DeviceMemory {
   core::Bytes peak = 0;
   std::string how;  // printable and short
 };
+// The setting has come to its end without a measurement, and the process goes on.
+struct Failed {
+  trial::Outcome outcome = trial::Outcome::crashed;
+  std::string reason;    // printable
+  core::Bytes kept = 0;  // of the device's memory, that did not come back
+};
 struct Ready {};
 struct Unknown {};  // to be ignored
 
-using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Ready, Unknown>;
+using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Failed, Ready, Unknown>;
 
 // Nothing for a bad line: no JSON object, or a known type with a value that cannot be.
 std::optional<Message> parse(std::string_view line);

@@ -1,5 +1,6 @@
 #include "workload/command/client/server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t most_strangers = 64;
 constexpr int most_reads = 16;  // of 64 KiB, in one call
+constexpr ucred nobody{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
 
 [[noreturn]] void fail(const char* what) {
   throw core::MachineError(
@@ -25,16 +27,18 @@ constexpr int most_reads = 16;  // of 64 KiB, in one call
                   what, std::strerror(errno)));
 }
 
-bool is_our_user(int socket) {
+std::optional<ucred> peer_of(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == ::geteuid();
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer;
 }
 
 }  // namespace
 
-Server::Server() : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+Server::Server()
+    : folder_(std::in_place, PrivateFolder::Use::socket),
+      listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
   if (listener_.number() < 0) fail("made");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -45,8 +49,15 @@ Server::Server() : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOC
   if (::listen(listener_.number(), most_strangers) != 0) fail("listened at");
 }
 
+Server::Server(process::Descriptor connection) {
+  ::fcntl(connection.number(), F_SETFD, FD_CLOEXEC);
+  ::fcntl(connection.number(), F_SETFL, O_NONBLOCK);
+  talking_ = Connection{std::move(connection), {}};
+}
+
 std::vector<int> Server::descriptors() const {
-  std::vector<int> all{listener_.number()};
+  std::vector<int> all;
+  if (listener_) all.push_back(listener_.number());
   if (connected()) all.push_back(talking_->socket.number());
   for (const Connection& stranger : strangers_) all.push_back(stranger.socket.number());
   return all;
@@ -67,6 +78,10 @@ std::vector<Message> Server::take() {
   return {};
 }
 
+pid_t Server::peer() const {
+  return talking_ ? peer_of(talking_->socket.number()).value_or(nobody).pid : 0;
+}
+
 bool Server::send(const std::string& line) {
   if (!connected()) return false;
   const ssize_t sent =
@@ -75,14 +90,15 @@ bool Server::send(const std::string& line) {
 }
 
 void Server::accept() {
-  while (true) {
+  while (listener_) {
     process::Descriptor socket(
         ::accept4(listener_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.number() < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return;
     }
-    if (!talking_ && strangers_.size() < most_strangers && is_our_user(socket.number()))
+    if (!talking_ && strangers_.size() < most_strangers &&
+        peer_of(socket.number()).value_or(nobody).uid == ::geteuid())
       strangers_.push_back({std::move(socket), {}});
   }
 }

@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,8 +18,10 @@ namespace sweetspot::workload::command::client {
 class Server {
  public:
   Server();  // MachineError when there can be no socket
+  // Over a connection that is there already; nobody else can connect.
+  explicit Server(process::Descriptor connection);
 
-  std::string path() const { return folder_.path() / "socket"; }
+  std::string path() const { return folder_->path() / "socket"; }  // where it listens
   std::vector<int> descriptors() const;
   // What the talking client has said since, its hello first; never blocks. At most about 1 MiB a
   // call: a client that floods must not keep us from all else.
@@ -25,6 +29,7 @@ class Server {
   // To the talking client. False when it does not take it.
   bool send(const std::string& line);
 
+  pid_t peer() const;  // the process at the other end of the talking client's connection
   bool connected() const { return talking_ && talking_->open; }
   std::int64_t bad_lines() const { return bad_; }
 
@@ -38,7 +43,7 @@ class Server {
   std::vector<Message> read(Connection& connection);
   std::vector<Message> understand(Connection& connection, const std::vector<std::string>& lines);
 
-  PrivateFolder folder_{PrivateFolder::Use::socket};
+  std::optional<PrivateFolder> folder_;
   process::Descriptor listener_;
   std::vector<Connection> strangers_;  // connected, and no hello yet
   std::optional<Connection> talking_;

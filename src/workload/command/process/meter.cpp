@@ -43,7 +43,11 @@ core::Bytes page_cache(const CgroupPlace& place) {
 }  // namespace
 
 Meter::Meter(const Tree& tree, const Cgroup* cgroup)
-    : tree_(tree), cgroup_(cgroup && cgroup->accounts_memory() ? cgroup : nullptr) {}
+    : members_([&tree] { return tree.members(); }),
+      cgroup_(cgroup && cgroup->accounts_memory() ? cgroup : nullptr) {}
+
+Meter::Meter(std::function<std::vector<pid_t>()> members)
+    : members_(std::move(members)), cgroup_(nullptr) {}
 
 void Meter::sample() {
   if (cgroup_) {
@@ -86,7 +90,7 @@ void Meter::sample_processes() {
   const double start = now_seconds();
   core::Bytes sum = 0;
   bool all_pss = true;
-  for (const pid_t pid : tree_.members()) {
+  for (const pid_t pid : members_()) {
     const auto share = pss(pid);
     const core::Bytes resident = share ? 0 : rss(pid);
     all_pss = all_pss && resident == 0;  // one that has just ended has neither

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,8 @@ namespace sweetspot::workload::command::process {
 class Meter {
  public:
   Meter(const Tree& tree, const Cgroup* cgroup);
+  // By adding up those that `members` lists.
+  explicit Meter(std::function<std::vector<pid_t>()> members);
   void sample();       // as often as one likes: what is dear is done seldom
   void sample_last();  // whatever it costs
   const std::optional<Memory>& peak() const { return peak_; }
@@ -21,7 +24,7 @@ class Meter {
   void sample_processes();
   void note(core::Bytes bytes, const std::string& how);
 
-  const Tree& tree_;
+  std::function<std::vector<pid_t>()> members_;
   const Cgroup* cgroup_;  // one that accounts for memory, or nullptr
   core::Bytes most_cache_ = 0;
   double next_seconds_ = 0;  // when adding up may be paid for again

@@ -43,30 +43,41 @@ struct Ending {
   double cpu_seconds = 0;  // user and system, of every process of the tree
 };
 
+// What trains, seen from outside. For one thread at a time.
+class Watched {
+ public:
+  virtual ~Watched() = default;
+  // For poll(): one is readable when there is output to take, or the main process has ended.
+  virtual std::vector<int> descriptors() const = 0;
+  // What has come since, without blocking; at most about 1 MiB a call, the rest at the next.
+  virtual std::vector<Chunk> take() = 0;
+  // The main process has exited; its last output may still have to be taken.
+  virtual bool ended() = 0;
+  // The peak up to now; costs the tree under half a percent of a core, however often it is asked.
+  virtual std::optional<Memory> memory() = 0;
+  virtual Ending end(core::Seconds grace) = 0;
+};
+
 // A program and everything it starts. A warden (warden.h) stands between us and the tree, so the
-// tree is gone when this process is, however it dies. For one thread at a time.
-class Process {
+// tree is gone when this process is, however it dies.
+class Process final : public Watched {
  public:
   // InputError when the program cannot be started; MachineError when nothing can.
   explicit Process(const Launch& launch);
-  ~Process();  // end(0)
+  ~Process() override;  // end(0)
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // For poll(): one is readable when there is output to take, or the main process has ended.
-  std::vector<int> descriptors() const;
-  // What has come since, without blocking; at most about 1 MiB a call, the rest at the next.
-  std::vector<Chunk> take();
-  // The main process has exited; its last output may still have to be taken.
-  bool ended();
-  // The peak up to now; costs the tree under half a percent of a core, however often it is asked.
-  std::optional<Memory> memory();
+  std::vector<int> descriptors() const override;
+  std::vector<Chunk> take() override;
+  bool ended() override;
+  std::optional<Memory> memory() override;
   // Whether the limit that was asked for is in force.
   bool memory_limited() const;
   // SIGTERM to the whole tree, SIGKILL after `grace`. Nothing of the tree is left when this
   // returns; MachineError when the kernel cannot end a process. Its last output can be taken
   // afterwards.
-  Ending end(core::Seconds grace);
+  Ending end(core::Seconds grace) override;
 
  private:
   struct State;

@@ -83,6 +83,15 @@ bool has_mark(pid_t pid, const std::string& mark) {
 
 }  // namespace
 
+std::vector<pid_t> family_of(pid_t pid) {
+  std::set<pid_t> found{pid}, ours{getpid()};
+  add_descendants(pid, found);
+  add_descendants(getpid(), ours);
+  std::vector<pid_t> family;
+  std::ranges::set_difference(found, ours, std::back_inserter(family));
+  return family;
+}
+
 std::vector<pid_t> Tree::members() const {
   std::set<pid_t> found;
   if (cgroup_)

@@ -32,4 +32,7 @@ class Tree {
   std::vector<Descriptor> dying_;
 };
 
+// This process and its descendants, less our own process and what that has started.
+std::vector<pid_t> family_of(pid_t pid);
+
 }  // namespace sweetspot::workload::command::process

@@ -1,0 +1,37 @@
+#include "workload/command/process/caller.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "workload/command/process/tree.h"
+
+namespace sweetspot::workload::command::process {
+
+Caller::Caller(pid_t pid)
+    : process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+      meter_([pid] { return family_of(pid); }) {}
+
+std::vector<int> Caller::descriptors() const {
+  if (!process_) return {};  // a kernel before 5.3: its connection ends with it
+  return {process_.number()};
+}
+
+bool Caller::ended() {
+  pollfd wait{process_.number(), POLLIN, 0};
+  return process_ && poll(&wait, 1, 0) > 0;
+}
+
+std::optional<Memory> Caller::memory() {
+  meter_.sample();
+  return meter_.peak();
+}
+
+Ending Caller::end(core::Seconds) {
+  meter_.sample_last();
+  Ending ending;
+  ending.memory = meter_.peak();
+  return ending;
+}
+
+}  // namespace sweetspot::workload::command::process

@@ -1,0 +1,27 @@
+#pragma once
+#include <sys/types.h>
+
+#include "workload/command/process/descriptor.h"
+#include "workload/command/process/meter.h"
+#include "workload/command/process/process.h"
+
+namespace sweetspot::workload::command::process {
+
+// The program that called us and trains in its own process: it is watched, and never ended. What it
+// prints is its own business.
+class Caller final : public Watched {
+ public:
+  explicit Caller(pid_t pid);
+
+  std::vector<int> descriptors() const override;
+  std::vector<Chunk> take() override { return {}; }
+  bool ended() override;
+  std::optional<Memory> memory() override;
+  Ending end(core::Seconds grace) override;
+
+ private:
+  Descriptor process_;  // readable once it has ended
+  Meter meter_;
+};
+
+}  // namespace sweetspot::workload::command::process
