@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "probe/proc/own_memory.h"
+#include "probe/proc/own_time.h"
 #include "probe/proc/pressure.h"
 #include "temporary_folder.h"
 
@@ -76,6 +77,11 @@ TEST_F(MadeLoad, ProcessesThatWeStartedAreNoOthers) {
   write("proc/20/task/20/children", "30");
   write("proc/30/stat", stat(1000));  // a grandchild; 21 has ended meanwhile
   EXPECT_EQ(load(root.path()).own_ticks, 1107u);
+  write("proc/9/stat", stat(50));
+  write("proc/9/task/9/children", "20");
+  count_as_own(9);
+  EXPECT_EQ(load(root.path()).own_ticks, 1057u) << "who called us trains, and we are its child";
+  count_as_own(0);
 }
 
 TEST(Disturbance, IsTheTimeOfOthers) {

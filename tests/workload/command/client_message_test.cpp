@@ -40,6 +40,12 @@ TEST(ClientMessage, ReadsEachType) {
   EXPECT_EQ(memory->peak, 7u);
   EXPECT_EQ(memory->how, "x");
   EXPECT_TRUE(as<Ready>(R"({"type":"ready"})"));
+  const auto failed = as<Failed>(
+      R"({"type":"failed","outcome":"out_of_memory","reason":"no\nmore","kept_bytes":5})");
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->outcome, trial::Outcome::out_of_memory);
+  EXPECT_EQ(failed->reason, "no\\x0amore");
+  EXPECT_EQ(failed->kept, 5u);
 }
 
 TEST(ClientMessage, WhatIsLeftOutOrNullIsUnknown) {
@@ -79,6 +85,9 @@ TEST(ClientMessage, BadLinesAreNone) {
                            R"({"type":"step","at_seconds":1,"samples":99999999999999999999})",
                            R"({"type":"step","at_seconds":1,"updates":0})",
                            R"({"type":"step","at_seconds":1,"updates":9000000000})",
+                           R"({"type":"failed"})",
+                           R"({"type":"failed","outcome":"ok"})",
+                           R"({"type":"failed","outcome":"out_of_memory","kept_bytes":-1})",
                            R"({"type":"memory"})"})
     EXPECT_FALSE(parse(line)) << line;
   EXPECT_FALSE(parse(std::string(60000, '['))) << "nested deeply";

@@ -71,6 +71,39 @@ TEST_F(ClientSession, ASettingThatItGivesUpForWantOfMemoryIsOutOfMemory) {
   EXPECT_THAT(lines_of(starts_), SizeIs(1)) << "one process did it all";
 }
 
+struct ClientFunction : ClientSession {
+  ClientFunction() {
+    options_.argv = program("function.py", {}).argv;
+    options_.environment.emplace_back("SWEETSPOT_TEST_LACKS", "64");
+  }
+};
+
+TEST_F(ClientFunction, SurvivesABatchThatIsOutOfMemoryInOneProcess) {
+  {
+    CommandWorkload workload(options_);
+    EXPECT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
+    const trial::Trial lacking = measured(workload, at(64));
+    EXPECT_EQ(lacking.outcome, Outcome::out_of_memory);
+    EXPECT_EQ(lacking.note, "RuntimeError: CUDA out of memory. Tried to allocate 20.00 GiB.");
+    const trial::Trial after = measured(workload, at(32));
+    EXPECT_EQ(after.outcome, Outcome::ok) << after.note;
+  }
+  EXPECT_THAT(lines_of(starts_), SizeIs(2));
+  EXPECT_EQ(lines_of(starts_).back(), "done");
+}
+
+TEST_F(ClientFunction, IsStartedAnewWhereMemoryDoesNotComeBack) {
+  options_.environment.emplace_back("SWEETSPOT_TEST_KEEPS", "536870912");
+  CommandWorkload workload(options_);
+  const trial::Trial lacking = measured(workload, at(64));
+  EXPECT_EQ(lacking.outcome, Outcome::out_of_memory);
+  EXPECT_THAT(lacking.note, HasSubstr("; 512 MiB of memory did not come back, so the program is "
+                                      "started anew"));
+  EXPECT_EQ(processes_left(options_), 0);
+  EXPECT_EQ(measured(workload, at(32)).outcome, Outcome::ok);
+  EXPECT_THAT(lines_of(starts_), SizeIs(2)) << "two starts, and no end yet";
+}
+
 TEST_F(ClientSession, TellsMemoryOnlyWhereThePeakGrew) {
   CommandWorkload workload(options_);
   EXPECT_TRUE(measured(workload, at(16)).memory_measured);
