@@ -405,9 +405,11 @@ def _report(samples=None, data_wait_seconds=None, updates=1):
         return False
     try:
         link.step(samples, data_wait_seconds, updates)
+    except OSError:
+        link.close()  # sweetspot has gone away
     except Exception:
-        if link.caller is not None:
-            raise  # who is asked for an answer must not end it in silence
+        if link.raises:
+            raise
         link.close()
     return link.enough
 
@@ -515,6 +517,7 @@ class _Link:
         self.session = session
         self.enough = False
         self.asked = None       # the setting that sweetspot asked for last
+        self.raises = False     # what fails here: whoever waits for an answer is to know
         self.caller = None      # the thread in a function that tune() or run() called
         self.steps = 0          # that such a function made
         self._clock_runs = True
@@ -597,8 +600,10 @@ class _Link:
                 lines += _line(dict(failure, type="failed", kept_bytes=self._kept(peak)))
             self._held = _allocated("memory_allocated")
             return self._ask(lines)
-        except Exception:
+        except Exception as error:
             self.close()
+            if self.raises and not isinstance(error, OSError):  # sweetspot has gone away
+                raise
             return False
         except BaseException:  # Ctrl-C: half a line may be out
             self.close()
@@ -817,6 +822,7 @@ class _TimedLoader:
 
 def _follow(link, train, before_each=lambda: None):
     """Has train() measured at each setting, until sweetspot has no further one."""
+    link.raises = True
     failure = None
     while link.next_setting(failure):
         before_each()
@@ -999,6 +1005,7 @@ class _Tuning:
             stack.callback(theirs.close)
             stack.callback(ours.close)
             output = stack.enter_context(tempfile.TemporaryFile())
+            link = _Link(ours, session=True)  # its hello waits there for the program
             # In a session of its own: Ctrl-C is for this process, which tells it by hanging up.
             process = subprocess.Popen(
                 self._arguments + ["--attach", str(theirs.fileno()), "--"] + self._name,
@@ -1007,8 +1014,7 @@ class _Tuning:
             theirs.close()
             relay = threading.Thread(target=self._relay, args=(process.stderr,), daemon=True)
             relay.start()
-            before, _link = _link, _Link(ours, session=True)
-            link = _link
+            before, _link = _link, link
             try:
                 _follow(link, self._train, before_each)
             except BaseException as error:
@@ -1094,7 +1100,10 @@ def _flags(flags):
 def _title(train):
     """What the study is called: "train({batch}) in script.py"."""
     script = getattr(sys.modules.get("__main__"), "__file__", None)
-    return ["%s({batch})" % _name_of(train)] + (["in", script] if script else [])
+    if not script:
+        return ["%s({batch})" % _name_of(train)]
+    near = os.path.relpath(script)
+    return ["%s({batch})" % _name_of(train), "in", script if near.startswith("..") else near]
 
 
 def _mark(train):

@@ -45,12 +45,13 @@ measure::MeasureOptions program_measure(const workload::command::Options& option
 StudyWorkload open_command(const StudyFlags& flags) {
   namespace command = workload::command;
   command::Options options = flags.command.options;
-  options.memory_limit = memory_allowed(flags, probe::proc::memory().free);
   options.stop = &CountSignals::presses();
   options.budget = flags.budget;
   StudyWorkload opened;
   opened.title = command::title(options);
+  // Before the limit is set: what is free now is no part of the question.
   opened.identity = command::identity_json(options);
+  options.memory_limit = memory_allowed(flags, probe::proc::memory().free);
   opened.command = program_command(flags.command);
   opened.base.accumulation = flags.native.options.accumulation;
   opened.base.workers = flags.native.options.pipeline.workers;

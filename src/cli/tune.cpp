@@ -177,7 +177,7 @@ int tune(const TuneFlags& flags, Output& output) {
   const bool page = !flags.no_report && !result.trials.empty();
   const std::string url = store::store_url(flags.study.db);
   print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "", output);
-  if (result.status != study::Status::found)
+  if (result.status != study::Status::found && !result.message.empty())
     Output::talk(fmt::format("sweetspot: {}", result.message));
   if (page) leave_report(std::move(answer), *store, url);
   opened.workload->finish();

@@ -66,6 +66,21 @@ TEST_F(Command, TuneEndsInTheProgramsOwnCommand) {
               HasSubstr("```sh\npython3 " + programs + "bar.py 8\n```"));
 }
 
+TEST_F(Command, TheSameCommandGoesOnWhereItWas) {
+  const std::vector<std::string> command{
+      "tune",   "--max", "8", "--min", "8", "--json", "--", "python3", programs + "bar.py",
+      "{batch}"};
+  EXPECT_EQ(json_of(sweetspot(command))["cost"]["resumed_trials"], 0);
+  const std::string taken(64 << 20, 'x');  // what is free meanwhile does not matter
+  const Json again = json_of(sweetspot(command));
+  EXPECT_EQ(again["cost"]["resumed_trials"], again["trials"].size()) << taken.size();
+}
+
+TEST_F(Command, NothingIsMeasuredWithoutTheProgramThatCalls) {
+  expect_sentence(sweetspot({"tune", "--attach", "99", "--", "train({batch})"}), 2,
+                  "--attach 99 is no open Unix stream socket");
+}
+
 TEST_F(Command, ASessionEndsInTheVariableThatSetsItsBatch) {
   Launch made;
   made.arguments = {"tune",

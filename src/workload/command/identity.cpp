@@ -68,8 +68,7 @@ std::string identity_json(const Options& options) {
                {"folder", absolute_folder(options).string()},
                {"scripts", scripts_json(options)},
                {"steps_regex", number_json(options.steps_regex)},
-               {"samples_per_run", number_json(options.samples_per_run)},
-               {"memory_limit_bytes", number_json(options.memory_limit)}};
+               {"samples_per_run", number_json(options.samples_per_run)}};
   // Absent where not used: what was measured before there were templates stays known.
   for (const Template& one : options.templates)
     json["templates"][one.file.string()] = {

@@ -65,6 +65,7 @@ void Program::begin(const trial::Setting& setting) {
   counted_steps_.clear();
   device_memory_.reset();
   failed_.reset();
+  own_peak_ = process_->forget_peak();
 }
 
 void Program::wait(double most_seconds) {

@@ -35,7 +35,8 @@ class Program {
   // The session waits for a setting.
   bool asks() const { return asks_; }
   bool was_answered() const { return answers_ > 0; }
-  bool was_kept() const { return answers_ > 1; }  // this is not its first setting
+  bool was_kept() const { return answers_ > 1; }   // this is not its first setting
+  bool has_own_peak() const { return own_peak_; }  // memory() is of this setting alone
   // Its client tells of steps, or did: it went away.
   bool client_tells() const { return is_session() || client_steps_.first_mark(); }
   bool client_gone() const { return client_tells() && !server_.connected(); }
@@ -82,7 +83,7 @@ class Program {
   std::array<output::Reader, 2> readers_;
   std::optional<std::size_t> counting_;  // the stream whose counter it is
   std::optional<client::Hello> hello_;
-  bool asks_ = false, ended_ = false;
+  bool asks_ = false, ended_ = false, own_peak_ = true;
   int answers_ = 0;
   std::optional<double> first_count_at_;
   Counted counted_;

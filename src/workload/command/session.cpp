@@ -214,7 +214,7 @@ void CommandSession::tell_memory() {
     return tell(device->peak, device->how);
   const auto host = ending_ ? ending_->memory : program_->memory();
   if (!host) return;
-  if (!kept_before_) return tell(host->peak, host->how);
+  if (program_->has_own_peak()) return tell(host->peak, host->how);
   // The peak of a process that lives on never falls: what is no more than before tells nothing.
   account_.memory_source = host->how + " of a kept process, where it grew";
   if (host->peak > host_peak_before_) account_.memory_peak = host->peak;

@@ -27,6 +27,11 @@ std::optional<Memory> Caller::memory() {
   return meter_.peak();
 }
 
+bool Caller::forget_peak() {
+  meter_.forget();
+  return true;
+}
+
 Ending Caller::end(core::Seconds) {
   meter_.sample_last();
   Ending ending;

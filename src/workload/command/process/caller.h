@@ -17,6 +17,7 @@ class Caller final : public Watched {
   std::vector<Chunk> take() override { return {}; }
   bool ended() override;
   std::optional<Memory> memory() override;
+  bool forget_peak() override;
   Ending end(core::Seconds grace) override;
 
  private:

@@ -15,8 +15,9 @@ class Meter {
   Meter(const Tree& tree, const Cgroup* cgroup);
   // By adding up those that `members` lists.
   explicit Meter(std::function<std::vector<pid_t>()> members);
-  void sample();       // as often as one likes: what is dear is done seldom
-  void sample_last();  // whatever it costs
+  void sample();                    // as often as one likes: what is dear is done seldom
+  void sample_last();               // whatever it costs
+  void forget() { peak_.reset(); }  // of processes that are added up: a cgroup's peak stays
   const std::optional<Memory>& peak() const { return peak_; }
 
  private:

@@ -55,6 +55,8 @@ class Watched {
   virtual bool ended() = 0;
   // The peak up to now; costs the tree under half a percent of a core, however often it is asked.
   virtual std::optional<Memory> memory() = 0;
+  // Forgets the peak so far, where that can be done: false where it cannot.
+  virtual bool forget_peak() { return false; }
   virtual Ending end(core::Seconds grace) = 0;
 };
 
