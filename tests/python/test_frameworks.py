@@ -230,10 +230,10 @@ class Lightning(TestCase):
         module = self.module()
         whole = module.training_step
 
-        def training_step(batch, index):
+        def training_step(batch, batch_idx):
             if len(batch[0]) > 16:
                 torch.empty(1 << 50, device=DEVICE)
-            return whole(batch, index)
+            return whole(batch, batch_idx)
 
         module.training_step = training_step
         best = sweetspot.lightning_tune(self.trainer(), module, **TWO)
