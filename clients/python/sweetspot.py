@@ -520,7 +520,9 @@ class _Link:
         self.raises = False     # what fails here: whoever waits for an answer is to know
         self.caller = None      # the thread in a function that tune() or run() called
         self.steps = 0          # that such a function made
+        self.timed_steps = 0    # of them, those that were reported with a time
         self._clock_runs = True
+        self._full = False      # this call has made a step of the whole batch
         self.dropped = 0        # lines with a time that were thrown away
         self.bad_lines = 0
         self.data_wait_seconds = None
@@ -556,15 +558,24 @@ class _Link:
         self.caller = threading.get_ident()
         if clock_runs:
             self.begin()
-        self._clock_runs = clock_runs
+        self._clock_runs, self._full = clock_runs, False
+
+    def _only_marks(self, samples, updates):
+        """Of a function's steps: the first of a call, whose clock does not run yet, and the short
+        one at the end of its data, which is no step of this batch. Where all are short, they tell."""
+        short = samples is not None and int(samples) < updates * setting().batch
+        marks = not self._clock_runs or (short and self._full)
+        self._full = self._full or not short
+        return marks
 
     def step(self, samples, data_wait_seconds, updates):
         if self._socket is None or self._waiting:
             return
         self.steps += 1
-        if not self._clock_runs:
-            self.begin()  # what came before was the making of the model
+        if self.caller is not None and self._only_marks(samples, updates):
+            self.begin()
             return
+        self.timed_steps += 1
         _synchronize()
         message = {"type": "step"}
         if samples is not None:
@@ -833,7 +844,7 @@ def _measure(link, train, batch):
     """Calls train() until its batch is measured. Why it could not be, as `failed` tells it, or None."""
     clock_runs = False
     while not link.enough:
-        before = link.steps
+        before, timed_before = link.steps, link.timed_steps
         try:
             link.call_begins(clock_runs)
             _drive(train(batch))
@@ -849,8 +860,8 @@ def _measure(link, train, batch):
             link.caller = None
         if link.steps == before and not link.enough:
             return _without_a_step(link, train, batch)
-        # A call of one step has no time of its own but that of the whole call.
-        clock_runs = link.steps == before + 1
+        # The one step of a call has no time but that of the whole call.
+        clock_runs = clock_runs or link.timed_steps == timed_before
     return None
 
 
@@ -1052,8 +1063,9 @@ class _Tuning:
     def _tell_where(self, error, link):
         asked = (link.asked or {}).get("batch")
         if asked is not None and isinstance(error, Exception) and hasattr(error, "add_note"):
-            error.add_note("sweetspot: this was batch %d; the batches before it are kept in %s"
-                           % (asked, self._store))
+            way_out = " (min=2 leaves it out)" if asked == 1 else ""
+            error.add_note("sweetspot: this was batch %d%s; the batches before it are kept in %s"
+                           % (asked, way_out, self._store))
 
     def _answer(self, code, output, link):
         try:

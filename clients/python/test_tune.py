@@ -206,6 +206,25 @@ class TheFunction(TestCase):
         self.assertLessEqual(best.batch, 12)
         self.assertIn((16, "refused"), self.kept())
 
+    def test_whose_data_end_in_a_short_batch(self):
+        def train(batch):
+            for samples in (batch, 4):
+                time.sleep(0.005)
+                yield samples
+
+        best = sweetspot.tune(train, **TWO)
+        self.assertEqual({outcome for _, outcome in self.kept()}, {"ok"})
+        self.assertEqual(best.json["trials"][0]["samples_seen"] % 8, 0)
+
+    def test_that_has_another_batch_is_refused(self):
+        def train(batch):
+            for _ in range(50):
+                time.sleep(0.005)
+                yield min(batch, 8)
+
+        self.assertEqual(sweetspot.tune(train, **TWO).batch, 8)
+        self.assertIn((16, "refused"), self.kept())
+
     def test_may_yield_anything_else(self):
         def train(batch):
             while True:
