@@ -14,7 +14,7 @@ SWEETSPOT:
         loader = make_loader(best.batch)
 
 The function trains in this process, batch after batch; a batch that is out of memory is survived.
-`@sweetspot.find_batch_size()` makes it a decorator; `sweetspot.lightning_tune(trainer, model)` and
+`@sweetspot.find_batch_size` makes it a decorator; `sweetspot.lightning_tune(trainer, model)` and
 `sweetspot.hf_tune(trainer)` do it for Lightning and for Hugging Face's Trainer.
 
 From the command line, for a whole program:
@@ -163,7 +163,7 @@ class Answer:
 
 
 class Error(RuntimeError):
-    """Why tune() has no answer. `answer` is the best known one where sweetspot gave one, else None."""
+    """Why tune() has no answer. `answer` is the best known one, or None."""
 
     answer = None
 
@@ -221,7 +221,7 @@ def tune(train, *, min=None, max=None, budget=None, restore=(), resume=False, re
         _tuning.release()
 
 
-def find_batch_size(**options):
+def find_batch_size(function=None, **options):
     """A decorator: the function is called with the best batch before its own arguments.
 
         @sweetspot.find_batch_size(max=1024)
@@ -239,7 +239,7 @@ def find_batch_size(**options):
             def train(batch):
                 return function(batch, *arguments, **keywords)
 
-            train.__name__ = getattr(function, "__name__", "train")
+            train.__name__, train.__wrapped__ = getattr(function, "__name__", "train"), function
             if os.environ.get("SWEETSPOT_SOCKET"):
                 return run(train)
             found.answer = tune(train, **options)
@@ -248,9 +248,7 @@ def find_batch_size(**options):
         found.answer = None
         return found
 
-    if callable(options.get("function")):
-        raise TypeError("write @sweetspot.find_batch_size() with its parentheses")
-    return decorate
+    return decorate if function is None else decorate(function)
 
 
 def lightning_tune(trainer, model, train_dataloaders=None, datamodule=None,
@@ -562,7 +560,8 @@ class _Link:
 
     def _only_marks(self, samples, updates):
         """Of a function's steps: the first of a call, whose clock does not run yet, and the short
-        one at the end of its data, which is no step of this batch. Where all are short, they tell."""
+        one at the end of its data, which is none of this batch. Where all are short, they count.
+        """
         short = samples is not None and int(samples) < updates * setting().batch
         marks = not self._clock_runs or (short and self._full)
         self._full = self._full or not short
@@ -621,7 +620,7 @@ class _Link:
             raise
 
     def _kept(self, peak):
-        """Device memory of a batch that failed which did not come back; traces of it do not count."""
+        """Device memory of a failed batch that did not come back; traces of it do not count."""
         kept = _allocated("memory_allocated") - self._held
         return kept if kept > max(_TRACE_BYTES, (peak - self._held) // 10) else 0
 
@@ -841,7 +840,7 @@ def _follow(link, train, before_each=lambda: None):
 
 
 def _measure(link, train, batch):
-    """Calls train() until its batch is measured. Why it could not be, as `failed` tells it, or None."""
+    """Calls train() until its batch is measured; None, or what to say with `failed`."""
     clock_runs = False
     while not link.enough:
         before, timed_before = link.steps, link.timed_steps
@@ -933,9 +932,14 @@ def _let_go_of_frames(error):
         error = error.__cause__ or error.__context__
 
 
-def _name_of(train):
+def _without_arguments(train):
     while isinstance(train, functools.partial):
         train = train.func
+    return train
+
+
+def _name_of(train):
+    train = _without_arguments(train)
     return getattr(train, "__name__", type(train).__name__)
 
 
@@ -993,8 +997,8 @@ def _program():
     found = shutil.which(named or "sweetspot")
     if found is None:
         where = "at SWEETSPOT=%s" % named if named else "on PATH"
-        raise Error("the program sweetspot was not found %s; build it with make, and put it on PATH "
-                    "or its path into the variable SWEETSPOT" % where)
+        raise Error("the program sweetspot was not found %s; build it with make, and put it on "
+                    "PATH or its path into the variable SWEETSPOT" % where)
     return found
 
 
@@ -1029,6 +1033,7 @@ class _Tuning:
             try:
                 _follow(link, self._train, before_each)
             except BaseException as error:
+                self._quiet = True  # that there is no answer now goes without saying
                 link.close()
                 self._end(process, relay)
                 self._tell_where(error, link)
@@ -1082,8 +1087,9 @@ class _Tuning:
         if code == 2:
             raise ValueError("sweetspot tune: " + last)
         if code < 0:
-            last = "sweetspot was ended by signal %d (%s) at batch %s; finished trials are kept in %s" % (
-                -code, signal.strsignal(-code), (link.asked or {}).get("batch", "none"), self._store)
+            last = ("sweetspot was ended by signal %d (%s) at batch %s; finished trials are kept in "
+                    "%s" % (-code, signal.strsignal(-code),
+                            (link.asked or {}).get("batch", "none"), self._store))
         error = Error(last or "sweetspot ended with %d and said nothing" % code)
         error.answer = answer
         raise error
@@ -1120,7 +1126,7 @@ def _title(train):
 
 def _mark(train):
     """Tells an edited function from the one before; what it uses is not in it."""
-    code = getattr(inspect.unwrap(train), "__code__", None)
+    code = getattr(inspect.unwrap(_without_arguments(train)), "__code__", None)
     parts, mark = [code], 0
     while parts:
         part = parts.pop()

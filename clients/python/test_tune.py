@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import traceback
+import types
 import unittest
 import weakref
 from pathlib import Path
@@ -539,8 +540,13 @@ class Run(TestCase):
         self.assertEqual((train.__doc__, train.answer), ("Trains.", None))
         self.assertEqual(train("images", epochs=2), (8, "images", 2))
         self.assertEqual(train.answer.batch, 8)
-        with self.assertRaises(TypeError):
-            sweetspot.find_batch_size(steps)
+
+    def test_the_decorator_needs_no_options(self):
+        @sweetspot.find_batch_size
+        def train(batch):
+            raise KeyError("it is called")
+
+        self.assertRaises(KeyError, train)
 
 
 class Restored(TestCase):
@@ -595,6 +601,119 @@ class Restored(TestCase):
         random.seed(3)
         sweetspot.tune(train, **ONE)
         self.assertEqual(random.random(), expected)
+
+
+class Frameworks(TestCase):
+    """The helpers with stand-ins; tests/python/test_frameworks.py has the real ones."""
+
+    def framework(self, name, **contents):
+        for part in (name.partition(".")[0], name):
+            patch = mock.patch.dict(sys.modules, {part: types.ModuleType(part)})
+            patch.start()
+            self.addCleanup(patch.stop)
+        vars(sys.modules[name]).update(contents)
+
+    def lightning(self):
+        made = []
+
+        class Trainer:
+            accelerator, device_ids, precision, world_size = object(), [0], "bf16-mixed", 1
+            gradient_clip_val = gradient_clip_algorithm = datamodule = None
+
+            def __init__(self, accumulate_grad_batches=1, callbacks=(), **options):
+                self.accumulate_grad_batches, self.callbacks = accumulate_grad_batches, callbacks
+                self.options, self.global_step, self.should_stop = options, 0, False
+                made.append(self)
+
+            def fit(self, model, datamodule=None):
+                model._trainer = self
+                for callback in self.callbacks:
+                    if hasattr(callback, "setup"):
+                        callback.setup(self, model, "fit")
+                self.train_dataloader = types.SimpleNamespace(batch_size=model.batch_size)
+                for callback in self.callbacks:
+                    getattr(callback, "on_train_start", lambda *_: None)(self, model)
+                for index in range(1000):
+                    time.sleep(0.005)
+                    model.weights["w"] += 1
+                    self.global_step += (index + 1) % self.accumulate_grad_batches == 0
+                    for callback in self.callbacks:
+                        if hasattr(callback, "on_train_batch_end"):
+                            callback.on_train_batch_end(self, model, None, None, index)
+
+        class Model:
+            batch_size, weights, _trainer = 3, {"w": 0}, None
+
+            def state_dict(self):
+                return dict(self.weights)
+
+            def load_state_dict(self, state):
+                self.weights = state
+
+        self.framework("lightning.pytorch", Trainer=Trainer, Callback=object)
+        return Trainer, Model(), made
+
+    def test_lightning(self):
+        Trainer, model, made = self.lightning()
+        trainer = Trainer(accumulate_grad_batches=2)
+        best = sweetspot.lightning_tune(trainer, model, **dict(TWO, min=16, max=16))
+        self.assertEqual((best.batch, model.batch_size), (16, 8))
+        self.assertEqual((model.weights, model._trainer), ({"w": 0}, None))
+        self.assertEqual(made[1].options["precision"], "bf16-mixed")
+        self.assertEqual(made[1].options["limit_val_batches"], 0)
+        with self.assertRaisesRegex(ValueError, "neither the model nor the data module has 'size'"):
+            sweetspot.lightning_tune(trainer, model, batch_arg_name="size")
+        trainer.world_size = 2
+        self.assertRaisesRegex(sweetspot.Error, "measures one device", sweetspot.lightning_tune,
+                               trainer, model)
+
+    def test_lightnings_batch_is_put_back_when_there_is_no_answer(self):
+        Trainer, model, _ = self.lightning()
+        with mock.patch.object(Trainer, "fit", side_effect=ZeroDivisionError):
+            self.assertRaises(ZeroDivisionError, sweetspot.lightning_tune, Trainer(), model, **ONE)
+        self.assertEqual(model.batch_size, 3)
+
+    def test_lightnings_callback(self):
+        Trainer, model, _ = self.lightning()
+        finder = sweetspot.lightning_batch_finder(**ONE)
+        trainer = Trainer(callbacks=[finder])
+        with mock.patch.object(time, "sleep"):
+            trainer.fit(model)
+        self.assertEqual((finder.answer.batch, model.batch_size, model.weights["w"]), (8, 8, 1000))
+
+    def test_hugging_face(self):
+        self.framework("transformers", TrainerCallback=object)
+
+        class Trainer:
+            def __init__(self):
+                self.args = types.SimpleNamespace(
+                    world_size=1, n_gpu=0, gradient_accumulation_steps=2, auto_find_batch_size=True,
+                    per_device_train_batch_size=3, train_batch_size=3)
+                self.model = self.model_wrapped = Restored.Part()
+                self.optimizer = self.lr_scheduler = None
+                self.state = types.SimpleNamespace(train_batch_size=None, global_step=0)
+                self.control = types.SimpleNamespace(should_training_stop=False)
+                self.callback_handler = types.SimpleNamespace(callbacks=["theirs"])
+                self.is_in_train, self._train_batch_size = False, 3
+
+            def train(self):
+                assert not self.args.auto_find_batch_size and self.optimizer is None
+                self.is_in_train, self.optimizer = True, "one of this training"
+                (callback,) = self.callback_handler.callbacks
+                callback.on_train_begin(self.args, self.state, self.control)
+                for _ in range(1000):
+                    time.sleep(0.005)
+                    self.model.weights["w"][0] += 1
+                    self.state.global_step += 1
+                    callback.on_step_end(self.args, self.state, self.control)
+
+        trainer = Trainer()
+        best = sweetspot.hf_tune(trainer, **dict(TWO, min=16, max=16))
+        self.assertEqual((best.batch, trainer.args.per_device_train_batch_size), (16, 8))
+        self.assertEqual((trainer.model.weights, trainer.optimizer), ({"w": [1, 2]}, None))
+        self.assertEqual((trainer.state.global_step, trainer.control.should_training_stop,
+                          trainer.is_in_train, trainer.args.auto_find_batch_size,
+                          trainer.callback_handler.callbacks), (0, False, False, True, ["theirs"]))
 
 
 if __name__ == "__main__":

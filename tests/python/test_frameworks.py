@@ -1,4 +1,4 @@
-"""sweetspot.tune() and its helpers with the real frameworks: test_frameworks.py SWEETSPOT [TEST ...].
+"""sweetspot.tune() with the real frameworks: test_frameworks.py SWEETSPOT [TEST ...].
 
 PyTorch, Lightning, Hugging Face's transformers and Accelerate, as far as they are installed, on the
 GPU where there is one."""
