@@ -1087,8 +1087,8 @@ class _Tuning:
         if code == 2:
             raise ValueError("sweetspot tune: " + last)
         if code < 0:
-            last = ("sweetspot was ended by signal %d (%s) at batch %s; finished trials are kept in "
-                    "%s" % (-code, signal.strsignal(-code),
+            last = ("sweetspot was ended by signal %d (%s) at batch %s; finished trials are kept "
+                    "in %s" % (-code, signal.strsignal(-code),
                             (link.asked or {}).get("batch", "none"), self._store))
         error = Error(last or "sweetspot ended with %d and said nothing" % code)
         error.answer = answer

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import copy
+import functools
 import importlib.util
 import json
 import os
@@ -619,6 +620,58 @@ class Sessions(TestCase):
         self.within_patience(script)
         self.assertEqual(order, [64, 128, 96])
         self.assertEqual(list(client.batches()), [])
+
+    def lines_of(self, train, count):
+        """The first lines of a function's setting, a step as its samples."""
+        server, client = self.serve()
+        said = []
+
+        def dialogue():
+            server.read_until("ready")
+            server.send(SETTING)
+            for _ in range(count):
+                line = server.read()
+                said.append(line.get("samples", line["type"]))
+            server.send({"type": "enough"})
+            server.read_until("ready")
+            server.send({"type": "done"})
+
+        self.talk(server, dialogue)
+        self.within_patience(lambda: client.run(functools.partial(train, client)) is None)
+        return said
+
+    def test_a_functions_clock_starts_at_its_first_step(self):
+        def train(client, batch):
+            yield from (64, 64, 64)
+
+        self.assertEqual(self.lines_of(train, 7), ["begin"] + ["begin", 64, 64] * 2)
+
+    def test_a_function_may_start_its_clock_itself(self):
+        def train(client, batch):
+            client.begin()
+            client.step(64)
+            client.step(64)
+
+        self.assertEqual(self.lines_of(train, 7), ["begin"] + ["begin", 64, 64] * 2)
+
+    def test_a_functions_short_last_step_is_a_mark(self):
+        def train(client, batch):
+            yield from (64, 64, 10)
+
+        self.assertEqual(self.lines_of(train, 7), ["begin"] + ["begin", 64, "begin"] * 2)
+
+    def test_a_functions_only_step_is_timed_from_the_second_call_on(self):
+        def train(client, batch):
+            yield from (64, 10)
+
+        self.assertEqual(self.lines_of(train, 9),
+                         ["begin", "begin", "begin"] + ["begin", 64, "begin"] * 2)
+
+    def test_short_steps_alone_are_told(self):
+        def train(client, batch):
+            yield from (32, 32, 32)
+
+        self.assertEqual(self.lines_of(train, 7), ["begin"] + ["begin", 32, 32] * 2)
 
     def test_enough_for_the_batch_before_does_not_end_the_next(self):
         server, client = self.serve()
