@@ -72,7 +72,8 @@ struct Facts {
   SampleCost cost;
   search::Predict predict_run;  // memory of a whole run by batch, its evaluation included
   std::optional<std::int64_t> largest_fitting;
-  bool has_loader = true;  // whose workers can be chosen
+  std::optional<std::int64_t> clamp;  // about the largest batch that the program uses
+  bool has_loader = true;             // whose workers can be chosen
   std::optional<LoaderCheck> loader_check;
   std::optional<WorkerSearch> worker_search;
   std::optional<SlowKernel> slow_kernel;     // at the chosen batch
@@ -150,6 +151,7 @@ enum class Reason {
   contended,      // other work disturbed the measuring
   changed,        // the answer was another one before
   cut_short,      // the search could not end by itself
+  clamped,        // the program runs larger batches as a smaller one
   note            // Recommendation::notes
 };
 std::string_view name(Reason);
@@ -168,6 +170,7 @@ struct Recommendation {
   std::optional<core::Bytes> memory_bytes;  // of a whole run, its evaluation included
   std::optional<core::Bytes> memory_limit;
   std::optional<std::int64_t> largest_batch;  // that fits
+  std::optional<std::int64_t> clamp_batch;    // about the largest that the program uses
   std::optional<Bottleneck> limited_by;
   std::optional<SlowKernel> slow_kernel;
   std::optional<double> data_wait_share;  // of a step at this batch

@@ -302,6 +302,7 @@ void read_all(Reader& from, Recommendation& made) {
   from.list("rows", made.rows, read_row);
   from.read("memory_limit_bytes", made.memory_limit);
   from.read("largest_batch", made.largest_batch);
+  from.read("clamp_batch", made.clamp_batch);
   from.read("data_wait_share", made.data_wait_share);
   from.object("roofline", made.roofline, [](Reader& inner, RooflineShare& share) {
     inner.read("flops_share", share.flops);
@@ -367,6 +368,7 @@ std::string to_json(const Recommendation& made) {
             {"rows", Json::array()},
             {"memory_limit_bytes", or_null(made.memory_limit)},
             {"largest_batch", or_null(made.largest_batch)},
+            {"clamp_batch", or_null(made.clamp_batch)},
             {"data_wait_share", or_null(made.data_wait_share)},
             {"roofline", roofline_json(made.roofline)},
             {"slow_kernel", kernel_json(made.slow_kernel)},

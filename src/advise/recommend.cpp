@@ -16,7 +16,7 @@ bool is_ok(const trial::Trial* trial) { return trial->outcome == trial::Outcome:
 
 // What a table has room for of a text that may be anything.
 std::string short_line(const std::string& text) {
-  constexpr std::size_t most_columns = 60;
+  constexpr std::size_t most_columns = 90;
   const std::string line =
       core::printable(core::trimmed(std::string_view(text).substr(0, text.find_first_of("\r\n"))));
   std::string_view rest = line;
@@ -155,6 +155,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   };
   // Before anybody believes the rest.
   add(made.cut_short != CutShort::no, Reason::cut_short);
+  add(made.clamp_batch.has_value(), Reason::clamped);
   add(made.previous_batch.has_value(), Reason::changed);
   add(!made.contention_reason.empty(), Reason::contended);
   add(line_holds(made), Reason::step_cost);
@@ -217,6 +218,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.best_samples_per_second = best->samples_per_second.mean;
   made.memory_limit = facts.limits.memory_limit;
   made.largest_batch = facts.largest_fitting;
+  made.clamp_batch = facts.clamp;
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;
   made.alike_low = decision.alike_low, made.alike_high = decision.alike_high;
   made.regret = decision.regret;

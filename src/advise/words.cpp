@@ -230,6 +230,13 @@ std::string words(Reason reason, const Recommendation& made) {
                  : "";
     case Reason::cut_short:
       return cut_short_words(made);
+    case Reason::clamped:
+      return made.clamp_batch
+                 ? fmt::format(
+                       "the program seems to clamp its batch at about {}: larger ones are "
+                       "run as that",
+                       size(*made.clamp_batch))
+                 : "";
     case Reason::note:
       return notes_words(made);
   }

@@ -18,6 +18,7 @@ class Forgetful : public store::Writer {
     for (trial::Trial& trial : trials)
       if (trial.id == 0) trial.id = ++last_id_;
   }
+  void amend(const trial::Trial&) override {}
   void set_answer(const std::string&) override {}
   void set_state(trial::StudyState) override {}
 

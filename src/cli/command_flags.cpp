@@ -48,6 +48,8 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
   app.add_flag("--shell", o.shell, "run the program through /bin/sh -c");
   app.add_flag("--batch-from-env", o.batch_from_environment,
                "the program takes its batch from SWEETSPOT_BATCH or from a client's session");
+  app.add_flag("--batch-arrives", o.batch_arrives,
+               "the program does use its batch: do not ask, though nothing shows it");
   text_flag(app, "--steps-regex", "REGEX",
             "finds the steps in what the program prints: group 1 counts weight updates, a group "
             "named samples counts samples; no group: each match is an update",

@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 #include "core/reach.h"
 #include "core/text.h"
+#include "report/fields.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -49,7 +50,7 @@ std::string trial_line(const trial::Trial& t) {
                       core::format_reach_percent(speed.mean, speed.low, speed.high));
   if (t.step_seconds_median)
     text += fmt::format(", step {}", core::format_duration(core::Seconds(*t.step_seconds_median)));
-  text += fmt::format(", {} steps", t.steps);
+  text += fmt::format(", steps: {}", report::counted_words(t));
   if (t.stop_reason) text += fmt::format(", {}", name(*t.stop_reason));
   if (!t.contention.contended) return text;
   return text + (t.contention.reason.empty()
@@ -71,6 +72,15 @@ std::string sight_line(const measure::Sight& sight, double precision) {
   return text + fmt::format(", {} samples/s ±{:.1f}% on its way to ±{:g}%",
                             core::format_count(sight.samples_per_second->mean),
                             100 * sight.samples_per_second->half_width_share(), 100 * precision);
+}
+
+std::string waiting_line(const trial::Setting& setting, const workload::Waiting& waiting) {
+  if (waiting.lines == 0)
+    return fmt::format("{}: begun {:.0f} s ago, nothing printed yet", setting_words(setting),
+                       waiting.seconds);
+  return fmt::format("{}: {} line{}, no step recognised yet: {}", setting_words(setting),
+                     core::format_count(static_cast<double>(waiting.lines)),
+                     waiting.lines == 1 ? "" : "s", waiting.last_line);
 }
 
 std::string standing_words(const study::Standing& standing, double tolerance) {
@@ -99,7 +109,17 @@ void LiveStudy::started(const trial::Setting& setting) {
 }
 
 void LiveStudy::sight(const measure::Sight& sight) {
-  if (!in_rounds_) draw(sight_line(sight, facts_.precision));
+  if (in_rounds_) return;
+  if (!sight.waiting) return draw(sight_line(sight, facts_.precision));
+  const std::string line = waiting_line(*sight.setting, *sight.waiting);
+  draw(line);
+  // Where no line is rewritten, once.
+  constexpr double worth_a_line_seconds = 10;
+  if (terminal_ || told_of_waiting_ || sight.waiting->lines == 0 ||
+      sight.waiting->seconds < worth_a_line_seconds)
+    return;
+  told_of_waiting_ = true;
+  talk(line);
 }
 
 void LiveStudy::standing(const study::Standing& standing) {

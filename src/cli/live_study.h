@@ -39,12 +39,15 @@ class LiveStudy : public study::Observer {
   bool shown_ = false, in_rounds_ = false;
   std::size_t known_ = 0;
   std::string so_far_;  // the answer as it stands
+  bool told_of_waiting_ = false;
 };
 
 // "batch 128: 9,100 samples/s ±1.8%, step 14.1 ms, 60 steps, precise"
 std::string trial_line(const trial::Trial& trial);
 // "batch 128, sampling: 34 steps, 9,100 samples/s ±3.2% on its way to ±2%"
 std::string sight_line(const measure::Sight& sight, double precision);
+// "batch 128: 37 lines, no step recognised yet: loss 0.31"
+std::string waiting_line(const trial::Setting& setting, const workload::Waiting& waiting);
 // "so far 128, 93% sure to be within 5% of the best"; empty before there is an answer
 std::string standing_words(const study::Standing& standing, double tolerance);
 

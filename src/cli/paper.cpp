@@ -169,11 +169,11 @@ int run(const PaperFlags& flags, Output& output) {
   }
   experiment.started = started(experiment);
   const bool ok = any_ok(experiment.devices);
-  experiment.status = sweep_status(last.end, ok);
+  experiment.status = sweep_status(last, ok);
   experiment.message = sweep_message(last, ok);
   show(flags, experiment, output);
   if (!experiment.message.empty()) Output::talk(fmt::format("sweetspot: {}", experiment.message));
-  return sweep_exit_code(last.end, ok);
+  return sweep_exit_code(last, ok);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -11,6 +12,7 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "report/failures.h"
 #include "report/forms.h"
 #include "report/glance.h"
 #include "report/speeds.h"
@@ -26,6 +28,7 @@ using Json = nlohmann::ordered_json;
 struct StudiesFlags {
   std::optional<std::string> db;
   std::int64_t study = 0;
+  std::optional<std::int64_t> trial;  // of it, in the order in which they were run
   bool json = false;
 
   std::string url() const { return store::store_url(db); }
@@ -105,9 +108,26 @@ int list_studies(const StudiesFlags& flags, Output& output) {
                                      flags.study, core::printable(flags.url())));
 }
 
+int show_trial(const StudiesFlags& flags, const trial::Study& study, Output& output) {
+  const report::Answer answer = report::answer_of(study);
+  const std::vector<report::Row> rows = report::rows(answer);
+  const auto found = std::ranges::find(rows, *flags.trial, &report::Row::number);
+  if (found == rows.end())
+    throw core::InputError(fmt::format("study {} has no trial {}; it has {}", study.id,
+                                       *flags.trial, study.trials.size()));
+  if (!flags.json) return output.print(report::trial_text(*found)), 0;
+  Json json = result_object();
+  json["schema_version"] = report::schema_version;
+  json["study"] = std::to_string(study.id);
+  json["trial"] = report::json(*found);
+  output.print_json(json);
+  return 0;
+}
+
 int show_study(const StudiesFlags& flags, Output& output) {
   const auto study = store::open_store(flags.url())->study(flags.study);
   if (!study) fail_unknown(flags);
+  if (flags.trial) return show_trial(flags, *study, output);
   if (flags.json) {
     Json json = result_object();
     json["schema_version"] = report::schema_version;  // of its trials
@@ -126,6 +146,9 @@ int show_study(const StudiesFlags& flags, Output& output) {
   if (study->trials.empty()) return 0;
   const report::Answer answer = report::answer_of(*study);
   output.print("\n" + report::trials_table(answer));
+  constexpr std::size_t most_failures = 3, most_lines = 10;
+  output.print(report::failures_text(report::failures(answer, most_failures, most_lines)));
+  if (answer.doubt) output.print("\n" + core::printable(answer.message) + "\n");
   if (const std::string words = report::sentence(answer); !words.empty())
     output.print("\n" + words + "\n");
   return 0;
@@ -164,7 +187,11 @@ void add_studies(CLI::App& app, Action& chosen) {
   };
   add("list", "every study: what, when, how far, its answer and the fastest batch measured",
       list_studies);
-  take_number(add("show", "one study with its trials", show_study));
+  CLI::App* show = add("show", "one study with its trials, or all of one trial", show_study);
+  take_number(show);
+  text_flag(
+      *show, "trial", "TRIAL", "the number of one of its trials",
+      [flags](const std::string& text) { flags->trial = core::parse_whole(text, "the trial", 1); });
   take_number(add("delete", "forget a study and its trials", remove_study));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "advise/doubt.h"
 #include "cli/environment.h"
 #include "cli/fake_flags.h"
 #include "cli/json.h"
@@ -183,6 +184,18 @@ StudyWorkload open_workload(const StudyFlags& flags) {
 StudyWorkload open_training(const StudyFlags& flags) {
   check_kind(flags.command);
   return open_ours(flags, Trials::epochs);
+}
+
+std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Question& question,
+                                          const StudyWorkload& opened, const StudyFlags& flags) {
+  const trial::Environment environment = store_environment(opened);
+  auto writer = store.open_study(question, environment, flags.fresh);
+  if (flags.command.options.batch_arrives || !advise::doubt_from_json(writer->study().answer))
+    return writer;
+  Output::talk("the batch was not seen to arrive in the last run; measuring anew");
+  writer->set_state(trial::StudyState::finished);
+  writer.reset();  // and its lock with it
+  return store.open_study(question, environment, true);
 }
 
 trial::Environment store_environment(const StudyWorkload& opened) {

@@ -9,6 +9,7 @@
 #include "core/buffer.h"
 #include "measure/measure.h"
 #include "report/command.h"
+#include "store/store.h"
 #include "trial/study.h"
 #include "workload/training.h"
 #include "workload/workload.h"
@@ -38,6 +39,10 @@ struct StudyWorkload {
 StudyWorkload open_workload(const StudyFlags& flags);
 // The same to be trained by epochs; InputError where the workload is a program.
 StudyWorkload open_training(const StudyFlags& flags);
+// The study of this question, to go on with or anew. One that could not see the batch arrive is
+// begun anew, unless the user says that it does: something else than the command was mended.
+std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Question& question,
+                                          const StudyWorkload& opened, const StudyFlags& flags);
 // What the store keeps of this program and machine, and of what it knows of the workload: so that a
 // stored study can say as much as its command did.
 trial::Environment store_environment(const StudyWorkload& opened);

@@ -163,9 +163,8 @@ int sweep(const SweepFlags& flags, Output& output) {
   const study::Terms terms = terms_of(flags, opened);
   const study::SweepOptions options = options_of(flags, terms, opened);
   const CountSignals signals;
-  const std::unique_ptr<store::Writer> writer =
-      store->open_study(study::question(opened.title, opened.identity, terms),
-                        store_environment(opened), flags.study.fresh);
+  const std::unique_ptr<store::Writer> writer = open_study(
+      *store, study::question(opened.title, opened.identity, terms), opened, flags.study);
   const study::SweepResult result = run(flags, opened, terms, options, *writer);
   report::Answer answer;
   answer.study = std::to_string(writer->study().id);
@@ -181,7 +180,8 @@ int sweep(const SweepFlags& flags, Output& output) {
   answer.environment_json = store_environment(opened).json;
   const bool any_ok = std::ranges::any_of(
       result.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
-  answer.status = sweep_status(result.end, any_ok);
+  answer.doubt = result.doubt;
+  answer.status = sweep_status(result, any_ok);
   answer.message = sweep_message(result, any_ok);
   if (flags.trains())
     print_epochs(flags.study, answer, epochs_of(flags), output);
@@ -189,7 +189,7 @@ int sweep(const SweepFlags& flags, Output& output) {
     print_answer(flags.study, answer, "", output);
   if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
   if (opened.workload) opened.workload->finish();
-  return sweep_exit_code(result.end, any_ok);
+  return sweep_exit_code(result, any_ok);
 }
 
 void range_flag(CLI::App& app, const char* flag, std::string& target, const char* help) {

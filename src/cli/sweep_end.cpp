@@ -4,12 +4,14 @@
 
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
+#include "study/tune.h"
 
 namespace sweetspot::cli {
 
-std::string sweep_status(study::End end, bool any_ok) {
-  switch (end) {
+std::string sweep_status(const study::SweepResult& result, bool any_ok) {
+  switch (result.end) {
     case study::End::none:
+      if (result.doubt) return std::string(name(study::Status::batch_unconfirmed));
       return any_ok ? "finished" : "nothing_feasible";
     case study::End::stopped:
       return "stopped";
@@ -28,6 +30,7 @@ std::string sweep_message(const study::SweepResult& result, bool any_ok) {
                                        result.trials.size(), result.planned);
   switch (result.end) {
     case study::End::none:
+      if (result.doubt) return words(*result.doubt);
       return any_ok ? "" : "no point of the grid could be trained";
     case study::End::stopped:
       return "the sweep was stopped: " + done;
@@ -41,9 +44,10 @@ std::string sweep_message(const study::SweepResult& result, bool any_ok) {
   return "";
 }
 
-int sweep_exit_code(study::End end, bool any_ok) {
-  switch (end) {
+int sweep_exit_code(const study::SweepResult& result, bool any_ok) {
+  switch (result.end) {
     case study::End::none:
+      if (result.doubt) return usage_exit;
       return any_ok ? 0 : nothing_feasible_exit;
     case study::End::stopped:
       return signal_exit + CountSignals::last();

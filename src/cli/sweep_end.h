@@ -7,8 +7,8 @@ namespace sweetspot::cli {
 
 // How a sweep ended, for its answer, for people and for the shell. `any_ok`: some point could be
 // tried.
-std::string sweep_status(study::End end, bool any_ok);
+std::string sweep_status(const study::SweepResult& result, bool any_ok);
 std::string sweep_message(const study::SweepResult& result, bool any_ok);
-int sweep_exit_code(study::End end, bool any_ok);
+int sweep_exit_code(const study::SweepResult& result, bool any_ok);
 
 }  // namespace sweetspot::cli

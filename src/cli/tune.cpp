@@ -82,6 +82,7 @@ report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& r
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   answer.recommendation = result.recommendation;
+  answer.doubt = result.doubt;
   answer.facts = result.facts;
   answer.environment_json = store_environment(opened).json;
   return answer;
@@ -93,6 +94,8 @@ int exit_code(const study::TuneResult& result) {
       return 0;
     case study::Status::nothing_feasible:
       return nothing_feasible_exit;
+    case study::Status::batch_unconfirmed:
+      return usage_exit;
     case study::Status::budget:
       return partial_exit;
     case study::Status::stopped:
@@ -162,8 +165,7 @@ int tune(const TuneFlags& flags, Output& output) {
   const trial::Question question = study::question(opened.title, opened.identity,
                                                    terms_of(flags, options.limits, opened.threads));
   const CountSignals signals;
-  const std::unique_ptr<store::Writer> writer =
-      store->open_study(question, store_environment(opened), flags.study.fresh);
+  const std::unique_ptr<store::Writer> writer = open_study(*store, question, opened, flags.study);
   study::TuneResult result;
   {
     LiveStudy live({"tuning " + opened.title,

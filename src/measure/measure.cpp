@@ -18,7 +18,7 @@ namespace {
 using trial::Outcome;
 using trial::Trial;
 
-constexpr std::int64_t most_warm_up_steps = 2000;
+constexpr std::size_t most_warm_up_timings = 2000;
 
 // One trial in progress.
 class Measurement {
@@ -52,6 +52,12 @@ class Measurement {
     session_ = workload_.open(trial_.setting);
     note_memory();
     start_reading();
+    session_->while_waiting([this](const workload::Waiting& waiting) {
+      if (!watch_) return;
+      Sight sight{&trial_.setting, true, 0, std::nullopt};
+      sight.waiting = &waiting;
+      watch_(sight);
+    });
     try {
       if (!warm_up()) return;
     } catch (const workload::Ended& ended) {
@@ -77,7 +83,7 @@ class Measurement {
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
       if (elapsed->seconds() >= options_.max_warm_up.count() ||
-          trial_.warm_up_steps >= most_warm_up_steps)
+          trial_.raw.size() >= most_warm_up_timings)
         return true;
       if (seconds.size() < next_judgement) continue;
       next_judgement = seconds.size() + 1 + seconds.size() / 8;
@@ -91,7 +97,8 @@ class Measurement {
       trial::Step& step = trial_.raw[i];
       step.warm_up = false;
       sampling_.add(step.seconds, step.samples, 0);
-      --trial_.warm_up_steps, ++trial_.steps;
+      trial_.warm_up_steps -= step.updates;
+      trial_.steps += step.updates, ++trial_.timings;
     }
     sampling_.end(trial::StopReason::ended);
   }
@@ -138,7 +145,8 @@ class Measurement {
     step.warm_up = warming_up;
     elapsed.add(step.seconds), whole_.add(step.seconds);
     trial_.raw.push_back(step);
-    ++(warming_up ? trial_.warm_up_steps : trial_.steps);
+    (warming_up ? trial_.warm_up_steps : trial_.steps) += step.updates;
+    if (!warming_up) ++trial_.timings;
     trial_.samples_seen += step.samples;
     if (step.samples == step.updates * trial_.setting.batch || may_be_an_epochs_last(step))
       return true;
@@ -196,7 +204,11 @@ class Measurement {
     trial_.step_source = account.step_source;
     trial_.start_up_seconds = account.start_up_seconds;
     trial_.cpu_seconds = account.cpu_seconds;
+    trial_.steps_total = account.steps_total;
+    trial_.samples_per_step = account.samples_per_step;
+    trial_.sample_stride = account.sample_stride;
     if (trial_.note.empty()) trial_.note = account.note;
+    if (trial_.outcome != Outcome::ok) trial_.last_output = account.last_output;
   }
 
   void end(Outcome outcome, std::string note) {

@@ -23,11 +23,12 @@ struct MeasureOptions {
 struct Sight {
   const trial::Setting* setting;
   bool warming_up;
-  std::int64_t steps;
+  std::int64_t steps;  // weight updates
   std::optional<trial::Interval> samples_per_second;
   // Of a trial that trains: its epoch, of how many, and how much of it is done.
   int epoch = 0, epochs = 0;
   double epoch_share = 0;
+  const workload::Waiting* waiting = nullptr;  // for the first step of a program
 };
 using Watch = std::function<void(const Sight&)>;
 

@@ -68,6 +68,7 @@ void summarize(Trial& trial) {
   trial.samples_per_second = core::Interval{speed, speed / reach, speed * reach};
   trial.step_seconds_median = stats::median(seconds);
   const std::vector<bool> flags = stats::outliers(seconds);
+  trial.timings = static_cast<std::int64_t>(counted.size());
   trial.outlier_steps = std::ranges::count(flags, true);
   for (std::size_t i = 0; i < counted.size(); ++i) counted[i]->outlier = flags[i];
   for (double& sum : sums) sum /= static_cast<double>(trial.steps);

@@ -31,7 +31,8 @@ std::vector<Row> rows(const Answer& answer) {
     const trial::Trial& trial = answer.trials[i];
     const advise::BatchRow* row = row_of(trial, answer);
     const bool is_told = row && trial.outcome == row->outcome;
-    list.push_back({&trial, is_told ? row->limited_by : bottlenecks[i]});
+    list.push_back({&trial, static_cast<std::int64_t>(i) + 1,
+                    is_told ? row->limited_by : bottlenecks[i], answer.doubt.has_value()});
   }
   std::stable_sort(list.begin(), list.end(), [](const Row& a, const Row& b) {
     const trial::Setting &x = a.trial->setting, &y = b.trial->setting;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "advise/advise.h"
+#include "advise/doubt.h"
 #include "trial/trial.h"
 
 namespace sweetspot::report {
@@ -19,6 +20,7 @@ struct Answer {
   std::size_t resumed = 0;  // of them, how many were there before this run
   double seconds = 0;       // of this run
   std::optional<advise::Recommendation> recommendation;
+  std::optional<advise::Doubt> doubt;  // why there is none
   advise::Facts facts;
   std::string environment_json;  // an object
   std::string program, machine;  // that measured it; may be empty
@@ -28,7 +30,9 @@ struct Answer {
 // The trials with their diagnosis, by batch.
 struct Row {
   const trial::Trial* trial = nullptr;
+  std::int64_t number = 1;  // in the order in which they were run: what `studies show` takes
   std::optional<advise::Bottleneck> bottleneck;
+  bool doubted = false;  // its batch may be another one: no speed is told
 };
 std::vector<Row> rows(const Answer& answer);
 

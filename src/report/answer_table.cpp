@@ -30,6 +30,9 @@ AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& ma
   if (row.outcome != trial::Outcome::ok) {
     line.failure = name(row.outcome);
     std::ranges::replace(line.failure, '_', ' ');
+    // Want of memory says it all. What to do about others comes behind, and is said once.
+    if (!row.note.empty() && row.outcome != trial::Outcome::out_of_memory)
+      line.failure += ": " + core::printable(row.note.substr(0, row.note.find("; ")));
     return line;
   }
   const std::string dash(unknown);

@@ -41,7 +41,7 @@ Value bytes_for(const Row& row, core::Use use) {
 
 std::string speed_words(const Row& row) {
   const auto& speed = row.trial->samples_per_second;
-  if (!speed || !std::isfinite(speed->mean)) return dash();
+  if (!speed || !std::isfinite(speed->mean) || row.doubted) return dash();
   return core::format_count(speed->mean) + " " +
          core::format_reach_percent(speed->mean, speed->low, speed->high);
 }
@@ -60,7 +60,8 @@ std::string memory_words(const Row& row) {
 std::string bottleneck_words(const Row& row) {
   const std::string note = core::printable(row.trial->note);
   if (row.trial->outcome == trial::Outcome::ok) {
-    const std::string limit = row.bottleneck ? std::string(words(*row.bottleneck)) : dash();
+    const std::string limit =
+        row.bottleneck && !row.doubted ? std::string(words(*row.bottleneck)) : dash();
     return note.empty() ? limit : fmt::format("{}; {}", limit, note);
   }
   std::string text(name(row.trial->outcome));
@@ -143,12 +144,20 @@ const Field table[] = {
     {"/step_seconds/median", "step_seconds_median",
      [](const Row& r) { return known(r.trial->step_seconds_median); }, Show::always, "step ms",
      false, step_words},
-    {"/steps", "steps", [](const Row& r) -> Value { return r.trial->steps; }},
+    {"/trial", "trial", [](const Row& r) -> Value { return r.number; }, Show::always, "trial",
+     false, [](const Row& r) { return count(r.number); }},
+    {"/steps", "steps", [](const Row& r) -> Value { return r.trial->steps; }, Show::always, "steps",
+     false, [](const Row& r) { return counted_words(*r.trial); }},
+    {"/timings", "timings", [](const Row& r) -> Value { return r.trial->timings; }},
     {"/warm_up_steps", "warm_up_steps",
      [](const Row& r) -> Value { return r.trial->warm_up_steps; }},
     {"/outlier_steps", "outlier_steps",
      [](const Row& r) -> Value { return r.trial->outlier_steps; }},
     {"/samples_seen", "samples_seen", [](const Row& r) -> Value { return r.trial->samples_seen; }},
+    {"/steps_total", "steps_total", [](const Row& r) { return known(r.trial->steps_total); }},
+    {"/samples_per_step", "samples_per_step",
+     [](const Row& r) { return known(r.trial->samples_per_step); }},
+    {"/sample_stride", "sample_stride", [](const Row& r) { return known(r.trial->sample_stride); }},
     {"/memory_bytes/predicted", "memory_predicted_bytes",
      [](const Row& r) { return known(r.trial->memory_predicted); }},
     {"/memory_bytes/measured", "memory_measured_bytes",
@@ -203,12 +212,29 @@ const Field table[] = {
     {"/contention/reason", "contention_reason",
      [](const Row& r) { return text_or_unknown(r.trial->contention.reason); }},
     {"/note", "note", [](const Row& r) { return text_or_unknown(r.trial->note); }},
+    {"/last_output", "last_output",
+     [](const Row& r) { return text_or_unknown(r.trial->last_output); }},
     {"/started_at_unix_seconds", "started_at_unix_seconds",
      [](const Row& r) -> Value { return r.trial->started_at; }},
     {"/seconds", "seconds", [](const Row& r) -> Value { return r.trial->seconds; }},
 };
 
 }  // namespace
+
+// What was timed: lines of a log, refreshes of a bar, reports of a client, whole runs, rounds.
+std::string counted_words(const trial::Trial& trial) {
+  const std::string steps = count(trial.steps);
+  if (trial.timings == trial.steps || trial.timings == 0) return steps;
+  const std::string& source = trial.step_source;
+  const auto is = [&](std::string_view part) { return source.find(part) != std::string::npos; };
+  const std::string_view word = is("log lines") || is("regex") ? "log line"
+                                : is("bar")                    ? "bar update"
+                                : is("client")                 ? "report"
+                                : is("whole runs")             ? "run"
+                                                               : "block";
+  return fmt::format("{} in {} {}{}", steps, count(trial.timings), word,
+                     trial.timings == 1 ? "" : "s");
+}
 
 std::span<const Field> fields() { return table; }
 

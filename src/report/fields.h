@@ -24,6 +24,8 @@ struct Field {
   std::string (*words)(const Row&) = nullptr;
 };
 std::span<const Field> fields();
+// Its steps, and how often they were timed where several were at once: "2,840 in 142 log lines".
+std::string counted_words(const trial::Trial& trial);
 // Whether tables of these trials show it.
 bool is_shown(const Field& field, const std::vector<Row>& list);
 

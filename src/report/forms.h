@@ -22,6 +22,9 @@ std::string csv(const Answer& answer);
 constexpr int schema_version = 2;
 // The object of `--json`, schema_version first.
 nlohmann::ordered_json json(const Answer& answer);
+nlohmann::ordered_json json(const Row& row);  // one of its trials
+// All that is known of a trial, a line for each field, and the last lines of its program.
+std::string trial_text(const Row& row);
 
 // Whole or not at all: written beside the file and renamed over it. MachineError names the file.
 void write_file(const std::filesystem::path& file, const std::string& text);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "report/failures.h"
 #include "report/headline.h"
 #include "report/markup.h"
 #include "report/page_assets.h"
@@ -134,6 +135,21 @@ std::string table_html(const PageTable& table) {
   return out + "</tbody></table>\n</div>\n</section>\n";
 }
 
+std::string failures_html(const Answer& answer) {
+  constexpr std::size_t most = 3, most_lines = 40;
+  std::string out;
+  for (const Failure& failure : failures(answer, most, most_lines)) {
+    std::string lines;
+    for (const std::string& line : failure.lines) lines += escaped_markup(line) + "\n";
+    out += fmt::format("<h3>{}</h3>\n<pre tabindex=\"0\">{}</pre>\n", escaped_markup(failure.title),
+                       lines);
+  }
+  if (out.empty()) return "";
+  return "<section id=\"failures\" aria-labelledby=\"failures-title\">\n"
+         "<h2 id=\"failures-title\">What failed</h2>\n" +
+         out + "</section>\n";
+}
+
 }  // namespace
 
 std::string page_policy(bool live) {
@@ -166,6 +182,7 @@ std::string html(Answer answer, const std::optional<Live>& live) {
       "id=\"headline\">{}</figure></section>\n",
       headline_chart(answer, series(answer)));
   out += table_html(page_table(answer));
+  out += failures_html(answer);
   out += environment_html(data["environment"]);
   out += "</main>\n<script type=\"application/json\" id=\"data\">";
   out += embedded(data);

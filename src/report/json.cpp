@@ -39,17 +39,6 @@ Json reading_json(const trial::Reading& reading) {
           {"power_watts", or_null(reading.power_watts)}};
 }
 
-Json trial_json(const Row& row) {
-  Json trial = Json::object();
-  for (const Field& field : fields())
-    trial[Json::json_pointer(field.json)] = std::visit(ToJson{}, field.value(row));
-  trial["epochs"] = Json::array();
-  for (const trial::Epoch& epoch : row.trial->epochs) trial["epochs"].push_back(epoch_json(epoch));
-  for (const trial::Reading& reading : row.trial->trace)
-    trial["trace"].push_back(reading_json(reading));
-  return trial;
-}
-
 Json limits_json(const search::Limits& limits) {
   return {{"objective", name(limits.objective)},
           {"min_batch", limits.min},
@@ -61,6 +50,17 @@ Json limits_json(const search::Limits& limits) {
 
 }  // namespace
 
+Json json(const Row& row) {
+  Json trial = Json::object();
+  for (const Field& field : fields())
+    trial[Json::json_pointer(field.json)] = std::visit(ToJson{}, field.value(row));
+  trial["epochs"] = Json::array();
+  for (const trial::Epoch& epoch : row.trial->epochs) trial["epochs"].push_back(epoch_json(epoch));
+  for (const trial::Reading& reading : row.trial->trace)
+    trial["trace"].push_back(reading_json(reading));
+  return trial;
+}
+
 Json json(const Answer& answer) {
   Json result{{"schema_version", schema_version},
               {"study", answer.study},
@@ -70,6 +70,7 @@ Json json(const Answer& answer) {
               {"recommendation", answer.recommendation
                                      ? Json::parse(advise::to_json(*answer.recommendation))
                                      : Json(nullptr)}};
+  result["doubt"] = answer.doubt ? Json::parse(advise::to_json(*answer.doubt)) : Json(nullptr);
   const auto found = answer.recommendation ? std::nullopt : measured(answer);
   result["measured"] = found ? Json{{"best_batch", found->best_batch},
                                     {"best_samples_per_second", found->best_samples_per_second},
@@ -77,7 +78,7 @@ Json json(const Answer& answer) {
                                     {"smallest_samples_per_second", found->knee_samples_per_second}}
                              : Json(nullptr);
   result["trials"] = Json::array();
-  for (const Row& row : rows(answer)) result["trials"].push_back(trial_json(row));
+  for (const Row& row : rows(answer)) result["trials"].push_back(json(row));
   result["limits"] = limits_json(answer.facts.limits);
   result["cost"] = {{"seconds", answer.seconds},
                     {"trials", answer.trials.size() - answer.resumed},

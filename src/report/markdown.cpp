@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/text.h"
 #include "core/utf8.h"
 #include "report/answer_table.h"
+#include "report/failures.h"
 #include "report/fields.h"
 #include "report/forms.h"
 #include "report/glance.h"
@@ -22,12 +24,28 @@ std::string escaped(const std::string& text) {
 
 // Notes of others may be of any length; CSV and JSON have all of them.
 std::string clipped(const std::string& text) {
-  constexpr std::size_t most_columns = 60;
+  constexpr std::size_t most_columns = 90;
   std::size_t at = 0;
   for (std::size_t columns = 0; at < text.size() && columns < most_columns; ++columns)
     at += std::max<std::size_t>(1, core::printable_bytes(std::string_view(text).substr(at)));
   return at == text.size() ? text : text.substr(0, at) + "…";
 }
+
+constexpr std::size_t most_failures = 3, last_lines_shown = 10;
+
+// A program's own lines may hold a fence: indented code needs none.
+std::string indented(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "    " + line + "\n";
+  return text;
+}
+
+struct Plain {
+  std::string operator()(std::monostate) const { return ""; }
+  std::string operator()(bool value) const { return value ? "yes" : "no"; }
+  std::string operator()(const std::string& value) const { return core::printable(value); }
+  std::string operator()(const auto& value) const { return fmt::format("{}", value); }
+};
 
 std::string rows_table(const advise::Recommendation& made) {
   const AnswerTable found = answer_table(made);
@@ -62,6 +80,20 @@ std::string trials_table(const Answer& answer) {
   return out.text();
 }
 
+std::string trial_text(const Row& row) {
+  std::string text;
+  for (const Field& field : fields()) {
+    if (std::string_view(field.csv) == "last_output") continue;
+    const std::string value = std::visit(Plain{}, field.value(row));
+    if (!value.empty()) text += fmt::format("{:<26}{}\n", field.csv, value);
+  }
+  if (row.trial->last_output.empty()) return text;
+  text += "\nThe last lines of the program:\n";
+  std::istringstream lines(row.trial->last_output);
+  for (std::string line; std::getline(lines, line);) text += "  " + core::printable(line) + "\n";
+  return text;
+}
+
 std::string table(const Answer& answer) {
   return answer.recommendation ? rows_table(*answer.recommendation) : trials_table(answer);
 }
@@ -71,6 +103,8 @@ std::string markdown(const Answer& answer) {
   if (const std::string words = sentence(answer); !words.empty()) text += words + "\n\n";
   if (!answer.message.empty()) text += answer.message + "\n\n";
   text += table(answer);
+  for (const Failure& failure : failures(answer, most_failures, last_lines_shown))
+    text += fmt::format("\n{}\n\n{}", failure.title, indented(failure.lines));
   if (!answer.recommendation) return text;
   text += "\n";
   const advise::Recommendation& made = *answer.recommendation;

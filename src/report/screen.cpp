@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "core/utf8.h"
 #include "report/answer_table.h"
+#include "report/failures.h"
 #include "report/forms.h"
 #include "report/glance.h"
 #include "report/table.h"
@@ -20,6 +21,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr std::size_t most_lines = 20;
+constexpr std::size_t last_lines_shown = 10;  // of a program that failed
 constexpr std::string_view indent = "  ";
 
 std::string plain(std::string text) {
@@ -193,7 +195,11 @@ Lines table_lines(const AnswerTable& table, const std::vector<AnswerLine>& lines
   for (std::size_t i = 0; i < lines.size(); ++i) {
     add([&](const ScreenColumn& column) { return column.cells[i]; },
         lines[i].failure.empty() ? columns.size() : 1);
-    if (!lines[i].failure.empty()) text.back() += std::string(gap, ' ') + lines[i].failure;
+    if (lines[i].failure.empty()) continue;
+    text.back() += std::string(gap, ' ') + said(lines[i].failure, options);
+    const std::string more = said("…", options);
+    if (display_width(text.back()) > width)
+      text.back() = text.back().substr(0, fitting(text.back(), width - display_width(more))) + more;
   }
   return text;
 }
@@ -300,6 +306,7 @@ std::string screen(const Answer& answer, const ScreenOptions& options) {
       for (const std::string& line : wrapped(core::printable(words), sane.width))
         text += line + "\n";
   if (!answer.trials.empty()) text += (text.empty() ? "" : "\n") + table(answer);
+  text += failures_text(failures(answer, 1, last_lines_shown));
   return sane.utf8 ? text : plain(text);
 }
 

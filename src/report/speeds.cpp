@@ -158,6 +158,7 @@ std::vector<BatchSpeed> speeds(const Answer& answer) {
 }
 
 std::optional<Measured> measured(const Answer& answer) {
+  if (answer.doubt) return std::nullopt;  // speeds are of batches that were not used
   if (!answer.recommendation) return measured_of(speeds(answer), answer.facts.limits.tolerance);
   const advise::Recommendation& made = *answer.recommendation;
   const advise::BatchRow* chosen = made.chosen_row();  // with the loader that all of them had

@@ -67,6 +67,8 @@ void recall_answer(const trial::Study& study, Answer& answer) {
     answer.facts.global_batch = made->global_batch;
     if (made->cut_short != advise::CutShort::no)
       answer.message = words(advise::Reason::cut_short, *made);
+  } else if ((answer.doubt = advise::doubt_from_json(study.answer))) {
+    answer.message = words(*answer.doubt);
   } else if (!study.answer.empty()) {
     answer.message = "this version cannot read the answer of this study; run tune again";
   } else if (study.state != trial::StudyState::running &&
@@ -81,6 +83,7 @@ std::string status_of(const trial::Study& study, const Answer& answer) {
   if (const auto& made = answer.recommendation)
     return made->cut_short == advise::CutShort::no ? "found" : std::string(name(made->cut_short));
   if (study.state == trial::StudyState::stopped) return "stopped";
+  if (answer.doubt) return "batch_unconfirmed";
   const bool any_ok = std::ranges::any_of(
       study.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
   return any_ok ? "finished" : "nothing_feasible";
@@ -104,7 +107,10 @@ Answer answer_of(const trial::Study& study) {
   answer.program = study.environment.program, answer.machine = study.environment.machine;
   answer.started_at = study.started_at;
   answer.facts = facts_of(terms, environment);
-  if (kind == "tune") recall_answer(study, answer);
+  if (kind == "tune")
+    recall_answer(study, answer);
+  else if ((answer.doubt = advise::doubt_from_json(study.answer)))
+    answer.message = words(*answer.doubt);
   answer.status = status_of(study, answer);
   return answer;
 }

@@ -20,6 +20,8 @@ class Writer {
   // in rounds is saved again as it grows. All or none; on the disk when it returns
   // (synchronous=FULL): a kill right after loses nothing.
   virtual void save(std::span<trial::Trial> trials) = 0;
+  // Says otherwise of a trial that is there: all but its steps, trace and epochs.
+  virtual void amend(const trial::Trial& trial) = 0;
   // The study's answer so far, as JSON.
   virtual void set_answer(const std::string& answer) = 0;
   virtual void set_state(trial::StudyState state) = 0;

@@ -68,11 +68,12 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
   }
   // A program that the budget's end ended looks like one that came to its own. What it showed
   // counts as far as it was measured: the steps of its warm-up would do for a short program only.
-  constexpr std::int64_t fewest_steps = 3;
+  constexpr std::int64_t fewest_timings = 3;
   const bool cut = trial.stop_reason == trial::StopReason::ended && budget_is_spent();
-  const bool enough = warmed_up && trial.steps >= fewest_steps;
+  const bool enough = warmed_up && trial.timings >= fewest_timings;
   if (trial.outcome == trial::Outcome::cancelled || (cut && !enough)) {
     if (may_go_on()) end_ = End::stopped;
+    cut_off_ = trial.note;
     return nullptr;
   }
   if (cut) trial.stop_reason = trial::StopReason::time_limit;
@@ -100,6 +101,15 @@ void Loop::keep_growing(std::vector<trial::Trial> trials, bool finished) {
   growing_ = finished ? 0 : trials.size();
   if (finished)
     for (const trial::Trial& trial : trials) observer_.finished(trial);
+}
+
+void Loop::refuse(std::int64_t id, const std::string& why) {
+  const auto found = std::ranges::find(trials_, id, &trial::Trial::id);
+  if (found == trials_.end()) return;
+  found->outcome = trial::Outcome::refused;
+  found->note = why;
+  found->samples_per_second.reset();
+  told_store([&] { writer_.amend(*found); });
 }
 
 void Loop::set_answer(const std::string& answer) {

@@ -68,6 +68,8 @@ class Loop {
   // Keeps trials that take turns as far as they are measured, in place of what was kept of them
   // before; the last time, they are finished.
   void keep_growing(std::vector<trial::Trial> trials, bool finished);
+  // Says of a kept trial that it is none of its setting: its steps stay, its speed does not.
+  void refuse(std::int64_t trial, const std::string& why);
   void set_answer(const std::string& answer);
   void device_lost(const std::string& why);
   void end_with_budget();  // if there is one: it was too short for what it was spent on
@@ -79,6 +81,8 @@ class Loop {
   End end() const { return end_; }
   // Of the store or the device that ended the study.
   const std::string& error() const { return error_; }
+  // Of the trial that was stopped half-way, what it had to say.
+  const std::string& cut_off() const { return cut_off_; }
   core::Seconds spent() const { return options_.now() - started_; }
   const LoopOptions& options() const { return options_; }
   Observer& observer() const { return observer_; }
@@ -98,7 +102,7 @@ class Loop {
   std::vector<trial::Trial> trials_;
   std::size_t resumed_ = 0, growing_ = 0;  // of the trials, the last so many may grow
   End end_ = End::none;
-  std::string error_;
+  std::string error_, cut_off_;
 };
 
 }  // namespace sweetspot::study

@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "measure/training.h"
+#include "study/arrival_check.h"
 #include "study/predict.h"
 #include "study/rounds.h"
 
@@ -99,9 +100,21 @@ void run_together(Loop& loop, workload::Workload& workload,
   }
 }
 
+// The trials that differ from this setting in nothing but the batch.
+std::vector<trial::Trial> alongside(const Loop& loop, const trial::Setting& setting) {
+  std::vector<trial::Trial> found;
+  for (const trial::Trial& trial : loop.trials()) {
+    trial::Setting same = setting;
+    same.batch = trial.setting.batch;
+    if (trial.setting == same) found.push_back(trial);
+  }
+  return found;
+}
+
 // Every point once a round; a round has one seed, so that the seeds done are whole when it is
 // stopped.
 SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& options,
+                       ArrivalCheck* arrival = nullptr, bool had_doubt = false,
                        workload::Workload* side_by_side = nullptr) {
   const int seeds = std::max(1, static_cast<int>(options.seeds.size()));
   const int rounds = options.repeat * seeds;
@@ -112,9 +125,11 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
       if (!options.seeds.empty())
         setting.seed = options.seeds[static_cast<std::size_t>(round % seeds)];
       if (times_done(loop, setting) > round / seeds) continue;
-      if (!loop.may_go_on()) break;
+      if (arrival) arrival->look(alongside(loop, setting), loop);
+      if ((arrival && arrival->is_over()) || !loop.may_go_on()) break;
       const Planned plan = planned(tried, loop, setting);
-      if (const auto why = objection(tried, setting, options, plan))
+      const auto beyond_clamp = arrival ? arrival->objection(setting.batch) : std::nullopt;
+      if (const auto why = beyond_clamp ? beyond_clamp : objection(tried, setting, options, plan))
         loop.keep(refused(tried, setting, *why, plan));
       else if (side_by_side)
         together.push_back(setting);
@@ -123,13 +138,21 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
     }
     if (side_by_side && !together.empty()) run_together(loop, *side_by_side, together, options);
   }
+  std::optional<advise::Doubt> doubt;
+  if (arrival)
+    for (const trial::Setting& point : options.points) {
+      arrival->look(alongside(loop, point), loop);
+      if (!doubt) doubt = arrival->doubt();
+    }
+  if (doubt || had_doubt) loop.set_answer(doubt ? advise::to_json(*doubt) : "");
   loop.close();
   return {loop.end(),
           loop.error(),
           loop.trials(),
           loop.resumed(),
           options.points.size() * static_cast<std::size_t>(rounds),
-          loop.spent()};
+          loop.spent(),
+          std::move(doubt)};
 }
 
 }  // namespace
@@ -147,7 +170,8 @@ std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
                   Observer& observer, const std::atomic<int>& stop) {
   Loop loop(workload, writer, options.loop, observer, stop);
-  return run_rounds(loop, subject(workload), options,
+  ArrivalCheck arrival(workload);
+  return run_rounds(loop, subject(workload), options, &arrival, !writer.study().answer.empty(),
                     workload.opens_side_by_side() ? &workload : nullptr);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "advise/doubt.h"
 #include "measure/machine.h"
 #include "study/loop.h"
 #include "workload/training.h"
@@ -30,11 +31,13 @@ struct SweepResult {
   std::vector<trial::Trial> trials;
   std::size_t resumed = 0, planned = 0;
   core::Seconds spent{0};
+  std::optional<advise::Doubt> doubt;  // nothing shows that the program uses its batch
 };
 
 // Every point, as often as asked, less what the store has already; points of a workload that opens
 // side by side take turns in rounds. A point that cannot fit or does not exist (more samples than
-// the data set has) is kept as refused, with the reason.
+// the data set has, or than a program seems to use) is kept as refused, with the reason. A program
+// that is found not to use its batch ends it.
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
                   Observer& observer, const std::atomic<int>& stop);
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "study/arrival_check.h"
 #include "study/axis.h"
 #include "study/loader_check.h"
 #include "study/predict.h"
@@ -86,7 +87,8 @@ class Tuning {
         options_(options),
         limits_(options.limits),
         axis_{options.base, options.global_batch},
-        loop_(workload, writer, options.loop, observer, stop) {
+        loop_(workload, writer, options.loop, observer, stop),
+        arrival_(workload) {
     if (const auto before = advise::from_json(writer.study().answer))
       limits_.previous = before->batch;
     facts_.roofline = options.roofline;
@@ -100,9 +102,10 @@ class Tuning {
   TuneResult run() {
     TuneResult result;
     result.message = search();
-    if (options_.most_workers) search_for_workers(result.message);
+    result.doubt = arrival_.doubt();
+    if (options_.most_workers && !result.doubt) search_for_workers(result.message);
     const std::vector<trial::Trial> curve = axis_.on(loop_.trials());
-    const auto decision = search::decide(curve, limits_, predict());
+    const auto decision = result.doubt ? std::nullopt : search::decide(curve, limits_, predict());
     if (decision) check_loader_of(curve, *decision);
     if (decision) check_kernels_at(decision->batch);
     facts_.cut_short = cut_short(loop_.end());
@@ -110,14 +113,20 @@ class Tuning {
       result.recommendation = recommended(curve, *decision);
       loop_.set_answer(advise::to_json(*result.recommendation));
     }
+    if (result.doubt) loop_.set_answer(advise::to_json(*result.doubt));
     loop_.close();
     result.status = status_of(loop_.end(), result.recommendation.has_value());
+    if (result.doubt && result.status == Status::nothing_feasible)
+      result.status = Status::batch_unconfirmed;
     if (!loop_.error().empty())
       result.message = loop_.error();
+    else if (result.doubt)
+      result.message = words(*result.doubt);
     else if (result.status == Status::nothing_feasible)
       result.message = why_nothing(curve, limits_, predict());
     else if (!result.recommendation)
-      result.message = "nothing is known yet";
+      result.message = "nothing is known yet" +
+                       (loop_.cut_off().empty() ? "" : ": " + core::printable(loop_.cut_off()));
     else if (result.status == Status::found)
       result.message.clear();
     result.trials = loop_.trials();
@@ -141,13 +150,15 @@ class Tuning {
             return made ? advise::to_json(*made) : "";
           },
           options_.machine ? *options_.machine : measure::this_machine());
-    while (loop_.may_go_on()) {
+    look_for_the_batch();
+    while (!arrival_.is_over() && loop_.may_go_on()) {
       const auto curve = axis_.on(loop_.trials());
       if (curve.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
       const search::Next next = search::next(curve, limits_, predict);
       if (!next.batch) return next.reason;
       loop_.run(axis_.at(*next.batch));
-      if (const auto known = axis_.on(loop_.trials()); !known.empty())
+      look_for_the_batch();
+      if (const auto known = axis_.on(loop_.trials()); !known.empty() && !arrival_.doubt())
         if (const auto decision = search::decide(known, limits_, predict)) {
           if (const auto made = recommended(known, *decision))
             loop_.set_answer(advise::to_json(*made));
@@ -157,6 +168,14 @@ class Tuning {
         }
     }
     return "";
+  }
+
+  // What is above a clamp is neither tried nor recommended.
+  void look_for_the_batch() {
+    const search::ArrivalVerdict& verdict = arrival_.look(axis_.on(loop_.trials()), loop_);
+    if (verdict.arrival != search::Arrival::clamped) return;
+    limits_.max = std::max(limits_.min, std::min(limits_.max, *verdict.limit));
+    facts_.clamp = verdict.clamp;
   }
 
   // At the fastest batch so far, since the chosen one may lie just where loading begins to limit;
@@ -220,6 +239,7 @@ class Tuning {
   search::Limits limits_;
   Axis axis_;
   Loop loop_;
+  ArrivalCheck arrival_;
   advise::Facts facts_;
 };
 
@@ -231,6 +251,8 @@ std::string_view name(Status status) {
       return "found";
     case Status::nothing_feasible:
       return "nothing_feasible";
+    case Status::batch_unconfirmed:
+      return "batch_unconfirmed";
     case Status::budget:
       return "budget";
     case Status::stopped:

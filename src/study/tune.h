@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "advise/advise.h"
+#include "advise/doubt.h"
 #include "measure/machine.h"
 #include "search/search.h"
 #include "study/loop.h"
@@ -29,7 +30,16 @@ struct TuneOptions {
   measure::Machine* machine = nullptr;                        // else this one
 };
 
-enum class Status { found, nothing_feasible, budget, stopped, store_failed, device_lost };
+// `batch_unconfirmed`: nothing shows that the program uses its batch.
+enum class Status {
+  found,
+  nothing_feasible,
+  batch_unconfirmed,
+  budget,
+  stopped,
+  store_failed,
+  device_lost
+};
 std::string_view name(Status status);
 
 struct TuneResult {
@@ -39,6 +49,7 @@ struct TuneResult {
   std::size_t resumed = 0;
   core::Seconds spent{0};
   std::optional<advise::Recommendation> recommendation;  // as the store has it
+  std::optional<advise::Doubt> doubt;  // likewise: then there is no recommendation
   advise::Facts facts;
 };
 

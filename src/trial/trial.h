@@ -104,8 +104,15 @@ struct Trial {
   std::optional<StopReason> stop_reason;
   std::optional<Interval> samples_per_second;
   std::optional<double> step_seconds_median;
-  std::int64_t steps = 0, warm_up_steps = 0, outlier_steps = 0;
+  // Weight updates, and how often the clock was read over them: a log line, a redrawn bar or a block
+  // of a round may stand for many. Those of the warm-up are apart.
+  std::int64_t steps = 0, timings = 0, warm_up_steps = 0;
+  std::int64_t outlier_steps = 0;  // of the timings
   std::int64_t samples_seen = 0;
+  // What a program tells of its batch by itself: the steps that its counter ends at (of an epoch or
+  // of the run), the samples of a step; or, where it counts samples and no steps, by how many that
+  // count rises: those of one step or of several.
+  std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;
   std::optional<core::Bytes> memory_predicted, memory_measured;
   std::optional<core::MemoryByUse> memory_by_use;  // of what was measured, where it can be told
   std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
@@ -117,7 +124,8 @@ struct Trial {
   // whose blocks are too short for any reading.
   std::optional<double> energy_joules;
   Contention contention;
-  std::string note;            // why it ended as it did, one sentence
+  std::string note;            // why it ended as it did, one short line
+  std::string last_output;     // the last lines of a program that failed, printable
   double started_at = 0;       // seconds since 1970
   double seconds = 0;          // wall time of the whole trial, warm-up and start-up included
   std::vector<Epoch> epochs;   // empty unless it trained

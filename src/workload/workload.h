@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -23,7 +24,16 @@ struct Account {
   std::optional<core::Bytes> memory_peak;
   std::string memory_source, step_source;
   std::optional<double> start_up_seconds, cpu_seconds;
+  std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;  // see trial::Trial
   std::string note;  // what the user should know even of a trial that went well
+  std::string last_output;
+};
+
+// What a session hears of a program before its first step.
+struct Waiting {
+  double seconds = 0;      // since its start
+  std::int64_t lines = 0;  // that it has printed, and no step was recognised in them
+  std::string last_line;   // printable and short
 };
 
 // "Run steps at this setting": what is measured. A session holds one setting open, so that its
@@ -35,6 +45,8 @@ class Session {
   // phase by phase. `samples` is what they really used.
   // Throws Ended when there is no further one.
   virtual trial::Step step() = 0;
+  // Tells now and then, while step() waits for the first one, what is going on.
+  virtual void while_waiting(std::function<void(const Waiting&)>) {}
   // What it holds now, where that can be known to the byte, and for what.
   virtual std::optional<core::MemoryByUse> memory_by_use() const { return std::nullopt; }
   virtual std::optional<core::Bytes> memory() const {
@@ -65,6 +77,9 @@ class Workload {
   }
   // Samples of an epoch: no batch can be larger.
   virtual std::optional<std::int64_t> samples() const { return std::nullopt; }
+  // How the batch is handed to a program that may as well not use it: "as argument 3, behind
+  // --batch-size". Nothing where it is known to arrive.
+  virtual std::optional<std::string> batch_handover() const { return std::nullopt; }
   // Throws core::Error when the setting cannot be opened; std::bad_alloc and core::OutOfMemory
   // become the outcome out_of_memory.
   virtual std::unique_ptr<Session> open(const trial::Setting&) = 0;

@@ -232,7 +232,7 @@ TEST(Recommend, FailedBatchesHaveARowWithAShortNote) {
   EXPECT_FALSE(row.memory);
   EXPECT_EQ(row.limited_by, Bottleneck::memory_capacity);
   EXPECT_THAT(row.note, testing::StartsWith("no\\x1b memory xxx"));
-  EXPECT_LE(row.note.size(), 64u);
+  EXPECT_LE(row.note.size(), 94u);
 }
 
 TEST(Recommend, SaysWhatTheTrialsLeaveOpen) {

@@ -228,5 +228,111 @@ TEST_F(Command, FlagsOfTheOtherKindAreToldNotIgnored) {
   EXPECT_FALSE(fs::exists(folder / "sweetspot.db"));
 }
 
+TEST_F(Command, AnIgnoredBatchIsAskedAboutNotMultiplied) {
+  const Finished finished =
+      sweetspot({"tune", "--repeat", "1", "--precision-of-estimate", "20%", "--json", "--",
+                 "python3", programs + "log.py", "{batch}", "ignores"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.err;
+  const Json json = json_of(finished);
+  EXPECT_EQ(json["status"], "batch_unconfirmed");
+  EXPECT_TRUE(json["recommendation"].is_null());
+  EXPECT_TRUE(json["measured"].is_null());
+  EXPECT_EQ(json["doubt"]["doubt"], "ignored");
+  EXPECT_THAT(finished.err, HasSubstr("the batch is handed over as argument 2"));
+  EXPECT_THAT(finished.err, HasSubstr("--batch-arrives"));
+  EXPECT_EQ(json["trials"].size(), 2u) << "what was measured is kept";
+  const Finished shown = sweetspot({"studies", "show", "1"});
+  EXPECT_THAT(shown.out, HasSubstr("its batch: at batches 1"));
+  EXPECT_THAT(shown.out, Not(HasSubstr("The fastest")));
+}
+
+TEST_F(Command, NothingThatMovesIsNoAnswerUnlessTheUserSaysSo) {
+  const auto tune = [&](std::vector<std::string> flags) {
+    std::vector<std::string> all{"tune",
+                                 "--repeat",
+                                 "1",
+                                 "--max",
+                                 "16",
+                                 "--precision-of-estimate",
+                                 "20%",
+                                 "--json",
+                                 "--steps-regex",
+                                 R"(update (\d+))"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    all.insert(all.end(), {"--", "python3", programs + "log.py", "{batch}", "uncounted"});
+    return sweetspot(all);
+  };
+  const Finished asked = tune({});
+  EXPECT_EQ(asked.exit_code, 2) << asked.err;
+  EXPECT_EQ(json_of(asked)["doubt"]["doubt"], "silent");
+  const Finished told = tune({"--batch-arrives"});
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_EQ(json_of(told)["recommendation"]["batch"], 16);
+  EXPECT_EQ(json_of(told)["cost"]["resumed_trials"], json_of(asked)["trials"].size());
+}
+
+TEST_F(Command, ASweepOfAnIgnoredBatchEndsInTheSameQuestion) {
+  const Finished finished =
+      sweetspot({"sweep", "--batch", "1,16,64", "--precision-of-estimate", "20%", "--", "python3",
+                 programs + "log.py", "{batch}", "ignores"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("does not seem to use its batch"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("The fastest")));
+}
+
+TEST_F(Command, TheAnswerDoesNotExceedAClamp) {
+  const Finished finished =
+      sweetspot({"tune", "--repeat", "1", "--precision-of-estimate", "20%", "--json", "--",
+                 "python3", programs + "log.py", "{batch}", "clamps"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json made = json_of(finished)["recommendation"];
+  EXPECT_LE(made["batch"], 64);
+  EXPECT_EQ(made["clamp_batch"], 64);
+}
+
+TEST_F(Command, StepsAreNotTheLinesThatTellOfThem) {
+  const Finished finished = sweetspot({"sweep", "--batch", "4", "--precision-of-estimate", "20%",
+                                       "--json", "--", "python3", programs + "log.py", "{batch}"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json trial = json_of(finished)["trials"][0];
+  EXPECT_EQ(trial["steps"], 4 * trial["timings"].get<std::int64_t>());
+  EXPECT_EQ(trial["steps_total"], 15000);
+  EXPECT_THAT(finished.err, HasSubstr(" log lines"));
+  EXPECT_THAT(sweetspot({"studies", "show", "1"}).out, HasSubstr(" log lines |"));
+}
+
+TEST_F(Command, AFailureIsAShortReasonAndItsLastLinesOnce) {
+  const Finished finished = sweetspot({"tune", "--min", "64", "--max", "64", "--", "python3",
+                                       programs + "faulty.py", "lacks_a_module", "{batch}"});
+  EXPECT_EQ(finished.exit_code, 3);
+  const std::string reason =
+      "exit code 1: ModuleNotFoundError: No module named 'sweetspot_lacks_this'";
+  EXPECT_THAT(finished.out, HasSubstr("| crashed: " + reason + " |"));
+  const std::size_t block = finished.out.find("\n  Traceback (most recent call last):\n    File ");
+  ASSERT_NE(block, std::string::npos) << finished.out;
+  EXPECT_EQ(finished.out.find("Traceback", block + 4), std::string::npos) << "once";
+  EXPECT_THAT(finished.err, HasSubstr(reason));
+  EXPECT_THAT(finished.err, Not(HasSubstr("Traceback")));
+  const Finished trial = sweetspot({"studies", "show", "1", "1"});
+  EXPECT_THAT(trial.out, HasSubstr("\n  about to import\n"));
+  EXPECT_THAT(trial.out, HasSubstr(reason));
+  expect_sentence(sweetspot({"studies", "show", "1", "7"}), 2, "no trial 7");
+  EXPECT_THAT(sweetspot({"report", "--markdown"}).out,
+              HasSubstr("\n    Traceback (most recent call last):\n      File "));
+  const Json json = json_of(sweetspot({"studies", "show", "1", "1", "--json"}))["trial"];
+  EXPECT_EQ(json["note"], reason);
+  EXPECT_THAT(json["last_output"].get<std::string>(), HasSubstr("\nTraceback"));
+}
+
+TEST_F(Command, TheAdviceComesBeforeTheBudgetIsSpent) {
+  const Finished finished =
+      sweetspot({"tune", "--budget", "12s", "--terminal", "no", "--json", "--", "python3",
+                 programs + "chatter.py", "{batch}", "checkpoint"});
+  EXPECT_EQ(finished.exit_code, 3) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("no step was recognised in "));
+  EXPECT_THAT(finished.err, HasSubstr("--samples-per-run"));
+  EXPECT_FALSE(fs::exists(folder / "checkpoint"));
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

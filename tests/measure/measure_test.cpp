@@ -241,7 +241,12 @@ TEST_F(Measure, AGrowingNumberOfUpdatesIsNoChangeOfSpeed) {
     return step;
   });
   EXPECT_EQ(trial.outcome, Outcome::ok);
-  EXPECT_LE(trial.warm_up_steps, 10) << "the steps were alike from the first";
+  EXPECT_LE(std::ranges::count_if(trial.raw, &Step::warm_up), 10)
+      << "the steps were alike from the first";
+  EXPECT_EQ(trial.timings, std::ranges::count(trial.raw, false, &Step::warm_up));
+  std::int64_t updates = 0;
+  for (const Step& step : trial.raw) updates += step.updates;
+  EXPECT_EQ(trial.steps + trial.warm_up_steps, updates) << "steps are weight updates";
   EXPECT_EQ(trial.outlier_steps, 0);
   EXPECT_NEAR(*trial.step_seconds_median, 0.001, 1e-12);
   EXPECT_NEAR((*trial.phases)[2], 0.0005, 1e-9) << "of one update";

@@ -109,6 +109,20 @@ TEST_P(StoreContract, ATrialThatIsSavedAgainReplacesItself) {
   }
 }
 
+TEST_P(StoreContract, WhatIsSaidOfATrialCanBeAmendedAndItsDetailsStay) {
+  const auto writer = open()->open_study(question(), environment(), false);
+  trial::Trial trial = full_trial();
+  writer->save({&trial, 1});
+  trial::Trial said = trial;
+  said.outcome = trial::Outcome::refused;
+  said.note = "its batch was another one";
+  said.samples_per_second.reset();
+  trial::Trial expected = said;
+  said.raw = {}, said.trace = {}, said.epochs = {};
+  writer->amend(said);
+  expect_equal(open()->study(writer->study().id)->trials.at(0), expected);
+}
+
 TEST_P(StoreContract, AllTrialsAreSavedOrNone) {
   const auto writer = open()->open_study(question(), environment(), false);
   const auto other = open()->open_study(question("other"), environment(), false);

@@ -216,5 +216,24 @@ TEST(MigrationFromVersion6, IsReadInFullAndWrittenOn) {
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }
 
+// Written by the program itself (sweeps of shell scripts, one of which fails) before steps were
+// told from what had been timed together, and reasons from last lines.
+TEST(MigrationFromVersion7, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v7.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v7.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(1);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 2u);
+  EXPECT_EQ(old->trials[0].timings, 23);
+  EXPECT_EQ(old->trials[0].steps_total, std::nullopt);
+  EXPECT_EQ(store->study(2)->trials.at(0).last_output, "");
+  EXPECT_THAT(store->study(2)->trials.at(0).note, HasSubstr("its last output: two"));
+  const auto writer = store->open_study(old->question, environment(), false);
+  add(*writer, full_trial());
+  expect_equal(store->study(1)->trials.at(2), full_trial());
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

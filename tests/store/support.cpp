@@ -20,7 +20,8 @@ Trial full_trial() {
   trial.stop_reason = trial::StopReason::time_limit;
   trial.samples_per_second = {9100.5, 9010.25, 9190.75};
   trial.step_seconds_median = 0.0141;
-  trial.steps = 60, trial.warm_up_steps = 7, trial.outlier_steps = 2;
+  trial.steps = 60, trial.timings = 12, trial.warm_up_steps = 7, trial.outlier_steps = 2;
+  trial.steps_total = 938, trial.samples_per_step = 97, trial.sample_stride = 640;
   trial.samples_seen = 5760;
   trial.memory_predicted = 31457280, trial.memory_measured = 31457281;
   trial.memory_by_use = core::MemoryByUse{{1, 2, 3, 4, 5, 31457266}};
@@ -30,6 +31,7 @@ Trial full_trial() {
   trial.energy_joules = 42.5;
   trial.contention = {0.11, 0.22, 0.33, 0.44, 55, "power cap", true, "somebody else"};
   trial.note = "it took “too” long; 'quoted'\n\x01";
+  trial.last_output = "one\n  two";
   trial.started_at = 1792000000.125;
   trial.seconds = 8.5;
   trial.raw = {{0.015, 96, 1, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false, 0},
@@ -56,6 +58,11 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.samples_per_second, b.samples_per_second);
   EXPECT_EQ(a.step_seconds_median, b.step_seconds_median);
   EXPECT_EQ(a.steps, b.steps);
+  EXPECT_EQ(a.timings, b.timings);
+  EXPECT_EQ(a.steps_total, b.steps_total);
+  EXPECT_EQ(a.samples_per_step, b.samples_per_step);
+  EXPECT_EQ(a.sample_stride, b.sample_stride);
+  EXPECT_EQ(a.last_output, b.last_output);
   EXPECT_EQ(a.memory_source, b.memory_source);
   EXPECT_EQ(a.step_source, b.step_source);
   EXPECT_EQ(a.start_up_seconds, b.start_up_seconds);

@@ -40,7 +40,7 @@ Ran past_the_budget(const Came& came, int stop_value = 0) {
     trial.setting = setting;
     trial.outcome = came.outcome;
     trial.stop_reason = came.stop_reason;
-    trial.steps = came.steps;
+    trial.steps = trial.timings = came.steps;
     return trial;
   };
   Kept kept;

@@ -32,6 +32,11 @@ class MemoryWriter : public store::Writer {
     }
     ++kept_.saves;
   }
+  void amend(const trial::Trial& trial) override {
+    trial::Trial& kept = kept_.study.trials[static_cast<std::size_t>(trial.id - 1)];
+    std::vector<trial::Step> raw = std::move(kept.raw);
+    kept = trial, kept.raw = std::move(raw);
+  }
   void set_answer(const std::string& answer) override { kept_.study.answer = answer; }
   void set_state(trial::StudyState state) override { kept_.study.state = state; }
 

@@ -644,5 +644,81 @@ TEST(Tune, TheAnswersCommandTrainsAtItsSetting) {
   expect_stored(study, result);
 }
 
+// A program that is given one batch and may use another.
+class Deaf : public FakeWorkload {
+ public:
+  using Used = std::function<std::int64_t(std::int64_t)>;
+  Deaf(const workload::fake::Options& options, Used used)
+      : FakeWorkload(options), used_(std::move(used)) {}
+  std::optional<std::string> batch_handover() const override { return "as argument 3"; }
+  std::optional<core::Bytes> predict(const trial::Setting&) const override { return std::nullopt; }
+  std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
+    trial::Setting really = setting;
+    really.batch = used_(setting.batch);
+    return std::make_unique<Heard>(FakeWorkload::open(really), setting.batch);
+  }
+
+ private:
+  struct Heard final : workload::Session {
+    Heard(std::unique_ptr<workload::Session> its_inner, std::int64_t its_batch)
+        : inner(std::move(its_inner)), batch(its_batch) {}
+    trial::Step step() override {
+      trial::Step step = inner->step();
+      step.samples = batch;
+      return step;
+    }
+    std::optional<core::Bytes> memory() const override { return inner->memory(); }
+    bool takes_real_time() const override { return false; }
+    std::unique_ptr<workload::Session> inner;
+    std::int64_t batch;
+  };
+  Used used_;
+};
+
+TEST(Tune, AProgramThatIgnoresItsBatchGetsAQuestionAndNoAnswer) {
+  Deaf deaf(program(), [](std::int64_t) { return 64; });
+  Study study;
+  TuneOptions options = asked();
+  const TuneResult result = study.run(options, deaf);
+  EXPECT_EQ(result.status, Status::batch_unconfirmed);
+  EXPECT_FALSE(result.recommendation);
+  ASSERT_TRUE(result.doubt);
+  EXPECT_EQ(result.doubt->handover, "as argument 3");
+  EXPECT_THAT(result.message,
+              testing::AllOf(HasSubstr("as argument 3"), HasSubstr("--batch-arrives")));
+  EXPECT_EQ(advise::doubt_from_json(study.kept.study.answer), result.doubt) << "it is kept";
+  EXPECT_FALSE(advise::from_json(study.kept.study.answer));
+  EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
+  // Whoever knows that it arrives is believed, and nothing is measured again.
+  HookedWorkload known(program(), {});
+  const TuneResult second = study.run(options, known);
+  EXPECT_EQ(second.status, Status::found);
+  EXPECT_EQ(second.resumed, result.trials.size());
+}
+
+TEST(Tune, AProgramThatUsesItsBatchIsNotAsked) {
+  Deaf heard(program(), [](std::int64_t batch) { return batch; });
+  Study study;
+  const TuneResult result = study.run(asked(), heard);
+  EXPECT_EQ(result.status, Status::found);
+  EXPECT_EQ(result.recommendation->batch, right_answer);
+}
+
+TEST(Tune, NoBatchAboveAClampIsRecommended) {
+  Deaf deaf(program(), [](std::int64_t batch) { return std::min<std::int64_t>(batch, 512); });
+  Study study;
+  const TuneResult result = study.run(asked(), deaf);
+  ASSERT_EQ(result.status, Status::found);
+  EXPECT_LE(result.recommendation->batch, 512);
+  EXPECT_EQ(result.recommendation->clamp_batch, 512);
+  EXPECT_THAT(result.recommendation->reasons, Contains(Reason::clamped));
+  for (const trial::Trial& trial : study.kept.study.trials) {
+    if (trial.setting.batch <= 512) continue;
+    EXPECT_EQ(trial.outcome, Outcome::refused);
+    EXPECT_FALSE(trial.samples_per_second);
+    EXPECT_FALSE(trial.raw.empty()) << "what was measured is kept";
+  }
+}
+
 }  // namespace
 }  // namespace sweetspot::study

@@ -49,6 +49,7 @@ export interface Trial {
   outcome: string;
   stop_reason: string | null;
   note: string | null;
+  last_output: string | null; // of a program that failed
   raw_steps: Steps | null;
   trace: Trace | null;
 }

@@ -8,10 +8,11 @@ import { count, words } from "./format";
 export class TrialDialog {
   private readonly title = element("h2", { id: "trial-title" });
   private readonly note = element("p");
+  private readonly output = element("pre", { id: "trial-output", tabindex: "0" });
   private readonly charts = element("div");
   private readonly dialog = element("dialog", { id: "trial", "aria-labelledby": "trial-title" },
     element("form", { method: "dialog" }, element("button", { class: "close" }, "Close")),
-    this.title, this.note, this.charts);
+    this.title, this.note, this.output, this.charts);
   private shown: Chart[] = [];
 
   constructor(private data: Data) {
@@ -31,6 +32,8 @@ export class TrialDialog {
       count(sizeOf(trial.setting, this.data))}`;
     this.note.textContent = [words(trial.outcome), words(trial.stop_reason ?? ""), trial.note ?? ""]
       .filter(Boolean).join(" · ");
+    this.output.textContent = trial.last_output ?? "";
+    this.output.hidden = !trial.last_output;
     this.charts.replaceChildren(element("p", {}, "Loading…"));
     this.dialog.showModal();
     const steps = await this.stepsOf(trial);

@@ -21,9 +21,13 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("samples_per_second", trial.samples_per_second);
   visit("step_seconds_median", trial.step_seconds_median);
   visit("steps", trial.steps);
+  visit("timings", trial.timings);
   visit("warm_up_steps", trial.warm_up_steps);
   visit("outlier_steps", trial.outlier_steps);
   visit("samples_seen", trial.samples_seen);
+  visit("steps_total", trial.steps_total);
+  visit("samples_per_step", trial.samples_per_step);
+  visit("sample_stride", trial.sample_stride);
   visit("memory_predicted_bytes", trial.memory_predicted);
   visit("memory_measured_bytes", trial.memory_measured);
   visit("memory", trial.memory_by_use);
@@ -42,6 +46,7 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("contended", trial.contention.contended);
   visit("contention_reason", trial.contention.reason);
   visit("note", trial.note);
+  visit("last_output", trial.last_output);
   visit("started_at", trial.started_at);
   visit("seconds", trial.seconds);
 }

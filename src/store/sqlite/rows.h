@@ -15,6 +15,9 @@ namespace sweetspot::store::sqlite {
 // A trial with all its details: a new one where it has no id, else instead of what it was. Its id.
 std::int64_t save_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
                         const trial::Trial& trial);
+// Instead of what was said of it, its details left as they are. It belongs to the run that says so.
+void update_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
+                  const trial::Trial& trial);
 // With their epochs, without raw steps and traces.
 std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study);
 

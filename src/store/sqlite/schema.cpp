@@ -152,7 +152,19 @@ constexpr const char* rounds = R"sql(
   ALTER TABLE trial DROP COLUMN waited_seconds;
 )sql";
 
-constexpr const char* steps[] = {first, runs, commands, devices, uses, disturbances, rounds};
+// What tells whether a program used its batch, and its last lines apart from the reason. Until then
+// a step of a program was what had been timed together.
+constexpr const char* arrivals = R"sql(
+  ALTER TABLE trial ADD COLUMN timings INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE trial ADD COLUMN steps_total INTEGER;
+  ALTER TABLE trial ADD COLUMN samples_per_step INTEGER;
+  ALTER TABLE trial ADD COLUMN sample_stride INTEGER;
+  ALTER TABLE trial ADD COLUMN last_output TEXT NOT NULL DEFAULT '';
+  UPDATE trial SET timings = steps;
+)sql";
+
+constexpr const char* steps[] = {first, runs,   commands, devices, uses, disturbances,
+                                 rounds, arrivals};
 
 }  // namespace
 

@@ -66,6 +66,9 @@ struct Bind {
   void operator()(std::string_view, const std::optional<core::Bytes>& value) {
     value ? put(static_cast<std::int64_t>(*value)) : put_null();
   }
+  void operator()(std::string_view, const std::optional<std::int64_t>& value) {
+    value ? put(*value) : put_null();
+  }
   void operator()(std::string_view, const std::optional<Interval>& value) {
     for (const auto part : {&Interval::mean, &Interval::low, &Interval::high})
       value ? put((*value).*part) : put_null();
@@ -116,6 +119,10 @@ struct Read {
     const SQLite::Column column = take();
     if (!column.isNull()) value = static_cast<core::Bytes>(column.getInt64());
   }
+  void operator()(std::string_view, std::optional<std::int64_t>& value) {
+    const SQLite::Column column = take();
+    if (!column.isNull()) value = column.getInt64();
+  }
   void operator()(std::string_view, std::optional<Interval>& value) {
     const SQLite::Column mean = take(), low = take(), high = take();
     if (!mean.isNull()) value = {real(mean), real(low), real(high)};
@@ -165,7 +172,8 @@ std::int64_t insert_trial(SQLite::Database& database, std::int64_t study, std::i
   return database.getLastInsertRowid();
 }
 
-// It belongs to the run that measured it last.
+}  // namespace
+
 void update_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
                   const trial::Trial& trial) {
   static const std::string sql =
@@ -179,8 +187,6 @@ void update_trial(SQLite::Database& database, std::int64_t study, std::int64_t r
   bind.put(trial.id);
   if (update.exec() != 1) throw Damaged{};  // what was there once is gone
 }
-
-}  // namespace
 
 std::int64_t save_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
                         const trial::Trial& trial) {

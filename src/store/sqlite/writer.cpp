@@ -46,6 +46,10 @@ class SqliteWriter : public Writer {
     for (std::size_t i = 0; i < trials.size(); ++i) trials[i].id = ids[i];
   }
 
+  void amend(const trial::Trial& trial) override {
+    write([&] { update_trial(*database_, study_.id, run_, trial); });
+  }
+
   void set_answer(const std::string& answer) override {
     write([&] { update_answer(*database_, study_.id, answer); });
     study_.answer = answer;

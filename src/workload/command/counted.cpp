@@ -9,6 +9,7 @@ std::optional<trial::Step> Counted::add(const std::vector<output::Advance>& adva
     all.seconds += advance.seconds;
     all.updates += advance.updates;
     all.samples += advance.samples;
+    stride_.add(advance.samples);
   }
   if (setting_.accumulation > 1 && !counter.counts_weight_updates) {
     seconds_ += all.seconds;

@@ -5,6 +5,7 @@
 
 #include "trial/trial.h"
 #include "workload/command/output/reader.h"
+#include "workload/command/sample_stride.h"
 
 namespace sweetspot::workload::command {
 
@@ -18,11 +19,14 @@ class Counted {
   // What was read in one go. It is one step: when we came late, the times within tell nothing.
   std::optional<trial::Step> add(const std::vector<output::Advance>& advances,
                                  const output::Counter& counter);
+  // Where samples are counted: by how many that count rises.
+  std::optional<std::int64_t> sample_stride() const { return stride_.value(); }
 
  private:
   std::optional<trial::Step> whole_updates();
 
   trial::Setting setting_;
+  SampleStride stride_;
   double seconds_ = 0;              // of micro-batches
   std::int64_t micro_batches_ = 0;  // that have not made an update yet
 };

@@ -6,8 +6,9 @@
 #include <chrono>
 
 #include "core/text.h"
+#include "workload/command/failure.h"
+#include "workload/command/output/reader.h"
 #include "workload/command/process/process.h"
-#include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
 namespace {
@@ -63,15 +64,13 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
   take();
   const process::Ending ending = process.end(options.grace);
   if (ending.exit_code == 0 && !ending.stopped_by_us) return std::nullopt;
-  std::string manner = fmt::format("exited with {}", ending.exit_code.value_or(0));
-  if (ending.signal) manner = fmt::format("was ended by signal {}", *ending.signal);
+  std::string reason = failure_reason(ending, output.last_lines());
   if (ending.stopped_by_us)
-    manner = given_up
-                 ? "was stopped"
-                 : fmt::format("did not end within {}; raise --hook-timeout if it needs longer",
+    reason = given_up
+                 ? "it was stopped"
+                 : fmt::format("it did not end within {}; raise --hook-timeout if it needs longer",
                                core::format_duration(options.hook_timeout));
-  return secrets.redact(fmt::format("{} '{}' {}{}", flag, core::printable(command), manner,
-                                    quoted_tail(output.last_lines())));
+  return secrets.redact(fmt::format("{} '{}': {}", flag, core::printable(command), reason));
 }
 
 }  // namespace sweetspot::workload::command

@@ -40,6 +40,8 @@ struct Options {
   bool batch_from_environment = false;
   // The program runs already, called us, and speaks over this socket: argv is only its name.
   std::optional<int> caller;
+  // The user says that the program uses its batch: nobody need look.
+  bool batch_arrives = false;
   // Through /bin/sh -c: once before all trials, before each, after each, once after all. What a
   // hook leaves running is ended with it.
   std::optional<std::string> setup, prepare, conclude, cleanup;

@@ -7,11 +7,15 @@
 #include <chrono>
 #include <cmath>
 
+#include "workload/command/failure.h"
+#include "workload/command/output/printable.h"
 #include "workload/command/process/caller.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::workload::command {
 namespace {
+
+constexpr std::size_t kept_lines = 40;  // of a program that failed
 
 process::Launch launch(const Options& options, const trial::Setting& setting, bool terminal,
                        const Workspace& workspace, const std::string& socket) {
@@ -63,6 +67,7 @@ void Program::begin(const trial::Setting& setting) {
   counted_ = Counted(setting);
   client_steps_ = client::Steps(setting.batch, started_at_);
   counted_steps_.clear();
+  talking_seconds_ = 0;
   device_memory_.reset();
   failed_.reset();
   own_peak_ = process_->forget_peak();
@@ -105,8 +110,19 @@ bool Program::take_output() {
     constexpr std::size_t enough = 32 << 10;
     if (first_output_.size() < enough)
       first_output_.append(chunk.bytes, 0, enough - first_output_.size());
+    last_stream_ = chunk.error_stream;
+    note_talking(chunk);
   }
   return !chunks.empty();
+}
+
+void Program::note_talking(const process::Chunk& chunk) {
+  const auto second = static_cast<std::int64_t>(chunk.at_seconds);
+  if (second == last_talking_second_ || chunk.bytes.find('\n') == std::string::npos ||
+      is_bar(chunk.bytes))
+    return;
+  last_talking_second_ = second;
+  ++talking_seconds_;
 }
 
 bool Program::take_messages() {
@@ -197,9 +213,38 @@ output::Suggestion Program::suggestion() const {
   return of_errors.kind < of_output.kind ? of_errors : of_output;  // in the order of their use
 }
 
+std::optional<std::int64_t> Program::steps_total() const {
+  if (client_tells() || !counting_) return std::nullopt;
+  const output::Counter& counter = readers_[*counting_].findings().counter;
+  return counter.counts_samples ? std::nullopt : counter.total;
+}
+
+std::optional<std::int64_t> Program::samples_per_step() const {
+  if (client_tells()) return client_steps_.samples_per_step();
+  if (!counting_) return std::nullopt;
+  const auto& printed = readers_[*counting_].findings().counter.samples_per_step;
+  return printed ? std::optional<std::int64_t>(std::llround(*printed)) : std::nullopt;
+}
+
+std::optional<std::int64_t> Program::sample_stride() const {
+  return client_tells() ? std::nullopt : counted_.sample_stride();
+}
+
 std::string Program::last_output() const {
-  const std::string errors = readers_[1].last_lines();
-  return errors.empty() ? readers_[0].last_lines() : errors;
+  const std::string errors = readers_[1].last_lines(kept_lines);
+  return telling_line(errors).empty() ? readers_[0].last_lines(kept_lines) : errors;
+}
+
+std::string Program::last_line() const {
+  constexpr std::size_t longest = 100;
+  return output::printable_line(readers_[last_stream_].last_lines(1), longest);
+}
+
+std::string Program::last_of_both() const {
+  const std::string output = readers_[0].last_lines(kept_lines);
+  const std::string errors = readers_[1].last_lines(kept_lines);
+  if (output.empty() || errors.empty()) return output + errors;
+  return "standard output:\n" + output + "\nstandard error:\n" + errors;
 }
 
 }  // namespace sweetspot::workload::command

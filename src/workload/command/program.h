@@ -51,6 +51,9 @@ class Program {
   // How it began: what libraries say for themselves.
   const std::string& first_output() const { return first_output_; }
 
+  // Seconds of the clock in which it printed whole lines that are no bar's: a program that prints
+  // on and on, and not one that prints its settings at once.
+  std::int64_t talking_seconds() const { return talking_seconds_; }
   double started_at() const { return started_at_; }      // this setting
   double last_sign_at() const { return last_sign_at_; }  // of a step
   double ended_at() const { return ended_at_; }
@@ -59,7 +62,15 @@ class Program {
   bool changed_its_batch() const;
   output::Findings findings() const;      // of both streams, for this setting
   output::Suggestion suggestion() const;  // for when no step was recognised
+  // What it tells of its batch by itself.
+  std::optional<std::int64_t> steps_total() const;
+  std::optional<std::int64_t> samples_per_step() const;
+  std::optional<std::int64_t> sample_stride() const;
+  // The last lines of its errors, else of its output.
   std::string last_output() const;
+  std::string last_line() const;  // of what came last, short
+  // The last lines of both, each under its name where there are both.
+  std::string last_of_both() const;
   std::int64_t bad_client_lines() const { return server_.bad_lines() + client_steps_.bad(); }
   // The most that the client reported for this setting.
   const std::optional<client::DeviceMemory>& device_memory() const { return device_memory_; }
@@ -70,6 +81,7 @@ class Program {
   void begin(const trial::Setting& setting);
   void poll(double most_seconds);
   bool take_output();  // false when there was none
+  void note_talking(const process::Chunk& chunk);
   bool take_messages();
   void take(const client::Message& message, double now);
   void count();
@@ -81,10 +93,12 @@ class Program {
   std::unique_ptr<process::Watched> process_;
   std::string first_output_;
   std::array<output::Reader, 2> readers_;
+  std::size_t last_stream_ = 0;
   std::optional<std::size_t> counting_;  // the stream whose counter it is
   std::optional<client::Hello> hello_;
   bool asks_ = false, ended_ = false, own_peak_ = true;
   int answers_ = 0;
+  std::int64_t talking_seconds_ = 0, last_talking_second_ = 0;
   std::optional<double> first_count_at_;
   Counted counted_;
   client::Steps client_steps_;

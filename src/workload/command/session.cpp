@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "workload/command/failure.h"
 #include "workload/command/hook.h"
 #include "workload/command/libraries.h"
 
@@ -18,11 +19,17 @@ constexpr double look_up_seconds = 0.1;  // for a stop, and to sample memory
 
 Ended stopped() { return {Outcome::cancelled, "it was stopped before it was measured"}; }
 
+std::string failed_without_a_step(const std::string& what, const std::string& last_output) {
+  const std::string line = telling_line(last_output);
+  return what + " before a step" + (line.empty() ? "" : ": " + line);
+}
+
 // What was measured so far may be enough: who measures knows. Fewer steps never are.
-Ended out_of_time(std::int64_t steps) {
+Ended out_of_time(const Evidence& evidence) {
   constexpr std::int64_t fewest = 4;  // one to warm up, and three
-  if (steps >= fewest) return {Outcome::ok, "the budget ended"};
-  return {Outcome::cancelled, "the budget ended before it was measured"};
+  if (evidence.steps >= fewest) return {Outcome::ok, "the budget ended"};
+  return {Outcome::cancelled,
+          evidence.steps > 0 ? "the budget ended before it was measured" : cut_off(evidence)};
 }
 
 }  // namespace
@@ -77,12 +84,38 @@ std::optional<trial::Step> CommandSession::next() {
 
 void CommandSession::judge_while_it_runs() {
   if (told_to_give_up(trials_.options())) throw stopped();
-  if (trials_.time_is_up()) throw out_of_time(steps_);
+  if (trials_.time_is_up()) throw out_of_time(evidence());
   if (program_->asks()) answer();
   if (program_->client_gone()) judge_without_a_client();
+  if (steps_ == 0 && !program_->client_tells()) judge_what_it_prints();
   const core::Seconds timeout = trials_.options().timeout;
   if (monotonic_seconds() - program_->last_sign_at() > timeout.count())
     throw timed_out(evidence(), timeout);
+}
+
+// Before its first step.
+void CommandSession::judge_what_it_prints() {
+  constexpr double telling_interval_seconds = 0.5, judging_interval_seconds = 2;
+  const double now = monotonic_seconds();
+  if (waiting_ && now >= next_told_at_) {
+    next_told_at_ = now + telling_interval_seconds;
+    const std::string last_line = trials_.secrets().redact(program_->last_line());
+    waiting_({now - program_->started_at(), program_->findings().lines, last_line});
+  }
+  const Options& options = trials_.options();
+  if (whole_runs_ || options.samples_per_run || now < next_judged_at_) return;
+  next_judged_at_ = now + judging_interval_seconds;
+  const output::Suggestion::Kind kind = program_->suggestion().kind;
+  if (!prints_in_vain(program_->talking_seconds(), kind, options.timeout, options.budget)) return;
+  const Evidence known = evidence();
+  if (known.findings.memory_evidence) return;  // its end will tell
+  if (kind != output::Suggestion::Kind::paste_regex && trials_.try_terminal()) {
+    end_process();
+    trials_.conclude(setting_);
+    start();
+    return;
+  }
+  throw unrecognised(known, core::Seconds(now - program_->started_at()));
 }
 
 // A session asks for its first setting, or for the one after this.
@@ -98,7 +131,7 @@ void CommandSession::answer() {
   if (now.findings.memory_evidence)
     throw Ended(Outcome::out_of_memory, *now.findings.memory_evidence);
   throw Ended(Outcome::crashed,
-              "it asked for the next setting and had made no step" + quoted_tail(now.last_output));
+              failed_without_a_step("it asked for the next setting", now.last_output));
 }
 
 // The end of a sentence about memory that did not come back, which the next batch would lack.
@@ -120,7 +153,7 @@ void CommandSession::judge_without_a_client() {
   if (now - *client_gone_at_ < trials_.options().grace.count()) return;
   if (steps_ > 0) throw Ended(Outcome::ok, "its client went away");
   throw Ended(Outcome::crashed,
-              "its client went away before a step" + quoted_tail(evidence().last_output));
+              failed_without_a_step("its client went away", evidence().last_output));
 }
 
 std::optional<trial::Step> CommandSession::judge_its_end() {
@@ -174,6 +207,10 @@ Account CommandSession::close() {
     if (account_.note.empty() && libraries_seen(trials_.options()).empty())
       for (const Library& seen : libraries_in_output(program_->first_output(), trials_.options()))
         account_.note = suggestion(seen);
+    account_.steps_total = program_->steps_total();
+    account_.samples_per_step = program_->samples_per_step();
+    account_.sample_stride = program_->sample_stride();
+    account_.last_output = trials_.secrets().redact(program_->last_of_both());
   }
   if (keep)
     trials_.keep(std::move(program_));

@@ -18,12 +18,16 @@ class CommandSession final : public Session {
 
   trial::Step step() override;
   Account close() override;
+  void while_waiting(std::function<void(const Waiting&)> tell) override {
+    waiting_ = std::move(tell);
+  }
   bool rests_between_steps() const override { return false; }
 
  private:
   void start();
   std::optional<trial::Step> next();
   void judge_while_it_runs();
+  void judge_what_it_prints();
   void answer();
   void judge_without_a_client();
   std::optional<trial::Step> judge_its_end();
@@ -43,6 +47,8 @@ class CommandSession final : public Session {
   core::Bytes host_peak_before_ = 0;       // of those
   std::optional<double> client_gone_at_;
   std::int64_t steps_ = 0;
+  std::function<void(const Waiting&)> waiting_;
+  double next_told_at_ = 0, next_judged_at_ = 0;
   double longest_step_seconds_ = 0;
   bool failed_ = false, whole_runs_ = false, closed_ = false;
   Account account_;

@@ -21,13 +21,19 @@ struct Evidence {
 // have come from anyone.
 Ended verdict(const Evidence& evidence);
 
+// It prints on and on, and no step is recognised in what it prints: to wait for its end would help
+// nobody.
+Ended unrecognised(const Evidence& evidence, core::Seconds after);
+// When that is to be said, of a program that has printed for so long.
+bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
+                    core::Seconds timeout, std::optional<core::Seconds> budget);
+// What the budget's end cut off before its first step.
+std::string cut_off(const Evidence& evidence);
+
 // It still runs, and has not made a step for too long.
 Ended timed_out(const Evidence& evidence, core::Seconds timeout);
 
 // A sentence when --steps-regex was given up, or nothing: what came after that was not counted.
 std::string regex_note(const output::Findings& findings);
-
-// What it printed last, as the end of a sentence: one line, bounded. Empty where there is nothing.
-std::string quoted_tail(const std::string& last_output);
 
 }  // namespace sweetspot::workload::command

@@ -1,5 +1,6 @@
 #include "workload/command/workload.h"
 
+#include "workload/command/places.h"
 #include "workload/command/session.h"
 #include "workload/command/trials.h"
 
@@ -16,6 +17,11 @@ CommandWorkload::~CommandWorkload() {
 }
 
 std::string CommandWorkload::name() const { return title(trials_->options()); }
+
+std::optional<std::string> CommandWorkload::batch_handover() const {
+  if (trials_->options().batch_arrives) return std::nullopt;
+  return batch_places_words(trials_->options());
+}
 
 std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {
   return std::make_unique<CommandSession>(*trials_, setting);

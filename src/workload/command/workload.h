@@ -18,6 +18,7 @@ class CommandWorkload final : public Workload {
   ~CommandWorkload() override;
 
   std::string name() const override;
+  std::optional<std::string> batch_handover() const override;
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
 
   // Ends a program that was kept and runs --cleanup; InputError when that fails. The destructor

@@ -54,5 +54,21 @@ TEST(Counted, ACounterOfWeightUpdatesIsTakenAtItsWord) {
   EXPECT_EQ(step->samples, 192);
 }
 
+TEST(Counted, ACountOfSamplesRisesByThoseOfItsSteps) {
+  Counted counted(setting(64));
+  EXPECT_EQ(counted.sample_stride(), std::nullopt);
+  for (const std::int64_t samples :
+       {320, 128, 448, 64, 192, 32, 640, 128, 256, 320})  // 32: the rest
+    counted.add({{.seconds = 1, .samples = samples}}, {});
+  EXPECT_EQ(counted.sample_stride(), 64);
+}
+
+TEST(Counted, SamplesAsTheyComeHaveNoStride) {
+  Counted counted(setting(64));
+  for (const std::int64_t samples : {317, 129, 448, 61, 190, 37})
+    counted.add({{.seconds = 1, .samples = samples}}, {});
+  EXPECT_EQ(counted.sample_stride(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace sweetspot::workload::command

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <tuple>
 
 #include "core/error.h"
+#include "temporary_folder.h"
 #include "workload/command/workload_support.h"
 
 namespace sweetspot::workload::command {
@@ -57,16 +59,16 @@ INSTANTIATE_TEST_SUITE_P(
     All, Faults,
     testing::Values(
         Fault{"exits_0_without_a_step", Outcome::refused, "--samples-per-run"},
-        Fault{"exits_1", Outcome::crashed, "exited with 1; its last output: Traceback: the batch"},
+        Fault{"exits_1", Outcome::crashed, "exit code 1: Traceback: the batch does not"},
         Fault{"exits_1_after_steps", Outcome::crashed, "it diverged"},
         Fault{"cuda_out_of_memory", Outcome::out_of_memory, "CUDA out of memory"},
         Fault{"catches_out_of_memory", Outcome::out_of_memory, "CUDA out of memory"},
-        Fault{"is_killed", Outcome::killed, "killed, cause unknown"},
-        Fault{"segfaults", Outcome::crashed, "signal 11"},
+        Fault{"is_killed", Outcome::killed, "signal SIGKILL (Killed), cause unknown"},
+        Fault{"segfaults", Outcome::crashed, "signal SIGSEGV (Segmentation fault)"},
         Fault{"leaves_a_grandchild", Outcome::ok, ""},
         Fault{"floods", Outcome::refused, "no step that could be seen"},
         Fault{"floods_beside_steps", Outcome::ok, ""}, Fault{"prints_rubbish", Outcome::ok, ""},
-        Fault{"prints_rubbish_and_exits", Outcome::crashed, "exited with 3"},
+        Fault{"prints_rubbish_and_exits", Outcome::crashed, "exit code 3"},
         Fault{"closes_in_mid_line", Outcome::ok, ""}, Fault{"says_rubbish", Outcome::ok, ""},
         Fault{"tells_another_clock", Outcome::ok, ""},
         Fault{"changes_its_batch", Outcome::refused, "Decreasing batch size to: 32."},
@@ -83,6 +85,9 @@ TEST_P(Hangs, AreTimedOutWithTheirLastOutput) {
   const trial::Trial failed = measured(workload, at(64));
   EXPECT_EQ(failed.outcome, Outcome::timed_out);
   EXPECT_THAT(failed.note, HasSubstr(GetParam().note));
+  if (GetParam().name == "hangs") {
+    EXPECT_EQ(failed.last_output, "about to hang");
+  }
   EXPECT_EQ(processes_left(options), 0);
   EXPECT_EQ(measured(workload, at(8)).outcome, Outcome::ok);
 }
@@ -90,7 +95,6 @@ TEST_P(Hangs, AreTimedOutWithTheirLastOutput) {
 INSTANTIATE_TEST_SUITE_P(
     All, Hangs,
     testing::Values(Fault{"hangs", Outcome::timed_out, "no step was seen for 2.0 s"},
-                    Fault{"hangs", Outcome::timed_out, "its last output: about to hang"},
                     Fault{"hangs_after_steps", Outcome::timed_out, "no further step for 2.0 s"}),
     [](const auto& test) { return test.param.name + std::to_string(test.index); });
 
@@ -116,9 +120,43 @@ TEST(Fault, NotesHaveNoSecrets) {
 
 TEST(Fault, RubbishIsPrintable) {
   CommandWorkload workload(program("faulty.py", {"prints_rubbish_and_exits", "{batch}"}));
-  const std::string note = measured(workload, at(64)).note;
-  EXPECT_THAT(note, AllOf(HasSubstr("red"), HasSubstr("end")));
-  for (const char c : note) EXPECT_GE(static_cast<unsigned char>(c), 0x20u);
+  const trial::Trial failed = measured(workload, at(64));
+  for (const std::string& text : {failed.note, failed.last_output}) {
+    EXPECT_THAT(text, AllOf(HasSubstr("red"), HasSubstr("end")));
+    for (const char c : text) EXPECT_GE(static_cast<unsigned char>(c), 0x20u);
+  }
+}
+
+TEST(Fault, TheReasonIsShortAndTheLastLinesAreKeptAsTheyStood) {
+  CommandWorkload workload(program("faulty.py", {"lacks_a_module", "{batch}"}));
+  const trial::Trial failed = measured(workload, at(64));
+  EXPECT_EQ(failed.note,
+            "exit code 1: ModuleNotFoundError: No module named 'sweetspot_lacks_this'");
+  EXPECT_THAT(failed.last_output, HasSubstr("standard output:\nabout to import\nstandard error:\n"
+                                            "Traceback (most recent call last):\n  File "));
+  EXPECT_THAT(failed.last_output, testing::EndsWith("\n" + failed.note.substr(13)));
+  EXPECT_EQ(measured(workload, at(8)).last_output, "") << "nothing failed";
+}
+
+// Whoever waits for its end would see its checkpoint written.
+TEST(Fault, AProgramThatPrintsInVainIsEndedBeforeItsEnd) {
+  const tests::TemporaryFolder folder;
+  Options options = program("chatter.py", {"{batch}", (folder / "checkpoint").string()});
+  options.timeout = core::Seconds(12), options.terminal = Terminal::no;
+  CommandWorkload workload(options);
+  std::vector<workload::Waiting> heard;
+  const measure::Watch watch = [&](const measure::Sight& sight) {
+    if (sight.waiting) heard.push_back(*sight.waiting);
+  };
+  const trial::Trial failed =
+      measure::measure(workload, at(8), measure::MeasureOptions(), watch, std::atomic<int>(0));
+  EXPECT_EQ(failed.outcome, Outcome::refused);
+  EXPECT_THAT(failed.note, HasSubstr("no step was recognised in "));
+  EXPECT_THAT(failed.last_output, HasSubstr("all is well"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint"));
+  ASSERT_FALSE(heard.empty());
+  EXPECT_GT(heard.back().lines, 0);
+  EXPECT_EQ(heard.back().last_line, "all is well");
 }
 
 TEST(Fault, AProgramThatIsNotThereIsNamedBeforeAnyTrial) {

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "workload/command/failure.h"
 #include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
@@ -82,17 +83,58 @@ TEST(Verdict, TellsOfAnExpressionThatWasGivenUp) {
               AllOf(HasSubstr("no further step"), HasSubstr("--steps-regex was given up")));
 }
 
-TEST(Verdict, QuotesTheEndOfTheOutputInOneLine) {
-  EXPECT_EQ(quoted_tail(""), "");
-  EXPECT_EQ(quoted_tail("\n \n"), "");
-  EXPECT_EQ(quoted_tail("a\nb\n"), "; its last output: a b");
-  std::string text;
-  for (int i = 0; i < 500; ++i) text += "é";  // two bytes each: a cut must not halve one
-  for (int shift = 0; shift < 2; ++shift, text += "x") {
-    const std::string quoted = quoted_tail(text);
-    EXPECT_LE(quoted.size(), 630u);
-    EXPECT_THAT(quoted, HasSubstr("output: é"));
-  }
+TEST(Verdict, OffersTheExpressionThatReadsItsLines) {
+  Evidence evidence = exited(0);
+  evidence.suggestion = {output::Suggestion::Kind::paste_regex, "tick=(\\d+)", {340, 360}};
+  for (const Ended& ended : {verdict(evidence), unrecognised(evidence, core::Seconds(10)),
+                             timed_out(evidence, core::Seconds(10))})
+    EXPECT_THAT(ended.what(),
+                AllOf(HasSubstr("340, 360"), HasSubstr("--steps-regex 'tick=(\\d+)'")));
+  EXPECT_THAT(cut_off(evidence), HasSubstr("printed anything"));
+  evidence.findings.lines = 12;
+  EXPECT_THAT(cut_off(evidence), AllOf(HasSubstr("12 lines"), HasSubstr("tick")));
+}
+
+TEST(Verdict, AProgramThatPrintsInVainIsGivenUpWhileTimeIsLeft) {
+  using Kind = output::Suggestion::Kind;
+  const core::Seconds timeout(120);
+  EXPECT_FALSE(prints_in_vain(20, Kind::nothing_rises, timeout, {}));
+  EXPECT_TRUE(prints_in_vain(30, Kind::nothing_rises, timeout, {}));
+  EXPECT_TRUE(prints_in_vain(10, Kind::paste_regex, timeout, {})) << "a number rises";
+  EXPECT_TRUE(prints_in_vain(20, Kind::nothing_rises, timeout, core::Seconds(80)));
+  EXPECT_FALSE(prints_in_vain(1, Kind::nothing_rises, core::Seconds(2), {})) << "one line";
+}
+
+process::Ending ending(int code) {
+  process::Ending ending;
+  ending.exit_code = code;
+  return ending;
+}
+
+TEST(FailureReason, IsTheLineThatTellsMost) {
+  EXPECT_EQ(failure_reason(ending(1), ""), "exit code 1");
+  EXPECT_EQ(failure_reason(ending(2), "usage: train\nerror: no such flag\n \n"),
+            "exit code 2: error: no such flag");
+  EXPECT_EQ(failure_reason(ending(139), "x"), "exit code 139, signal SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(telling_line("bad data\n 12%|#   | 12/100 [00:01<00:09, 9.00it/s]"), "bad data");
+  EXPECT_EQ(telling_line("terminate called after throwing 'std::runtime_error'\n"
+                         "  what():  boom\nAborted"),
+            "boom");
+}
+
+TEST(FailureReason, OfATracebackIsItsException) {
+  const std::string traceback =
+      "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    f()\n";
+  EXPECT_EQ(telling_line(traceback + "ValueError: batch 512\nis too large\nbye"),
+            "ValueError: batch 512");
+  EXPECT_EQ(
+      telling_line(traceback + "KeyError: 1\n\nDuring handling:\n\n" + traceback + "OSError: last"),
+      "OSError: last");
+  EXPECT_EQ(telling_line("[rank0]: Traceback (most recent call last):\n[rank0]:   File\n"
+                         "[rank0]: RuntimeError: lost\n" +
+                         traceback + "torch.distributed.elastic.errors.ChildFailedError: x"),
+            "RuntimeError: lost");
+  EXPECT_LT(telling_line(std::string(1000, 'x')).size(), 200u);
 }
 
 }  // namespace

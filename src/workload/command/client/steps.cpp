@@ -12,6 +12,7 @@ void Steps::begin(const Begin& begin, double now) {
 void Steps::step(const StepEnd& step, double now) {
   const bool gap = std::exchange(dropped_, std::max(dropped_, step.dropped)) < step.dropped;
   if (!accept(step.at_seconds, now)) return;
+  if (step.samples && *step.samples % step.updates == 0) stride_.add(*step.samples / step.updates);
   const std::optional<double> start = gap ? std::nullopt : mark_;
   mark(step.at_seconds);
   // Two steps at the same moment have no duration that could be told.

@@ -5,6 +5,7 @@
 
 #include "trial/trial.h"
 #include "workload/command/client/message.h"
+#include "workload/command/sample_stride.h"
 
 namespace sweetspot::workload::command::client {
 
@@ -20,6 +21,8 @@ class Steps {
   std::optional<trial::Step> take();
   std::optional<double> first_mark() const { return first_mark_; }  // where the start-up ended
   std::int64_t bad() const { return bad_; }
+  // The samples of most steps, where the client counts them.
+  std::optional<std::int64_t> samples_per_step() const { return stride_.value(); }
 
  private:
   bool accept(double at, double now);
@@ -30,6 +33,7 @@ class Steps {
   std::optional<double> mark_;  // where the next step starts; nothing after a gap
   std::optional<double> first_mark_;
   std::int64_t dropped_ = 0, bad_ = 0;
+  SampleStride stride_;
   std::deque<trial::Step> steps_;
 };
 

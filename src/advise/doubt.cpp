@@ -1,0 +1,183 @@
+#include "advise/doubt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+
+namespace sweetspot::advise {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using search::Arrival;
+using search::BatchSigns;
+
+std::string figure(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+template <class Words>
+std::string of_each(const Doubt& doubt, const Words& words) {
+  std::vector<std::string> each;
+  for (const BatchSigns& signs : doubt.batches) each.push_back(words(signs));
+  return listed(each);
+}
+
+template <class Sign>
+bool all_have(const Doubt& doubt, const std::optional<Sign> BatchSigns::*sign) {
+  return std::ranges::all_of(doubt.batches,
+                             [&](const BatchSigns& signs) { return (signs.*sign).has_value(); });
+}
+
+std::string batches_of(const Doubt& doubt) {
+  return (doubt.batches.size() == 1 ? "batch " : "batches ") +
+         of_each(doubt, [](const BatchSigns& signs) { return figure(signs.batch); });
+}
+
+std::string step_times(const Doubt& doubt) {
+  if (!all_have(doubt, &BatchSigns::step_seconds)) return "its steps are the same";
+  return "a step takes " + of_each(doubt, [](const BatchSigns& signs) {
+           return core::format_duration(core::Seconds(*signs.step_seconds));
+         });
+}
+
+// What would have to move and did not.
+std::string counts(const Doubt& doubt) {
+  const BatchSigns &first = doubt.batches.front(), &last = doubt.batches.back();
+  std::string text;
+  if (first.steps_total && first.steps_total == last.steps_total)
+    text += fmt::format(", its counter ends at {} each time", figure(*first.steps_total));
+  if (first.sample_stride && first.sample_stride == last.sample_stride)
+    text +=
+        fmt::format(", its count of samples rises by {} each time", figure(*first.sample_stride));
+  if (first.memory && last.memory) text += ", and memory does not grow";
+  return text;
+}
+
+std::string matter(const Doubt& doubt) {
+  switch (doubt.arrival) {
+    case Arrival::ignored:
+      if (doubt.used)
+        return fmt::format("the program does not use its batch: at {} a step had {} samples",
+                           batches_of(doubt), figure(*doubt.used));
+      return fmt::format("the program does not seem to use its batch: at {} {}{}",
+                         batches_of(doubt), step_times(doubt), counts(doubt));
+    case Arrival::scaled:
+      return fmt::format(
+          "a step of the program has {:g} times the samples of the batch that it is given: at {} "
+          "it had {}",
+          doubt.scale.value_or(0), batches_of(doubt), of_each(doubt, [](const BatchSigns& signs) {
+            return signs.samples_per_step ? figure(*signs.samples_per_step) : "?";
+          }));
+    case Arrival::miscounted:
+      return fmt::format(
+          "what the program counts gets shorter as its batch grows, so it is no step but a sample "
+          "or an epoch: at {} {}",
+          batches_of(doubt), step_times(doubt));
+    default:
+      return fmt::format("nothing shows that the program uses its batch: at {} {}{}",
+                         batches_of(doubt), step_times(doubt), counts(doubt));
+  }
+}
+
+std::string way_out(const Doubt& doubt) {
+  const std::string handed =
+      fmt::format("the batch is handed over {}", core::printable(doubt.handover));
+  switch (doubt.arrival) {
+    case Arrival::scaled:
+      return handed +
+             ": is it that of each GPU or process? Tell sweetspot.step() the samples of "
+             "one of them";
+    case Arrival::miscounted:
+      return "name the counter of its steps with --steps-regex (docs/programs.md), or say "
+             "--batch-arrives if they are steps";
+    default:
+      if (doubt.used && doubt.batches.size() == 1)
+        return handed +
+               ": check that the program takes it from there, and that what "
+               "sweetspot.step() is told are the samples of one GPU or process";
+      return handed +
+             ": check that the program takes it from there and gives it to its data loader, and "
+             "that no config file or default stands in its way; --batch-arrives says that it does "
+             "arrive";
+  }
+}
+
+template <class T>
+Json number_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+template <class T>
+std::optional<T> at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number()) return std::nullopt;
+  return found->get<T>();
+}
+
+std::optional<Arrival> arrival_named(const std::string& text) {
+  for (auto each = Arrival::too_few; each <= Arrival::ignored;
+       each = static_cast<Arrival>(static_cast<int>(each) + 1))
+    if (name(each) == text) return each;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string words(const Doubt& doubt) {
+  if (doubt.batches.empty()) return "";
+  return matter(doubt) + "; " + way_out(doubt);
+}
+
+std::string to_json(const Doubt& doubt) {
+  Json batches = Json::array();
+  for (const BatchSigns& signs : doubt.batches)
+    batches.push_back({{"batch", signs.batch},
+                       {"step_seconds", number_json(signs.step_seconds)},
+                       {"memory_bytes", number_json(signs.memory)},
+                       {"steps_total", number_json(signs.steps_total)},
+                       {"samples_per_step", number_json(signs.samples_per_step)},
+                       {"sample_stride", number_json(signs.sample_stride)}});
+  const Json json{{"doubt", name(doubt.arrival)},
+                  {"text", words(doubt)},
+                  {"handover", doubt.handover},
+                  {"scale", number_json(doubt.scale)},
+                  {"samples_used", number_json(doubt.used)},
+                  {"batches", std::move(batches)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<Doubt> doubt_from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("doubt") || !json["doubt"].is_string() ||
+      !json.contains("batches") || !json["batches"].is_array())
+    return std::nullopt;
+  Doubt doubt;
+  const auto arrival = arrival_named(json["doubt"].get<std::string>());
+  if (!arrival) return std::nullopt;
+  doubt.arrival = *arrival;
+  if (const auto handover = json.find("handover"); handover != json.end() && handover->is_string())
+    doubt.handover = handover->get<std::string>();
+  doubt.scale = at<double>(json, "scale");
+  doubt.used = at<std::int64_t>(json, "samples_used");
+  for (const Json& each : json["batches"]) {
+    if (!each.is_object()) return std::nullopt;
+    BatchSigns& signs = doubt.batches.emplace_back();
+    signs.batch = at<std::int64_t>(each, "batch").value_or(1);
+    signs.step_seconds = at<double>(each, "step_seconds");
+    signs.memory = at<core::Bytes>(each, "memory_bytes");
+    signs.steps_total = at<std::int64_t>(each, "steps_total");
+    signs.samples_per_step = at<std::int64_t>(each, "samples_per_step");
+    signs.sample_stride = at<std::int64_t>(each, "sample_stride");
+  }
+  return doubt.batches.empty() ? std::nullopt : std::optional(doubt);
+}
+
+}  // namespace sweetspot::advise

@@ -1,0 +1,40 @@
+#include "study/arrival_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace sweetspot::study {
+namespace {
+
+std::string clamp_note(const search::ArrivalVerdict& verdict) {
+  return fmt::format("the program seems to clamp its batch at about {}",
+                     core::format_count(static_cast<double>(*verdict.clamp)));
+}
+
+}  // namespace
+
+const search::ArrivalVerdict& ArrivalCheck::look(const std::vector<trial::Trial>& curve,
+                                                 Loop& loop) {
+  if (!handover_) return verdict_;
+  signs_ = search::batch_signs(curve);
+  verdict_ = search::arrival(signs_);
+  for (const trial::Trial& trial : curve)
+    if (const auto why = objection(trial.setting.batch); why && trial.outcome == trial::Outcome::ok)
+      loop.refuse(trial.id, *why);
+  return verdict_;
+}
+
+std::optional<advise::Doubt> ArrivalCheck::doubt() const {
+  if (!is_doubtful(verdict_)) return std::nullopt;
+  return advise::Doubt{verdict_.arrival, signs_, *handover_, verdict_.scale, verdict_.used};
+}
+
+std::optional<std::string> ArrivalCheck::objection(std::int64_t batch) const {
+  if (verdict_.arrival != search::Arrival::clamped || batch <= *verdict_.limit) return std::nullopt;
+  return clamp_note(verdict_);
+}
+
+}  // namespace sweetspot::study

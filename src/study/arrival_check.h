@@ -1,0 +1,34 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advise/doubt.h"
+#include "study/loop.h"
+
+namespace sweetspot::study {
+
+// Looks after each trial whether the program uses its batch. A batch above a clamp was run as a
+// smaller one: its trial is kept as refused.
+class ArrivalCheck {
+ public:
+  explicit ArrivalCheck(const workload::Workload& workload)
+      : handover_(workload.batch_handover()) {}
+
+  // `curve`: trials that differ in nothing but the batch, ours among them (by id).
+  const search::ArrivalVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
+
+  const search::ArrivalVerdict& verdict() const { return verdict_; }
+  bool is_over() const { return is_settled_doubt(verdict_); }
+  // Why there is no answer, by the last look.
+  std::optional<advise::Doubt> doubt() const;
+  // Why this batch cannot be tried, by the last look.
+  std::optional<std::string> objection(std::int64_t batch) const;
+
+ private:
+  std::optional<std::string> handover_;  // nothing: there is nothing to look for
+  search::ArrivalVerdict verdict_;
+  std::vector<search::BatchSigns> signs_;
+};
+
+}  // namespace sweetspot::study
