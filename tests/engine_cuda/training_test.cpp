@@ -8,6 +8,7 @@
 #include "engine/cpu/cpu.h"
 #include "engine/golden.h"
 #include "gpu.h"
+#include "near.h"
 
 namespace sweetspot::engine {
 namespace {
@@ -196,20 +197,6 @@ TEST_P(CudaResident, EpochsEqualStepsBitForBit) {
     }
   }
   EXPECT_EQ(resident->steps_done(), stepped->steps_done());
-}
-
-void expect_near(const std::vector<Variable>& found, const std::vector<Variable>& expected,
-                 double near) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t p = 0; p < expected.size(); ++p) {
-    double wrong = 0, right = 0;
-    for (std::size_t i = 0; i < expected[p].values.size(); ++i) {
-      const double wanted = expected[p].values[i], off = found[p].values[i] - wanted;
-      wrong += off * off, right += wanted * wanted;
-    }
-    EXPECT_GT(right, 0) << expected[p].parameter.name;
-    EXPECT_LE(std::sqrt(wrong), near * std::sqrt(right)) << expected[p].parameter.name;
-  }
 }
 
 // Convolutions of VGG's kind (3 to 160 channels, strides, 1×1, pooling with and without batch

@@ -8,6 +8,7 @@
 #include "engine/cpu/ops/function.h"
 #include "engine/cuda/ops/layers.h"
 #include "engine/cuda/ops/norm.h"
+#include "engine/cuda/ops/packed_tiles.h"
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/program.h"
 #include "engine/cuda/shapes.h"
@@ -20,11 +21,11 @@ namespace {
 class Compiler {
  public:
   Compiler(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training,
-           const Chip& chip)
+           Math math, const Chip& chip)
       : network_(network),
         loss_(loss),
         extents_(cpu::live_extents(network)),
-        planner_(micro_batch, training, chip) {
+        planner_(micro_batch, training, math, chip) {
     program_.micro_batch = micro_batch, program_.training = training;
     program_.weights = weight_layout(network, extents_);
   }
@@ -135,6 +136,16 @@ class Compiler {
     return fused;
   }
 
+  std::unique_ptr<ProductOp> product_of(const std::string& name, const ConvShape& shape, bool relu,
+                                        const std::optional<FusedDropout>& dropout,
+                                        const ProductWeights& weights, Tensor* out) {
+    const Chip& chip = planner_.chip();
+    if (!runs_resident(chip, shape) &&
+        packing_pays(chip, shape, program_.micro_batch, training(), planner_.math()))
+      return make_packed_product(name, shape, relu, dropout, weights, current_, out);
+    return make_product(name, shape, relu, dropout, weights, current_, out, chip);
+  }
+
   void add(const model::Conv2D& conv) {
     const std::size_t at = layer_;
     const std::string name = layer().name;
@@ -154,8 +165,7 @@ class Compiler {
       return;
     }
     const auto dropout = takes_dropout(conv.activation, *out);
-    auto product = make_product(name, shape, relu, dropout, product_weights(at), current_, out,
-                                planner_.chip());
+    auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
     if (training() && first_conv_ && first_conv_->out() == current_)
       product->merge(*first_conv_, program_.micro_batch), merging_ = product.get();
     push_product(std::move(product));
@@ -189,8 +199,7 @@ class Compiler {
     const bool relu = takes_relu(network_, layer_, dense.activation);
     Tensor* out = tensor({1, 1, dense.units});
     const auto dropout = takes_dropout(dense.activation, *out);
-    push_product(make_product(name, shape, relu, dropout, product_weights(at), current_, out,
-                              planner_.chip()));
+    push_product(product_of(name, shape, relu, dropout, product_weights(at), out));
     add_activation(dense.activation);
   }
 
@@ -338,6 +347,7 @@ class Compiler {
     add_penalties();
     program_.scratch = planner_.claim(planner_.scratch_bytes());
     program_.tickets = planner_.claim(planner_.ticket_bytes());
+    program_.packed_gradient = planner_.claim(planner_.packed_gradient_bytes());
     program_.arena_bytes = planner_.arena_bytes();
     program_.partial_floats = planner_.partial_floats();
     const auto samples = static_cast<core::Bytes>(program_.micro_batch);
@@ -382,8 +392,8 @@ class Compiler {
 }  // namespace
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
-                bool training, const Chip& chip) {
-  return Compiler(network, loss, micro_batch, training, chip).compile();
+                bool training, Math math, const Chip& chip) {
+  return Compiler(network, loss, micro_batch, training, math, chip).compile();
 }
 
 BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t first,

@@ -34,6 +34,7 @@ struct Pass {
   const std::byte* operands = nullptr;  // weights that are kept as such; none in fp32
   float* partials = nullptr;
   float* scratch = nullptr;  // of one kernel at a time
+  std::uint16_t* packed_gradient = nullptr;  // of one operation at a time
   std::uint32_t* tickets = nullptr;
   StepState* state = nullptr;
   Source source;
@@ -54,6 +55,7 @@ struct Pass {
     return reinterpret_cast<T*>(arena + offset);
   }
   void run(GemmPart part);  // a forward product, at once
+  void run_packed(GemmPart part, int columns);  // of any kind, at once
   void add(GemmPart part);  // a backward product, with others
   void run(MergedForward parts);
   void run(MergedBackward parts);
@@ -66,10 +68,11 @@ struct Pass {
 // Gives every operation its bytes, before anything is allocated.
 class Planner {
  public:
-  Planner(std::int64_t micro_batch, bool training, const Chip& chip)
-      : micro_batch_(micro_batch), training_(training), chip_(chip) {}
+  Planner(std::int64_t micro_batch, bool training, Math math, const Chip& chip)
+      : micro_batch_(micro_batch), training_(training), math_(math), chip_(chip) {}
   std::int64_t micro_batch() const { return micro_batch_; }
   bool training() const { return training_; }
+  Math math() const { return math_; }
   const Chip& chip() const { return chip_; }
   core::Bytes claim(core::Bytes bytes) { return std::exchange(arena_, arena_ + round(bytes)); }
   core::Bytes claim_samples(core::Bytes bytes_each) {
@@ -82,6 +85,12 @@ class Planner {
   void claim_scratch(core::Bytes bytes, int tickets) {
     scratch_ = std::max(scratch_, bytes), tickets_ = std::max(tickets_, tickets);
   }
+  // A gradient as packed operands, of one operation at a time.
+  void claim_packed_gradient(core::Bytes bytes_each) {
+    packed_gradient_ =
+        std::max(packed_gradient_, static_cast<core::Bytes>(micro_batch_) * bytes_each);
+  }
+  core::Bytes packed_gradient_bytes() const { return packed_gradient_; }
   core::Bytes scratch_bytes() const { return scratch_; }
   core::Bytes ticket_bytes() const {
     return static_cast<core::Bytes>(tickets_) * sizeof(std::uint32_t);
@@ -93,8 +102,9 @@ class Planner {
  private:
   std::int64_t micro_batch_;
   bool training_;
+  Math math_;
   Chip chip_;
-  core::Bytes arena_ = 0, scratch_ = 0;
+  core::Bytes arena_ = 0, scratch_ = 0, packed_gradient_ = 0;
   int tickets_ = 0;
   std::int64_t partials_ = 0;
 };

@@ -30,6 +30,24 @@ void Pass::run(GemmPart part) {
   check(launch(), "a matrix product");
 }
 
+void Pass::run_packed(GemmPart part, int columns) {
+  divide_tiles(part);
+  const auto launch = [&] {
+    switch (math) {
+      case Math::fp32:
+        return launch_packed_fp32(part, columns, stream);
+      case Math::tf32:
+        return launch_packed_tf32(part, columns, stream);
+      case Math::bf16:
+        return launch_packed_bf16(part, columns, stream);
+      case Math::fp16:
+        return launch_packed_fp16(part, columns, stream);
+    }
+    return cudaErrorInvalidValue;
+  };
+  check(launch(), "a matrix product");
+}
+
 void Pass::run(MergedForward parts) {
   divide_tiles(parts.part);
   const auto launch = [&] {

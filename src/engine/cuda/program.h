@@ -34,7 +34,7 @@ struct Program {
   const LossOp* loss = nullptr;     // the last operation
 
   core::Bytes arena_bytes = 0;
-  core::Bytes scratch = 0, tickets = 0;  // where they are in the arena
+  core::Bytes scratch = 0, tickets = 0, packed_gradient = 0;  // where they are in the arena
   std::int64_t partial_floats = 0;
   HostBatch host_batch;
   // Training has two rooms for such, one to fill while the other is read.
@@ -45,7 +45,7 @@ struct Program {
 };
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
-                bool training, const Chip& chip);
+                bool training, Math math, const Chip& chip);
 
 std::vector<Operation> operations_of(const Program& program, Precision precision);
 

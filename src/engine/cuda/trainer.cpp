@@ -44,7 +44,8 @@ void CudaTrainer::prepare(std::int64_t micro_batch) {
 }
 
 Program CudaTrainer::compiled(std::int64_t micro_batch, bool training) const {
-  return compile(network_, options_.trainer.loss, micro_batch, training, chip_);
+  return compile(network_, options_.trainer.loss, micro_batch, training,
+                 math_of(options_.precision), chip_);
 }
 
 void CudaTrainer::release(std::int64_t micro_batch) {

@@ -31,11 +31,13 @@ std::vector<Chip> ask_all() {
     Chip chip;
     chip.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, i);
     chip.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, i);
-    chip.programmatic = attribute(cudaDevAttrComputeCapabilityMajor, i) >= 9;
+    const int major = attribute(cudaDevAttrComputeCapabilityMajor, i);
+    chip.programmatic = major >= 9;
+    chip.warpgroups = major == 9 && attribute(cudaDevAttrComputeCapabilityMinor, i) == 0;
     if (const int wanted = wanted_capability(); wanted != 0 && wanted < 90) {
       constexpr int of_80 = 163 * 1024, of_86 = 99 * 1024;
       chip.shared_bytes = std::min(chip.shared_bytes, wanted == 80 ? of_80 : of_86);
-      chip.programmatic = false;
+      chip.programmatic = chip.warpgroups = false;
     }
     chips.push_back(chip);
   }

@@ -7,6 +7,7 @@ struct Chip {
   int multiprocessors = 132;
   int shared_bytes = 227 * 1024;  // of a block, at most
   bool programmatic = true;       // kernels may start while the one before them still runs
+  bool warpgroups = true;         // products of warpgroups, which Hopper has and nobody else
 };
 
 // Of device `device`, as its driver says; the H200's if it is not there. The environment's

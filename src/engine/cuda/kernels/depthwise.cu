@@ -64,81 +64,96 @@ __global__ void mask_kernel(const __grid_constant__ DepthwisePass d) {
   }
 }
 
+// A block has up to 32 fours of channels, and its threads take turns at the positions.
+struct Lanes {
+  int lanes, groups, rows;
+};
+__host__ __device__ Lanes lanes_of(int pitch) {
+  Lanes n{};
+  const int fours = pitch / 4;
+  n.lanes = 1;
+  while (n.lanes < 32 && n.lanes < fours) n.lanes *= 2;
+  n.groups = (fours + n.lanes - 1) / n.lanes, n.rows = threads / n.lanes;
+  return n;
+}
+
 __global__ void __launch_bounds__(threads)
     depthwise_data_kernel(const __grid_constant__ DepthwisePass d) {
   wait_for_predecessor();
-  const int fours = d.in.pitch / 4;
-  EACH(i, std::int64_t{d.count} * d.in.height * d.in.width * fours) {
-    const int c = static_cast<int>(i % fours) * 4;
-    std::int64_t rest = i / fours;
-    const int x = static_cast<int>(rest % d.in.width) + d.pad_left;
-    rest /= d.in.width;
-    const int y = static_cast<int>(rest % d.in.height) + d.pad_top;
-    const std::int64_t sample = rest / d.in.height;
-    const float* from = d.gradient + sample * d.out.floats() + c;
+  const Lanes n = lanes_of(d.in.pitch);
+  const int c = (blockIdx.y * n.lanes + threadIdx.x % n.lanes) * 4;
+  if (c >= d.in.pitch) return;
+  const int positions = d.count * d.in.height * d.in.width;
+  for (int i = blockIdx.x * n.rows + threadIdx.x / n.lanes; i < positions;
+       i += gridDim.x * n.rows) {
+    const int line = d.by_in_width.quotient(i), sample = d.by_in_height.quotient(line);
+    const int x = i - line * d.in.width + d.pad_left;
+    const int y = line - sample * d.in.height + d.pad_top;
+    const float* from = d.gradient + std::int64_t{sample} * d.out.floats() + c;
     float4 sum{};
-    for (int ky = y % d.stride_h; ky < d.kernel_h && ky <= y; ky += d.stride_h) {
-      const int oy = (y - ky) / d.stride_h;
+    const int first_y = d.stride_h == 1 ? 0 : y % d.stride_h;
+    const int first_x = d.stride_w == 1 ? 0 : x % d.stride_w;
+    for (int ky = first_y; ky < d.kernel_h && ky <= y; ky += d.stride_h) {
+      const int oy = d.stride_h == 1 ? y - ky : (y - ky) / d.stride_h;
       if (oy >= d.out.height) continue;
-      for (int kx = x % d.stride_w; kx < d.kernel_w && kx <= x; kx += d.stride_w) {
-        const int ox = (x - kx) / d.stride_w;
+      for (int kx = first_x; kx < d.kernel_w && kx <= x; kx += d.stride_w) {
+        const int ox = d.stride_w == 1 ? x - kx : (x - kx) / d.stride_w;
         if (ox < d.out.width)
           sum = sum + load4(d.weights + (ky * d.kernel_w + kx) * d.in.pitch + c) *
-                          load4(from + (std::int64_t{oy} * d.out.width + ox) * d.out.pitch);
+                          load4(from + (oy * d.out.width + ox) * d.out.pitch);
       }
     }
-    store4(d.input_gradient + 4 * i, sum);
+    store4(d.input_gradient + std::int64_t{i} * d.in.pitch + c, sum);
   }
 }
 
 // A block has some channels, some taps and a split of the outputs; its threads take turns at those,
 // and their sums are added in order.
 constexpr int taps_at_once = 9;
-struct Division {
-  int lanes, lane_groups, tap_groups, rows;  // lanes: fours of channels side by side
-};
-__host__ __device__ Division divided(const DepthwisePass& d) {
-  Division n{};
-  const int fours = d.out.pitch / 4;
-  n.lanes = 1;
-  while (n.lanes < 32 && n.lanes < fours) n.lanes *= 2;
-  n.lane_groups = (fours + n.lanes - 1) / n.lanes;
-  n.tap_groups = (d.taps() + taps_at_once - 1) / taps_at_once;
-  n.rows = threads / n.lanes;
-  return n;
+__host__ __device__ int tap_groups(const DepthwisePass& d) {
+  return (d.taps() + taps_at_once - 1) / taps_at_once;
 }
 
 __global__ void __launch_bounds__(threads)
     depthwise_weights_kernel(const __grid_constant__ DepthwisePass d) {
   __shared__ float4 sums[threads];
   wait_for_predecessor();
-  const Division n = divided(d);
-  int rest = blockIdx.x;
-  const int tap0 = rest % n.tap_groups * taps_at_once;
-  rest /= n.tap_groups;
+  const Lanes n = lanes_of(d.out.pitch);
+  const int groups = tap_groups(d), split = blockIdx.x / groups;
+  const int tap0 = (blockIdx.x - split * groups) * taps_at_once;
   const int lane = threadIdx.x % n.lanes, row = threadIdx.x / n.lanes;
-  const int c = (rest % n.lane_groups * n.lanes + lane) * 4, split = rest / n.lane_groups;
+  const int c = (blockIdx.y * n.lanes + lane) * 4;
   const bool real = c < d.out.pitch;
   const int taps = min(taps_at_once, d.taps() - tap0);
+  int tap_y[taps_at_once], tap_x[taps_at_once];
+#pragma unroll
+  for (int t = 0; t < taps_at_once; ++t) {
+    tap_y[t] = (tap0 + t) / d.kernel_w, tap_x[t] = tap0 + t - tap_y[t] * d.kernel_w;
+    if (t >= taps) tap_y[t] = -(1 << 20);  // in no image
+  }
   float4 sum[taps_at_once + 1];  // the last is the bias's
 #pragma unroll
   for (int t = 0; t <= taps_at_once; ++t) sum[t] = {};
   const std::int64_t outputs = std::int64_t{d.count} * d.out.height * d.out.width;
-  const std::int64_t begin = outputs * split / d.splits, end = outputs * (split + 1) / d.splits;
-  for (std::int64_t o = begin + row; real && o < end; o += n.rows) {
-    const std::int64_t line = o / d.out.width, sample = line / d.out.height;
-    const int top = static_cast<int>(line - sample * d.out.height) * d.stride_h - d.pad_top;
-    const int left = static_cast<int>(o - line * d.out.width) * d.stride_w - d.pad_left;
-    const float4 g = load4(d.gradient + o * d.out.pitch + c);
-    const float* from = d.input + sample * d.in.floats() + c;
-    sum[taps_at_once] = sum[taps_at_once] + g;
+  const auto begin = static_cast<int>(outputs * split / d.splits);
+  const auto end = static_cast<int>(outputs * (split + 1) / d.splits);
+  for (int o = begin + row; real && o < end; o += n.rows) {
+    const int line = d.by_out_width.quotient(o), sample = d.by_out_height.quotient(line);
+    const int top = (line - sample * d.out.height) * d.stride_h - d.pad_top;
+    const int left = (o - line * d.out.width) * d.stride_w - d.pad_left;
+    const float4 g = load4(d.gradient + std::int64_t{o} * d.out.pitch + c);
+    const float* from = d.input + std::int64_t{sample} * d.in.floats() + c;
+    float4 x[taps_at_once];
 #pragma unroll
     for (int t = 0; t < taps_at_once; ++t) {
-      if (t >= taps) break;
-      const int y = top + (tap0 + t) / d.kernel_w, x = left + (tap0 + t) % d.kernel_w;
-      if (y >= 0 && y < d.in.height && x >= 0 && x < d.in.width)
-        sum[t] = sum[t] + g * load4(from + (std::int64_t{y} * d.in.width + x) * d.in.pitch);
+      const int y = top + tap_y[t], at = left + tap_x[t];
+      const bool inside = static_cast<unsigned>(y) < d.in.height &&
+                          static_cast<unsigned>(at) < d.in.width;
+      x[t] = inside ? load4(from + (y * d.in.width + at) * d.in.pitch) : float4{};
     }
+    sum[taps_at_once] = sum[taps_at_once] + g;
+#pragma unroll
+    for (int t = 0; t < taps_at_once; ++t) sum[t] = sum[t] + g * x[t];
   }
   float* to = d.partials + split * d.partial_stride + c;
 #pragma unroll
@@ -159,10 +174,10 @@ __global__ void __launch_bounds__(threads)
 
 // About four blocks a multiprocessor, and each thread some outputs.
 int depthwise_splits(const DepthwisePass& d, std::int64_t count, int multiprocessors) {
-  const Division n = divided(d);
+  const Lanes n = lanes_of(d.out.pitch);
   const std::int64_t outputs = count * d.out.height * d.out.width;
   return static_cast<int>(
-      std::clamp<std::int64_t>(4 * multiprocessors / (n.lane_groups * n.tap_groups), 1,
+      std::clamp<std::int64_t>(4 * multiprocessors / (n.groups * tap_groups(d)), 1,
                                std::max<std::int64_t>(1, outputs / (4 * n.rows))));
 }
 
@@ -179,14 +194,17 @@ cudaError_t launch_depthwise_backward(const DepthwisePass& d, cudaStream_t strea
             launch(mask_kernel, blocks_for(std::int64_t{d.count} * d.out.floats() / 4), threads, 0,
                    stream, d))
       return error;
-  const Division n = divided(d);
-  if (const cudaError_t error = launch(
-          depthwise_weights_kernel, n.tap_groups * n.lane_groups * d.splits, threads, 0, stream, d))
+  const Lanes out = lanes_of(d.out.pitch), in = lanes_of(d.in.pitch);
+  if (const cudaError_t error = launch(depthwise_weights_kernel,
+                                       dim3(tap_groups(d) * d.splits, out.groups), threads, 0,
+                                       stream, d))
     return error;
   if (!d.input_gradient) return cudaSuccess;
-  return launch(depthwise_data_kernel,
-                blocks_for(std::int64_t{d.count} * d.in.height * d.in.width * (d.in.pitch / 4)),
-                threads, 0, stream, d);
+  constexpr std::int64_t most_blocks = 1 << 14;
+  const std::int64_t positions = std::int64_t{d.count} * d.in.height * d.in.width;
+  const auto blocks =
+      static_cast<unsigned>(std::min((positions + in.rows - 1) / in.rows, most_blocks));
+  return launch(depthwise_data_kernel, dim3(blocks, in.groups), threads, 0, stream, d);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -115,6 +115,7 @@ struct DepthwisePass {
   float* partials;                      // `splits` copies of taps and bias, `partial_stride` apart
   int splits;
   std::int64_t partial_stride;
+  Divider by_in_width, by_in_height, by_out_width, by_out_height;
   __host__ __device__ int taps() const { return kernel_h * kernel_w; }
 };
 cudaError_t launch_depthwise(const DepthwisePass& d, cudaStream_t stream);

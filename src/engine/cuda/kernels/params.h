@@ -14,6 +14,11 @@ constexpr int operand_bytes(Math math) {
   return math == Math::fp32 ? 0 : math == Math::tf32 ? 4 : 2;
 }
 
+// 16-bit terms that make up an operand packed in memory.
+constexpr int packed_terms(Math math) {
+  return math == Math::fp32 ? 3 : math == Math::tf32 ? 2 : 1;
+}
+
 // n / d for 0 <= n < 2^31 by one multiplication (Granlund and Montgomery, 1994).
 struct Divider {
   std::uint32_t divisor = 1, multiplier = 0, shift = 0;
@@ -107,8 +112,9 @@ enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency is
 // everything. Blocks of 256×32 and 128×64: for large ones. `large`, 128×128: for
 // what fills the chip with such, each warp with 64×32 outputs.
-// `resident`: samples and weights wholly in shared memory (resident.cuh).
-enum class TileKind : int { small, tall, wide, large, resident };
+// `resident`: samples and weights wholly in shared memory (resident.cuh). `packed`: 128 rows of
+// operands that are packed in memory (packed_product.cuh).
+enum class TileKind : int { small, tall, wide, large, resident, packed };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -147,6 +153,12 @@ struct GemmPart {
   std::int64_t partial_stride;
   StepState* state;  // of the weights' gradient: where to say that it is not finite
   DropoutMask dropout;
+  // Tiles of TileKind::packed: operands in memory as planes of 16 bits (pack.cu), so many elements
+  // apart; `operands` is the kernel. Along the depth all taps of a piece of the channels (of the
+  // filters, for the gradient of the input) lie together.
+  Divider by_piece, by_piece_taps;  // its channels, and those times the taps
+  const std::uint16_t *packed_input, *packed_gradient;  // the gradient is that before pooling
+  std::int64_t input_term, gradient_term, operand_term;
 };
 
 // Whether it has a launch, and a kernel, for itself.

@@ -321,6 +321,9 @@ class Depthwise final : public Op {
     pass_.kernel_h = narrow(p.kernel_height), pass_.kernel_w = narrow(p.kernel_width);
     pass_.stride_h = narrow(p.stride_height), pass_.stride_w = narrow(p.stride_width);
     pass_.pad_top = narrow(p.pad_top), pass_.pad_left = narrow(p.pad_left);
+    const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
+    pass_.by_in_width = by(in->width), pass_.by_in_height = by(in->height);
+    pass_.by_out_width = by(out->width), pass_.by_out_height = by(out->height);
     pass_.relu = relu;
   }
   std::string method() const override {

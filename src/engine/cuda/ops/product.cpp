@@ -45,6 +45,16 @@ bool choose_resident(const Chip& chip, GemmPart& part) {
   return true;
 }
 
+}  // namespace
+
+bool runs_resident(const Chip& chip, const ConvShape& shape) {
+  for (const GemmKind kind : {GemmKind::forward, GemmKind::data, GemmKind::weights})
+    if (resident_samples(chip, kind, shape, 1, 1) > 0) return true;
+  return false;
+}
+
+namespace {
+
 class Product final : public ProductOp {
  public:
   Product(std::string name, const ConvShape& shape, bool relu,
@@ -63,12 +73,7 @@ class Product final : public ProductOp {
   }
 
   std::string method() const override {
-    std::string text =
-        shape_.taps() > 1 || shape_.positions() > 1 ? "convolution" : "matrix product";
-    if (relu_) text += ", ReLU";
-    if (shape_.pool == 2) text += ", max pooling";
-    if (dropout_) text += ", dropout";
-    return text;
+    return product_method(shape_, relu_, dropout_.has_value());
   }
 
   void claim(Planner& planner) override {
@@ -260,6 +265,14 @@ class Product final : public ProductOp {
 };
 
 }  // namespace
+
+std::string product_method(const ConvShape& shape, bool relu, bool dropout) {
+  std::string text = shape.taps() > 1 || shape.positions() > 1 ? "convolution" : "matrix product";
+  if (relu) text += ", ReLU";
+  if (shape.pool == 2) text += ", max pooling";
+  if (dropout) text += ", dropout";
+  return text;
+}
 
 DropoutMask dropout_mask(const FusedDropout& d, int channels, const Pass& pass) {
   DropoutMask mask;

@@ -56,6 +56,15 @@ std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape
                                         const ProductWeights& weights, Tensor* in, Tensor* out,
                                         const Chip& chip);
 
+// The same with operands packed in memory: the input's by the forward pass, which keeps them for
+// the backward pass, as the kernel's; the gradient's by the latter.
+std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape& shape, bool relu,
+                                               const std::optional<FusedDropout>& dropout,
+                                               const ProductWeights& weights, Tensor* in,
+                                               Tensor* out);
+// Whether one of the shape's products keeps whole samples in shared memory.
+bool runs_resident(const Chip& chip, const ConvShape& shape);
+
 // The same for a first convolution over few channels, straight from the samples.
 std::unique_ptr<FirstConvOp> make_first_conv(std::string name, const ConvShape& shape, int full_h,
                                              int full_w, bool relu, const ProductWeights& weights,
@@ -85,6 +94,7 @@ struct WeightGradient {
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& shape,
                                       std::int64_t micro_batch);
 GemmPart product_part(const ConvShape& shape, int count);
+std::string product_method(const ConvShape& shape, bool relu, bool dropout);
 void set_weight_gradient(GemmPart& part, const WeightGradient& choice);
 
 }  // namespace sweetspot::engine::cuda

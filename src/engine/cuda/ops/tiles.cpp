@@ -116,7 +116,9 @@ TileChoice::Scratch TileChoice::scratch(const ProductSize& size) const {
 
 TileChoice choose_tiles(const Chip& chip, const ProductSize& size) {
   if (shares_a_launch(chip, size)) {
-    if (blocks_of(size, shape_of(TileKind::wide)) >= enough_blocks(chip))
+    // Small tiles waste less of few columns than a wide one's other half.
+    const bool narrow = size.columns <= shape_of(TileKind::small).columns;
+    if (!narrow && blocks_of(size, shape_of(TileKind::wide)) >= enough_blocks(chip))
       return {TileKind::wide, 1, 1};
     const std::int64_t small = blocks_of(size, shape_of(TileKind::small));
     const auto splits = static_cast<int>(std::clamp<std::int64_t>(
@@ -126,6 +128,17 @@ TileChoice choose_tiles(const Chip& chip, const ProductSize& size) {
   }
   constexpr int most_splits = 32;
   return cheapest(chip, size, most_splits, GatheredByTheLast{});
+}
+
+double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoice& choice,
+                       Math math) {
+  // Multiplications of a multiprocessor in a clock, with the large tile.
+  const double rate = math == Math::fp32 ? 80 : math == Math::tf32 ? 245 : 360;
+  const double floats = static_cast<double>(size.rows * size.columns);
+  const Shape& shape = shape_of(choice.tile);
+  const double added = size.weights ? GatheredByTheUpdate{floats}(shape, choice.splits)
+                                    : GatheredByTheLast{}(shape, choice.splits);
+  return (cost(chip, size, shape, choice.splits) + added) / rate;
 }
 
 TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size) {

@@ -51,5 +51,8 @@ struct TileChoice {
 TileChoice choose_tiles(const Chip& chip, const ProductSize& size);
 // For gradients of weights, whose splits the update adds up.
 TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size);
+// Of the chip.
+double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoice& choice,
+                       Math math);
 
 }  // namespace sweetspot::engine::cuda

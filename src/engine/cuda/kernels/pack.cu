@@ -1,0 +1,123 @@
+#include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/each.cuh"
+#include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/math.cuh"
+#include "engine/cuda/kernels/vectors.cuh"
+
+// Operands for the products of packed_product.cuh. One term is the value rounded; a second one is
+// what the first leaves of it, rounded, and so on: three terms of bf16 are all 24 bits of a float.
+namespace sweetspot::engine::cuda {
+namespace {
+
+constexpr int pack_threads = 256;
+
+__device__ float bf16_of(float v) { return __bfloat162float(__float2bfloat16_rn(v)); }
+__device__ float4 rest_of(float4 v) { return each(v, [](float e) { return e - bf16_of(e); }); }
+
+__device__ void store_terms(std::uint16_t* to, std::int64_t term, int terms, bool fp16, float4 a,
+                            float4 b) {
+  if (fp16) {
+    *reinterpret_cast<uint4*>(to) = {Fp16::pack(a.x, a.y), Fp16::pack(a.z, a.w),
+                                     Fp16::pack(b.x, b.y), Fp16::pack(b.z, b.w)};
+    return;
+  }
+  for (int i = 0; i < terms; ++i) {
+    *reinterpret_cast<uint4*>(to + i * term) = {Bf16::pack(a.x, a.y), Bf16::pack(a.z, a.w),
+                                                Bf16::pack(b.x, b.y), Bf16::pack(b.z, b.w)};
+    a = rest_of(a), b = rest_of(b);
+  }
+}
+
+__global__ void __launch_bounds__(pack_threads) pack_kernel(const __grid_constant__ Packings p) {
+  wait_for_predecessor();
+  const std::int64_t eights = p.each[0].count / 8, all = eights + p.each[1].count / 8;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * pack_threads + threadIdx.x; i < all;
+       i += std::int64_t{gridDim.x} * pack_threads) {
+    const Packing& job = p.each[i >= eights];
+    const std::int64_t at = (i >= eights ? i - eights : i) * 8;
+    store_terms(job.to + at, job.term, p.terms, p.fp16, load4(job.from + at),
+                load4(job.from + at + 4));
+  }
+}
+
+// A block has up to 32 eights of columns, and its threads take turns at the rows of its slice.
+struct ColumnShare {
+  int eights, lanes, groups, rows;
+};
+__host__ __device__ ColumnShare share_of(int filters) {
+  ColumnShare s{};
+  s.eights = filters / 8, s.lanes = s.eights < 32 ? s.eights : 32;
+  s.groups = (s.eights + s.lanes - 1) / s.lanes, s.rows = pack_threads / s.lanes;
+  return s;
+}
+
+__device__ float4 routed(float4 g, uchar4 code, int slot) {
+  return {code.x == slot ? g.x : 0.f, code.y == slot ? g.y : 0.f, code.z == slot ? g.z : 0.f,
+          code.w == slot ? g.w : 0.f};
+}
+
+__global__ void __launch_bounds__(pack_threads)
+    pack_gradient_kernel(const __grid_constant__ GradientPacking p) {
+  wait_for_predecessor();
+  const ColumnShare share = share_of(p.filters);
+  const int lane = threadIdx.x % share.lanes, first = threadIdx.x / share.lanes;
+  const int eight = blockIdx.x * share.lanes + lane, column = eight * 8;
+  const bool real = first < share.rows && eight < share.eights;
+  const int length = (p.rows + p.slices - 1) / p.slices;
+  const int begin = min(static_cast<int>(blockIdx.y) * length, p.rows);
+  const int end = min(begin + length, p.rows);
+  float4 left{}, right{};
+#pragma unroll 2
+  for (int row = begin + first; real && row < end; row += share.rows) {
+    const std::int64_t at = std::int64_t{row} * p.filters + column;
+    const float4 a = load4(p.gradient + at), b = load4(p.gradient + at + 4);
+    uchar4 code_a{}, code_b{};
+    if (p.code) {
+      code_a = *reinterpret_cast<const uchar4*>(p.code + at);
+      code_b = *reinterpret_cast<const uchar4*>(p.code + at + 4);
+    }
+    if (p.pool == 2) {
+      const int sample = p.by_windows.quotient(row), window = row - sample * p.by_windows.divisor;
+      const int y = p.by_window_w.quotient(window), x = window - y * p.by_window_w.divisor;
+      const std::int64_t corner = (std::int64_t{sample} * p.out_h + 2 * y) * p.out_w + 2 * x;
+#pragma unroll
+      for (int slot = 0; slot < 4; ++slot) {
+        const float4 u = routed(a, code_a, slot), v = routed(b, code_b, slot);
+        left = left + u, right = right + v;
+        store_terms(p.to + (corner + slot / 2 * p.out_w + slot % 2) * p.filters + column, p.term,
+                    p.terms, p.fp16, u, v);
+      }
+    } else {
+      const float4 u = routed(a, code_a, 0), v = routed(b, code_b, 0);
+      left = left + u, right = right + v;
+      store_terms(p.to + at, p.term, p.terms, p.fp16, u, v);
+    }
+  }
+  if (!p.sums) return;
+  __shared__ float4 sums[2][pack_threads];
+  sums[0][threadIdx.x] = left, sums[1][threadIdx.x] = right;
+  __syncthreads();
+  if (first > 0 || !real) return;
+  for (int other = 1; other < share.rows; ++other) {
+    left = left + sums[0][other * share.lanes + lane];
+    right = right + sums[1][other * share.lanes + lane];
+  }
+  float* to = p.sums + std::int64_t{blockIdx.y} * p.filters + column;
+  store4(to, left), store4(to + 4, right);
+}
+
+}  // namespace
+
+cudaError_t launch_packing(const Packings& p, cudaStream_t stream) {
+  const std::int64_t eights = (p.each[0].count + p.each[1].count) / 8;
+  constexpr std::int64_t most = 16384;  // blocks
+  const std::int64_t blocks = (eights + pack_threads - 1) / pack_threads;
+  return launch(pack_kernel, static_cast<int>(blocks < most ? blocks : most), pack_threads, 0,
+                stream, p);
+}
+cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream) {
+  return launch(pack_gradient_kernel, dim3(share_of(p.filters).groups, p.slices), pack_threads, 0,
+                stream, p);
+}
+
+}  // namespace sweetspot::engine::cuda

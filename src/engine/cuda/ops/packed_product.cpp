@@ -1,0 +1,177 @@
+#include <algorithm>
+
+#include "engine/cuda/ops/packed_tiles.h"
+#include "engine/cuda/ops/product.h"
+
+namespace sweetspot::engine::cuda {
+namespace {
+
+class PackedProduct final : public ProductOp {
+ public:
+  PackedProduct(std::string name, const ConvShape& shape, bool relu,
+                const std::optional<FusedDropout>& dropout, const ProductWeights& weights,
+                Tensor* in, Tensor* out)
+      : ProductOp(std::move(name), in, out),
+        shape_(shape),
+        relu_(relu),
+        dropout_(dropout),
+        weights_(weights) {
+    if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
+  }
+
+  std::string method() const override {
+    return product_method(shape_, relu_, dropout_.has_value()) + ", packed operands";
+  }
+
+  void merge(FirstConvOp&, std::int64_t) override {}
+
+  void claim(Planner& planner) override {
+    micro_batch_ = planner.micro_batch();
+    const PackedSizes sizes(shape_, micro_batch_);
+    const auto terms_bytes =
+        static_cast<core::Bytes>(packed_terms(planner.math())) * sizeof(std::uint16_t);
+    input_ = planner.claim_samples(static_cast<core::Bytes>(shape_.in_floats()) * terms_bytes);
+    kernel_ = planner.claim(static_cast<core::Bytes>(kernel_floats()) * terms_bytes);
+    const auto choose = [&](const ProductSize& size) {
+      return choose_packed_tiles(planner.chip(), size, planner.math());
+    };
+    const auto claim_scratch = [&](const PackedTiles& choice, const ProductSize& size) {
+      const TileChoice::Scratch scratch = choice.scratch(size);
+      planner.claim_scratch(scratch.bytes, scratch.tickets);
+    };
+    forward_ = choose(sizes.forward);
+    claim_scratch(forward_, sizes.forward);
+    if (!planner.training()) return;
+    data_ = choose(sizes.data);
+    if (wants_input_gradient) claim_scratch(data_, sizes.data);
+    weight_gradient_ = choose(sizes.weights);
+    planner.claim_packed_gradient(
+        static_cast<core::Bytes>(shape_.positions() * shape_.filters) * terms_bytes);
+    coded_ = relu_ || shape_.pool == 2 || dropout_;
+    if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
+    kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
+    kernel_partials_.splits = weight_gradient_.splits;
+    kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
+    // Of the gradient's rows, whose sums are the bias's gradients.
+    constexpr std::int64_t rows_each = 32;
+    slices_ = static_cast<int>(std::clamp<std::int64_t>(
+        micro_batch_ * shape_.windows() / rows_each, 1, 4 * planner.chip().multiprocessors));
+    if (!weights_.bias) return;
+    bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
+    bias_partials_.splits = slices_;
+    bias_partials_.offset = planner.claim_partials(bias_partials_.floats * slices_);
+  }
+  std::vector<PartialGradients> partials() const override {
+    std::vector<PartialGradients> list{kernel_partials_};
+    if (weights_.bias) list.push_back(bias_partials_);
+    return list;
+  }
+
+  void forward(Pass& pass) const override {
+    pack(pass);
+    GemmPart part = common(pass, forward_, PackedSizes(shape_, pass.count).forward);
+    part.kind = GemmKind::forward, part.phases = 1;
+    part.relu = relu_, part.value = pass.at(out_->value);
+    part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
+    part.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
+    if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
+    set_pieces(part, shape_.channels);
+    pass.run_packed(part, forward_.columns);
+  }
+
+  void backward(Pass& pass) const override {
+    pass.flush();
+    pack_gradient(pass);
+    const PackedSizes sizes(shape_, pass.count);
+    if (wants_input_gradient) {
+      GemmPart part = common(pass, data_, sizes.data);
+      part.kind = GemmKind::data, part.scale = in_->gradient_scale;
+      part.input_gradient = pass.at(in_->gradient);
+      set_pieces(part, shape_.filters);
+      pass.run_packed(part, data_.columns);
+    }
+    GemmPart part = common(pass, weight_gradient_, sizes.weights);
+    part.kind = GemmKind::weights, part.phases = 1;
+    part.partials = pass.partials + kernel_partials_.offset;
+    part.partial_stride = kernel_partials_.floats;
+    set_pieces(part, shape_.channels);
+    pass.run_packed(part, weight_gradient_.columns);
+  }
+
+ private:
+  std::int64_t kernel_floats() const { return std::int64_t{shape_.depth()} * shape_.filters; }
+
+  void pack(const Pass& pass) const {
+    Packings p{};
+    p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
+    const std::int64_t inputs = std::int64_t{pass.count} * shape_.in_floats();
+    p.each[0] = {pass.at(in_->value), pass.at<std::uint16_t>(input_), inputs, input_term()};
+    p.each[1] = {pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), kernel_floats(),
+                 kernel_floats()};
+    check(launch_packing(p, pass.stream), "packing operands");
+  }
+  void pack_gradient(const Pass& pass) const {
+    const GemmPart part = product_part(shape_, pass.count);
+    GradientPacking p{};
+    p.gradient = pass.at(out_->gradient), p.to = pass.packed_gradient, p.term = gradient_term();
+    p.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
+    p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
+    p.rows = pass.count * shape_.windows(), p.filters = shape_.filters, p.pool = shape_.pool;
+    p.out_h = shape_.out_h, p.out_w = shape_.out_w;
+    p.by_windows = part.by_windows, p.by_window_w = part.by_window_w;
+    p.slices = slices_;
+    if (weights_.bias) p.sums = pass.partials + bias_partials_.offset;
+    check(launch_gradient_packing(p, pass.stream), "packing a gradient");
+  }
+
+  // Planes are as far apart as the whole micro-batch is long.
+  std::int64_t input_term() const { return micro_batch_ * shape_.in_floats(); }
+  std::int64_t gradient_term() const {
+    return micro_batch_ * shape_.positions() * shape_.filters;
+  }
+
+  GemmPart common(const Pass& pass, const PackedTiles& choice, const ProductSize& size) const {
+    GemmPart part = product_part(shape_, pass.count);
+    part.tile = TileKind::packed;
+    part.tiles_m = tiles(size.rows, 128), part.tiles_n = tiles(size.columns, choice.columns);
+    part.splits = choice.splits, part.split_depth = choice.split_depth;
+    part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
+    part.packed_input = pass.at<std::uint16_t>(input_), part.input_term = input_term();
+    part.packed_gradient = pass.packed_gradient, part.gradient_term = gradient_term();
+    part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_floats();
+    return part;
+  }
+  // Phases have different taps: they keep the order that the kernel lies in.
+  void set_pieces(GemmPart& part, int channels) const {
+    const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
+    constexpr int never = 1 << 30;
+    const int piece = part.phases > 1       ? channels
+                      : channels % 64 == 0 ? 64
+                      : channels % 32 == 0 ? 32
+                                           : channels;
+    part.by_piece = by(piece);
+    part.by_piece_taps = by(part.phases > 1 ? never : piece * shape_.taps());
+  }
+
+  ConvShape shape_;
+  bool relu_;
+  std::optional<FusedDropout> dropout_;
+  ProductWeights weights_;
+  std::int64_t micro_batch_ = 1;
+  core::Bytes input_ = 0, kernel_ = 0, code_ = 0;
+  bool coded_ = false;
+  int slices_ = 1;
+  PackedTiles forward_, data_, weight_gradient_;
+  PartialGradients kernel_partials_, bias_partials_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape& shape, bool relu,
+                                               const std::optional<FusedDropout>& dropout,
+                                               const ProductWeights& weights, Tensor* in,
+                                               Tensor* out) {
+  return std::make_unique<PackedProduct>(std::move(name), shape, relu, dropout, weights, in, out);
+}
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,24 @@
+#pragma once
+#include "engine/cuda/ops/tiles.h"
+
+// Tiles of products whose operands are packed in memory (kernels/packed_product.cuh).
+namespace sweetspot::engine::cuda {
+
+struct PackedTiles {
+  int columns = 128, splits = 1, split_depth = 1;
+  double clocks = 0;  // what it is expected to take
+  TileChoice::Scratch scratch(const ProductSize& size) const;
+};
+PackedTiles choose_packed_tiles(const Chip& chip, const ProductSize& size, Math math);
+
+struct PackedSizes {
+  ProductSize forward, data, weights;
+  PackedSizes(const ConvShape& shape, std::int64_t count);
+};
+
+// Whether a product is faster with its operands packed, packing them included: expected from its
+// size and the chip, so that the memory of a plan is known without running it.
+bool packing_pays(const Chip& chip, const ConvShape& shape, std::int64_t count, bool training,
+                  Math math);
+
+}  // namespace sweetspot::engine::cuda

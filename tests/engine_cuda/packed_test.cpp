@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/cpu/cpu.h"
+#include "engine/golden.h"
+#include "gpu.h"
+#include "near.h"
+
+// Products with operands packed in memory: whoever chooses them does so by size, so these networks
+// and batches are large enough.
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+using cuda::Precision;
+
+// Every epilogue (ReLU, 2×2 pooling, dropout), strides, kernels of 1×1 to 5×3, filters that fill
+// tiles of 32 to 128 columns or leave some empty, channels in pieces of 64, 32 and neither.
+constexpr const char* every_way = R"({"class_name": "Sequential", "config": {"name": "every-way", "layers": [
+  {"class_name": "InputLayer", "config": {"batch_shape": [null, 18, 18, 8]}},
+  {"class_name": "Conv2D", "config": {"name": "a", "filters": 64, "kernel_size": [3, 3], "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "b", "filters": 96, "kernel_size": [3, 3], "activation": "relu"}},
+  {"class_name": "MaxPooling2D", "config": {"name": "c", "pool_size": [2, 2]}},
+  {"class_name": "Dropout", "config": {"name": "d", "rate": 0.3}},
+  {"class_name": "Conv2D", "config": {"name": "e", "filters": 200, "kernel_size": [5, 3], "padding": "same", "activation": "relu", "use_bias": false}},
+  {"class_name": "Conv2D", "config": {"name": "f", "filters": 160, "kernel_size": [3, 3], "strides": [2, 2], "padding": "same", "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "g", "filters": 32, "kernel_size": [1, 1], "activation": "relu"}},
+  {"class_name": "Conv2D", "config": {"name": "h", "filters": 128, "kernel_size": [3, 3], "padding": "same", "activation": "relu"}},
+  {"class_name": "Flatten", "config": {"name": "i"}},
+  {"class_name": "Dense", "config": {"name": "j", "units": 1024, "activation": "relu"}},
+  {"class_name": "Dropout", "config": {"name": "k", "rate": 0.5}},
+  {"class_name": "Dense", "config": {"name": "l", "units": 10, "activation": "softmax"}}]}})";
+
+std::int64_t packed(const Plan& plan) {
+  return std::ranges::count_if(plan.operations(), [](const Operation& op) {
+    return op.method.find("packed") != std::string::npos;
+  });
+}
+
+class CudaPacked : public ::testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override {
+    REQUIRE_GPU();
+    options.precision = GetParam();
+    // A GPU without products of warpgroups packs nothing.
+    if (packed(*cuda::plan(network, options, whole, false)) == 0)
+      GTEST_SKIP() << "this GPU packs no operands";
+  }
+  static constexpr std::int64_t whole = 600, part = 8;
+  const model::Network network = model::read_keras(every_way, "every-way");
+  cuda::Options options;
+};
+
+// Micro-batches are too small to be packed: those are the kernels that the golden values prove.
+TEST_P(CudaPacked, ProductsHaveTheGradientsOfPlainOnes) {
+  EXPECT_GE(packed(*cuda::plan(network, options, whole, false)), 4);
+  EXPECT_EQ(packed(*cuda::plan(network, options, part, false)), 0);
+  const double near = GetParam() == Precision::fp32 ? 1e-4 : 2e-2;
+  const auto at_once = cuda::make_trainer(network, options);
+  const auto in_parts = cuda::make_trainer(network, options);
+  for (const std::int64_t size : {whole, whole - 7}) {  // the second leaves a part of it empty
+    const GoldenBatch batch(network, true, size, 0);
+    const double expected = in_parts->accumulate(batch.view(), part).loss;
+    EXPECT_NEAR(at_once->accumulate(batch.view(), whole).loss, expected, near * expected);
+    expect_near(at_once->gradients(), in_parts->gradients(), near);
+  }
+}
+
+TEST_P(CudaPacked, ProductsTrainTheSameBitForBitInThePlannedMemory) {
+  const auto one = cuda::make_trainer(network, options),
+             other = cuda::make_trainer(network, options);
+  const GoldenBatch batch(network, true, whole, 0);
+  for (int step = 0; step < 3; ++step)
+    one->step(batch.view(), whole), other->step(batch.view(), whole);
+  const std::vector<Variable> a = one->variables(), b = other->variables();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
+  EXPECT_EQ(one->evaluate(batch.view()).loss, other->evaluate(batch.view()).loss);
+  EXPECT_EQ(one->memory(), cuda::plan(network, options, whole, true)->memory());
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaPacked,
+                         ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
+                                           Precision::fp16),
+                         [](const auto& p) { return std::string(cuda::name(p.param)); });
+
+// Three terms of bf16 are all bits of an fp32 operand.
+TEST(CudaPackedPrecision, OfFp32IsThatOfTheCpu) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "wide", "layers": [
+      {"class_name": "InputLayer", "config": {"batch_shape": [null, 1024]}},
+      {"class_name": "Dense", "config": {"name": "a", "units": 1024, "activation": "tanh"}},
+      {"class_name": "Dense", "config": {"name": "b", "units": 1024, "activation": "linear"}}]}})",
+      "wide");
+  cuda::Options options;
+  options.trainer.loss = model::Loss::mean_squared_error;
+  constexpr std::int64_t size = 2048;
+  if (packed(*cuda::plan(network, options, size, false)) == 0)
+    GTEST_SKIP() << "this GPU packs no operands";
+  const auto gpu = cuda::make_trainer(network, options);
+  const auto cpu = cpu::make_trainer(network, options.trainer);
+  const GoldenBatch batch(network, false, size, 0);
+  const double expected = cpu->accumulate(batch.view(), size).loss;
+  EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, 1e-6 * expected);
+  expect_near(gpu->gradients(), cpu->gradients(), 1e-5);
+}
+
+}  // namespace
+}  // namespace sweetspot::engine
