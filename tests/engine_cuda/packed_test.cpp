@@ -18,7 +18,8 @@ using cuda::Precision;
 
 // Every epilogue (ReLU, 2×2 pooling, dropout), strides, kernels of 1×1 to 5×3, filters that fill
 // tiles of 32 to 128 columns or leave some empty, channels in pieces of 64, 32 and neither.
-constexpr const char* every_way = R"({"class_name": "Sequential", "config": {"name": "every-way", "layers": [
+constexpr const char* every_way =
+    R"({"class_name": "Sequential", "config": {"name": "every-way", "layers": [
   {"class_name": "InputLayer", "config": {"batch_shape": [null, 18, 18, 8]}},
   {"class_name": "Conv2D", "config": {"name": "a", "filters": 64, "kernel_size": [3, 3], "padding": "same", "activation": "relu"}},
   {"class_name": "Conv2D", "config": {"name": "b", "filters": 96, "kernel_size": [3, 3], "activation": "relu"}},
@@ -33,10 +34,11 @@ constexpr const char* every_way = R"({"class_name": "Sequential", "config": {"na
   {"class_name": "Dropout", "config": {"name": "k", "rate": 0.5}},
   {"class_name": "Dense", "config": {"name": "l", "units": 10, "activation": "softmax"}}]}})";
 
-std::int64_t packed(const Plan& plan) {
-  return std::ranges::count_if(plan.operations(), [](const Operation& op) {
-    return op.method.find("packed") != std::string::npos;
-  });
+int packed(const Plan& plan) {
+  int count = 0;
+  for (const Operation& op : plan.operations())
+    count += op.implementation.find("packed") != std::string::npos;
+  return count;
 }
 
 class CudaPacked : public ::testing::TestWithParam<Precision> {

@@ -33,7 +33,7 @@ struct Pass {
   float* weights = nullptr;
   const std::byte* operands = nullptr;  // weights that are kept as such; none in fp32
   float* partials = nullptr;
-  float* scratch = nullptr;  // of one kernel at a time
+  float* scratch = nullptr;                  // of one kernel at a time
   std::uint16_t* packed_gradient = nullptr;  // of one operation at a time
   std::uint32_t* tickets = nullptr;
   StepState* state = nullptr;
@@ -54,9 +54,9 @@ struct Pass {
   T* at(core::Bytes offset) const {
     return reinterpret_cast<T*>(arena + offset);
   }
-  void run(GemmPart part);  // a forward product, at once
+  void run(GemmPart part);                      // a forward product, at once
   void run_packed(GemmPart part, int columns);  // of any kind, at once
-  void add(GemmPart part);  // a backward product, with others
+  void add(GemmPart part);                      // a backward product, with others
   void run(MergedForward parts);
   void run(MergedBackward parts);
   void flush();

@@ -86,8 +86,8 @@ std::unique_ptr<Plan> plan(const model::Network& given, const Options& options,
   const model::Network network = flattened_first(given);
   const Chip chip = chip_of(options.device);
   const auto compiled = [&](std::int64_t count, bool training) {
-    return compile(network, options.trainer.loss, count, training,
-                   math_of(options.precision), chip);
+    return compile(network, options.trainer.loss, count, training, math_of(options.precision),
+                   chip);
   };
   const Program program = compiled(micro_batch, true);
   core::MemoryByUse memory = trainer_memory(program.weights, options);

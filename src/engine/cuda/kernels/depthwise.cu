@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int t = 0; t < taps_at_once; ++t) {
       const int y = top + tap_y[t], at = left + tap_x[t];
-      const bool inside = static_cast<unsigned>(y) < d.in.height &&
-                          static_cast<unsigned>(at) < d.in.width;
+      const bool inside =
+          static_cast<unsigned>(y) < d.in.height && static_cast<unsigned>(at) < d.in.width;
       x[t] = inside ? load4(from + (y * d.in.width + at) * d.in.pitch) : float4{};
     }
     sum[taps_at_once] = sum[taps_at_once] + g;
@@ -195,9 +195,9 @@ cudaError_t launch_depthwise_backward(const DepthwisePass& d, cudaStream_t strea
                    stream, d))
       return error;
   const Lanes out = lanes_of(d.out.pitch), in = lanes_of(d.in.pitch);
-  if (const cudaError_t error = launch(depthwise_weights_kernel,
-                                       dim3(tap_groups(d) * d.splits, out.groups), threads, 0,
-                                       stream, d))
+  if (const cudaError_t error =
+          launch(depthwise_weights_kernel, dim3(tap_groups(d) * d.splits, out.groups), threads, 0,
+                 stream, d))
     return error;
   if (!d.input_gradient) return cudaSuccess;
   constexpr std::int64_t most_blocks = 1 << 14;

@@ -32,42 +32,12 @@ cudaError_t launch_resident_backward_fp16(const GemmParts& parts, cudaStream_t s
 cudaError_t launch_merged_forward_fp16(const MergedForward& parts, cudaStream_t stream);
 cudaError_t launch_merged_backward_fp16(const MergedBackward& parts, cudaStream_t stream);
 
-// Products of packed operands, with `columns` (32, 64, 96 or 128) in a tile; only where the chip has
-// warpgroup products.
+// Products of packed operands, with `columns` (32, 64, 96 or 128) in a tile; only where the chip
+// has warpgroup products.
 cudaError_t launch_packed_fp32(const GemmPart& part, int columns, cudaStream_t stream);
 cudaError_t launch_packed_tf32(const GemmPart& part, int columns, cudaStream_t stream);
 cudaError_t launch_packed_bf16(const GemmPart& part, int columns, cudaStream_t stream);
 cudaError_t launch_packed_fp16(const GemmPart& part, int columns, cudaStream_t stream);
-
-// Floats as planes of 16 bits, `term` elements apart, each the rest of those before it, rounded:
-// bf16, or fp16 if there is one term only.
-struct Packing {
-  const float* from;
-  std::uint16_t* to;
-  std::int64_t count, term;  // a multiple of eight
-};
-constexpr int most_packings = 2;
-struct Packings {
-  Packing each[most_packings];  // unused ones are of nothing
-  int terms;
-  bool fp16;
-};
-cudaError_t launch_packing(const Packings& p, cudaStream_t stream);
-// The same of a gradient, routed back through dropout, ReLU and pooling to where the product left
-// its sums; the sums of its columns are the bias's partial gradients, one for each slice of rows.
-struct GradientPacking {
-  const float* gradient;  // (rows, filters)
-  const std::uint8_t* code;
-  std::uint16_t* to;
-  std::int64_t term;
-  int terms;
-  bool fp16;
-  int rows, filters, pool, out_h, out_w;  // rows behind pooling; out: before it
-  Divider by_windows, by_window_w;
-  float* sums;  // (slices, filters), or null
-  int slices;
-};
-cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream);
 
 constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
 // To find a sample takes long: in the merged kernels the warps from here on look for it, while the

@@ -2,6 +2,7 @@
 #include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/math.cuh"
+#include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/kernels/vectors.cuh"
 
 // Operands for the products of packed_product.cuh. One term is the value rounded; a second one is
@@ -12,7 +13,9 @@ namespace {
 constexpr int pack_threads = 256;
 
 __device__ float bf16_of(float v) { return __bfloat162float(__float2bfloat16_rn(v)); }
-__device__ float4 rest_of(float4 v) { return each(v, [](float e) { return e - bf16_of(e); }); }
+__device__ float4 rest_of(float4 v) {
+  return each(v, [](float e) { return e - bf16_of(e); });
+}
 
 __device__ void store_terms(std::uint16_t* to, std::int64_t term, int terms, bool fp16, float4 a,
                             float4 b) {
@@ -28,15 +31,28 @@ __device__ void store_terms(std::uint16_t* to, std::int64_t term, int terms, boo
   }
 }
 
+__host__ __device__ std::int64_t eights_of(const Packing& job) {
+  return job.rows * (job.packed / 8);
+}
+
 __global__ void __launch_bounds__(pack_threads) pack_kernel(const __grid_constant__ Packings p) {
   wait_for_predecessor();
-  const std::int64_t eights = p.each[0].count / 8, all = eights + p.each[1].count / 8;
+  const std::int64_t first = eights_of(p.each[0]), all = first + eights_of(p.each[1]);
   for (std::int64_t i = std::int64_t{blockIdx.x} * pack_threads + threadIdx.x; i < all;
        i += std::int64_t{gridDim.x} * pack_threads) {
-    const Packing& job = p.each[i >= eights];
-    const std::int64_t at = (i >= eights ? i - eights : i) * 8;
-    store_terms(job.to + at, job.term, p.terms, p.fp16, load4(job.from + at),
-                load4(job.from + at + 4));
+    const Packing& job = p.each[i >= first];
+    const std::int64_t eight = i >= first ? i - first : i;
+    std::int64_t from = eight * 8;
+    bool left = true, right = true;
+    if (job.width < job.packed) {
+      const int row = job.by_packed.quotient(static_cast<int>(eight));
+      const int at = static_cast<int>(eight - std::int64_t{row} * (job.packed / 8)) * 8;
+      from = std::int64_t{row} * job.width + at;
+      left = at < job.width, right = at + 4 < job.width;
+    }
+    store_terms(job.to + eight * 8, job.term, p.terms, p.fp16,
+                left ? load4(job.from + from) : float4{},
+                right ? load4(job.from + from + 4) : float4{});
   }
 }
 
@@ -109,7 +125,7 @@ __global__ void __launch_bounds__(pack_threads)
 }  // namespace
 
 cudaError_t launch_packing(const Packings& p, cudaStream_t stream) {
-  const std::int64_t eights = (p.each[0].count + p.each[1].count) / 8;
+  const std::int64_t eights = eights_of(p.each[0]) + eights_of(p.each[1]);
   constexpr std::int64_t most = 16384;  // blocks
   const std::int64_t blocks = (eights + pack_threads - 1) / pack_threads;
   return launch(pack_kernel, static_cast<int>(blocks < most ? blocks : most), pack_threads, 0,

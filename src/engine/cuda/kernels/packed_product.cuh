@@ -5,11 +5,12 @@
 // The products of large convolutions and dense layers on Hopper: operands lie packed in memory, 16
 // bits each, are copied into shared memory as they lie, three or four stages ahead, and multiplied
 // by warpgroups from there. Epilogues and divisions are those of gemm.cuh; tiles have 128 rows, and
-// as many columns as the template says.
+// as many columns as the template says. shape.channels are those of the packed operands, padded to
+// eights; by_channels has those of the tensors and weights.
 //
-// Precisions beyond 16 bits are sums of bf16 terms (pack.cu): an operand of two terms has 16 bits of
-// mantissa (for tf32, which asks for 11), one of three has the 24 of fp32. Their product is that of
-// pairs of terms; what is left out is smaller than the last bit.
+// Precisions beyond 16 bits are sums of bf16 terms (pack.cu): an operand of two terms has 16 bits
+// of mantissa (for tf32, which asks for 11), one of three has the 24 of fp32. Their product is that
+// of pairs of terms; what is left out is smaller than the last bit.
 //
 // What bounds them is the second-level cache, so the depth is ordered for the first level: channels
 // come in pieces, and all taps of a piece follow each other, which read the same lines.
@@ -231,9 +232,9 @@ struct PackedKernelColumns {
     for (int i = 0; i < At::count; ++i) {
       const int c = n0 + At::row(i);
       const bool inside = k < end && c < s.channels;
-      const std::int64_t place =
-          At::plane() * p.operand_term +
-          static_cast<std::int64_t>(tap * s.channels + c) * s.filters + at.channel;
+      const std::int64_t place = At::plane() * p.operand_term +
+                                 static_cast<std::int64_t>(tap * s.channels + c) * s.filters +
+                                 at.channel;
       copy16(to + At::place(i), from + (inside ? place : 0), inside);
     }
   }
@@ -265,8 +266,8 @@ struct PackedPatchColumns {
       const int at = k - sample * p.by_out.divisor, line = p.by_out_w.quotient(at);
       const int y = line * s.stride_h - s.pad_top + ky;
       const int x = (at - line * s.out_w) * s.stride_w - s.pad_left + kx;
-      const bool inside = real && k < end && static_cast<unsigned>(y) < s.in_h &&
-                          static_cast<unsigned>(x) < s.in_w;
+      const bool inside =
+          real && k < end && static_cast<unsigned>(y) < s.in_h && static_cast<unsigned>(x) < s.in_w;
       const std::int64_t position = static_cast<std::int64_t>(sample * s.in_h + y) * s.in_w + x;
       copy16(to + At::place(i),
              inside ? p.packed_input + At::plane(i) * p.input_term + position * s.channels + c
@@ -290,8 +291,8 @@ struct PackedGradientColumns {
       if (!At::used(i)) continue;
       const int k = k0 + At::depth(i), f = n0 + At::column(i);
       const bool inside = k < end && f < p.shape.filters;
-      const std::int64_t place = At::plane(i) * p.gradient_term +
-                                 static_cast<std::int64_t>(k) * p.shape.filters + f;
+      const std::int64_t place =
+          At::plane(i) * p.gradient_term + static_cast<std::int64_t>(k) * p.shape.filters + f;
       copy16(to + At::place(i), p.packed_gradient + (inside ? place : 0), inside);
     }
   }
@@ -455,18 +456,19 @@ __global__ void __launch_bounds__(block_threads, 2)
   } else if constexpr (kind == GemmKind::data) {
     finished.template each<1>([&](int row, int column) {
       const int m = m0 + row, sample = p.by_in.quotient(m), at = m - sample * p.by_in.divisor;
-      if (sample >= p.count || n0 + column >= s.channels) return;
+      const int channels = static_cast<int>(p.by_channels.divisor);
+      if (sample >= p.count || n0 + column >= channels) return;
       std::int64_t to = m;
       if (p.phases > 1) {
         const int line = p.by_in_w.quotient(at);
         const int y = phase.y + (line + phase.first_y) * s.stride_h - s.pad_top;
-        const int x = phase.x + (at - line * p.by_in_w.divisor + phase.first_x) * s.stride_w -
-                      s.pad_left;
+        const int x =
+            phase.x + (at - line * p.by_in_w.divisor + phase.first_x) * s.stride_w - s.pad_left;
         if (y >= s.in_h || x >= s.in_w) return;
         to = (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
       }
       const float2 v = finished.at(row, column);
-      store2(p.input_gradient + to * s.channels + n0 + column, v.x * p.scale, v.y * p.scale);
+      store2(p.input_gradient + to * channels + n0 + column, v.x * p.scale, v.y * p.scale);
     });
   } else {
     finished.template each<1>([&](int row, int column) {
@@ -474,8 +476,10 @@ __global__ void __launch_bounds__(block_threads, 2)
       const float2 v = finished.at(row, column);
       if (M::overflows && !isfinite(v.x + v.y)) p.state->bad = 1;
       const DepthPlace at(p, m0 + row);
+      const int channels = static_cast<int>(p.by_channels.divisor);
+      if (at.channel >= channels) return;
       store2(p.partials + split * p.partial_stride +
-                 static_cast<std::int64_t>(at.tap * s.channels + at.channel) * s.filters + n0 +
+                 static_cast<std::int64_t>(at.tap * channels + at.channel) * s.filters + n0 +
                  column,
              v.x, v.y);
     });
@@ -488,9 +492,9 @@ cudaError_t launch_packed_as(const GemmPart& p, cudaStream_t stream) {
   constexpr int bytes = packed_shared_bytes<n>;
   static const cudaError_t allowed = [] {
     const cudaError_t error = allow_shared_memory(kernel, bytes);
-    return error != cudaSuccess ? error
-                                : cudaFuncSetAttribute(
-                                      kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+    return error != cudaSuccess
+               ? error
+               : cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                       packed_carveout);
   }();
   if (allowed != cudaSuccess) return allowed;

@@ -156,7 +156,7 @@ struct GemmPart {
   // Tiles of TileKind::packed: operands in memory as planes of 16 bits (pack.cu), so many elements
   // apart; `operands` is the kernel. Along the depth all taps of a piece of the channels (of the
   // filters, for the gradient of the input) lie together.
-  Divider by_piece, by_piece_taps;  // its channels, and those times the taps
+  Divider by_piece, by_piece_taps;                      // its channels, and those times the taps
   const std::uint16_t *packed_input, *packed_gradient;  // the gradient is that before pooling
   std::int64_t input_term, gradient_term, operand_term;
 };

@@ -9,13 +9,15 @@ namespace sweetspot::engine::cuda {
 // An operand in shared memory in lines of 128 bytes, of whose eight 16 bytes each lies at the place
 // that is its own, exclusive-or its line modulo 8. `along`: a line is 64 of the depth, for one row.
 // Across: a line is 64 rows, for one step of the depth, and the next 64 rows are a panel further.
-__device__ inline int swizzled(int line, int chunk) { return line * 128 + ((chunk ^ line % 8) << 4); }
+__device__ inline int swizzled(int line, int chunk) {
+  return line * 128 + ((chunk ^ line % 8) << 4);
+}
 
 constexpr int panel_bytes = 64 * 128;
 __device__ inline std::uint64_t operand_descriptor(std::uint32_t shared_address) {
   constexpr std::uint64_t eight_lines = 1024;
-  return (std::uint64_t{shared_address} & 0x3ffff) >> 4 |
-         std::uint64_t{panel_bytes >> 4} << 16 | (eight_lines >> 4) << 32 | std::uint64_t{1} << 62;
+  return (std::uint64_t{shared_address} & 0x3ffff) >> 4 | std::uint64_t{panel_bytes >> 4} << 16 |
+         (eight_lines >> 4) << 32 | std::uint64_t{1} << 62;
 }
 
 __device__ inline void wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

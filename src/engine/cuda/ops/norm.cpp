@@ -1,6 +1,7 @@
 #include "engine/cuda/ops/norm.h"
 
 #include "engine/cuda/ops/plain.h"
+#include "engine/cuda/ops/scale_shift.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -27,19 +28,9 @@ class Norm final : public Op {
       planner.claim_scratch(2 * static_cast<core::Bytes>(shares_.slices) * bytes, padded());
       means_ = planner.claim(2 * bytes);
     }
-    for (const auto& [weights, partials] :
-         {std::pair{&weights_.gamma, &gamma_}, {&weights_.beta, &beta_}})
-      if (*weights) {
-        partials->weights = **weights, partials->floats = weights_.floats;
-        partials->offset = planner.claim_partials(weights_.floats);
-      }
+    partials_.claim(planner, weights_.gamma, weights_.beta, weights_.floats, 1);
   }
-  std::vector<PartialGradients> partials() const override {
-    std::vector<PartialGradients> list;
-    if (weights_.gamma) list.push_back(gamma_);
-    if (weights_.beta) list.push_back(beta_);
-    return list;
-  }
+  std::vector<PartialGradients> partials() const override { return partials_.list(); }
   void forward(Pass& pass) const override {
     NormPass n = common(pass);
     n.output = pass.at(out_->value);
@@ -49,8 +40,7 @@ class Norm final : public Op {
     NormPass n = common(pass);
     n.gradient = pass.at(out_->gradient);
     if (wants_input_gradient) n.input_gradient = pass.at(in_->gradient);
-    if (weights_.gamma) n.gamma_gradient = pass.partials + gamma_.offset;
-    if (weights_.beta) n.beta_gradient = pass.partials + beta_.offset;
+    n.gamma_gradient = partials_.gamma(pass), n.beta_gradient = partials_.beta(pass);
     check(launch_norm_backward(n, pass.stream), "batch normalisation's gradients");
   }
 
@@ -82,7 +72,7 @@ class Norm final : public Op {
   NormWeights weights_;
   NormShares shares_;
   core::Bytes mean_ = 0, scale_ = 0, means_ = 0, code_ = 0;
-  PartialGradients gamma_, beta_;
+  ScaleShiftPartials partials_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/ops/packed_tiles.h"
 #include "engine/cuda/ops/product.h"
 
@@ -12,7 +13,8 @@ class PackedProduct final : public ProductOp {
                 const std::optional<FusedDropout>& dropout, const ProductWeights& weights,
                 Tensor* in, Tensor* out)
       : ProductOp(std::move(name), in, out),
-        shape_(shape),
+        shape_(packed_shape(shape)),
+        channels_(shape.channels),
         relu_(relu),
         dropout_(dropout),
         weights_(weights) {
@@ -31,7 +33,7 @@ class PackedProduct final : public ProductOp {
     const auto terms_bytes =
         static_cast<core::Bytes>(packed_terms(planner.math())) * sizeof(std::uint16_t);
     input_ = planner.claim_samples(static_cast<core::Bytes>(shape_.in_floats()) * terms_bytes);
-    kernel_ = planner.claim(static_cast<core::Bytes>(kernel_floats()) * terms_bytes);
+    kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
     const auto choose = [&](const ProductSize& size) {
       return choose_packed_tiles(planner.chip(), size, planner.math());
     };
@@ -45,8 +47,8 @@ class PackedProduct final : public ProductOp {
     data_ = choose(sizes.data);
     if (wants_input_gradient) claim_scratch(data_, sizes.data);
     weight_gradient_ = choose(sizes.weights);
-    planner.claim_packed_gradient(
-        static_cast<core::Bytes>(shape_.positions() * shape_.filters) * terms_bytes);
+    planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.positions() * shape_.filters) *
+                                  terms_bytes);
     coded_ = relu_ || shape_.pool == 2 || dropout_;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
@@ -54,8 +56,8 @@ class PackedProduct final : public ProductOp {
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
     // Of the gradient's rows, whose sums are the bias's gradients.
     constexpr std::int64_t rows_each = 32;
-    slices_ = static_cast<int>(std::clamp<std::int64_t>(
-        micro_batch_ * shape_.windows() / rows_each, 1, 4 * planner.chip().multiprocessors));
+    slices_ = static_cast<int>(std::clamp<std::int64_t>(micro_batch_ * shape_.windows() / rows_each,
+                                                        1, 4 * planner.chip().multiprocessors));
     if (!weights_.bias) return;
     bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
     bias_partials_.splits = slices_;
@@ -99,15 +101,23 @@ class PackedProduct final : public ProductOp {
   }
 
  private:
-  std::int64_t kernel_floats() const { return std::int64_t{shape_.depth()} * shape_.filters; }
+  std::int64_t kernel_floats() const {
+    return std::int64_t{shape_.taps()} * channels_ * shape_.filters;
+  }
 
   void pack(const Pass& pass) const {
     Packings p{};
     p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
-    const std::int64_t inputs = std::int64_t{pass.count} * shape_.in_floats();
-    p.each[0] = {pass.at(in_->value), pass.at<std::uint16_t>(input_), inputs, input_term()};
-    p.each[1] = {pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), kernel_floats(),
-                 kernel_floats()};
+    const auto pack = [](const float* from, std::uint16_t* to, std::int64_t rows, std::int64_t term,
+                         int width, int packed) {
+      return Packing{
+          from, to, rows, term, width, packed, Divider(static_cast<std::uint32_t>(packed / 8))};
+    };
+    p.each[0] = pack(pass.at(in_->value), pass.at<std::uint16_t>(input_),
+                     std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(), channels_,
+                     shape_.channels);
+    p.each[1] = pack(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), shape_.taps(),
+                     kernel_term(), channels_ * shape_.filters, shape_.channels * shape_.filters);
     check(launch_packing(p, pass.stream), "packing operands");
   }
   void pack_gradient(const Pass& pass) const {
@@ -126,9 +136,8 @@ class PackedProduct final : public ProductOp {
 
   // Planes are as far apart as the whole micro-batch is long.
   std::int64_t input_term() const { return micro_batch_ * shape_.in_floats(); }
-  std::int64_t gradient_term() const {
-    return micro_batch_ * shape_.positions() * shape_.filters;
-  }
+  std::int64_t kernel_term() const { return std::int64_t{shape_.depth()} * shape_.filters; }
+  std::int64_t gradient_term() const { return micro_batch_ * shape_.positions() * shape_.filters; }
 
   GemmPart common(const Pass& pass, const PackedTiles& choice, const ProductSize& size) const {
     GemmPart part = product_part(shape_, pass.count);
@@ -138,14 +147,15 @@ class PackedProduct final : public ProductOp {
     part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
     part.packed_input = pass.at<std::uint16_t>(input_), part.input_term = input_term();
     part.packed_gradient = pass.packed_gradient, part.gradient_term = gradient_term();
-    part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_floats();
+    part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_term();
+    part.by_channels = Divider(static_cast<std::uint32_t>(channels_));
     return part;
   }
   // Phases have different taps: they keep the order that the kernel lies in.
   void set_pieces(GemmPart& part, int channels) const {
     const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
     constexpr int never = 1 << 30;
-    const int piece = part.phases > 1       ? channels
+    const int piece = part.phases > 1      ? channels
                       : channels % 64 == 0 ? 64
                       : channels % 32 == 0 ? 32
                                            : channels;
@@ -153,7 +163,8 @@ class PackedProduct final : public ProductOp {
     part.by_piece_taps = by(part.phases > 1 ? never : piece * shape_.taps());
   }
 
-  ConvShape shape_;
+  ConvShape shape_;  // with the packed channels
+  int channels_;     // of the tensors
   bool relu_;
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;

@@ -36,7 +36,8 @@ double clocks(const Chip& chip, const ProductSize& size, Math math, const Shape&
   const double all = (2 * static_cast<double>(blocks / at_once) + last) * block;
   if (choice.splits == 1) return all;
   if (size.weights)  // which the update adds up
-    return all + choice.splits * 8.0 * static_cast<double>(size.rows * size.columns) / bytes_a_clock;
+    return all +
+           choice.splits * 8.0 * static_cast<double>(size.rows * size.columns) / bytes_a_clock;
   return all + (choice.splits + 1) * 4.0 * rows * shape.columns / gathered_bytes_a_clock;
 }
 
@@ -79,22 +80,29 @@ PackedSizes::PackedSizes(const ConvShape& s, std::int64_t count) {
   weights = {s.depth(), s.filters, count * s.positions(), is_dense, 1, true};
 }
 
-bool packing_pays(const Chip& chip, const ConvShape& s, std::int64_t count, bool training,
+ConvShape packed_shape(ConvShape shape) {
+  shape.channels = tiles(shape.channels, 8) * 8;
+  return shape;
+}
+
+bool packing_pays(const Chip& chip, const ConvShape& shape, std::int64_t count, bool training,
                   Math math) {
-  // Sixteen bytes are eight operands of one tap.
-  if (!chip.warpgroups || s.channels % 8 != 0 || s.filters % 8 != 0) return false;
-  const PackedSizes sizes(s, count);
+  if (!chip.warpgroups || shape.filters % 8 != 0) return false;
+  const ConvShape s = packed_shape(shape);
+  const PackedSizes sizes(s, count), plain_sizes(shape, count);
   const double inputs = static_cast<double>(count) * s.in_floats();
   const double gradients = static_cast<double>(count) * s.positions() * s.filters;
   double packed = choose_packed_tiles(chip, sizes.forward, math).clocks +
                   packing_clocks(inputs + s.depth() * s.filters, math, 4) + launch_clocks;
-  double plain = expected_clocks(chip, sizes.forward, choose_tiles(chip, sizes.forward), math);
+  double plain =
+      expected_clocks(chip, plain_sizes.forward, choose_tiles(chip, plain_sizes.forward), math);
   if (training) {
     packed += choose_packed_tiles(chip, sizes.data, math).clocks +
               choose_packed_tiles(chip, sizes.weights, math).clocks +
               packing_clocks(gradients, math, 5) + 2 * launch_clocks;
-    plain += expected_clocks(chip, sizes.data, choose_tiles(chip, sizes.data), math) +
-             expected_clocks(chip, sizes.weights, choose_weight_tiles(chip, sizes.weights), math);
+    plain += expected_clocks(chip, plain_sizes.data, choose_tiles(chip, plain_sizes.data), math) +
+             expected_clocks(chip, plain_sizes.weights,
+                             choose_weight_tiles(chip, plain_sizes.weights), math);
   }
   constexpr double margin = 1.1;
   return packed * margin < plain;

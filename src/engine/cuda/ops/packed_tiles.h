@@ -11,6 +11,8 @@ struct PackedTiles {
 };
 PackedTiles choose_packed_tiles(const Chip& chip, const ProductSize& size, Math math);
 
+// Sixteen bytes are eight operands of one tap: channels are padded to eights.
+ConvShape packed_shape(ConvShape shape);
 struct PackedSizes {
   ProductSize forward, data, weights;
   PackedSizes(const ConvShape& shape, std::int64_t count);

@@ -1,0 +1,40 @@
+#pragma once
+#include "engine/cuda/kernels/params.h"
+
+namespace sweetspot::engine::cuda {
+
+// Floats as planes of 16 bits, `term` elements apart, each the rest of those before it, rounded:
+// bf16, or fp16 if there is one term only. Rows of `width` floats become rows of `packed` operands,
+// zeros behind.
+struct Packing {
+  const float* from;
+  std::uint16_t* to;
+  std::int64_t rows, term;
+  int width, packed;  // a multiple of four, of eight
+  Divider by_packed;  // eighths of a row
+};
+constexpr int most_packings = 2;
+struct Packings {
+  Packing each[most_packings];  // unused ones have no rows
+  int terms;
+  bool fp16;
+};
+cudaError_t launch_packing(const Packings& p, cudaStream_t stream);
+
+// The same of a gradient, routed back through dropout, ReLU and pooling to where the product left
+// its sums; the sums of its columns are the bias's partial gradients, one for each slice of rows.
+struct GradientPacking {
+  const float* gradient;  // (rows, filters)
+  const std::uint8_t* code;
+  std::uint16_t* to;
+  std::int64_t term;
+  int terms;
+  bool fp16;
+  int rows, filters, pool, out_h, out_w;  // rows behind pooling; out: before it
+  Divider by_windows, by_window_w;
+  float* sums;  // (slices, filters), or null
+  int slices;
+};
+cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream);
+
+}  // namespace sweetspot::engine::cuda

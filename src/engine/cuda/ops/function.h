@@ -1,0 +1,15 @@
+#pragma once
+#include <memory>
+
+#include "engine/cpu/kernels/layers.h"
+#include "engine/cuda/op.h"
+#include "model/network.h"
+
+namespace sweetspot::engine::cuda {
+
+std::unique_ptr<Op> make_function(std::string name, const cpu::ElementFunction& function,
+                                  Tensor* in, Tensor* out);
+std::unique_ptr<Op> make_rescaling(std::string name, const model::Rescaling& rescaling, Tensor* in,
+                                   Tensor* out);
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,14 @@
+#pragma once
+#include <memory>
+
+#include "engine/cuda/op.h"
+#include "model/network.h"
+
+namespace sweetspot::engine::cuda {
+
+// `full`: the input's shape with its dead positions; alpha has `floats` floats, padding included.
+std::unique_ptr<Op> make_prelu(std::string name, const model::PReLU& prelu,
+                               const model::Shape& full, std::int64_t weights, std::int64_t floats,
+                               Tensor* in, Tensor* out);
+
+}  // namespace sweetspot::engine::cuda
