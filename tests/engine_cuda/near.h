@@ -1,7 +1,9 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "engine/trainer.h"
@@ -12,6 +14,7 @@ namespace sweetspot::engine::testing {
 inline void expect_near(const std::vector<Variable>& found, const std::vector<Variable>& expected,
                         double near) {
   ASSERT_EQ(found.size(), expected.size());
+  double worst = 0;
   for (std::size_t p = 0; p < expected.size(); ++p) {
     double wrong = 0, right = 0;
     for (std::size_t i = 0; i < expected[p].values.size(); ++i) {
@@ -20,7 +23,9 @@ inline void expect_near(const std::vector<Variable>& found, const std::vector<Va
     }
     EXPECT_GT(right, 0) << expected[p].parameter.name;
     EXPECT_LE(std::sqrt(wrong), near * std::sqrt(right)) << expected[p].parameter.name;
+    worst = std::max(worst, std::sqrt(wrong / right));
   }
+  ::testing::Test::RecordProperty("deviation", std::to_string(worst));
 }
 
 }  // namespace sweetspot::engine::testing

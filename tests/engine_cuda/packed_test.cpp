@@ -20,7 +20,7 @@ using cuda::Precision;
 // tiles of 32 to 128 columns or leave some empty, channels in pieces of 64, 32 and neither.
 constexpr const char* every_way =
     R"({"class_name": "Sequential", "config": {"name": "every-way", "layers": [
-  {"class_name": "InputLayer", "config": {"batch_shape": [null, 18, 18, 8]}},
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 18, 18, 8]}},
   {"class_name": "Conv2D", "config": {"name": "a", "filters": 64, "kernel_size": [3, 3], "padding": "same", "activation": "relu"}},
   {"class_name": "Conv2D", "config": {"name": "b", "filters": 96, "kernel_size": [3, 3], "activation": "relu"}},
   {"class_name": "MaxPooling2D", "config": {"name": "c", "pool_size": [2, 2]}},
@@ -93,7 +93,7 @@ TEST(CudaPackedPrecision, OfFp32IsThatOfTheCpu) {
   REQUIRE_GPU();
   const model::Network network = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "wide", "layers": [
-      {"class_name": "InputLayer", "config": {"batch_shape": [null, 1024]}},
+      {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 1024]}},
       {"class_name": "Dense", "config": {"name": "a", "units": 1024, "activation": "tanh"}},
       {"class_name": "Dense", "config": {"name": "b", "units": 1024, "activation": "linear"}}]}})",
       "wide");

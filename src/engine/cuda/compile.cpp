@@ -145,8 +145,8 @@ class Compiler {
                                         const std::optional<FusedDropout>& dropout,
                                         const ProductWeights& weights, Tensor* out) {
     const Chip& chip = planner_.chip();
-    if (!runs_resident(chip, shape) &&
-        packing_pays(chip, shape, program_.micro_batch, training(), planner_.math()))
+    if (!runs_resident(chip, shape) && packing_pays(chip, {shape, program_.micro_batch, training(),
+                                                           seen_trainable_, planner_.math()}))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
   }

@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "engine/cuda/device.h"
 #include "engine/cuda/kernels/launch.h"
+#include "engine/cuda/kernels/packing.h"
 
 namespace sweetspot::engine::cuda {
 

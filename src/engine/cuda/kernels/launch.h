@@ -32,13 +32,6 @@ cudaError_t launch_resident_backward_fp16(const GemmParts& parts, cudaStream_t s
 cudaError_t launch_merged_forward_fp16(const MergedForward& parts, cudaStream_t stream);
 cudaError_t launch_merged_backward_fp16(const MergedBackward& parts, cudaStream_t stream);
 
-// Products of packed operands, with `columns` (32, 64, 96 or 128) in a tile; only where the chip
-// has warpgroup products.
-cudaError_t launch_packed_fp32(const GemmPart& part, int columns, cudaStream_t stream);
-cudaError_t launch_packed_tf32(const GemmPart& part, int columns, cudaStream_t stream);
-cudaError_t launch_packed_bf16(const GemmPart& part, int columns, cudaStream_t stream);
-cudaError_t launch_packed_fp16(const GemmPart& part, int columns, cudaStream_t stream);
-
 constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
 // To find a sample takes long: in the merged kernels the warps from here on look for it, while the
 // others do what can be done without.

@@ -1,26 +1,24 @@
 #pragma once
 #include "engine/cuda/kernels/gemm.cuh"
+#include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/kernels/wgmma.cuh"
 
 // The products of large convolutions and dense layers on Hopper: operands lie packed in memory, 16
 // bits each, are copied into shared memory as they lie, three or four stages ahead, and multiplied
-// by warpgroups from there. Epilogues and divisions are those of gemm.cuh; tiles have 128 rows, and
-// as many columns as the template says. shape.channels are those of the packed operands, padded to
-// eights; by_channels has those of the tensors and weights.
+// by warpgroups from there, each with 64 rows of a tile. Epilogues and divisions are those of
+// gemm.cuh.
 //
 // Precisions beyond 16 bits are sums of bf16 terms (pack.cu): an operand of two terms has 16 bits
 // of mantissa (for tf32, which asks for 11), one of three has the 24 of fp32. Their product is that
 // of pairs of terms; what is left out is smaller than the last bit.
-//
-// What bounds them is the second-level cache, so the depth is ordered for the first level: channels
-// come in pieces, and all taps of a piece follow each other, which read the same lines.
 namespace sweetspot::engine::cuda {
 
-constexpr int packed_rows = 128, stage_depth = 64;  // 16-bit operands of a row in a stage
+constexpr int packed_rows = 128, packed_threads = 256;
+constexpr int stage_depth = 64;  // 16-bit operands of a row in a stage
 
 // Sixteen bytes from memory to shared memory, or zeros.
 __device__ inline void copy16(std::uint32_t to, const void* from, bool real) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "r"(real ? 16 : 0)
                : "memory");
 }
@@ -54,35 +52,26 @@ struct SmallOfThreeTerms {
   }
 };
 
-// A step of the depth, as channel (or filter) of a tap.
-struct DepthPlace {
-  int tap, channel;
-  __device__ DepthPlace(const GemmPart& p, int k) {
-    const int piece = p.by_piece_taps.quotient(k), rest = k - piece * p.by_piece_taps.divisor;
-    tap = p.by_piece.quotient(rest);
-    channel = rest + (piece - tap) * static_cast<int>(p.by_piece.divisor);
-  }
-};
-
-// Where this thread's sixteen bytes lie. Along the depth: the same eighth of a line, in every 32nd
-// row.
+// Where this thread's sixteen bytes lie. Along the depth: the same eighth of a line, in
+// some rows.
 template <int rows, class Terms>
 struct LinesAlong {
-  static constexpr int count = rows / 32, eights = Terms::depth / 8;
+  static constexpr int step = packed_threads / 8, count = rows / step;
+  static constexpr int eights = Terms::depth / 8;
   __device__ static int chunk() { return threadIdx.x % 8; }
   __device__ static bool used() { return chunk() < Terms::planes * eights; }
   __device__ static int plane() { return chunk() / eights; }
   __device__ static int depth() { return chunk() % eights * 8; }
-  __device__ static int row(int i) { return threadIdx.x / 8 + 32 * i; }
+  __device__ static int row(int i) { return threadIdx.x / 8 + step * i; }
   __device__ static std::uint32_t place(int i) { return swizzled(row(i), chunk()); }
 };
 // Across it: some of the columns' eights, in some lines.
 template <int columns, class Terms>
 struct LinesAcross {
   static constexpr int eights = columns / 8, all = Terms::planes * Terms::depth * eights;
-  static constexpr int count = (all + block_threads - 1) / block_threads;
-  __device__ static int at(int i) { return threadIdx.x + block_threads * i; }
-  __device__ static bool used(int i) { return all % block_threads == 0 || at(i) < all; }
+  static constexpr int count = (all + packed_threads - 1) / packed_threads;
+  __device__ static int at(int i) { return threadIdx.x + packed_threads * i; }
+  __device__ static bool used(int i) { return all % packed_threads == 0 || at(i) < all; }
   __device__ static int line(int i) { return at(i) / eights; }
   __device__ static int plane(int i) { return line(i) / Terms::depth; }
   __device__ static int depth(int i) { return line(i) % Terms::depth; }
@@ -129,10 +118,9 @@ struct PackedPatches {
   __device__ void copy(int k0, int end, std::uint32_t to) const {
     if (!At::used()) return;
     const ConvShape& s = p.shape;
-    const int k = k0 + At::depth();
-    const DepthPlace at(p, k);
-    const int ky = p.by_kernel_w.quotient(at.tap), kx = at.tap - ky * s.kernel_w;
-    const int offset = (ky * s.in_w + kx) * s.channels + at.channel;
+    const int k = k0 + At::depth(), tap = p.by_packed_channels.quotient(k);
+    const int ky = p.by_kernel_w.quotient(tap), kx = tap - ky * s.kernel_w;
+    const int offset = (ky * s.in_w + kx) * s.channels + k - tap * s.channels;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       const bool inside = k < end && static_cast<unsigned>(line[i] + ky) < s.in_h &&
@@ -156,11 +144,9 @@ struct PackedKernelRows {
     for (int i = 0; i < At::count; ++i) {
       if (!At::used(i)) continue;
       const int k = k0 + At::depth(i), f = n0 + At::column(i);
-      const DepthPlace at(p, k);
       const bool inside = k < end && f < p.shape.filters;
       const std::int64_t place =
-          At::plane(i) * p.operand_term +
-          static_cast<std::int64_t>(at.tap * p.shape.channels + at.channel) * p.shape.filters + f;
+          At::plane(i) * p.operand_term + static_cast<std::int64_t>(k) * p.shape.filters + f;
       copy16(to + At::place(i), from + (inside ? place : 0), inside);
     }
   }
@@ -192,17 +178,15 @@ struct PackedGradientRows {
   __device__ void copy(int k0, int end, std::uint32_t to) const {
     if (!At::used()) return;
     const ConvShape& s = p.shape;
-    const int k = k0 + At::depth();
-    const DepthPlace at(p, k);
-    const int ky = phase.line_of(p, at.tap), kx = at.tap - ky * phase.taps_x;
+    const int k = k0 + At::depth(), tap = p.by_filters.quotient(k), f = k - tap * s.filters;
+    const int ky = phase.line_of(p, tap), kx = tap - ky * phase.taps_x;
 #pragma unroll
     for (int i = 0; i < At::count; ++i) {
       const int y = line[i] - ky, x = column[i] - kx;
       const bool inside =
           k < end && static_cast<unsigned>(y) < s.out_h && static_cast<unsigned>(x) < s.out_w;
       copy16(to + At::place(i),
-             inside ? sample[i] + at.channel + (y * s.out_w + x) * s.filters : p.packed_gradient,
-             inside);
+             inside ? sample[i] + f + (y * s.out_w + x) * s.filters : p.packed_gradient, inside);
     }
   }
 };
@@ -220,11 +204,11 @@ struct PackedKernelColumns {
   __device__ void copy(int k0, int end, std::uint32_t to) const {
     if (!At::used()) return;
     const ConvShape& s = p.shape;
-    const int k = k0 + At::depth();
-    const DepthPlace at(p, k);
-    int tap = at.tap;
+    const int k = k0 + At::depth(), place_of_tap = p.by_filters.quotient(k);
+    const int f = k - place_of_tap * s.filters;
+    int tap = place_of_tap;
     if (p.phases > 1) {
-      const int ky = phase.line_of(p, at.tap), kx = at.tap - ky * phase.taps_x;
+      const int ky = phase.line_of(p, tap), kx = tap - ky * phase.taps_x;
       tap = (phase.y + ky * s.stride_h) * s.kernel_w + phase.x + kx * s.stride_w;
     }
     const auto* from = static_cast<const Packed*>(p.operands);
@@ -233,15 +217,13 @@ struct PackedKernelColumns {
       const int c = n0 + At::row(i);
       const bool inside = k < end && c < s.channels;
       const std::int64_t place = At::plane() * p.operand_term +
-                                 static_cast<std::int64_t>(tap * s.channels + c) * s.filters +
-                                 at.channel;
+                                 static_cast<std::int64_t>(tap * s.channels + c) * s.filters + f;
       copy16(to + At::place(i), from + (inside ? place : 0), inside);
     }
   }
 };
 
-// Gradient of the weights, left: row m = (tap, channel), in pieces as the depth of the forward
-// product; k is an output position of some sample.
+// Gradient of the weights, left: row m = (tap, channel), k is an output position of some sample.
 template <class Terms>
 struct PackedPatchColumns {
   static constexpr bool across = true;
@@ -252,10 +234,10 @@ struct PackedPatchColumns {
 
   __device__ PackedPatchColumns(const GemmPart& part, int m0) : p(part) {
     // The same column in all of this thread's places.
-    static_assert(block_threads % At::eights == 0);
-    const int m = m0 + At::column(0);
-    const DepthPlace at(p, m);
-    ky = p.by_kernel_w.quotient(at.tap), kx = at.tap - ky * p.shape.kernel_w, c = at.channel;
+    static_assert(packed_threads % At::eights == 0);
+    const int m = m0 + At::column(0), tap = p.by_packed_channels.quotient(m);
+    ky = p.by_kernel_w.quotient(tap), kx = tap - ky * p.shape.kernel_w;
+    c = m - tap * p.shape.channels;
     real = m < p.shape.kernel_h * p.shape.kernel_w * p.shape.channels;
   }
   __device__ void copy(int k0, int end, std::uint32_t to) const {
@@ -301,12 +283,11 @@ struct PackedGradientColumns {
 constexpr int left_bytes = packed_rows * stage_depth * 2;
 template <int n>
 constexpr int stage_bytes = left_bytes + (n + 63) / 64 * panel_bytes;
+// As many as two blocks of a multiprocessor have room for.
 template <int n>
 constexpr int packed_stages = n > 64 ? 3 : 4;
-// Two blocks of a multiprocessor leave a quarter of its memory to the first-level cache.
 template <int n>
 constexpr int packed_shared_bytes = packed_stages<n>* stage_bytes<n>;
-constexpr int packed_carveout = 86;  // per cent
 
 // Stages are filled while those before them are multiplied. A block waits for its own products
 // before it begins the next: a second block on the multiprocessor keeps the tensor cores busy.
@@ -334,7 +315,7 @@ __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std:
     copies_wait<stages - 2>();
     show_tensor_cores();
     wgmma_wait<0>();
-    __syncthreads();  // this stage is there, and the one before it free
+    __syncthreads();  // this stage is there, and the one to be filled next is free
     const std::uint32_t tile = shared + i % stages * stage_bytes<n>;
     wgmma_begin();
 #pragma unroll
@@ -377,7 +358,7 @@ struct SumsTile {
   // Calls use(row, column) for this thread's pairs of columns, in every `step`th row.
   template <int step, class Use>
   __device__ void each(Use use) const {
-    for (int i = threadIdx.x; i < packed_rows / step * (n / 2); i += block_threads)
+    for (int i = threadIdx.x; i < packed_rows / step * (n / 2); i += packed_threads)
       use(i / (n / 2) * step, i % (n / 2) * 2);
   }
 };
@@ -385,21 +366,19 @@ struct SumsTile {
 template <bool bf16, GemmKind kind, int n, class Terms>
 __device__ void run_packed(const GemmPart& p, const Phase& phase, int m0, int n0, int begin,
                            int end, std::uint32_t shared, float (&sums)[n / 2]) {
+  const auto multiply = [&](const auto& a, const auto& b) {
+    multiply_packed<bf16, n, Terms>(a, b, begin, end, shared, sums);
+  };
   if constexpr (kind == GemmKind::forward)
-    multiply_packed<bf16, n, Terms>(PackedPatches<Terms>(p, m0), PackedKernelRows<n, Terms>(p, n0),
-                                    begin, end, shared, sums);
+    multiply(PackedPatches<Terms>(p, m0), PackedKernelRows<n, Terms>(p, n0));
   else if constexpr (kind == GemmKind::data)
-    multiply_packed<bf16, n, Terms>(PackedGradientRows<Terms>(p, phase, m0),
-                                    PackedKernelColumns<n, Terms>(p, phase, n0), begin, end, shared,
-                                    sums);
+    multiply(PackedGradientRows<Terms>(p, phase, m0), PackedKernelColumns<n, Terms>(p, phase, n0));
   else
-    multiply_packed<bf16, n, Terms>(PackedPatchColumns<Terms>(p, m0),
-                                    PackedGradientColumns<n, Terms>(p, n0), begin, end, shared,
-                                    sums);
+    multiply(PackedPatchColumns<Terms>(p, m0), PackedGradientColumns<n, Terms>(p, n0));
 }
 
 template <class M, GemmKind kind, int n, int terms>
-__global__ void __launch_bounds__(block_threads, 2)
+__global__ void __launch_bounds__(packed_threads, 2)
     packed_kernel(const __grid_constant__ GemmPart p) {
   static_assert(SumsTile<n>::bytes <= packed_shared_bytes<n>);
   extern __shared__ __align__(1024) unsigned char lines[];
@@ -427,8 +406,8 @@ __global__ void __launch_bounds__(block_threads, 2)
   if constexpr (terms != 2) run(OneTerm{});
   const int tile = (which * p.tiles_m + tile_m) * p.tiles_n + tile_n;
   if (kind != GemmKind::weights && p.splits > 1 &&
-      !gather_splits<n / 8, block_threads>(p, tile, split,
-                                           reinterpret_cast<float4(&)[n / 8]>(sums)))
+      !gather_splits<n / 8, packed_threads>(p, tile, split,
+                                            reinterpret_cast<float4(&)[n / 8]>(sums)))
     return;
   const SumsTile<n> finished(reinterpret_cast<float*>(lines), sums);
   if constexpr (kind == GemmKind::forward) {
@@ -475,12 +454,11 @@ __global__ void __launch_bounds__(block_threads, 2)
       if (m0 + row >= s.kernel_h * s.kernel_w * s.channels || n0 + column >= s.filters) return;
       const float2 v = finished.at(row, column);
       if (M::overflows && !isfinite(v.x + v.y)) p.state->bad = 1;
-      const DepthPlace at(p, m0 + row);
+      const int tap = p.by_packed_channels.quotient(m0 + row), c = m0 + row - tap * s.channels;
       const int channels = static_cast<int>(p.by_channels.divisor);
-      if (at.channel >= channels) return;
+      if (c >= channels) return;
       store2(p.partials + split * p.partial_stride +
-                 static_cast<std::int64_t>(at.tap * channels + at.channel) * s.filters + n0 +
-                 column,
+                 static_cast<std::int64_t>(tap * channels + c) * s.filters + n0 + column,
              v.x, v.y);
     });
   }
@@ -490,15 +468,9 @@ template <class M, GemmKind kind, int n, int terms>
 cudaError_t launch_packed_as(const GemmPart& p, cudaStream_t stream) {
   constexpr auto kernel = packed_kernel<M, kind, n, terms>;
   constexpr int bytes = packed_shared_bytes<n>;
-  static const cudaError_t allowed = [] {
-    const cudaError_t error = allow_shared_memory(kernel, bytes);
-    return error != cudaSuccess
-               ? error
-               : cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                      packed_carveout);
-  }();
+  static const cudaError_t allowed = allow_shared_memory(kernel, bytes);
   if (allowed != cudaSuccess) return allowed;
-  return launch(kernel, p.phases * p.tiles_m * p.tiles_n * p.splits, block_threads, bytes, stream,
+  return launch(kernel, p.phases * p.tiles_m * p.tiles_n * p.splits, packed_threads, bytes, stream,
                 p);
 }
 template <class M, GemmKind kind, int terms>

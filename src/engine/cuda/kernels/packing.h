@@ -37,4 +37,11 @@ struct GradientPacking {
 };
 cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream);
 
+// Products of packed operands, in tiles of 128 rows and `columns` (32, 64, 96 or 128); only where
+// the chip has products of warpgroups.
+cudaError_t launch_packed_fp32(const GemmPart& part, int columns, cudaStream_t stream);
+cudaError_t launch_packed_tf32(const GemmPart& part, int columns, cudaStream_t stream);
+cudaError_t launch_packed_bf16(const GemmPart& part, int columns, cudaStream_t stream);
+cudaError_t launch_packed_fp16(const GemmPart& part, int columns, cudaStream_t stream);
+
 }  // namespace sweetspot::engine::cuda

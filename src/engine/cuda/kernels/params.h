@@ -154,9 +154,9 @@ struct GemmPart {
   StepState* state;  // of the weights' gradient: where to say that it is not finite
   DropoutMask dropout;
   // Tiles of TileKind::packed: operands in memory as planes of 16 bits (pack.cu), so many elements
-  // apart; `operands` is the kernel. Along the depth all taps of a piece of the channels (of the
-  // filters, for the gradient of the input) lie together.
-  Divider by_piece, by_piece_taps;                      // its channels, and those times the taps
+  // apart; `operands` is the kernel. shape.channels are padded to eights there, by_channels has
+  // those of the tensors.
+  Divider by_packed_channels;
   const std::uint16_t *packed_input, *packed_gradient;  // the gradient is that before pooling
   std::int64_t input_term, gradient_term, operand_term;
 };

@@ -77,7 +77,6 @@ class PackedProduct final : public ProductOp {
     part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     part.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
-    set_pieces(part, shape_.channels);
     pass.run_packed(part, forward_.columns);
   }
 
@@ -89,14 +88,12 @@ class PackedProduct final : public ProductOp {
       GemmPart part = common(pass, data_, sizes.data);
       part.kind = GemmKind::data, part.scale = in_->gradient_scale;
       part.input_gradient = pass.at(in_->gradient);
-      set_pieces(part, shape_.filters);
       pass.run_packed(part, data_.columns);
     }
     GemmPart part = common(pass, weight_gradient_, sizes.weights);
     part.kind = GemmKind::weights, part.phases = 1;
     part.partials = pass.partials + kernel_partials_.offset;
     part.partial_stride = kernel_partials_.floats;
-    set_pieces(part, shape_.channels);
     pass.run_packed(part, weight_gradient_.columns);
   }
 
@@ -142,27 +139,17 @@ class PackedProduct final : public ProductOp {
   GemmPart common(const Pass& pass, const PackedTiles& choice, const ProductSize& size) const {
     GemmPart part = product_part(shape_, pass.count);
     part.tile = TileKind::packed;
-    part.tiles_m = tiles(size.rows, 128), part.tiles_n = tiles(size.columns, choice.columns);
+    part.tiles_m = tiles(size.rows, packed_rows),
+    part.tiles_n = tiles(size.columns, choice.columns);
     part.splits = choice.splits, part.split_depth = choice.split_depth;
     part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
     part.packed_input = pass.at<std::uint16_t>(input_), part.input_term = input_term();
     part.packed_gradient = pass.packed_gradient, part.gradient_term = gradient_term();
     part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_term();
+    part.by_packed_channels = part.by_channels;
     part.by_channels = Divider(static_cast<std::uint32_t>(channels_));
     return part;
   }
-  // Phases have different taps: they keep the order that the kernel lies in.
-  void set_pieces(GemmPart& part, int channels) const {
-    const auto by = [](int n) { return Divider(static_cast<std::uint32_t>(n)); };
-    constexpr int never = 1 << 30;
-    const int piece = part.phases > 1      ? channels
-                      : channels % 64 == 0 ? 64
-                      : channels % 32 == 0 ? 32
-                                           : channels;
-    part.by_piece = by(piece);
-    part.by_piece_taps = by(part.phases > 1 ? never : piece * shape_.taps());
-  }
-
   ConvShape shape_;  // with the packed channels
   int channels_;     // of the tensors
   bool relu_;

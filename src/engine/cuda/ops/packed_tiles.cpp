@@ -5,29 +5,30 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int rows = 128, stage = 64;
+constexpr int stage = 64;  // of depth
 
 // Clocks of a multiprocessor, found on an H200. A stage of 64 of the depth, operands of one term:
 struct Shape {
   int columns;
   double stage_clocks;
 };
-constexpr Shape shapes[] = {{128, 1050}, {96, 900}, {64, 750}, {32, 600}};
+constexpr Shape shapes[] = {{128, 1050}, {96, 900}, {64, 720}, {32, 570}};
 double end_clocks(const Shape& shape) { return 2000 + 25.0 * shape.columns; }
 // What several terms make of it.
-double times(Math math) { return math == Math::fp32 ? 4.5 : math == Math::tf32 ? 2.2 : 1; }
+double times(Math math) { return math == Math::fp32 ? 5.2 : math == Math::tf32 ? 2.4 : 1; }
+constexpr double across = 1.25;                // and operands that lie across the depth
 constexpr double bytes_a_clock = 2400;         // of the chip
 constexpr double gathered_bytes_a_clock = 40;  // of a block that adds up splits
-constexpr double launch_clocks = 3000;
+constexpr double launch_clocks = 6000;
 
 std::int64_t blocks_of(const ProductSize& size, int columns) {
-  return std::int64_t{tiles(size.rows, rows)} * tiles(size.columns, columns) * size.phases;
+  return std::int64_t{tiles(size.rows, packed_rows)} * tiles(size.columns, columns) * size.phases;
 }
 
 double clocks(const Chip& chip, const ProductSize& size, Math math, const Shape& shape,
               const PackedTiles& choice) {
-  const double block =
-      tiles(choice.split_depth, stage) * shape.stage_clocks * times(math) + end_clocks(shape);
+  const double stage_clocks = shape.stage_clocks * times(math) * (size.weights ? across : 1);
+  const double block = tiles(choice.split_depth, stage) * stage_clocks + end_clocks(shape);
   const std::int64_t blocks = blocks_of(size, shape.columns) * choice.splits;
   const std::int64_t at_once = 2 * chip.multiprocessors, rest = blocks % at_once;
   // A block alone on its multiprocessor waits for what it loads.
@@ -38,11 +39,25 @@ double clocks(const Chip& chip, const ProductSize& size, Math math, const Shape&
   if (size.weights)  // which the update adds up
     return all +
            choice.splits * 8.0 * static_cast<double>(size.rows * size.columns) / bytes_a_clock;
-  return all + (choice.splits + 1) * 4.0 * rows * shape.columns / gathered_bytes_a_clock;
+  return all + (choice.splits + 1) * 4.0 * packed_rows * shape.columns / gathered_bytes_a_clock;
 }
 
 double packing_clocks(double elements, Math math, double bytes_read) {
-  return elements * (bytes_read + 2 * packed_terms(math)) / bytes_a_clock;
+  return elements * (bytes_read + 2 * packed_terms(math)) / bytes_a_clock + launch_clocks;
+}
+
+// The plain forward product is slow to store its tiles, and what they have too much.
+double stored_clocks(const ProductSize& size, const TileChoice& choice) {
+  constexpr double floats_a_clock = 180;  // of the chip
+  const int rows = tile_rows(choice.tile), columns = tile_columns(choice.tile);
+  return static_cast<double>(tiles(size.rows, rows)) * rows * tiles(size.columns, columns) *
+         columns / floats_a_clock;
+}
+
+// Of the taps that the largest phase has, those that phases have on average.
+double share_of_taps(const ConvShape& s) {
+  const GradientPhases phases(s);
+  return static_cast<double>(s.taps()) / (phases.count * phases.taps_y * phases.taps_x);
 }
 
 }  // namespace
@@ -50,8 +65,8 @@ double packing_clocks(double elements, Math math, double bytes_read) {
 TileChoice::Scratch PackedTiles::scratch(const ProductSize& size) const {
   if (splits == 1) return {};
   const auto tiles = static_cast<int>(blocks_of(size, columns));
-  return {static_cast<core::Bytes>(tiles) * static_cast<core::Bytes>(splits * rows * columns) *
-              sizeof(float),
+  return {static_cast<core::Bytes>(tiles) *
+              static_cast<core::Bytes>(splits * packed_rows * columns) * sizeof(float),
           tiles};
 }
 
@@ -85,24 +100,39 @@ ConvShape packed_shape(ConvShape shape) {
   return shape;
 }
 
-bool packing_pays(const Chip& chip, const ConvShape& shape, std::int64_t count, bool training,
-                  Math math) {
-  if (!chip.warpgroups || shape.filters % 8 != 0) return false;
-  const ConvShape s = packed_shape(shape);
-  const PackedSizes sizes(s, count), plain_sizes(shape, count);
-  const double inputs = static_cast<double>(count) * s.in_floats();
-  const double gradients = static_cast<double>(count) * s.positions() * s.filters;
-  double packed = choose_packed_tiles(chip, sizes.forward, math).clocks +
-                  packing_clocks(inputs + s.depth() * s.filters, math, 4) + launch_clocks;
-  double plain =
-      expected_clocks(chip, plain_sizes.forward, choose_tiles(chip, plain_sizes.forward), math);
-  if (training) {
-    packed += choose_packed_tiles(chip, sizes.data, math).clocks +
-              choose_packed_tiles(chip, sizes.weights, math).clocks +
-              packing_clocks(gradients, math, 5) + 2 * launch_clocks;
-    plain += expected_clocks(chip, plain_sizes.data, choose_tiles(chip, plain_sizes.data), math) +
-             expected_clocks(chip, plain_sizes.weights,
-                             choose_weight_tiles(chip, plain_sizes.weights), math);
+bool packing_pays(const Chip& chip, const PackingCase& c) {
+  if (!chip.warpgroups || c.shape.filters % 8 != 0) return false;
+  const ConvShape s = packed_shape(c.shape);
+  const PackedSizes sizes(s, c.count), plain_sizes(c.shape, c.count);
+  // What takes some microseconds either way is not worth two launches more, the less so if splits
+  // of the depth must be added up.
+  const ProductSize& forward = plain_sizes.forward;
+  constexpr std::int64_t few_rows = 8 * packed_rows;
+  const double little = forward.rows < few_rows ? 1e9 : 2.8e8;  // multiplications
+  if (static_cast<double>(forward.rows * forward.columns * forward.depth) < little) return false;
+  const auto count = static_cast<double>(c.count);
+  // Eights that each are another tap's lie scattered.
+  const double scattered = s.channels == 8 && s.taps() > 1 ? 2 : 1;
+  const auto packed_clocks = [&](const ProductSize& size) {
+    return choose_packed_tiles(chip, size, c.math).clocks;
+  };
+  const auto plain_clocks = [&](const ProductSize& size) {
+    const TileChoice choice =
+        size.weights ? choose_weight_tiles(chip, size) : choose_tiles(chip, size);
+    return expected_clocks(chip, size, choice, c.math);
+  };
+  double packed = scattered * packed_clocks(sizes.forward) +
+                  packing_clocks(count * s.in_floats() + s.depth() * s.filters, c.math, 4);
+  double plain = plain_clocks(forward) +
+                 stored_clocks(forward, choose_tiles(chip, forward)) / (s.pool * s.pool);
+  if (c.training) {
+    packed +=
+        packed_clocks(sizes.weights) + packing_clocks(count * s.positions() * s.filters, c.math, 5);
+    plain += plain_clocks(plain_sizes.weights);
+    if (c.wants_input_gradient) {
+      packed += share_of_taps(s) * packed_clocks(sizes.data) + launch_clocks;
+      plain += share_of_taps(s) * plain_clocks(plain_sizes.data);
+    }
   }
   constexpr double margin = 1.1;
   return packed * margin < plain;

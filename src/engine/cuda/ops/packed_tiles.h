@@ -4,6 +4,7 @@
 // Tiles of products whose operands are packed in memory (kernels/packed_product.cuh).
 namespace sweetspot::engine::cuda {
 
+constexpr int packed_rows = 128;  // of a tile
 struct PackedTiles {
   int columns = 128, splits = 1, split_depth = 1;
   double clocks = 0;  // what it is expected to take
@@ -20,7 +21,12 @@ struct PackedSizes {
 
 // Whether a product is faster with its operands packed, packing them included: expected from its
 // size and the chip, so that the memory of a plan is known without running it.
-bool packing_pays(const Chip& chip, const ConvShape& shape, std::int64_t count, bool training,
-                  Math math);
+struct PackingCase {
+  ConvShape shape;
+  std::int64_t count;
+  bool training, wants_input_gradient;
+  Math math;
+};
+bool packing_pays(const Chip& chip, const PackingCase& c);
 
 }  // namespace sweetspot::engine::cuda
