@@ -52,11 +52,18 @@ class CudaGolden : public ::testing::TestWithParam<Case> {
     const auto trainer = cuda::make_trainer(network, options);
     assign_golden_weights(*trainer, golden["parameters"]);
     const StepResult result = trainer->accumulate(batch->view(), micro_batch);
-    // Layer by layer, rounded operands move more winners and ReLUs: each moves a whole gradient.
+    // Layer by layer, rounded operands move more winners and ReLUs, and each moves a whole
+    // gradient. It is the networks, not the engine: against the same golden values PyTorch 2.11
+    // deviates by 0.05, 0.18 and 0.07 (tf32, bf16, fp16; the worst variable's norm) on many-shapes,
+    // by 0.01, 0.28 and 0.10 on norm-fusions and by 0.14 and 0.08 (bf16, fp16) on mobile, this
+    // engine by 0.08, 0.20 and 0.08, by 0.02, 0.20 and 0.02, and by 0.07, 0.09 and 0.07. Without
+    // edges there is no such deviation (CudaShapes.HaveTheCpusGradientsWithoutEdges).
     const bool deep = GetParam().model == "many-shapes" || GetParam().model == "norm-fusions" ||
                       GetParam().model == "mobile";
-    const double near =
-        tolerance(GetParam().precision) * (deep && GetParam().precision != Precision::fp32 ? 4 : 1);
+    const double wider = !deep || GetParam().precision == Precision::fp32 ? 1
+                         : GetParam().precision == Precision::bf16        ? 1.25
+                                                                          : 2.5;
+    const double near = tolerance(GetParam().precision) * wider;
     EXPECT_NEAR(result.loss, golden["loss"].get<double>(), near * golden["loss"].get<double>());
     if (!golden["correct"].is_null() && GetParam().precision == Precision::fp32) {
       EXPECT_EQ(result.correct, golden["correct"].get<std::int64_t>());
