@@ -7,8 +7,24 @@
 #include <vector>
 
 #include "engine/trainer.h"
+#include "model/network.h"
 
 namespace sweetspot::engine::testing {
+
+// The same layers with nothing that switches: `smooth` for ReLU, averages for maxima.
+inline model::Network without_edges(model::Network network, model::Activation smooth) {
+  const auto replace = [&](model::Activation& activation) {
+    if (activation == model::Activation::relu) activation = smooth;
+  };
+  for (model::Layer& layer : network.layers) {
+    if (auto* conv = std::get_if<model::Conv2D>(&layer.kind)) replace(conv->activation);
+    if (auto* dense = std::get_if<model::Dense>(&layer.kind)) replace(dense->activation);
+    if (auto* activate = std::get_if<model::Activate>(&layer.kind)) replace(activate->function);
+    if (auto* pool = std::get_if<model::Pooling2D>(&layer.kind))
+      pool->kind = model::Pooling2D::Kind::average;
+  }
+  return network;
+}
 
 // The norm of each variable's difference, as a share of the variable's.
 inline void expect_near(const std::vector<Variable>& found, const std::vector<Variable>& expected,
