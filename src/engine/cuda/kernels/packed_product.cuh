@@ -13,7 +13,7 @@
 // of pairs of terms; what is left out is smaller than the last bit.
 namespace sweetspot::engine::cuda {
 
-constexpr int packed_rows = 128, packed_threads = 256;
+constexpr int packed_threads = 256;
 constexpr int stage_depth = 64;  // 16-bit operands of a row in a stage
 
 // Sixteen bytes from memory to shared memory, or zeros.
@@ -52,8 +52,7 @@ struct SmallOfThreeTerms {
   }
 };
 
-// Where this thread's sixteen bytes lie. Along the depth: the same eighth of a line, in
-// some rows.
+// Where this thread's sixteen bytes lie. Along the depth: the same eighth of a line, in some rows.
 template <int rows, class Terms>
 struct LinesAlong {
   static constexpr int step = packed_threads / 8, count = rows / step;

@@ -37,8 +37,9 @@ struct GradientPacking {
 };
 cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream);
 
-// Products of packed operands, in tiles of 128 rows and `columns` (32, 64, 96 or 128); only where
-// the chip has products of warpgroups.
+constexpr int packed_rows = 128;
+// Products of packed operands, in tiles of so many rows and `columns` (32, 64, 96 or 128); only
+// where the chip has products of warpgroups.
 cudaError_t launch_packed_fp32(const GemmPart& part, int columns, cudaStream_t stream);
 cudaError_t launch_packed_tf32(const GemmPart& part, int columns, cudaStream_t stream);
 cudaError_t launch_packed_bf16(const GemmPart& part, int columns, cudaStream_t stream);

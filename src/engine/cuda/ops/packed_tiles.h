@@ -1,10 +1,10 @@
 #pragma once
+#include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/ops/tiles.h"
 
 // Tiles of products whose operands are packed in memory (kernels/packed_product.cuh).
 namespace sweetspot::engine::cuda {
 
-constexpr int packed_rows = 128;  // of a tile
 struct PackedTiles {
   int columns = 128, splits = 1, split_depth = 1;
   double clocks = 0;  // what it is expected to take
