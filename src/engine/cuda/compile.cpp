@@ -352,6 +352,7 @@ class Compiler {
     add_penalties();
     program_.scratch = planner_.claim(planner_.scratch_bytes());
     program_.tickets = planner_.claim(planner_.ticket_bytes());
+    program_.packed_input = planner_.claim(planner_.packed_input_bytes());
     program_.packed_gradient = planner_.claim(planner_.packed_gradient_bytes());
     program_.arena_bytes = planner_.arena_bytes();
     program_.partial_floats = planner_.partial_floats();

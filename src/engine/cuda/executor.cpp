@@ -43,6 +43,7 @@ Pass Executor::pass() const {
   pass.arena = arena_.data(), pass.partials = partials_.as<float>();
   pass.scratch = arena_.as<float>(program_.scratch);
   pass.tickets = arena_.as<std::uint32_t>(program_.tickets);
+  pass.packed_input = arena_.as<std::uint16_t>(program_.packed_input);
   pass.packed_gradient = arena_.as<std::uint16_t>(program_.packed_gradient);
   pass.training = program_.training;
   pass.stream = stream_;

@@ -34,8 +34,8 @@ struct Pass {
   float* weights = nullptr;
   const std::byte* operands = nullptr;  // weights that are kept as such; none in fp32
   float* partials = nullptr;
-  float* scratch = nullptr;                  // of one kernel at a time
-  std::uint16_t* packed_gradient = nullptr;  // of one operation at a time
+  float* scratch = nullptr;                                           // of one kernel at a time
+  std::uint16_t *packed_input = nullptr, *packed_gradient = nullptr;  // of one operation at a time
   std::uint32_t* tickets = nullptr;
   StepState* state = nullptr;
   Source source;
@@ -86,11 +86,10 @@ class Planner {
   void claim_scratch(core::Bytes bytes, int tickets) {
     scratch_ = std::max(scratch_, bytes), tickets_ = std::max(tickets_, tickets);
   }
-  // A gradient as packed operands, of one operation at a time.
-  void claim_packed_gradient(core::Bytes bytes_each) {
-    packed_gradient_ =
-        std::max(packed_gradient_, static_cast<core::Bytes>(micro_batch_) * bytes_each);
-  }
+  // Packed operands of one operation at a time.
+  void claim_packed_input(core::Bytes bytes_each) { claim_packed(packed_input_, bytes_each); }
+  void claim_packed_gradient(core::Bytes bytes_each) { claim_packed(packed_gradient_, bytes_each); }
+  core::Bytes packed_input_bytes() const { return packed_input_; }
   core::Bytes packed_gradient_bytes() const { return packed_gradient_; }
   core::Bytes scratch_bytes() const { return scratch_; }
   core::Bytes ticket_bytes() const {
@@ -101,11 +100,15 @@ class Planner {
   static core::Bytes round(core::Bytes bytes) { return (bytes + 255) / 256 * 256; }
 
  private:
+  void claim_packed(core::Bytes& most, core::Bytes bytes_each) const {
+    most = std::max(most, static_cast<core::Bytes>(micro_batch_) * bytes_each);
+  }
+
   std::int64_t micro_batch_;
   bool training_;
   Math math_;
   Chip chip_;
-  core::Bytes arena_ = 0, scratch_ = 0, packed_gradient_ = 0;
+  core::Bytes arena_ = 0, scratch_ = 0, packed_input_ = 0, packed_gradient_ = 0;
   int tickets_ = 0;
   std::int64_t partials_ = 0;
 };

@@ -34,7 +34,8 @@ struct Program {
   const LossOp* loss = nullptr;     // the last operation
 
   core::Bytes arena_bytes = 0;
-  core::Bytes scratch = 0, tickets = 0, packed_gradient = 0;  // where they are in the arena
+  // Where they are in the arena.
+  core::Bytes scratch = 0, tickets = 0, packed_input = 0, packed_gradient = 0;
   std::int64_t partial_floats = 0;
   HostBatch host_batch;
   // Training has two rooms for such, one to fill while the other is read.

@@ -32,7 +32,12 @@ class PackedProduct final : public ProductOp {
     const PackedSizes sizes(shape_, micro_batch_);
     const auto terms_bytes =
         static_cast<core::Bytes>(packed_terms(planner.math())) * sizeof(std::uint16_t);
-    input_ = planner.claim_samples(static_cast<core::Bytes>(shape_.in_floats()) * terms_bytes);
+    // What is no smaller than the floats that it comes from is packed again instead of kept.
+    const core::Bytes input_bytes = static_cast<core::Bytes>(shape_.in_floats()) * terms_bytes;
+    if (planner.training() && packed_terms(planner.math()) == 1)
+      input_ = planner.claim_samples(input_bytes);
+    else
+      planner.claim_packed_input(input_bytes);
     kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
     const auto choose = [&](const ProductSize& size) {
       return choose_packed_tiles(planner.chip(), size, planner.math());
@@ -70,7 +75,7 @@ class PackedProduct final : public ProductOp {
   }
 
   void forward(Pass& pass) const override {
-    pack(pass);
+    pack(pass, true);
     GemmPart part = common(pass, forward_, PackedSizes(shape_, pass.count).forward);
     part.kind = GemmKind::forward, part.phases = 1;
     part.relu = relu_, part.value = pass.at(out_->value);
@@ -90,6 +95,7 @@ class PackedProduct final : public ProductOp {
       part.input_gradient = pass.at(in_->gradient);
       pass.run_packed(part, data_.columns);
     }
+    if (!input_) pack(pass, false);
     GemmPart part = common(pass, weight_gradient_, sizes.weights);
     part.kind = GemmKind::weights, part.phases = 1;
     part.partials = pass.partials + kernel_partials_.offset;
@@ -102,7 +108,10 @@ class PackedProduct final : public ProductOp {
     return std::int64_t{shape_.taps()} * channels_ * shape_.filters;
   }
 
-  void pack(const Pass& pass) const {
+  std::uint16_t* packed_input(const Pass& pass) const {
+    return input_ ? pass.at<std::uint16_t>(*input_) : pass.packed_input;
+  }
+  void pack(const Pass& pass, bool with_kernel) const {
     Packings p{};
     p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
     const auto pack = [](const float* from, std::uint16_t* to, std::int64_t rows, std::int64_t term,
@@ -110,11 +119,13 @@ class PackedProduct final : public ProductOp {
       return Packing{
           from, to, rows, term, width, packed, Divider(static_cast<std::uint32_t>(packed / 8))};
     };
-    p.each[0] = pack(pass.at(in_->value), pass.at<std::uint16_t>(input_),
+    p.each[0] = pack(pass.at(in_->value), packed_input(pass),
                      std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(), channels_,
                      shape_.channels);
-    p.each[1] = pack(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), shape_.taps(),
-                     kernel_term(), channels_ * shape_.filters, shape_.channels * shape_.filters);
+    if (with_kernel)
+      p.each[1] =
+          pack(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), shape_.taps(),
+               kernel_term(), channels_ * shape_.filters, shape_.channels * shape_.filters);
     check(launch_packing(p, pass.stream), "packing operands");
   }
   void pack_gradient(const Pass& pass) const {
@@ -143,7 +154,7 @@ class PackedProduct final : public ProductOp {
     part.tiles_n = tiles(size.columns, choice.columns);
     part.splits = choice.splits, part.split_depth = choice.split_depth;
     part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
-    part.packed_input = pass.at<std::uint16_t>(input_), part.input_term = input_term();
+    part.packed_input = packed_input(pass), part.input_term = input_term();
     part.packed_gradient = pass.packed_gradient, part.gradient_term = gradient_term();
     part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_term();
     part.by_packed_channels = part.by_channels;
@@ -156,7 +167,8 @@ class PackedProduct final : public ProductOp {
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;
   std::int64_t micro_batch_ = 1;
-  core::Bytes input_ = 0, kernel_ = 0, code_ = 0;
+  std::optional<core::Bytes> input_;  // kept for the backward pass
+  core::Bytes kernel_ = 0, code_ = 0;
   bool coded_ = false;
   int slices_ = 1;
   PackedTiles forward_, data_, weight_gradient_;

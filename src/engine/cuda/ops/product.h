@@ -56,8 +56,8 @@ std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape
                                         const ProductWeights& weights, Tensor* in, Tensor* out,
                                         const Chip& chip);
 
-// The same with operands packed in memory: the input's by the forward pass, which keeps them for
-// the backward pass, as the kernel's; the gradient's by the latter.
+// The same with operands packed in memory: the input's and the kernel's by the forward pass, which
+// keeps them for the backward pass if they are small; the gradient's by the latter.
 std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape& shape, bool relu,
                                                const std::optional<FusedDropout>& dropout,
                                                const ProductWeights& weights, Tensor* in,
