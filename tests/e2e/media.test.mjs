@@ -23,7 +23,7 @@ test("on paper everything is there, and light", async () => {
     assert.equal(await page.locator(`#${chart}[data-drawn]`).count(), 1, `${chart} is missing`);
   const lightInk = "0,114,178"; // #0072b2, the light palette's first
   await until(async () => (await inkOf(page, "shares")) === lightInk, "the chart stays dark");
-  assert.equal(await page.locator("#trials button:visible", { hasText: "steps" }).count(), 0);
+  assert.equal(await page.locator("#trials td button:visible", { hasText: "steps" }).count(), 0);
   const pdf = await page.pdf({ format: "A4" });
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
   await page.context().close();
