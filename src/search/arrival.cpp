@@ -11,6 +11,9 @@ namespace {
 
 // Batches that are closer than this are not held against each other.
 constexpr std::int64_t far_apart = 4;
+// Step times and memory that rest over less are no clamp yet: another kernel or more threads make
+// a plateau too.
+constexpr std::int64_t clamp_apart = 16;
 // Steps that are all overhead up to so many times the smallest batch are not believed unseen.
 constexpr std::int64_t exhausting = 4096;
 // Runs of the same work differ by some percent on a calm machine and by a quarter on a busy one.
@@ -167,7 +170,9 @@ ArrivalVerdict judged(std::span<const BatchSigns> batches) {
   }
   // Something moved below. A step that grows a little and then stays may be one of a GPU, which
   // larger batches fill.
-  if (moves(batches.front(), batches[edge]).plainly())
+  const bool is_sure = counted_clamp(batches.front(), batches[edge]) ||
+                       top.batch / clamp_apart >= batches[edge].batch;
+  if (is_sure && moves(batches.front(), batches[edge]).plainly())
     return clamped_at(batches.first(edge), batches[edge]);
   return {.arrival = Arrival::silent, .exhausted = exhausted};
 }

@@ -84,6 +84,23 @@ TEST(Arrival, AStepThatGrowsALittleAndThenStaysIsNotYetAClamp) {
   EXPECT_EQ(arrival(signs).arrival, Arrival::silent);
 }
 
+// As where other kernels or more threads take over: what rests may grow again.
+TEST(Arrival, APlateauOfStepTimesIsAClampOnlyOverSixteenTimesTheBatch) {
+  std::vector<BatchSigns> signs;
+  const auto add = [&](std::int64_t batch, double seconds) {
+    signs.push_back(Showing{}.at(batch));
+    signs.back().step_seconds = seconds;
+    return arrival(signs);
+  };
+  add(1, 0.0025), add(4, 0.0033), add(16, 0.0070);
+  const ArrivalVerdict resting = add(64, 0.0076);
+  EXPECT_EQ(resting.arrival, Arrival::silent);
+  EXPECT_FALSE(is_settled_doubt(resting)) << "larger ones are tried";
+  EXPECT_EQ(add(256, 0.0180).arrival, Arrival::arrives);
+  signs.pop_back();
+  EXPECT_EQ(add(256, 0.0076).arrival, Arrival::clamped);
+}
+
 TEST(Arrival, NoiseOfAQuarterIsNoMovement) {
   std::vector<BatchSigns> signs;
   for (const std::int64_t batch : {1, 16, 256, 4096}) {
