@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "workload/command/config/edit.h"
+#include "workload/command/scratch.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::workload::command {
@@ -71,14 +72,19 @@ void check_copy(const Options& options, const Template& one) {
     throw core::InputError(fmt::format(
         "--template {} would fill the placeholders of its own file; name another to write",
         shown(one.file)));
-  if (options.scratch) return;
-  const fs::path place = options.folder.value_or(".") / *one.copy;
+  const fs::path folder = options.folder.value_or("."), place = folder / *one.copy;
   std::error_code error;
+  if (options.scratch && one.copy->is_relative()) {
+    if (fs::is_directory(folder, error)) Scratch::place_in(folder, *one.copy);
+    return;
+  }
   if (fs::exists(fs::symlink_status(place, error)))
-    throw core::InputError(
-        fmt::format("--template would write {}, which is there already; move it away, name "
-                    "another, or add --scratch, where a trial has a {} of its own",
-                    shown(place), shown(*one.copy)));
+    throw core::InputError(fmt::format(
+        "--template would write {}, which is there already; move it away, name another, or {}",
+        shown(place),
+        one.copy->is_absolute()
+            ? "one in its folder, and add --scratch"
+            : fmt::format("add --scratch, where a trial has a {} of its own", shown(*one.copy))));
   const fs::path parent = place.parent_path();
   if (place.string().find('{') == std::string::npos && !parent.empty() &&
       !fs::is_directory(parent, error))

@@ -28,6 +28,8 @@ void put(const fs::path& folder, const fs::path& model, const std::vector<Scratc
         fs::permissions(folder / parent, fs::status(model / parent, ignored).permissions(),
                         ignored);
     }
+    std::error_code none;
+    fs::remove(folder / file.name, none);  // a link there leads to a file of the user's
     std::ofstream out(folder / file.name, std::ios::binary | std::ios::trunc);
     out << file.text;
     out.close();
@@ -123,7 +125,21 @@ class Copying {
 
 Scratch::Scratch(const fs::path& folder, const fs::path& room, const std::vector<File>& files)
     : folder_(existing(folder)) {
-  if (!overlay(room, files)) copy(room, files);
+  std::vector<File> placed = files;
+  for (File& file : placed) file.name = place_in(folder_, file.name);
+  if (!overlay(room, placed)) copy(room, placed);
+}
+
+fs::path Scratch::place_in(const fs::path& folder, const fs::path& name) {
+  const fs::path whole = existing(folder);
+  std::error_code ignored;
+  const fs::path parent = fs::weakly_canonical(whole / name.parent_path(), ignored);
+  const fs::path place = (parent / name.filename()).lexically_relative(whole);
+  if (place.empty() || *place.begin() == "..")
+    throw core::InputError(
+        fmt::format("--scratch keeps what is in {}, and {} leads out of it; name a copy in it",
+                    core::printable(whole.string()), core::printable(name.string())));
+  return place;
 }
 
 bool Scratch::overlay(const fs::path& room, const std::vector<File>& files) {

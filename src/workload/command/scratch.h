@@ -23,7 +23,8 @@ class Scratch {
     std::string text;
   };
 
-  // `room` is an empty folder of ours. InputError when the folder is too large to be copied.
+  // `room` is an empty folder of ours. InputError when the folder is too large to be copied, or a
+  // file is not in it.
   Scratch(const std::filesystem::path& folder, const std::filesystem::path& room,
           const std::vector<File>& files);
 
@@ -31,6 +32,9 @@ class Scratch {
   // Has the program run in it. The scratch must live until that has started.
   void furnish(process::Launch& launch) const;
 
+  // Where a file of that name lies in the folder, behind links. InputError when that is outside.
+  static std::filesystem::path place_in(const std::filesystem::path& folder,
+                                        const std::filesystem::path& name);
   // Whether the folder can be overlaid here, without leaving anything.
   static bool can_overlay(const std::filesystem::path& folder);
 

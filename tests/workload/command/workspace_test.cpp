@@ -198,6 +198,41 @@ TEST_F(ScratchTest, CopiesWhereNoOverlayIsAllowed) {
   EXPECT_TRUE(fs::is_empty(rooms.path()));
 }
 
+TEST_F(ScratchTest, ATemplateNeverWritesThroughALinkOfTheFolder) {
+  tests::TemporaryFolder shared;
+  write(shared / "mine.yaml", "batch: 32\n");
+  fs::create_symlink(shared / "mine.yaml", project / "config.yaml");
+  o.templates = {{.file = "sub/config.yaml", .copy = "config.yaml", .text = "batch: {batch}\n"}};
+  EXPECT_NO_THROW(check_templates(o));
+  for (const bool copied : {false, true})
+    in_child([&] {
+      if (copied) forbid_namespaces();
+      const Workspace workspace(o, at(8));
+      EXPECT_EQ(run(workspace, "cat config.yaml"), "batch: 8\n");
+    });
+  EXPECT_EQ(read(shared / "mine.yaml"), "batch: 32\n");
+}
+
+TEST_F(ScratchTest, ATemplateWhosePlaceIsOutsideIsRefusedBeforeAnythingRuns) {
+  tests::TemporaryFolder shared;
+  fs::create_directory_symlink(shared.path(), project / "conf");
+  fs::create_directory_symlink("sub", project / "within");
+  const auto with_copy = [&](const fs::path& copy) {
+    o.templates = {{.file = "sub/config.yaml", .copy = copy, .text = "batch: {batch}\n"}};
+  };
+  for (const fs::path copy : {"../config.yaml", "conf/config.yaml", "sub/../../config.yaml"}) {
+    with_copy(copy);
+    EXPECT_THROW(check_templates(o), core::InputError) << copy;
+    EXPECT_THROW(Workspace(o, at(8)), core::InputError) << copy;
+  }
+  EXPECT_TRUE(fs::is_empty(shared.path()));
+  with_copy(project / "train.py");
+  EXPECT_THROW(check_templates(o), core::InputError) << "it would not be covered, but written";
+  with_copy("within/config.yaml");
+  EXPECT_NO_THROW(check_templates(o));
+  EXPECT_EQ(run(Workspace(o, at(8)), "cat sub/config.yaml"), "batch: 8\n");
+}
+
 TEST_F(ScratchTest, CopiesWhatGitListsWhereThereIsGit) {
   write(project / ".gitignore", "data\n");
   process::Launch git = process::shell("git init -q . && touch gone && git add train.py gone && rm gone");
