@@ -170,10 +170,12 @@ ArrivalVerdict judged(std::span<const BatchSigns> batches) {
   }
   // Something moved below. A step that grows a little and then stays may be one of a GPU, which
   // larger batches fill.
-  const bool is_sure = counted_clamp(batches.front(), batches[edge]) ||
-                       top.batch / clamp_apart >= batches[edge].batch;
-  if (is_sure && moves(batches.front(), batches[edge]).plainly())
-    return clamped_at(batches.first(edge), batches[edge]);
+  if (moves(batches.front(), batches[edge]).plainly()) {
+    ArrivalVerdict clamped = clamped_at(batches.first(edge), batches[edge]);
+    clamped.exhausted = counted_clamp(batches.front(), batches[edge]) ||
+                        top.batch / clamp_apart >= batches[edge].batch;
+    return clamped;
+  }
   return {.arrival = Arrival::silent, .exhausted = exhausted};
 }
 

@@ -37,7 +37,7 @@ std::string_view name(Arrival);
 struct ArrivalVerdict {
   Arrival arrival = Arrival::too_few;
   // Of `silent`: batches far enough apart that even a program whose steps are all overhead would
-  // have moved.
+  // have moved. Of `clamped`: far enough for it to be no plateau, after which steps grow again.
   bool exhausted = false;
   std::optional<std::int64_t> clamp{};  // of `clamped`: about the largest batch that is used
   std::optional<std::int64_t> limit{};  // likewise: the largest to try and to recommend

@@ -21,6 +21,8 @@ const search::ArrivalVerdict& ArrivalCheck::look(const std::vector<trial::Trial>
   if (!handover_) return verdict_;
   signs_ = search::batch_signs(curve);
   verdict_ = search::arrival(signs_);
+  if (verdict_.arrival == search::Arrival::clamped && !verdict_.exhausted && !settled_)
+    verdict_ = {.arrival = search::Arrival::arrives};
   for (const trial::Trial& trial : curve)
     if (const auto why = objection(trial.setting.batch); why && trial.outcome == trial::Outcome::ok)
       loop.refuse(trial.id, *why);

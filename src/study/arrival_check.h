@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "advise/doubt.h"
@@ -19,6 +20,8 @@ class ArrivalCheck {
   const search::ArrivalVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
 
   const search::ArrivalVerdict& verdict() const { return verdict_; }
+  // No larger batch follows: from now on, what may be a clamp is one. False when that is known.
+  bool settle() { return !std::exchange(settled_, true); }
   bool is_over() const { return is_settled_doubt(verdict_); }
   // Why there is no answer, by the last look.
   std::optional<advise::Doubt> doubt() const;
@@ -28,6 +31,7 @@ class ArrivalCheck {
  private:
   std::optional<std::string> handover_;  // nothing: there is nothing to look for
   search::ArrivalVerdict verdict_;
+  bool settled_ = false;
   std::vector<search::BatchSigns> signs_;
 };
 

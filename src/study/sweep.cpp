@@ -139,6 +139,7 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
     if (side_by_side && !together.empty()) run_together(loop, *side_by_side, together, options);
   }
   std::optional<advise::Doubt> doubt;
+  if (arrival) arrival->settle();
   if (arrival)
     for (const trial::Setting& point : options.points) {
       arrival->look(alongside(loop, point), loop);

@@ -102,6 +102,8 @@ class Tuning {
   TuneResult run() {
     TuneResult result;
     result.message = search();
+    arrival_.settle();
+    look_for_the_batch();
     result.doubt = arrival_.doubt();
     if (options_.most_workers && !result.doubt) search_for_workers(result.message);
     const std::vector<trial::Trial> curve = axis_.on(loop_.trials());
@@ -155,7 +157,11 @@ class Tuning {
       const auto curve = axis_.on(loop_.trials());
       if (curve.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
       const search::Next next = search::next(curve, limits_, predict);
-      if (!next.batch) return next.reason;
+      if (!next.batch) {
+        if (!arrival_.settle()) return next.reason;
+        look_for_the_batch();
+        continue;
+      }
       loop_.run(axis_.at(*next.batch));
       look_for_the_batch();
       if (const auto known = axis_.on(loop_.trials()); !known.empty() && !arrival_.doubt())

@@ -85,7 +85,7 @@ TEST(Arrival, AStepThatGrowsALittleAndThenStaysIsNotYetAClamp) {
 }
 
 // As where other kernels or more threads take over: what rests may grow again.
-TEST(Arrival, APlateauOfStepTimesIsAClampOnlyOverSixteenTimesTheBatch) {
+TEST(Arrival, APlateauOfStepTimesIsASureClampOnlyOverSixteenTimesTheBatch) {
   std::vector<BatchSigns> signs;
   const auto add = [&](std::int64_t batch, double seconds) {
     signs.push_back(Showing{}.at(batch));
@@ -94,11 +94,11 @@ TEST(Arrival, APlateauOfStepTimesIsAClampOnlyOverSixteenTimesTheBatch) {
   };
   add(1, 0.0025), add(4, 0.0033), add(16, 0.0070);
   const ArrivalVerdict resting = add(64, 0.0076);
-  EXPECT_EQ(resting.arrival, Arrival::silent);
-  EXPECT_FALSE(is_settled_doubt(resting)) << "larger ones are tried";
+  EXPECT_EQ(resting.arrival, Arrival::clamped);
+  EXPECT_FALSE(resting.exhausted) << "larger ones are tried";
   EXPECT_EQ(add(256, 0.0180).arrival, Arrival::arrives);
   signs.pop_back();
-  EXPECT_EQ(add(256, 0.0076).arrival, Arrival::clamped);
+  EXPECT_TRUE(add(256, 0.0076).exhausted);
 }
 
 TEST(Arrival, NoiseOfAQuarterIsNoMovement) {

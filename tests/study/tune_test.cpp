@@ -704,6 +704,20 @@ TEST(Tune, AProgramThatUsesItsBatchIsNotAsked) {
   EXPECT_EQ(result.recommendation->batch, right_answer);
 }
 
+// Its steps rest between two batches, as where other kernels take over, and grow again.
+TEST(Tune, APlateauOfItsStepsIsNoClamp) {
+  Deaf resting(program(), [](std::int64_t batch) {
+    return batch <= 256 || batch > 1024 ? batch : std::int64_t{256};
+  });
+  Study study;
+  const TuneResult result = study.run(asked(), resting);
+  ASSERT_EQ(result.status, Status::found);
+  EXPECT_FALSE(result.recommendation->clamp_batch);
+  EXPECT_GT(result.recommendation->batch, 256);
+  for (const trial::Trial& trial : study.kept.study.trials)
+    EXPECT_EQ(trial.outcome, Outcome::ok) << trial.setting.batch;
+}
+
 TEST(Tune, NoBatchAboveAClampIsRecommended) {
   Deaf deaf(program(), [](std::int64_t batch) { return std::min<std::int64_t>(batch, 512); });
   Study study;
