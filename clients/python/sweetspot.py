@@ -1084,7 +1084,7 @@ class _Tuning:
             return answer
         last = self._said[-1] if self._said else ""
         last = last[len("sweetspot: "):] if last.startswith("sweetspot: ") else last
-        if code == 2:
+        if code == 2 and told is None:
             raise ValueError("sweetspot tune: " + last)
         if code < 0:
             last = ("sweetspot was ended by signal %d (%s) at batch %s; finished trials are kept "

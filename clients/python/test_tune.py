@@ -342,6 +342,14 @@ class Exceptions(TestCase):
             sweetspot.tune(steps, weather="fine", quiet=True)
         self.assertFalse(Path("sweetspot.db").exists())
 
+    def test_of_a_function_that_does_not_use_its_batch_are_no_wrong_option(self):
+        def train(batch):
+            for _ in steps(batch):
+                yield 3
+
+        with self.assertRaisesRegex(sweetspot.Error, "does not use its batch.* had 3 samples"):
+            sweetspot.tune(train, **TWO)
+
     def test_when_the_program_is_missing(self):
         os.environ["SWEETSPOT"] = "/nowhere/sweetspot"
         with self.assertRaisesRegex(sweetspot.Error,

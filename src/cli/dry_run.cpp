@@ -28,7 +28,7 @@ std::string steps_words(const command::Options& options) {
                        core::printable(*options.steps_regex));
   return client +
          "the progress bars of tqdm, Keras, Lightning, Hugging Face and Ultralytics, and log lines "
-         "that count samples";
+         "that count steps or samples";
 }
 
 void add(std::string& text, const char* name, const std::string& words) {
