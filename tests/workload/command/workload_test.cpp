@@ -25,7 +25,8 @@ TEST(Command, ReadsTheStepsOfABar) {
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
   EXPECT_EQ(trial.step_source, "tqdm bar");
   ASSERT_TRUE(trial.samples_per_second);
-  EXPECT_LT(trial.samples_per_second->mean, 32 / 0.002);  // a step sleeps for that long
+  // A step sleeps for that long; on a busy machine lines are read late, and some of them together.
+  EXPECT_LT(trial.samples_per_second->mean, 2 * 32 / 0.002);
   EXPECT_GT(trial.start_up_seconds.value_or(0), 0);
   EXPECT_LT(*trial.start_up_seconds, trial.seconds);
   EXPECT_GT(trial.memory_measured.value_or(0), core::MiB);
@@ -35,7 +36,7 @@ TEST(Command, ReadsTheStepsOfABar) {
 }
 
 TEST(Command, ABarThatEndsByItselfCounts) {
-  CommandWorkload workload(program("bar.py", {"{batch}", "20"}));
+  CommandWorkload workload(program("bar.py", {"{batch}", "200"}));
   const trial::Trial trial = measured(workload, at(32));
   EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
 }
@@ -47,7 +48,7 @@ TEST(Command, TakesTheClientsWordForItsSteps) {
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
   EXPECT_EQ(trial.step_source, "client (python)");
   EXPECT_EQ(trial.samples_seen, 48 * (trial.steps + trial.warm_up_steps));
-  EXPECT_LT(trial.samples_per_second->mean, 48 / 0.002);
+  EXPECT_LT(trial.samples_per_second->mean, 2 * 48 / 0.002);
   EXPECT_EQ(processes_left(options), 0);
 }
 
@@ -60,7 +61,7 @@ TEST(Command, ReadsPlainLinesOfSteps) {
   const trial::Trial trial = measured(workload, at(16));
   EXPECT_EQ(trial.outcome, Outcome::ok) << trial.note;
   EXPECT_EQ(trial.step_source, "log lines of steps");
-  EXPECT_LT(trial.samples_per_second->mean, 16 / 0.005);
+  EXPECT_LT(trial.samples_per_second->mean, 2 * 16 / 0.005);
 }
 
 TEST(Command, CountsByTheUsersExpression) {
