@@ -234,7 +234,7 @@ std::string words(Reason reason, const Recommendation& made) {
       return made.clamp_batch
                  ? fmt::format(
                        "the program seems to clamp its batch at about {}: larger ones are "
-                       "run as that",
+                       "run as that (if not so: --batch-arrives)",
                        size(*made.clamp_batch))
                  : "";
     case Reason::note:

@@ -27,9 +27,9 @@ std::string plot_of(const report::Answer& answer) {
 }
 
 // A surer answer takes several times as long, and is asked for by name: more rounds, or of a
-// program more passes.
+// program more passes, for which a budget that was given has to last.
 std::string more_certain(const StudyFlags& flags) {
-  if (flags.command.given()) return "--repeat 4";
+  if (flags.command.given() && !flags.budget) return "--repeat 4";
   const double seconds = flags.budget ? 4 * flags.budget->count() : 120;
   return fmt::format("--budget {:.0f}{}", seconds < 120 ? seconds : seconds / 60,
                      seconds < 120 ? "s" : "m");

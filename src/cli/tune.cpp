@@ -126,9 +126,8 @@ void check_global_batch(const TuneFlags& flags) {
 }
 
 int show_plan(const TuneFlags& flags, Output& output) {
-  constexpr std::int64_t first_batch = 16;
   trial::Setting setting;
-  setting.batch = flags.global_batch.value_or(std::max(flags.min, first_batch));
+  setting.batch = flags.global_batch.value_or(flags.min);  // whose memory is known to be least
   setting.workers = flags.study.native.options.pipeline.workers;
   setting.precision = flags.study.native.precision;
   output.print(dry_run_text(flags.study.command, setting));

@@ -196,8 +196,8 @@ TEST_F(Command, ACleanupThatFailsIsToldAfterTheAnswer) {
 
 TEST_F(Command, ADryRunShowsAndRunsNothing) {
   const Finished finished =
-      sweetspot({"tune", "--dry-run", "--prepare", "touch made-{batch}", "--env", "A_KEY=hidden",
-                 "--", "touch", "made", "--password", "hunter2", "{batch}"});
+      sweetspot({"tune", "--dry-run", "--min", "16", "--prepare", "touch made-{batch}", "--env",
+                 "A_KEY=hidden", "--", "touch", "made", "--password", "hunter2", "{batch}"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("touch made --password '[redacted]' 16"));
   EXPECT_THAT(finished.out, HasSubstr("prepare   touch made-16"));

@@ -147,9 +147,9 @@ TEST_F(Templates, ADryRunShowsEveryPlaceAndWritesNothing) {
   write_file(project / "c.yaml", "train:\n  batch_size: 1\n");
   write_file(project / "train.py", "import wandb\n");
   const auto before = contents();
-  const Finished finished =
-      sweetspot({"tune", "--dry-run", "--template", "c.yaml", "--set", "train.batch_size={batch}",
-                 "--env", "BS={batch}", "--", "python3", "train.py", "{config}"});
+  const Finished finished = sweetspot({"tune", "--dry-run", "--min", "16", "--template", "c.yaml",
+                                       "--set", "train.batch_size={batch}", "--env", "BS={batch}",
+                                       "--", "python3", "train.py", "{config}"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("train.batch_size=16"));
   EXPECT_THAT(finished.out, HasSubstr("BS=16"));
