@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "core/reach.h"
 #include "core/text.h"
 #include "report/fields.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -145,10 +148,19 @@ void LiveStudy::finished(const trial::Trial& trial) {
 // One line, one column short, so that no terminal wraps it: nothing is left behind when it scrolls.
 void LiveStudy::draw(const std::string& status) {
   if (!terminal_) return;
-  std::string text = facts_.title;
-  if (facts_.planned) text += fmt::format(" · trial {}/{}", known_ + 1, *facts_.planned);
-  if (!so_far_.empty()) text += " · " + so_far_;
-  text = cut(text + " · " + status, terminal_width() - 1);
+  std::string moving;
+  if (facts_.planned) moving += fmt::format(" · trial {}/{}", known_ + 1, *facts_.planned);
+  if (!so_far_.empty()) moving += " · " + so_far_;
+  moving += " · " + status;
+  // A command may be long, and is what the user knows already.
+  constexpr std::size_t least_of_the_title = 20;
+  const std::size_t width = terminal_width() - 1, taken = report::display_width(moving);
+  std::string title = facts_.title;
+  if (report::display_width(title) + taken > width) {
+    const std::size_t left = width > taken ? width - taken : 0;
+    title = cut(title, std::max(left, least_of_the_title) - 1) + "…";
+  }
+  const std::string text = cut(title + moving, width);
   fmt::print(stderr, "\r\033[K{}{}{}", colour_ ? "\033[36m" : "", text, colour_ ? "\033[0m" : "");
   shown_ = true;
 }
