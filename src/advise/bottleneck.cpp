@@ -14,9 +14,10 @@ namespace {
 constexpr double loading_share = 0.2;
 // From here on, more samples to a step speed it up more than anything done to a sample could.
 constexpr double overhead_share = 0.4;
-// Bandwidth is the limit only where most of it is used: the bytes are counted as if no cache kept
-// any, so that a small share says nothing.
-constexpr double bandwidth_share = 0.5;
+// Bandwidth is the limit only where most of it is used, and no more than there is: the bytes are
+// counted as if no cache kept any, so that a small share says nothing, and one that is larger than
+// the whole says that a cache did.
+constexpr double bandwidth_share = 0.5, whole_bandwidth = 1.1;
 
 // The largest batch that memory allows, smaller than what was asked for, and still getting faster.
 bool memory_holds_it_back(std::int64_t batch, const std::optional<StepCost>& cost,
@@ -29,9 +30,9 @@ bool memory_holds_it_back(std::int64_t batch, const std::optional<StepCost>& cos
 Bottleneck by_roofline(double samples_per_second, const Facts& facts) {
   const RooflineShare share = roofline_share(samples_per_second, facts);
   if (!share.flops || !share.bytes) return Bottleneck::compute;
-  return *share.bytes >= bandwidth_share && *share.bytes > *share.flops
-             ? Bottleneck::memory_bandwidth
-             : Bottleneck::compute;
+  const bool uses_it = *share.bytes >= bandwidth_share && *share.bytes <= whole_bandwidth;
+  return uses_it && *share.bytes > *share.flops ? Bottleneck::memory_bandwidth
+                                                : Bottleneck::compute;
 }
 
 // Trials that differ in nothing but the batch, or the seed, share one line of step times.

@@ -74,6 +74,8 @@ TEST(Bottleneck, TheRooflineTellsBandwidthFromCompute) {
   EXPECT_EQ(limit_at(3, trials, known), Bottleneck::memory_bandwidth);
   known.roofline = {11e9, 20e9};
   EXPECT_EQ(limit_at(3, trials, known), Bottleneck::compute);
+  known.roofline = {20e9, 4e9};  // "memory bandwidth limits it: activations alone take 250% of it"
+  EXPECT_EQ(limit_at(3, trials, known), Bottleneck::compute);
   known.roofline.bytes_per_second.reset();
   EXPECT_EQ(limit_at(3, trials, known), Bottleneck::compute);
 }
@@ -160,8 +162,7 @@ TEST(Recommend, ALineThatMissesTheAnswerIsNotToldOf) {
   search::Decision bent = decision();
   for (search::BatchSpeed& speed : bent.speeds)
     if (speed.batch == bent.batch) speed.samples_per_second.mean *= 1.4;
-  EXPECT_THAT(made_of(curve(0.002, 1e-4), bent, facts()).reasons,
-              Not(Contains(Reason::step_cost)));
+  EXPECT_THAT(made_of(curve(0.002, 1e-4), bent, facts()).reasons, Not(Contains(Reason::step_cost)));
 }
 
 TEST(Recommend, HasTheFiguresOfTheDecision) {
