@@ -14,10 +14,11 @@
 namespace sweetspot::cli {
 namespace {
 
-// A program's last words may be pages: the first line of them, and the rest is in the store.
+// A program's last words may be pages: the first line of them, and the rest is in the store. What
+// to do about it comes whole with the answer: an expression that is cut off is worse than none.
 std::string first_line(const std::string& note) {
   constexpr std::size_t most = 100;
-  return cut(core::printable(note.substr(0, note.find('\n'))), most);
+  return cut(core::printable(report::short_reason(note.substr(0, note.find('\n')))), most);
 }
 
 std::string setting_words(const trial::Setting& s) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "report/fields.h"
 #include "report/table.h"
 
 namespace sweetspot::report {
@@ -32,7 +33,7 @@ AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& ma
     std::ranges::replace(line.failure, '_', ' ');
     // Want of memory says it all. What to do about others comes behind, and is said once.
     if (!row.note.empty() && row.outcome != trial::Outcome::out_of_memory)
-      line.failure += ": " + core::printable(row.note.substr(0, row.note.find("; ")));
+      line.failure += ": " + core::printable(short_reason(row.note));
     return line;
   }
   const std::string dash(unknown);

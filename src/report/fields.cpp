@@ -238,6 +238,8 @@ std::string counted_words(const trial::Trial& trial) {
 
 std::span<const Field> fields() { return table; }
 
+std::string short_reason(const std::string& note) { return note.substr(0, note.find("; ")); }
+
 bool is_shown(const Field& field, const std::vector<Row>& list) {
   if (field.show == Show::never || field.show == Show::always || list.empty())
     return field.show == Show::always;

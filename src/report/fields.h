@@ -26,6 +26,8 @@ struct Field {
 std::span<const Field> fields();
 // Its steps, and how often they were timed where several were at once: "2,840 in 142 log lines".
 std::string counted_words(const trial::Trial& trial);
+// Why a trial failed, without what to do about it, which stands behind a semicolon.
+std::string short_reason(const std::string& note);
 // Whether tables of these trials show it.
 bool is_shown(const Field& field, const std::vector<Row>& list);
 

@@ -11,6 +11,8 @@ namespace {
 
 // Batches that are closer than this are not held against each other.
 constexpr std::int64_t far_apart = 4;
+// A total that stays says nothing closer than this: many programs are told their number of steps.
+constexpr std::int64_t far_apart_for_totals = 16;
 // Step times and memory that rest over less are no clamp yet: another kernel or more threads make
 // a plateau too.
 constexpr std::int64_t clamp_apart = 16;
@@ -34,6 +36,14 @@ struct Moves {
   bool at_all() const { return plainly() || time; }
 };
 
+// "500", "50,000", "12,000": somebody typed this number of steps. The length of a loader is seldom
+// so round.
+bool looks_typed(std::int64_t total) {
+  std::int64_t digits = total, zeros = 0;
+  while (digits > 0 && digits % 10 == 0) digits /= 10, ++zeros;
+  return digits <= 9 ? zeros >= 2 : digits <= 99 && zeros >= 3;
+}
+
 bool grew(core::Bytes from, core::Bytes to) {
   const auto least =
       std::max(static_cast<double>(least_growth), least_growth_share * static_cast<double>(from));
@@ -49,7 +59,9 @@ Moves moves(const BatchSigns& small, const BatchSigns& large) {
   if (small.steps_total && large.steps_total) {
     // A fifth of what a step count must fall by: epochs may be counted in.
     found.total = 5 * *large.steps_total <= 4 * *small.steps_total;
-    found.counted_alike = *large.steps_total == *small.steps_total;
+    found.counted_alike = *large.steps_total == *small.steps_total &&
+                          large.batch / far_apart_for_totals >= small.batch &&
+                          !looks_typed(*large.steps_total);
   }
   for (const auto sign : {&BatchSigns::samples_per_step, &BatchSigns::sample_stride}) {
     const std::optional<std::int64_t>&before = small.*sign, &after = large.*sign;

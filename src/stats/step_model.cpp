@@ -23,6 +23,9 @@ struct Padding {
 };
 constexpr std::array paddings = {Padding{1, 0.7}, Padding{8, 0.1}, Padding{16, 0.1},
                                  Padding{32, 0.1}};
+// Mostly what is fixed comes on top. A device that computes while the next step is prepared takes
+// the longer of the two instead: flat up to some batch, then straight through nothing.
+constexpr double probability_of_overlap = 0.03;
 // Fixed costs, in samples' worth of time: none, or 1/8 to 4096, this many to an octave.
 constexpr double least_fixed_octave = -3, most_fixed_octave = 12, fixed_per_octave = 3;
 
@@ -46,7 +49,10 @@ StepModel::StepModel(StepTimes times) : times_(std::move(times)) {
     fixed.push_back(std::exp2(exponent));
   for (double samples : fixed)
     for (const Padding& padding : paddings)
-      lines_.push_back({samples, padding.multiple, std::log(padding.probability)});
+      lines_.push_back({samples, padding.multiple, false,
+                        std::log(padding.probability * (1 - probability_of_overlap))});
+  for (double samples : fixed)
+    lines_.push_back({samples, 1, true, std::log(probability_of_overlap)});
   for (const Line& line : lines_) {
     auto& left = left_.emplace_back();
     for (std::size_t i = 0; i < size(); ++i)
@@ -69,7 +75,8 @@ StepModel::StepModel(StepTimes times) : times_(std::move(times)) {
 
 double StepModel::Line::log_work(std::int64_t batch) const {
   const std::int64_t padded = (batch + padded_to - 1) / padded_to * padded_to;
-  return std::log(fixed_samples + static_cast<double>(padded));
+  const auto work = static_cast<double>(padded);
+  return std::log(overlaps ? std::max(fixed_samples, work) : fixed_samples + work);
 }
 
 // Between the points on both sides of a cliff.

@@ -16,13 +16,13 @@ struct StepTimes {
 
 // Step time as a function of batch: seconds(b) = (fixed + per_sample·b)·cliffs(b)·e^g(log₂ b).
 //
-// The straight line is most of it. A cliff multiplies the time from some batch on: a cache
-// outgrown, another algorithm. g is what else there is, a Gaussian process whose covariance falls
-// with the distance in octaves. Nothing of this is assumed to be there: every fixed cost, padding
-// to a multiple, roughness of g and place of up to two cliffs is a hypothesis, weighed by how well
-// it predicts the measurements. So a measured batch decides for itself, two that lie on a line
-// vouch for those between them, and two that do not make a cliff between them likely, with all that
-// this leaves open.
+// The straight line is most of it, or the longer of its two parts where they overlap. A cliff
+// multiplies the time from some batch on: a cache outgrown, another algorithm. g is what else there
+// is, a Gaussian process whose covariance falls with the distance in octaves. Nothing of this is
+// assumed to be there: every fixed cost, overlap, padding to a multiple, roughness of g and place
+// of up to two cliffs is a hypothesis, weighed by how well it predicts the measurements. So a
+// measured batch decides for itself, two that lie on a line vouch for those between them, and two
+// that do not make a cliff between them likely, with all that this leaves open.
 class StepModel {
  public:
   explicit StepModel(StepTimes times);  // of one batch at least
@@ -36,6 +36,7 @@ class StepModel {
   struct Line {
     double fixed_samples = 0;
     std::int64_t padded_to = 1;
+    bool overlaps = false;  // the longer of the two costs counts, not their sum
     double log_prior = 0;
     double log_work(std::int64_t batch) const;
   };

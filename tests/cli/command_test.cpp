@@ -253,7 +253,7 @@ TEST_F(Command, AnIgnoredBatchIsAskedAboutNotMultiplied) {
   EXPECT_EQ(json["doubt"]["doubt"], "ignored");
   EXPECT_THAT(finished.err, HasSubstr("the batch is handed over as argument 2"));
   EXPECT_THAT(finished.err, HasSubstr("--batch-arrives"));
-  EXPECT_EQ(json["trials"].size(), 2u) << "what was measured is kept";
+  EXPECT_EQ(json["trials"].size(), 3u) << "what was measured is kept";
   const Finished shown = sweetspot({"studies", "show", "1"});
   EXPECT_THAT(shown.out, HasSubstr("its batch: at batches 1"));
   EXPECT_THAT(shown.out, Not(HasSubstr("The fastest")));

@@ -63,6 +63,23 @@ TEST(Arrival, ACountThatStaysWhereNothingMovesIsABatchThatIsIgnored) {
   }
 }
 
+// "--max-steps 50000": the batch has nothing to do with it.
+TEST(Arrival, ANumberOfStepsThatSomebodyTypedStaysAtEachBatch) {
+  const auto at = [](std::int64_t batch, std::int64_t total) {
+    BatchSigns signs = Showing{.fixed_seconds = 6e-3, .per_sample_seconds = 0.4e-3}.at(batch);
+    signs.steps_total = total;
+    return signs;
+  };
+  for (const std::int64_t total : {50'000, 1200, 938})
+    EXPECT_FALSE(is_settled_doubt(arrival(std::vector{at(1, total), at(4, total)}))) << total;
+  EXPECT_EQ(arrival(std::vector{at(1, 50'000), at(4, 50'000), at(16, 50'000)}).arrival,
+            Arrival::arrives);
+  const Showing flat{.per_sample_seconds = 0};
+  std::vector<BatchSigns> signs{flat.at(1), flat.at(16)};
+  signs[0].steps_total = signs[1].steps_total = 50'000;
+  EXPECT_EQ(arrival(signs).arrival, Arrival::silent) << "larger batches may yet show it";
+}
+
 TEST(Arrival, WithoutACountLargerBatchesAreTriedBeforeItIsDoubted) {
   const Showing made{.used = always_64};
   EXPECT_EQ(judge(made, {1, 16}).arrival, Arrival::silent);

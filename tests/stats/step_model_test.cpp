@@ -105,6 +105,14 @@ TEST(StepModel, NoisyMeasurementsBorrowFromTheLine) {
   EXPECT_NEAR(over_curves(StepModel(times), 512).mean, log_speed(2e-3, 1e-5, 512), 0.03);
 }
 
+// Flat up to batch 250: a sum of costs would take 256 for a fifth slower than it is.
+TEST(StepModel, CostsThatOverlapAreNoSum) {
+  StepTimes times = line(1, 0, {1, 4, 16, 64, 256, 512, 1024, 2048, 4096}, 0.1);
+  for (std::size_t i = 0; i < times.batches.size(); ++i)
+    times.log_seconds[i] = std::log(std::max(0.010, 40e-6 * static_cast<double>(times.batches[i])));
+  EXPECT_GT(over_curves(StepModel(times), 256, 4096).mean, std::log(0.95));
+}
+
 TEST(StepModel, OnePointIsEnoughToBegin) {
   const StepModel model(line(2e-3, 1e-5, {16}));
   EXPECT_NEAR(over_curves(model, 16).mean, log_speed(2e-3, 1e-5, 16), 0.003);

@@ -26,6 +26,9 @@ std::string how_to_show_steps(const output::Suggestion& suggestion) {
   switch (suggestion.kind) {
     case Kind::paste_regex:
       return paste(suggestion);
+    case Kind::validation:
+      return "its lines look like those of a validation or a test: if they are the training's, " +
+             paste(suggestion);
     case Kind::each_validates:
       return ways +
              ": each line of its counter comes with a new validation, whose time is not the "
@@ -34,6 +37,10 @@ std::string how_to_show_steps(const output::Suggestion& suggestion) {
       return ways + ": it counts epochs, and how many steps each has is not said";
     case Kind::percent_only:
       return ways + ": it prints percentages, and of how many steps is not said";
+    case Kind::environment:
+      return ways +
+             ": it counts episodes or steps of an environment, and how many of them make an update "
+             "is not said";
     case Kind::nothing_rises:
       return ways + ": no number rises in what it prints";
     case Kind::too_few_lines:

@@ -107,6 +107,53 @@ TEST(Counters, MetricsInADescriptionDoNotMakeItAValidation) {
         << head;
 }
 
+// Another thread's: the step's time is the training's all the same.
+TEST(Counters, ABarThatRunsBesideTheTrainingInterruptsNothing) {
+  std::vector<Piece> pieces;
+  for (int at = 1; at <= 10; ++at) {
+    pieces.push_back({at - 0.5, tqdm("prefetch:", std::to_string(at * 3) + "/900", "30shard/s")});
+    pieces.push_back({at * 1.0, tqdm("train:", std::to_string(at * 10) + "/500")});
+  }
+  const std::vector<Advance> advances = read(pieces);
+  ASSERT_GE(advances.size(), 5u);
+  for (const Advance& advance : advances) EXPECT_EQ(advance, (Advance{1, 10, 0}));
+}
+
+TEST(Counters, BarsThatProgramsDrawThemselvesCount) {
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {"\rEpoch 1 [======>             ] ", "/2000 loss 0.31"},
+           {"\r[训练] 第1轮 [====                ] ", "/6400 损失: 0.7445 用时: 10.0秒"},
+           {"\rEpoch 1/30 ━━━━━━━━━╸━━━━━━  12% ", "/2000 0:01 -0:09 dice: 0.312"},
+           {"\r|████▌        | 12.5% (", "/2000)"},
+           {"\r[##########..........]  50 % | ", " / 2,000 | loss 0.3"},
+           {"Epoch 3: ▓▓▓▓▓░░░░░░░ ", "/2000 batches"},
+           {"\r", "/2000 [####------] 12%"}}) {
+    std::vector<Piece> pieces;
+    for (int at = 0; at < 3; ++at)
+      pieces.push_back({at + 1.0, before + std::to_string(120 + at * 20) + after});
+    if (before.front() != '\r')
+      for (Piece& piece : pieces) piece.bytes += "\n";
+    pieces.push_back({4, "\n"});
+    EXPECT_THAT(read(pieces), ElementsAre(Advance{1, 20, 0}, Advance{1, 20, 0}))
+        << before << "…" << after;
+  }
+}
+
+TEST(Counters, DrawnBarsOfSomethingElseCountNothing) {
+  for (const auto& [before, after] :
+       std::vector<std::pair<std::string, std::string>>{{"Downloading [====>     ] ", "/2000"},
+                                                        {"[====>     ] ", "/2000MB"},
+                                                        {"Validierung [====>     ] ", "/2000"},
+                                                        {"| 12 | ", "/2000 |"},
+                                                        {"| layer | ------- | 3x3 | ", "/2000 |"},
+                                                        {"[====>     ] ", "% of epochs"}}) {
+    std::vector<Piece> pieces;
+    for (int at = 0; at < 4; ++at)
+      pieces.push_back({at + 1.0, before + std::to_string(120 + at * 20) + after + "\n"});
+    EXPECT_THAT(read(pieces), IsEmpty()) << before << "…" << after;
+  }
+}
+
 TEST(Counters, AValidationInBetweenIsNoTrainingTime) {
   EXPECT_THAT(read({{1, tqdm("Train:", "10/200")},
                     {2, tqdm("Train:", "20/200")},
@@ -212,6 +259,17 @@ TEST(Counters, LinesOfALogCountInAnyPunctuation) {
            {"iteration no. ", " done"},
            {"[rank0] step ", " loss 0.3 best_val_loss 0.412"},
            {"step_", " loss 0.3"},
+           {"Epoche 1, Schritt ", ": Verlust 0,31"},
+           {"étape ", " — perte = 0,31"},
+           {"ÉTAPE ", ""},
+           {"Paso ", " pérdida 0.31"},
+           {"iteração ", ": perda 0.31"},
+           {"Шаг ", ", потеря 0.31"},
+           {"итерация ", " потеря 0.31"},
+           {"第", "步 损失 0.31"},
+           {"训练步数: ", " 损失: 0.31"},
+           {"ステップ ", " 損失 0.31"},
+           {"스텝 ", " 손실 0.31"},
            {"step ", " | train: 0.3 | val: --"}})
     EXPECT_THAT(read(log(before, after)), ElementsAre(Advance{2, 40, 0}, Advance{1, 20, 0}))
         << before << "…" << after;
@@ -244,6 +302,10 @@ TEST(Counters, LinesOfALogThatCountSomethingElse) {
            {"ms/step: ", ""},
            {"batch size ", " loss 0.3"},
            {"next save in ", " steps left"},
+           {"évaluation : étape ", " — erreur = 0,31"},
+           {"验证步数: ", ""},
+           {"每轮步数: ", ""},
+           {"Episode 3 return 21.5 steps ", ""},
            {"tokens ", " loss 0.3"}})
     EXPECT_THAT(read(log(before, after)), IsEmpty()) << before << "…" << after;
 }

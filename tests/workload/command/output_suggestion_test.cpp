@@ -76,13 +76,37 @@ TEST(Suggestion, OffersNoCounterOfSomethingElse) {
             Kind::percent_only);
   EXPECT_EQ(kind([](int i) { return "tokens " + std::to_string(i * 4096); }), Kind::nothing_rises);
   EXPECT_EQ(kind([](int i) { return "elapsed " + std::to_string(i * 10); }), Kind::nothing_rises);
-  EXPECT_EQ(kind([](int i) { return "eval step " + std::to_string(i); }), Kind::nothing_rises);
   EXPECT_EQ(kind([](int i) { return "Downloading part " + std::to_string(i); }),
             Kind::nothing_rises);
   EXPECT_EQ(kind([](int) { return std::string("still alive"); }), Kind::nothing_rises);
   EXPECT_EQ(kind([](int i) { return "speed " + std::to_string(640 + (i * i * 7) % 31); }),
             Kind::nothing_rises);
   EXPECT_EQ(suggest({"one", "line"}).kind, Kind::too_few_lines);
+}
+
+TEST(Suggestion, OffersWhatLooksLikeAValidationWithAnIf) {
+  for (const std::string name : {"[test] step ", "test_run INFO iter "}) {
+    const auto printed = lines([&](int i) { return name + std::to_string(i * 20) + " loss 0.3"; });
+    const Suggestion suggestion = suggest(printed);
+    ASSERT_EQ(suggestion.kind, Kind::validation) << name;
+    EXPECT_EQ(counted(suggestion.regex, printed), 140) << suggestion.regex;
+    EXPECT_THAT(how_to_show_steps(suggestion),
+                testing::AllOf(HasSubstr("look like those of a validation"),
+                               HasSubstr("add --steps-regex '")));
+  }
+}
+
+TEST(Suggestion, AsksWhereStepsAreAnEnvironments) {
+  const auto kind = [](const std::function<std::string(int)>& line) {
+    return suggest(lines(line)).kind;
+  };
+  EXPECT_EQ(kind([](int i) {
+              return "Episode " + std::to_string(i) + " return 3.1 steps " +
+                     std::to_string(i * 200);
+            }),
+            Kind::environment);
+  EXPECT_EQ(kind([](int i) { return "|    total_timesteps | " + std::to_string(i * 2048) + " |"; }),
+            Kind::environment);
 }
 
 TEST(Suggestion, SaysWhenEachLineComesWithAValidation) {

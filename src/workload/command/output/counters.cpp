@@ -22,6 +22,8 @@ constexpr int rises_after_stages = 8;
 constexpr int rises_beside_a_dead_bar = 8;
 // A counter that moves several times in each of so many intervals of the leader is the finer one.
 constexpr int intervals_to_be_finer = 3;
+// Once may be a bar that was left unfinished.
+constexpr int rises_of_another_thread = 3;
 
 std::uint64_t identity_of(const Refresh& refresh) {
   std::string text = fixed_part(refresh.description);
@@ -37,11 +39,11 @@ bool Counters::see(const Refresh& refresh, double at_seconds) {
   ++now_;
   const Purpose purpose = purpose_of(refresh.description);
   if (purpose == Purpose::epochs || refresh.counts == Counts::epochs) return false;
+  const std::uint64_t identity = identity_of(refresh);
   if (purpose == Purpose::other || refresh.counts == Counts::something_else) {
-    interruption_ = now_;
+    if (!runs_beside(identity, refresh.count)) interruption_ = now_;
     return false;
   }
-  const std::uint64_t identity = identity_of(refresh);
   Series* known = find(identity);
   const bool is_new = known == nullptr;
   Series& series = is_new ? add({.identity = identity,
@@ -68,6 +70,8 @@ bool Counters::see(const Refresh& refresh, double at_seconds) {
 
 bool Counters::see(const LogLine& line, double at_seconds) {
   ++now_;
+  if (line.environment) environment_ = true;
+  if (environment_) return false;
   if (line.is_of_something_else()) {
     interruption_ = now_;
     const bool is_heading = line.evaluates && line.size == 0 && line.evaluation_metrics == 0 &&
@@ -136,6 +140,25 @@ bool Counters::see(const LogLine& line, double at_seconds) {
   note_leader(*best, line);
   if (best->count > best->mark_count) advance(*best, at_seconds);
   return true;
+}
+
+// A validation's bar starts and ends between two steps; one that goes on rising after a step as if
+// there had been none belongs to another thread, and the step's time is the training's.
+bool Counters::runs_beside(std::uint64_t identity, std::int64_t count) {
+  auto other = std::find_if(others_.begin(), others_.end(),
+                            [identity](const Other& one) { return one.identity == identity; });
+  if (other == others_.end()) {
+    if (others_.size() == most_others) others_.erase(others_.begin());
+    others_.push_back({identity, count, now_, 0});
+    return false;
+  }
+  if (count < other->count)
+    other->rises_over_steps = 0;
+  else if (count > other->count && last_rise_ > other->seen_last)
+    ++other->rises_over_steps;
+  other->count = count;
+  other->seen_last = now_;
+  return other->rises_over_steps >= rises_of_another_thread;
 }
 
 Counters::Move Counters::move(Series& series, std::int64_t count, bool is_new) {

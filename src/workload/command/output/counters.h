@@ -68,8 +68,15 @@ class Counters {
     bool started = false, rose = false, rose_alone = false;
     std::int64_t by = 0;
   };
-  static constexpr std::size_t most_series = 24;
+  struct Other {  // a bar that is none of the training's
+    std::uint64_t identity = 0;
+    std::int64_t count = 0;
+    std::uint64_t seen_last = 0;
+    int rises_over_steps = 0;
+  };
+  static constexpr std::size_t most_series = 24, most_others = 8;
 
+  bool runs_beside(std::uint64_t identity, std::int64_t count);
   Series* find(std::uint64_t identity);
   Series& add(const Series& series, double at_seconds);
   Series* leading();
@@ -84,6 +91,7 @@ class Counters {
   static void mark(Series& series, double at_seconds);
 
   std::vector<Series> all_;
+  std::vector<Other> others_;
   std::uint64_t births_ = 0;
   std::uint64_t leader_ = 0;   // its `born`; 0 for none
   std::uint64_t deposed_ = 0;  // the leader before, where it was taken for a list of stages
@@ -94,6 +102,7 @@ class Counters {
   std::optional<std::int64_t> epoch_ = {};  // as lines without a counter tell
   std::uint64_t evaluation_ = 0;            // the values of the last evaluation metrics
   bool evaluation_begins_ = false;          // a heading said so
+  bool environment_ = false;                // episodes were counted: lines of steps are theirs
   Leader told_;
   std::int64_t told_count_ = 0, told_samples_ = 0;
   std::vector<Advance> advances_;

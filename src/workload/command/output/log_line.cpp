@@ -1,6 +1,8 @@
-#include "workload/command/output/log_line.h"
+#include <algorithm>
+#include <utility>
 
 #include "workload/command/output/cursor.h"
+#include "workload/command/output/log_lines.h"
 #include "workload/command/output/number.h"
 #include "workload/command/output/words.h"
 
@@ -14,6 +16,7 @@ constexpr std::size_t widest_gap = 24;  // between a word and its number: the pa
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_no_digit(char c) { return !is_digit(c); }
 char lower(char c) { return is_upper(c) ? static_cast<char>(c | 0x20) : c; }
 
 bool all_of(std::string_view text, std::string_view allowed) {
@@ -44,14 +47,15 @@ struct Word {
 
 class LineReader {
  public:
-  explicit LineReader(std::string_view text) : text_(text) {}
+  LineReader(std::string_view text, std::vector<NumberUse>* numbers)
+      : text_(text), numbers_(numbers) {}
 
   LogLine read() {
     for (std::size_t at = 0; at < text_.size();) {
-      if (is_letter(text_[at]))
-        at = take_word(at);
-      else if (is_digit(text_[at]))
+      if (is_digit(text_[at]))
         at = take_number(at);
+      else if (const std::size_t end = word_end(text_, at); end != at)
+        at = take_word(at, end);
       else
         ++at;
     }
@@ -72,11 +76,9 @@ class LineReader {
   std::string_view text_of(const Word& word) const { return between(word.begin, word.end); }
 
   // Words end where capitals begin: "globalStep" is two.
-  std::size_t take_word(std::size_t at) {
-    std::size_t end = at + 1;
-    while (end < text_.size() && is_letter(text_[end]) &&
-           !(is_lower(text_[end - 1]) && is_upper(text_[end])))
-      ++end;
+  std::size_t take_word(std::size_t at, std::size_t end) {
+    for (std::size_t next = at + 1; next < end; ++next)
+      if (is_lower(text_[next - 1]) && is_upper(text_[next])) end = next;
     older_ = previous_;
     previous_ = last_;
     last_ = {at, end, role_of(between(at, end))};
@@ -95,6 +97,12 @@ class LineReader {
       case Role::update:
       case Role::sample:
         take_word_after_number();
+        break;
+      case Role::epoch:  // "第1轮"
+        if (pending_.end == at && is_without_spaces(between(at, end))) {
+          fix(pending_);
+          if (!line_.epoch) line_.epoch = pending_.value;
+        }
         break;
       default:
         break;
@@ -126,6 +134,7 @@ class LineReader {
 
   std::size_t take_number(std::size_t at) {
     const Number number = read_number(text_, at);
+    if (numbers_ != nullptr) numbers_->push_back({number, number.total.has_value()});
     pending_ = {};
     const bool whole_metric = number.kind == Number::Kind::whole && last_.role == Role::none &&
                               (number.has_point || metric_words_ > 1);
@@ -150,21 +159,34 @@ class LineReader {
   void take_metric(const Number& number) {
     if (preparation_at_ == words_) preparation_at_ = 0;  // "loading 0.02" is one as well
     const std::string_view gap = between(last_.end, number.begin);
+    const auto between = static_cast<std::size_t>(std::ranges::count_if(gap, is_no_digit));
     const bool beside_word =
-        words_ > 0 && gap.size() <= widest_gap && all_of(gap, " \t=:_'\"(0123456789@-");
+        words_ > 0 && between <= widest_gap && all_of(gap, " \t=:_'\"(0123456789@-");
     if (metric_words_ > 0) {
+      fix(number);
       if (!beside_word) return;
       metric_words_ = 0;
       ++line_.evaluation_metrics;
       Hash hash;
       hash.add(line_.evaluation);
-      hash.add(between(number.begin, number.end));
+      hash.add(text_.substr(number.begin, number.end - number.begin));
       line_.evaluation = hash.value();
       return;
     }
     const bool has_unit = number.end < text_.size() && is_letter(text_[number.end]);
     if (beside_word && !has_unit && !number.percent && last_.role != Role::time)
       ++line_.training_metrics;
+  }
+
+  // Its value is part of what the line says, besides its counters.
+  void fix(const Number& number) {
+    if (NumberUse* use = use_of(number)) use->fixed = true;
+  }
+  NumberUse* use_of(const Number& number) {
+    if (numbers_ == nullptr) return nullptr;
+    const auto found = std::ranges::find(*numbers_, number.begin,
+                                         [](const NumberUse& use) { return use.number.begin; });
+    return found == numbers_->end() ? nullptr : &*found;
   }
 
   bool joined(const Word& left, const Word& right) const {
@@ -191,11 +213,13 @@ class LineReader {
     }
     const bool qualified = joined(before, word);
     if (qualified && spoils(before, word)) return std::nullopt;
+    if (word.role == Role::process || word.role == Role::epoch) fix(number);
     if (word.role == Role::process) {
       constexpr std::int64_t most_processes = 1024;  // "gpu 5012" is its memory
       if (number.value < most_processes) process_ = static_cast<std::uint64_t>(number.value) + 1;
       return std::nullopt;
     }
+    if (word.role == Role::environment) line_.environment = true;
     if (word.role == Role::epoch) {
       if (!line_.epoch) line_.epoch = number.value;
       return Label{Counts::epochs, word.begin, word.end, false};
@@ -232,7 +256,7 @@ class LineReader {
     const std::size_t first = direct ? last_.begin : previous_.begin;
     if (!all_of(between(number.end, first), " ") || first - number.end > 1) return;
     const std::string_view word = text_of(last_), rest = text_.substr(last_.end);
-    const bool plural = (word.back() | 0x20) == 's' || word.size() == 2;
+    const bool plural = (word.back() | 0x20) == 's' || word.size() == 2 || is_without_spaces(word);
     if (!plural && !number.total) return;
     const std::size_t next = rest.find_first_not_of(" :=#");
     if (next != std::string_view::npos && is_digit(rest[next])) return;
@@ -282,7 +306,10 @@ class LineReader {
   }
 
   void add(const Number& number, const Label& label) {
+    NumberUse* use = use_of(number);
+    if (use != nullptr) use->fixed = label.counts == Counts::epochs;
     if (label.counts == Counts::epochs || line_.size == LogLine::most_counters) return;
+    if (use != nullptr) use->counter = line_.size;
     Hash hash;
     hash.add(static_cast<std::uint64_t>(label.counts));
     hash.add(between(label.begin, label.end));
@@ -306,6 +333,7 @@ class LineReader {
   }
 
   std::string_view text_;
+  std::vector<NumberUse>* numbers_;
   LogLine line_;
   Word older_, previous_, last_;
   int words_ = 0;
@@ -319,6 +347,24 @@ class LineReader {
 
 }  // namespace
 
-LogLine read_log_line(std::string_view text) { return LineReader(text).read(); }
+LogLine read_log_line(std::string_view text) { return LineReader(text, nullptr).read(); }
+
+const LogLine* LogLines::known(std::string_view text) {
+  for (LineShape& shape : shapes_)
+    if (const LogLine* line = shape.read(text)) return line;
+  return nullptr;
+}
+
+const LogLine& LogLines::read(std::string_view text) {
+  numbers_.clear();
+  line_ = LineReader(text, &numbers_).read();
+  if (auto shape = LineShape::of(text, line_, numbers_)) {
+    if (shapes_.size() < most_shapes)
+      shapes_.push_back(std::move(*shape));
+    else
+      shapes_[next_++ % most_shapes] = std::move(*shape);
+  }
+  return line_;
+}
 
 }  // namespace sweetspot::workload::command::output

@@ -39,6 +39,7 @@ struct LogLine {
   bool prepares = false;
   bool trains = false;
   bool saves = false;
+  bool environment = false;  // it counts episodes or the like: what it calls steps is no update
 };
 
 LogLine read_log_line(std::string_view text);

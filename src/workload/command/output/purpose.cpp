@@ -31,12 +31,11 @@ bool names_a_metric(std::string_view after) {
 template <class Each>
 void each_word(std::string_view text, Each each) {
   for (std::size_t at = 0; at < text.size();) {
-    if (!is_letter(text[at])) {
+    const std::size_t end = word_end(text, at);
+    if (end == at) {
       ++at;
       continue;
     }
-    std::size_t end = at;
-    while (end < text.size() && is_letter(text[end])) ++end;
     each(text.substr(at, end - at), text.substr(end));
     at = end;
   }
@@ -56,6 +55,7 @@ Purpose purpose_of(std::string_view description) {
         role == Role::evaluation || role == Role::preparation || role == Role::saving;
     if (is_other && !names_a_metric(after)) purpose = Purpose::other;
     if (word == "epochs" && purpose == Purpose::unsaid) purpose = Purpose::epochs;
+    if (purpose == Purpose::unsaid && role == Role::training) purpose = Purpose::training;
     if (purpose == Purpose::unsaid &&
         std::any_of(training_starts.begin(), training_starts.end(),
                     [word](std::string_view start) { return word.starts_with(start); }))

@@ -4,6 +4,7 @@
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/evidence.h"
 #include "workload/command/output/keras_epochs.h"
+#include "workload/command/output/log_lines.h"
 #include "workload/command/output/printable.h"
 #include "workload/command/output/scanner.h"
 #include "workload/command/output/source.h"
@@ -36,6 +37,7 @@ Contents contents_of(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<std::uint8_t>(c);
     letters |= static_cast<std::uint8_t>(static_cast<std::uint8_t>((byte | 0x20) - 'a') < 26);
+    letters |= static_cast<std::uint8_t>(byte >= 0x80);
     digits |= static_cast<std::uint8_t>(static_cast<std::uint8_t>(byte - '0') < 10);
   }
   return {letters != 0, digits != 0};
@@ -63,6 +65,11 @@ struct Reader::State final : Scanner::Sink {
   }
 
   void read_line(std::string_view text, double at_seconds) {
+    if (!regex && !seen)
+      if (const LogLine* known = log_lines.known(text)) {
+        keras.read_line(text);
+        return see(*known, text, at_seconds);
+      }
     look_for_evidence(text);
     if (regex) {
       regex->read(text, [&](std::int64_t count) {
@@ -75,12 +82,19 @@ struct Reader::State final : Scanner::Sink {
     keras.read_line(text);
     source.read_line(text);
     if (seen) return;
-    if (text.find('/') != std::string_view::npos)
-      if (auto refresh = read_bar(text)) return see(*refresh, text, at_seconds);
+    if (text.find('/') != std::string_view::npos) {
+      auto refresh = read_bar(text);
+      if (!refresh) refresh = read_drawn_bar(text);
+      if (refresh) return see(*refresh, text, at_seconds);
+    }
     const Contents contents = contents_of(text);
     // A counter is a number beside a word; words alone may head what the leader must not count.
     if (!contents.letters || (!contents.digits && !counters.has_leader())) return;
-    if (counters.see(read_log_line(text), at_seconds))
+    see(log_lines.read(text), text, at_seconds);
+  }
+
+  void see(const LogLine& line, std::string_view text, double at_seconds) {
+    if (counters.see(line, at_seconds))
       tell({.format = Format::log_line, .counts = counters.leader().counts}, text);
   }
 
@@ -92,7 +106,10 @@ struct Reader::State final : Scanner::Sink {
   void tell(const Refresh& refresh, std::string_view text) {
     Counter& counter = findings.counter;
     const Counters::Leader& leader = counters.leader();
-    counter.source = source.name(refresh, text);
+    // A log's lines are many, and their name is the same for all.
+    const bool is_named = refresh.format == Format::log_line && named_as == refresh.counts;
+    if (!is_named) counter.source = source.name(refresh, text);
+    named_as = refresh.format == Format::log_line ? std::optional(refresh.counts) : std::nullopt;
     counter.counts_samples = leader.counts == Counts::samples;
     counter.counts_weight_updates = leader.weight_updates || refresh.format == Format::regex ||
                                     counter.source == "HF Trainer bar";
@@ -115,7 +132,9 @@ struct Reader::State final : Scanner::Sink {
   KerasEpochs keras;
   Source source;
   Counters counters;
-  bool seen = false;  // the refresh that has not ended yet was counted
+  LogLines log_lines;
+  std::optional<Counts> named_as;  // the log lines that named the source last
+  bool seen = false;               // the refresh that has not ended yet was counted
 };
 
 Reader::Reader(std::optional<std::string> steps_regex) : state_(std::make_unique<State>()) {

@@ -5,7 +5,7 @@
 
 namespace sweetspot::workload::command::output {
 
-enum class Format : std::uint8_t { tqdm, keras, ultralytics, rich, log_line, regex };
+enum class Format : std::uint8_t { tqdm, keras, ultralytics, rich, drawn, log_line, regex };
 enum class Counts : std::uint8_t { updates, samples, epochs, something_else };
 
 // One refresh of a bar, as printed. The description points into the text it was read from.
@@ -26,5 +26,8 @@ std::optional<Refresh> read_keras(std::string_view text);
 std::optional<Refresh> read_heavy_bar(std::string_view text);
 // Whichever of them the text is.
 std::optional<Refresh> read_bar(std::string_view text);
+// A program's own bar, with the counter behind it or in front. Only of whole lines that are none of
+// those above: the beginning of a tqdm bar looks the same.
+std::optional<Refresh> read_drawn_bar(std::string_view text);
 
 }  // namespace sweetspot::workload::command::output

@@ -32,6 +32,8 @@ std::string Source::name(const Refresh& refresh, std::string_view text) const {
       return "Ultralytics bar";
     case Format::rich:
       return "Lightning bar";
+    case Format::drawn:
+      return "progress bar";
     case Format::log_line:
       return refresh.counts == Counts::samples ? "log lines of samples" : "log lines of steps";
     case Format::regex:

@@ -44,6 +44,7 @@ struct Series {
   double regularity = 0;
   bool restarts = false;
 };
+using AllSeries = std::map<std::string, Series>;  // by what stands in front
 
 // The letters in front of a number: "step=" → "step".
 std::string_view label_of(std::string_view before) {
@@ -196,44 +197,9 @@ bool any_rises(const std::vector<std::int64_t>& values) {
          values.front() < values.back();
 }
 
-}  // namespace
-
-Suggestion suggest(const std::vector<std::string>& lines) {
-  if (lines.size() < fewest_values) return {};
-  std::map<std::string, Series> all;
-  std::vector<std::string_view> cut;
-  std::vector<std::int64_t> epochs, percents;
-  std::vector<std::uint64_t> evaluations(lines.size());
-  for (std::size_t at = 0; at < lines.size(); ++at) {
-    const std::string_view text = std::string_view(lines[at]).substr(0, longest_line);
-    cut.push_back(lines[at]);
-    const LogLine line = read_log_line(text);
-    if (line.epoch) epochs.push_back(*line.epoch);
-    evaluations[at] = line.evaluation;
-    if (read_bar(text)) continue;  // it was seen, and is none of the training's
-    const bool is_other_line =
-        line.is_of_something_else() || (line.saves && !line.training_metrics);
-    for (std::size_t digit = 0; digit < text.size();) {
-      if (!is_digit(text[digit])) {
-        ++digit;
-        continue;
-      }
-      const Number number = read_number(text, digit);
-      digit = number.end;
-      if (number.percent)
-        percents.push_back(Cursor(text.substr(number.begin)).take_count().value_or(0));
-      const bool has_unit = number.end < text.size() && is_letter(text[number.end]);
-      if (number.kind != Number::Kind::whole || has_unit || is_other_line) continue;
-      const std::string_view before = text.substr(0, number.begin), label = label_of(before);
-      // "S00020": the letter is no unit of time.
-      const bool glued = label.size() == 1 && before.ends_with(label);
-      const Role role = glued ? Role::none : role_of(label);
-      if (!may_count(role) || is_other(label)) continue;
-      Series& series = all[skeleton(before)];
-      series.role = role;
-      series.seen.push_back({at, number});
-    }
-  }
+// The expression for the likeliest of them.
+std::optional<Suggestion> from_series(AllSeries& all, const std::vector<std::string_view>& cut,
+                                      const std::vector<std::uint64_t>& evaluations) {
   std::vector<Series*> ranked;
   for (auto& [front, series] : all)
     if (rises(series)) ranked.push_back(&series);
@@ -250,7 +216,7 @@ Suggestion suggest(const std::vector<std::string>& lines) {
         std::all_of(series->seen.begin() + 1, series->seen.end(), [&](const Sighting& one) {
           return evaluations[one.line] != 0 && evaluations[one.line] != evaluations[one.line - 1];
         });
-    if (validates) return {.kind = Suggestion::Kind::each_validates};
+    if (validates) return Suggestion{.kind = Suggestion::Kind::each_validates};
     for (const std::string& expression : expressions(cut[series->seen.back().line], *series))
       if (reads(expression, *series, cut)) {
         Suggestion suggestion{.kind = Suggestion::Kind::paste_regex, .regex = expression};
@@ -261,8 +227,61 @@ Suggestion suggest(const std::vector<std::string>& lines) {
         return suggestion;
       }
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Suggestion suggest(const std::vector<std::string>& lines) {
+  if (lines.size() < fewest_values) return {};
+  AllSeries training, validation;
+  bool environment = false;
+  std::vector<std::string_view> cut;
+  std::vector<std::int64_t> epochs, percents;
+  std::vector<std::uint64_t> evaluations(lines.size());
+  for (std::size_t at = 0; at < lines.size(); ++at) {
+    const std::string_view text = std::string_view(lines[at]).substr(0, longest_line);
+    cut.push_back(lines[at]);
+    const LogLine line = read_log_line(text);
+    if (line.epoch) epochs.push_back(*line.epoch);
+    environment = environment || line.environment;
+    evaluations[at] = line.evaluation;
+    // It was seen, and is none of the training's.
+    if (read_bar(text) || read_drawn_bar(text)) continue;
+    const bool is_other_line =
+        line.is_of_something_else() || (line.saves && !line.training_metrics);
+    for (std::size_t digit = 0; digit < text.size();) {
+      if (!is_digit(text[digit])) {
+        ++digit;
+        continue;
+      }
+      const Number number = read_number(text, digit);
+      digit = number.end;
+      if (number.percent)
+        percents.push_back(Cursor(text.substr(number.begin)).take_count().value_or(0));
+      const bool has_unit = number.end < text.size() && is_letter(text[number.end]);
+      if (number.kind != Number::Kind::whole || has_unit) continue;
+      const std::string_view before = text.substr(0, number.begin), label = label_of(before);
+      // "S00020": the letter is no unit of time.
+      const bool glued = label.size() == 1 && before.ends_with(label);
+      const Role role = glued ? Role::none : role_of(label);
+      if (!may_count(role) || is_other(label)) continue;
+      const bool may_validate = line.evaluates && (role == Role::update || role == Role::sample);
+      if (is_other_line && !may_validate) continue;
+      Series& series = (is_other_line ? validation : training)[skeleton(before)];
+      series.role = role;
+      series.seen.push_back({at, number});
+    }
+  }
+  if (environment) return {.kind = Suggestion::Kind::environment};
+  if (const auto found = from_series(training, cut, evaluations)) return *found;
   if (any_rises(epochs)) return {.kind = Suggestion::Kind::epochs_only};
   if (any_rises(percents)) return {.kind = Suggestion::Kind::percent_only};
+  // "[test] step 20": perhaps the program is called so.
+  if (auto found = from_series(validation, cut, evaluations); found && !found->regex.empty()) {
+    found->kind = Suggestion::Kind::validation;
+    return *found;
+  }
   return {.kind = Suggestion::Kind::nothing_rises};
 }
 

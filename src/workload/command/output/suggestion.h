@@ -10,14 +10,16 @@ namespace sweetspot::workload::command::output {
 struct Suggestion {
   enum class Kind : std::uint8_t {
     paste_regex,     // a number rises: this --steps-regex reads it
+    validation,      // it rises in lines that look like a validation's: this reads it all the same
     each_validates,  // a counter rises, and each of its lines comes with a new validation
     epochs_only,     // no number rises but that of the epochs
     percent_only,    // or a percentage, and of how many steps is not said
+    environment,     // it counts episodes, and what it calls steps are those of an environment
     nothing_rises,   // no number rises at all
     too_few_lines,   // to tell
   };
   Kind kind = Kind::too_few_lines;
-  std::string regex = {};                 // of paste_regex; has no single quote
+  std::string regex = {};                 // of paste_regex and validation; has no single quote
   std::vector<std::int64_t> values = {};  // what it read from the last lines, oldest first
 };
 

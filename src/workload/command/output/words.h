@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,10 +21,16 @@ enum class Role : std::uint8_t {
   saving,       // checkpoints
   time,         //
   process,      // "rank 1": of several that print the same
+  environment,  // "episode 3": of reinforcement learning, whose steps are no updates
 };
 
-// Of one word, letters only, in any case.
+// Of one word, letters only, in any case, in the languages that most people log in.
 Role role_of(std::string_view word);
+
+// Where the word that begins at `at` ends, in letters of any of their scripts; `at` for no word.
+std::size_t word_end(std::string_view text, std::size_t at);
+// Is it written without spaces and without a plural, as Chinese is?
+bool is_without_spaces(std::string_view word);
 
 // What a bar counts by the name of its unit: "it" and "batches" are updates, "img" and "examples"
 // samples; bytes, files and epochs are no steps.
