@@ -21,7 +21,8 @@ Status public_status(study::Status status) {
       return Status::stopped;
     case study::Status::store_failed:
       return Status::store_failed;
-    case study::Status::device_lost:  // a callback has its own, which we know nothing of
+    case study::Status::device_lost:        // a callback has its own, which we know nothing of
+    case study::Status::batch_unconfirmed:  // only a program's batch may get lost on its way
       break;
   }
   return Status::nothing_feasible;

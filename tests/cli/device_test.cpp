@@ -71,7 +71,7 @@ TEST(PrecisionFlag, IsAPlaceholderOfAProgram) {
   const Finished plan =
       run({"tune", "--dry-run", "--precision", "amp", "--", "true", "{batch}", "{precision}"});
   EXPECT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_THAT(plan.out, HasSubstr("true 16 amp"));
+  EXPECT_THAT(plan.out, HasSubstr("true 1 amp"));
   const TemporaryFolder folder;
   expect_sentence(run({"tune", "--db", "sqlite:" + (folder / "s.db").string(), "--precision",
                        "auto", "--", "true", "{batch}"}),
