@@ -200,6 +200,14 @@ class Measurement {
     const workload::Account account = session_->close();
     session_.reset();
     note_memory(account.memory_peak, std::nullopt);
+    trial_.host_memory = account.host_memory;
+    trial_.memory_capacity = account.memory_capacity;
+    trial_.memory_wanted = account.memory_wanted;
+    trial_.memory_margin = account.memory_margin;
+    trial_.inputs_vary = account.inputs_vary;
+    trial_.gpus = account.gpus;
+    trial_.loss = account.loss;
+    trial_.loss_step = account.loss_step;
     trial_.memory_source = account.memory_source;
     trial_.step_source = account.step_source;
     trial_.start_up_seconds = account.start_up_seconds;

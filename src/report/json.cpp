@@ -39,6 +39,18 @@ Json reading_json(const trial::Reading& reading) {
           {"power_watts", or_null(reading.power_watts)}};
 }
 
+Json gpu_json(const trial::GpuUse& gpu) {
+  return {{"device", gpu.device},
+          {"name", gpu.name},
+          {"memory_peak_bytes", or_null(gpu.memory_peak)},
+          {"memory_free_bytes", or_null(gpu.memory_free)},
+          {"memory_source", gpu.memory_source},
+          {"utilisation_share", or_null(gpu.utilisation_share)},
+          {"power_watts", or_null(gpu.power_watts)},
+          {"energy_joules", or_null(gpu.energy_joules)},
+          {"core_clock_mhz", or_null(gpu.core_clock_mhz)}};
+}
+
 Json limits_json(const search::Limits& limits) {
   return {{"objective", name(limits.objective)},
           {"min_batch", limits.min},
@@ -56,6 +68,8 @@ Json json(const Row& row) {
     trial[Json::json_pointer(field.json)] = std::visit(ToJson{}, field.value(row));
   trial["epochs"] = Json::array();
   for (const trial::Epoch& epoch : row.trial->epochs) trial["epochs"].push_back(epoch_json(epoch));
+  trial["gpus"] = Json::array();
+  for (const trial::GpuUse& gpu : row.trial->gpus) trial["gpus"].push_back(gpu_json(gpu));
   for (const trial::Reading& reading : row.trial->trace)
     trial["trace"].push_back(reading_json(reading));
   return trial;

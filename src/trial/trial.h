@@ -19,7 +19,8 @@ struct Setting {
   int workers = 1;
   int prefetch = 2;
   double learning_rate = 0.001;
-  std::uint64_t seed = 1000;  // of weights, shuffles and dropout; the paper's
+  std::uint64_t seed = 1000;                // of weights, shuffles and dropout; the paper's
+  std::optional<double> power_limit_watts;  // of each GPU; nothing: as it is set
 
   std::int64_t micro_batch() const { return batch / accumulation; }
   bool operator==(const Setting&) const = default;
@@ -87,6 +88,20 @@ struct Reading {
   std::optional<double> power_watts;
 };
 
+// What a trial that is only watched used of one GPU.
+struct GpuUse {
+  std::string device;                       // "cuda:0": the driver's number
+  std::string name;                         // "NVIDIA H200"
+  std::optional<core::Bytes> memory_peak;   // of the program's processes together
+  std::optional<core::Bytes> memory_free;   // before the program began
+  std::string memory_source;                // "NVML, of 2 processes"
+  std::optional<double> utilisation_share;  // these four over the sampled steps
+  std::optional<double> power_watts;
+  std::optional<double> energy_joules;
+  std::optional<double> core_clock_mhz;
+  bool operator==(const GpuUse&) const = default;
+};
+
 // One epoch of a trial that trained rather than sampled steps.
 struct Epoch {
   int epoch = 1;
@@ -104,8 +119,8 @@ struct Trial {
   std::optional<StopReason> stop_reason;
   std::optional<Interval> samples_per_second;
   std::optional<double> step_seconds_median;
-  // Weight updates, and how often the clock was read over them: a log line, a redrawn bar or a block
-  // of a round may stand for many. Those of the warm-up are apart.
+  // Weight updates, and how often the clock was read over them: a log line, a redrawn bar or a
+  // block of a round may stand for many. Those of the warm-up are apart.
   std::int64_t steps = 0, timings = 0, warm_up_steps = 0;
   std::int64_t outlier_steps = 0;  // of the timings
   std::int64_t samples_seen = 0;
@@ -115,6 +130,16 @@ struct Trial {
   std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;
   std::optional<core::Bytes> memory_predicted, memory_measured;
   std::optional<core::MemoryByUse> memory_by_use;  // of what was measured, where it can be told
+  // Of a program on a GPU, the memory above is that of its fullest GPU; this is the host's.
+  std::optional<core::Bytes> host_memory;
+  // The most that it could have had where it ran: free memory of the GPU, a cap that the program
+  // set itself, or what its message told when it ran out.
+  std::optional<core::Bytes> memory_capacity;
+  // Of a trial that ran out of memory, at least what it would have taken.
+  std::optional<core::Bytes> memory_wanted;
+  // What it may take beyond its peak an hour later: growth and spread seen, fragmentation.
+  std::optional<core::Bytes> memory_margin;
+  bool inputs_vary = false;   // its steps take time and memory as inputs of varying length do
   std::string memory_source;  // how it was measured: "cgroup v2 memory.peak"; empty: to the byte
   std::string step_source;    // who counted: "tqdm bar", "client"; empty: our own engine
   std::optional<double> start_up_seconds;  // before the first step: imports, data, compilation
@@ -123,6 +148,10 @@ struct Trial {
   // Of the device, over the sampled steps; of a trial in rounds, over those outside of rounds,
   // whose blocks are too short for any reading.
   std::optional<double> energy_joules;
+  std::vector<GpuUse> gpus;  // of a program; empty where it used none
+  // What a program last said of its loss, and after how many steps.
+  std::optional<double> loss;
+  std::optional<std::int64_t> loss_step;
   Contention contention;
   std::string note;            // why it ended as it did, one short line
   std::string last_output;     // the last lines of a program that failed, printable

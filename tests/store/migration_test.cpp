@@ -235,5 +235,26 @@ TEST(MigrationFromVersion7, IsReadInFullAndWrittenOn) {
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }
 
+// Written by the program itself (a sweep of a shell script, one batch of which ran out of memory)
+// before it was known what programs used of GPUs.
+TEST(MigrationFromVersion8, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v8.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v8.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(1);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 2u);
+  EXPECT_EQ(old->trials[0].outcome, trial::Outcome::out_of_memory);
+  EXPECT_EQ(old->trials[0].memory_wanted, std::nullopt);
+  EXPECT_EQ(old->trials[1].steps, 5);
+  EXPECT_EQ(old->trials[1].setting.power_limit_watts, std::nullopt);
+  EXPECT_FALSE(old->trials[1].inputs_vary);
+  EXPECT_TRUE(old->trials[1].gpus.empty());
+  const auto writer = store->open_study(old->question, environment(), false);
+  add(*writer, full_trial());
+  expect_equal(store->study(1)->trials.at(2), full_trial());
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -14,7 +14,7 @@ trial::Environment environment(const std::string& program) {
 
 Trial full_trial() {
   Trial trial;
-  trial.setting = {96, 3, "bf16", 4, 5, 0.0125, 0xfedcba9876543210};
+  trial.setting = {96, 3, "bf16", 4, 5, 0.0125, 0xfedcba9876543210, 450.5};
   trial.device = "cuda:1";
   trial.outcome = trial::Outcome::timed_out;
   trial.stop_reason = trial::StopReason::time_limit;
@@ -25,6 +25,11 @@ Trial full_trial() {
   trial.samples_seen = 5760;
   trial.memory_predicted = 31457280, trial.memory_measured = 31457281;
   trial.memory_by_use = core::MemoryByUse{{1, 2, 3, 4, 5, 31457266}};
+  trial.host_memory = 11, trial.memory_capacity = 12, trial.memory_wanted = 13;
+  trial.memory_margin = 14, trial.inputs_vary = true;
+  trial.gpus = {{"cuda:0", "NVIDIA H200", 21, 22, "NVML, of 2 processes", 0.5, 600.5, 77.5, 1980},
+                {"cuda:1", "another", {}, {}, "", {}, {}, {}, {}}};
+  trial.loss = 0.625, trial.loss_step = 60;
   trial.memory_source = "cgroup v2 memory.peak", trial.step_source = "tqdm bar";
   trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
@@ -73,6 +78,14 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.memory_predicted, b.memory_predicted);
   EXPECT_EQ(a.memory_measured, b.memory_measured);
   EXPECT_EQ(a.memory_by_use, b.memory_by_use);
+  EXPECT_EQ(a.host_memory, b.host_memory);
+  EXPECT_EQ(a.memory_capacity, b.memory_capacity);
+  EXPECT_EQ(a.memory_wanted, b.memory_wanted);
+  EXPECT_EQ(a.memory_margin, b.memory_margin);
+  EXPECT_EQ(a.inputs_vary, b.inputs_vary);
+  EXPECT_EQ(a.gpus, b.gpus);
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.loss_step, b.loss_step);
   EXPECT_EQ(a.phases, b.phases);
   EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
   EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);

@@ -61,17 +61,44 @@ void insert_epoch(SQLite::Database& database, std::int64_t id, const trial::Epoc
   insert.exec();
 }
 
+constexpr std::optional<double> trial::GpuUse::*gpu_readings[] = {
+    &trial::GpuUse::utilisation_share, &trial::GpuUse::power_watts, &trial::GpuUse::energy_joules,
+    &trial::GpuUse::core_clock_mhz};
+
+void insert_gpu(SQLite::Database& database, std::int64_t id, const trial::GpuUse& gpu) {
+  SQLite::Statement insert(
+      database,
+      "INSERT INTO gpu_use (trial, device, name, memory_source, memory_peak_bytes,"
+      " memory_free_bytes, utilisation_share, power_watts, energy_joules, core_clock_mhz)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  int next = 1;
+  insert.bind(next++, id);
+  for (const std::string* text : {&gpu.device, &gpu.name, &gpu.memory_source})
+    insert.bind(next++, *text);
+  for (const auto& bytes : {gpu.memory_peak, gpu.memory_free}) {
+    if (bytes) insert.bind(next, static_cast<std::int64_t>(*bytes));
+    ++next;
+  }
+  for (const auto reading : gpu_readings) {
+    if (gpu.*reading) insert.bind(next, *(gpu.*reading));
+    ++next;
+  }
+  insert.exec();
+}
+
 }  // namespace
 
 void insert_details(SQLite::Database& database, std::int64_t id, const trial::Trial& trial) {
   for (const trial::Epoch& epoch : trial.epochs) insert_epoch(database, id, epoch);
+  for (const trial::GpuUse& gpu : trial.gpus) insert_gpu(database, id, gpu);
   insert_steps(database, id, trial.raw);
   if (!trial.trace.empty()) insert_trace(database, id, trial.trace);
 }
 
 void delete_details(SQLite::Database& database, std::int64_t id) {
-  for (const char* sql : {"DELETE FROM epoch WHERE trial = ?", "DELETE FROM steps WHERE trial = ?",
-                          "DELETE FROM trace WHERE trial = ?"}) {
+  for (const char* sql :
+       {"DELETE FROM epoch WHERE trial = ?", "DELETE FROM gpu_use WHERE trial = ?",
+        "DELETE FROM steps WHERE trial = ?", "DELETE FROM trace WHERE trial = ?"}) {
     SQLite::Statement remove(database, sql);
     remove.bind(1, id);
     remove.exec();
@@ -94,6 +121,29 @@ void read_epochs(SQLite::Database& database, std::int64_t study,
     for (const auto reading : epoch_readings)
       if (const SQLite::Column column = row.getColumn(next++); !column.isNull())
         epoch.*reading = column.getDouble();
+  }
+}
+
+void read_gpus(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials) {
+  SQLite::Statement row(database, R"sql(
+      SELECT trial, device, name, memory_source, memory_peak_bytes, memory_free_bytes,
+             utilisation_share, power_watts, energy_joules, core_clock_mhz
+      FROM gpu_use WHERE trial IN (SELECT id FROM trial WHERE study = ?)
+      ORDER BY trial, device)sql");
+  row.bind(1, study);
+  while (row.executeStep()) {
+    const auto trial = std::ranges::find(trials, row.getColumn(0).getInt64(), &trial::Trial::id);
+    if (trial == trials.end()) throw Damaged{};
+    trial::GpuUse& gpu = trial->gpus.emplace_back();
+    int next = 1;
+    for (std::string* text : {&gpu.device, &gpu.name, &gpu.memory_source})
+      *text = row.getColumn(next++).getString();
+    for (auto* bytes : {&gpu.memory_peak, &gpu.memory_free})
+      if (const SQLite::Column column = row.getColumn(next++); !column.isNull())
+        *bytes = static_cast<core::Bytes>(column.getInt64());
+    for (const auto reading : gpu_readings)
+      if (const SQLite::Column column = row.getColumn(next++); !column.isNull())
+        gpu.*reading = column.getDouble();
   }
 }
 

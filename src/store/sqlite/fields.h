@@ -15,6 +15,7 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("prefetch", trial.setting.prefetch);
   visit("learning_rate", trial.setting.learning_rate);
   visit("seed", trial.setting.seed);
+  visit("power_limit_watts", trial.setting.power_limit_watts);
   visit("device", trial.device);
   visit("outcome", trial.outcome);
   visit("stop_reason", trial.stop_reason);
@@ -31,12 +32,19 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("memory_predicted_bytes", trial.memory_predicted);
   visit("memory_measured_bytes", trial.memory_measured);
   visit("memory", trial.memory_by_use);
+  visit("host_memory_bytes", trial.host_memory);
+  visit("memory_capacity_bytes", trial.memory_capacity);
+  visit("memory_wanted_bytes", trial.memory_wanted);
+  visit("memory_margin_bytes", trial.memory_margin);
+  visit("inputs_vary", trial.inputs_vary);
   visit("memory_source", trial.memory_source);
   visit("step_source", trial.step_source);
   visit("start_up_seconds", trial.start_up_seconds);
   visit("cpu_seconds", trial.cpu_seconds);
   visit("phase_seconds", trial.phases);
   visit("energy_joules", trial.energy_joules);
+  visit("loss", trial.loss);
+  visit("loss_step", trial.loss_step);
   visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
   visit("other_cpu_share", trial.contention.other_cpu_share);
   visit("slowed_share", trial.contention.slowed_share);

@@ -163,8 +163,33 @@ constexpr const char* arrivals = R"sql(
   UPDATE trial SET timings = steps;
 )sql";
 
-constexpr const char* steps[] = {first, runs,   commands, devices, uses, disturbances,
-                                 rounds, arrivals};
+// What programs used of their GPUs, and what is known of their memory beyond the peak.
+constexpr const char* gpus = R"sql(
+  ALTER TABLE trial ADD COLUMN power_limit_watts REAL;
+  ALTER TABLE trial ADD COLUMN host_memory_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_capacity_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_wanted_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN memory_margin_bytes INTEGER;
+  ALTER TABLE trial ADD COLUMN inputs_vary INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE trial ADD COLUMN loss REAL;
+  ALTER TABLE trial ADD COLUMN loss_step INTEGER;
+  CREATE TABLE gpu_use (
+    trial INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
+    device TEXT NOT NULL,
+    name TEXT NOT NULL,
+    memory_peak_bytes INTEGER,
+    memory_free_bytes INTEGER,
+    memory_source TEXT NOT NULL,
+    utilisation_share REAL,
+    power_watts REAL,
+    energy_joules REAL,
+    core_clock_mhz REAL,
+    PRIMARY KEY (trial, device)
+  ) WITHOUT ROWID;
+)sql";
+
+constexpr const char* steps[] = {first,        runs,   commands, devices, uses,
+                                 disturbances, rounds, arrivals, gpus};
 
 }  // namespace
 
