@@ -186,6 +186,8 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
   trained.memory_by_use = core::MemoryByUse{{10, 20, 30, 40, 50, 60}};
   trained.epochs = {{1, 2.5, 0.5, 0.75, {}, 0.875}};
   trained.trace = {{0.25, 0.5, 1024, {}}};
+  trained.memory_capacity = 99;
+  trained.gpus = {{"cuda:0", "NVIDIA H200", 21, {}, "NVML", 0.5, {}, 7.5, {}}};
   answer.trials = {failed(4, ""), trained};
   const auto json = report::json(answer);
   const auto& none = json["trials"][0];
@@ -197,6 +199,13 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
   EXPECT_EQ(some["device"], "cuda:0");
   EXPECT_EQ(some["setting"]["seed"], 0xffffffffffffffff);
   EXPECT_EQ(some["energy_joules"], 12.5);
+  EXPECT_EQ(none["gpus"], nlohmann::json::array());
+  EXPECT_TRUE(none["memory_bytes"]["capacity"].is_null());
+  EXPECT_EQ(some["memory_bytes"]["capacity"], 99);
+  EXPECT_EQ(some["gpus"].dump(),
+            R"([{"device":"cuda:0","name":"NVIDIA H200","memory_peak_bytes":21,)"
+            R"("memory_free_bytes":null,"memory_source":"NVML","utilisation_share":0.5,)"
+            R"("power_watts":null,"energy_joules":7.5,"core_clock_mhz":null}])");
   EXPECT_TRUE(none["memory_bytes"]["by_use"]["weights"].is_null());
   EXPECT_EQ(some["memory_bytes"]["by_use"]["weights"], 10);
   EXPECT_EQ(some["memory_bytes"]["by_use"]["input"], 60);
@@ -206,7 +215,7 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
   EXPECT_EQ(some["trace"].dump(),
             R"([{"at_seconds":0.25,"utilisation_share":0.5,"memory_bytes":1024,)"
             R"("power_watts":null}])");
-  EXPECT_THAT(csv(answer), HasSubstr(",18446744073709551615,cuda:0,"));
+  EXPECT_THAT(csv(answer), HasSubstr(",18446744073709551615,,cuda:0,"));
   EXPECT_THAT(table(answer), HasSubstr("device"));
 }
 
