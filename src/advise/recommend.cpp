@@ -216,7 +216,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.batch = decision.batch, made.best_batch = decision.best_batch;
   made.samples_per_second = chosen->samples_per_second.mean;
   made.best_samples_per_second = best->samples_per_second.mean;
-  made.memory_limit = facts.limits.memory_limit;
+  made.memory_limit = search::memory_allowed(trials, facts.limits);
   made.largest_batch = facts.largest_fitting;
   made.clamp_batch = facts.clamp;
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;

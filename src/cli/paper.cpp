@@ -62,7 +62,7 @@ std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t 
 Part run_part(const PaperFlags& flags, const study::PaperPlan& plan, const StudyWorkload& opened,
               store::Store& store) {
   study::SweepOptions options = study::paper_sweep(plan, opened.base);
-  options.memory_limit = memory_allowed(flags.study, opened.free_memory);
+  put_memory_limits(flags.study, opened, options.limits);
   const std::unique_ptr<store::Writer> writer =
       store.open_study(study::question(opened.title, opened.identity, terms_of(plan, opened)),
                        store_environment(opened), flags.study.fresh);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <sstream>
 
 #include "cli/flags.h"
 #include "cli/output.h"
@@ -32,10 +33,16 @@ double parse_share(const std::string& text, const std::string& flag, double most
 }
 
 void add_study_flags(CLI::App& app, StudyFlags& flags) {
-  text_flag(app, "--memory-limit", "BYTES", "memory a run may take, such as 4GiB",
-            [&flags](const std::string& text) {
-              flags.memory_limit = core::parse_bytes(text, "--memory-limit");
-            });
+  app.add_option_function<std::vector<std::string>>(
+         "--memory-limit",
+         [&flags](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) parse_memory_limit(text, flags.memory_limit);
+         },
+         "memory a run may take, such as 4GiB, of the device that it computes on; gpu=16GiB: of "
+         "each GPU; host=8GiB: of the host; may be repeated")
+      ->type_name("BYTES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   share_flag(app, "--memory-share", flags.memory_share, 1,
              "of the free memory that a run may take");
   share_flag(app, "--tolerance", flags.tolerance, 0.5,
@@ -83,11 +90,43 @@ void write_exports(const StudyFlags& flags, const report::Answer& answer) {
   if (flags.markdown) report::write_file(*flags.markdown, report::markdown(answer));
 }
 
-std::optional<core::Bytes> memory_allowed(const StudyFlags& flags,
-                                          std::optional<core::Bytes> free) {
-  if (!free) return flags.memory_limit;
+void parse_memory_limit(const std::string& text, MemoryLimits& limits) {
+  constexpr const char* flag = "--memory-limit";
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    const std::string device = equals == part.npos ? "" : part.substr(0, equals);
+    if (equals != part.npos && device != "gpu" && device != "host")
+      throw core::InputError(
+          fmt::format("{} '{}' is of no known device; write gpu=16GiB, host=8GiB or 16GiB", flag,
+                      core::printable(part)));
+    std::optional<core::Bytes>& limit = device == "gpu"    ? limits.gpu
+                                        : device == "host" ? limits.host
+                                                           : limits.any;
+    if (limit)
+      throw core::InputError(fmt::format("{} says twice what {} may take; leave one out", flag,
+                                         device == "gpu"    ? "a GPU"
+                                         : device == "host" ? "the host"
+                                                            : "a run"));
+    limit = core::parse_bytes(equals == part.npos ? part : part.substr(equals + 1), flag);
+  }
+}
+
+std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free,
+                                          bool on_gpu) {
+  const std::optional<core::Bytes>& named =
+      on_gpu ? flags.memory_limit.gpu : flags.memory_limit.host;
+  const std::optional<core::Bytes>& limit = named ? named : flags.memory_limit.any;
+  if (!free) return limit;
   const auto share = static_cast<core::Bytes>(static_cast<double>(*free) * flags.memory_share);
-  return flags.memory_limit ? std::min(*flags.memory_limit, share) : share;
+  return limit ? std::min(*limit, share) : share;
+}
+
+void put_memory_limits(const StudyFlags& flags, study::Terms& terms) {
+  terms.limits.memory_limit = flags.memory_limit.any;
+  terms.host_memory_limit = flags.memory_limit.host;
+  terms.gpu_memory_limit = flags.memory_limit.gpu;
+  terms.memory_share = flags.memory_share;
 }
 
 }  // namespace sweetspot::cli

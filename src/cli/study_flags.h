@@ -8,6 +8,7 @@
 #include "core/units.h"
 #include "report/answer.h"
 #include "study/loop.h"
+#include "study/question.h"
 
 namespace CLI {
 class App;
@@ -17,12 +18,19 @@ namespace sweetspot::cli {
 
 class Output;
 
+// --memory-limit: of the host, of each GPU, or of whichever of them the workload computes on.
+struct MemoryLimits {
+  std::optional<core::Bytes> any, host, gpu;
+};
+// Adds what one `16GiB`, `gpu=16GiB` or `gpu=16GiB,host=8GiB` says.
+void parse_memory_limit(const std::string& text, MemoryLimits& limits);
+
 // What `tune` and `sweep` share: the workload, its limits, the store and the forms of the result.
 struct StudyFlags {
   NativeFlags native;
   CommandFlags command;
   std::string workload = "native";  // or "fake:…", for tests
-  std::optional<core::Bytes> memory_limit;
+  MemoryLimits memory_limit;
   double memory_share = 0.9;  // of what is free
   double tolerance = 0.05;
   double precision = 0.02;
@@ -41,7 +49,11 @@ double parse_share(const std::string& text, const std::string& flag, double most
 void check_exports(const StudyFlags& flags);
 void write_exports(const StudyFlags& flags, const report::Answer& answer);
 
-// What a run may take: the limit asked for, and never more than the share of what is free now.
-std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free);
+// What a run may take of its device, the host or a GPU: the limit asked for, and never more than
+// the share of what is free there now.
+std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free,
+                                          bool on_gpu = false);
+// As they were asked for, for the question's key.
+void put_memory_limits(const StudyFlags& flags, study::Terms& terms);
 
 }  // namespace sweetspot::cli

@@ -186,6 +186,14 @@ StudyWorkload open_training(const StudyFlags& flags) {
   return open_ours(flags, Trials::epochs);
 }
 
+void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
+                       search::Limits& limits) {
+  limits.memory_limit = memory_allowed(flags, opened.free_memory, opened.device.gpu.has_value());
+  const MemoryLimits& asked = flags.memory_limit;
+  limits.gpu_memory_limit = asked.gpu ? asked.gpu : asked.any;
+  limits.gpu_memory_share = flags.memory_share;
+}
+
 std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Question& question,
                                           const StudyWorkload& opened, const StudyFlags& flags) {
   const trial::Environment environment = store_environment(opened);

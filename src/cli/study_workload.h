@@ -39,6 +39,9 @@ struct StudyWorkload {
 StudyWorkload open_workload(const StudyFlags& flags);
 // The same to be trained by epochs; InputError where the workload is a program.
 StudyWorkload open_training(const StudyFlags& flags);
+// What its trials' memory is held against.
+void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
+                       search::Limits& limits);
 // The study of this question, to go on with or anew. One that could not see the batch arrive is
 // begun anew, unless the user says that it does: something else than the command was mended.
 std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Question& question,

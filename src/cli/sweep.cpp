@@ -80,8 +80,7 @@ std::vector<std::string> parse_precisions(const SweepFlags& flags, const StudyWo
 study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
   study::Terms terms;
   terms.kind = "sweep";
-  terms.limits.memory_limit = flags.study.memory_limit;
-  terms.memory_share = flags.study.memory_share;
+  put_memory_limits(flags.study, terms);
   terms.precision = flags.study.precision;
   terms.batches = core::parse_range(flags.batches, "--batch");
   terms.accumulations = core::parse_range(flags.accumulations, "--accumulation");
@@ -132,7 +131,7 @@ study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
   if (flags.trains())
     for (int i = 0; i < flags.seeds; ++i)
       options.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
-  if (!flags.force) options.memory_limit = memory_allowed(flags.study, opened.free_memory);
+  if (!flags.force) put_memory_limits(flags.study, opened, options.limits);
   options.loop.measure = opened.measure;
   // The trials of a point are averaged: together they are as precise as asked.
   options.loop.measure.precision =
@@ -173,7 +172,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   answer.resumed = result.resumed;
   answer.seconds = result.spent.count();
   answer.facts.limits.tolerance = flags.study.tolerance;
-  answer.facts.limits.memory_limit = memory_allowed(flags.study, opened.free_memory);
+  put_memory_limits(flags.study, opened, answer.facts.limits);
   answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
   answer.facts.roofline = opened.roofline;
   answer.facts.cost = opened.cost;

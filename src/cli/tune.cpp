@@ -48,7 +48,7 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   }
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.study.tolerance;
-  limits.memory_limit = memory_allowed(flags.study, opened.free_memory);
+  put_memory_limits(flags.study, opened, limits);
   if (flags.repeat) limits.passes = static_cast<int>(*flags.repeat);
   if (limits.max < limits.min)
     throw core::InputError(fmt::format(
@@ -62,8 +62,7 @@ study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int 
   study::Terms terms;
   terms.kind = "tune";
   terms.limits = limits;
-  terms.limits.memory_limit = flags.study.memory_limit;
-  terms.memory_share = flags.study.memory_share;
+  put_memory_limits(flags.study, terms);
   terms.precision = flags.study.precision;
   terms.repeat = limits.passes;
   terms.threads = threads;

@@ -31,7 +31,11 @@ search::Limits limits_of(const Json& terms, const Json& environment) {
       std::max<std::int64_t>(1, at<std::int64_t>(terms, "/limits/multiple_of").value_or(1));
   limits.tolerance = at<double>(terms, "/limits/tolerance").value_or(limits.tolerance);
   limits.divisor_of = at<std::int64_t>(terms, "/limits/divisor_of");
-  limits.memory_limit = at<core::Bytes>(terms, "/limits/memory_limit");
+  const auto any = at<core::Bytes>(terms, "/limits/memory_limit");
+  const auto of_host = at<core::Bytes>(terms, "/host_memory_limit");
+  const auto of_gpu = at<core::Bytes>(terms, "/gpu_memory_limit");
+  limits.memory_limit = of_host ? of_host : any;
+  limits.gpu_memory_limit = of_gpu ? of_gpu : any;
   // What was free when it began, and the share of it that was allowed.
   const auto of_device = at<double>(environment, "/facts/memory_free_bytes");
   const auto free = of_device ? of_device : at<double>(environment, "/memory_free_bytes");
@@ -39,6 +43,7 @@ search::Limits limits_of(const Json& terms, const Json& environment) {
   if (free && share && *free >= 0 && *share >= 0 && *share <= 1) {
     const auto allowed = static_cast<core::Bytes>(*free * *share);
     limits.memory_limit = std::min(limits.memory_limit.value_or(allowed), allowed);
+    limits.gpu_memory_share = *share;
   }
   return limits;
 }

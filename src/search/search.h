@@ -20,12 +20,23 @@ struct Limits {
   std::int64_t min = 1;
   std::int64_t max = 1;  // already capped by the data set
   std::int64_t multiple_of = 1;
-  double tolerance = 0.05;                    // of the best throughput
-  std::optional<core::Bytes> memory_limit{};  // margin already taken off
-  std::optional<std::int64_t> divisor_of{};   // only sizes that divide this
+  double tolerance = 0.05;  // of the best throughput
+  // Of the device that a workload of ours runs on; of a program, the host's. Margin already taken
+  // off.
+  std::optional<core::Bytes> memory_limit{};
+  // Of a program that turns out to compute on GPUs: what it may take of each, and the share of what
+  // was free there.
+  std::optional<core::Bytes> gpu_memory_limit{};
+  double gpu_memory_share = 1;
+  std::optional<std::int64_t> divisor_of{};  // only sizes that divide this
   int passes = 2;  // over the batches of a workload that cannot be measured in rounds
   std::optional<std::int64_t> previous{};  // the answer that this question had before
 };
+
+// What the memory measured in these trials is held against: of a program that computes on GPUs,
+// what it may take of the fullest of them, which is known once a trial has shown it.
+std::optional<core::Bytes> memory_allowed(std::span<const trial::Trial> trials,
+                                          const Limits& limits);
 
 // Memory of a batch, where the workload can tell it before running.
 using Predict = std::function<std::optional<core::Bytes>(std::int64_t batch)>;

@@ -13,6 +13,8 @@ namespace sweetspot::study {
 struct Terms {
   std::string kind;  // "tune" or "sweep"
   search::Limits limits;
+  // Where limits.memory_limit is of whatever device it runs on, these are of the one named.
+  std::optional<core::Bytes> host_memory_limit, gpu_memory_limit;
   std::optional<double> memory_share;
   double precision = 0.02;
   std::vector<std::int64_t> batches, accumulations, workers;  // of a sweep

@@ -55,7 +55,8 @@ Planned planned(const Subject& tried, const Loop& loop, const trial::Setting& se
 
 // Why the point cannot be run, or nothing.
 std::optional<std::string> objection(const Subject& tried, const trial::Setting& setting,
-                                     const SweepOptions& options, const Planned& plan) {
+                                     const std::optional<core::Bytes>& memory_allowed,
+                                     const Planned& plan) {
   if (setting.batch % setting.accumulation != 0)
     return fmt::format("an accumulation of {} does not divide it", setting.accumulation);
   if (tried.samples && setting.batch > *tried.samples)
@@ -63,9 +64,9 @@ std::optional<std::string> objection(const Subject& tried, const trial::Setting&
                        core::format_count(static_cast<double>(*tried.samples)));
   if (!plan.refusal.empty()) return plan.refusal;
   const MemoryExpected& memory = plan.memory;
-  if (memory.least && options.memory_limit && *memory.least > *options.memory_limit)
+  if (memory.least && memory_allowed && *memory.least > *memory_allowed)
     return fmt::format("{} predicted, {} allowed", core::format_bytes(*memory.bytes),
-                       core::format_bytes(*options.memory_limit));
+                       core::format_bytes(*memory_allowed));
   return std::nullopt;
 }
 
@@ -95,7 +96,7 @@ void run_together(Loop& loop, workload::Workload& workload,
     measure_in_rounds(loop, workload,
                       {settings.begin() + static_cast<std::ptrdiff_t>(from),
                        settings.begin() + static_cast<std::ptrdiff_t>(to)},
-                      options.memory_limit,
+                      options.limits.memory_limit,
                       options.machine ? *options.machine : measure::this_machine());
   }
 }
@@ -129,7 +130,8 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
       if ((arrival && arrival->is_over()) || !loop.may_go_on()) break;
       const Planned plan = planned(tried, loop, setting);
       const auto beyond_clamp = arrival ? arrival->objection(setting.batch) : std::nullopt;
-      if (const auto why = beyond_clamp ? beyond_clamp : objection(tried, setting, options, plan))
+      const auto allowed = search::memory_allowed(loop.trials(), options.limits);
+      if (const auto why = beyond_clamp ? beyond_clamp : objection(tried, setting, allowed, plan))
         loop.keep(refused(tried, setting, *why, plan));
       else if (side_by_side)
         together.push_back(setting);

@@ -16,7 +16,7 @@ struct SweepOptions {
   std::vector<std::uint64_t> seeds;  // each point with each of them; empty: with its own
   int repeat = 1;
   std::uint64_t seed = 1000;
-  std::optional<core::Bytes> memory_limit;
+  search::Limits limits;  // of them, those of memory count
   LoopOptions loop;
   measure::Machine* machine = nullptr;  // else this one
 };
