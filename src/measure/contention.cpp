@@ -28,6 +28,14 @@ double usual_best(std::span<const probe::cpu::Beat> moments, double probe::cpu::
 
 }  // namespace
 
+Company& Company::operator|=(const Company& more) {
+  if (more.other_share) other_share = std::max(other_share.value_or(0), *more.other_share);
+  if (more.other_memory) other_memory = std::max(other_memory.value_or(0), *more.other_memory);
+  others_uncounted |= more.others_uncounted;
+  throttle |= more.throttle;
+  return *this;
+}
+
 Look look(Machine& machine) {
   Look look;
   look.load = machine.load();

@@ -30,7 +30,7 @@ class ThisMachine final : public Machine {
     if (device == "cpu") return make_cpu_meter();
     if (!gpus_) gpus_ = probe::gpu::find();
     const probe::gpu::Gpu* gpu = probe::gpu::at_bus(*gpus_, bus_of(device));
-    return gpu ? make_gpu_meter(*gpu, getpid()) : nullptr;
+    return gpu ? make_gpu_meter(*gpu, [](std::int64_t pid) { return pid == getpid(); }) : nullptr;
   }
 
  private:

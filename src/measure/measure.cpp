@@ -11,6 +11,7 @@
 #include "measure/sampling.h"
 #include "stats/outliers.h"
 #include "stats/quantile.h"
+#include "trial/gpus.h"
 
 namespace sweetspot::measure {
 namespace {
@@ -41,7 +42,9 @@ class Measurement {
   Trial run() {
     run_guarded(trial_, [this] { open_and_sample(); });
     if (sampler_) sampler_->tell(trial_);
+    for (ProgramGpu& gpu : program_gpus_) gpu.sampler->stop();  // they look at its processes
     close();
+    tell_readings();
     trial_.seconds = whole_.seconds();
     return std::move(trial_);
   }
@@ -104,19 +107,61 @@ class Measurement {
   }
 
   bool sample_beside_readings() {
+    if (!session_->rests_between_steps()) start_reading_program();
     const Look before = look(machine_);
-    if (sampler_) sampler_->begin_steps();
+    const auto samplers = [this] {
+      std::vector<Sampler*> all;
+      if (sampler_) all.push_back(sampler_.get());
+      for (ProgramGpu& gpu : program_gpus_) all.push_back(gpu.sampler.get());
+      return all;
+    }();
+    for (Sampler* sampler : samplers) sampler->begin_steps();
     const bool finished = sample();
-    if (sampler_) sampler_->end_steps();
+    Company company;
+    for (Sampler* sampler : samplers) {
+      sampler->end_steps();
+      company |= sampler->company();
+    }
     trial_.contention = contention(before, look(machine_));
-    if (sampler_) add(sampler_->company(), trial_.contention);
+    if (!samplers.empty()) add(company, trial_.contention);
     return finished;
   }
 
-  // Of what runs in this process: which device a program uses is not known.
+  // Of what runs in this process.
   void start_reading() {
     if (session_->takes_real_time() && session_->rests_between_steps())
       sampler_ = start_sampler(machine_, trial_.device, whole_.start());
+  }
+
+  // Which devices a program uses is known once it steps.
+  void start_reading_program() {
+    for (const workload::SeenGpu& seen : session_->gpus()) {
+      auto sampler = std::make_unique<Sampler>(make_gpu_meter(*seen.gpu, seen.is_own), machine_,
+                                               whole_.start());
+      program_gpus_.push_back({seen, std::move(sampler)});
+    }
+    if (program_gpus_.empty()) sampler_ = start_sampler(machine_, "cpu", whole_.start());
+    reads_program_ = true;
+  }
+
+  // What the program's GPUs did goes to each; the trace is that of the fullest.
+  void tell_readings() {
+    if (reads_program_)  // the meter of the CPU tells our own
+      for (trial::Reading& reading : trial_.trace)
+        if (program_gpus_.empty()) reading.memory.reset();
+    const trial::GpuUse* full = trial::fullest(trial_.gpus);
+    ProgramGpu* traced = nullptr;
+    std::optional<double> joules;
+    for (ProgramGpu& gpu : program_gpus_) {
+      const auto use = std::ranges::find(trial_.gpus, gpu.seen.device, &trial::GpuUse::device);
+      if (use == trial_.gpus.end()) continue;
+      gpu.sampler->tell(*use);
+      if (use->energy_joules) joules = joules.value_or(0) + *use->energy_joules;
+      if (!traced || (full && use->device == full->device)) traced = &gpu;
+    }
+    if (!traced) return;
+    traced->sampler->tell(trial_);
+    trial_.energy_joules = joules;
   }
 
   bool sample() {
@@ -206,6 +251,7 @@ class Measurement {
     trial_.memory_margin = account.memory_margin;
     trial_.inputs_vary = account.inputs_vary;
     trial_.gpus = account.gpus;
+    if (!trial_.gpus.empty()) trial_.device = trial::device_of(trial_.gpus);
     trial_.loss = account.loss;
     trial_.loss_step = account.loss_step;
     trial_.memory_source = account.memory_source;
@@ -250,6 +296,12 @@ class Measurement {
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
   std::unique_ptr<Sampler> sampler_;
+  struct ProgramGpu {
+    workload::SeenGpu seen;
+    std::unique_ptr<Sampler> sampler;
+  };
+  std::vector<ProgramGpu> program_gpus_;
+  bool reads_program_ = false;
   double next_told_ = 0;
   std::int64_t short_steps_ = 0;
   Trial trial_;

@@ -168,8 +168,7 @@ void Rounds::open(Member& member) {
     again = true;
   }
   if (again) alone();
-  const trial::Step last =
-      warm_up(member, opening_seconds, opening_steps + trial.setting.prefetch);
+  const trial::Step last = warm_up(member, opening_seconds, opening_steps + trial.setting.prefetch);
   // A session that rests finds its loader's buffers full: where loading limits it, the steps that
   // empty them are too fast. The first steps wait in any case, until the loader has begun.
   constexpr double waits_share = 0.05;

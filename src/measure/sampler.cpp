@@ -46,6 +46,7 @@ void Sampler::thin_out() {
 void Sampler::begin_steps() {
   const std::scoped_lock lock(mutex_);
   counter_ = meter_->energy_joules();
+  meter_->core_clock_mhz();  // those before do not count
   read();
   began_ = trace_.back().at_seconds;
 }
@@ -53,13 +54,25 @@ void Sampler::begin_steps() {
 void Sampler::end_steps() {
   const std::scoped_lock lock(mutex_);
   read();
-  const double ended = trace_.back().at_seconds;
+  const double ended = over_ = trace_.back().at_seconds;
+  clock_ = meter_->core_clock_mhz();
   const std::optional<double> counter = meter_->energy_joules();
   const bool by_counter =
       counter && counter_ && *counter >= *counter_ &&
       ended - began_ >= intervals_for_a_counter * meter_->energy_interval_seconds();
   energy_ = by_counter ? *counter - *counter_ : integrated_power(began_, ended);
   company_ = meter_->company();
+}
+
+void Sampler::tell(trial::GpuUse& use) const {
+  double sum = 0, count = 0;
+  for (const trial::Reading& reading : trace_)
+    if (reading.utilisation_share && reading.at_seconds >= began_ && reading.at_seconds <= over_)
+      sum += *reading.utilisation_share, ++count;
+  if (count > 0) use.utilisation_share = sum / count;
+  use.energy_joules = energy_;
+  if (energy_ && over_ > began_) use.power_watts = *energy_ / (over_ - began_);
+  use.core_clock_mhz = clock_;
 }
 
 std::optional<double> Sampler::integrated_power(double from, double to) const {

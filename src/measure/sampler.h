@@ -24,11 +24,13 @@ class Sampler {
   void end_steps();
   // Once those steps ended.
   const Company& company() const { return company_; }
-  // Takes the last reading, ends the thread, and hands over the trace and the energy.
+  // What the device did over them.
+  void tell(trial::GpuUse& use) const;
+  void stop();  // takes the last reading and ends the thread
+  // Stops, and hands over the trace and the energy.
   void tell(trial::Trial& trial);
 
  private:
-  void stop();
   void read();
   void run();
   void thin_out();
@@ -43,7 +45,8 @@ class Sampler {
   bool end_ = false;
   std::vector<trial::Reading> trace_;
   std::optional<double> counter_, energy_;
-  double began_ = 0;
+  std::optional<double> clock_;
+  double began_ = 0, over_ = 0;
   Company company_;
   std::thread thread_;
 };

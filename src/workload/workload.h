@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "probe/gpu/gpu.h"
 #include "trial/trial.h"
 
 namespace sweetspot::workload {
@@ -42,6 +43,13 @@ struct Waiting {
   std::string last_line;   // printable and short
 };
 
+// A GPU that a program is seen to use.
+struct SeenGpu {
+  std::string device;  // "cuda:0": the driver's number
+  std::shared_ptr<const probe::gpu::Gpu> gpu;
+  std::function<bool(std::int64_t pid)> is_own;  // whether a process is the program's; any thread
+};
+
 // "Run steps at this setting": what is measured. A session holds one setting open, so that its
 // start-up is paid once and its steps can be timed one by one.
 class Session {
@@ -63,6 +71,9 @@ class Session {
   virtual bool rests_between_steps() const { return true; }
   // False for steps in virtual time: what else this machine does is nothing to them.
   virtual bool takes_real_time() const { return true; }
+  // Of a program that runs in processes of its own, by now. What they tell is for no longer than up
+  // to close().
+  virtual std::vector<SeenGpu> gpus() const { return {}; }
   // Ends it and tells. Called once, after the last step, whatever the outcome.
   virtual Account close() { return {}; }
 };

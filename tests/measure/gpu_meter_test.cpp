@@ -23,11 +23,11 @@ struct MadeGpu : probe::gpu::Gpu {
   mutable int lists = 0;
 };
 
-constexpr std::int64_t own_pid = 7;
+bool is_own(std::int64_t pid) { return pid == 7; }
 
 TEST(GpuMeter, ReadsTheDevice) {
   MadeGpu gpu;
-  const auto meter = make_gpu_meter(gpu, own_pid);
+  const auto meter = make_gpu_meter(gpu, is_own);
   const trial::Reading reading = meter->read();
   EXPECT_EQ(reading.utilisation_share, 0.9);
   EXPECT_EQ(reading.power_watts, 300);
@@ -38,7 +38,7 @@ TEST(GpuMeter, ReadsTheDevice) {
 TEST(GpuMeter, OthersMemoryIsNotTheTrials) {
   MadeGpu gpu;
   gpu.running->push_back({8, 300, 0.0});
-  const auto meter = make_gpu_meter(gpu, own_pid);
+  const auto meter = make_gpu_meter(gpu, is_own);
   EXPECT_EQ(meter->read().memory, 700u);
   gpu.now.memory_used = 1500;
   EXPECT_EQ(meter->read().memory, 1200u);
@@ -53,7 +53,7 @@ TEST(GpuMeter, WhoIsWhoMayBeUnknown) {
   for (const auto& running : {std::optional<std::vector<Process>>{}, {{}}, {{{99, 600, 0.8}}}}) {
     MadeGpu gpu;
     gpu.running = running;
-    const auto meter = make_gpu_meter(gpu, own_pid);
+    const auto meter = make_gpu_meter(gpu, is_own);
     EXPECT_FALSE(meter->read().memory);
     EXPECT_FALSE(meter->company().other_share);
     EXPECT_FALSE(meter->company().other_memory);
@@ -63,7 +63,7 @@ TEST(GpuMeter, WhoIsWhoMayBeUnknown) {
 
 TEST(GpuMeter, KeepsWhatEverHeldTheClocksBack) {
   MadeGpu gpu;
-  const auto meter = make_gpu_meter(gpu, own_pid);
+  const auto meter = make_gpu_meter(gpu, is_own);
   gpu.now.throttle = probe::gpu::Throttle{.thermal = true};
   meter->read();
   gpu.now.throttle = probe::gpu::Throttle{.power_cap = true};
@@ -75,10 +75,10 @@ TEST(GpuMeter, KeepsWhatEverHeldTheClocksBack) {
 // What `running` beside us, and `throttle`, are called.
 trial::Contention judged(std::vector<Process> running, const probe::gpu::Throttle& throttle = {}) {
   MadeGpu gpu;
-  running.push_back({own_pid, 600, 1.0});
+  running.push_back({7, 600, 1.0});
   gpu.running = std::move(running);
   gpu.now.throttle = throttle;
-  const auto meter = make_gpu_meter(gpu, own_pid);
+  const auto meter = make_gpu_meter(gpu, is_own);
   meter->read();
   trial::Contention contention;
   add(meter->company(), contention);

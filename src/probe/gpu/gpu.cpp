@@ -39,6 +39,13 @@ std::string words(const Throttle& throttle) {
   return text;
 }
 
+std::optional<Memory> Gpu::memory() const {
+  const Reading now = read();
+  if (!now.memory_used || !now.memory_total) return std::nullopt;
+  return Memory{*now.memory_used, *now.memory_total - std::min(*now.memory_used, *now.memory_total),
+                *now.memory_total};
+}
+
 Found find() {
   Found found = nvml::find();
   Found amd = amd::find();

@@ -43,6 +43,11 @@ struct Process {
   std::optional<double> utilisation_share;  // its part of the device's time, where that is counted
 };
 
+struct Memory {
+  core::Bytes used = 0, free = 0,
+              total = 0;  // what the driver keeps for itself is in the last only
+};
+
 // One GPU. A device that is lost answers nothing; it never throws. Threads may share it.
 class Gpu {
  public:
@@ -50,10 +55,16 @@ class Gpu {
   virtual const Identity& identity() const = 0;
   // Cheap enough to be called twenty times a second beside a training run.
   virtual Reading read() const = 0;
+  // Of this moment; as cheap.
+  virtual std::optional<Memory> memory() const;
   // A counter: the difference of two readings counts. Asking for it takes milliseconds.
   virtual std::optional<double> energy_joules() const = 0;
   // Processes of which the driver knows; nothing where it does not tell. Milliseconds too.
   virtual std::optional<std::vector<Process>> processes() const = 0;
+  // The same without their parts of the device's time, which take most of those milliseconds.
+  virtual std::optional<std::vector<Process>> memory_by_process() const { return processes(); }
+  // Those that it is divided into (MIG): each has memory and processes of its own.
+  virtual std::vector<std::shared_ptr<const Gpu>> instances() const { return {}; }
 };
 
 struct Found {

@@ -9,6 +9,7 @@ namespace sweetspot::probe::nvml {
 enum class Status : int {
   ok = 0,
   not_supported = 3,
+  no_permission = 4,
   not_found = 6,
   insufficient_size = 7,
   driver_not_loaded = 9,
@@ -90,6 +91,8 @@ struct Functions {
   Status (*uuid)(Handle, char*, unsigned) = nullptr;
   Status (*pci_info)(Handle, PciInfo*) = nullptr;
   Status (*mig_mode)(Handle, unsigned*, unsigned*) = nullptr;
+  Status (*most_instances)(Handle, unsigned*) = nullptr;
+  Status (*instance)(Handle, unsigned, Handle*) = nullptr;
   Status (*utilization)(Handle, Utilization*) = nullptr;
   Status (*memory)(Handle, MemoryInfo*) = nullptr;
   Status (*memory2)(Handle, MemoryInfo2*) = nullptr;

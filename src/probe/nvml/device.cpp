@@ -69,14 +69,8 @@ class Device final : public gpu::Gpu {
       reading.utilisation_share = busy->gpu / 100.0;
       reading.memory_busy_share = busy->memory / 100.0;
     }
-    if (const auto memory = ask<MemoryInfo2>(call_.memory2, handle_)) {
-      // Drivers differ in whether `used` has what is reserved in it.
-      const auto not_used = memory->free + memory->reserved;
-      reading.memory_used = memory->total - std::min(memory->total, not_used);
-      reading.memory_total = memory->total;
-    } else if (const auto older = ask<MemoryInfo>(call_.memory, handle_)) {
-      reading.memory_used = older->used, reading.memory_total = older->total;
-    }
+    if (const auto memory = this->memory())
+      reading.memory_used = memory->used, reading.memory_total = memory->total;
     reading.power_watts = power();
     reading.power_limit_watts = scaled(ask<unsigned>(call_.power_limit, handle_), 1e-3);
     reading.temperature_celsius = scaled(ask<unsigned>(call_.temperature, handle_, sensor_gpu), 1);
@@ -87,6 +81,18 @@ class Device final : public gpu::Gpu {
     return reading;
   }
 
+  std::optional<gpu::Memory> memory() const override {
+    if (const auto newer = ask<MemoryInfo2>(call_.memory2, handle_)) {
+      // Drivers differ in whether `used` has what is reserved in it.
+      const auto not_used = newer->free + newer->reserved;
+      return gpu::Memory{newer->total - std::min(newer->total, not_used), newer->free,
+                         newer->total};
+    }
+    if (const auto older = ask<MemoryInfo>(call_.memory, handle_))
+      return gpu::Memory{older->used, older->free, older->total};
+    return std::nullopt;
+  }
+
   std::optional<double> energy_joules() const override {
     const auto millijoules = ask<unsigned long long>(call_.energy, handle_);
     if (!millijoules) return std::nullopt;
@@ -94,6 +100,12 @@ class Device final : public gpu::Gpu {
   }
 
   std::optional<std::vector<gpu::Process>> processes() const override {
+    auto found = memory_by_process();
+    if (found) add_utilisation(*found);
+    return found;
+  }
+
+  std::optional<std::vector<gpu::Process>> memory_by_process() const override {
     const auto list = [](auto function) {
       return [function](Handle handle, ProcessInfo* items, unsigned& count) {
         return function ? function(handle, &count, items) : Status::not_supported;
@@ -110,10 +122,19 @@ class Device final : public gpu::Gpu {
         if (info.used_memory != not_available) found[info.pid].memory = info.used_memory;
       }
     }
-    add_utilisation(found);
     std::vector<gpu::Process> all;
     for (const auto& [pid, process] : found) all.push_back(process);
     return all;
+  }
+
+  std::vector<std::shared_ptr<const gpu::Gpu>> instances() const override {
+    std::vector<std::shared_ptr<const gpu::Gpu>> found;
+    const auto most = ask<unsigned>(call_.most_instances, handle_);
+    if (!identity_.mig.value_or(false) || !most || !call_.instance) return found;
+    for (unsigned i = 0; i < *most; ++i)
+      if (Handle handle = nullptr; call_.instance(handle_, i, &handle) == Status::ok)
+        found.push_back(make_device(library_, handle));
+    return found;
   }
 
  private:
@@ -128,7 +149,7 @@ class Device final : public gpu::Gpu {
 
   // The driver keeps samples of the last seconds. Each process's newest counts, unless it is old
   // beside the others'; a process without one did nothing.
-  void add_utilisation(std::map<unsigned, gpu::Process>& found) const {
+  void add_utilisation(std::vector<gpu::Process>& found) const {
     const auto all_there_are = [this](Handle handle, ProcessUtilization* items, unsigned& count) {
       return call_.process_utilization ? call_.process_utilization(handle, items, &count, 0)
                                        : Status::not_supported;
@@ -137,11 +158,12 @@ class Device final : public gpu::Gpu {
     if (!samples) return;
     unsigned long long now_us = 0;
     for (const ProcessUtilization& sample : *samples) now_us = std::max(now_us, sample.time_us);
-    for (auto& [pid, process] : found) {
+    for (gpu::Process& process : found) {
       unsigned long long newest_us = 0;
       process.utilisation_share = 0;
       for (const ProcessUtilization& sample : *samples) {
-        if (sample.pid != pid || sample.time_us < newest_us || sample.time_us + recent_us < now_us)
+        if (sample.pid != process.pid || sample.time_us < newest_us ||
+            sample.time_us + recent_us < now_us)
           continue;
         newest_us = sample.time_us;
         process.utilisation_share = sample.sm / 100.0;

@@ -40,6 +40,8 @@ Library::Library(void* opened) : opened_(opened) {
   look_up(opened, f.uuid, "nvmlDeviceGetUUID");
   look_up(opened, f.pci_info, "nvmlDeviceGetPciInfo_v3");
   look_up(opened, f.mig_mode, "nvmlDeviceGetMigMode");
+  look_up(opened, f.most_instances, "nvmlDeviceGetMaxMigDeviceCount");
+  look_up(opened, f.instance, "nvmlDeviceGetMigDeviceHandleByIndex");
   look_up(opened, f.utilization, "nvmlDeviceGetUtilizationRates");
   look_up(opened, f.memory, "nvmlDeviceGetMemoryInfo");
   look_up(opened, f.memory2, "nvmlDeviceGetMemoryInfo_v2");

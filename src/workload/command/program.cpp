@@ -49,15 +49,19 @@ double monotonic_seconds() {
 }
 
 Program::Program(const Options& options, const trial::Setting& setting, bool terminal,
-                 const Workspace& workspace)
+                 const Workspace& workspace, const gpu::Gpus& gpus)
     : options_(options),
       started_at_(monotonic_seconds()),
       last_sign_at_(started_at_),
       server_(server_of(options)),
+      gpu_watch_(std::make_shared<gpu::Watch>(gpus)),
       process_(watched(options, setting, terminal, workspace, server_)),
       readers_{output::Reader(options.steps_regex), output::Reader(options.steps_regex)},
       counted_(setting),
-      client_steps_(setting.batch, started_at_) {}
+      client_steps_(setting.batch, started_at_) {
+  gpu_watch_->begin(
+      {[this](pid_t pid) { return process_->has(pid); }, [this] { return process_->members(); }});
+}
 
 void Program::begin(const trial::Setting& setting) {
   started_at_ = last_sign_at_;
@@ -71,6 +75,7 @@ void Program::begin(const trial::Setting& setting) {
   device_memory_.reset();
   failed_.reset();
   own_peak_ = process_->forget_peak();
+  gpu_watch_->begin_setting();
 }
 
 void Program::wait(double most_seconds) {

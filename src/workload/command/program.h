@@ -8,6 +8,7 @@
 #include "workload/command/client/server.h"
 #include "workload/command/client/steps.h"
 #include "workload/command/counted.h"
+#include "workload/command/gpu/watch.h"
 #include "workload/command/options.h"
 #include "workload/command/output/reader.h"
 #include "workload/command/process/process.h"
@@ -22,7 +23,8 @@ double monotonic_seconds();  // the clock of all times here, and of the clients
 class Program {
  public:
   Program(const Options& options, const trial::Setting& setting, bool terminal,
-          const Workspace& workspace);
+          const Workspace& workspace, const gpu::Gpus& gpus);
+  ~Program() { gpu_watch_->stop(); }  // before the processes go that it looks at
 
   // Waits until there is news, at most so long, and takes it.
   void wait(double most_seconds);
@@ -75,7 +77,12 @@ class Program {
   // The most that the client reported for this setting.
   const std::optional<client::DeviceMemory>& device_memory() const { return device_memory_; }
   std::optional<process::Memory> memory() { return process_->memory(); }
-  process::Ending end(core::Seconds grace) { return process_->end(grace); }
+  // What it holds on GPUs.
+  const std::shared_ptr<gpu::Watch>& gpu_watch() const { return gpu_watch_; }
+  process::Ending end(core::Seconds grace) {
+    gpu_watch_->stop();
+    return process_->end(grace);
+  }
 
  private:
   void begin(const trial::Setting& setting);
@@ -89,6 +96,7 @@ class Program {
   const Options& options_;
   double started_at_, last_sign_at_, ended_at_ = 0, last_output_at_ = 0;
   client::Server server_;
+  std::shared_ptr<gpu::Watch> gpu_watch_;  // made before the process is
   // After the server: it is given its path, and goes first.
   std::unique_ptr<process::Watched> process_;
   std::string first_output_;

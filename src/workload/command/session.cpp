@@ -7,12 +7,14 @@
 
 #include "core/text.h"
 #include "workload/command/failure.h"
+#include "workload/command/gpu/account.h"
 #include "workload/command/hook.h"
 #include "workload/command/libraries.h"
 
 namespace sweetspot::workload::command {
 namespace {
 
+using gpu::GpuAccount;
 using trial::Outcome;
 
 constexpr double look_up_seconds = 0.1;  // for a stop, and to sample memory
@@ -203,7 +205,8 @@ Account CommandSession::close() {
   if (!whole_runs_) {
     account_.start_up_seconds = program_->start_up_seconds();
     account_.step_source = program_->step_source();
-    account_.note = regex_note(program_->findings());
+    if (const std::string note = regex_note(program_->findings()); !note.empty())
+      account_.note = note;
     if (account_.note.empty() && libraries_seen(trials_.options()).empty())
       for (const Library& seen : libraries_in_output(program_->first_output(), trials_.options()))
         account_.note = suggestion(seen);
@@ -241,20 +244,51 @@ void CommandSession::end_process() {
   tell_memory();
 }
 
+std::vector<SeenGpu> CommandSession::gpus() const {
+  std::vector<SeenGpu> found;
+  if (!program_) return found;
+  const std::shared_ptr<gpu::Watch>& watch = program_->gpu_watch();
+  watch->look();
+  for (const gpu::Use& use : watch->uses())
+    found.push_back(
+        {use.device.name, use.device.gpu, [watch](std::int64_t pid) { return watch->owns(pid); }});
+  return found;
+}
+
+// What limits a batch on a device is the device's memory: its client's word, which knows more, else
+// the driver's; the host's where there is none.
 void CommandSession::tell_memory() {
-  const auto tell = [&](core::Bytes peak, std::string how) {
-    account_.memory_peak = std::max(account_.memory_peak.value_or(0), peak);
-    account_.memory_source = std::move(how);
-  };
-  // What limits a batch on a device is the device's memory.
-  if (const auto& device = program_->device_memory(); device && device->peak > 0)
-    return tell(device->peak, device->how);
+  tell_gpus();
   const auto host = ending_ ? ending_->memory : program_->memory();
+  const auto& client = program_->device_memory();
+  const bool by_client = client && client->peak > 0;
+  if (by_client) {
+    account_.memory_peak = std::max(account_.memory_peak.value_or(0), client->peak);
+    account_.memory_source = client->how;
+  }
   if (!host) return;
-  if (program_->has_own_peak()) return tell(host->peak, host->how);
+  if (!by_client && account_.gpus.empty()) return tell_host_memory(*host);
+  account_.host_memory = std::max(account_.host_memory.value_or(0), host->peak);
+}
+
+void CommandSession::tell_host_memory(const process::Memory& host) {
+  account_.memory_source = host.how;
   // The peak of a process that lives on never falls: what is no more than before tells nothing.
-  account_.memory_source = host->how + " of a kept process, where it grew";
-  if (host->peak > host_peak_before_) account_.memory_peak = host->peak;
+  if (!program_->has_own_peak()) account_.memory_source += " of a kept process, where it grew";
+  if (program_->has_own_peak() || host.peak > host_peak_before_)
+    account_.memory_peak = std::max(account_.memory_peak.value_or(0), host.peak);
+}
+
+void CommandSession::tell_gpus() {
+  const std::vector<gpu::Use> uses = program_->gpu_watch()->uses();
+  if (uses.empty()) return;
+  GpuAccount found = gpu_account(uses, program_->gpu_watch()->preallocator(), setting_.batch,
+                                 trials_.gpu_history());
+  gpu::add_run(found.gpus, account_.gpus);  // of earlier runs of this trial
+  account_.memory_capacity = found.capacity;
+  account_.memory_source = found.source;
+  if (found.peak) account_.memory_peak = std::max(account_.memory_peak.value_or(0), *found.peak);
+  if (!found.note.empty()) account_.note = found.note;
 }
 
 Evidence CommandSession::evidence() const {

@@ -22,6 +22,7 @@ class CommandSession final : public Session {
     waiting_ = std::move(tell);
   }
   bool rests_between_steps() const override { return false; }
+  std::vector<SeenGpu> gpus() const override;
 
  private:
   void start();
@@ -37,6 +38,8 @@ class CommandSession final : public Session {
   std::string left_behind() const;
   void end_process();
   void tell_memory();
+  void tell_host_memory(const process::Memory& host);
+  void tell_gpus();
   Evidence evidence() const;
 
   Trials& trials_;

@@ -45,7 +45,7 @@ std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
   }
   if (options_.caller && std::exchange(caller_met_, true))
     throw Ended(trial::Outcome::cancelled, "the program that called has gone away");
-  return std::make_unique<Program>(options_, setting, terminal_, *workspace_);
+  return std::make_unique<Program>(options_, setting, terminal_, *workspace_, gpus_);
 }
 
 std::optional<std::string> Trials::run_trial_hook(const char* flag, const std::string& hook,

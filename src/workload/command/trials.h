@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "workload/command/gpu/account.h"
 #include "workload/command/options.h"
 #include "workload/command/program.h"
 #include "workload/command/redact.h"
@@ -35,6 +36,9 @@ class Trials {
   bool try_terminal();
   void terminal_was_no_help() { terminal_ = false; }
 
+  // What earlier trials held on GPUs.
+  gpu::History& gpu_history() { return gpu_history_; }
+
   // Ends what was kept and runs --cleanup, once.
   void finish();
 
@@ -45,6 +49,8 @@ class Trials {
                                             const std::function<bool()>& give_up);
 
   Options options_;
+  gpu::Gpus gpus_;
+  gpu::History gpu_history_;
   Secrets secrets_;
   std::unique_ptr<Workspace> workspace_;  // of the trial that runs, or of what is kept
   bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false;

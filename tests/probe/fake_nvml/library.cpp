@@ -1,8 +1,10 @@
 // Stands for the driver's library. FAKE_NVML_AGE: 2 has every function, 1 the older names of some
-// and not the newer functions, 0 none at all.
+// and not the newer functions, 0 none at all. Where FAKE_NVML_FOLDER is set it tells of the GPUs of
+// that folder (folder.h), which the programs under test use by writing files.
 #include <algorithm>
 #include <cstring>
 
+#include "probe/fake_nvml/folder.h"
 #include "probe/fake_nvml/state.h"
 
 using sweetspot::probe::nvml::FieldValue;
@@ -54,14 +56,16 @@ Status nvmlInit_v2() {
 }
 Status nvmlShutdown() { return ++state.stops, Status::ok; }
 Status nvmlDeviceGetCount_v2(unsigned* count) {
+  if (folder()) return *count = folder_gpus(), Status::ok;
   *count = state.count;
   return state.count_status;
 }
 Status nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* handle) {
+  if (folder()) return *handle = folder_gpu(index), Status::ok;
   *handle = reinterpret_cast<Handle>(&state + index);
   return state.handle;
 }
-Status nvmlDeviceGetMemoryInfo(Handle, MemoryInfo* memory) {
+Status nvmlDeviceGetMemoryInfo([[maybe_unused]] Handle handle, MemoryInfo* memory) {
   return answer(memory, {1000, 400, 600});
 }
 Status nvmlDeviceGetPowerUsage(Handle, unsigned* mw) { return answer(mw, 300'000u); }
@@ -91,12 +95,20 @@ Status nvmlDeviceGetPciInfo_v3(Handle, PciInfo* pci) {
   std::strcpy(pci->bus_id, "00000000:1B:00.0");
   return Status::ok;
 }
-Status nvmlDeviceGetMigMode(Handle, unsigned* now, unsigned* pending) {
+Status nvmlDeviceGetMigMode(Handle handle, unsigned* now, unsigned* pending) {
   *pending = 0;
+  if (folder()) return *now = instances_of(handle) > 0, Status::ok;
   return answer(now, state.mig);
 }
-Status nvmlDeviceGetMemoryInfo_v2(Handle, MemoryInfo2* memory) {
+Status nvmlDeviceGetMaxMigDeviceCount(Handle handle, unsigned* count) {
+  return folder() ? (*count = instances_of(handle), Status::ok) : Status::not_supported;
+}
+Status nvmlDeviceGetMigDeviceHandleByIndex(Handle parent, unsigned index, Handle* handle) {
+  return folder() ? (*handle = instance_of(parent, index), Status::ok) : Status::not_supported;
+}
+Status nvmlDeviceGetMemoryInfo_v2(Handle handle, MemoryInfo2* memory) {
   if (memory->version != (40u | 2u << 24)) return Status::not_supported;
+  if (folder()) return memory_of(handle, *memory);
   memory->total = 1000, memory->reserved = 150, memory->free = 400, memory->used = 600;
   return state.device;
 }
@@ -104,11 +116,16 @@ Status nvmlDeviceGetUtilizationRates(Handle, Utilization* busy) {
   return answer(busy, {state.gpu_percent, 12});
 }
 Status nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* mw) { return answer(mw, 700'000u); }
-Status nvmlDeviceGetTotalEnergyConsumption(Handle, unsigned long long* mj) {
+Status nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* mj) {
+  if (folder()) return energy_of(handle, *mj);
   return answer(mj, state.energy_mj);
 }
-Status nvmlDeviceGetFieldValues(Handle, int count, FieldValue* field) {
+Status nvmlDeviceGetFieldValues(Handle handle, int count, FieldValue* field) {
   if (count != 1 || field->field != 186) return Status::not_supported;
+  if (folder()) {
+    field->status = power_of(handle, field->value.whole);
+    return Status::ok;
+  }
   field->status = state.instant;
   field->value.whole = 450'500;
   return state.device;
@@ -122,7 +139,12 @@ Status nvmlDeviceGetClockInfo(Handle, unsigned clock, unsigned* mhz) {
 Status nvmlDeviceGetCurrentClocksEventReasons(Handle, unsigned long long* reasons) {
   return answer(reasons, state.clock_reasons);
 }
-Status nvmlDeviceGetComputeRunningProcesses_v3(Handle, unsigned* count, ProcessInfo* list) {
+Status nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* count, ProcessInfo* list) {
+  if (folder()) {
+    std::vector<ProcessInfo> found;
+    const Status status = processes_of(handle, found);
+    return status == Status::ok ? answer_list(found, count, list) : status;
+  }
   return answer_list(state.computing, count, list);
 }
 Status nvmlDeviceGetGraphicsRunningProcesses_v3(Handle, unsigned* count, ProcessInfo* list) {

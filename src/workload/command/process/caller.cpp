@@ -4,12 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "workload/command/process/tree.h"
-
 namespace sweetspot::workload::command::process {
 
 Caller::Caller(pid_t pid)
-    : process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+    : pid_(pid),
+      process_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
       meter_([pid] { return family_of(pid); }) {}
 
 std::vector<int> Caller::descriptors() const {

@@ -4,6 +4,7 @@
 #include "workload/command/process/descriptor.h"
 #include "workload/command/process/meter.h"
 #include "workload/command/process/process.h"
+#include "workload/command/process/tree.h"
 
 namespace sweetspot::workload::command::process {
 
@@ -19,8 +20,11 @@ class Caller final : public Watched {
   std::optional<Memory> memory() override;
   bool forget_peak() override;
   Ending end(core::Seconds grace) override;
+  std::vector<pid_t> members() const override { return family_of(pid_); }
+  bool has(pid_t pid) const override { return is_family(pid, pid_); }
 
  private:
+  pid_t pid_;
   Descriptor process_;  // readable once it has ended
   Meter meter_;
 };

@@ -48,6 +48,10 @@ std::optional<Memory> Process::memory() {
 
 bool Process::memory_limited() const { return state_->memory_limited; }
 
+std::vector<pid_t> Process::members() const { return state_->tree->members(); }
+
+bool Process::has(pid_t pid) const { return state_->tree->belongs(pid); }
+
 Ending Process::end(core::Seconds grace) {
   State& state = *state_;
   if (state.ending) return *state.ending;

@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/types.h>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -58,6 +60,9 @@ class Watched {
   // Forgets the peak so far, where that can be done: false where it cannot.
   virtual bool forget_peak() { return false; }
   virtual Ending end(core::Seconds grace) = 0;
+  // Its processes, for any thread, up to end().
+  virtual std::vector<pid_t> members() const = 0;
+  virtual bool has(pid_t pid) const = 0;
 };
 
 // A program and everything it starts. A warden (warden.h) stands between us and the tree, so the
@@ -80,6 +85,8 @@ class Process final : public Watched {
   // returns; MachineError when the kernel cannot end a process. Its last output can be taken
   // afterwards.
   Ending end(core::Seconds grace) override;
+  std::vector<pid_t> members() const override;
+  bool has(pid_t pid) const override;
 
  private:
   struct State;

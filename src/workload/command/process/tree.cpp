@@ -92,6 +92,10 @@ std::vector<pid_t> family_of(pid_t pid) {
   return family;
 }
 
+bool is_family(pid_t pid, pid_t of) {
+  return (pid == of || is_below(pid, of)) && pid != getpid() && !is_below(pid, getpid());
+}
+
 std::vector<pid_t> Tree::members() const {
   std::set<pid_t> found;
   if (cgroup_)

@@ -20,10 +20,9 @@ class Tree {
   std::vector<pid_t> members() const;  // zombies are none: they hold nothing
   void signal(int number);             // to each member, and to nobody who took over its id
   bool empty() const;                  // no member is left, nor one that is about to die
-
- private:
   bool belongs(pid_t pid) const;
 
+ private:
   pid_t warden_;
   const Cgroup* cgroup_;
   std::string mark_;
@@ -34,5 +33,6 @@ class Tree {
 
 // This process and its descendants, less our own process and what that has started.
 std::vector<pid_t> family_of(pid_t pid);
+bool is_family(pid_t pid, pid_t of);  // whether it is one of those
 
 }  // namespace sweetspot::workload::command::process

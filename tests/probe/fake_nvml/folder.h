@@ -1,0 +1,32 @@
+#pragma once
+#include <vector>
+
+#include "probe/nvml/api.h"
+
+// Made-up GPUs whose memory programs take by writing files. FAKE_NVML_FOLDER has a folder for each,
+// gpu0, gpu1 and so on, and in it
+//   PID       what the process of this number holds, in bytes; nothing once it has ended
+//   total     bytes of the GPU, 16 GiB where there is none
+//   others    bytes that nobody is listed for
+//   lost      the GPU has fallen off the bus
+//   read      left by the fake once it has listed a process
+//   mig0      and so on: the instances that it is divided into, each a folder like this one
+// and beside them, for all GPUs,
+//   denied    who may not list processes
+//   offset    what the processes' numbers differ by from those here, as a container's do
+//   hidden    no process is listed
+//   secret    the processes' memory is not told
+// Each draws 300 W.
+bool folder();
+unsigned folder_gpus();
+
+using FakeHandle = sweetspot::probe::nvml::Handle;
+using FakeStatus = sweetspot::probe::nvml::Status;
+FakeHandle folder_gpu(unsigned index);
+unsigned instances_of(FakeHandle handle);
+FakeHandle instance_of(FakeHandle handle, unsigned index);
+FakeStatus memory_of(FakeHandle handle, sweetspot::probe::nvml::MemoryInfo2& memory);
+FakeStatus processes_of(FakeHandle handle,
+                        std::vector<sweetspot::probe::nvml::ProcessInfo>& processes);
+FakeStatus power_of(FakeHandle handle, unsigned& milliwatts);
+FakeStatus energy_of(FakeHandle handle, unsigned long long& millijoules);

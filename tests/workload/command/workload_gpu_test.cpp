@@ -1,0 +1,223 @@
+// Programs on made-up GPUs: what they hold there, by the driver's word.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "temporary_folder.h"
+#include "workload/command/workload_support.h"
+
+namespace sweetspot::workload::command {
+namespace {
+
+using namespace testing_support;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+using trial::Outcome;
+
+// The fake leaves this file when it has listed a process.
+const std::string until_read = "until [ -e $G/gpu0/read ]; do sleep 0.01; done";
+
+constexpr core::Bytes fixed = 500'000'000, per_sample = 10'000'000;
+
+// GPUs in a folder (fake_nvml/folder.h) that programs use by writing how much they hold.
+struct CommandOnGpu : testing::Test {
+  CommandOnGpu() {
+    ::setenv("SWEETSPOT_NVML", FAKE_NVML, 1);
+    ::setenv("FAKE_NVML_FOLDER", std::string(folder / "").c_str(), 1);
+    std::filesystem::create_directory(folder / "gpu0");
+  }
+  ~CommandOnGpu() override {
+    ::unsetenv("SWEETSPOT_NVML");
+    ::unsetenv("FAKE_NVML_FOLDER");
+  }
+
+  void put(const std::string& file, const std::string& text = "") const {
+    std::filesystem::create_directories(std::filesystem::path(folder / file).parent_path());
+    std::ofstream(folder / file) << text;
+  }
+
+  // In a shell; `$G` is the folder.
+  static Options script(const std::string& begin, const std::string& step = "") {
+    Options options;
+    options.shell = true;
+    options.argv = {"G=$FAKE_NVML_FOLDER; " + begin +
+                    "; i=0; while :; do i=$((i+1)); echo step $i/100000; " + step +
+                    " sleep 0.01; done"};
+    options.batch_from_environment = true;
+    return options;
+  }
+  // Takes the memory of a batch on this GPU, as the shell's own.
+  static std::string take(const std::string& gpu = "gpu0") {
+    return "exec 9>$G/nvidiactl; echo $((500000000 + {batch} * 10000000)) > $G/" + gpu + "/$$";
+  }
+
+  static trial::Trial trial_of(const Options& options, std::int64_t batch = 32) {
+    CommandWorkload workload(options);
+    return measured(workload, at(batch));
+  }
+
+  tests::TemporaryFolder folder;
+};
+
+TEST_F(CommandOnGpu, ItsMemoryIsTheGpus) {
+  const trial::Trial trial = trial_of(script(take()));
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.device, "cuda:0");
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+  EXPECT_EQ(trial.memory_source, "NVML, of 1 process");
+  EXPECT_EQ(trial.memory_capacity, 16 * core::GiB);
+  ASSERT_TRUE(trial.host_memory);
+  EXPECT_LT(*trial.host_memory, 100 * core::MiB);
+  ASSERT_THAT(trial.gpus, SizeIs(1));
+  EXPECT_EQ(trial.gpus[0].name, "NVIDIA Made-Up");
+  EXPECT_EQ(trial.gpus[0].memory_peak, trial.memory_measured);
+  EXPECT_EQ(trial.gpus[0].memory_free, trial.memory_capacity);
+  EXPECT_THAT(trial.note, IsEmpty());
+}
+
+TEST_F(CommandOnGpu, ItsReadingsAreTheGpusToo) {
+  const trial::Trial trial = trial_of(script(take()));
+  ASSERT_THAT(trial.gpus, SizeIs(1));
+  const trial::GpuUse& gpu = trial.gpus[0];
+  EXPECT_EQ(gpu.utilisation_share, 0.37);
+  EXPECT_EQ(gpu.core_clock_mhz, 1980);
+  ASSERT_TRUE(gpu.power_watts);
+  EXPECT_NEAR(*gpu.power_watts, 300, 3);
+  EXPECT_GT(gpu.energy_joules.value_or(0), 0);
+  EXPECT_EQ(trial.energy_joules, gpu.energy_joules);
+  ASSERT_THAT(trial.trace, Not(IsEmpty()));
+  EXPECT_EQ(trial.trace.back().power_watts, 300);
+  EXPECT_EQ(trial.trace.back().memory, trial.memory_measured);
+}
+
+TEST_F(CommandOnGpu, WithoutOneItsMemoryIsTheHosts) {
+  const trial::Trial trial = trial_of(script("echo 100000000 > $G/gpu0/1"));  // another's
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.device, "cpu");
+  EXPECT_THAT(trial.gpus, IsEmpty());
+  EXPECT_LT(trial.memory_measured.value_or(0), 100 * core::MiB);
+  EXPECT_FALSE(trial.host_memory);
+  EXPECT_FALSE(trial.memory_capacity);
+}
+
+TEST_F(CommandOnGpu, ChildrenAreOfTheProgram) {
+  const trial::Trial trial = trial_of(script(
+      "for r in 1 2; do sh -c 'echo 200000000 > $FAKE_NVML_FOLDER/gpu0/$$; sleep 1000' & done; "
+      "until [ $(cat $G/gpu0/* 2>/dev/null | wc -l) = 2 ]; do sleep 0.01; done"));
+  EXPECT_EQ(trial.memory_measured, 400'000'000u);
+  EXPECT_EQ(trial.memory_source, "NVML, of 2 processes");
+}
+
+TEST_F(CommandOnGpu, OthersOnTheGpuAreToldApart) {
+  put("gpu0/" + std::to_string(::getpid()), "3000000000");
+  const trial::Trial trial = trial_of(script(take()));
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+  EXPECT_EQ(trial.memory_capacity, 16 * core::GiB - 3'000'000'000);
+  EXPECT_EQ(trial.contention.other_gpu_memory, 3'000'000'000u);
+}
+
+TEST_F(CommandOnGpu, OfTwoGpusTheOneThatIsUsedCounts) {
+  put("gpu1/total", "8000000000");
+  const trial::Trial trial = trial_of(script(take("gpu1")));
+  EXPECT_EQ(trial.device, "cuda:1");
+  EXPECT_EQ(trial.memory_capacity, 8'000'000'000u);
+  EXPECT_THAT(trial.gpus, SizeIs(1));
+}
+
+TEST_F(CommandOnGpu, OfTwoGpusInUseTheFullestLimits) {
+  put("gpu1/total", "8000000000");
+  const trial::Trial trial =
+      trial_of(script(take() + "; echo 700000000 > $G/gpu1/$$; echo 800000000 > $G/gpu0/$$"));
+  EXPECT_EQ(trial.device, "cuda:0,1");
+  ASSERT_THAT(trial.gpus, SizeIs(2));
+  EXPECT_EQ(trial.memory_measured, 700'000'000u) << "of 8 GB, not 800 of 16 GiB";
+  EXPECT_EQ(trial.memory_capacity, 8'000'000'000u);
+  ASSERT_TRUE(trial.energy_joules);
+  EXPECT_DOUBLE_EQ(*trial.energy_joules,
+                   *trial.gpus[0].energy_joules + *trial.gpus[1].energy_joules);
+}
+
+TEST_F(CommandOnGpu, AnInstanceOfADividedGpuHasItsOwnMemory) {
+  put("gpu0/mig0/total", "5000000000");
+  put("gpu0/mig1/total", "9000000000");
+  const trial::Trial trial = trial_of(script(take("gpu0/mig1")));
+  EXPECT_EQ(trial.device, "cuda:0:1");
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+  EXPECT_EQ(trial.memory_capacity, 9'000'000'000u);
+}
+
+// What a driver may keep to itself: then the GPU's growth tells.
+struct CommandOnSilentGpu : CommandOnGpu, testing::WithParamInterface<std::string> {};
+
+TEST_P(CommandOnSilentGpu, ItsMemoryIsWhatTheGpusGrewBy) {
+  put(GetParam(), "1000000000");
+  put("gpu0/others", "2000000000");
+  const trial::Trial trial = trial_of(script(take()));
+  EXPECT_EQ(trial.device, "cuda:0");
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+  EXPECT_EQ(trial.memory_capacity, 16 * core::GiB - 2'000'000'000);
+  EXPECT_THAT(trial.memory_source, StartsWith("growth of the GPU since before the start: "));
+  EXPECT_EQ(trial.contention.other_gpu_share, std::nullopt);
+}
+
+TEST_P(CommandOnSilentGpu, AProgramThatHasNoGpuOpenDidNotGrow) {
+  put(GetParam(), "1000000000");
+  const trial::Trial trial = trial_of(script("echo 2000000000 > $G/gpu0/others"));
+  EXPECT_EQ(trial.device, "cpu");
+  EXPECT_THAT(trial.gpus, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CommandOnSilentGpu, testing::Values("denied", "offset", "hidden"),
+                         [](const auto& kind) { return kind.param; });
+
+TEST_F(CommandOnGpu, GrowthLeavesOutThoseWhoWereThere) {
+  put("offset", "1000000000");
+  put("gpu0/" + std::to_string(::getpid()), "3000000000");
+  const trial::Trial trial =
+      trial_of(script(take() + "; echo 5000000000 > $G/gpu0/" + std::to_string(::getpid())));
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+}
+
+TEST_F(CommandOnGpu, AProcessWithoutItsMemoryIsFollowedByGrowth) {
+  put("secret");
+  put("gpu0/others", "2000000000");
+  const trial::Trial trial = trial_of(script(take()));
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+  EXPECT_THAT(trial.memory_source, HasSubstr("tells no process's memory"));
+}
+
+TEST_F(CommandOnGpu, ThePeakIsKeptWhenItIsFreed) {
+  const trial::Trial trial =
+      trial_of(script(take() + "; " + until_read + "; echo 1000000 > $G/gpu0/$$"));
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+}
+
+TEST_F(CommandOnGpu, AGpuThatFallsOffIsSaid) {
+  const trial::Trial trial = trial_of(script(take() + "; " + until_read + "; : > $G/gpu0/lost"));
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.memory_measured, fixed + 32 * per_sample);
+  EXPECT_EQ(trial.note, "cuda:0 stopped answering");
+  EXPECT_EQ(trial.gpus.at(0).power_watts, std::nullopt);
+}
+
+TEST_F(CommandOnGpu, AnAllocatorThatTakesEverythingIsNoMeasure) {
+  // The same at unlike batches, and most of the GPU.
+  const Options options = script("exec 9>$G/nvidiactl; echo 13000000000 > $G/gpu0/$$");
+  CommandWorkload workload(options);
+  measured(workload, at(8));
+  const trial::Trial trial = measured(workload, at(64));
+  EXPECT_EQ(trial.device, "cuda:0");
+  EXPECT_EQ(trial.memory_measured, std::nullopt);
+  EXPECT_THAT(trial.note, AllOf(HasSubstr("XLA_PYTHON_CLIENT_PREALLOCATE=false"),
+                                HasSubstr("TF_FORCE_GPU_ALLOW_GROWTH=true")));
+  EXPECT_EQ(trial.gpus.at(0).memory_peak, 13'000'000'000u);
+}
+
+}  // namespace
+}  // namespace sweetspot::workload::command
