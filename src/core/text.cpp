@@ -86,6 +86,13 @@ std::string format_duration(Seconds duration) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string format_joules(double joules) {
+  if (joules >= 0.01 || !(joules > 0)) return format_rounded(joules) + " J";
+  if (joules >= 1e-3) return format_rounded(joules * 1e3) + " mJ";
+  if (joules >= 1e-6) return format_rounded(joules * 1e6) + " µJ";
+  return format_rounded(joules * 1e9) + " nJ";
+}
+
 std::string format_count(double count) {
   std::string digits = fmt::format("{:.0f}", count);
   const std::size_t first = digits.front() == '-' ? 1 : 0;

@@ -45,6 +45,7 @@ class Measurement {
     for (ProgramGpu& gpu : program_gpus_) gpu.sampler->stop();  // they look at its processes
     close();
     tell_readings();
+    if (trial_.energy_joules) trial_.energy_samples = sampled_samples_;
     trial_.seconds = whole_.seconds();
     return std::move(trial_);
   }
@@ -191,7 +192,7 @@ class Measurement {
     elapsed.add(step.seconds), whole_.add(step.seconds);
     trial_.raw.push_back(step);
     (warming_up ? trial_.warm_up_steps : trial_.steps) += step.updates;
-    if (!warming_up) ++trial_.timings;
+    if (!warming_up) ++trial_.timings, sampled_samples_ += step.samples;
     trial_.samples_seen += step.samples;
     if (step.samples == step.updates * trial_.setting.batch || may_be_an_epochs_last(step))
       return true;
@@ -252,8 +253,7 @@ class Measurement {
     trial_.inputs_vary = account.inputs_vary;
     trial_.gpus = account.gpus;
     if (!trial_.gpus.empty()) trial_.device = trial::device_of(trial_.gpus);
-    trial_.loss = account.loss;
-    trial_.loss_step = account.loss_step;
+    trial_.losses = account.losses;
     trial_.memory_source = account.memory_source;
     trial_.step_source = account.step_source;
     trial_.start_up_seconds = account.start_up_seconds;
@@ -303,7 +303,7 @@ class Measurement {
   std::vector<ProgramGpu> program_gpus_;
   bool reads_program_ = false;
   double next_told_ = 0;
-  std::int64_t short_steps_ = 0;
+  std::int64_t short_steps_ = 0, sampled_samples_ = 0;
   Trial trial_;
 };
 

@@ -245,6 +245,7 @@ void Rounds::read_device(const trial::Setting& setting, double seconds) {
     while (block.seconds < seconds);
     sampler->end_steps();
     sampler->tell(member.trial);
+    member.trial.energy_samples = block.samples;
     member.trial.raw.push_back(block);
   });
 }

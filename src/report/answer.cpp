@@ -18,7 +18,8 @@ const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer) 
   // A loader that helped is recommended, but was tried at one batch only.
   const bool is_check = made.loader_check && check_helped(*made.loader_check);
   if (same_loader == is_check || own.precision != chosen.precision ||
-      own.learning_rate != chosen.learning_rate)
+      own.learning_rate != chosen.learning_rate ||
+      own.power_limit_watts != chosen.power_limit_watts)
     return nullptr;
   const auto found = std::ranges::find(made.rows, size_of(trial, answer), &advise::BatchRow::batch);
   return found == made.rows.end() ? nullptr : &*found;
@@ -36,8 +37,8 @@ std::vector<Row> rows(const Answer& answer) {
   }
   std::stable_sort(list.begin(), list.end(), [](const Row& a, const Row& b) {
     const trial::Setting &x = a.trial->setting, &y = b.trial->setting;
-    return std::tie(x.batch, x.accumulation, x.workers) <
-           std::tie(y.batch, y.accumulation, y.workers);
+    return std::tie(x.batch, x.accumulation, x.workers, x.precision, x.power_limit_watts) <
+           std::tie(y.batch, y.accumulation, y.workers, y.precision, y.power_limit_watts);
   });
   return list;
 }

@@ -199,8 +199,23 @@ const Field table[] = {
      [](const Row& r) { return known(r.trial->start_up_seconds); }},
     {"/cpu_seconds", "cpu_seconds", [](const Row& r) { return known(r.trial->cpu_seconds); }},
     {"/energy_joules", "energy_joules", [](const Row& r) { return known(r.trial->energy_joules); }},
-    {"/loss/value", "loss", [](const Row& r) { return known(r.trial->loss); }},
-    {"/loss/step", "loss_step", [](const Row& r) { return known(r.trial->loss_step); }},
+    {"/energy_samples", "energy_samples",
+     [](const Row& r) { return known(r.trial->energy_samples); }},
+    {"/joules_per_sample", "joules_per_sample",
+     [](const Row& r) { return known(trial::joules_per_sample(*r.trial)); }, Show::when_known,
+     "energy/sample", false,
+     [](const Row& r) {
+       const auto joules = trial::joules_per_sample(*r.trial);
+       return joules ? core::format_joules(*joules) : dash();
+     }},
+    {"/loss/value", "loss",
+     [](const Row& r) -> Value {
+       return r.trial->losses.empty() ? Value{} : r.trial->losses.back().value;
+     }},
+    {"/loss/step", "loss_step",
+     [](const Row& r) -> Value {
+       return r.trial->losses.empty() ? Value{} : r.trial->losses.back().step;
+     }},
     {"/phases/data_wait", "data_wait_share",
      [](const Row& r) { return share_of(r, Phase::data_wait); }},
     {"/phases/forward", "forward_share", [](const Row& r) { return share_of(r, Phase::forward); }},

@@ -44,7 +44,8 @@ Json point_json(const SeriesPoint& point) {
           {"samples_per_second", or_null(point.samples_per_second)},
           {"memory_predicted_bytes", or_null(point.memory_predicted)},
           {"memory_measured_bytes", or_null(point.memory_measured)},
-          {"phase_shares", phases_json(point.phase_shares)}};
+          {"phase_shares", phases_json(point.phase_shares)},
+          {"joules_per_sample", or_null(point.joules_per_sample)}};
 }
 
 Json series_json(const Series& series) {

@@ -34,12 +34,15 @@ SeriesPoint point_of(std::int64_t batch, const std::vector<const trial::Trial*>&
                           const std::optional<core::Bytes>& each) {
     if (each) most = std::max(most.value_or(0), *each);
   };
+  std::vector<double> energies;
   for (const trial::Trial* t : trials) {
     largest(point.memory_predicted, t->memory_predicted);
     largest(point.memory_measured, t->memory_measured);
     if (t->outcome != trial::Outcome::ok || !t->samples_per_second) continue;
     ++point.trials;
+    if (const auto joules = trial::joules_per_sample(*t)) energies.push_back(*joules);
   }
+  if (!energies.empty()) point.joules_per_sample = stats::Moments(energies).mean();
   point.phase_shares = mean_shares(trials);
   return point;
 }

@@ -16,6 +16,7 @@ struct SeriesPoint {
   std::optional<trial::Interval> samples_per_second;
   std::optional<core::Bytes> memory_predicted, memory_measured;
   std::optional<trial::PhaseSeconds> phase_shares;  // of a mean step, in [0, 1]
+  std::optional<double> joules_per_sample;          // the mean of its trials
 };
 
 // Accuracy after so many epochs, over the seeds that were tried.

@@ -13,7 +13,8 @@
 namespace sweetspot::report {
 namespace {
 
-using Base = std::tuple<std::string, std::string, std::int64_t, int, int, double>;
+using Base =
+    std::tuple<std::string, std::string, std::int64_t, int, int, double, std::optional<double>>;
 using Groups = std::map<Base, std::vector<const trial::Trial*>>;
 
 bool has_given_batch(const Answer& answer) {
@@ -23,8 +24,9 @@ bool has_given_batch(const Answer& answer) {
 // Of a given batch the accumulation is what varies.
 Base base_of(const trial::Trial& t, bool given_batch) {
   const trial::Setting& s = t.setting;
-  return {t.device,  s.precision, given_batch ? 1 : s.accumulation,
-          s.workers, s.prefetch,  s.learning_rate};
+  return {t.device,           s.precision, given_batch ? 1 : s.accumulation,
+          s.workers,          s.prefetch,  s.learning_rate,
+          s.power_limit_watts};
 }
 
 // Those of the parts that differ among the curves.
@@ -46,6 +48,8 @@ std::string name_of(const Base& base, const Groups& all) {
       fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"));
   add(differs.template operator()<4>(), fmt::format("prefetch {}", std::get<4>(base)));
   add(differs.template operator()<5>(), fmt::format("learning rate {:g}", std::get<5>(base)));
+  add(differs.template operator()<6>(),
+      std::get<6>(base) ? fmt::format("{:.0f} W", *std::get<6>(base)) : "its own power limit");
   return name;
 }
 

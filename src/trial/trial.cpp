@@ -44,4 +44,9 @@ std::optional<StopReason> stop_reason_named(std::string_view text) {
   return named<StopReason>(stop_reasons, text);
 }
 
+std::optional<double> joules_per_sample(const Trial& trial) {
+  if (!trial.energy_joules || trial.energy_samples.value_or(0) <= 0) return std::nullopt;
+  return *trial.energy_joules / static_cast<double>(*trial.energy_samples);
+}
+
 }  // namespace sweetspot::trial

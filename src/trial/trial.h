@@ -102,6 +102,13 @@ struct GpuUse {
   bool operator==(const GpuUse&) const = default;
 };
 
+// What a program said of its loss after so many steps.
+struct Loss {
+  std::int64_t step = 0;
+  double value = 0;
+  bool operator==(const Loss&) const = default;
+};
+
 // One epoch of a trial that trained rather than sampled steps.
 struct Epoch {
   int epoch = 1;
@@ -148,10 +155,10 @@ struct Trial {
   // Of the device, over the sampled steps; of a trial in rounds, over those outside of rounds,
   // whose blocks are too short for any reading.
   std::optional<double> energy_joules;
-  std::vector<GpuUse> gpus;  // of a program; empty where it used none
-  // What a program last said of its loss, and after how many steps.
-  std::optional<double> loss;
-  std::optional<std::int64_t> loss_step;
+  std::optional<std::int64_t> energy_samples;  // of those steps
+  std::vector<GpuUse> gpus;                    // of a program; empty where it used none
+  // Of a program that tells its loss: after 1, 2, 5, 10, 20, 50, … steps, and the last one.
+  std::vector<Loss> losses;
   Contention contention;
   std::string note;            // why it ended as it did, one short line
   std::string last_output;     // the last lines of a program that failed, printable
@@ -161,5 +168,8 @@ struct Trial {
   std::vector<Step> raw;       // every step, in order; empty where only summaries were read
   std::vector<Reading> trace;  // readings beside the steps; empty likewise
 };
+
+// Over the steps whose energy was read; nothing where it was not.
+std::optional<double> joules_per_sample(const Trial& trial);
 
 }  // namespace sweetspot::trial

@@ -27,8 +27,7 @@ struct Account {
   std::optional<core::Bytes> host_memory, memory_capacity, memory_wanted, memory_margin;
   bool inputs_vary = false;
   std::vector<trial::GpuUse> gpus;
-  std::optional<double> loss;
-  std::optional<std::int64_t> loss_step;
+  std::vector<trial::Loss> losses;
   std::string memory_source, step_source;
   std::optional<double> start_up_seconds, cpu_seconds;
   std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;  // see trial::Trial

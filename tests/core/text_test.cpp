@@ -7,6 +7,15 @@
 namespace sweetspot::core {
 namespace {
 
+TEST(FormatJoules, HasAUnitThatFits) {
+  EXPECT_EQ(format_joules(0), "0 J");
+  EXPECT_EQ(format_joules(0.02136), "0.0214 J");
+  EXPECT_EQ(format_joules(1234), "1,230 J");
+  EXPECT_EQ(format_joules(0.00214), "2.14 mJ");
+  EXPECT_EQ(format_joules(60.27e-6), "60.3 µJ");
+  EXPECT_EQ(format_joules(4e-8), "40 nJ");
+}
+
 TEST(Text, FormatsBytes) {
   EXPECT_EQ(format_bytes(812), "812 B");
   EXPECT_EQ(format_bytes(31'457'280), "30.0 MiB");

@@ -182,7 +182,8 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
   trial::Trial trained = made_trial(8, 0.002, 1e-4);
   trained.device = "cuda:0";
   trained.setting.seed = 0xffffffffffffffff;
-  trained.energy_joules = 12.5;
+  trained.energy_joules = 12.5, trained.energy_samples = 50;
+  trained.losses = {{1, 2.5}, {10, 1.25}};
   trained.memory_by_use = core::MemoryByUse{{10, 20, 30, 40, 50, 60}};
   trained.epochs = {{1, 2.5, 0.5, 0.75, {}, 0.875}};
   trained.trace = {{0.25, 0.5, 1024, {}}};
@@ -206,6 +207,11 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
             R"([{"device":"cuda:0","name":"NVIDIA H200","memory_peak_bytes":21,)"
             R"("memory_free_bytes":null,"memory_source":"NVML","utilisation_share":0.5,)"
             R"("power_watts":null,"energy_joules":7.5,"core_clock_mhz":null}])");
+  EXPECT_EQ(some["joules_per_sample"], 0.25);
+  EXPECT_TRUE(none["joules_per_sample"].is_null());
+  EXPECT_EQ(some["loss"]["value"], 1.25);
+  EXPECT_EQ(some["loss"]["step"], 10);
+  EXPECT_TRUE(none["loss"]["value"].is_null());
   EXPECT_TRUE(none["memory_bytes"]["by_use"]["weights"].is_null());
   EXPECT_EQ(some["memory_bytes"]["by_use"]["weights"], 10);
   EXPECT_EQ(some["memory_bytes"]["by_use"]["input"], 60);

@@ -29,11 +29,11 @@ Trial full_trial() {
   trial.memory_margin = 14, trial.inputs_vary = true;
   trial.gpus = {{"cuda:0", "NVIDIA H200", 21, 22, "NVML, of 2 processes", 0.5, 600.5, 77.5, 1980},
                 {"cuda:1", "another", {}, {}, "", {}, {}, {}, {}}};
-  trial.loss = 0.625, trial.loss_step = 60;
+  trial.losses = {{1, 2.25}, {60, 0.625}};
   trial.memory_source = "cgroup v2 memory.peak", trial.step_source = "tqdm bar";
   trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
-  trial.energy_joules = 42.5;
+  trial.energy_joules = 42.5, trial.energy_samples = 5700;
   trial.contention = {0.11, 0.22, 0.33, 0.44, 55, "power cap", true, "somebody else"};
   trial.note = "it took “too” long; 'quoted'\n\x01";
   trial.last_output = "one\n  two";
@@ -84,8 +84,8 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.memory_margin, b.memory_margin);
   EXPECT_EQ(a.inputs_vary, b.inputs_vary);
   EXPECT_EQ(a.gpus, b.gpus);
-  EXPECT_EQ(a.loss, b.loss);
-  EXPECT_EQ(a.loss_step, b.loss_step);
+  EXPECT_EQ(a.energy_samples, b.energy_samples);
+  EXPECT_EQ(a.losses, b.losses);
   EXPECT_EQ(a.phases, b.phases);
   EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
   EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);

@@ -12,6 +12,7 @@ export interface Point {
   memory_predicted_bytes: number | null;
   memory_measured_bytes: number | null;
   phase_shares: Record<string, number | null> | null;
+  joules_per_sample: number | null;
 }
 
 export interface EpochPoint {

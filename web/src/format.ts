@@ -26,6 +26,14 @@ export function seconds(value: number | null | undefined): string {
   return `${Number(value.toPrecision(4))}${narrow}s`;
 }
 
+export function joules(value: number | null | undefined): string {
+  if (value == null || !Number.isFinite(value)) return unknown;
+  const size = Math.abs(value);
+  const [factor, unit] = size >= 0.01 || size === 0 ? [1, "J"]
+    : size >= 1e-3 ? [1e3, "mJ"] : size >= 1e-6 ? [1e6, "µJ"] : [1e9, "nJ"];
+  return `${Number((value * factor).toPrecision(3))}${narrow}${unit}`;
+}
+
 export function percent(share: number | null | undefined): string {
   if (share == null || !Number.isFinite(share)) return unknown;
   return `${Number((100 * share).toPrecision(3))}${narrow}%`;

@@ -2,6 +2,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { fillAnswer, localTime, offerCopy } from "./answer";
 import { Chart } from "./chart";
+import { energy } from "./charts/energy";
 import { accuracy, trainingTime } from "./charts/epochs";
 import { memory, memoryByUse } from "./charts/memory";
 import { shares } from "./charts/shares";
@@ -20,6 +21,7 @@ import { TrialDialog } from "./trial_dialog";
 const kinds: [string, (data: Data) => Spec | null, number?][] = [
   ["throughput", throughput, 380],
   ["step-time", stepTime],
+  ["energy", energy],
   ["shares", shares],
   ["memory", memory],
   ["memory-by-use", memoryByUse],

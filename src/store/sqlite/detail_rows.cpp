@@ -86,11 +86,20 @@ void insert_gpu(SQLite::Database& database, std::int64_t id, const trial::GpuUse
   insert.exec();
 }
 
+void insert_loss(SQLite::Database& database, std::int64_t id, const trial::Loss& loss) {
+  SQLite::Statement insert(database, "INSERT INTO loss (trial, step, value) VALUES (?, ?, ?)");
+  insert.bind(1, id);
+  insert.bind(2, loss.step);
+  insert.bind(3, loss.value);
+  insert.exec();
+}
+
 }  // namespace
 
 void insert_details(SQLite::Database& database, std::int64_t id, const trial::Trial& trial) {
   for (const trial::Epoch& epoch : trial.epochs) insert_epoch(database, id, epoch);
   for (const trial::GpuUse& gpu : trial.gpus) insert_gpu(database, id, gpu);
+  for (const trial::Loss& loss : trial.losses) insert_loss(database, id, loss);
   insert_steps(database, id, trial.raw);
   if (!trial.trace.empty()) insert_trace(database, id, trial.trace);
 }
@@ -98,7 +107,8 @@ void insert_details(SQLite::Database& database, std::int64_t id, const trial::Tr
 void delete_details(SQLite::Database& database, std::int64_t id) {
   for (const char* sql :
        {"DELETE FROM epoch WHERE trial = ?", "DELETE FROM gpu_use WHERE trial = ?",
-        "DELETE FROM steps WHERE trial = ?", "DELETE FROM trace WHERE trial = ?"}) {
+        "DELETE FROM loss WHERE trial = ?", "DELETE FROM steps WHERE trial = ?",
+        "DELETE FROM trace WHERE trial = ?"}) {
     SQLite::Statement remove(database, sql);
     remove.bind(1, id);
     remove.exec();
@@ -144,6 +154,19 @@ void read_gpus(SQLite::Database& database, std::int64_t study, std::vector<trial
     for (const auto reading : gpu_readings)
       if (const SQLite::Column column = row.getColumn(next++); !column.isNull())
         gpu.*reading = column.getDouble();
+  }
+}
+
+void read_losses(SQLite::Database& database, std::int64_t study,
+                 std::vector<trial::Trial>& trials) {
+  SQLite::Statement row(database, R"sql(
+      SELECT trial, step, value FROM loss
+      WHERE trial IN (SELECT id FROM trial WHERE study = ?) ORDER BY trial, step)sql");
+  row.bind(1, study);
+  while (row.executeStep()) {
+    const auto trial = std::ranges::find(trials, row.getColumn(0).getInt64(), &trial::Trial::id);
+    if (trial == trials.end()) throw Damaged{};
+    trial->losses.push_back({row.getColumn(1).getInt64(), row.getColumn(2).getDouble()});
   }
 }
 

@@ -43,8 +43,7 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("cpu_seconds", trial.cpu_seconds);
   visit("phase_seconds", trial.phases);
   visit("energy_joules", trial.energy_joules);
-  visit("loss", trial.loss);
-  visit("loss_step", trial.loss_step);
+  visit("energy_samples", trial.energy_samples);
   visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
   visit("other_cpu_share", trial.contention.other_cpu_share);
   visit("slowed_share", trial.contention.slowed_share);

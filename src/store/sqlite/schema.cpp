@@ -171,8 +171,7 @@ constexpr const char* gpus = R"sql(
   ALTER TABLE trial ADD COLUMN memory_wanted_bytes INTEGER;
   ALTER TABLE trial ADD COLUMN memory_margin_bytes INTEGER;
   ALTER TABLE trial ADD COLUMN inputs_vary INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE trial ADD COLUMN loss REAL;
-  ALTER TABLE trial ADD COLUMN loss_step INTEGER;
+  ALTER TABLE trial ADD COLUMN energy_samples INTEGER;
   CREATE TABLE gpu_use (
     trial INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
     device TEXT NOT NULL,
@@ -185,6 +184,12 @@ constexpr const char* gpus = R"sql(
     energy_joules REAL,
     core_clock_mhz REAL,
     PRIMARY KEY (trial, device)
+  ) WITHOUT ROWID;
+  CREATE TABLE loss (
+    trial INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
+    step INTEGER NOT NULL,
+    value REAL NOT NULL,
+    PRIMARY KEY (trial, step)
   ) WITHOUT ROWID;
 )sql";
 

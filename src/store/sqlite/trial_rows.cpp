@@ -214,6 +214,7 @@ std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t
   }
   read_epochs(database, study, trials);
   read_gpus(database, study, trials);
+  read_losses(database, study, trials);
   return trials;
 }
 
