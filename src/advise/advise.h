@@ -130,14 +130,30 @@ struct BatchRow {
   std::optional<core::Interval> samples_per_second, share;
   std::optional<double> within_tolerance;  // the probability
   std::optional<core::Bytes> memory;       // of a whole run, its evaluation included
+  std::optional<core::Interval> joules_per_sample;
   std::optional<Bottleneck> limited_by;
   trial::Outcome outcome = trial::Outcome::ok;
   std::string note;  // why it is not ok, one short line
   bool operator==(const BatchRow&) const = default;
 };
 
+// A precision and a power limit that were searched as a curve of their own.
+struct Variant {
+  std::string precision;
+  std::optional<double> power_limit_watts;
+  std::int64_t batch = 1;  // that would be the answer if there was no other
+  double samples_per_second = 0;
+  std::optional<double> joules_per_sample;
+  std::optional<double> loss;  // after Recommendation::loss_step steps at its loss_batch
+  std::vector<BatchRow> rows;  // ascending
+  bool operator==(const Variant&) const = default;
+};
+
 // Why this is the answer: each quotes figures of the recommendation.
 enum class Reason {
+  energy,         // what a sample takes, what that saves and what it costs in time
+  precision,      // which one is how much faster
+  loss,           // of each precision after equal steps
   step_cost,      // what a step costs whatever its batch, and a sample
   limit,          // what limits the chosen batch
   slow_kernel,    // a kernel of ours is slower than the machine asks for
@@ -169,8 +185,9 @@ struct Recommendation {
   double throughput_share = 0;              // of the best
   std::optional<core::Bytes> memory_bytes;  // of a whole run, its evaluation included
   std::optional<core::Bytes> memory_limit;
-  std::optional<std::int64_t> largest_batch;  // that fits
-  std::optional<std::int64_t> clamp_batch;    // about the largest that the program uses
+  std::optional<double> joules_per_sample, best_joules_per_sample;  // of the answer, the fastest
+  std::optional<std::int64_t> largest_batch;                        // that fits
+  std::optional<std::int64_t> clamp_batch;  // about the largest that the program uses
   std::optional<Bottleneck> limited_by;
   std::optional<SlowKernel> slow_kernel;
   std::optional<double> data_wait_share;  // of a step at this batch
@@ -179,7 +196,9 @@ struct Recommendation {
   std::int64_t alike_low = 1, alike_high = 1;  // these would do about as well
   double regret = 0;                           // see search::Decision
   std::optional<StepCost> step_cost;
-  std::vector<BatchRow> rows;  // ascending
+  std::vector<BatchRow> rows;     // ascending
+  std::vector<Variant> variants;  // empty unless several were searched; this one is among them
+  std::optional<std::int64_t> loss_batch, loss_step;
   std::optional<WorkerSearch> worker_search;
   std::optional<LoaderCheck> loader_check;
   // Below the answer: the largest batch that loading limits, and what would hide it.
@@ -200,6 +219,19 @@ struct Recommendation {
 // Nothing where the decision is of a batch that was not measured. `command` is left to the caller.
 std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
                                         const search::Decision& decision, const Facts& facts);
+
+// Of answers on several curves, each a variant: the fastest, for energy that with the least of it
+// within the tolerance of the fastest; among equals the first. The trials tell what losses the
+// variants had after equal steps. At least one.
+Recommendation best_variant(std::vector<Recommendation> made, std::span<const trial::Trial> trials);
+std::string name_of(const Variant& variant, const Recommendation& made);  // "bf16", "500 W"
+
+// The fastest of all that was measured, whatever its variant.
+struct Fastest {
+  const BatchRow* row = nullptr;
+  const Variant* variant = nullptr;  // nullptr where there are none
+};
+Fastest fastest(const Recommendation& made);
 
 // The one place that words it.
 std::string sentence(const Recommendation& made);  // the one to act on: "Train with batch 128: …"

@@ -31,9 +31,29 @@ Json row_json(const BatchRow& row) {
           {"throughput_share", interval_json(row.share)},
           {"within_tolerance_probability", or_null(row.within_tolerance)},
           {"memory_bytes", or_null(row.memory)},
+          {"joules_per_sample", interval_json(row.joules_per_sample)},
           {"bottleneck", name_or_null(row.limited_by)},
           {"outcome", name(row.outcome)},
           {"note", row.note.empty() ? Json(nullptr) : Json(row.note)}};
+}
+
+Json rows_json(const std::vector<BatchRow>& rows) {
+  Json list = Json::array();
+  for (const BatchRow& row : rows) list.push_back(row_json(row));
+  return list;
+}
+
+Json variants_json(const std::vector<Variant>& variants) {
+  Json list = Json::array();
+  for (const Variant& variant : variants)
+    list.push_back({{"precision", variant.precision},
+                    {"power_limit_watts", or_null(variant.power_limit_watts)},
+                    {"batch", variant.batch},
+                    {"samples_per_second", variant.samples_per_second},
+                    {"joules_per_sample", or_null(variant.joules_per_sample)},
+                    {"loss", or_null(variant.loss)},
+                    {"rows", rows_json(variant.rows)}});
+  return list;
 }
 
 Json workers_json(const std::optional<WorkerSearch>& search) {
@@ -126,6 +146,11 @@ class Reader {
     if (!found || !found->is_array()) return void(ok_ = false);
     for (const Json& each : *found) fill(each, values.emplace_back(), parse);
   }
+  // Of what earlier versions did not write.
+  template <class T, class Parse>
+  void list_if_there(const char* key, std::vector<T>& values, const Parse& parse) {
+    if (at(key)) list(key, values, parse);
+  }
   void strings(const char* key, std::vector<std::string>& values) {
     const Json* found = at(key);
     if (!found || !found->is_array()) return void(ok_ = false);
@@ -215,11 +240,22 @@ void read_row(Reader& from, BatchRow& row) {
   from.read("throughput_share", row.share);
   from.read("within_tolerance_probability", row.within_tolerance);
   from.read("memory_bytes", row.memory);
+  from.read("joules_per_sample", row.joules_per_sample);
   from.named("bottleneck", row.limited_by, Bottleneck::memory_capacity);
   from.named("outcome", row.outcome, trial::Outcome::cancelled);
   std::optional<std::string> note;
   from.read("note", note);
   row.note = note.value_or("");
+}
+
+void read_variant(Reader& from, Variant& variant) {
+  from.read("precision", variant.precision);
+  from.read("power_limit_watts", variant.power_limit_watts);
+  from.read("batch", variant.batch);
+  from.read("samples_per_second", variant.samples_per_second);
+  from.read("joules_per_sample", variant.joules_per_sample);
+  from.read("loss", variant.loss);
+  from.list("rows", variant.rows, read_row);
 }
 
 void read_workers(Reader& from, WorkerSearch& search) {
@@ -244,6 +280,7 @@ void read_setting(Reader& from, trial::Setting& setting) {
   from.read("batch", setting.batch);
   from.read("accumulation", setting.accumulation);
   from.read("precision", setting.precision);
+  from.read("power_limit_watts", setting.power_limit_watts);
   from.read("learning_rate", setting.learning_rate);
   from.read("workers", setting.workers);
   from.read("prefetch", setting.prefetch);
@@ -279,9 +316,11 @@ void read_all(Reader& from, Recommendation& made) {
   from.read("samples_per_second", made.samples_per_second);
   from.read("throughput_share", made.throughput_share);
   from.read("memory_bytes", made.memory_bytes);
+  from.read("joules_per_sample", made.joules_per_sample);
+  from.read("best_joules_per_sample", made.best_joules_per_sample);
   from.named("bottleneck", made.limited_by, Bottleneck::memory_capacity);
   from.read("command", made.command);
-  from.named("objective", made.objective, search::Objective::max_batch);
+  from.named("objective", made.objective, search::Objective::energy);
   from.read("tolerance_share", made.tolerance);
   from.read("global_batch", made.global_batch);
   from.read("best_batch", made.best_batch);
@@ -300,6 +339,9 @@ void read_all(Reader& from, Recommendation& made) {
     inner.read("per_sample_seconds", cost.per_sample_seconds);
   });
   from.list("rows", made.rows, read_row);
+  from.list_if_there("variants", made.variants, read_variant);
+  from.read("loss_batch", made.loss_batch);
+  from.read("loss_step", made.loss_step);
   from.read("memory_limit_bytes", made.memory_limit);
   from.read("largest_batch", made.largest_batch);
   from.read("clamp_batch", made.clamp_batch);
@@ -330,8 +372,13 @@ void read_all(Reader& from, Recommendation& made) {
 // What charts and tables take for granted.
 bool is_sane(const Recommendation& made) {
   const trial::Setting& setting = made.setting;
-  const bool ascending = std::ranges::adjacent_find(made.rows, std::ranges::greater_equal{},
-                                                    &BatchRow::batch) == made.rows.end();
+  const auto is_ascending = [](const std::vector<BatchRow>& rows) {
+    return std::ranges::adjacent_find(rows, std::ranges::greater_equal{}, &BatchRow::batch) ==
+           rows.end();
+  };
+  const bool ascending =
+      is_ascending(made.rows) &&
+      std::ranges::all_of(made.variants, is_ascending, [](const Variant& v) { return v.rows; });
   return setting.batch >= 1 && setting.accumulation >= 1 &&
          setting.batch % setting.accumulation == 0 && ascending &&
          (made.rows.empty() || made.rows.front().batch >= 1);
@@ -345,6 +392,7 @@ std::string to_json(const Recommendation& made) {
             {"micro_batch", setting.micro_batch()},
             {"accumulation", setting.accumulation},
             {"precision", setting.precision},
+            {"power_limit_watts", or_null(setting.power_limit_watts)},
             {"learning_rate", setting.learning_rate},
             {"workers", setting.workers},
             {"prefetch", setting.prefetch},
@@ -352,6 +400,8 @@ std::string to_json(const Recommendation& made) {
             {"samples_per_second", made.samples_per_second},
             {"throughput_share", made.throughput_share},
             {"memory_bytes", or_null(made.memory_bytes)},
+            {"joules_per_sample", or_null(made.joules_per_sample)},
+            {"best_joules_per_sample", or_null(made.best_joules_per_sample)},
             {"bottleneck", name_or_null(made.limited_by)},
             {"sentence", sentence(made)},
             {"reasons", reasons_json(made)},
@@ -365,7 +415,10 @@ std::string to_json(const Recommendation& made) {
             {"alike", {{"low_batch", made.alike_low}, {"high_batch", made.alike_high}}},
             {"regret_share", made.regret},
             {"step_cost", cost_json(made.step_cost)},
-            {"rows", Json::array()},
+            {"rows", rows_json(made.rows)},
+            {"variants", variants_json(made.variants)},
+            {"loss_batch", or_null(made.loss_batch)},
+            {"loss_step", or_null(made.loss_step)},
             {"memory_limit_bytes", or_null(made.memory_limit)},
             {"largest_batch", or_null(made.largest_batch)},
             {"clamp_batch", or_null(made.clamp_batch)},
@@ -383,7 +436,6 @@ std::string to_json(const Recommendation& made) {
             {"cut_short", name(made.cut_short)},
             {"budget_seconds", or_null(made.budget_seconds)},
             {"notes", made.notes}};
-  for (const BatchRow& row : made.rows) json["rows"].push_back(row_json(row));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -59,6 +59,11 @@ BatchRow measured_row(const search::BatchSpeed& speed, double best_samples_per_s
   row.share = {share, std::min(share, speed.share.low), std::max(share, speed.share.high)};
   row.within_tolerance = speed.within_tolerance;
   row.memory = memory_of(speed.batch, trials, facts);
+  // Expected ones are for the search.
+  if (std::ranges::any_of(trials, [](const trial::Trial* trial) {
+        return is_ok(trial) && trial::joules_per_sample(*trial);
+      }))
+    row.joules_per_sample = speed.joules_per_sample;
   row.limited_by =
       limit_of({speed.batch, speed.samples_per_second.mean, mean_wait(trials)}, cost, facts);
   return row;
@@ -138,6 +143,14 @@ void add_loaders(Recommendation& made, const TrialsByBatch& trials, const Facts&
   if (check.memory_bytes) made.memory_bytes = check.memory_bytes;
 }
 
+void add_energy(Recommendation& made) {
+  for (const BatchRow& row : made.rows) {
+    if (!row.joules_per_sample) continue;
+    if (row.batch == made.batch) made.joules_per_sample = row.joules_per_sample->mean;
+    if (row.batch == made.best_batch) made.best_joules_per_sample = row.joules_per_sample->mean;
+  }
+}
+
 // Whether the line tells about what was measured at the answer: else the table would contradict it.
 bool line_holds(const Recommendation& made) {
   constexpr double about = 0.1;
@@ -158,6 +171,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(made.clamp_batch.has_value(), Reason::clamped);
   add(made.previous_batch.has_value(), Reason::changed);
   add(!made.contention_reason.empty(), Reason::contended);
+  add(made.objective == search::Objective::energy && made.joules_per_sample, Reason::energy);
   add(line_holds(made), Reason::step_cost);
   add(made.limited_by.has_value(), Reason::limit);
   add(made.slow_kernel.has_value(), Reason::slow_kernel);
@@ -215,7 +229,8 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.global_batch = facts.global_batch;
   made.batch = decision.batch, made.best_batch = decision.best_batch;
   made.samples_per_second = chosen->samples_per_second.mean;
-  made.best_samples_per_second = best->samples_per_second.mean;
+  made.best_samples_per_second =
+      std::max(best->samples_per_second.mean, facts.limits.best_elsewhere.value_or(0));
   made.memory_limit = search::memory_allowed(trials, facts.limits);
   made.largest_batch = facts.largest_fitting;
   made.clamp_batch = facts.clamp;
@@ -227,6 +242,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.throughput_share = made.chosen_row()->share->mean;
   made.memory_bytes = made.chosen_row()->memory;
   made.limited_by = made.chosen_row()->limited_by;
+  add_energy(made);
   made.slow_kernel = facts.slow_kernel;
   made.data_wait_share = mean_wait(of_chosen->second);
   if (const RooflineShare share = roofline_share(made.samples_per_second, facts);

@@ -116,6 +116,66 @@ std::string loading_below_words(const Recommendation& made) {
       made.loading_advice->workers, made.loading_advice->prefetch);
 }
 
+// "18% less than the fastest (batch 1,024 at 700 W), 6% slower"; empty where it is the fastest.
+std::string against_fastest(const Recommendation& made) {
+  const Fastest best = fastest(made);
+  if (!best.row || !made.best_joules_per_sample || !made.joules_per_sample) return "";
+  const double saved = 1 - *made.joules_per_sample / *made.best_joules_per_sample;
+  const double slower = 1 - made.samples_per_second / best.row->samples_per_second->mean;
+  const bool own =
+      !best.variant || (best.variant->precision == made.setting.precision &&
+                        best.variant->power_limit_watts == made.setting.power_limit_watts);
+  if (own && best.row->batch == made.batch) return "";
+  const std::string where = best.variant ? name_of(*best.variant, made) : "";
+  return fmt::format("{} {} than the fastest ({} {}{}), {} slower", percent(std::abs(saved)),
+                     saved >= 0 ? "less" : "more", size_word(made), size(best.row->batch),
+                     own || where.empty() ? "" : " at " + where, percent(std::max(0.0, slower)));
+}
+
+std::string energy_words(const Recommendation& made) {
+  const std::string against = against_fastest(made);
+  if (!made.joules_per_sample) return "";
+  return fmt::format(
+      "a sample takes {}{}", core::format_joules(*made.joules_per_sample),
+      against.empty() ? ", and no other that is fast enough takes less" : ", " + against);
+}
+
+std::string precision_words(const Recommendation& made) {
+  std::string text;
+  for (const Variant& variant : made.variants) {
+    if (variant.precision == made.setting.precision) continue;
+    if (variant.power_limit_watts != made.setting.power_limit_watts) continue;
+    text += fmt::format("{}{} is {:.2f} times as fast as {} ({} at {} {})",
+                        text.empty() ? "" : "; ", core::printable(made.setting.precision),
+                        made.samples_per_second / variant.samples_per_second,
+                        core::printable(variant.precision), speed(variant.samples_per_second),
+                        size_word(made), size(variant.batch));
+  }
+  return text;
+}
+
+// Of each precision once, whatever its power limit.
+std::string loss_words(const Recommendation& made) {
+  std::string text;
+  std::vector<std::string> told;
+  double least = 0, most = 0;
+  for (const Variant& variant : made.variants) {
+    if (!variant.loss || std::ranges::find(told, variant.precision) != told.end()) continue;
+    text += fmt::format("{}{:.4g} {}", told.empty() ? "" : ", ", *variant.loss,
+                        core::printable(variant.precision));
+    least = told.empty() ? *variant.loss : std::min(least, *variant.loss);
+    most = told.empty() ? *variant.loss : std::max(most, *variant.loss);
+    told.push_back(variant.precision);
+  }
+  if (told.size() < 2) return "";
+  constexpr double about_the_same = 0.02;
+  const double apart = (most - least) / std::max(std::abs(least), std::abs(most));
+  return fmt::format(
+      "loss after {} step{} at {} {}: {}, {}", size(*made.loss_step),
+      *made.loss_step == 1 ? "" : "s", size_word(made), size(*made.loss_batch), text,
+      !(apart > about_the_same) ? "about the same" : fmt::format("{} apart", percent(apart)));
+}
+
 std::string cut_short_words(const Recommendation& made) {
   std::string why;
   switch (made.cut_short) {
@@ -153,6 +213,14 @@ std::string head_of_sentence(const Recommendation& made) {
                 ? " as one micro-batch"
                 : fmt::format(" as {} micro-batches of {}", size(made.setting.accumulation),
                               size(made.batch));
+  if (made.variants.size() > 1) {
+    const bool of_precision = std::ranges::any_of(made.variants, [&](const Variant& variant) {
+      return variant.precision != made.setting.precision;
+    });
+    if (of_precision) text += " in " + core::printable(made.setting.precision);
+  }
+  if (made.setting.power_limit_watts)
+    text += fmt::format(" at {:.0f} W", *made.setting.power_limit_watts);
   if (has_searched_workers(made) || has_other_loader(made))
     text += " and " + workers_word(made.setting.workers);
   if (made.objective == search::Objective::max_batch)
@@ -162,6 +230,17 @@ std::string head_of_sentence(const Recommendation& made) {
   return text;
 }
 
+std::string energy_sentence(const Recommendation& made) {
+  const std::string against = against_fastest(made);
+  std::string text = fmt::format(
+      "{}: {}/sample{}, {}", head_of_sentence(made), core::format_joules(*made.joules_per_sample),
+      against.empty() ? "" : ", " + against, speed(made.samples_per_second));
+  if (against.empty() && has_others(made)) text += ", the fastest";
+  if (made.memory_bytes) text += fmt::format(", {}", core::format_bytes(*made.memory_bytes));
+  if (made.contended) text += fmt::format("; {}", measured_while_busy);
+  return text + ".";
+}
+
 }  // namespace
 
 std::string_view size_word(const Recommendation& made) {
@@ -169,6 +248,8 @@ std::string_view size_word(const Recommendation& made) {
 }
 
 std::string sentence(const Recommendation& made) {
+  if (made.objective == search::Objective::energy && made.joules_per_sample)
+    return energy_sentence(made);
   std::string text = fmt::format("{}: {}", head_of_sentence(made), speed(made.samples_per_second));
   if (has_other_loader(made))
     text += fmt::format(", {} more", percent(gain(*made.loader_check)));
@@ -191,6 +272,12 @@ std::string alike(const Recommendation& made) {
 
 std::string words(Reason reason, const Recommendation& made) {
   switch (reason) {
+    case Reason::energy:
+      return energy_words(made);
+    case Reason::precision:
+      return precision_words(made);
+    case Reason::loss:
+      return made.loss_step && made.loss_batch ? loss_words(made) : "";
     case Reason::step_cost:
       return made.step_cost ? fmt::format("a step costs {} + {} a sample",
                                           duration(made.step_cost->fixed_seconds),

@@ -231,12 +231,16 @@ trial::Step Rounds::step(Member& member) {
   return step;
 }
 
-void Rounds::read_device(const trial::Setting& setting, double seconds) {
+void Rounds::read_device(const trial::Setting& setting, double seconds, double rise_seconds) {
   Member& member = this->member(setting);
   if (failed(setting) || told_to_give_up()) return;
   run_guarded(member.trial, [&] {
     if (!member.session) open(member);
     warm_up(member, switch_seconds, member.switch_steps);
+    trial::Step rise = empty_block(0, true);
+    while (rise.seconds < rise_seconds) add(rise, step(member));
+    if (rise.updates > 0) member.trial.raw.push_back(rise);
+    member.trial.warm_up_steps += rise.updates;
     auto sampler = start_sampler(machine_, member.trial.device, machine_.now());
     if (!sampler) return;
     trial::Step block = empty_block(0, false);

@@ -41,8 +41,9 @@ class Rounds {
   // to give up: blocks that were done until then count.
   bool run(std::span<const trial::Setting> settings);
   // So long without a break, while its device is read beside the steps: for its energy, which no
-  // block is long enough for. These steps are no block of a round.
-  void read_device(const trial::Setting& setting, double seconds);
+  // block is long enough for. These steps are no block of a round. Before them it runs for
+  // `rise_seconds`, in which its power gets to where it stays.
+  void read_device(const trial::Setting& setting, double seconds, double rise_seconds = 0);
 
   // Of each setting that took part, in the order in which they came, as far as it was measured.
   std::vector<trial::Trial> trials() const;
@@ -50,6 +51,8 @@ class Rounds {
   std::vector<trial::Trial> blocks() const;
   // Whether it failed.
   bool failed(const trial::Setting& setting) const;
+  // Whether it was in a round of this run, and can be again.
+  bool took_part(const trial::Setting& setting) const { return find(setting) && !failed(setting); }
   double elapsed_seconds() const { return elapsed_.seconds(); }
   std::int32_t rounds() const { return round_ - options_.first_round; }  // whole ones, of this run
   bool has_energy() const { return has_energy_; }

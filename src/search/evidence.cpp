@@ -24,6 +24,7 @@ struct Run {
 struct Readings {
   std::map<std::int64_t, stats::RoundTimes> rounds;
   std::map<std::int64_t, std::vector<Run>> runs;
+  std::map<std::int64_t, std::vector<double>> joules_per_sample;
 };
 
 // Of one pass over the size in question, which may be a part of an update.
@@ -114,6 +115,16 @@ stats::StepTimes times_of(const Readings& readings) {
   return times;
 }
 
+Powers powers_of(const Readings& readings, const stats::StepTimes& times) {
+  Powers powers;
+  for (std::size_t i = 0; i < times.batches.size(); ++i)
+    if (const auto read = readings.joules_per_sample.find(times.batches[i]);
+        read != readings.joules_per_sample.end())
+      powers[times.batches[i]] = power_of(
+          read->second, static_cast<double>(times.batches[i]) / std::exp(times.log_seconds[i]));
+  return powers;
+}
+
 }  // namespace
 
 bool Evidence::knows(std::int64_t batch) const {
@@ -149,6 +160,8 @@ Evidence evidence(std::span<const trial::Trial> trials) {
         all.failed.insert(batch);
         break;
       case trial::Outcome::ok:
+        if (const auto joules = trial::joules_per_sample(trial); joules && *joules > 0)
+          readings.joules_per_sample[batch].push_back(*joules);
         if (!rounds.empty())
           readings.rounds[batch].merge(rounds);
         else if (speed && speed->mean > 0 && std::isfinite(speed->mean))
@@ -158,6 +171,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
     }
   }
   all.times = times_of(readings);
+  all.powers = powers_of(readings, all.times);
   for (const auto& [batch, of_batch] : readings.rounds) all.rounds[batch] = of_batch.size();
   for (const std::int64_t batch : all.times.batches) all.failed.erase(batch);
   if (!all.times.batches.empty()) all.largest_ok = all.times.batches.back();

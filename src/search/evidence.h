@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "search/power.h"
 #include "search/search.h"
 #include "stats/step_model.h"
 
@@ -16,6 +17,7 @@ struct Evidence {
   std::optional<std::int64_t> too_large;  // the smallest that ran out of memory or time
   std::optional<std::int64_t> largest_ok;
   std::map<std::int64_t, std::size_t> rounds;  // how many each batch was in
+  Powers powers;                               // of the batches whose energy was read
 
   bool knows(std::int64_t batch) const;
   // Whether step times are known well enough to tell answers apart that lie within a doubling.

@@ -55,16 +55,23 @@ std::size_t knee(std::span<const double> samples_per_second, double tolerance) {
 }
 
 Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
-               const Evidence& evidence, double tolerance)
+               const Evidence& evidence, const Limits& limits)
     : sizes_(std::move(sizes)),
-      tolerance_(tolerance),
+      tolerance_(limits.tolerance),
       equal_loss_(evidence.is_fine() ? fine_equal_loss : coarse_equal_loss) {
+  const double tolerance = tolerance_;
+  std::vector<std::vector<double>> powers;
+  if (!evidence.powers.empty()) powers = power_curves(evidence.powers, sizes_, curve_count);
   for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {
     Curve curve;
-    curve.best = -std::numeric_limits<double>::infinity();
+    curve.best = limits.best_elsewhere ? std::log(*limits.best_elsewhere)
+                                       : -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < sizes_.size(); ++i)
       if (evidence.knows(sizes_[i])) curve.best = std::max(curve.best, drawn[i]);
     curve.knee = knee_of(drawn, sizes_, curve.best + std::log(1 - tolerance));
+    if (!powers.empty())
+      for (std::size_t i = 0; i < sizes_.size(); ++i)
+        curve.log_joules.push_back(powers[curves_.size()][i] - drawn[i]);
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const double shortfall = 1 - std::exp(drawn[i] - curve.best);
       const double doublings = octave(sizes_[i]) - octave(curve.knee);
@@ -72,7 +79,25 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
                              price_of_doubling * std::max(0.0, doublings));
     }
     curve.log_speeds = std::move(drawn);
+    if (limits.objective == Objective::energy && !powers.empty())
+      add_energy_losses(curve, evidence);
     curves_.push_back(std::move(curve));
+  }
+}
+
+// In place of those by speed. What is not known to be within the tolerance loses by speed still.
+void Losses::add_energy_losses(Curve& curve, const Evidence& evidence) const {
+  const double slowest = curve.best + std::log(1 - tolerance_);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < sizes_.size(); ++i)
+    if (evidence.powers.contains(sizes_[i]) && curve.log_speeds[i] >= slowest)
+      least = std::min(least, curve.log_joules[i]);
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    const double shortfall = 1 - std::exp(curve.log_speeds[i] - curve.best);
+    if (shortfall > tolerance_)
+      curve.losses[i] = price_of_slowness + shortfall - tolerance_;
+    else if (std::isfinite(least))
+      curve.losses[i] = std::exp(curve.log_joules[i] - least) - 1;
   }
 }
 
@@ -109,13 +134,16 @@ double Losses::regret(std::size_t answer) const {
 }
 
 BatchSpeed Losses::speed(std::size_t size) const {
-  std::vector<double> speeds, shares;
+  std::vector<double> speeds, shares, joules;
   for (const Curve& curve : curves_) {
     speeds.push_back(std::exp(curve.log_speeds[size]));
     shares.push_back(std::exp(curve.log_speeds[size] - curve.best));
+    if (!curve.log_joules.empty()) joules.push_back(std::exp(curve.log_joules[size]));
   }
-  return {sizes_[size], interval(std::move(speeds)), interval(std::move(shares)),
-          within_tolerance(size)};
+  BatchSpeed speed{sizes_[size], interval(std::move(speeds)), interval(std::move(shares)),
+                   within_tolerance(size)};
+  if (!joules.empty()) speed.joules_per_sample = interval(std::move(joules));
+  return speed;
 }
 
 double Losses::within_tolerance(std::size_t size) const {
@@ -144,7 +172,7 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
   std::set<std::int64_t> sizes(measured.begin(), measured.end());
   for (const std::int64_t batch : candidates(range, limits))
     if (batch <= measured.back() && !evidence.failed.contains(batch)) sizes.insert(batch);
-  return {model, {sizes.begin(), sizes.end()}, evidence, limits.tolerance};
+  return {model, {sizes.begin(), sizes.end()}, evidence, limits};
 }
 
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
@@ -155,8 +183,10 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
       if (evidence.knows(losses.sizes()[i]) && may(losses.sizes()[i]))
         measured.emplace_back(losses.expected(i), i);
   };
+  const bool needs_energy = limits.objective == Objective::energy && !evidence.powers.empty();
   collect([&](std::int64_t size) {
-    return size >= range.low && size <= range.high && range.fits(size);
+    return size >= range.low && size <= range.high && range.fits(size) &&
+           (!needs_energy || evidence.powers.contains(size));
   });
   if (measured.empty()) collect([](std::int64_t) { return true; });
   std::ranges::sort(measured);

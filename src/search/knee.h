@@ -16,12 +16,13 @@ std::size_t knee(std::span<const double> samples_per_second, double tolerance);
 // Sizes and what answering each of them would cost, over joint curves through all measurements. On
 // a curve, an answer loses what it is slower than the best beyond the tolerance, and a little for
 // every doubling beyond the curve's own knee. The best of a curve is that of the measured sizes:
-// the largest of many guesses would always be too large.
+// the largest of many guesses would always be too large. Where energy is asked for, an answer loses
+// what it takes more than the least of what is within the tolerance.
 class Losses {
  public:
   // Sizes ascending: those that may be the answer, and which of them were measured.
   Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes, const Evidence& evidence,
-         double tolerance);
+         const Limits& limits);
 
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   double expected(std::size_t size) const;
@@ -48,8 +49,11 @@ class Losses {
  private:
   struct Curve {
     std::vector<double> log_speeds, losses;
-    double best = 0, knee = 0;  // its largest log speed; in samples, between two sizes
+    std::vector<double> log_joules;  // of a sample; empty where no energy was read
+    double best = 0, knee = 0;       // its largest log speed; in samples, between two sizes
   };
+  void add_energy_losses(Curve& curve, const Evidence& evidence) const;
+
   std::vector<std::int64_t> sizes_;
   double tolerance_;
   double equal_loss_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/text.h"
 #include "search/evidence.h"
@@ -82,7 +83,8 @@ Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, 
 }  // namespace
 
 std::string_view name(Objective objective) {
-  return objective == Objective::throughput ? "throughput" : "max_batch";
+  constexpr std::array<std::string_view, 3> names{"throughput", "max_batch", "energy"};
+  return names[static_cast<std::size_t>(objective)];
 }
 
 const BatchSpeed& Decision::chosen() const {
@@ -117,11 +119,12 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
                                const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
   if (known.times.batches.empty()) return std::nullopt;
+  if (limits.objective == Objective::energy && known.powers.empty()) return std::nullopt;
   const MemoryFit memory(trials, predict);
   const auto range = feasible(limits, known, memory);
   if (!range) return std::nullopt;
   Decision decision = turns(known, *range, limits).decision;
-  if (limits.objective == Objective::throughput) return decision;
+  if (limits.objective != Objective::max_batch) return decision;
   decision.batch = known.times.batches.back();
   decision.knee_low = decision.knee_high = decision.batch;
   decision.alike_low = decision.alike_high = decision.batch;

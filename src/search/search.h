@@ -11,7 +11,8 @@
 
 namespace sweetspot::search {
 
-enum class Objective { throughput, max_batch };
+// `energy`: the least for each sample, of what is within the tolerance of the fastest.
+enum class Objective { throughput, max_batch, energy };
 std::string_view name(Objective);
 
 // What may be tried and what is wanted.
@@ -31,6 +32,9 @@ struct Limits {
   std::optional<std::int64_t> divisor_of{};  // only sizes that divide this
   int passes = 2;  // over the batches of a workload that cannot be measured in rounds
   std::optional<std::int64_t> previous{};  // the answer that this question had before
+  // Samples per second that other settings, such as another power limit, came to: the best is this
+  // fast at least.
+  std::optional<double> best_elsewhere{};
 };
 
 // What the memory measured in these trials is held against: of a program that computes on GPUs,
@@ -47,9 +51,11 @@ struct BatchSpeed {
   core::Interval samples_per_second;
   core::Interval share;         // of the best batch; each curve has its own best
   double within_tolerance = 0;  // the probability that it is that close to the best
+  std::optional<core::Interval> joules_per_sample{};  // where any energy was read
 };
 
-// The answer from what is known so far: the knee, or the largest batch that fits.
+// The answer from what is known so far: the knee, the largest batch that fits, or the one with the
+// least energy.
 struct Decision {
   std::int64_t batch = 1;                      // a measured one
   std::int64_t best_batch = 1;                 // of the measured ones, the fastest

@@ -152,8 +152,13 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
              !stands_in(size, evidence);
     });
   std::vector<std::pair<double, std::size_t>> promising;
+  // In rounds energy is read apart, once for each batch: more of them would tell nothing of it.
+  const auto is_read = [&](std::int64_t size) {
+    return limits.objective == Objective::energy && evidence.rounds.contains(size) &&
+           evidence.powers.contains(size);
+  };
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (i == answer) continue;
+    if (i == answer || is_read(sizes[i])) continue;
     if (!std::ranges::binary_search(may_enter, sizes[i])) continue;
     double gain = known.gain(i, answer);
     if (!evidence.knows(sizes[i])) gain = std::max(gain, known.surprise(i, answer));
@@ -222,8 +227,9 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
     entering.push_back(sizes[i]);
     add(i);
   }
-  const auto between = is_fine ? inside_bounds(found.decision, evidence, range, sizes)
-                               : std::optional<std::int64_t>();
+  const auto between = is_fine && limits.objective != Objective::energy
+                           ? inside_bounds(found.decision, evidence, range, sizes)
+                           : std::optional<std::int64_t>();
   if (between) add(place(*between));
   found.settled = promising.empty() && complete && !between && open.empty();
   std::ranges::sort(found.batches);

@@ -48,6 +48,16 @@ inline constexpr double open_share = 0.03;
 // More rounds, or another run of a program, have to promise to save this share of throughput.
 inline constexpr double worth_measuring = 0.0005, worth_a_run = 0.0025;
 
+// --- Energy.
+// How far two readings of a batch's power lie apart before that is known, and how far it may lie
+// from its neighbours' for each octave between them.
+inline constexpr double power_deviation = 0.01, power_deviation_per_octave = 0.03;
+// An answer that turns out to be slower than was allowed loses as much as this share of energy, and
+// what it is too slow by.
+inline constexpr double price_of_slowness = 0.05;
+// For a reading of power that decides: it has risen after the first, and is read over the second.
+inline constexpr double power_rise_seconds = 0.25, power_reading_seconds = 0.5;
+
 // --- What the step model believes before anything is measured: standard deviations of logarithms
 // unless they say otherwise, which measurements overrule soon.
 inline constexpr double cliffs_per_octave = 0.1, cliff_deviation = 0.25;

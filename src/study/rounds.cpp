@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/error.h"
 #include "measure/rounds.h"
@@ -13,7 +14,8 @@ namespace {
 using namespace experiment;
 
 constexpr double save_interval_seconds = 2;
-// Of one setting, for the energy of its steps: a GPU renews its reading ten times a second.
+// Of one setting, for the energy of its steps: a GPU renews its reading ten times a second. Enough
+// where energy decides nothing.
 constexpr double device_reading_seconds = 0.12;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
@@ -58,6 +60,8 @@ class SearchInRounds {
         static_cast<std::int32_t>(on_gpu(workload) ? least_rounds / 2 : least_rounds);
     for (const trial::Trial& trial : axis.on(before_))
       if (!trial.raw.empty()) limit_seconds_ -= trial.seconds, resumed_ = true;
+    for (const trial::Trial& trial : axis.on(before_))
+      if (trial::joules_per_sample(trial)) read_.insert(trial.setting.batch);
     // The rest is for saving and answering.
     constexpr double budget_share = 0.95;
     if (loop.options().budget)
@@ -87,6 +91,7 @@ class SearchInRounds {
       settled_ = plan.settled && (plan.batches == in_turns_ || (in_turns_.empty() && resumed_));
       in_turns_ = plan.batches;
       decision_ = plan.decision;
+      if (!plan.scouting && read_what_decides()) continue;
       tell();
       if (settled_) break;
       if (!plan.scouting && is_time_over()) {
@@ -150,9 +155,27 @@ class SearchInRounds {
     if (decision_ && answer_) loop_.set_answer(answer_(axis_.on(loop_.trials()), *decision_));
   }
 
+  // Where energy is asked for: of those in turns whose energy is not known. Whether any was. What
+  // this takes is no part of the time for rounds, unless the user set it.
+  bool read_what_decides() {
+    if (limits_.objective != search::Objective::energy) return false;
+    const double before = rounds_.elapsed_seconds();
+    bool any = false;
+    for (const std::int64_t size : in_turns_) {
+      if (read_.contains(size) || !rounds_.took_part(axis_.at(size)) || !loop_.may_go_on())
+        continue;
+      read_.insert(size);
+      rounds_.read_device(axis_.at(size), power_reading_seconds, power_rise_seconds);
+      any = true;
+    }
+    if (!loop_.options().budget) limit_seconds_ += rounds_.elapsed_seconds() - before;
+    return any;
+  }
+
   // Unless an earlier run of the study has done so, and nothing was left to measure.
   void read_devices() {
     if (!rounds_.has_energy() || rounds_.rounds() == 0) return;
+    if (limits_.objective == search::Objective::energy) return void(read_what_decides());
     for (const std::int64_t size : in_turns_)
       if (loop_.may_go_on()) rounds_.read_device(axis_.at(size), device_reading_seconds);
   }
@@ -168,6 +191,7 @@ class SearchInRounds {
   double limit_seconds_ = 0, saved_at_ = 0;
   std::int32_t rounds_before_a_change_ = 0, scouted_rounds_ = 0, compared_rounds_ = 0;
   std::vector<std::int64_t> in_turns_, started_;
+  std::set<std::int64_t> read_;  // sizes whose energy was
   bool resumed_ = false, settled_ = false;
   std::optional<search::Decision> decision_;
 };

@@ -144,7 +144,7 @@ class Tuning {
   // Measures until the search is over; says why it is.
   std::string search() {
     const search::Predict predict = this->predict();
-    if (workload_.opens_side_by_side() && limits_.objective == search::Objective::throughput)
+    if (workload_.opens_side_by_side() && limits_.objective != search::Objective::max_batch)
       return search_in_rounds(
           loop_, workload_, axis_, limits_, predict,
           [this](const std::vector<trial::Trial>& curve, const search::Decision& decision) {
