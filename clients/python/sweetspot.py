@@ -75,6 +75,7 @@ import logging
 import numbers
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -98,6 +99,7 @@ __all__ = ["tune", "find_batch_size", "lightning_tune", "lightning_batch_finder"
 _PROTOCOL = 1
 _LONGEST_LINE = 64 * 1024
 _SECONDS_BETWEEN_MEMORY_REPORTS = 1.0
+_FIRST_MEMORY_REPORTS = 3  # one after each step: the first has made the optimizer's state only
 _TRACE_BYTES = 64 << 20  # a library's workspace stays without anybody holding it
 # MSG_NOSIGNAL: a script that set SIGPIPE back to its default must outlive sweetspot. Not every
 # system that imports this file has them all.
@@ -142,8 +144,8 @@ class Answer:
         alike = made.get("alike")
         self.alike = (alike["low_batch"], alike["high_batch"]) if alike else None
         self.memory_bytes = made["memory_bytes"]
-        self.sentence = made["sentence"]
-        self.reasons = [reason["text"] for reason in made["reasons"]]
+        self.sentence = _in_python(made["sentence"])
+        self.reasons = [_in_python(reason["text"]) for reason in made["reasons"]]
         self.status = answer["status"]
         self.study = int(answer["study"])
         self.store = store
@@ -532,6 +534,9 @@ class _Link:
         self._waiting = False
         self._held = 0          # of the device's memory when the setting began
         self._memory_reported_at = None
+        self._memory_reports = 0  # of this setting
+        self._epoch = None        # how many batches it has, as was told of this setting
+        self._peak_before = 0     # of the settings before, where it cannot be started anew
         self._socket = connected
         self._send({"type": "hello", "protocol": _PROTOCOL, "client": "python",
                     "client_version": __version__, "pid": self.pid, "session": session})
@@ -550,6 +555,16 @@ class _Link:
         self.data_wait_seconds = None
         self._clock_runs = True
         self._send_timed({"type": "begin"})
+
+    def tell_epoch(self, batches):
+        """So many batches make an epoch; said once for each setting."""
+        if self._socket is None or self._epoch == batches or not self._lock.acquire(False):
+            return
+        try:
+            if self._send({"type": "epoch", "batches": batches}):
+                self._epoch = batches
+        finally:
+            self._lock.release()
 
     def call_begins(self, clock_runs):
         """A function is called. Its clock runs from here, or from its first step or begin()."""
@@ -602,13 +617,14 @@ class _Link:
         try:
             if failure is None:
                 _synchronize()
-            memory = _memory_message()
+            memory = self._memory()
             peak = _allocated("max_memory_allocated")
             _free_memory()
             lines = b"" if memory is None else _line(memory)
             if failure is not None:
                 lines += _line(dict(failure, type="failed", kept_bytes=self._kept(peak)))
             self._held = _allocated("memory_allocated")
+            self._peak_before = (_jax_memory() or {}).get("peak_bytes", 0)
             return self._ask(lines)
         except Exception as error:
             self.close()
@@ -637,7 +653,7 @@ class _Link:
             self._waiting = False
         if self._socket is None:
             return False
-        self._memory_reported_at = None
+        self._memory_reported_at, self._memory_reports, self._epoch = None, 0, None
         self.begin()
         return True
 
@@ -706,16 +722,25 @@ class _Link:
         elif kind == "done":
             self.close()
 
+    def _memory(self):
+        """What this setting has taken so far, where that can be told from those before."""
+        message = _memory_message()
+        if message and message["how"] == _JAX_PEAK and message["peak_bytes"] <= self._peak_before:
+            return None
+        return message
+
     def _report_memory(self):
         now, last = time.monotonic(), self._memory_reported_at
-        if last is not None and now - last < _SECONDS_BETWEEN_MEMORY_REPORTS:
+        if (self._memory_reports >= _FIRST_MEMORY_REPORTS and last is not None
+                and now - last < _SECONDS_BETWEEN_MEMORY_REPORTS):
             return
-        message = _memory_message()
+        message = self._memory()
         if message is None or not self._lock.acquire(False):
             return
         try:
             if self._send(message):
                 self._memory_reported_at = now
+                self._memory_reports += 1
         finally:
             self._lock.release()
 
@@ -815,6 +840,8 @@ class _TimedLoader:
         return getattr(self._loader, name)
 
     def __iter__(self):
+        with contextlib.suppress(Exception):  # not every loader knows
+            _link.tell_epoch(len(self._loader))
         started = time.monotonic()  # before iter(): it starts the workers
         iterator = iter(self._loader)
         while True:
@@ -1048,7 +1075,7 @@ class _Tuning:
     def _relay(self, stream):
         with stream:
             for line in stream:
-                text = line.decode("utf-8", "replace")
+                text = _in_python(line.decode("utf-8", "replace"))
                 self._said.append(text.rstrip("\n"))
                 if not self._quiet and sys.stderr is not None:
                     with contextlib.suppress(Exception):
@@ -1096,6 +1123,27 @@ class _Tuning:
 
 
 _SECONDS_TO_SAVE = 60
+
+
+def _in_python(text):
+    """What the program says of its flags, in the words of tune()'s arguments. A whole command that
+    it names stays as it is."""
+
+    def argument(found):
+        command, name, value = found.groups()
+        if command:
+            return command
+        name = {"for": "goal", "no-report": "report"}.get(name, name.replace("-", "_"))
+        if name == "fresh":
+            return "resume=False"
+        value = value or ("True" if name in _SWITCHES else None)
+        return name if value is None else "%s=%s" % (name, value)
+
+    return re.sub(r"(sweetspot [a-z]+ [^\n]*)|(?<![\w-])--([a-z][a-z-]*)(?:[ =](\d[\w.]*%?))?",
+                  argument, text)
+
+
+_SWITCHES = ("batch_arrives", "resume", "report")
 
 
 def _flags(flags):
@@ -1169,11 +1217,72 @@ def _jax_is_used():
 
 
 def _memory_message():
+    """What the frameworks tell of the device's memory; None where none does."""
+    return _torch_memory() or _jax_memory() or _tensorflow_memory()
+
+
+def _torch_memory():
     cuda = _cuda()
     if cuda is None:
         return None
-    return {"type": "memory", "device": "cuda:%d" % cuda.current_device(),
-            "peak_bytes": int(cuda.max_memory_reserved()), "how": "torch.cuda.max_memory_reserved"}
+    message = {"type": "memory", "device": "cuda:%d" % cuda.current_device(),
+               "peak_bytes": int(cuda.max_memory_reserved()),
+               "how": "torch.cuda.max_memory_reserved",
+               "allocated_bytes": int(cuda.max_memory_allocated())}
+    with contextlib.suppress(Exception):  # not every version and build can tell
+        free, whole = cuda.mem_get_info()
+        capacity = free + int(cuda.memory_reserved())
+        # Since PyTorch 2.8; before that, only the message of a batch that is out of memory says
+        # that less was allowed.
+        share = getattr(cuda, "get_per_process_memory_fraction", None)
+        if share is not None:
+            capacity = min(capacity, int(float(share()) * whole))
+        message["capacity_bytes"] = capacity
+    return message
+
+
+_JAX_PEAK = "jax.Device.memory_stats"
+
+
+def _jax_memory():
+    """Its peak cannot be started anew: a batch that takes less than one before tells nothing."""
+    jax = sys.modules.get("jax")
+    if jax is None or not _jax_is_used():
+        return None
+    told = [(device, device.memory_stats()) for device in jax.local_devices()
+            if hasattr(device, "memory_stats")]
+    told = [(stats["peak_bytes_in_use"], stats, device) for device, stats in told
+            if stats and "peak_bytes_in_use" in stats]
+    if not told:
+        return None
+    peak, stats, device = max(told, key=lambda each: each[0])
+    message = {"type": "memory", "device": "%s:%d" % (device.platform, device.id),
+               "peak_bytes": int(peak), "how": _JAX_PEAK}
+    if stats.get("bytes_limit"):
+        message["capacity_bytes"] = int(stats["bytes_limit"])
+    return message
+
+
+def _tensorflow_memory():
+    tensorflow = _tensorflow()
+    if tensorflow is None:
+        return None
+    experimental = tensorflow.config.experimental
+    told = [(experimental.get_memory_info(gpu.name)["peak"], number)
+            for number, gpu in enumerate(tensorflow.config.list_logical_devices("GPU"))]
+    if not told:
+        return None
+    peak, number = max(told)
+    return {"type": "memory", "device": "cuda:%d" % number, "peak_bytes": int(peak),
+            "how": "tf.config.experimental.get_memory_info"}
+
+
+def _tensorflow():
+    """TensorFlow once it has its devices; to ask before would take the GPU's memory."""
+    eager = sys.modules.get("tensorflow.python.eager.context")
+    context = getattr(eager, "context_safe", lambda: None)()
+    used = context is not None and getattr(context, "_initialized", False)
+    return sys.modules.get("tensorflow") if used else None
 
 
 def _allocated(which):
@@ -1189,6 +1298,10 @@ def _free_memory():
     if cuda is not None:
         cuda.empty_cache()
         cuda.reset_peak_memory_stats()
+    tensorflow = _tensorflow()
+    if tensorflow is not None:
+        for gpu in tensorflow.config.list_logical_devices("GPU"):
+            tensorflow.config.experimental.reset_memory_stats(gpu.name)
 
 
 def _quiet(function):

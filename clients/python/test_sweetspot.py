@@ -813,6 +813,9 @@ class Devices(TestCase):
         cuda.current_device.return_value = 2
         cuda.max_memory_reserved.return_value = 1 << 30
         cuda.memory_allocated.return_value = cuda.max_memory_allocated.return_value = 0
+        cuda.memory_reserved.return_value = 1 << 20
+        cuda.mem_get_info.return_value = (7 << 30, 8 << 30)
+        cuda.get_per_process_memory_fraction.return_value = 1.0
         torch = types.SimpleNamespace(cuda=cuda)
         sys.modules["torch"] = torch
         return torch
@@ -863,21 +866,88 @@ class Devices(TestCase):
             client.step()
             self.assertEqual(jax.mock_calls, [])
 
-    def test_peak_memory_at_most_once_a_second(self):
+    def test_peak_memory_after_the_first_steps_then_once_a_second(self):
         self.fake_torch()
         server, client = self.serve()
         now = [0.0]
         with mock.patch("time.monotonic", lambda: now[0]):
             client.begin()
-            for now[0] in (5.0, 5.5, 5.9, 6.0, 6.5, 7.5):
+            for now[0] in (4.8, 4.9, 5.0, 5.5, 5.9, 6.0, 6.5, 7.5):
                 client.step()
         server.accept()
         lines = server.read_all()
         kinds = [line["type"] for line in lines]
-        self.assertEqual(kinds, ["hello", "begin", "step", "memory", "step", "step", "step",
-                                 "memory", "step", "step", "memory"])
-        self.assertEqual(lines[3], {"type": "memory", "device": "cuda:2", "peak_bytes": 1 << 30,
-                                    "how": "torch.cuda.max_memory_reserved"})
+        self.assertEqual(kinds, ["hello", "begin"] + 3 * ["step", "memory"] + [
+            "step", "step", "step", "memory", "step", "step", "memory"])
+        self.assertEqual(lines[3], {
+            "type": "memory", "device": "cuda:2", "peak_bytes": 1 << 30, "allocated_bytes": 0,
+            "capacity_bytes": (7 << 30) + (1 << 20), "how": "torch.cuda.max_memory_reserved"})
+
+    def told_capacity(self, torch):
+        server, client = self.serve()
+        client.step()
+        return server.read_until("memory").get("capacity_bytes")
+
+    def test_a_cap_on_torchs_memory_is_told(self):
+        torch = self.fake_torch()
+        torch.cuda.get_per_process_memory_fraction.return_value = 0.25
+        self.assertEqual(self.told_capacity(torch), 2 << 30)
+        del torch.cuda.get_per_process_memory_fraction  # before PyTorch 2.8
+        self.assertEqual(self.told_capacity(torch), (7 << 30) + (1 << 20))
+        torch.cuda.mem_get_info.side_effect = RuntimeError("not on this build")
+        self.assertIsNone(self.told_capacity(torch))
+
+    def test_jax_tells_its_peak_where_it_grew(self):
+        jax = self.fake_jax(backends_are_initialized=lambda: True)
+        stats = {"peak_bytes_in_use": 5000, "bytes_limit": 9000}
+        gpu = types.SimpleNamespace(platform="gpu", id=1, memory_stats=lambda: stats)
+        cpu = types.SimpleNamespace(platform="cpu", id=0, memory_stats=lambda: None)
+        jax.local_devices.return_value = [cpu, gpu]
+        server, client = self.serve()
+        told = []
+
+        def dialogue():
+            while True:
+                line = server.read()
+                if line["type"] == "memory":
+                    told.append(line)
+                if line["type"] == "ready":
+                    told.append("ready")
+                    done = told.count("ready") == 3
+                    server.send({"type": "done"} if done else SETTING)
+                    if done:
+                        return
+
+        thread = threading.Thread(target=dialogue)
+        thread.start()
+        for peak, _ in zip((5000, 7000), client.batches()):
+            stats["peak_bytes_in_use"] = peak
+            client.step()
+        for _ in client.batches():
+            pass
+        thread.join(PATIENCE_SECONDS)
+        memory = {"type": "memory", "device": "gpu:1", "peak_bytes": 7000, "capacity_bytes": 9000,
+                  "how": "jax.Device.memory_stats"}
+        self.assertEqual(told, [dict(memory, peak_bytes=5000), "ready", "ready", memory, memory,
+                                "ready"], "the second batch took no more than there was before")
+
+    def test_tensorflow_tells_its_peak_once_it_runs(self):
+        tensorflow = mock.Mock()
+        context = types.SimpleNamespace(_initialized=False)
+        sys.modules["tensorflow"] = tensorflow
+        sys.modules["tensorflow.python.eager.context"] = types.SimpleNamespace(
+            context_safe=lambda: context)
+        tensorflow.config.list_logical_devices.return_value = [mock.Mock(), mock.Mock()]
+        experimental = tensorflow.config.experimental
+        experimental.get_memory_info.side_effect = [{"peak": 10}, {"peak": 20}]
+        server, client = self.serve()
+        client.step()
+        self.assertEqual(tensorflow.mock_calls, [], "to ask would start it")
+        context._initialized = True
+        client.step()
+        self.assertEqual(server.read_until("memory"), {
+            "type": "memory", "device": "cuda:1", "peak_bytes": 20,
+            "how": "tf.config.experimental.get_memory_info"})
 
     def test_each_batch_of_a_session_has_its_own_peak(self):
         torch = self.fake_torch()

@@ -33,6 +33,9 @@ struct TuneFlags {
   bool no_report = false;
 };
 
+// Of a batch that matters, unless --repeat says how many.
+constexpr int usual_runs = 2;
+
 // What may be tried: the flags, the accumulation and the data set together.
 search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   search::Limits limits;
@@ -64,7 +67,7 @@ study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int 
   terms.limits = limits;
   put_memory_limits(flags.study, terms);
   terms.precision = flags.study.precision;
-  terms.repeat = limits.passes;
+  terms.repeat = limits.passes.value_or(usual_runs);
   terms.threads = threads;
   terms.program_major = program_major();
   return terms;
@@ -158,7 +161,8 @@ int tune(const TuneFlags& flags, Output& output) {
   options.loop.measure = opened.measure;
   // The trials of a batch are averaged: together they are as precise as asked.
   options.loop.measure.precision =
-      flags.study.precision * std::sqrt(static_cast<double>(options.limits.passes));
+      flags.study.precision *
+      std::sqrt(static_cast<double>(options.limits.passes.value_or(usual_runs)));
   options.loop.budget = flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity,
                                                    terms_of(flags, options.limits, opened.threads));
@@ -207,8 +211,8 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
              "try multiples of this only");
   text_flag(*command, "--repeat", "N",
-            "of a program: so many passes over the batches that matter, every other one in "
-            "reverse [2]",
+            "of a program: so many passes over all batches that matter, every other one in "
+            "reverse; else a batch is run twice where the answer turns on it",
             [flags](const std::string& text) {
               flags->repeat = core::parse_whole(text, "--repeat", 1, 100);
             });

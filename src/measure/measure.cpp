@@ -91,7 +91,9 @@ class Measurement {
         return true;
       if (seconds.size() < next_judgement) continue;
       next_judgement = seconds.size() + 1 + seconds.size() / 8;
-      if (warmed_up(seconds, elapsed->seconds())) return true;
+      // Data that was loaded ahead says nothing of the steps that have to wait for theirs.
+      if (warmed_up(seconds, elapsed->seconds()) && trial_.raw.size() >= session_->loaded_ahead())
+        return true;
     } while (true);
   }
 

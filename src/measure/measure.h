@@ -17,6 +17,8 @@ struct MeasureOptions {
   // A machine's disturbances last for a tenth of a second: fewer steps may miss them, or see
   // nothing else, and not know it.
   core::Seconds min_time{0.5};
+  // Steps that agree, as a GPU's do, have seen none: a few of them over this time are enough.
+  core::Seconds steady_time{0.2};
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.

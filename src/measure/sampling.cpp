@@ -18,6 +18,14 @@ constexpr std::size_t fewest_warm_up_steps = 6;
 constexpr double least_warm_up_seconds = 0.05;
 // Where steps are long, two neighbours that agree are all the warm-up there is time for.
 constexpr double long_warm_up_seconds = 0.5, agreeing_share = 0.05;
+// Steps of a GPU repeat to half a percent, and so do those of a calm CPU. A library that tries its
+// algorithms, a compilation and memory that is taken for the first time make steps far above the
+// rest: once so many agree this well, that is over.
+constexpr std::size_t steady_warm_up_steps = 3;
+constexpr double steady_share = 0.02;
+// Five that lie so close together know their mean to about one percent. What one run differs by
+// from the next, no number of steps would tell.
+constexpr std::int64_t fewest_steady_steps = 5;
 
 // A step may take seconds: these many are worth exceeding the time limit for, and these few end a
 // trial that has gone on for twice as long.
@@ -25,9 +33,26 @@ constexpr std::int64_t few_steps = 5, fewest_steps = 3;
 // Long steps tell much each: a quarter of the time and as many as batch means need will do.
 constexpr double share_of_time_for_few = 0.25;
 
+bool is_steady(double fastest, double slowest) { return slowest <= (1 + steady_share) * fastest; }
+
+// Whether the last steps agree, over the time that caches and clocks need.
+bool ends_steadily(const std::vector<double>& seconds) {
+  double fastest = 0, slowest = 0, sum = 0;
+  for (std::size_t count = 0; count < seconds.size(); ++count) {
+    if (count >= steady_warm_up_steps && sum >= least_warm_up_seconds) return true;
+    const double step = seconds[seconds.size() - 1 - count];
+    fastest = count == 0 ? step : std::min(fastest, step);
+    slowest = std::max(slowest, step);
+    if (!is_steady(fastest, slowest)) return false;
+    sum += step;
+  }
+  return seconds.size() >= steady_warm_up_steps && sum >= least_warm_up_seconds;
+}
+
 }  // namespace
 
 bool warmed_up(const std::vector<double>& seconds, double elapsed) {
+  if (ends_steadily(seconds)) return true;
   const std::size_t count = seconds.size();
   if (elapsed >= long_warm_up_seconds && count >= 3) {
     const double last = seconds[count - 1], before = seconds[count - 2];
@@ -61,6 +86,9 @@ bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elaps
 void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
   seconds_.push_back(seconds);
   samples_.push_back(samples);
+  const double each = seconds / static_cast<double>(std::max<std::int64_t>(1, samples));
+  fastest_ = count() == 1 ? each : std::min(fastest_, each);
+  slowest_ = std::max(slowest_, each);
   const bool limit = count() >= options_.max_steps || elapsed >= options_.max_time.count();
   if (count() < next_judgement_ && !limit) return;
   next_judgement_ = count() + std::max<std::int64_t>(1, count() / 8);
@@ -72,8 +100,14 @@ void Sampling::end(trial::StopReason why) {
   stop_ = why;
 }
 
+bool Sampling::steady(double elapsed) const {
+  return count() >= fewest_steady_steps && elapsed >= options_.steady_time.count() &&
+         is_steady(fastest_, slowest_);
+}
+
 bool Sampling::enough(double elapsed) const {
-  return (count() >= options_.min_steps &&
+  return steady(elapsed) ||
+         (count() >= options_.min_steps &&
           elapsed >= std::min(options_.min_time, options_.max_time).count()) ||
          (count() >= stats::min_batches_for_interval &&
           elapsed >= share_of_time_for_few * options_.max_time.count());

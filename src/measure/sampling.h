@@ -35,10 +35,12 @@ class Sampling {
  private:
   void judge(double elapsed);
   bool enough(double elapsed) const;
+  bool steady(double elapsed) const;
 
   MeasureOptions options_;
   std::vector<double> seconds_;
   std::vector<std::int64_t> samples_;
+  double fastest_ = 0, slowest_ = 0;  // seconds of a sample
   std::int64_t next_judgement_ = 2;
   std::optional<trial::Interval> interval_;
   std::optional<trial::StopReason> stop_;

@@ -19,6 +19,7 @@ struct Run {
   double log_seconds = 0;
   double variance = 0;  // by its own steps, and by what else the machine did
   bool contended = false;
+  bool on_gpu = false;  // and waits for nothing else
 };
 
 struct Readings {
@@ -40,20 +41,22 @@ Run run_of(const trial::Trial& trial) {
   const double half = std::log(speed.high / speed.low) / 2;  // not finite when unknown
   const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
   const bool contended = trial.contention.contended;
+  const bool uses_gpu = trial.device.starts_with("cuda") || !trial.gpus.empty();
   return {std::log(static_cast<double>(trial.setting.batch) / speed.mean),
-          square(deviation) + (contended ? square(contended_deviation) : 0), contended};
+          square(deviation) + (contended ? square(contended_deviation) : 0), contended,
+          uses_gpu && deviation <= gpu_step_deviation};
 }
 
 // How far runs of one batch lie apart beyond what their own intervals explain: what a machine
 // changes from one moment to another, which no run sees by itself. (DerSimonian and Laird's
 // estimate over all batches, with a prior that counts as two runs: it is never nothing.) What other
-// processes did to a run is no reason to doubt the calm ones.
-double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs) {
+// processes did to a run is no reason to doubt the calm ones. Runs on a GPU by themselves.
+double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs, bool on_gpu) {
   constexpr double prior_freedom = 2;
   double excess = 0, scale = 0, freedom = 0;
   for (const auto& [batch, all] : runs) {
     std::vector<Run> of_batch = all;
-    std::erase_if(of_batch, [](const Run& run) { return run.contended; });
+    std::erase_if(of_batch, [&](const Run& run) { return run.contended || run.on_gpu != on_gpu; });
     if (of_batch.size() < 2) continue;
     double weights = 0, squares = 0, weighted = 0;
     for (const Run& run : of_batch) {
@@ -67,18 +70,20 @@ double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs) {
     scale += weights - squares / weights;
   }
   const double found = freedom > 0 ? std::max(0.0, excess / scale) : 0;
-  return (freedom * found + prior_freedom * square(run_deviation)) / (freedom + prior_freedom);
+  const double prior = square(on_gpu ? gpu_run_deviation : run_deviation);
+  return (freedom * found + prior_freedom * prior) / (freedom + prior_freedom);
 }
 
 // Where runs of a batch are all there is.
 void add_runs(const Readings& readings, stats::StepTimes& times) {
-  const double between = variance_between(readings.runs);
+  const double between = variance_between(readings.runs, false);
+  const double between_on_gpu = variance_between(readings.runs, true);
   const std::size_t n = times.batches.size();
   for (std::size_t i = 0; i < n; ++i) {
     if (readings.rounds.contains(times.batches[i])) continue;
     double weights = 0, weighted = 0;
     for (const Run& run : readings.runs.at(times.batches[i])) {
-      const double weight = 1 / (run.variance + between);
+      const double weight = 1 / (run.variance + (run.on_gpu ? between_on_gpu : between));
       weights += weight, weighted += weight * run.log_seconds;
     }
     times.log_seconds[i] = weighted / weights;

@@ -19,6 +19,8 @@ namespace {
 
 // So few failures end a search that has found none to run.
 constexpr std::size_t most_failures_at_first = 4;
+// Of a batch on which the answer turns: what two runs leave open, a third seldom settles.
+constexpr int most_runs = 2;
 
 // Growing batches end at any failure; the knee is looked for around one that crashed.
 Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials) {
@@ -45,9 +47,9 @@ std::int64_t runs_of(std::span<const trial::Trial> trials, std::int64_t batch) {
 // The last batches of a pass are the first of the next: what the machine drifts by falls on all of
 // them alike.
 std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
-                                           const Evidence& known, const Turns& worth,
-                                           const Limits& limits) {
-  for (int pass = 2; pass <= limits.passes; ++pass) {
+                                           const Evidence& known,
+                                           const std::vector<std::int64_t>& worth, int passes) {
+  for (int pass = 2; pass <= passes; ++pass) {
     std::vector<std::int64_t> order;  // of the first runs
     for (const trial::Trial& trial : trials)
       if (std::ranges::find(order, trial.setting.batch) == order.end())
@@ -55,7 +57,7 @@ std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
     if (pass % 2 == 0) std::ranges::reverse(order);
     std::erase_if(order, [&](std::int64_t batch) {
       return !known.knows(batch) || runs_of(trials, batch) >= pass ||
-             std::ranges::find(worth.batches, batch) == worth.batches.end();
+             std::ranges::find(worth, batch) == worth.end();
     });
     // Not twice in a row while another one is missing.
     if (order.size() > 1 && order.front() == trials.back().setting.batch)
@@ -63,6 +65,19 @@ std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
     if (!order.empty()) return order.front();
   }
   return std::nullopt;
+}
+
+// One batch is run twice in any case, so that it is seen how far runs lie apart here; the others
+// where the answer turns on them.
+std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
+                                           const Evidence& known, const Turns& worth,
+                                           const Limits& limits) {
+  if (limits.passes) return next_of_a_pass(trials, known, worth.batches, *limits.passes);
+  if (const auto batch = next_of_a_pass(trials, known, worth.unclear, most_runs)) return batch;
+  const bool repeated = std::ranges::any_of(
+      known.times.batches, [&](std::int64_t batch) { return runs_of(trials, batch) > 1; });
+  if (repeated) return std::nullopt;
+  return next_of_a_pass(trials, known, {worth.decision.batch, worth.decision.best_batch}, 2);
 }
 
 Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, const Range& range,
@@ -76,7 +91,7 @@ Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, 
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
   const Turns worth = turns(known, range, limits);
   if (tried < experiment::most_batches && worth.unmeasured) return {worth.unmeasured, ""};
-  if (const auto batch = next_of_a_pass(trials, known, worth, limits)) return {batch, ""};
+  if (const auto batch = next_to_repeat(trials, known, worth, limits)) return {batch, ""};
   return {std::nullopt, "no other batch promises to be a better answer"};
 }
 

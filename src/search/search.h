@@ -30,7 +30,9 @@ struct Limits {
   std::optional<core::Bytes> gpu_memory_limit{};
   double gpu_memory_share = 1;
   std::optional<std::int64_t> divisor_of{};  // only sizes that divide this
-  int passes = 2;  // over the batches of a workload that cannot be measured in rounds
+  // Over the batches that matter of a workload that cannot be measured in rounds; nothing: a batch
+  // is run a second time where the answer turns on it.
+  std::optional<int> passes{};
   std::optional<std::int64_t> previous{};  // the answer that this question had before
   // Samples per second that other settings, such as another power limit, came to: the best is this
   // fast at least.

@@ -206,14 +206,18 @@ Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) 
   const bool complete = entering.empty();
   // The next tune shall answer alike: what the answer turns on is measured until it is clear.
   const std::vector<std::size_t> open = open_questions(known, answer, evidence);
-  for (const std::size_t i : open) add(i);
+  for (const std::size_t i : open) add(i), found.unclear.push_back(sizes[i]);
   // And what it is held against: whatever may be the fastest.
   if (!open.empty())
     for (std::size_t i = 0; i < sizes.size(); ++i)
-      if (known.is_fastest(i) > open_share && !had_its_share(sizes[i], share_of_a_fastest)) add(i);
+      if (known.is_fastest(i) > open_share) {
+        found.unclear.push_back(sizes[i]);
+        if (!had_its_share(sizes[i], share_of_a_fastest)) add(i);
+      }
   for (const auto& [gain, i] : promising) {
     if (evidence.knows(sizes[i])) {
       add(i);
+      if (gain >= worth_a_run) found.unclear.push_back(sizes[i]);
       continue;
     }
     if (!range.fits(sizes[i])) continue;

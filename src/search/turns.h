@@ -19,6 +19,9 @@ struct Turns {
   // then, because they fix the line, half and twice the answer and the fastest, and those that may
   // turn out to be the better answer, the likeliest first.
   std::vector<std::int64_t> batches;
+  // Of those measured, the ones on which the answer turns, or nearly does: what a further run of
+  // them showed might change it.
+  std::vector<std::int64_t> unclear;
   // Of those not measured yet, the one that promises most, if it is worth a run of its own.
   std::optional<std::int64_t> unmeasured;
   bool settled = false;  // more measuring promises nothing

@@ -31,6 +31,9 @@ inline constexpr double calm_from = 0.1, calm_to = 0.5;
 inline constexpr double drift_share = 0.05, least_drift = 0.001;
 // How far separate runs of a program lie apart before that is known, with the weight of two runs.
 inline constexpr double run_deviation = 0.015;
+// Likewise of a program on a GPU whose steps agree: those of an H200 came back to a third of a
+// percent. A step that waits for its CPU varies as on a CPU.
+inline constexpr double gpu_run_deviation = 0.005, gpu_step_deviation = 0.005;
 // A run beside another busy process tells little.
 inline constexpr double contended_deviation = 0.1;
 

@@ -68,6 +68,8 @@ class Session {
   }
   // Whether it does nothing until the next step() is called: a program trains on meanwhile.
   virtual bool rests_between_steps() const { return true; }
+  // How many of the first steps may find their data loaded already, whatever loading takes.
+  virtual std::size_t loaded_ahead() const { return 0; }
   // False for steps in virtual time: what else this machine does is nothing to them.
   virtual bool takes_real_time() const { return true; }
   // Of a program that runs in processes of its own, by now. What they tell is for no longer than up

@@ -189,6 +189,21 @@ TEST(Evidence, RunsThatAgreeAreTrustedMoreAndRunsThatDoNotLess) {
   EXPECT_NEAR(deviation(0.1), 0.05, 0.015);
 }
 
+// Where a GPU is what a step waits for.
+TEST(Evidence, SteadyRunsOnAGpuLieCloserTogether) {
+  const auto deviation = [](const trial::Trial& run) {
+    return std::sqrt(evidence(std::vector{run}).times.covariance[0]);
+  };
+  EXPECT_LT(deviation(on_gpu(ok(64, 1000, 0.002))), experiment::run_deviation / 2);
+  EXPECT_GE(deviation(on_gpu(ok(64, 1000, 0.05))), experiment::run_deviation)
+      << "steps that vary wait for something else";
+  EXPECT_GE(deviation(ok(64, 1000, 0.002)), experiment::run_deviation) << "on the CPU";
+  const std::vector<trial::Trial> apart = {on_gpu(ok(64, 1000, 0.002)),
+                                           on_gpu(ok(64, 1080, 0.002))};
+  EXPECT_GT(std::sqrt(evidence(apart).times.covariance[0]), experiment::run_deviation)
+      << "what was seen overrules it";
+}
+
 TEST(Evidence, RepeatedRunsCountByTheirPrecision) {
   const std::vector trials = {ok(64, 1000, 0.001), ok(64, 1200, 0.5)};
   EXPECT_NEAR(decide(trials, {.max = 64}, {})->chosen().samples_per_second.mean, 1000, 10);

@@ -37,6 +37,11 @@ inline trial::Trial contended(trial::Trial trial) {
   return trial;
 }
 
+inline trial::Trial on_gpu(trial::Trial trial) {
+  trial.device = "cuda:0";
+  return trial;
+}
+
 // A block of one step.
 inline trial::Step block(std::int64_t batch, double speed, std::int32_t round) {
   trial::Step step;

@@ -72,9 +72,36 @@ TEST(Passes, NoBatchRunsTwiceInARow) {
 }
 
 TEST(Passes, TheAnswerAndTheFastestAreInAllOfThem) {
-  const auto found = study({.max = 4096}, [](auto b) { return ok(b, line_speed(b, 10)); });
+  const auto found =
+      study({.max = 4096, .passes = 2}, [](auto b) { return ok(b, line_speed(b, 10)); });
   EXPECT_EQ(std::ranges::count(found.asked, found.decision->batch), 2);
   EXPECT_EQ(std::ranges::count(found.asked, found.decision->best_batch), 2);
+}
+
+// A batch whose share is beyond doubt need not be run again.
+TEST(Passes, UnlessAskedForOnlyWhatTheAnswerTurnsOnIsRunAgain) {
+  const auto runs = [](double noise, auto... passes) {
+    return study({.max = 4096, .passes = {passes...}},
+                 [&](auto b) { return on_gpu(ok(b, line_speed(b, 10), noise)); });
+  };
+  const auto few = runs(0.002), all = runs(0.002, 2);
+  const std::vector<int> repeated = earlier_runs(few.asked);
+  EXPECT_GE(std::ranges::count(repeated, 1), 1) << "how far runs lie apart has to be seen";
+  EXPECT_LE(std::ranges::count(repeated, 1), 2);
+  EXPECT_LT(few.asked.size() + 2, all.asked.size());
+  EXPECT_EQ(few.decision->batch, all.decision->batch);
+}
+
+TEST(Passes, WhereRunsLieApartMoreIsRunAgain) {
+  const auto repeats = [](double between) {
+    std::map<std::int64_t, int> runs;
+    const auto found = study({.max = 4096}, [&](auto b) {
+      const double off = runs[b]++ % 2 == 0 ? 1 + between : 1 - between;
+      return on_gpu(ok(b, line_speed(b, 10) * off, 0.002));
+    });
+    return std::ranges::count(earlier_runs(found.asked), 1);
+  };
+  EXPECT_GT(repeats(0.04), repeats(0));
 }
 
 TEST(Passes, WhatFailedIsNotRunAgain) {

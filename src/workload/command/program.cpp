@@ -73,6 +73,7 @@ void Program::begin(const trial::Setting& setting) {
   counted_steps_.clear();
   talking_seconds_ = 0;
   device_memory_.reset();
+  epoch_batches_.reset();
   failed_.reset();
   own_peak_ = process_->forget_peak();
   gpu_watch_->begin_setting();
@@ -148,8 +149,17 @@ void Program::take(const client::Message& message, double now) {
     client_steps_.step(*step, now);
     last_sign_at_ = now;
   }
-  if (const auto* memory = std::get_if<client::DeviceMemory>(&message))
-    if (!device_memory_ || device_memory_->peak < memory->peak) device_memory_ = *memory;
+  if (const auto* memory = std::get_if<client::DeviceMemory>(&message)) {
+    // The most it took, and the least it was allowed.
+    client::DeviceMemory most = *memory;
+    if (device_memory_) {
+      if (device_memory_->peak >= most.peak) std::swap(most, *device_memory_);
+      if (const auto& other = device_memory_->capacity)
+        most.capacity = std::min(*other, most.capacity.value_or(*other));
+    }
+    device_memory_ = most;
+  }
+  if (const auto* epoch = std::get_if<client::Epoch>(&message)) epoch_batches_ = epoch->batches;
   if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
 }
 
@@ -219,7 +229,8 @@ output::Suggestion Program::suggestion() const {
 }
 
 std::optional<std::int64_t> Program::steps_total() const {
-  if (client_tells() || !counting_) return std::nullopt;
+  if (client_tells()) return epoch_batches_;
+  if (!counting_) return std::nullopt;
   const output::Counter& counter = readers_[*counting_].findings().counter;
   return counter.counts_samples ? std::nullopt : counter.total;
 }

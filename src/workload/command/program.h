@@ -77,6 +77,8 @@ class Program {
   // The most that the client reported for this setting.
   const std::optional<client::DeviceMemory>& device_memory() const { return device_memory_; }
   std::optional<process::Memory> memory() { return process_->memory(); }
+  // Its processes beside the first: those of a data loader, or of a group.
+  std::size_t workers() const { return std::max<std::size_t>(1, process_->count()) - 1; }
   // What it holds on GPUs.
   const std::shared_ptr<gpu::Watch>& gpu_watch() const { return gpu_watch_; }
   process::Ending end(core::Seconds grace) {
@@ -112,6 +114,7 @@ class Program {
   client::Steps client_steps_;
   std::deque<trial::Step> counted_steps_;
   std::optional<client::DeviceMemory> device_memory_;
+  std::optional<std::int64_t> epoch_batches_;
   std::optional<client::Failed> failed_;
 };
 

@@ -195,6 +195,12 @@ trial::Step CommandSession::whole_run() {
   return step;
 }
 
+// Loaders of every framework keep about two batches for each of their processes.
+std::size_t CommandSession::loaded_ahead() const {
+  constexpr std::size_t batches_of_a_worker = 2, most = 32;  // compilers start processes as well
+  return program_ ? std::min(most, batches_of_a_worker * program_->workers()) : 0;
+}
+
 Account CommandSession::close() {
   if (std::exchange(closed_, true) || !program_) return account_;
   const bool may_go_on = !failed_ || trials_.options().caller;  // which is not ours to end
@@ -265,6 +271,7 @@ void CommandSession::tell_memory() {
   if (by_client) {
     account_.memory_peak = std::max(account_.memory_peak.value_or(0), client->peak);
     account_.memory_source = client->how;
+    if (client->capacity) account_.memory_capacity = client->capacity;
   }
   if (!host) return;
   if (!by_client && account_.gpus.empty()) return tell_host_memory(*host);

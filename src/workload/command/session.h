@@ -23,6 +23,7 @@ class CommandSession final : public Session {
   }
   bool rests_between_steps() const override { return false; }
   std::vector<SeenGpu> gpus() const override;
+  std::size_t loaded_ahead() const override;
 
  private:
   void start();

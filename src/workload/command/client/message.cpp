@@ -28,6 +28,11 @@ std::optional<std::int64_t> whole(const Json& object, const char* key, std::int6
   return value->get<std::int64_t>();
 }
 
+std::optional<core::Bytes> bytes(const Json& object, const char* key) {
+  const auto count = whole(object, key, 0);
+  return count ? std::optional(static_cast<core::Bytes>(*count)) : std::nullopt;
+}
+
 std::optional<double> seconds(const Json& object, const char* key) {
   const Json* value = find(object, key);
   if (!value) return std::nullopt;
@@ -78,8 +83,7 @@ Failed failed(const Json& object) {
   if (outcome != Outcome::out_of_memory && outcome != Outcome::crashed &&
       outcome != Outcome::refused)
     throw BadLine();
-  return {*outcome, text(object, "reason", longest),
-          static_cast<core::Bytes>(whole(object, "kept_bytes", 0).value_or(0))};
+  return {*outcome, text(object, "reason", longest), bytes(object, "kept_bytes").value_or(0)};
 }
 
 Message message(const Json& object) {
@@ -89,8 +93,10 @@ Message message(const Json& object) {
   if (*type == "begin") return Begin{needed(seconds(object, "at_seconds"))};
   if (*type == "step") return step_end(object);
   if (*type == "memory")
-    return DeviceMemory{static_cast<core::Bytes>(needed(whole(object, "peak_bytes", 0))),
+    return DeviceMemory{needed(bytes(object, "peak_bytes")), bytes(object, "allocated_bytes"),
+                        bytes(object, "capacity_bytes"), text(object, "device"),
                         text(object, "how")};
+  if (*type == "epoch") return Epoch{needed(whole(object, "batches", 1))};
   if (*type == "failed") return failed(object);
   if (*type == "ready") return Ready{};
   return Unknown{};

@@ -26,7 +26,13 @@ struct StepEnd {
 };
 struct DeviceMemory {
   core::Bytes peak = 0;
-  std::string how;  // printable and short
+  std::optional<core::Bytes> allocated;  // of the peak, what tensors took: the rest is the cache's
+  std::optional<core::Bytes> capacity;   // what the program may take of the device
+  std::string device, how;               // printable and short
+};
+// So many batches make an epoch of the program's data.
+struct Epoch {
+  std::int64_t batches = 0;
 };
 // The setting has come to its end without a measurement, and the process goes on.
 struct Failed {
@@ -37,7 +43,7 @@ struct Failed {
 struct Ready {};
 struct Unknown {};  // to be ignored
 
-using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Failed, Ready, Unknown>;
+using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Epoch, Failed, Ready, Unknown>;
 
 // Nothing for a bad line: no JSON object, or a known type with a value that cannot be.
 std::optional<Message> parse(std::string_view line);

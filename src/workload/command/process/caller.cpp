@@ -26,6 +26,8 @@ std::optional<Memory> Caller::memory() {
   return meter_.peak();
 }
 
+std::size_t Caller::count() const { return family_of(pid_).size(); }
+
 bool Caller::forget_peak() {
   meter_.forget();
   return true;

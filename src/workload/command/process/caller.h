@@ -18,6 +18,7 @@ class Caller final : public Watched {
   std::vector<Chunk> take() override { return {}; }
   bool ended() override;
   std::optional<Memory> memory() override;
+  std::size_t count() const override;
   bool forget_peak() override;
   Ending end(core::Seconds grace) override;
   std::vector<pid_t> members() const override { return family_of(pid_); }

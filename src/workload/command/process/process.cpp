@@ -46,6 +46,8 @@ std::optional<Memory> Process::memory() {
   return state_->meter->peak();
 }
 
+std::size_t Process::count() const { return state_->tree ? state_->tree->members().size() : 0; }
+
 bool Process::memory_limited() const { return state_->memory_limited; }
 
 std::vector<pid_t> Process::members() const { return state_->tree->members(); }

@@ -57,6 +57,8 @@ class Watched {
   virtual bool ended() = 0;
   // The peak up to now; costs the tree under half a percent of a core, however often it is asked.
   virtual std::optional<Memory> memory() = 0;
+  // Of the processes that are alive.
+  virtual std::size_t count() const = 0;
   // Forgets the peak so far, where that can be done: false where it cannot.
   virtual bool forget_peak() { return false; }
   virtual Ending end(core::Seconds grace) = 0;
@@ -79,6 +81,7 @@ class Process final : public Watched {
   std::vector<Chunk> take() override;
   bool ended() override;
   std::optional<Memory> memory() override;
+  std::size_t count() const override;
   // Whether the limit that was asked for is in force.
   bool memory_limited() const;
   // SIGTERM to the whole tree, SIGKILL after `grace`. Nothing of the tree is left when this
