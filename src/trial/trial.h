@@ -20,7 +20,7 @@ struct Setting {
   int prefetch = 2;
   double learning_rate = 0.001;
   std::uint64_t seed = 1000;                // of weights, shuffles and dropout; the paper's
-  std::optional<double> power_limit_watts;  // of each GPU; nothing: as it is set
+  std::optional<double> power_limit_watts{};  // of each GPU; nothing: as it is set
 
   std::int64_t micro_batch() const { return batch / accumulation; }
   bool operator==(const Setting&) const = default;
