@@ -336,7 +336,7 @@ class Exceptions(TestCase):
             sweetspot.tune(train, **ONE)
 
     def test_of_a_wrong_option_are_the_programs_sentence(self):
-        with self.assertRaisesRegex(ValueError, "^sweetspot tune: --min"):
+        with self.assertRaisesRegex(ValueError, "^sweetspot tune: min "):
             sweetspot.tune(steps, min=-3, quiet=True)
         with self.assertRaisesRegex(ValueError, "weather"):
             sweetspot.tune(steps, weather="fine", quiet=True)
@@ -347,8 +347,20 @@ class Exceptions(TestCase):
             for _ in steps(batch):
                 yield 3
 
-        with self.assertRaisesRegex(sweetspot.Error, "does not use its batch.* had 3 samples"):
+        with self.assertRaisesRegex(sweetspot.Error, "does not use its batch.* had 3 samples"
+                                                     ".*batch_arrives=True says") as raised:
             sweetspot.tune(train, **TWO)
+        self.assertNotIn("--", str(raised.exception))
+
+    def test_speak_of_arguments_and_not_of_flags(self):
+        for said, wanted in (
+                ("change --min, --max or --multiple-of", "change min, max or multiple_of"),
+                ("surer with --repeat 4 (--budget 30s)", "surer with repeat=4 (budget=30s)"),
+                ("leave out --for max-batch", "leave out goal max-batch"),
+                ("--batch-arrives says so", "batch_arrives=True says so"),
+                ("as sweetspot studies show 3 --db x.db", "as sweetspot studies show 3 --db x.db"),
+                ("a -- b, well--known", "a -- b, well--known")):
+            self.assertEqual(sweetspot._in_python(said), wanted)
 
     def test_when_the_program_is_missing(self):
         os.environ["SWEETSPOT"] = "/nowhere/sweetspot"

@@ -39,6 +39,14 @@ TEST(ClientMessage, ReadsEachType) {
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->peak, 7u);
   EXPECT_EQ(memory->how, "x");
+  EXPECT_FALSE(memory->allocated || memory->capacity);
+  const auto more = as<DeviceMemory>(
+      R"({"type":"memory","peak_bytes":7,"allocated_bytes":5,"capacity_bytes":9,"device":"cuda:1"})");
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->allocated, 5u);
+  EXPECT_EQ(more->capacity, 9u);
+  EXPECT_EQ(more->device, "cuda:1");
+  EXPECT_EQ(as<Epoch>(R"({"type":"epoch","batches":118})")->batches, 118);
   EXPECT_TRUE(as<Ready>(R"({"type":"ready"})"));
   const auto failed = as<Failed>(
       R"({"type":"failed","outcome":"out_of_memory","reason":"no\nmore","kept_bytes":5})");
@@ -88,7 +96,9 @@ TEST(ClientMessage, BadLinesAreNone) {
                            R"({"type":"failed"})",
                            R"({"type":"failed","outcome":"ok"})",
                            R"({"type":"failed","outcome":"out_of_memory","kept_bytes":-1})",
-                           R"({"type":"memory"})"})
+                           R"({"type":"memory"})",
+                           R"({"type":"memory","peak_bytes":1,"capacity_bytes":-1})",
+                           R"({"type":"epoch","batches":0})"})
     EXPECT_FALSE(parse(line)) << line;
   EXPECT_FALSE(parse(std::string(60000, '['))) << "nested deeply";
 }
