@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""A training script as people have it: a tqdm bar and an argument for the batch.
+
+    gpu_train.py --model resnet18 --batch-size 64
+
+With PEAKS=FILE in the environment it leaves PyTorch's own peak there, for bench/gpu_programs.
+"""
+import argparse
+import os
+
+import torch
+from tqdm import tqdm
+
+import gpu_models
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", choices=gpu_models.NAMES, default="resnet18")
+parser.add_argument("--batch-size", type=int, default=64)
+parser.add_argument("--steps", type=int, default=1000)
+asked = parser.parse_args()
+gpu_models.cap_memory()
+step = gpu_models.training(asked.model, asked.batch_size)
+bar = tqdm(range(asked.steps))
+for _ in bar:
+    bar.set_postfix(loss=f"{step():.3f}")
+    if "PEAKS" in os.environ:
+        with open(os.environ["PEAKS"], "w") as file:
+            file.write(str(torch.cuda.max_memory_reserved()))
