@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/text.h"
 #include "report/fields.h"
@@ -26,6 +27,7 @@ std::string reach_words(const core::Interval& share) {
 
 AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& made) {
   AnswerLine line;
+  line.size = row.batch;
   line.batch = core::format_count(static_cast<double>(row.batch));
   line.chosen = row.batch == made.batch;
   if (row.outcome != trial::Outcome::ok) {
@@ -44,8 +46,45 @@ AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& ma
   if (row.batch != made.best_batch)
     line.within = row.within_tolerance ? within_words(*row.within_tolerance) : dash;
   line.memory = row.memory ? core::format_bytes(*row.memory) : dash;
+  line.energy = row.joules_per_sample ? core::format_joules(row.joules_per_sample->mean) : dash;
   line.limited_by = row.limited_by ? std::string(words(*row.limited_by)) : dash;
   return line;
+}
+
+// "0.0214 J 94%": the energy of a sample, and the speed as a share of the fastest of all. Where
+// energy was not asked for, the speed.
+std::string variant_cell(const advise::BatchRow& row, const advise::Recommendation& made) {
+  if (row.outcome != trial::Outcome::ok) {
+    std::string words(name(row.outcome));
+    std::ranges::replace(words, '_', ' ');
+    return words;
+  }
+  if (!row.samples_per_second) return std::string(unknown);
+  if (made.objective != search::Objective::energy)
+    return core::format_rounded(row.samples_per_second->mean);
+  const double best = fastest(made).row->samples_per_second->mean;
+  return fmt::format("{} {:.0f}%",
+                     row.joules_per_sample ? core::format_joules(row.joules_per_sample->mean) : "–",
+                     100 * row.samples_per_second->mean / best);
+}
+
+std::vector<AnswerLine> lines_by_variant(const advise::Recommendation& made) {
+  std::map<std::int64_t, AnswerLine> lines;
+  for (std::size_t i = 0; i < made.variants.size(); ++i)
+    for (const advise::BatchRow& row : made.variants[i].rows) {
+      const advise::Variant& variant = made.variants[i];
+      AnswerLine& line = lines[row.batch];
+      line.size = row.batch;
+      line.batch = core::format_count(static_cast<double>(row.batch));
+      line.by_variant.resize(made.variants.size(), std::string(unknown));
+      const bool is_chosen = row.batch == made.batch &&
+                             variant.precision == made.setting.precision &&
+                             variant.power_limit_watts == made.setting.power_limit_watts;
+      line.by_variant[i] = (is_chosen ? "▸ " : "") + variant_cell(row, made);
+    }
+  std::vector<AnswerLine> list;
+  for (auto& [batch, line] : lines) list.push_back(std::move(line));
+  return list;
 }
 
 }  // namespace
@@ -54,7 +93,16 @@ AnswerTable answer_table(const advise::Recommendation& made) {
   AnswerTable table;
   table.batch_title = size_word(made);
   table.within_title = fmt::format("within {:g}%?", 100 * made.tolerance);
-  for (const advise::BatchRow& row : made.rows) table.lines.push_back(line_of(row, made));
+  for (const advise::Variant& variant : made.variants)
+    table.variant_titles.push_back(name_of(variant, made));
+  if (!made.variants.empty()) {
+    table.lines = lines_by_variant(made);
+    return table;
+  }
+  for (const advise::BatchRow& row : made.rows) {
+    table.lines.push_back(line_of(row, made));
+    table.has_energy = table.has_energy || row.joules_per_sample;
+  }
   return table;
 }
 

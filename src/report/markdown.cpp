@@ -49,16 +49,25 @@ struct Plain {
 
 std::string rows_table(const advise::Recommendation& made) {
   const AnswerTable found = answer_table(made);
-  Table out({{found.batch_title},
-             {"samples/s"},
-             {"of the best"},
-             {found.within_title},
-             {"memory"},
-             {"limited by", true}});
+  std::vector<Column> columns{{found.batch_title}};
+  for (const std::string& title : found.variant_titles) columns.push_back({title});
+  if (found.variant_titles.empty()) {
+    columns.insert(columns.end(), {{"samples/s"}, {"of the best"}, {found.within_title}});
+    if (found.has_energy) columns.push_back({"energy/sample"});
+    columns.insert(columns.end(), {{"memory"}, {"limited by", true}});
+  }
+  Table out(std::move(columns));
   for (const AnswerLine& line : found.lines) {
-    const std::string share = line.reach.empty() ? line.share : line.share + " " + line.reach;
-    out.add({line.batch, line.samples_per_second, share, line.within, line.memory,
-             line.failure.empty() ? line.limited_by : line.failure});
+    std::vector<std::string> cells{line.batch};
+    cells.insert(cells.end(), line.by_variant.begin(), line.by_variant.end());
+    if (line.by_variant.empty()) {
+      const std::string share = line.reach.empty() ? line.share : line.share + " " + line.reach;
+      cells.insert(cells.end(), {line.samples_per_second, share, line.within});
+      if (found.has_energy) cells.push_back(line.energy);
+      cells.insert(cells.end(),
+                   {line.memory, line.failure.empty() ? line.limited_by : line.failure});
+    }
+    out.add(std::move(cells));
   }
   return out.text();
 }

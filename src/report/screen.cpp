@@ -102,8 +102,8 @@ std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const Ans
   const std::size_t all = table.lines.size();
   if (all <= most) return table.lines;
   const auto place = [&](std::int64_t batch) {
-    const auto found = std::ranges::find(made.rows, batch, &advise::BatchRow::batch);
-    return static_cast<std::size_t>(found - made.rows.begin());
+    const auto found = std::ranges::find(table.lines, batch, &AnswerLine::size);
+    return static_cast<std::size_t>(found - table.lines.begin());
   };
   const std::size_t chosen = place(made.batch);
   std::set<std::size_t> kept;
@@ -140,19 +140,25 @@ std::vector<ScreenColumn> columns_of(const AnswerTable& table, const std::vector
     return fmt::format("{} {}{}", line.share, line.reach,
                        std::string(reach - display_width(line.reach), ' '));
   };
-  std::vector<ScreenColumn> columns{
-      {table.batch_title, table.batch_title, false, {}},
-      {"samples/s", "samples/s", false, {}},
-      {"of the best", "of best", false, {}},
-      {table.within_title, "in" + table.within_title.substr(6), false, {}},
-      {"memory", "memory", false, {}},
-      {"limited by", "limited by", true, {}}};
-  for (const AnswerLine& line : lines) {
-    const std::string cells[] = {batch(line), line.samples_per_second, share(line), line.within,
-                                 line.memory, line.limited_by};
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      columns[i].cells.push_back(said(cells[i], options));
-  }
+  std::vector<ScreenColumn> columns;
+  const auto add = [&](const std::string& title, const std::string& short_title, bool left,
+                       const auto& cell) {
+    ScreenColumn& column = columns.emplace_back(ScreenColumn{title, short_title, left, {}});
+    for (const AnswerLine& line : lines) column.cells.push_back(said(cell(line), options));
+  };
+  add(table.batch_title, table.batch_title, false, batch);
+  for (std::size_t i = 0; i < table.variant_titles.size(); ++i)
+    add(table.variant_titles[i], table.variant_titles[i], false,
+        [i](const AnswerLine& line) { return line.by_variant[i]; });
+  if (!table.variant_titles.empty()) return columns;
+  add("samples/s", "samples/s", false, [](const AnswerLine& l) { return l.samples_per_second; });
+  add("of the best", "of best", false, share);
+  add(table.within_title, "in" + table.within_title.substr(6), false,
+      [](const AnswerLine& l) { return l.within; });
+  if (table.has_energy)
+    add("energy/sample", "energy", false, [](const AnswerLine& l) { return l.energy; });
+  add("memory", "memory", false, [](const AnswerLine& l) { return l.memory; });
+  add("limited by", "limited by", true, [](const AnswerLine& l) { return l.limited_by; });
   return columns;
 }
 
@@ -206,7 +212,9 @@ Lines table_lines(const AnswerTable& table, const std::vector<AnswerLine>& lines
 
 // What the sentence and its parenthesis say already is left out.
 bool is_shown(advise::Reason reason, const advise::Recommendation& made) {
-  if (reason == advise::Reason::knee || reason == advise::Reason::accumulation) return false;
+  if (reason == advise::Reason::knee || reason == advise::Reason::accumulation ||
+      reason == advise::Reason::energy)
+    return false;
   return reason != advise::Reason::memory || made.limited_by == advise::Bottleneck::memory_capacity;
 }
 
@@ -225,7 +233,7 @@ Lines why_lines(std::span<const std::string> reasons, std::size_t width) {
 
 bool could_be_surer(const advise::Recommendation& made) {
   constexpr double small_regret = 0.005;  // of the throughput: such answers are equal
-  return made.objective == search::Objective::throughput &&
+  return made.objective != search::Objective::max_batch &&
          made.cut_short != advise::CutShort::stopped && made.regret > small_regret;
 }
 

@@ -22,9 +22,9 @@ std::optional<T> at(const Json& json, const char* pointer) {
 
 search::Limits limits_of(const Json& terms, const Json& environment) {
   search::Limits limits;
-  limits.objective = at<std::string>(terms, "/limits/objective") == "max_batch"
-                         ? search::Objective::max_batch
-                         : search::Objective::throughput;
+  using search::Objective;
+  for (const Objective each : {Objective::max_batch, Objective::energy})
+    if (at<std::string>(terms, "/limits/objective") == name(each)) limits.objective = each;
   limits.min = std::max<std::int64_t>(1, at<std::int64_t>(terms, "/limits/min").value_or(1));
   limits.max = std::max(limits.min, at<std::int64_t>(terms, "/limits/max").value_or(INT64_MAX / 2));
   limits.multiple_of =

@@ -18,6 +18,12 @@ void drop_single_steps(trial::Trial& trial) {
 
 }  // namespace
 
+void refuse_as(trial::Trial& trial, const std::string& why) {
+  trial.outcome = trial::Outcome::refused;
+  trial.note = why;
+  trial.samples_per_second.reset();
+}
+
 core::Seconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 Loop::Loop(workload::Workload& workload, store::Writer& writer, const LoopOptions& options,
@@ -45,7 +51,18 @@ bool Loop::may_go_on() {
   return end_ == End::none;
 }
 
+void Loop::prepare(const trial::Setting& setting) {
+  if (setting.power_limit_watts && options_.power_limits)
+    options_.power_limits->set(*setting.power_limit_watts);
+}
+
+std::optional<std::string> Loop::disturbed(const trial::Setting& setting) const {
+  return setting.power_limit_watts && options_.power_limits ? options_.power_limits->changed()
+                                                            : std::nullopt;
+}
+
 const trial::Trial* Loop::run(const trial::Setting& setting) {
+  prepare(setting);
   observer_.started(setting);
   measure::MeasureOptions options = options_.measure;
   if (options_.budget) {
@@ -77,6 +94,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
     return nullptr;
   }
   if (cut) trial.stop_reason = trial::StopReason::time_limit;
+  if (const auto why = disturbed(setting)) refuse_as(trial, *why);
   if (!trial.memory_predicted) trial.memory_predicted = expected;
   return keep(std::move(trial));
 }
@@ -106,9 +124,7 @@ void Loop::keep_growing(std::vector<trial::Trial> trials, bool finished) {
 void Loop::refuse(std::int64_t id, const std::string& why) {
   const auto found = std::ranges::find(trials_, id, &trial::Trial::id);
   if (found == trials_.end()) return;
-  found->outcome = trial::Outcome::refused;
-  found->note = why;
-  found->samples_per_second.reset();
+  refuse_as(*found, why);
   told_store([&] { writer_.amend(*found); });
 }
 

@@ -9,6 +9,7 @@
 #include "measure/measure.h"
 #include "search/search.h"
 #include "store/store.h"
+#include "study/power_limits.h"
 #include "trial/trial.h"
 #include "workload/workload.h"
 
@@ -36,6 +37,9 @@ class Observer {
 // Why no further trial may begin.
 enum class End { none, stopped, budget, store_failed, device_lost };
 
+// Says of a trial that it is none of its setting.
+void refuse_as(trial::Trial& trial, const std::string& why);
+
 using Clock = std::function<core::Seconds()>;
 core::Seconds steady_now();
 
@@ -43,6 +47,7 @@ struct LoopOptions {
   measure::MeasureOptions measure;
   std::optional<core::Seconds> budget;  // of this run, whatever was spent before
   Clock now = steady_now;
+  PowerLimits* power_limits = nullptr;  // for settings that have one
 };
 
 // One trial at a setting: what a loop does again and again.
@@ -60,6 +65,10 @@ class Loop {
        Observer& observer, const std::atomic<int>& stop);
 
   bool may_go_on();
+  // Before trials that are not run() here: sets what lies outside of them.
+  void prepare(const trial::Setting& setting);
+  // After them: why they are none of that setting.
+  std::optional<std::string> disturbed(const trial::Setting& setting) const;
   // Measures and keeps it. A trial that was stopped half-way, by the user or by the budget's end,
   // or whose device was lost, is no trial: it is neither kept nor returned.
   const trial::Trial* run(const trial::Setting& setting);

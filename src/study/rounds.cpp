@@ -70,6 +70,7 @@ class SearchInRounds {
 
   std::string run() {
     std::string why;
+    loop_.prepare(axis_.base);
     try {
       why = go_on();
     } catch (const core::DeviceLost& lost) {
@@ -77,6 +78,8 @@ class SearchInRounds {
     }
     auto trials = worth_keeping(rounds_.trials());
     set_stop_reason(trials, settled_ ? trial::StopReason::precise : trial::StopReason::time_limit);
+    if (const auto disturbed = loop_.disturbed(axis_.base))
+      for (trial::Trial& trial : trials) refuse_as(trial, *disturbed);
     loop_.keep_growing(std::move(trials), true);
     return why;
   }
@@ -152,7 +155,7 @@ class SearchInRounds {
     if (now - saved_at_ < save_interval_seconds) return;
     saved_at_ = now;
     loop_.keep_growing(worth_keeping(rounds_.trials()), false);
-    if (decision_ && answer_) loop_.set_answer(answer_(axis_.on(loop_.trials()), *decision_));
+    if (decision_ && answer_) loop_.set_answer(answer_());
   }
 
   // Where energy is asked for: of those in turns whose energy is not known. Whether any was. What
@@ -218,6 +221,7 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
   const double limit = asked.max_time.count() * static_cast<double>(settings.size());
   double saved_at = 0;
   trial::StopReason why = trial::StopReason::time_limit;
+  loop.prepare(settings.front());
   try {
     for (const trial::Setting& setting : settings) loop.observer().started(setting);
     while (loop.may_go_on() && rounds.elapsed_seconds() < limit && rounds.run(settings)) {
@@ -241,6 +245,8 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
   }
   auto trials = worth_keeping(rounds.trials());
   set_stop_reason(trials, why);
+  if (const auto disturbed = loop.disturbed(settings.front()))
+    for (trial::Trial& trial : trials) refuse_as(trial, *disturbed);
   loop.keep_growing(std::move(trials), true);
   if (loop.stop() != 0) loop.may_go_on();  // it was given up, and nothing else begins
 }

@@ -89,8 +89,8 @@ std::int64_t times_done(const Loop& loop, const trial::Setting& setting) {
 // Settings that take turns: as many at a time as leave each enough blocks.
 constexpr std::size_t most_together = 16;
 
-void run_together(Loop& loop, workload::Workload& workload,
-                  const std::vector<trial::Setting>& settings, const SweepOptions& options) {
+void run_at_one_limit(Loop& loop, workload::Workload& workload,
+                      const std::vector<trial::Setting>& settings, const SweepOptions& options) {
   for (std::size_t from = 0; from < settings.size() && loop.may_go_on(); from += most_together) {
     const std::size_t to = std::min(from + most_together, settings.size());
     measure_in_rounds(loop, workload,
@@ -98,6 +98,17 @@ void run_together(Loop& loop, workload::Workload& workload,
                        settings.begin() + static_cast<std::ptrdiff_t>(to)},
                       options.limits.memory_limit,
                       options.machine ? *options.machine : measure::this_machine());
+  }
+}
+
+void run_together(Loop& loop, workload::Workload& workload, std::vector<trial::Setting> settings,
+                  const SweepOptions& options) {
+  const auto limit = [](const trial::Setting& setting) { return setting.power_limit_watts; };
+  std::ranges::stable_sort(settings, {}, limit);
+  while (!settings.empty()) {
+    const auto others = std::ranges::upper_bound(settings, limit(settings.front()), {}, limit);
+    run_at_one_limit(loop, workload, {settings.begin(), others}, options);
+    settings.erase(settings.begin(), others);
   }
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "search/evidence.h"
 #include "study/arrival_check.h"
 #include "study/axis.h"
 #include "study/loader_check.h"
@@ -15,6 +17,9 @@
 
 namespace sweetspot::study {
 namespace {
+
+constexpr const char* no_energy_words =
+    "the energy of these trials cannot be read (see sweetspot doctor): leave out --for energy";
 
 // A search that has not ended after so many trials never will.
 constexpr std::size_t most_trials = 100;
@@ -86,11 +91,9 @@ class Tuning {
       : workload_(workload),
         options_(options),
         limits_(options.limits),
-        axis_{options.base, options.global_batch},
+        before_(advise::from_json(writer.study().answer)),
         loop_(workload, writer, options.loop, observer, stop),
         arrival_(workload) {
-    if (const auto before = advise::from_json(writer.study().answer))
-      limits_.previous = before->batch;
     facts_.roofline = options.roofline;
     facts_.cost = options.cost;
     facts_.global_batch = options.global_batch;
@@ -101,31 +104,26 @@ class Tuning {
 
   TuneResult run() {
     TuneResult result;
-    result.message = search();
-    arrival_.settle();
-    look_for_the_batch();
-    result.doubt = arrival_.doubt();
-    if (options_.most_workers && !result.doubt) search_for_workers(result.message);
-    const std::vector<trial::Trial> curve = axis_.on(loop_.trials());
-    const auto decision = result.doubt ? std::nullopt : search::decide(curve, limits_, predict());
-    if (decision) check_loader_of(curve, *decision);
-    if (decision) check_kernels_at(decision->batch);
+    search_variants(result);
+    if (!result.doubt) check_the_answer();
     facts_.cut_short = cut_short(loop_.end());
-    if (decision) {
-      result.recommendation = recommended(curve, *decision);
-      loop_.set_answer(advise::to_json(*result.recommendation));
-    }
+    if (!result.doubt) result.recommendation = answer();
+    if (result.recommendation) loop_.set_answer(advise::to_json(*result.recommendation));
     if (result.doubt) loop_.set_answer(advise::to_json(*result.doubt));
     loop_.close();
     result.status = status_of(loop_.end(), result.recommendation.has_value());
-    if (result.doubt && result.status == Status::nothing_feasible)
+    if (result.status == Status::nothing_feasible && energy_is_unknown())
+      result.status = Status::energy_unknown;
+    if (result.status == Status::nothing_feasible && result.doubt)
       result.status = Status::batch_unconfirmed;
     if (!loop_.error().empty())
       result.message = loop_.error();
     else if (result.doubt)
       result.message = words(*result.doubt);
+    else if (result.status == Status::energy_unknown)
+      result.message = no_energy_words;
     else if (result.status == Status::nothing_feasible)
-      result.message = why_nothing(curve, limits_, predict());
+      result.message = why_nothing(curve(), limits_, predict());
     else if (!result.recommendation)
       result.message = "nothing is known yet" +
                        (loop_.cut_off().empty() ? "" : ": " + core::printable(loop_.cut_off()));
@@ -139,46 +137,106 @@ class Tuning {
   }
 
  private:
-  search::Predict predict() const { return predictor(workload_, axis_); }
+  Axis& axis() { return axes_[now_]; }
+  std::vector<trial::Trial> curve() { return axis().on(loop_.trials()); }
+  search::Predict predict() { return predictor(workload_, axis()); }
 
-  // Measures until the search is over; says why it is.
+  void search_variants(TuneResult& result) {
+    std::vector<trial::Setting> variants = options_.variants;
+    if (variants.empty()) variants.push_back(options_.base);
+    for (const trial::Setting& variant : variants) {
+      now_ = axes_.size();
+      axes_.push_back({variant, options_.global_batch});
+      arrival_ = ArrivalCheck(workload_);
+      result.message = search();
+      arrival_.settle();
+      look_for_the_batch();
+      result.doubt = arrival_.doubt();
+      if (options_.most_workers && !result.doubt) search_for_workers(result.message);
+      if (result.doubt || energy_is_unknown() || !loop_.may_go_on()) return;
+    }
+  }
+
+  // What a decision on an axis is held to. Energy is to be saved, whatever else would be fast.
+  search::Limits limits_on(const Axis& axis) const {
+    search::Limits limits = limits_;
+    if (before_ && is_of(before_->setting, axis)) limits.previous = before_->batch;
+    if (limits.objective == search::Objective::energy)
+      for (const Axis& other : axes_) {
+        if (other.base == axis.base) continue;
+        const stats::StepTimes times = search::evidence(other.on(loop_.trials())).times;
+        for (std::size_t i = 0; i < times.batches.size(); ++i)
+          limits.best_elsewhere =
+              std::max(limits.best_elsewhere.value_or(0),
+                       static_cast<double>(times.batches[i]) / std::exp(times.log_seconds[i]));
+      }
+    return limits;
+  }
+
+  // What is measured on the present axis. With less power steps take longer, and their fixed cost
+  // counts for less: nothing far beyond the first answer is worth a run at another power limit.
+  search::Limits limits_of_search() {
+    constexpr std::int64_t most_below = 4, most_above = 2;
+    search::Limits limits = limits_on(axis());
+    const Axis& first = axes_.front();
+    if (now_ == 0 || first.base.precision != axis().base.precision ||
+        limits.objective != search::Objective::energy)
+      return limits;
+    const auto known =
+        search::decide(first.on(loop_.trials()), limits_on(first), predictor(workload_, first));
+    if (!known) return limits;
+    const auto multiple = [&](std::int64_t size) {
+      return std::max(size / limits.multiple_of, std::int64_t{1}) * limits.multiple_of;
+    };
+    limits.min = std::max(limits.min, multiple(known->batch / most_below));
+    limits.max = std::max(
+        limits.min,
+        std::min(limits.max, std::max(multiple(most_above * known->batch), known->best_batch)));
+    return limits;
+  }
+
+  // Measures on the present axis until the search is over; says why it is.
   std::string search() {
     const search::Predict predict = this->predict();
-    if (workload_.opens_side_by_side() && limits_.objective != search::Objective::max_batch)
+    search::Limits limits = limits_of_search();
+    if (workload_.opens_side_by_side() && limits.objective != search::Objective::max_batch)
       return search_in_rounds(
-          loop_, workload_, axis_, limits_, predict,
-          [this](const std::vector<trial::Trial>& curve, const search::Decision& decision) {
-            const auto made = recommended(curve, decision);
+          loop_, workload_, axis(), limits, predict,
+          [this] {
+            const auto made = answer();
             return made ? advise::to_json(*made) : "";
           },
           options_.machine ? *options_.machine : measure::this_machine());
     look_for_the_batch();
-    while (!arrival_.is_over() && loop_.may_go_on()) {
-      const auto curve = axis_.on(loop_.trials());
-      if (curve.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
-      const search::Next next = search::next(curve, limits_, predict);
+    while (!arrival_.is_over() && !energy_is_unknown() && loop_.may_go_on()) {
+      const auto known = curve();
+      if (known.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
+      limits.max = std::max(limits.min, std::min(limits.max, limits_.max));
+      const search::Next next = search::next(known, limits, predict);
       if (!next.batch) {
         if (!arrival_.settle()) return next.reason;
         look_for_the_batch();
         continue;
       }
-      loop_.run(axis_.at(*next.batch));
+      loop_.run(axis().at(*next.batch));
       look_for_the_batch();
-      if (const auto known = axis_.on(loop_.trials()); !known.empty() && !arrival_.doubt())
-        if (const auto decision = search::decide(known, limits_, predict)) {
-          if (const auto made = recommended(known, *decision))
-            loop_.set_answer(advise::to_json(*made));
-          Standing standing;
-          standing.decision = &*decision;
-          loop_.observer().standing(standing);
-        }
+      if (!arrival_.doubt()) tell_answer_so_far();
     }
     return "";
   }
 
+  void tell_answer_so_far() {
+    if (const auto made = answer()) loop_.set_answer(advise::to_json(*made));
+    const auto decision = search::decide(curve(), limits_on(axis()), predict());
+    if (!decision) return;
+    Standing standing;
+    standing.decision = &*decision;
+    loop_.observer().standing(standing);
+  }
+
   // What is above a clamp is neither tried nor recommended.
   void look_for_the_batch() {
-    const search::ArrivalVerdict& verdict = arrival_.look(axis_.on(loop_.trials()), loop_);
+    const search::ArrivalVerdict& verdict = arrival_.look(curve(), loop_);
     if (verdict.arrival != search::Arrival::clamped) return;
     limits_.max = std::max(limits_.min, std::min(limits_.max, *verdict.limit));
     facts_.clamp = verdict.clamp;
@@ -188,9 +246,9 @@ class Tuning {
   // other workers have another curve, with its own knee.
   void search_for_workers(std::string& message) {
     while (true) {
-      const auto curve = axis_.on(loop_.trials());
-      const auto decision = search::decide(curve, limits_, predict());
-      const trial::Trial* fastest = decision ? trial_of(curve, decision->best_batch) : nullptr;
+      const auto known = curve();
+      const auto decision = search::decide(known, limits_on(axis()), predict());
+      const trial::Trial* fastest = decision ? trial_of(known, decision->best_batch) : nullptr;
       if (!fastest) return;
       const advise::WorkerSearch found =
           search_workers(loop_, as_run(*fastest), *options_.most_workers);
@@ -198,52 +256,95 @@ class Tuning {
       facts_.worker_search->workers = found.workers;
       facts_.worker_search->tried.insert(facts_.worker_search->tried.end(), found.tried.begin(),
                                          found.tried.end());
-      if (found.workers == axis_.base.workers) return;
-      axis_.base.workers = found.workers;
+      if (found.workers == axis().base.workers) return;
+      axis().base.workers = found.workers;
       message = search();
     }
   }
 
-  void check_loader_of(const std::vector<trial::Trial>& curve, const search::Decision& decision) {
-    const trial::Trial* chosen = trial_of(curve, decision.batch);
+  // Beside the answer, when all of it is known.
+  void check_the_answer() {
+    const auto made = answer();
+    if (!made) return;
+    now_ = static_cast<std::size_t>(
+        std::ranges::find_if(axes_, [&](const Axis& axis) { return is_of(made->setting, axis); }) -
+        axes_.begin());
+    check_loader_of(curve(), made->batch);
+    check_kernels_at(made->batch);
+  }
+
+  void check_loader_of(const std::vector<trial::Trial>& known, std::int64_t batch) {
+    const trial::Trial* chosen = trial_of(known, batch);
     if (!chosen || !facts_.has_loader || options_.most_workers) return;
-    facts_.limits = limits_;
-    const auto limits = advise::bottlenecks(curve, facts_);
-    if (limits[static_cast<std::size_t>(chosen - curve.data())] == advise::Bottleneck::data_loading)
+    facts_.limits = limits_on(axis());
+    const auto limits = advise::bottlenecks(known, facts_);
+    if (limits[static_cast<std::size_t>(chosen - known.data())] == advise::Bottleneck::data_loading)
       facts_.loader_check = check_loader(loop_, workload_, as_run(*chosen), facts_);
   }
 
-  // Beside the answer, when all of it is known: whether it is one about the machine.
+  // Whether it is one about the machine.
   void check_kernels_at(std::int64_t batch) {
     const advise::Roofline& roofline = options_.operations_roofline;
     if (loop_.end() != End::none || (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
-      facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis_.at(batch)), roofline);
+      facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis().at(batch)), roofline);
     } catch (const core::Error&) {  // the answer stands without
     }
   }
 
   // A trial of the curve with the setting it was really run at.
-  trial::Trial as_run(trial::Trial trial) const {
-    trial.setting = axis_.at(trial.setting.batch);
+  trial::Trial as_run(trial::Trial trial) {
+    trial.setting = axis().at(trial.setting.batch);
     return trial;
   }
 
-  std::optional<advise::Recommendation> recommended(const std::vector<trial::Trial>& curve,
-                                                    const search::Decision& decision) {
-    facts_.limits = limits_;
-    facts_.predict_run = predict();
-    facts_.largest_fitting = search::largest_fitting(curve, limits_, facts_.predict_run);
-    auto made = advise::recommend(curve, decision, facts_);
-    if (made && options_.command) made->command = options_.command(made->setting);
-    return made;
+  static bool is_of(const trial::Setting& setting, const Axis& axis) {
+    return setting.precision == axis.base.precision &&
+           setting.power_limit_watts == axis.base.power_limit_watts;
+  }
+
+  // Trials ran, and none has told its energy.
+  bool energy_is_unknown() const {
+    if (limits_.objective != search::Objective::energy) return false;
+    const auto ok = [](const trial::Trial& trial) { return trial.outcome == trial::Outcome::ok; };
+    const auto tells = [](const trial::Trial& trial) {
+      return trial::joules_per_sample(trial).has_value();
+    };
+    return std::ranges::any_of(loop_.trials(), ok) && std::ranges::none_of(loop_.trials(), tells);
+  }
+
+  // From all that is known of every variant.
+  std::optional<advise::Recommendation> answer() {
+    std::vector<advise::Recommendation> made;
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+      if (auto one = answer_on(axes_[i], i == now_)) made.push_back(*std::move(one));
+    if (made.empty()) return std::nullopt;
+    advise::Recommendation best = advise::best_variant(std::move(made), loop_.trials());
+    if (options_.command) best.command = options_.command(best.setting);
+    return best;
+  }
+
+  // What was checked beside the search is of the present axis.
+  std::optional<advise::Recommendation> answer_on(const Axis& axis, bool is_present) {
+    const auto known = axis.on(loop_.trials());
+    facts_.limits = limits_on(axis);
+    facts_.predict_run = predictor(workload_, axis);
+    const auto decision = search::decide(known, facts_.limits, facts_.predict_run);
+    if (!decision) return std::nullopt;
+    facts_.largest_fitting = search::largest_fitting(known, facts_.limits, facts_.predict_run);
+    if (is_present) return advise::recommend(known, *decision, facts_);
+    advise::Facts facts = facts_;
+    facts.loader_check.reset(), facts.slow_kernel.reset();
+    return advise::recommend(known, *decision, facts);
   }
 
   workload::Workload& workload_;
   const TuneOptions& options_;
   search::Limits limits_;
-  Axis axis_;
+  std::optional<advise::Recommendation> before_;  // of an earlier run of the study
+  std::vector<Axis> axes_;                        // one of each variant so far
+  std::size_t now_ = 0;                           // the one that is searched
   Loop loop_;
   ArrivalCheck arrival_;
   advise::Facts facts_;
@@ -259,6 +360,8 @@ std::string_view name(Status status) {
       return "nothing_feasible";
     case Status::batch_unconfirmed:
       return "batch_unconfirmed";
+    case Status::energy_unknown:
+      return "energy_unknown";
     case Status::budget:
       return "budget";
     case Status::stopped:

@@ -16,6 +16,9 @@ namespace sweetspot::study {
 struct TuneOptions {
   search::Limits limits;
   trial::Setting base;  // everything but the batch
+  // Several of these, each a curve of its own, in the order in which they are searched: other
+  // precisions or power limits. Empty: `base` alone.
+  std::vector<trial::Setting> variants;
   // The batch is given: the micro-batch is searched, and the accumulation keeps the batch.
   std::optional<std::int64_t> global_batch;
   // The loader's workers are searched too, up to this many; nothing: they are as in `base`.
@@ -30,11 +33,13 @@ struct TuneOptions {
   measure::Machine* machine = nullptr;                        // else this one
 };
 
-// `batch_unconfirmed`: nothing shows that the program uses its batch.
+// `batch_unconfirmed`: nothing shows that the program uses its batch. `energy_unknown`: it was
+// asked for, and none could be read.
 enum class Status {
   found,
   nothing_feasible,
   batch_unconfirmed,
+  energy_unknown,
   budget,
   stopped,
   store_failed,

@@ -81,6 +81,7 @@ constexpr MetricColumn metrics[] = {{metric::samples_per_second, "samples/s"},
                                     {metric::step_seconds, "step, s (median)"},
                                     {metric::memory_bytes, "memory, bytes"},
                                     {metric::energy_joules, "energy, J"},
+                                    {metric::joules_per_sample, "energy of a sample, J"},
                                     {metric::test_accuracy, "test accuracy"}};
 
 Message as_value(const Hyperparameter& hyperparameter) {

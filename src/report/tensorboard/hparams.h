@@ -10,6 +10,7 @@ constexpr const char* samples_per_second = "samples_per_second";
 constexpr const char* step_seconds = "step_seconds";
 constexpr const char* memory_bytes = "memory_bytes";
 constexpr const char* energy_joules = "energy_joules";
+constexpr const char* joules_per_sample = "joules_per_sample";
 constexpr const char* test_accuracy = "test_accuracy";
 }  // namespace metric
 

@@ -22,6 +22,7 @@ void add_results(Events& events, const trial::Trial& t, double at) {
   add(metric::step_seconds, t.step_seconds_median);
   add(metric::memory_bytes, bytes(t.memory_measured ? t.memory_measured : t.memory_predicted));
   add(metric::energy_joules, t.energy_joules);
+  add(metric::joules_per_sample, trial::joules_per_sample(t));
   if (!t.epochs.empty()) add(metric::test_accuracy, t.epochs.back().test_accuracy);
 }
 
