@@ -185,6 +185,7 @@ struct Recommendation {
   double throughput_share = 0;              // of the best
   std::optional<core::Bytes> memory_bytes;  // of a whole run, its evaluation included
   std::optional<core::Bytes> memory_limit;
+  std::string memory_device;  // of a program, whose memory it is: "cuda:0 (NVIDIA H200)"; or empty
   std::optional<double> joules_per_sample, best_joules_per_sample;  // of the answer, the fastest
   std::optional<std::int64_t> largest_batch;                        // that fits
   std::optional<std::int64_t> clamp_batch;  // about the largest that the program uses

@@ -343,6 +343,7 @@ void read_all(Reader& from, Recommendation& made) {
   from.read("loss_batch", made.loss_batch);
   from.read("loss_step", made.loss_step);
   from.read("memory_limit_bytes", made.memory_limit);
+  from.read("memory_device", made.memory_device);
   from.read("largest_batch", made.largest_batch);
   from.read("clamp_batch", made.clamp_batch);
   from.read("data_wait_share", made.data_wait_share);
@@ -420,6 +421,7 @@ std::string to_json(const Recommendation& made) {
             {"loss_batch", or_null(made.loss_batch)},
             {"loss_step", or_null(made.loss_step)},
             {"memory_limit_bytes", or_null(made.memory_limit)},
+            {"memory_device", made.memory_device},
             {"largest_batch", or_null(made.largest_batch)},
             {"clamp_batch", or_null(made.clamp_batch)},
             {"data_wait_share", or_null(made.data_wait_share)},

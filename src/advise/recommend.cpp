@@ -6,6 +6,7 @@
 #include "advise/bottleneck.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "trial/gpus.h"
 
 namespace sweetspot::advise {
 namespace {
@@ -45,6 +46,13 @@ std::optional<core::Bytes> memory_of(std::int64_t batch,
             trial->memory_measured ? trial->memory_measured : trial->memory_predicted)
       peak = std::max(peak.value_or(0), *each);
   return peak;
+}
+
+std::string memory_device(const std::vector<const trial::Trial*>& trials) {
+  for (const trial::Trial* trial : trials)
+    if (const trial::GpuUse* gpu = trial::fullest(trial->gpus); gpu && is_ok(trial))
+      return core::printable(trial::full_name(*gpu));
+  return "";
 }
 
 BatchRow measured_row(const search::BatchSpeed& speed, double best_samples_per_second,
@@ -232,6 +240,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.best_samples_per_second =
       std::max(best->samples_per_second.mean, facts.limits.best_elsewhere.value_or(0));
   made.memory_limit = search::memory_allowed(trials, facts.limits);
+  made.memory_device = memory_device(of_chosen->second);
   made.largest_batch = facts.largest_fitting;
   made.clamp_batch = facts.clamp;
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;

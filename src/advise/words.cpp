@@ -75,6 +75,7 @@ std::string memory_words(const Recommendation& made) {
   std::string text = fmt::format("a whole run takes {}", core::format_bytes(*made.memory_bytes));
   if (made.memory_limit)
     text += fmt::format(" of the {} allowed", core::format_bytes(*made.memory_limit));
+  if (!made.memory_device.empty()) text += " on " + made.memory_device;
   if (made.largest_batch)
     text += fmt::format(", and {} {} is the largest to use", size_word(made),
                         size(*made.largest_batch));
@@ -224,9 +225,11 @@ std::string head_of_sentence(const Recommendation& made) {
   if (has_searched_workers(made) || has_other_loader(made))
     text += " and " + workers_word(made.setting.workers);
   if (made.objective == search::Objective::max_batch)
-    text += made.memory_limit ? fmt::format(", the largest that fits in {}, evaluation included",
-                                            core::format_bytes(*made.memory_limit))
-                              : ", the largest that fits, evaluation included";
+    text += made.memory_limit
+                ? fmt::format(", the largest that fits in {}{}, evaluation included",
+                              core::format_bytes(*made.memory_limit),
+                              made.memory_device.empty() ? "" : " on " + made.memory_device)
+                : ", the largest that fits, evaluation included";
   return text;
 }
 

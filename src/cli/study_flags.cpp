@@ -112,14 +112,28 @@ void parse_memory_limit(const std::string& text, MemoryLimits& limits) {
   }
 }
 
+namespace {
+
+std::optional<core::Bytes> within_share(const StudyFlags& flags,
+                                        const std::optional<core::Bytes>& limit,
+                                        const std::optional<core::Bytes>& free) {
+  if (!free) return limit;
+  const auto share = static_cast<core::Bytes>(static_cast<double>(*free) * flags.memory_share);
+  return limit ? std::min(*limit, share) : share;
+}
+
+}  // namespace
+
 std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free,
                                           bool on_gpu) {
   const std::optional<core::Bytes>& named =
       on_gpu ? flags.memory_limit.gpu : flags.memory_limit.host;
-  const std::optional<core::Bytes>& limit = named ? named : flags.memory_limit.any;
-  if (!free) return limit;
-  const auto share = static_cast<core::Bytes>(static_cast<double>(*free) * flags.memory_share);
-  return limit ? std::min(*limit, share) : share;
+  return within_share(flags, named ? named : flags.memory_limit.any, free);
+}
+
+std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
+                                               std::optional<core::Bytes> free) {
+  return within_share(flags, flags.memory_limit.host, free);
 }
 
 void put_memory_limits(const StudyFlags& flags, study::Terms& terms) {

@@ -53,6 +53,9 @@ void write_exports(const StudyFlags& flags, const report::Answer& answer);
 // the share of what is free there now.
 std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free,
                                           bool on_gpu = false);
+// The same of the host alone, whatever a program computes on.
+std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
+                                               std::optional<core::Bytes> free);
 // As they were asked for, for the question's key.
 void put_memory_limits(const StudyFlags& flags, study::Terms& terms);
 

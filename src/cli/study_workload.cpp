@@ -52,7 +52,8 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.title = command::title(options);
   // Before the limit is set: what is free now is no part of the question.
   opened.identity = command::identity_json(options);
-  options.memory_limit = memory_allowed(flags, probe::proc::memory().free);
+  options.memory_limit = host_memory_allowed(flags, probe::proc::memory().free);
+  options.memory_limit_without_gpu = flags.memory_limit.any;
   opened.command = program_command(flags.command);
   opened.base.accumulation = flags.native.options.accumulation;
   opened.base.workers = flags.native.options.pipeline.workers;

@@ -254,7 +254,7 @@ class Measurement {
     trial_.memory_margin = account.memory_margin;
     trial_.inputs_vary = account.inputs_vary;
     trial_.gpus = account.gpus;
-    if (!trial_.gpus.empty()) trial_.device = trial::device_of(trial_.gpus);
+    if (!account.device.empty()) trial_.device = account.device;
     trial_.losses = account.losses;
     trial_.memory_source = account.memory_source;
     trial_.step_source = account.step_source;

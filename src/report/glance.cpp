@@ -33,7 +33,9 @@ std::vector<Figure> recommended(const advise::Recommendation& made) {
   if (!alike(made).empty())
     list.push_back(
         {"About as good", fmt::format("{} to {}", count(made.alike_low), count(made.alike_high))});
-  if (made.memory_bytes) list.push_back({"Memory", core::format_bytes(*made.memory_bytes)});
+  if (made.memory_bytes)
+    list.push_back({"Memory", core::format_bytes(*made.memory_bytes) +
+                                  (made.memory_device.empty() ? "" : " on " + made.memory_device)});
   if (made.limited_by) list.push_back({"Limited by", std::string(words(*made.limited_by))});
   return list;
 }

@@ -28,6 +28,7 @@ struct Account {
   bool inputs_vary = false;
   std::vector<trial::GpuUse> gpus;
   std::vector<trial::Loss> losses;
+  std::string device;  // where it ran, where only that tells; empty: as the workload says
   std::string memory_source, step_source;
   std::optional<double> start_up_seconds, cpu_seconds;
   std::optional<std::int64_t> steps_total, samples_per_step, sample_stride;  // see trial::Trial

@@ -68,6 +68,7 @@ Recommendation random_recommendation(Dice& dice) {
   r.samples_per_second = dice.real(), r.best_samples_per_second = dice.real();
   r.throughput_share = dice.real();
   r.memory_bytes = dice.maybe(bytes), r.memory_limit = dice.maybe(bytes);
+  r.memory_device = dice.text();
   r.largest_batch = dice.maybe(size);
   r.limited_by = dice.maybe([&] { return dice.one_to(Bottleneck::memory_capacity); });
   r.data_wait_share = dice.maybe(real);

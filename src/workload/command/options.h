@@ -57,8 +57,10 @@ struct Options {
   // Where no step can be seen the whole run is one of so many samples.
   std::optional<std::int64_t> samples_per_run;
   Terminal terminal = Terminal::automatic;
-  std::optional<core::Bytes> memory_limit;  // of the whole process tree, where a cgroup can be made
-  const std::atomic<int>* stop = nullptr;   // 2 or more: give up at once
+  // Of the whole process tree, where a cgroup can be made: of whatever it is, and of a program that
+  // does not compute on GPUs, which is known of one that has run or where there are none.
+  std::optional<core::Bytes> memory_limit, memory_limit_without_gpu;
+  const std::atomic<int>* stop = nullptr;  // 2 or more: give up at once
   // Of all trials together, from the start of the first: the one it ends in is ended with it.
   std::optional<core::Seconds> budget;
 };

@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kept_lines = 40;  // of a program that failed
 
 process::Launch launch(const Options& options, const trial::Setting& setting, bool terminal,
-                       const Workspace& workspace, const std::string& socket) {
+                       const Workspace& workspace, const std::string& socket,
+                       std::optional<core::Bytes> memory_limit) {
   process::Launch launch;
   launch.argv = command_line(options, setting, workspace.configs());
   launch.environment = trial_environment(options, setting, workspace.configs());
@@ -26,7 +27,7 @@ process::Launch launch(const Options& options, const trial::Setting& setting, bo
   launch.leftovers.push_back(std::filesystem::path(socket).parent_path());
   workspace.furnish(launch);
   launch.terminal = terminal;
-  launch.memory_limit = options.memory_limit;
+  launch.memory_limit = memory_limit;
   return launch;
 }
 
@@ -36,10 +37,11 @@ client::Server server_of(const Options& options) {
 
 std::unique_ptr<process::Watched> watched(const Options& options, const trial::Setting& setting,
                                           bool terminal, const Workspace& workspace,
-                                          const client::Server& server) {
+                                          const client::Server& server,
+                                          std::optional<core::Bytes> memory_limit) {
   if (options.caller) return std::make_unique<process::Caller>(server.peer());
   return std::make_unique<process::Process>(
-      launch(options, setting, terminal, workspace, server.path()));
+      launch(options, setting, terminal, workspace, server.path(), memory_limit));
 }
 
 }  // namespace
@@ -49,13 +51,14 @@ double monotonic_seconds() {
 }
 
 Program::Program(const Options& options, const trial::Setting& setting, bool terminal,
-                 const Workspace& workspace, const gpu::Gpus& gpus)
+                 const Workspace& workspace, const gpu::Gpus& gpus,
+                 std::optional<core::Bytes> memory_limit)
     : options_(options),
       started_at_(monotonic_seconds()),
       last_sign_at_(started_at_),
       server_(server_of(options)),
       gpu_watch_(std::make_shared<gpu::Watch>(gpus)),
-      process_(watched(options, setting, terminal, workspace, server_)),
+      process_(watched(options, setting, terminal, workspace, server_, memory_limit)),
       readers_{output::Reader(options.steps_regex), output::Reader(options.steps_regex)},
       counted_(setting),
       client_steps_(setting.batch, started_at_) {

@@ -22,8 +22,10 @@ double monotonic_seconds();  // the clock of all times here, and of the clients
 // client says. Knows nothing of trials but the setting that runs now.
 class Program {
  public:
+  // `memory_limit`: of its processes on the host.
   Program(const Options& options, const trial::Setting& setting, bool terminal,
-          const Workspace& workspace, const gpu::Gpus& gpus);
+          const Workspace& workspace, const gpu::Gpus& gpus,
+          std::optional<core::Bytes> memory_limit);
   ~Program() { gpu_watch_->stop(); }  // before the processes go that it looks at
 
   // Waits until there is news, at most so long, and takes it.

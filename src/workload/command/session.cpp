@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "trial/gpus.h"
 #include "workload/command/failure.h"
 #include "workload/command/gpu/account.h"
 #include "workload/command/hook.h"
@@ -208,6 +209,10 @@ Account CommandSession::close() {
                     (program_->asks() || (may_go_on && program_->is_session() && bring_to_ask()));
   if (!keep) end_process();
   if (keep) tell_memory();
+  if (!failed_ || !account_.gpus.empty()) {
+    account_.device = account_.gpus.empty() ? "cpu" : trial::device_of(account_.gpus);
+    trials_.note_device(account_.device);
+  }
   if (!whole_runs_) {
     account_.start_up_seconds = program_->start_up_seconds();
     account_.step_source = program_->step_source();

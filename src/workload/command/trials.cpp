@@ -45,7 +45,18 @@ std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
   }
   if (options_.caller && std::exchange(caller_met_, true))
     throw Ended(trial::Outcome::cancelled, "the program that called has gone away");
-  return std::make_unique<Program>(options_, setting, terminal_, *workspace_, gpus_);
+  return std::make_unique<Program>(options_, setting, terminal_, *workspace_, gpus_,
+                                   host_memory_limit());
+}
+
+std::optional<core::Bytes> Trials::host_memory_limit() const {
+  const auto& limit = options_.memory_limit;
+  const auto& without_gpu = options_.memory_limit_without_gpu;
+  if (!without_gpu) return limit;
+  const std::vector<gpu::Device>* gpus = gpus_.within(core::Seconds(0));
+  const bool known_without = device_ == "cpu" || (gpus && gpus->empty());
+  if (!known_without) return limit;
+  return limit ? std::min(*limit, *without_gpu) : *without_gpu;
 }
 
 std::optional<std::string> Trials::run_trial_hook(const char* flag, const std::string& hook,

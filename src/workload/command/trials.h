@@ -36,6 +36,10 @@ class Trials {
   bool try_terminal();
   void terminal_was_no_help() { terminal_ = false; }
 
+  // Where the last trial that went well computed; "" before.
+  const std::string& device() const { return device_; }
+  void note_device(std::string device) { device_ = std::move(device); }
+
   // What earlier trials held on GPUs.
   gpu::History& gpu_history() { return gpu_history_; }
 
@@ -44,6 +48,7 @@ class Trials {
 
  private:
   void end_kept();
+  std::optional<core::Bytes> host_memory_limit() const;
   std::optional<std::string> run_trial_hook(const char* flag, const std::string& hook,
                                             const trial::Setting& setting,
                                             const std::function<bool()>& give_up);
@@ -51,6 +56,7 @@ class Trials {
   Options options_;
   gpu::Gpus gpus_;
   gpu::History gpu_history_;
+  std::string device_;
   Secrets secrets_;
   std::unique_ptr<Workspace> workspace_;  // of the trial that runs, or of what is kept
   bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false;

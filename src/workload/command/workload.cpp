@@ -18,6 +18,10 @@ CommandWorkload::~CommandWorkload() {
 
 std::string CommandWorkload::name() const { return title(trials_->options()); }
 
+std::string CommandWorkload::device() const {
+  return trials_->device().empty() ? "cpu" : trials_->device();
+}
+
 std::optional<std::string> CommandWorkload::batch_handover() const {
   if (trials_->options().batch_arrives) return std::nullopt;
   return batch_places_words(trials_->options());

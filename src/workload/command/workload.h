@@ -18,6 +18,7 @@ class CommandWorkload final : public Workload {
   ~CommandWorkload() override;
 
   std::string name() const override;
+  std::string device() const override;  // as the last trial showed it
   std::optional<std::string> batch_handover() const override;
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
 
