@@ -18,6 +18,7 @@ import torch
 import gpu_models
 
 DIED = 0
+MOST = 1024
 
 
 def counted(function):
@@ -85,25 +86,25 @@ def samples_per_second(name, model, optimizer, batch):
         optimizer.zero_grad(set_to_none=True)
         gpu_models.loss_of(name, model, inputs, answers).backward()
         optimizer.step()
-        torch.cuda.synchronize()
+        gpu_models.wait()
         times.append(time.perf_counter() - began)
     return batch / sorted(times[3:])[4]
 
 
 def sweep(name):
-    """Every multiple of 16 (of 8 for transformers) until memory ends."""
+    """Every multiple of 16 (of 8 for transformers) up to MOST, or until memory ends."""
     model = gpu_models.made(name)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     step = 16 if name == "resnet18" else 8
-    speeds, batch = {}, step
-    while True:
+    speeds = {}
+    for batch in range(step, MOST + 1, step):
         gc.collect()
         torch.cuda.empty_cache()
         try:
             speeds[batch] = samples_per_second(name, model, optimizer, batch)
         except torch.cuda.OutOfMemoryError:
-            return speeds
-        batch += step
+            break
+    return speeds
 
 
 def main():

@@ -8,7 +8,7 @@ import os
 import torch
 
 DEVICE = os.environ.get("BENCH_DEVICE", "cuda")
-NAMES = ("resnet18", "bert", "gpt")
+NAMES = ("resnet18", "bert", "gpt", "mlp")
 
 
 def cap_memory():
@@ -58,21 +58,34 @@ def transformer(name):
 SEQUENCE = 128
 
 
+def mlp():
+    """So small that it can be tried anywhere."""
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 1000))
+
+
 def made(name):
     torch.manual_seed(1)
-    return (resnet18() if name == "resnet18" else transformer(name)).to(DEVICE).train()
+    model = {"resnet18": resnet18, "mlp": mlp}.get(name, lambda: transformer(name))()
+    return model.to(DEVICE).train()
+
+
+def wait():
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
 
 
 def data(name, batch):
-    if name == "resnet18":
-        return (torch.randn(batch, 3, 224, 224, device=DEVICE),
+    shapes = {"resnet18": (3, 224, 224), "mlp": (256,)}
+    if name in shapes:
+        return (torch.randn(batch, *shapes[name], device=DEVICE),
                 torch.randint(1000, (batch,), device=DEVICE))
     words = torch.randint(1000, (batch, SEQUENCE), device=DEVICE)
     return words, words
 
 
 def loss_of(name, model, inputs, answers):
-    if name == "resnet18":
+    if name in ("resnet18", "mlp"):
         return torch.nn.functional.cross_entropy(model(inputs), answers)
     return model(input_ids=inputs, labels=answers).loss
 

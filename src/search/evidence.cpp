@@ -36,15 +36,22 @@ void add_blocks(const trial::Trial& trial, stats::RoundTimes& rounds) {
       rounds[step.round] = std::log(step.seconds / static_cast<double>(step.samples) * size);
 }
 
+bool gpu_was_shared(const trial::Contention& seen) {
+  return seen.other_gpu_share.value_or(0) > 0 || seen.other_gpu_memory.value_or(0) > 0 ||
+         !seen.gpu_throttle.empty();
+}
+
 Run run_of(const trial::Trial& trial) {
   const core::Interval& speed = *trial.samples_per_second;
   const double half = std::log(speed.high / speed.low) / 2;  // not finite when unknown
   const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
-  const bool contended = trial.contention.contended;
   const bool uses_gpu = trial.device.starts_with("cuda") || !trial.gpus.empty();
+  const bool on_gpu = uses_gpu && deviation <= gpu_step_deviation;
+  // Steps that repeat on a GPU wait for no CPU, whoever else has it.
+  const bool contended =
+      trial.contention.contended && (!on_gpu || gpu_was_shared(trial.contention));
   return {std::log(static_cast<double>(trial.setting.batch) / speed.mean),
-          square(deviation) + (contended ? square(contended_deviation) : 0), contended,
-          uses_gpu && deviation <= gpu_step_deviation};
+          square(deviation) + (contended ? square(contended_deviation) : 0), contended, on_gpu};
 }
 
 // How far runs of one batch lie apart beyond what their own intervals explain: what a machine

@@ -198,6 +198,10 @@ TEST(Evidence, SteadyRunsOnAGpuLieCloserTogether) {
   EXPECT_GE(deviation(on_gpu(ok(64, 1000, 0.05))), experiment::run_deviation)
       << "steps that vary wait for something else";
   EXPECT_GE(deviation(ok(64, 1000, 0.002)), experiment::run_deviation) << "on the CPU";
+  trial::Trial beside = contended(on_gpu(ok(64, 1000, 0.002)));
+  EXPECT_LT(deviation(beside), experiment::run_deviation / 2) << "a busy CPU is nothing to it";
+  beside.contention.other_gpu_share = 0.5;
+  EXPECT_GE(deviation(beside), experiment::contended_deviation);
   const std::vector<trial::Trial> apart = {on_gpu(ok(64, 1000, 0.002)),
                                            on_gpu(ok(64, 1080, 0.002))};
   EXPECT_GT(std::sqrt(evidence(apart).times.covariance[0]), experiment::run_deviation)
