@@ -3,7 +3,7 @@
 
     gpu_train.py --model resnet18 --batch-size 64
 
-With PEAKS=FILE in the environment it leaves PyTorch's own peak there, for bench/gpu_programs.
+With PEAKS=FILE in the environment it leaves PyTorch's own peak in FILE.64, for bench/gpu_programs.
 """
 import argparse
 import os
@@ -24,5 +24,5 @@ bar = tqdm(range(asked.steps))
 for _ in bar:
     bar.set_postfix(loss=f"{step():.3f}")
     if "PEAKS" in os.environ:
-        with open(os.environ["PEAKS"], "w") as file:
+        with open(f"{os.environ['PEAKS']}.{asked.batch_size}", "w") as file:
             file.write(str(torch.cuda.max_memory_reserved()))

@@ -163,6 +163,7 @@ int tune(const TuneFlags& flags, Output& output) {
   options.loop.measure.precision =
       flags.study.precision *
       std::sqrt(static_cast<double>(options.limits.passes.value_or(usual_runs)));
+  options.loop.measure.first_look = !options.limits.passes;
   options.loop.budget = flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity,
                                                    terms_of(flags, options.limits, opened.threads));

@@ -70,6 +70,8 @@ class Measurement {
       summarize();
       return;
     }
+    if (const auto restart = session_->restart_seconds(); restart && options_.first_look)
+      sampling_.hurry(std::max(options_.least_look, core::Seconds(*restart)));
     const bool finished = session_->takes_real_time() ? sample_beside_readings() : sample();
     note_memory();
     if (finished) summarize();

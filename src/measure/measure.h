@@ -19,6 +19,10 @@ struct MeasureOptions {
   core::Seconds min_time{0.5};
   // Steps that agree, as a GPU's do, have seen none: a few of them over this time are enough.
   core::Seconds steady_time{0.2};
+  // A setting that matters is run again: a first look at steps that vary takes no longer than it
+  // would to begin once more, and no less than this.
+  bool first_look = false;
+  core::Seconds least_look{1};
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.

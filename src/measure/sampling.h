@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,6 +24,9 @@ class Sampling {
   // `elapsed` is the time since sampling began. The interval is computed anew at times that grow
   // apart, so that sampling costs the same for each step however many there are.
   void add(double seconds, std::int64_t samples, double elapsed);
+
+  // Not longer than this, whatever was asked.
+  void hurry(core::Seconds most) { options_.max_time = std::min(options_.max_time, most); }
 
   // No further step will come, for this reason.
   void end(trial::StopReason why);

@@ -65,6 +65,8 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
   prepare(setting);
   observer_.started(setting);
   measure::MeasureOptions options = options_.measure;
+  if (std::ranges::find(trials_, setting, &trial::Trial::setting) != trials_.end())
+    options.first_look = false;
   if (options_.budget) {
     const core::Seconds left = std::max(core::Seconds(0), *options_.budget - spent());
     options.max_time = std::min(options.max_time, left);

@@ -71,6 +71,8 @@ class Session {
   virtual bool rests_between_steps() const { return true; }
   // How many of the first steps may find their data loaded already, whatever loading takes.
   virtual std::size_t loaded_ahead() const { return 0; }
+  // How long it would take to come to the steps of this setting once more, where it is known.
+  virtual std::optional<double> restart_seconds() const { return std::nullopt; }
   // False for steps in virtual time: what else this machine does is nothing to them.
   virtual bool takes_real_time() const { return true; }
   // Of a program that runs in processes of its own, by now. What they tell is for no longer than up

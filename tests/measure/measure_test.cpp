@@ -171,6 +171,39 @@ TEST_F(Measure, StepsThatVaryAreLookedAtForLonger) {
       << trial.steps;
 }
 
+// Where it costs nothing to come back, a first look at steps that vary is short.
+TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
+  struct Varying final : ScriptedWorkload {
+    struct Running final : ScriptedSession {
+      using ScriptedSession::ScriptedSession;
+      std::optional<double> restart_seconds() const override { return restart; }
+      std::optional<double> restart;
+    };
+    using ScriptedWorkload::ScriptedWorkload;
+    std::unique_ptr<workload::Session> open(const Setting& setting) override {
+      auto running = std::make_unique<Running>(*this, setting);
+      running->restart = restart;
+      return running;
+    }
+    std::optional<double> restart;
+  } varying(machine, [](std::int64_t n, const Setting& s) {
+    return step_of(0.01 * (1 + 0.4 * wobble(n)), s.batch);
+  });
+  options.precision = 1e-9;
+  options.max_time = core::Seconds(10);
+  const auto seconds = [&](bool first_look, std::optional<double> restart) {
+    options.first_look = first_look, varying.restart = restart;
+    const Trial trial = measure(varying, {.batch = 32}, options, watch, stop, machine);
+    EXPECT_EQ(trial.stop_reason, StopReason::time_limit);
+    return static_cast<double>(trial.steps) * 0.01;
+  };
+  EXPECT_NEAR(seconds(true, 0), options.least_look.count(), 0.1);
+  EXPECT_NEAR(seconds(true, 4), 4, 0.1);
+  EXPECT_NEAR(seconds(true, 60), 10, 0.1);
+  EXPECT_NEAR(seconds(true, std::nullopt), 10, 0.1);
+  EXPECT_NEAR(seconds(false, 0), 10, 0.1);
+}
+
 // A loader's processes have the first batches ready before anybody asks for them.
 TEST_F(Measure, WhatWasLoadedAheadIsNotTheSpeed) {
   struct Loading final : workload::Workload {

@@ -54,6 +54,28 @@ Ran past_the_budget(const Came& came, int stop_value = 0) {
   return {loop.end(), kept.study.trials};
 }
 
+TEST(Loop, WhatIsRunAgainIsNoFirstLook) {
+  LoopOptions options;
+  options.measure.first_look = true;
+  std::vector<bool> looks;
+  const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions& asked,
+                       const measure::Watch&, const std::atomic<int>&) {
+    looks.push_back(asked.first_look);
+    trial::Trial trial;
+    trial.setting = setting;
+    return trial;
+  };
+  Kept kept;
+  MemoryWriter writer(kept);
+  Observer quiet;
+  const std::atomic<int> stop{0};
+  Loop loop(run, writer, options, quiet, stop);
+  trial::Setting other;
+  other.batch = 2;
+  loop.run({}), loop.run(other), loop.run({});
+  EXPECT_THAT(looks, testing::ElementsAre(true, true, false));
+}
+
 TEST(Loop, WhatWasMeasuredBeforeTheBudgetsEndIsKept) {
   const Ran ran = past_the_budget({.steps = 3});
   EXPECT_EQ(ran.end, End::budget);

@@ -202,6 +202,11 @@ std::size_t CommandSession::loaded_ahead() const {
   return program_ ? std::min(most, batches_of_a_worker * program_->workers()) : 0;
 }
 
+std::optional<double> CommandSession::restart_seconds() const {
+  if (!program_) return std::nullopt;
+  return program_->is_session() ? 0 : program_->start_up_seconds();
+}
+
 Account CommandSession::close() {
   if (std::exchange(closed_, true) || !program_) return account_;
   const bool may_go_on = !failed_ || trials_.options().caller;  // which is not ours to end
