@@ -126,6 +126,38 @@ TEST(CallingProgram, TellsOfABatchThatIsOutOfMemoryAndGoesOn) {
   workload.finish();
 }
 
+TEST(CallingProgram, TellsWhatItMayTakeOfTheDevicesMemory) {
+  constexpr std::int64_t gib = 1 << 30;
+  Caller caller([](Caller& self) {
+    for (int setting = 0; setting < 2; ++setting) {
+      const std::int64_t batch = self.next_batch();
+      if (setting == 0) {
+        self.say({{"type", "epoch"}, {"batches", 960 / batch}});
+        for (const auto& [peak, capacity] :
+             {std::pair{2 * gib, 16 * gib}, {5 * gib, 12 * gib}, {3 * gib, 14 * gib}})
+          self.say({{"type", "memory"},
+                    {"device", "cuda:0"},
+                    {"peak_bytes", peak},
+                    {"allocated_bytes", peak - gib},
+                    {"capacity_bytes", capacity},
+                    {"how", "its word"}});
+      }
+      self.train(batch);
+    }
+    self.next_batch();
+  });
+  CommandWorkload workload(caller.options());
+  const trial::Trial told = measured(workload, at(16));
+  EXPECT_EQ(told.memory_measured, 5 * gib) << "the most";
+  EXPECT_EQ(told.memory_capacity, 12 * gib) << "the least";
+  EXPECT_EQ(told.memory_source, "its word");
+  EXPECT_EQ(told.steps_total, 60);
+  const trial::Trial silent = measured(workload, at(32));
+  EXPECT_FALSE(silent.memory_capacity) << "that was said of the batch before";
+  EXPECT_FALSE(silent.steps_total);
+  workload.finish();
+}
+
 TEST(CallingProgram, ThatGoesAwayLeavesNoTrial) {
   Caller caller([](Caller& self) { self.next_batch(); });
   CommandWorkload workload(caller.options());
