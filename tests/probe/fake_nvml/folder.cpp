@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -43,8 +44,6 @@ std::optional<unsigned long long> number_in(const fs::path& file) {
   return std::nullopt;
 }
 
-bool is_lost(FakeHandle handle) { return fs::exists(path_of(handle) / "lost"); }
-
 std::vector<ProcessInfo> running_in(const fs::path& folder) {
   std::vector<ProcessInfo> found;
   std::error_code none;
@@ -64,6 +63,7 @@ unsigned folder_gpus() { return count(root(), "gpu"); }
 FakeHandle folder_gpu(unsigned index) {
   return handle_of(root() / ("gpu" + std::to_string(index)));
 }
+bool is_lost(FakeHandle handle) { return fs::exists(path_of(handle) / "lost"); }
 unsigned instances_of(FakeHandle handle) { return count(path_of(handle), "mig"); }
 FakeHandle instance_of(FakeHandle handle, unsigned index) {
   return handle_of(path_of(handle) / ("mig" + std::to_string(index)));
@@ -75,6 +75,7 @@ FakeStatus memory_of(FakeHandle handle, MemoryInfo2& memory) {
   memory.reserved = 0;
   memory.used = number_in(path_of(handle) / "others").value_or(0);
   for (const ProcessInfo& process : running_in(path_of(handle))) memory.used += process.used_memory;
+  memory.used = std::min(memory.used, memory.total);
   memory.free = memory.total - memory.used;
   return FakeStatus::ok;
 }

@@ -23,6 +23,7 @@ unsigned folder_gpus();
 using FakeHandle = sweetspot::probe::nvml::Handle;
 using FakeStatus = sweetspot::probe::nvml::Status;
 FakeHandle folder_gpu(unsigned index);
+bool is_lost(FakeHandle handle);
 unsigned instances_of(FakeHandle handle);
 FakeHandle instance_of(FakeHandle handle, unsigned index);
 FakeStatus memory_of(FakeHandle handle, sweetspot::probe::nvml::MemoryInfo2& memory);

@@ -22,7 +22,8 @@ namespace {
 FakeNvml state;
 
 template <class T>
-Status answer(T* to, T value) {
+Status answer(Handle handle, T* to, T value) {
+  if (folder() && is_lost(handle)) return Status::gpu_is_lost;
   if (state.device == Status::ok) *to = value;
   return state.device;
 }
@@ -65,15 +66,15 @@ Status nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* handle) {
   *handle = reinterpret_cast<Handle>(&state + index);
   return state.handle;
 }
-Status nvmlDeviceGetMemoryInfo([[maybe_unused]] Handle handle, MemoryInfo* memory) {
-  return answer(memory, {1000, 400, 600});
+Status nvmlDeviceGetMemoryInfo(Handle handle, MemoryInfo* memory) {
+  return answer(handle, memory, {1000, 400, 600});
 }
-Status nvmlDeviceGetPowerUsage(Handle, unsigned* mw) { return answer(mw, 300'000u); }
+Status nvmlDeviceGetPowerUsage(Handle handle, unsigned* mw) { return answer(handle, mw, 300'000u); }
 #endif
 
 #if FAKE_NVML_AGE == 1
-Status nvmlDeviceGetCurrentClocksThrottleReasons(Handle, unsigned long long* reasons) {
-  return answer(reasons, state.clock_reasons);
+Status nvmlDeviceGetCurrentClocksThrottleReasons(Handle handle, unsigned long long* reasons) {
+  return answer(handle, reasons, state.clock_reasons);
 }
 Status nvmlDeviceGetComputeRunningProcesses_v2(Handle, unsigned* count, ProcessInfo* list) {
   return answer_list(state.computing, count, list);
@@ -98,7 +99,7 @@ Status nvmlDeviceGetPciInfo_v3(Handle, PciInfo* pci) {
 Status nvmlDeviceGetMigMode(Handle handle, unsigned* now, unsigned* pending) {
   *pending = 0;
   if (folder()) return *now = instances_of(handle) > 0, Status::ok;
-  return answer(now, state.mig);
+  return answer(handle, now, state.mig);
 }
 Status nvmlDeviceGetMaxMigDeviceCount(Handle handle, unsigned* count) {
   return folder() ? (*count = instances_of(handle), Status::ok) : Status::not_supported;
@@ -112,13 +113,15 @@ Status nvmlDeviceGetMemoryInfo_v2(Handle handle, MemoryInfo2* memory) {
   memory->total = 1000, memory->reserved = 150, memory->free = 400, memory->used = 600;
   return state.device;
 }
-Status nvmlDeviceGetUtilizationRates(Handle, Utilization* busy) {
-  return answer(busy, {state.gpu_percent, 12});
+Status nvmlDeviceGetUtilizationRates(Handle handle, Utilization* busy) {
+  return answer(handle, busy, {state.gpu_percent, 12});
 }
-Status nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* mw) { return answer(mw, 700'000u); }
+Status nvmlDeviceGetEnforcedPowerLimit(Handle handle, unsigned* mw) {
+  return answer(handle, mw, 700'000u);
+}
 Status nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* mj) {
   if (folder()) return energy_of(handle, *mj);
-  return answer(mj, state.energy_mj);
+  return answer(handle, mj, state.energy_mj);
 }
 Status nvmlDeviceGetFieldValues(Handle handle, int count, FieldValue* field) {
   if (count != 1 || field->field != 186) return Status::not_supported;
@@ -130,14 +133,14 @@ Status nvmlDeviceGetFieldValues(Handle handle, int count, FieldValue* field) {
   field->value.whole = 450'500;
   return state.device;
 }
-Status nvmlDeviceGetTemperature(Handle, unsigned sensor, unsigned* celsius) {
-  return answer(celsius, 40 + sensor);
+Status nvmlDeviceGetTemperature(Handle handle, unsigned sensor, unsigned* celsius) {
+  return answer(handle, celsius, 40 + sensor);
 }
-Status nvmlDeviceGetClockInfo(Handle, unsigned clock, unsigned* mhz) {
-  return answer(mhz, clock == 1 ? 1980u : 3201u);
+Status nvmlDeviceGetClockInfo(Handle handle, unsigned clock, unsigned* mhz) {
+  return answer(handle, mhz, clock == 1 ? 1980u : 3201u);
 }
-Status nvmlDeviceGetCurrentClocksEventReasons(Handle, unsigned long long* reasons) {
-  return answer(reasons, state.clock_reasons);
+Status nvmlDeviceGetCurrentClocksEventReasons(Handle handle, unsigned long long* reasons) {
+  return answer(handle, reasons, state.clock_reasons);
 }
 Status nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* count, ProcessInfo* list) {
   if (folder()) {

@@ -151,7 +151,9 @@ void Watch::run() {
 
 void Watch::look() {
   const std::scoped_lock lock(mutex_);
-  if (begun_) sample();
+  if (!begun_) return;
+  for (State& state : states_) state.next_listing = 0;
+  sample();
 }
 
 void Watch::stop() {
@@ -162,8 +164,8 @@ void Watch::stop() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  look();
   const std::scoped_lock lock(mutex_);
-  if (begun_) sample();
   begun_ = false;
   processes_ = {};
 }
