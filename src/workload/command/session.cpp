@@ -214,10 +214,11 @@ Account CommandSession::close() {
                     (program_->asks() || (may_go_on && program_->is_session() && bring_to_ask()));
   if (!keep) end_process();
   if (keep) tell_memory();
-  if (!failed_ || !account_.gpus.empty()) {
-    account_.device = account_.gpus.empty() ? "cpu" : trial::device_of(account_.gpus);
-    trials_.note_device(account_.device);
-  }
+  if (!account_.gpus.empty())
+    account_.device = trial::device_of(account_.gpus);
+  else if (account_.device.empty() && !failed_)
+    account_.device = "cpu";
+  if (!account_.device.empty()) trials_.note_device(account_.device);
   if (!whole_runs_) {
     account_.start_up_seconds = program_->start_up_seconds();
     account_.step_source = program_->step_source();
@@ -274,15 +275,20 @@ std::vector<SeenGpu> CommandSession::gpus() const {
 // What limits a batch on a device is the device's memory: its client's word, which knows more, else
 // the driver's; the host's where there is none.
 void CommandSession::tell_memory() {
-  tell_gpus();
-  const auto host = ending_ ? ending_->memory : program_->memory();
+  const auto tell = [this](const std::optional<core::Bytes>& peak, const std::string& how) {
+    if (peak) account_.memory_peak = std::max(account_.memory_peak.value_or(0), *peak);
+    account_.memory_source = how;
+  };
+  const GpuAccount gpus = tell_gpus();
   const auto& client = program_->device_memory();
   const bool by_client = client && client->peak > 0;
-  if (by_client) {
-    account_.memory_peak = std::max(account_.memory_peak.value_or(0), client->peak);
-    account_.memory_source = client->how;
-    if (client->capacity) account_.memory_capacity = client->capacity;
-  }
+  if (by_client)
+    tell(client->peak, client->how);
+  else if (!account_.gpus.empty())
+    tell(gpus.peak, gpus.source);
+  account_.memory_capacity = by_client && client->capacity ? client->capacity : gpus.capacity;
+  if (by_client && account_.gpus.empty()) account_.device = client->device;
+  const auto host = ending_ ? ending_->memory : program_->memory();
   if (!host) return;
   if (!by_client && account_.gpus.empty()) return tell_host_memory(*host);
   account_.host_memory = std::max(account_.host_memory.value_or(0), host->peak);
@@ -296,16 +302,16 @@ void CommandSession::tell_host_memory(const process::Memory& host) {
     account_.memory_peak = std::max(account_.memory_peak.value_or(0), host.peak);
 }
 
-void CommandSession::tell_gpus() {
+GpuAccount CommandSession::tell_gpus() {
   const std::vector<gpu::Use> uses = program_->gpu_watch()->uses();
-  if (uses.empty()) return;
+  if (uses.empty()) return {};
   GpuAccount found = gpu_account(uses, program_->gpu_watch()->preallocator(), setting_.batch,
                                  trials_.gpu_history());
-  gpu::add_run(found.gpus, account_.gpus);  // of earlier runs of this trial
-  account_.memory_capacity = found.capacity;
-  account_.memory_source = found.source;
-  if (found.peak) account_.memory_peak = std::max(account_.memory_peak.value_or(0), *found.peak);
-  if (!found.note.empty()) account_.note = found.note;
+  gpu::add_run(found.gpus, account_.gpus);  // beside earlier runs of this trial
+  const auto& client = program_->device_memory();
+  const bool client_knows = client && client->peak > 0;
+  if (!found.note.empty() && !client_knows) account_.note = found.note;
+  return found;
 }
 
 Evidence CommandSession::evidence() const {

@@ -41,7 +41,7 @@ class CommandSession final : public Session {
   void end_process();
   void tell_memory();
   void tell_host_memory(const process::Memory& host);
-  void tell_gpus();
+  gpu::GpuAccount tell_gpus();
   Evidence evidence() const;
 
   Trials& trials_;
