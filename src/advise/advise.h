@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "search/search.h"
+#include "trial/gpus.h"
 #include "trial/trial.h"
 
 namespace sweetspot::advise {
@@ -78,6 +79,9 @@ struct Facts {
   std::optional<WorkerSearch> worker_search;
   std::optional<SlowKernel> slow_kernel;     // at the chosen batch
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
+  // Of a program on several GPUs, as it was said.
+  std::optional<int> gpus;
+  trial::BatchIs batch_is = trial::BatchIs::unsaid;
   CutShort cut_short = CutShort::no;
   std::optional<double> budget_seconds;
   std::vector<std::string> notes;  // what else the user should know of the choice
@@ -167,6 +171,7 @@ enum class Reason {
   contended,      // other work disturbed the measuring
   changed,        // the answer was another one before
   cut_short,      // the search could not end by itself
+  several_gpus,   // what the batch of a program on several GPUs is of
   clamped,        // the program runs larger batches as a smaller one
   note            // Recommendation::notes
 };
@@ -185,6 +190,9 @@ struct Recommendation {
   double throughput_share = 0;              // of the best
   std::optional<core::Bytes> memory_bytes;  // of a whole run, its evaluation included
   std::optional<core::Bytes> memory_limit;
+  // Of a program on several GPUs: what the batch is of, and where it is each one's, of how many.
+  trial::BatchIs batch_is = trial::BatchIs::unsaid;
+  std::optional<std::int64_t> gpus;
   std::string memory_device;  // of a program, whose memory it is: "cuda:0 (NVIDIA H200)"; or empty
   std::optional<double> joules_per_sample, best_joules_per_sample;  // of the answer, the fastest
   std::optional<std::int64_t> largest_batch;                        // that fits

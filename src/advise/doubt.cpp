@@ -93,8 +93,8 @@ std::string way_out(const Doubt& doubt) {
   switch (doubt.arrival) {
     case Arrival::scaled:
       return handed +
-             ": is it that of each GPU or process? Tell sweetspot.step() the samples of "
-             "one of them";
+             ": is it that of each GPU or process? Then say --batch-is per-gpu and --gpus, how "
+             "many there are";
     case Arrival::miscounted:
       return "name the counter of its steps with --steps-regex (docs/programs.md), or say "
              "--batch-arrives if they are steps";

@@ -102,6 +102,11 @@ Json cost_json(const std::optional<StepCost>& cost) {
   return {{"fixed_seconds", cost->fixed_seconds}, {"per_sample_seconds", cost->per_sample_seconds}};
 }
 
+Json batch_is_json(trial::BatchIs batch_is) {
+  if (batch_is == trial::BatchIs::unsaid) return nullptr;
+  return batch_is == trial::BatchIs::per_gpu ? "per_gpu" : "global";
+}
+
 Json reasons_json(const Recommendation& made) {
   Json list = Json::array();
   for (const Reason reason : made.reasons)
@@ -343,7 +348,14 @@ void read_all(Reader& from, Recommendation& made) {
   from.read("loss_batch", made.loss_batch);
   from.read("loss_step", made.loss_step);
   from.read("memory_limit_bytes", made.memory_limit);
-  from.read("memory_device", made.memory_device);
+  std::optional<std::string> device, batch_is;  // answers of earlier versions have none
+  from.read("memory_device", device);
+  made.memory_device = device.value_or("");
+  from.read("batch_is", batch_is);
+  made.batch_is = batch_is == "per_gpu"  ? trial::BatchIs::per_gpu
+                  : batch_is == "global" ? trial::BatchIs::global
+                                         : trial::BatchIs::unsaid;
+  from.read("gpus", made.gpus);
   from.read("largest_batch", made.largest_batch);
   from.read("clamp_batch", made.clamp_batch);
   from.read("data_wait_share", made.data_wait_share);
@@ -422,6 +434,8 @@ std::string to_json(const Recommendation& made) {
             {"loss_step", or_null(made.loss_step)},
             {"memory_limit_bytes", or_null(made.memory_limit)},
             {"memory_device", made.memory_device},
+            {"batch_is", batch_is_json(made.batch_is)},
+            {"gpus", or_null(made.gpus)},
             {"largest_batch", or_null(made.largest_batch)},
             {"clamp_batch", or_null(made.clamp_batch)},
             {"data_wait_share", or_null(made.data_wait_share)},

@@ -55,6 +55,13 @@ std::string memory_device(const std::vector<const trial::Trial*>& trials) {
   return "";
 }
 
+// As many as a trial used at once, where it used several.
+std::optional<std::int64_t> gpus_of(const std::vector<const trial::Trial*>& trials) {
+  std::size_t most = 0;
+  for (const trial::Trial* trial : trials) most = std::max(most, trial->gpus.size());
+  return most > 1 ? std::optional(static_cast<std::int64_t>(most)) : std::nullopt;
+}
+
 BatchRow measured_row(const search::BatchSpeed& speed, double best_samples_per_second,
                       const std::vector<const trial::Trial*>& trials,
                       const std::optional<StepCost>& cost, const Facts& facts) {
@@ -190,6 +197,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(made.global_batch.has_value(), Reason::accumulation);
   add(knee && made.knee_low < made.knee_high, Reason::knee);
   add(made.memory_bytes.has_value(), Reason::memory);
+  add(made.gpus.value_or(1) > 1, Reason::several_gpus);
   add(!made.notes.empty(), Reason::note);
   return list;
 }
@@ -241,6 +249,9 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
       std::max(best->samples_per_second.mean, facts.limits.best_elsewhere.value_or(0));
   made.memory_limit = search::memory_allowed(trials, facts.limits);
   made.memory_device = memory_device(of_chosen->second);
+  made.batch_is = facts.batch_is;
+  made.gpus = facts.gpus;
+  if (!made.gpus) made.gpus = gpus_of(of_chosen->second);
   made.largest_batch = facts.largest_fitting;
   made.clamp_batch = facts.clamp;
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;

@@ -207,8 +207,30 @@ std::string notes_words(const Recommendation& made) {
   return text;
 }
 
+std::string several_gpus_words(const Recommendation& made) {
+  const std::string gpus = size(made.gpus.value_or(1));
+  switch (made.batch_is) {
+    case trial::BatchIs::per_gpu:
+      return fmt::format(
+          "batches here are those of all {} GPUs together; the program is given "
+          "that of each",
+          gpus);
+    case trial::BatchIs::global:
+      return fmt::format("the batch is that of all {} GPUs together", gpus);
+    case trial::BatchIs::unsaid:
+      break;
+  }
+  return fmt::format(
+      "the batch is taken for that of all {} GPUs together: say --batch-is per-gpu "
+      "where the program takes that of each",
+      gpus);
+}
+
 std::string head_of_sentence(const Recommendation& made) {
   std::string text = fmt::format("Train with batch {}", size(made.setting.batch));
+  if (made.batch_is == trial::BatchIs::per_gpu && made.gpus.value_or(1) > 1)
+    text += fmt::format(", {} on each of {} GPUs", size(made.setting.batch / *made.gpus),
+                        size(*made.gpus));
   if (made.global_batch)
     text += made.setting.accumulation == 1
                 ? " as one micro-batch"
@@ -320,6 +342,8 @@ std::string words(Reason reason, const Recommendation& made) {
                  : "";
     case Reason::cut_short:
       return cut_short_words(made);
+    case Reason::several_gpus:
+      return several_gpus_words(made);
     case Reason::clamped:
       return made.clamp_batch
                  ? fmt::format(

@@ -50,6 +50,20 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
                "the program takes its batch from SWEETSPOT_BATCH or from a client's session");
   app.add_flag("--batch-arrives", o.batch_arrives,
                "the program does use its batch: do not ask, though nothing shows it");
+  text_flag(app, "--gpus", "N",
+            "GPUs, or processes, that the program trains on together: what {gpus} stands for "
+            "[those it may see]",
+            [&o](const std::string& text) {
+              o.gpus = static_cast<int>(core::parse_whole(text, "--gpus", 1, 1 << 16));
+            });
+  text_flag(app, "--batch-is", "WHOSE",
+            "on several GPUs, the batch that the program takes is that of each, per-gpu, or of all "
+            "together, global",
+            [&o](const std::string& word) {
+              o.batch_is = index_of(word, {"per-gpu", "global"}, "--batch-is") == 0
+                               ? trial::BatchIs::per_gpu
+                               : trial::BatchIs::global;
+            });
   text_flag(app, "--steps-regex", "REGEX",
             "finds the steps in what the program prints: group 1 counts weight updates, a group "
             "named samples counts samples; no group: each match is an update",

@@ -69,6 +69,7 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.base.learning_rate = flags.native.learning_rate.value_or(opened.base.learning_rate);
   opened.threads = probe::proc::usable_cores();
   opened.measure = program_measure(options);
+  opened.batch_parts = options.ranks_of_batch();
   opened.free_memory = probe::proc::memory().free;
   if (options.caller) probe::proc::count_as_own(::getppid());
   if (command::used(options).workers) opened.most_workers = probe::proc::usable_cores();

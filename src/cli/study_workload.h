@@ -35,6 +35,10 @@ struct StudyWorkload {
   // How its trials are measured: a program is started anew for each, and seen from outside.
   measure::MeasureOptions measure;
   std::optional<int> most_workers;  // where the program lets them be chosen
+  int batch_parts = 1;              // GPUs that a program's batch is divided among
+  trial::Setting handed(trial::Setting setting) const {
+    return setting.batch /= batch_parts, setting;
+  }
 };
 StudyWorkload open_workload(const StudyFlags& flags);
 // The same to be trained by epochs; InputError where the workload is a program.

@@ -83,6 +83,13 @@ study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
   put_memory_limits(flags.study, terms);
   terms.precision = flags.study.precision;
   terms.batches = core::parse_range(flags.batches, "--batch");
+  const int gpus = flags.study.command.options.ranks_of_batch();
+  for (const std::int64_t batch : terms.batches)
+    if (batch % gpus != 0)
+      throw core::InputError(fmt::format(
+          "--batch {} cannot be divided among {} GPUs; with --batch-is per-gpu it is the batch of "
+          "all together",
+          batch, gpus));
   terms.accumulations = core::parse_range(flags.accumulations, "--accumulation");
   terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
                                         : parse_workers(flags.workers);
@@ -116,7 +123,8 @@ int show_plan(const SweepFlags& flags, Output& output) {
   StudyWorkload none;
   none.base.precision = flags.study.native.precision;
   const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
-  output.print(dry_run_text(flags.study.command, points.front()));
+  output.print(
+      dry_run_text(flags.study.command, handed(flags.study.command.options, points.front())));
   output.print(fmt::format("{:<10}{}, {} time{} each\n", "points", points.size(), flags.repeat,
                            flags.repeat == 1 ? "" : "s"));
   return 0;
@@ -173,6 +181,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   answer.seconds = result.spent.count();
   answer.facts.limits.tolerance = flags.study.tolerance;
   put_memory_limits(flags.study, opened, answer.facts.limits);
+  answer.facts.limits.memory_limit = search::memory_allowed(answer.trials, answer.facts.limits);
   answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
   answer.facts.roofline = opened.roofline;
   answer.facts.cost = opened.cost;
@@ -235,7 +244,10 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
       "  sweetspot sweep --batch 100..1000+100 --epochs 1..5 --seeds 3");
   command->callback([&chosen, &program, flags] {
     flags->study.command.options.argv = program;
-    chosen = [flags](Output& output) { return sweep(*flags, output); };
+    chosen = [flags](Output& output) {
+      settle_gpus(flags->study.command.options);
+      return sweep(*flags, output);
+    };
   });
 }
 

@@ -40,14 +40,14 @@ constexpr int usual_runs = 2;
 search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   search::Limits limits;
   limits.objective = flags.objective;
-  limits.multiple_of = std::lcm(flags.multiple_of, opened.base.accumulation);
+  limits.multiple_of = std::lcm(flags.multiple_of, opened.base.accumulation * opened.batch_parts);
   limits.min = (flags.min + limits.multiple_of - 1) / limits.multiple_of * limits.multiple_of;
   limits.max = flags.max.value_or(most_batch);
   if (const auto samples = opened.workload->samples()) limits.max = std::min(limits.max, *samples);
   if (flags.global_batch) {  // sizes are micro-batches then
     limits.divisor_of = *flags.global_batch;
     limits.max = std::min(limits.max, *flags.global_batch);
-    limits.multiple_of = flags.multiple_of;
+    limits.multiple_of = std::lcm(flags.multiple_of, opened.batch_parts);
   }
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.study.tolerance;
@@ -132,7 +132,10 @@ int show_plan(const TuneFlags& flags, Output& output) {
   setting.batch = flags.global_batch.value_or(flags.min);  // whose memory is known to be least
   setting.workers = flags.study.native.options.pipeline.workers;
   setting.precision = flags.study.native.precision;
-  output.print(dry_run_text(flags.study.command, setting));
+  const workload::command::Options& program = flags.study.command.options;
+  if (!flags.global_batch)
+    setting.batch = std::max<std::int64_t>(setting.batch, program.ranks_of_batch());
+  output.print(dry_run_text(flags.study.command, handed(program, setting)));
   output.print(fmt::format(
       "{:<10}searched from {}{}, each trial until its throughput is known to {:g}%\n",
       flags.global_batch ? "micro-batch" : "batch", flags.min,
@@ -154,9 +157,11 @@ int tune(const TuneFlags& flags, Output& output) {
   options.cost = opened.cost;
   options.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
+  options.gpus = flags.study.command.options.gpus;
+  options.batch_is = flags.study.command.options.batch_is;
   options.notes = opened.reasons;
   options.command = [&opened](const trial::Setting& setting) {
-    return report::command_at(opened.command, setting);
+    return report::command_at(opened.command, opened.handed(setting));
   };
   options.loop.measure = opened.measure;
   // The trials of a batch are averaged: together they are as precise as asked.
@@ -236,7 +241,10 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
       "--accumulate {accumulation}");
   command->callback([&chosen, &program, flags] {
     flags->study.command.options.argv = program;
-    chosen = [flags](Output& output) { return tune(*flags, output); };
+    chosen = [flags](Output& output) {
+      settle_gpus(flags->study.command.options);
+      return tune(*flags, output);
+    };
   });
 }
 

@@ -11,6 +11,7 @@
 #include "report/forms.h"
 #include "report/glance.h"
 #include "report/table.h"
+#include "trial/gpus.h"
 
 namespace sweetspot::report {
 namespace {
@@ -89,6 +90,24 @@ std::string trials_table(const Answer& answer) {
   return out.text();
 }
 
+namespace {
+
+// "cuda:0 (NVIDIA H200): 10.2 GiB of 139 GiB, busy 93%, 650 W, 1,980 MHz".
+std::string gpu_words(const trial::GpuUse& gpu) {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (gpu.memory_peak)
+    add(core::format_bytes(*gpu.memory_peak) +
+        (gpu.memory_free ? " of " + core::format_bytes(*gpu.memory_free) : ""));
+  if (gpu.utilisation_share) add(fmt::format("busy {:.0f}%", 100 * *gpu.utilisation_share));
+  if (gpu.power_watts) add(fmt::format("{:.0f} W", *gpu.power_watts));
+  if (gpu.core_clock_mhz) add(core::format_count(*gpu.core_clock_mhz) + " MHz");
+  if (gpu.energy_joules) add(core::format_joules(*gpu.energy_joules));
+  return core::printable(trial::full_name(gpu)) + (text.empty() ? "" : ": " + text);
+}
+
+}  // namespace
+
 std::string trial_text(const Row& row) {
   std::string text;
   for (const Field& field : fields()) {
@@ -96,6 +115,8 @@ std::string trial_text(const Row& row) {
     const std::string value = std::visit(Plain{}, field.value(row));
     if (!value.empty()) text += fmt::format("{:<26}{}\n", field.csv, value);
   }
+  for (const trial::GpuUse& gpu : row.trial->gpus)
+    text += fmt::format("{:<26}{}\n", "gpu", gpu_words(gpu));
   if (row.trial->last_output.empty()) return text;
   text += "\nThe last lines of the program:\n";
   std::istringstream lines(row.trial->last_output);

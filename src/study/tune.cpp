@@ -98,6 +98,7 @@ class Tuning {
     facts_.cost = options.cost;
     facts_.global_batch = options.global_batch;
     facts_.has_loader = workload.has_loader();
+    facts_.gpus = options.gpus, facts_.batch_is = options.batch_is;
     facts_.notes = options.notes;
     if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
   }
@@ -132,6 +133,7 @@ class Tuning {
     result.trials = loop_.trials();
     result.resumed = loop_.resumed();
     result.spent = loop_.spent();
+    facts_.limits.memory_limit = search::memory_allowed(result.trials, facts_.limits);
     result.facts = std::move(facts_);
     return result;
   }

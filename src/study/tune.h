@@ -23,6 +23,9 @@ struct TuneOptions {
   std::optional<std::int64_t> global_batch;
   // The loader's workers are searched too, up to this many; nothing: they are as in `base`.
   std::optional<int> most_workers;
+  // Of a program on several GPUs, what its batch is of.
+  std::optional<int> gpus;
+  trial::BatchIs batch_is = trial::BatchIs::unsaid;
   LoopOptions loop;
   advise::Roofline roofline;
   advise::SampleCost cost;

@@ -6,6 +6,10 @@
 
 namespace sweetspot::trial {
 
+// What a program that trains on several GPUs takes its batch for: that of all of them together, or
+// of each. `unsaid` is taken for the first.
+enum class BatchIs { unsaid, global, per_gpu };
+
 // The one that a larger batch overflows first, by what it holds of what was free; nullptr: there is
 // none, or nothing is known of any.
 const GpuUse* fullest(const std::vector<GpuUse>& gpus);

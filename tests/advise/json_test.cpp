@@ -69,6 +69,8 @@ Recommendation random_recommendation(Dice& dice) {
   r.throughput_share = dice.real();
   r.memory_bytes = dice.maybe(bytes), r.memory_limit = dice.maybe(bytes);
   r.memory_device = dice.text();
+  r.batch_is = dice.one_to(trial::BatchIs::per_gpu);
+  r.gpus = dice.maybe(size);
   r.largest_batch = dice.maybe(size);
   r.limited_by = dice.maybe([&] { return dice.one_to(Bottleneck::memory_capacity); });
   r.data_wait_share = dice.maybe(real);

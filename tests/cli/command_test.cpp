@@ -347,5 +347,65 @@ TEST_F(Command, TheAdviceComesBeforeTheBudgetIsSpent) {
   EXPECT_FALSE(fs::exists(folder / "checkpoint"));
 }
 
+TEST_F(Command, TheBatchOfEachGpuIsHandedOver) {
+  const Finished finished =
+      sweetspot({"tune", "--max", "8", "--min", "4", "--gpus", "2", "--batch-is", "per-gpu",
+                 "--multiple-of", "4", "--", "python3", programs + "bar.py", "{batch}"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Train with batch 8, 4 on each of 2 GPUs"));
+  EXPECT_THAT(on_one_line(finished.out), HasSubstr("\n  python3 " + programs + "bar.py 4\n"));
+  expect_sentence(sweetspot({"sweep", "--batch", "3", "--gpus", "2", "--batch-is", "per-gpu", "--",
+                             "python3", programs + "bar.py", "{batch}"}),
+                  2, "--batch 3 cannot be divided among 2 GPUs");
+}
+
+// A made-up GPU of 16 GiB (fake_nvml/folder.h) on which a batch takes 100 MB a sample.
+TEST_F(Command, AMemoryLimitMayBeOfTheGpu) {
+  fs::create_directory(folder / "gpu0");
+  write_file(folder / "train.sh",
+             "exec 9>$FAKE_NVML_FOLDER/nvidiactl\n"
+             "echo $((500000000 + $1 * 100000000)) > $FAKE_NVML_FOLDER/gpu0/$$\n"
+             "i=0; while :; do i=$((i+1)); echo step $i/100000; sleep 0.00$1; done\n");
+  Launch made;
+  made.arguments = {"sweep",  "--batch", "1,2,4,8", "--memory-limit", "host=8GiB,gpu=1GB",
+                    "--json", "--",      "sh",      "train.sh",       "{batch}"};
+  made.environment = {{"SWEETSPOT_DB", ""},
+                      {"LC_ALL", "C"},
+                      {"SWEETSPOT_NVML", FAKE_NVML},
+                      {"FAKE_NVML_FOLDER", folder.path().string()}};
+  made.folder = folder.path().string();
+  const Finished finished = run(made);
+  const Json json = json_of(finished);
+  bool refused = false;
+  for (const Json& trial : json["trials"]) {
+    const core::Bytes batch = trial["setting"]["batch"];
+    if (trial["outcome"] == "refused") {
+      EXPECT_GT(batch, 4u);
+      EXPECT_THAT(trial["note"], HasSubstr("allowed"));
+      refused = true;
+      continue;
+    }
+    EXPECT_EQ(trial["device"], "cuda:0");
+    EXPECT_EQ(trial["memory_bytes"]["measured"], 500'000'000 + batch * 100'000'000);
+    EXPECT_EQ(trial["memory_bytes"]["source"], "NVML, of 1 process");
+    EXPECT_EQ(trial["gpus"][0]["name"], "NVIDIA Made-Up");
+  }
+  EXPECT_EQ(json["trials"].size(), 4u);
+  (void)refused;  // where batch 8 comes first, nothing is known yet
+}
+
+TEST_F(Command, AMemoryLimitOfNoKnownDeviceIsRefused) {
+  const auto with = [&](std::vector<std::string> limits) {
+    std::vector<std::string> arguments = {"tune"};
+    for (const std::string& limit : limits)
+      arguments.insert(arguments.end(), {"--memory-limit", limit});
+    arguments.insert(arguments.end(), {"--", "true", "{batch}"});
+    return sweetspot(arguments);
+  };
+  expect_sentence(with({"tpu=3GiB"}), 2, "write gpu=16GiB, host=8GiB or 16GiB");
+  expect_sentence(with({"gpu=3GiB", "gpu=4GiB"}), 2, "says twice what a GPU may take");
+  expect_sentence(with({"gpu=much"}), 2, "--memory-limit");
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

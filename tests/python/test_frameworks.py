@@ -289,6 +289,51 @@ class HuggingFace(TestCase):
         self.assertIn("out_of_memory", {trial["outcome"] for trial in best.json["trials"]})
 
 
+DISTRIBUTED = """
+import sys
+import torch
+import torch.distributed as dist
+import sweetspot
+
+dist.init_process_group("gloo")
+batch, seen = int(sys.argv[1]), torch.zeros(1)
+torch.manual_seed(1)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in sweetspot.data(range(100000)):
+    optimizer.zero_grad()
+    model(torch.randn(batch, 32)).square().mean().backward()
+    optimizer.step()
+    sweetspot.step(%s)
+"""
+
+
+@unittest.skipUnless(installed("torch") and torch.distributed.is_available(), "no torch.distributed")
+class Distributed(TestCase):
+    def sweep(self, samples, *flags):
+        Path("train.py").write_text(DISTRIBUTED % samples)
+        clients = str(Path(sweetspot.__file__).parent)
+        done = subprocess.run(
+            [os.environ["SWEETSPOT"], "sweep", "--json", "--batch", "16", "--precision-of-estimate",
+             "50%", "--gpus", "2", *flags, "--env", "OMP_NUM_THREADS=1", "--env",
+             "PYTHONPATH=" + clients, "--", sys.executable, "-m", "torch.distributed.run",
+             "--standalone", "--nproc_per_node", "{gpus}", "train.py", "{batch}"],
+            capture_output=True, text=True)
+        trial, = json.loads(done.stdout)["trials"]
+        self.assertEqual(trial["outcome"], "ok", trial["note"])
+        self.assertEqual(trial["step_source"], "client (python)")
+        # Two processes; their samples are counted once.
+        self.assertEqual(trial["samples_seen"] % 16, 0)
+        self.assertEqual(trial["samples_seen"] // 16, trial["steps"] + trial["warm_up_steps"])
+        return trial
+
+    def test_two_processes_with_a_batch_each(self):
+        self.sweep("batch", "--batch-is", "per-gpu")
+
+    def test_two_processes_that_tell_the_samples_of_both(self):
+        self.sweep("batch * dist.get_world_size()", "--batch-is", "per-gpu")
+
+
 @unittest.skipUnless(installed("accelerate"), "Accelerate is not installed")
 class Accelerate(TestCase):
     def test_the_decorator_with_an_accelerator(self):

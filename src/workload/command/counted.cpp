@@ -8,8 +8,8 @@ std::optional<trial::Step> Counted::add(const std::vector<output::Advance>& adva
   for (const output::Advance& advance : advances) {
     all.seconds += advance.seconds;
     all.updates += advance.updates;
-    all.samples += advance.samples;
-    stride_.add(advance.samples);
+    all.samples += advance.samples * ranks_;
+    stride_.add(advance.samples * ranks_);
   }
   if (setting_.accumulation > 1 && !counter.counts_weight_updates) {
     seconds_ += all.seconds;

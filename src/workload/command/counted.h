@@ -14,7 +14,9 @@ namespace sweetspot::workload::command {
 // Trainer and an expression of the user's count updates.
 class Counted {
  public:
-  explicit Counted(const trial::Setting& setting) : setting_(setting) {}
+  // `ranks`: so many processes train on each as many samples as one of them counts.
+  explicit Counted(const trial::Setting& setting, int ranks = 1)
+      : setting_(setting), ranks_(ranks) {}
 
   // What was read in one go. It is one step: when we came late, the times within tell nothing.
   std::optional<trial::Step> add(const std::vector<output::Advance>& advances,
@@ -26,6 +28,7 @@ class Counted {
   std::optional<trial::Step> whole_updates();
 
   trial::Setting setting_;
+  int ranks_;
   SampleStride stride_;
   double seconds_ = 0;              // of micro-batches
   std::int64_t micro_batches_ = 0;  // that have not made an update yet

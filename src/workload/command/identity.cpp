@@ -77,6 +77,8 @@ std::string identity_json(const Options& options) {
   for (const Edit& edit : options.edits)
     json["set"].push_back(redacted(edit.key + "=" + edit.value));
   if (options.scratch) json["scratch"] = true;
+  if (options.gpus) json["gpus"] = *options.gpus;
+  if (options.batch_is == trial::BatchIs::per_gpu) json["batch_is"] = "per_gpu";
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "trial/gpus.h"
 
 namespace sweetspot::workload::command {
 
@@ -40,6 +41,11 @@ struct Options {
   bool batch_from_environment = false;
   // The program runs already, called us, and speaks over this socket: argv is only its name.
   std::optional<int> caller;
+  // How many GPUs, or processes that train together, and what a batch is of. A setting's batch is
+  // always that of all of them: `handed` says what the program is given.
+  std::optional<int> gpus;
+  trial::BatchIs batch_is = trial::BatchIs::unsaid;
+  int ranks_of_batch() const { return batch_is == trial::BatchIs::per_gpu ? gpus.value_or(1) : 1; }
   // The user says that the program uses its batch: nobody need look.
   bool batch_arrives = false;
   // Through /bin/sh -c: once before all trials, before each, after each, once after all. What a
@@ -67,6 +73,11 @@ struct Options {
 
 // InputError for options that no setting can make work.
 void check(const Options& options);
+
+// Puts the number of GPUs where {gpus} stands in arguments, variables, hooks, folder and values of
+// keys: as many as were asked for, else as the program may see. InputError where that is needed and
+// not known.
+void settle_gpus(Options& options);
 
 // For people: the command as typed, shortened, without its secrets.
 std::string title(const Options& options);

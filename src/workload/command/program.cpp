@@ -21,8 +21,9 @@ process::Launch launch(const Options& options, const trial::Setting& setting, bo
                        const Workspace& workspace, const std::string& socket,
                        std::optional<core::Bytes> memory_limit) {
   process::Launch launch;
-  launch.argv = command_line(options, setting, workspace.configs());
-  launch.environment = trial_environment(options, setting, workspace.configs());
+  const trial::Setting given = handed(options, setting);
+  launch.argv = command_line(options, given, workspace.configs());
+  launch.environment = trial_environment(options, given, workspace.configs());
   launch.environment.emplace_back("SWEETSPOT_SOCKET", socket);
   launch.leftovers.push_back(std::filesystem::path(socket).parent_path());
   workspace.furnish(launch);
@@ -54,13 +55,14 @@ Program::Program(const Options& options, const trial::Setting& setting, bool ter
                  const Workspace& workspace, const gpu::Gpus& gpus,
                  std::optional<core::Bytes> memory_limit)
     : options_(options),
+      batch_(setting.batch),
       started_at_(monotonic_seconds()),
       last_sign_at_(started_at_),
       server_(server_of(options)),
       gpu_watch_(std::make_shared<gpu::Watch>(gpus)),
       process_(watched(options, setting, terminal, workspace, server_, memory_limit)),
       readers_{output::Reader(options.steps_regex), output::Reader(options.steps_regex)},
-      counted_(setting),
+      counted_(setting, options.ranks_of_batch()),
       client_steps_(setting.batch, started_at_) {
   gpu_watch_->begin(
       {[this](pid_t pid) { return process_->has(pid); }, [this] { return process_->members(); }});
@@ -71,7 +73,8 @@ void Program::begin(const trial::Setting& setting) {
   readers_ = {output::Reader(options_.steps_regex), output::Reader(options_.steps_regex)};
   counting_.reset();
   first_count_at_.reset();
-  counted_ = Counted(setting);
+  batch_ = setting.batch;
+  counted_ = Counted(setting, options_.ranks_of_batch());
   client_steps_ = client::Steps(setting.batch, started_at_);
   counted_steps_.clear();
   talking_seconds_ = 0;
@@ -148,8 +151,10 @@ void Program::take(const client::Message& message, double now) {
     client_steps_.begin(*begin, now);
     last_sign_at_ = now;
   }
-  if (const auto* step = std::get_if<client::StepEnd>(&message)) {
-    client_steps_.step(*step, now);
+  if (const auto* told = std::get_if<client::StepEnd>(&message)) {
+    client::StepEnd step = *told;
+    if (step.samples && is_of_one_rank(step)) *step.samples *= *options_.gpus;
+    client_steps_.step(step, now);
     last_sign_at_ = now;
   }
   if (const auto* memory = std::get_if<client::DeviceMemory>(&message)) {
@@ -164,6 +169,12 @@ void Program::take(const client::Message& message, double now) {
   }
   if (const auto* epoch = std::get_if<client::Epoch>(&message)) epoch_batches_ = epoch->batches;
   if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
+}
+
+// Whether a client that speaks for several processes counted the samples of its own alone.
+bool Program::is_of_one_rank(const client::StepEnd& step) const {
+  const int ranks = options_.gpus.value_or(1);
+  return ranks > 1 && *step.samples * ranks == batch_ * step.updates;
 }
 
 void Program::count() {
@@ -191,7 +202,7 @@ std::optional<trial::Step> Program::step() {
 }
 
 bool Program::answer(const trial::Setting& setting) {
-  if (!asks_ || !server_.send(client::setting_line(setting))) return false;
+  if (!asks_ || !server_.send(client::setting_line(handed(options_, setting)))) return false;
   asks_ = false;
   last_sign_at_ = monotonic_seconds();
   // The first setting began with the process: its start-up is the process's.
@@ -242,7 +253,8 @@ std::optional<std::int64_t> Program::samples_per_step() const {
   if (client_tells()) return client_steps_.samples_per_step();
   if (!counting_) return std::nullopt;
   const auto& printed = readers_[*counting_].findings().counter.samples_per_step;
-  return printed ? std::optional<std::int64_t>(std::llround(*printed)) : std::nullopt;
+  if (!printed) return std::nullopt;
+  return std::llround(*printed) * options_.ranks_of_batch();
 }
 
 std::optional<std::int64_t> Program::sample_stride() const {

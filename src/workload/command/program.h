@@ -97,7 +97,10 @@ class Program {
   void take(const client::Message& message, double now);
   void count();
 
+  bool is_of_one_rank(const client::StepEnd& step) const;
+
   const Options& options_;
+  std::int64_t batch_;  // of the setting that runs
   double started_at_, last_sign_at_, ended_at_ = 0, last_output_at_ = 0;
   client::Server server_;
   std::shared_ptr<gpu::Watch> gpu_watch_;  // made before the process is

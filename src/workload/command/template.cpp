@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -63,6 +64,12 @@ Placeholders used(const Options& options) {
   return used(texts);
 }
 
+trial::Setting handed(const Options& options, const trial::Setting& setting) {
+  trial::Setting part = setting;
+  part.batch = std::max<std::int64_t>(1, setting.batch / options.ranks_of_batch());
+  return part;
+}
+
 std::string expand(std::string_view text, const trial::Setting& setting, const Configs& configs) {
   std::vector<core::Hole> holes = configs;
   for (const Field& field : fields) holes.push_back({field.placeholder, field.value(setting)});
@@ -100,6 +107,7 @@ Environment trial_environment(const Options& options, const trial::Setting& sett
   Environment environment = setting_environment(setting);
   set_unless_ours_has_it(environment, "PYTHONUNBUFFERED", "1");
   set_unless_ours_has_it(environment, "TQDM_MININTERVAL", "0.05");
+  if (options.gpus) set(environment, "SWEETSPOT_GPUS", std::to_string(*options.gpus));
   for (const auto& [name, value] : options.environment)
     set(environment, name, expand(value, setting, configs));
   return environment;

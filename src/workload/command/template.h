@@ -24,6 +24,10 @@ Placeholders used(const Options& options);
 
 using Configs = std::vector<core::Hole>;  // {config} and {config:NAME}, with the copies' paths
 
+// The setting as the program is given it: where its batch is that of each GPU, its part.
+trial::Setting handed(const Options& options, const trial::Setting& setting);
+
+// What these fill in is the setting as it is handed over.
 std::string expand(std::string_view text, const trial::Setting& setting,
                    const Configs& configs = {});
 std::vector<std::string> expand(const std::vector<std::string>& argv, const trial::Setting& setting,

@@ -31,7 +31,7 @@ std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
   }
   if (!kept_) {
     workspace_.reset();  // of a trial that did not begin: the same file may be in both
-    workspace_ = std::make_unique<Workspace>(options_, setting);
+    workspace_ = std::make_unique<Workspace>(options_, handed(options_, setting));
   }
   if (options_.prepare) {
     const auto no_time = [this] { return told_to_give_up(options_) || time_is_up(); };
@@ -63,9 +63,9 @@ std::optional<std::string> Trials::run_trial_hook(const char* flag, const std::s
                                                   const trial::Setting& setting,
                                                   const std::function<bool()>& give_up) {
   const Configs& configs = workspace_->configs();
-  return run_hook(flag, expand(hook, setting, configs),
-                  trial_environment(options_, setting, configs), options_, secrets_, give_up,
-                  workspace_.get());
+  const trial::Setting given = handed(options_, setting);
+  return run_hook(flag, expand(hook, given, configs), trial_environment(options_, given, configs),
+                  options_, secrets_, give_up, workspace_.get());
 }
 
 void Trials::conclude(const trial::Setting& setting) {

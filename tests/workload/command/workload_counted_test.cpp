@@ -23,6 +23,13 @@ TEST(Counted, WhatIsReadInOneGoIsOneStep) {
   EXPECT_FALSE(counted.add({}, {.source = "tqdm bar"}));
 }
 
+TEST(Counted, SamplesOfOneRankStandForAll) {
+  Counted counted(setting(64), 4);
+  const auto step = counted.add({{.seconds = 1, .samples = 32}}, {.counts_samples = true});
+  EXPECT_EQ(step->updates, 2);
+  EXPECT_EQ(step->samples, 128);
+}
+
 TEST(Counted, SamplesProveTheBatch) {
   Counted counted(setting(64));
   const auto whole = counted.add({{.seconds = 1, .samples = 640}}, {.counts_samples = true});

@@ -219,5 +219,55 @@ TEST_F(CommandOnGpu, AnAllocatorThatTakesEverythingIsNoMeasure) {
   EXPECT_EQ(trial.gpus.at(0).memory_peak, 13'000'000'000u);
 }
 
+// One whose library is known is no measure from the first trial on, unless it was switched off.
+TEST_F(CommandOnGpu, AnAllocatorIsKnownByItsLibrary) {
+  put("jaxlib/xla.so", "made up");
+  put("train.py",
+      "import mmap, os, sys, time\n"
+      "folder = os.environ['FAKE_NVML_FOLDER']\n"
+      "library = open(folder + '/jaxlib/xla.so', 'rb')\n"
+      "mapped = mmap.mmap(library.fileno(), 0, access=mmap.ACCESS_READ)\n"
+      "with open('%s/gpu0/%d' % (folder, os.getpid()), 'w') as held: held.write('13000000000')\n"
+      "for step in range(100000):\n"
+      "  print('step %d/100000' % step, flush=True)\n"
+      "  time.sleep(0.01)\n");
+  Options options;
+  options.argv = {"python3", "-B", folder / "train.py", "{batch}"};
+  const trial::Trial taken = trial_of(options);
+  ASSERT_EQ(taken.outcome, Outcome::ok) << taken.note;
+  EXPECT_EQ(taken.memory_measured, std::nullopt);
+  EXPECT_THAT(taken.note, AllOf(StartsWith("JAX takes most of the GPU's memory at start"),
+                                HasSubstr("--env XLA_PYTHON_CLIENT_PREALLOCATE=false")));
+  options.environment = {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
+  EXPECT_EQ(trial_of(options).memory_measured, 13'000'000'000u);
+}
+
+// Its own peak is the client's word, as PyTorch's allocator tells it.
+TEST_F(CommandOnGpu, TheClientKnowsMoreThanTheDriver) {
+  put("train.py",
+      "import json, os, socket, time\n"
+      "folder = os.environ['FAKE_NVML_FOLDER']\n"
+      "with open('%s/gpu0/%d' % (folder, os.getpid()), 'w') as held: held.write('9000000000')\n"
+      "link = socket.socket(socket.AF_UNIX)\n"
+      "link.connect(os.environ['SWEETSPOT_SOCKET'])\n"
+      "def tell(**what): link.sendall((json.dumps(what) + '\\n').encode())\n"
+      "tell(type='hello', protocol=1, client='made up')\n"
+      "tell(type='memory', device='cuda:0', peak_bytes=7000000000, capacity_bytes=8000000000,"
+      " how='its own word')\n"
+      "tell(type='begin', at_seconds=time.monotonic())\n"
+      "while True:\n"
+      "  time.sleep(0.01)\n"
+      "  tell(type='step', at_seconds=time.monotonic())\n");
+  Options options;
+  options.argv = {"python3", "-B", folder / "train.py", "{batch}"};
+  const trial::Trial trial = trial_of(options);
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_EQ(trial.memory_measured, 7'000'000'000u);
+  EXPECT_EQ(trial.memory_capacity, 8'000'000'000u);
+  EXPECT_EQ(trial.memory_source, "its own word");
+  EXPECT_EQ(trial.device, "cuda:0");
+  EXPECT_EQ(trial.gpus.at(0).memory_peak, 9'000'000'000u);
+}
+
 }  // namespace
 }  // namespace sweetspot::workload::command

@@ -33,8 +33,8 @@ bool exists(std::int64_t pid) {
   return pid > 0 && access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0;
 }
 
-// Whether it has a driver's device open; one that cannot be looked at may have.
-bool has_gpu_files(pid_t pid) {
+// Whether it has a device of this vendor's driver open; one that cannot be looked at may have.
+bool has_gpu_files(pid_t pid, bool amd) {
   const std::string folder = fmt::format("/proc/{}/fd", pid);
   if (access(folder.c_str(), R_OK | X_OK) != 0) return exists(pid);
   for (const std::string& entry : process::entries(folder)) {
@@ -42,7 +42,7 @@ bool has_gpu_files(pid_t pid) {
     const ssize_t size = readlink((folder + "/" + entry).c_str(), target.data(), target.size() - 1);
     const std::string_view path(target.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
     const std::string_view file = path.substr(path.rfind('/') + 1);
-    if (file.starts_with("nvidia") || file == "kfd" || file == "dxg") return true;
+    if (amd ? file == "kfd" : file.starts_with("nvidia") || file == "dxg") return true;
   }
   return false;
 }
@@ -250,18 +250,20 @@ std::optional<core::Bytes> Watch::growth(const State& state, const probe::gpu::M
       if (state.others_before.contains(process.pid)) others += process.memory.value_or(0);
     }
   if (numbers_are_ours && state.processes == 0) return std::nullopt;
-  if (!may_use_gpus()) return std::nullopt;
+  if (!may_use_gpus(state.device.gpu->identity().vendor == "AMD")) return std::nullopt;
   for (const auto& [pid, bytes] : state.others_before) others_before += bytes;
   return less(less(memory.used, others), less(state.before->used, others_before));
 }
 
 // Another's memory may grow too: a program that has no GPU open is not the one.
-bool Watch::may_use_gpus() {
+bool Watch::may_use_gpus(bool amd) {
+  Files& files = files_[amd];
   const double now = now_seconds();
-  if (uses_gpu_files_ || now < next_look_at_files_) return uses_gpu_files_;
-  uses_gpu_files_ = std::ranges::any_of(processes_.list(), has_gpu_files);
-  next_look_at_files_ = now + (now_seconds() - now) / most_share;
-  return uses_gpu_files_;
+  if (files.open || now < files.next_look) return files.open;
+  files.open =
+      std::ranges::any_of(processes_.list(), [amd](pid_t pid) { return has_gpu_files(pid, amd); });
+  files.next_look = now + (now_seconds() - now) / most_share;
+  return files.open;
 }
 
 std::vector<Use> Watch::uses() const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -67,15 +68,18 @@ class Watch {
   std::optional<core::Bytes> held(State& state, const probe::gpu::Memory& memory);
   std::optional<core::Bytes> growth(const State& state, const probe::gpu::Memory& memory,
                                     const std::vector<probe::gpu::Process>* listed);
-  bool may_use_gpus();
+  bool may_use_gpus(bool amd);
 
   const Gpus& gpus_;
   mutable std::mutex mutex_;  // of everything below but the thread
   std::condition_variable changed_;
   std::vector<State> states_;
   bool took_stock_ = false, matched_ = false, begun_ = false, first_setting_ = true, end_ = false;
-  bool uses_gpu_files_ = false;
-  double next_look_at_files_ = 0;
+  struct Files {
+    bool open = false;  // a process has the vendor's device open
+    double next_look = 0;
+  };
+  std::array<Files, 2> files_;  // NVIDIA's and AMD's
   std::string_view preallocator_;
   Processes processes_;
   std::thread thread_;
