@@ -104,6 +104,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_data(app, chosen);
   add_monitor(app, chosen);
   add_doctor(app, chosen);
+  add_power_guard(app, chosen);
   return parse_and_run(app, std::move(arguments), chosen);
 }
 

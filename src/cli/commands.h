@@ -30,5 +30,6 @@ void add_fill(CLI::App& app, Action& chosen);
 void add_data(CLI::App& app, Action& chosen);
 void add_monitor(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_power_guard(CLI::App& app, Action& chosen);  // hidden: see power_guard.h
 
 }  // namespace sweetspot::cli

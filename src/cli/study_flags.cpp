@@ -9,6 +9,7 @@
 
 #include "cli/flags.h"
 #include "cli/output.h"
+#include "cli/power_guard.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
@@ -56,6 +57,10 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
               if (flags.budget->count() <= 0)
                 throw core::InputError("--budget must be more than nothing, such as 5m");
             });
+  text_flag(app, "--power-limits", "WATTS",
+            "power limits of each GPU to try, such as 300W,500W,700W; set for the trials and put "
+            "back afterwards (needs root)",
+            [&flags](const std::string& text) { flags.power_limits = parse_power_limits(text); });
   app.add_flag("--fresh", flags.fresh, "measure anew what the store knows already");
   app.add_flag("--verbose", flags.verbose, "tell of every round and trial on stderr");
   app.add_flag("--plot", flags.plot, "draw the throughput over the batch, too");

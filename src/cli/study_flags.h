@@ -35,6 +35,7 @@ struct StudyFlags {
   double tolerance = 0.05;
   double precision = 0.02;
   std::optional<core::Seconds> budget;
+  std::vector<double> power_limits;  // in watts, descending; empty: as they are set
   bool fresh = false, verbose = false, plot = false;
   std::optional<std::string> db;
   std::optional<std::filesystem::path> csv, markdown;

@@ -17,6 +17,7 @@
 #include "cli/study_flags.h"
 #include "cli/study_workload.h"
 #include "cli/sweep_end.h"
+#include "cli/variants.h"
 #include "core/error.h"
 #include "core/range.h"
 #include "core/text.h"
@@ -61,22 +62,6 @@ std::vector<std::int64_t> epochs_of(const SweepFlags& flags) {
   return epochs;
 }
 
-// What the engine cannot do on its device is told before anything is measured.
-std::vector<std::string> parse_precisions(const SweepFlags& flags, const StudyWorkload& opened) {
-  std::vector<std::string> words;
-  std::istringstream parts(flags.precisions);
-  for (std::string part; std::getline(parts, part, ',');) words.push_back(part);
-  if (words.size() < 2) return {opened.base.precision};
-  for (const std::string& word : words) {
-    if (flags.study.command.given()) continue;
-    workload::native::Options tried;
-    tried.device = opened.device;
-    tried.precision = workload::native::precision_named(word);
-    check(tried);
-  }
-  return words;
-}
-
 study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
   study::Terms terms;
   terms.kind = "sweep";
@@ -94,27 +79,28 @@ study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
   terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
                                         : parse_workers(flags.workers);
   if (flags.trains()) terms.epochs = epochs_of(flags).back();
-  terms.precisions = parse_precisions(flags, opened);
+  terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
+  terms.power_limits = flags.study.power_limits;
   terms.repeat = flags.repeat;
   terms.threads = opened.threads;
   terms.program_major = program_major();
   return terms;
 }
 
-std::vector<trial::Setting> grid(const study::Terms& terms, trial::Setting setting) {
+std::vector<trial::Setting> grid(const study::Terms& terms, const trial::Setting& setting) {
   if (terms.batches.size() * terms.accumulations.size() * terms.workers.size() *
-          terms.precisions.size() >
+          terms.precisions.size() * std::max<std::size_t>(1, terms.power_limits.size()) >
       most_points)
     throw core::InputError(
         fmt::format("the grid has more than {} points; take larger steps", most_points));
   std::vector<trial::Setting> points;
-  for (const std::string& precision : terms.precisions)
+  for (trial::Setting each : variants_of(setting, terms.precisions, terms.power_limits))
     for (const std::int64_t workers : terms.workers)
       for (const std::int64_t accumulation : terms.accumulations)
         for (const std::int64_t batch : terms.batches) {
-          setting.batch = batch, setting.accumulation = accumulation;
-          setting.workers = static_cast<int>(workers), setting.precision = precision;
-          points.push_back(setting);
+          each.batch = batch, each.accumulation = accumulation;
+          each.workers = static_cast<int>(workers);
+          points.push_back(each);
         }
   return points;
 }
@@ -168,7 +154,10 @@ int sweep(const SweepFlags& flags, Output& output) {
   const StudyWorkload opened =
       flags.trains() ? open_training(flags.study) : open_workload(flags.study);
   const study::Terms terms = terms_of(flags, opened);
-  const study::SweepOptions options = options_of(flags, terms, opened);
+  const Limited limited = limit_power(flags.study, opened);
+  if (!limited.refusal.empty()) throw core::InputError(limited.refusal);
+  study::SweepOptions options = options_of(flags, terms, opened);
+  options.loop.power_limits = limited.guard.get();
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer = open_study(
       *store, study::question(opened.title, opened.identity, terms), opened, flags.study);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -16,6 +17,7 @@
 #include "cli/study_answer.h"
 #include "cli/study_flags.h"
 #include "cli/study_workload.h"
+#include "cli/variants.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "store/store.h"
@@ -30,8 +32,13 @@ struct TuneFlags {
   search::Objective objective = search::Objective::throughput;
   std::int64_t min = 1, multiple_of = 1;
   std::optional<std::int64_t> max, global_batch, repeat;
+  std::optional<double> slower_at_most;
+  std::string precisions;
+  const CLI::Option* tolerance = nullptr;
   bool no_report = false;
 };
+
+constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
 
 // Of a batch that matters, unless --repeat says how many.
 constexpr int usual_runs = 2;
@@ -50,7 +57,9 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
     limits.multiple_of = std::lcm(flags.multiple_of, opened.batch_parts);
   }
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
-  limits.tolerance = flags.study.tolerance;
+  limits.tolerance = flags.objective == search::Objective::energy
+                         ? flags.slower_at_most.value_or(usual_slower_at_most)
+                         : flags.study.tolerance;
   put_memory_limits(flags.study, opened, limits);
   if (flags.repeat) limits.passes = static_cast<int>(*flags.repeat);
   if (limits.max < limits.min)
@@ -59,6 +68,37 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
         limits.max,
         limits.multiple_of > 1 ? fmt::format(" in steps of {}", limits.multiple_of) : ""));
   return limits;
+}
+
+// Before anything is measured. Which GPU a program uses is not known by then: one will do.
+void check_energy(const StudyWorkload& opened, bool of_program) {
+  const auto can_be_read = [](const std::string& device) {
+    const auto meter = measure::this_machine().meter(device);
+    return meter && meter->energy_joules();
+  };
+  const std::string device = opened.workload->device();
+  const auto tells = [](const auto& gpu) { return gpu->energy_joules().has_value(); };
+  if (can_be_read(device) || (of_program && std::ranges::any_of(probe::gpu::find().gpus, tells)))
+    return;
+  throw core::InputError(
+      device == "cpu"
+          ? "--for energy: this machine does not tell its energy (there is no GPU that does, and "
+            "/sys/class/powercap has no CPU package that this user may read); leave it out"
+          : fmt::format("--for energy: {} does not tell its energy; leave it out", device));
+}
+
+void check_objective(const TuneFlags& flags) {
+  if (flags.objective == search::Objective::energy) {
+    if (flags.tolerance->count() > 0)
+      throw core::InputError(
+          "--for energy has no --tolerance: --slower-at-most says what it may cost in time");
+    return;
+  }
+  if (flags.slower_at_most)
+    throw core::InputError(
+        "--slower-at-most says what saving energy may cost; add --for energy, or use --tolerance");
+  if (!flags.study.power_limits.empty())
+    throw core::InputError("less power is never faster; add --for energy to --power-limits");
 }
 
 study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
@@ -97,6 +137,7 @@ int exit_code(const study::TuneResult& result) {
     case study::Status::nothing_feasible:
       return nothing_feasible_exit;
     case study::Status::batch_unconfirmed:
+    case study::Status::energy_unknown:
       return usage_exit;
     case study::Status::budget:
       return partial_exit;
@@ -145,6 +186,7 @@ int show_plan(const TuneFlags& flags, Output& output) {
 
 int tune(const TuneFlags& flags, Output& output) {
   check_global_batch(flags);
+  check_objective(flags);
   if (flags.study.command.dry_run) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
@@ -160,8 +202,22 @@ int tune(const TuneFlags& flags, Output& output) {
   options.gpus = flags.study.command.options.gpus;
   options.batch_is = flags.study.command.options.batch_is;
   options.notes = opened.reasons;
-  options.command = [&opened](const trial::Setting& setting) {
-    return report::command_at(opened.command, opened.handed(setting));
+  study::Terms terms = terms_of(flags, options.limits, opened.threads);
+  terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
+  const Limited limited = limit_power(flags.study, opened);
+  terms.power_limits = limited.watts;
+  if (!limited.refusal.empty()) {  // energy is told all the same
+    Output::talk(fmt::format("sweetspot: {}", limited.refusal));
+    options.notes.push_back(limited.refusal);
+  }
+  if (flags.objective == search::Objective::energy)
+    check_energy(opened, flags.study.command.given());
+  options.variants = variants_of(opened.base, terms.precisions, terms.power_limits);
+  options.loop.power_limits = limited.guard.get();
+  options.command = [&](const trial::Setting& setting) {
+    const std::string line = report::command_at(opened.command, opened.handed(setting));
+    if (!setting.power_limit_watts || line.empty()) return line;
+    return limit_command(limited.gpus, *setting.power_limit_watts) + " && " + line;
   };
   options.loop.measure = opened.measure;
   // The trials of a batch are averaged: together they are as precise as asked.
@@ -169,9 +225,12 @@ int tune(const TuneFlags& flags, Output& output) {
       flags.study.precision *
       std::sqrt(static_cast<double>(options.limits.passes.value_or(usual_runs)));
   options.loop.measure.first_look = !options.limits.passes;
+  if (flags.objective == search::Objective::energy) {  // which counters tell over a second or two
+    options.loop.measure.steady_time = core::Seconds(1);
+    options.loop.measure.min_time = std::max(options.loop.measure.min_time, core::Seconds(1));
+  }
   options.loop.budget = flags.study.budget;
-  const trial::Question question = study::question(opened.title, opened.identity,
-                                                   terms_of(flags, options.limits, opened.threads));
+  const trial::Question question = study::question(opened.title, opened.identity, terms);
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer = open_study(*store, question, opened, flags.study);
   study::TuneResult result;
@@ -179,7 +238,7 @@ int tune(const TuneFlags& flags, Output& output) {
     LiveStudy live({"tuning " + opened.title,
                     flags.study.precision,
                     {},
-                    flags.study.tolerance,
+                    options.limits.tolerance,
                     flags.study.verbose});
     result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
   }
@@ -202,13 +261,24 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   using search::Objective;
   text_flag(*command, "--for", "GOAL",
             "throughput: the smallest batch that is about as fast as any; max-batch: the largest "
-            "that fits",
+            "that fits; energy: the least for each sample",
             [flags](const std::string& word) {
-              flags->objective = index_of(word, {"throughput", "max-batch"}, "--for") == 0
-                                     ? Objective::throughput
-                                     : Objective::max_batch;
+              flags->objective = static_cast<Objective>(
+                  index_of(word, {"throughput", "max-batch", "energy"}, "--for"));
             })
       ->default_str("throughput");
+  text_flag(*command, "--slower-at-most", "SHARE",
+            "for energy: what saving it may cost of the fastest speed [10%]",
+            [flags](const std::string& text) {
+              flags->slower_at_most = parse_share(text, "--slower-at-most", 0.9);
+            });
+  text_flag(*command, "--precisions", "NAMES",
+            "search each of these, and compare: of our own engine on a GPU, or of a program with "
+            "{precision}, such as fp32,bf16",
+            [flags](const std::string& text) {
+              flags->precisions = text;
+              flags->study.native.precision = text.substr(0, text.find(','));
+            });
   whole_flag(*command, "--min", flags->min, {1, most_batch}, "the smallest batch to try");
   text_flag(*command, "--max", "N", "the largest batch to try [the data set's size]",
             [flags](const std::string& text) {
@@ -230,12 +300,15 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
+  flags->tolerance = command->get_option("--tolerance");
   command->footer(
       "\nExamples:\n"
       "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
       "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
       "  sweetspot tune --template config.yaml --set train.batch_size={batch} -- python train.py "
       "--config {config}\n"
+      "  sweetspot tune --for energy --slower-at-most 5% --power-limits 300W,500W,700W -- python "
+      "train.py --batch-size {batch}\n"
       "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
       "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
       "--accumulate {accumulation}");

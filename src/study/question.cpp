@@ -91,6 +91,7 @@ Json terms_json(const Terms& terms) {
   if (terms.epochs) json["epochs"] = *terms.epochs;
   // One is the workload's own.
   if (terms.precisions.size() > 1) json["precisions"] = terms.precisions;
+  if (!terms.power_limits.empty()) json["power_limits_watts"] = terms.power_limits;
   return json;
 }
 

@@ -18,7 +18,8 @@ struct Terms {
   std::optional<double> memory_share;
   double precision = 0.02;
   std::vector<std::int64_t> batches, accumulations, workers;  // of a sweep
-  std::vector<std::string> precisions;                        // likewise
+  std::vector<std::string> precisions;                        // of either
+  std::vector<double> power_limits;                           // likewise; empty: as they are set
   std::optional<std::int64_t> epochs;                         // of trials that train, the last one
   int repeat = 1;
   int threads = 1;

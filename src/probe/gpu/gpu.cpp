@@ -54,9 +54,13 @@ Found find() {
   return found;
 }
 
+bool is_same_bus(const std::string& one, const std::string& other) {
+  return !plain(one).empty() && plain(one) == plain(other);
+}
+
 const Gpu* at_bus(const Found& found, const std::string& bus_id) {
   for (const auto& gpu : found.gpus)
-    if (!plain(bus_id).empty() && plain(gpu->identity().bus_id) == plain(bus_id)) return gpu.get();
+    if (is_same_bus(bus_id, gpu->identity().bus_id)) return gpu.get();
   return nullptr;
 }
 

@@ -74,6 +74,9 @@ struct Found {
 // NVIDIA's first, then AMD's.
 Found find();
 
+// However their domains are written ("00000000:1B:00.0", "0000:1b:00.0").
+bool is_same_bus(const std::string& one, const std::string& other);
+
 // The one at this bus, however its domain is written ("00000000:1B:00.0"); nullptr: none is.
 const Gpu* at_bus(const Found& found, const std::string& bus_id);
 

@@ -97,7 +97,10 @@ struct Functions {
   Status (*memory)(Handle, MemoryInfo*) = nullptr;
   Status (*memory2)(Handle, MemoryInfo2*) = nullptr;
   Status (*power)(Handle, unsigned*) = nullptr;
-  Status (*power_limit)(Handle, unsigned*) = nullptr;
+  Status (*power_limit)(Handle, unsigned*) = nullptr;  // that holds; and the one asked for:
+  Status (*asked_power_limit)(Handle, unsigned*) = nullptr;
+  Status (*power_limit_range)(Handle, unsigned*, unsigned*) = nullptr;
+  Status (*set_power_limit)(Handle, unsigned) = nullptr;
   Status (*energy)(Handle, unsigned long long*) = nullptr;
   Status (*fields)(Handle, int, FieldValue*) = nullptr;
   Status (*temperature)(Handle, unsigned, unsigned*) = nullptr;

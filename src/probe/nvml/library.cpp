@@ -47,6 +47,9 @@ Library::Library(void* opened) : opened_(opened) {
   look_up(opened, f.memory2, "nvmlDeviceGetMemoryInfo_v2");
   look_up(opened, f.power, "nvmlDeviceGetPowerUsage");
   look_up(opened, f.power_limit, "nvmlDeviceGetEnforcedPowerLimit");
+  look_up(opened, f.asked_power_limit, "nvmlDeviceGetPowerManagementLimit");
+  look_up(opened, f.power_limit_range, "nvmlDeviceGetPowerManagementLimitConstraints");
+  look_up(opened, f.set_power_limit, "nvmlDeviceSetPowerManagementLimit");
   look_up(opened, f.energy, "nvmlDeviceGetTotalEnergyConsumption");
   look_up(opened, f.fields, "nvmlDeviceGetFieldValues");
   look_up(opened, f.temperature, "nvmlDeviceGetTemperature");

@@ -94,8 +94,24 @@ FakeStatus processes_of(FakeHandle handle, std::vector<ProcessInfo>& processes) 
   return FakeStatus::ok;
 }
 
+FakeStatus limit_of(FakeHandle handle, unsigned& milliwatts) {
+  milliwatts = static_cast<unsigned>(number_in(path_of(handle) / "limit").value_or(700'000));
+  return is_lost(handle) ? FakeStatus::gpu_is_lost : FakeStatus::ok;
+}
+
+FakeStatus set_limit(FakeHandle handle, unsigned milliwatts) {
+  if (is_lost(handle)) return FakeStatus::gpu_is_lost;
+  if (fs::exists(root() / "fixed")) return FakeStatus::no_permission;
+  // All at once: who looks meanwhile sees the one or the other.
+  const fs::path next = path_of(handle) / "limit.next";
+  std::ofstream(next) << milliwatts;
+  fs::rename(next, path_of(handle) / "limit");
+  return FakeStatus::ok;
+}
+
 FakeStatus power_of(FakeHandle handle, unsigned& milliwatts) {
-  milliwatts = watts * 1000;
+  limit_of(handle, milliwatts);
+  milliwatts = std::min(milliwatts, watts * 1000);
   return is_lost(handle) ? FakeStatus::gpu_is_lost : FakeStatus::ok;
 }
 

@@ -10,13 +10,15 @@
 //   others    bytes that nobody is listed for
 //   lost      the GPU has fallen off the bus
 //   read      left by the fake once it has listed a process
+//   limit     its power limit in milliwatts, 700,000 where there is none; from 200,000 on
 //   mig0      and so on: the instances that it is divided into, each a folder like this one
 // and beside them, for all GPUs,
 //   denied    who may not list processes
 //   offset    what the processes' numbers differ by from those here, as a container's do
 //   hidden    no process is listed
 //   secret    the processes' memory is not told
-// Each draws 300 W.
+//   fixed     who may not set power limits
+// Each draws 300 W, or less where its limit is.
 bool folder();
 unsigned folder_gpus();
 
@@ -29,5 +31,7 @@ FakeHandle instance_of(FakeHandle handle, unsigned index);
 FakeStatus memory_of(FakeHandle handle, sweetspot::probe::nvml::MemoryInfo2& memory);
 FakeStatus processes_of(FakeHandle handle,
                         std::vector<sweetspot::probe::nvml::ProcessInfo>& processes);
+FakeStatus limit_of(FakeHandle handle, unsigned& milliwatts);
+FakeStatus set_limit(FakeHandle handle, unsigned milliwatts);
 FakeStatus power_of(FakeHandle handle, unsigned& milliwatts);
 FakeStatus energy_of(FakeHandle handle, unsigned long long& millijoules);

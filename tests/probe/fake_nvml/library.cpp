@@ -119,6 +119,19 @@ Status nvmlDeviceGetUtilizationRates(Handle handle, Utilization* busy) {
 Status nvmlDeviceGetEnforcedPowerLimit(Handle handle, unsigned* mw) {
   return answer(handle, mw, 700'000u);
 }
+Status nvmlDeviceGetPowerManagementLimit(Handle handle, unsigned* mw) {
+  if (folder()) return limit_of(handle, *mw);
+  return answer(handle, mw, state.limit_mw);
+}
+Status nvmlDeviceGetPowerManagementLimitConstraints(Handle, unsigned* least, unsigned* most) {
+  *least = 200'000, *most = 700'000;
+  return state.device;
+}
+Status nvmlDeviceSetPowerManagementLimit(Handle handle, unsigned mw) {
+  if (folder()) return set_limit(handle, mw);
+  if (state.setting == Status::ok) state.limit_mw = mw;
+  return state.setting;
+}
 Status nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* mj) {
   if (folder()) return energy_of(handle, *mj);
   return answer(handle, mj, state.energy_mj);
