@@ -382,7 +382,7 @@ def run(train, default=64):
     return None
 
 
-def step(samples=None, data_wait_seconds=None, updates=1):
+def step(samples=None, data_wait_seconds=None, updates=1, loss=None):
     """One weight update has ended. True in a session when this batch is measured and may end.
 
     In a function that tune() or run() called it raises Enough instead, which ends that function.
@@ -392,19 +392,20 @@ def step(samples=None, data_wait_seconds=None, updates=1):
     and data_wait_seconds are those of all of them.
     data_wait_seconds: how much of its time was spent waiting for data, when sweetspot.data() does
     not measure that already.
+    loss: a number, where the program has it at hand: reading one off a GPU would wait for it.
     """
-    done = _report(samples, data_wait_seconds, updates)
+    done = _report(samples, data_wait_seconds, updates, loss)
     if done and _link.caller == threading.get_ident():
         raise Enough
     return done
 
 
-def _report(samples=None, data_wait_seconds=None, updates=1):
+def _report(samples=None, data_wait_seconds=None, updates=1, loss=None):
     link = _link or _open()
     if link.pid != os.getpid():
         return False
     try:
-        link.step(samples, data_wait_seconds, updates)
+        link.step(samples, data_wait_seconds, updates, loss)
     except OSError:
         link.close()  # sweetspot has gone away
     except Exception:
@@ -582,7 +583,7 @@ class _Link:
         self._full = self._full or not short
         return marks
 
-    def step(self, samples, data_wait_seconds, updates):
+    def step(self, samples, data_wait_seconds, updates, loss):
         if self._socket is None or self._waiting:
             return
         self.steps += 1
@@ -601,6 +602,9 @@ class _Link:
         if data_wait_seconds is not None:
             message["data_wait_seconds"] = float(data_wait_seconds)
         self.data_wait_seconds = None
+        loss = None if loss is None else _number(loss, float, -1e300)
+        if loss is not None:
+            message["loss"] = loss
         self._send_timed(message)
         self._report_memory()
         # The lock is for another thread's half-read line; what is missed now is read a step later.

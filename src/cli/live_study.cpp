@@ -23,8 +23,10 @@ std::string first_line(const std::string& note) {
 
 std::string setting_words(const trial::Setting& s) {
   return fmt::format(
-      "batch {}{}", core::format_count(static_cast<double>(s.batch)),
-      s.accumulation > 1 ? fmt::format(" as {} × {}", s.accumulation, s.micro_batch()) : "");
+      "batch {}{}{}{}", core::format_count(static_cast<double>(s.batch)),
+      s.accumulation > 1 ? fmt::format(" as {} × {}", s.accumulation, s.micro_batch()) : "",
+      s.precision == trial::Setting().precision ? "" : " in " + core::printable(s.precision),
+      s.power_limit_watts ? fmt::format(" at {:g} W", *s.power_limit_watts) : "");
 }
 
 // "5 epochs in 16.4 s, test accuracy 99.14%"

@@ -137,7 +137,7 @@ TEST(TensorBoard, AStudyIsAFolderWithARunForEachTrial) {
   const Fields experiment(tests::read_events(bytes).hparams.at("_hparams_/experiment").message(2));
   EXPECT_THAT(experiment.text(1), HasSubstr("evil"));
   EXPECT_EQ(experiment.all(4).size(), 7u);
-  EXPECT_EQ(experiment.all(5).size(), 5u);
+  EXPECT_EQ(experiment.all(5).size(), 6u);
   const Fields batch(experiment.all(4).front()), domain(batch.message(6));
   EXPECT_EQ(batch.text(1), "batch");
   EXPECT_EQ(domain.number(1), 128);

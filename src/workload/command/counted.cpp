@@ -28,6 +28,11 @@ std::optional<trial::Step> Counted::add(const std::vector<output::Advance>& adva
   return step;
 }
 
+std::int64_t Counted::updates_at(std::int64_t count, const output::Counter& counter) const {
+  if (counter.counts_samples) return count / setting_.batch;
+  return counter.counts_weight_updates ? count : count / setting_.accumulation;
+}
+
 // A bar is redrawn by time, in the midst of an update: what is over waits for the next, with its
 // share of the time.
 std::optional<trial::Step> Counted::whole_updates() {

@@ -21,6 +21,8 @@ class Counted {
   // What was read in one go. It is one step: when we came late, the times within tell nothing.
   std::optional<trial::Step> add(const std::vector<output::Advance>& advances,
                                  const output::Counter& counter);
+  // Weight updates that have been done when its counter is there.
+  std::int64_t updates_at(std::int64_t count, const output::Counter& counter) const;
   // Where samples are counted: by how many that count rises.
   std::optional<std::int64_t> sample_stride() const { return stride_.value(); }
 

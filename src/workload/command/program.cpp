@@ -75,6 +75,8 @@ void Program::begin(const trial::Setting& setting) {
   first_count_at_.reset();
   batch_ = setting.batch;
   counted_ = Counted(setting, options_.ranks_of_batch());
+  printed_losses_ = client_losses_ = {};
+  client_updates_ = 0;
   client_steps_ = client::Steps(setting.batch, started_at_);
   counted_steps_.clear();
   talking_seconds_ = 0;
@@ -155,6 +157,8 @@ void Program::take(const client::Message& message, double now) {
     client::StepEnd step = *told;
     if (step.samples && is_of_one_rank(step)) *step.samples *= *options_.gpus;
     client_steps_.step(step, now);
+    client_updates_ += step.updates;
+    if (step.loss) client_losses_.add(client_updates_, *step.loss);
     last_sign_at_ = now;
   }
   if (const auto* memory = std::get_if<client::DeviceMemory>(&message)) {
@@ -180,6 +184,11 @@ bool Program::is_of_one_rank(const client::StepEnd& step) const {
 void Program::count() {
   for (std::size_t stream = 0; stream < readers_.size(); ++stream) {
     const std::vector<output::Advance> advances = readers_[stream].take();
+    const std::vector<output::LossAt> losses = readers_[stream].take_losses();
+    if (counting_.value_or(stream) == stream)
+      for (const output::LossAt& each : losses)
+        printed_losses_.add(counted_.updates_at(each.count, readers_[stream].findings().counter),
+                            each.loss);
     // Two streams may well count the same steps: the first that does is the one.
     if (advances.empty() || counting_.value_or(stream) != stream) continue;
     counting_ = stream;
@@ -191,6 +200,11 @@ void Program::count() {
     if (const auto step = counted_.add(advances, readers_[stream].findings().counter))
       counted_steps_.push_back(*step);
   }
+}
+
+std::vector<trial::Loss> Program::losses() const {
+  std::vector<trial::Loss> told = client_losses_.losses();
+  return told.empty() ? printed_losses_.losses() : told;
 }
 
 std::optional<trial::Step> Program::step() {

@@ -10,6 +10,7 @@
 #include "workload/command/counted.h"
 #include "workload/command/gpu/watch.h"
 #include "workload/command/options.h"
+#include "workload/command/output/loss.h"
 #include "workload/command/output/reader.h"
 #include "workload/command/process/process.h"
 #include "workload/command/workspace.h"
@@ -70,6 +71,8 @@ class Program {
   std::optional<std::int64_t> steps_total() const;
   std::optional<std::int64_t> samples_per_step() const;
   std::optional<std::int64_t> sample_stride() const;
+  // What its client told of its loss, else what it printed.
+  std::vector<trial::Loss> losses() const;
   // The last lines of its errors, else of its output.
   std::string last_output() const;
   std::string last_line() const;  // of what came last, short
@@ -116,6 +119,8 @@ class Program {
   std::int64_t talking_seconds_ = 0, last_talking_second_ = 0;
   std::optional<double> first_count_at_;
   Counted counted_;
+  output::LossCurve printed_losses_, client_losses_;
+  std::int64_t client_updates_ = 0;
   client::Steps client_steps_;
   std::deque<trial::Step> counted_steps_;
   std::optional<client::DeviceMemory> device_memory_;

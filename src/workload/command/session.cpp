@@ -228,6 +228,7 @@ Account CommandSession::close() {
       for (const Library& seen : libraries_in_output(program_->first_output(), trials_.options()))
         account_.note = suggestion(seen);
     account_.steps_total = program_->steps_total();
+    account_.losses = program_->losses();
     account_.samples_per_step = program_->samples_per_step();
     account_.sample_stride = program_->sample_stride();
     account_.last_output = trials_.secrets().redact(program_->last_of_both());

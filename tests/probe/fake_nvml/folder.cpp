@@ -118,6 +118,8 @@ FakeStatus power_of(FakeHandle handle, unsigned& milliwatts) {
 FakeStatus energy_of(FakeHandle handle, unsigned long long& millijoules) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  millijoules = watts * static_cast<unsigned long long>(ms);
+  unsigned milliwatts = 0;
+  power_of(handle, milliwatts);
+  millijoules = milliwatts / 1000 * static_cast<unsigned long long>(ms);  // as if it was ever so
   return is_lost(handle) ? FakeStatus::gpu_is_lost : FakeStatus::ok;
 }

@@ -152,5 +152,13 @@ TEST(ClientLines, TooLongOnesAreSkippedAndCountedOnce) {
   EXPECT_EQ(lines.bad(), 2);
 }
 
+TEST(StepEnd, HasItsLossWhereTheClientTellsIt) {
+  const auto loss_of = [](const char* line) { return std::get<StepEnd>(parse(line).value()).loss; };
+  EXPECT_EQ(loss_of(R"({"type":"step","at_seconds":1,"loss":2.5})"), 2.5);
+  EXPECT_EQ(loss_of(R"({"type":"step","at_seconds":1,"loss":-3})"), -3);
+  EXPECT_EQ(loss_of(R"({"type":"step","at_seconds":1})"), std::nullopt);
+  EXPECT_FALSE(parse(R"({"type":"step","at_seconds":1,"loss":"low"})"));
+}
+
 }  // namespace
 }  // namespace sweetspot::workload::command::client

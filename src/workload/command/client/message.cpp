@@ -73,6 +73,10 @@ StepEnd step_end(const Json& object) {
   step.updates = whole(object, "updates", 1, most_updates).value_or(1);
   step.dropped = whole(object, "dropped", 0).value_or(0);
   step.data_wait_seconds = seconds(object, "data_wait_seconds");
+  if (const Json* loss = find(object, "loss")) {
+    if (!loss->is_number()) throw BadLine();
+    step.loss = loss->get<double>();
+  }
   return step;
 }
 

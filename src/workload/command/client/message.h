@@ -23,6 +23,7 @@ struct StepEnd {
   std::optional<std::int64_t> samples;
   std::int64_t updates = 1, dropped = 0;
   std::optional<double> data_wait_seconds;
+  std::optional<double> loss;
 };
 struct DeviceMemory {
   core::Bytes peak = 0;

@@ -63,7 +63,7 @@ bool Counters::see(const Refresh& refresh, double at_seconds) {
       refresh.whole_epoch ? interruption_ : std::max(interruption_, pause_);
   if (moved.started || refresh.after_validation || seen_before < boundary) mark(series, at_seconds);
   if (!leads(series, moved)) return false;
-  told_ = {series.format, series.counts, series.total, series.weight_updates, {}};
+  told_ = {series.format, series.counts, series.total, series.weight_updates, {}, series.count};
   if (series.count > series.mark_count) advance(series, at_seconds);
   return true;
 }
@@ -288,7 +288,8 @@ bool Counters::leads_over(Series& leader, Series& series, const Move& moved) {
 // Samples and totals that stand in the leader's line are told of it.
 void Counters::note_leader(const Series& series, const LogLine& line) {
   const std::optional<double> samples_per_step = told_.samples_per_step;
-  told_ = {series.format, series.counts, series.total, series.weight_updates, samples_per_step};
+  told_ = {series.format,         series.counts,    series.total,
+           series.weight_updates, samples_per_step, series.count};
   const std::int64_t count_before = std::exchange(told_count_, series.count);
   const std::int64_t risen = series.count - count_before;
   for (const LineCounter& counter : line.counters()) {

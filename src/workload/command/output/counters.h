@@ -30,6 +30,7 @@ class Counters {
     std::optional<std::int64_t> total;
     bool weight_updates = false;
     std::optional<double> samples_per_step;
+    std::int64_t count = 0;
   };
   const Leader& leader() const { return told_; }  // as it was seen last
   bool has_leader() const { return leader_ != 0; }

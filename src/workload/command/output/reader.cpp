@@ -1,10 +1,13 @@
 #include "workload/command/output/reader.h"
 
+#include <utility>
+
 #include "workload/command/output/counters.h"
 #include "workload/command/output/cursor.h"
 #include "workload/command/output/evidence.h"
 #include "workload/command/output/keras_epochs.h"
 #include "workload/command/output/log_lines.h"
+#include "workload/command/output/loss.h"
 #include "workload/command/output/printable.h"
 #include "workload/command/output/scanner.h"
 #include "workload/command/output/source.h"
@@ -116,6 +119,9 @@ struct Reader::State final : Scanner::Sink {
     counter.total = leader.total;
     counter.samples_per_step = leader.samples_per_step;
     ++counter.lines;
+    constexpr std::size_t most_losses = 4096;
+    if (const auto loss = loss_in(text); loss && losses.size() < most_losses)
+      losses.push_back({leader.count, *loss});
   }
 
   void look_for_evidence(std::string_view text) {
@@ -126,6 +132,7 @@ struct Reader::State final : Scanner::Sink {
   }
 
   Findings findings;
+  std::vector<LossAt> losses;
   std::optional<StepsRegex> regex;
   Scanner scanner;
   Tail tail;
@@ -151,6 +158,8 @@ void Reader::feed(std::string_view bytes, double at_seconds) {
 }
 
 std::vector<Advance> Reader::take() { return state_->counters.take(); }
+
+std::vector<LossAt> Reader::take_losses() { return std::exchange(state_->losses, {}); }
 
 const Findings& Reader::findings() const { return state_->findings; }
 

@@ -18,6 +18,12 @@ struct Advance {
   std::int64_t samples = 0;  // samples, where the counter counts those; else 0
 };
 
+// A loss that stood beside the counter.
+struct LossAt {
+  std::int64_t count = 0;  // of updates or samples
+  double loss = 0;
+};
+
 // What is known of the counter that steps are read from.
 struct Counter {
   std::string source =
@@ -51,7 +57,8 @@ class Reader {
   Reader& operator=(Reader&&) noexcept;
 
   void feed(std::string_view bytes, double at_seconds);
-  std::vector<Advance> take();  // since the last call
+  std::vector<Advance> take();        // since the last call
+  std::vector<LossAt> take_losses();  // likewise
   const Findings& findings() const;
   // For when nothing was recognised; made anew from the last lines at each call.
   Suggestion suggestion() const;
