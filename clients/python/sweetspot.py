@@ -952,8 +952,8 @@ _MEMORY_WORDS = ("out of memory", "resource_exhausted", "resource exhausted",
 
 
 def _in_short(error):
-    lines = str(error).strip().splitlines()
-    return ("%s: %s" % (type(error).__name__, lines[0]) if lines else type(error).__name__)[:500]
+    words = " ".join(str(error).split())  # frameworks tell how much memory there was
+    return ("%s: %s" % (type(error).__name__, words) if words else type(error).__name__)[:1400]
 
 
 def _let_go_of_frames(error):

@@ -33,9 +33,13 @@ AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& ma
   if (row.outcome != trial::Outcome::ok) {
     line.failure = name(row.outcome);
     std::ranges::replace(line.failure, '_', ' ');
-    // Want of memory says it all. What to do about others comes behind, and is said once.
-    if (!row.note.empty() && row.outcome != trial::Outcome::out_of_memory)
-      line.failure += ": " + core::printable(short_reason(row.note));
+    const std::string reason = core::printable(short_reason(row.note));
+    // What to do about it comes behind, and is said once. Want of memory says it all, but for how
+    // much there was.
+    if (reason.starts_with(line.failure))
+      line.failure = reason;
+    else if (!reason.empty() && row.outcome != trial::Outcome::out_of_memory)
+      line.failure += ": " + reason;
     return line;
   }
   const std::string dash(unknown);

@@ -67,6 +67,7 @@ std::string bottleneck_words(const Row& row) {
   std::string text(name(row.trial->outcome));
   for (char& c : text)
     if (c == '_') c = ' ';
+  if (note.starts_with(text)) return note;
   return note.empty() ? text : fmt::format("{}: {}", text, note);
 }
 

@@ -9,12 +9,28 @@ bool is_on_a_gpu(const trial::Trial& trial) {
   return trial.memory_capacity.has_value() || !trial.gpus.empty();
 }
 
+// Where a trial ran out of memory, and what it told does not explain it: what was seen to be there.
+std::optional<core::Bytes> seen_to_fit(std::span<const trial::Trial> trials) {
+  std::optional<core::Bytes> held;  // by those that ran out
+  core::Bytes fitted = 0;           // by those that did not
+  for (const trial::Trial& trial : trials) {
+    if (!trial.memory_measured) continue;
+    if (trial.outcome == trial::Outcome::ok) fitted = std::max(fitted, *trial.memory_measured);
+    const bool is_explained = trial.memory_capacity && trial.memory_wanted &&
+                              *trial.memory_wanted >= *trial.memory_capacity;
+    if (trial.outcome == trial::Outcome::out_of_memory && !is_explained)
+      held = std::min(held.value_or(*trial.memory_measured), *trial.memory_measured);
+  }
+  return held ? std::optional(std::max(*held, fitted)) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<core::Bytes> memory_allowed(std::span<const trial::Trial> trials,
                                           const Limits& limits) {
-  if (std::ranges::none_of(trials, is_on_a_gpu)) return limits.memory_limit;
-  std::optional<core::Bytes> allowed = limits.gpu_memory_limit;
+  const bool on_a_gpu = std::ranges::any_of(trials, is_on_a_gpu);
+  std::optional<core::Bytes> allowed = on_a_gpu ? limits.gpu_memory_limit : limits.memory_limit;
+  if (const auto seen = seen_to_fit(trials)) allowed = std::min(allowed.value_or(*seen), *seen);
   // Others may take of the GPU, and give it back: what was there at the worst moment.
   for (const trial::Trial& trial : trials) {
     if (!trial.memory_capacity) continue;

@@ -1,73 +1,221 @@
 #include "search/memory_fit.h"
 
 #include <algorithm>
-#include <vector>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "stats/quantile.h"
 
 namespace sweetspot::search {
+namespace {
+
+using stats::square;
+
+// How memory grows with the batch, and how likely that is before anything is measured: in
+// proportion as a rule, and seldom with its square. Two trials cannot tell, so that they are not
+// believed far beyond themselves; the third knows better.
+struct Growth {
+  double power, prior;
+};
+constexpr std::array growths = {Growth{0.5, 0.02}, Growth{0.8, 0.05}, Growth{0.9, 0.1},
+                                Growth{1, 0.6},    Growth{1.1, 0.1},  Growth{1.25, 0.05},
+                                Growth{1.5, 0.04}, Growth{2, 0.04}};
+// What a trial's memory may differ by from such a curve: by a share of all of it, which is small
+// where it was seen to be, and by one of what grew. Each counts as two trials.
+struct Deviation {
+  double share, prior;
+};
+constexpr std::array deviations = {Deviation{0.0001, 0.955}, Deviation{0.001, 0.03},
+                                   Deviation{0.01, 0.015}};
+constexpr double deviation_of_growth = 0.03;
+constexpr double prior_degrees = 2;
+// How far the curve's ends are open, likewise.
+constexpr double prior_share = 1000;
+constexpr double certainty = 0.95;
+
+// The unit in which memory is taken, by what all sizes are multiples of: up to that much of each
+// says nothing.
+double piece_of(const std::map<std::int64_t, double>& points) {
+  std::uint64_t common = 0;
+  for (const auto& [batch, bytes] : points)
+    common = std::gcd(common, static_cast<std::uint64_t>(bytes));
+  return static_cast<double>(common);
+}
+
+// The unknowns of a line with a weak prior, and what they leave open (normal and inverse gamma).
+struct Posterior {
+  double fixed = 0, growth = 0;
+  double fixed_variance = 0, growth_variance = 0, covariance = 0;  // by the variance
+  double degrees = 0, variance = 0;
+  double log_evidence = 0;
+};
+
+Posterior posterior(const std::map<std::int64_t, double>& points, double power, double largest,
+                    double deviation, double open) {
+  const double prior = square(deviation / open);
+  double xx = prior, x1 = 0, count = prior, y1 = 0, yx = 0;
+  for (const auto& [batch, bytes] : points) {
+    const double x = std::pow(static_cast<double>(batch) / largest, power);
+    count += 1, x1 += x, xx += x * x;
+    y1 += bytes, yx += x * bytes;
+  }
+  const double determinant = count * xx - x1 * x1;
+  Posterior found;
+  found.fixed = (xx * y1 - x1 * yx) / determinant;
+  found.growth = (count * yx - x1 * y1) / determinant;
+  found.fixed_variance = xx / determinant;
+  found.growth_variance = count / determinant;
+  found.covariance = -x1 / determinant;
+  double squares = prior * (square(found.fixed) + square(found.growth));
+  for (const auto& [batch, bytes] : points)
+    squares += square(bytes - found.fixed -
+                      found.growth * std::pow(static_cast<double>(batch) / largest, power));
+  constexpr double unknowns = 2;
+  found.degrees = prior_degrees + static_cast<double>(points.size()) - unknowns;
+  found.variance = (prior_degrees * square(deviation) + squares) / found.degrees;
+  found.log_evidence = prior_degrees * std::log(deviation) - 0.5 * std::log(determinant) -
+                       0.5 * found.degrees * std::log(found.variance);
+  return found;
+}
+
+}  // namespace
 
 MemoryFit::MemoryFit(std::span<const trial::Trial> trials, const Predict& predict)
     : predict_(predict) {
-  for (const trial::Trial& trial : trials)
-    if (trial.outcome == trial::Outcome::ok && trial.memory_measured) {
-      double& most = measured_[trial.setting.batch];
-      most = std::max(most, static_cast<double>(*trial.memory_measured));
+  std::map<std::int64_t, double> lacking;
+  const auto add = [](std::map<std::int64_t, double>& to, std::int64_t batch, core::Bytes bytes) {
+    to[batch] = std::max(to[batch], static_cast<double>(bytes));
+  };
+  for (const trial::Trial& trial : trials) {
+    const std::int64_t batch = trial.setting.batch;
+    if (trial.outcome == trial::Outcome::ok && trial.memory_measured.value_or(0) > 0) {
+      add(measured_, batch, *trial.memory_measured);
+      if (trial.memory_margin)
+        margin_share_ = std::max(margin_share_, static_cast<double>(*trial.memory_margin) /
+                                                    static_cast<double>(*trial.memory_measured));
     }
+    if (trial.outcome == trial::Outcome::out_of_memory)
+      for (const auto& bytes : {trial.memory_wanted, trial.memory_capacity, trial.memory_measured})
+        if (bytes) add(lacking, batch, *bytes);
+  }
+  if (measured_.empty()) return;
+  fit(measured_);
+  // What it asked for when it ran out is the least that it would have taken: a shape by which it
+  // would have taken less is the less likely.
+  for (const auto& [batch, bytes] : lacking)
+    if (batch > measured_.rbegin()->first) {
+      double sum = 0;
+      for (Shape& shape : shapes_)
+        sum += shape.weight *= std::max(1e-9, 1 - below(shape, batch, bytes));
+      for (Shape& shape : shapes_) shape.weight /= sum;
+    }
+}
+
+void MemoryFit::fit(const std::map<std::int64_t, double>& points) {
+  shapes_.clear();
+  largest_ = static_cast<double>(points.rbegin()->first);
+  double known = 0, least = points.begin()->second;
+  for (const auto& [batch, bytes] : points)
+    known = std::max(known, bytes), least = std::min(least, bytes);
+  // Of memory that is taken in pieces, anything up to a piece is missing: a uniform error.
+  const double of_pieces = square(piece_of(points)) / 12;
+  const double of_growth = square(deviation_of_growth * (known - least));
+  double most = -std::numeric_limits<double>::infinity();
+  for (const Deviation& whole : deviations)
+    for (const Growth& growth : growths) {
+      const double deviation = std::sqrt(square(whole.share * known) + of_growth + of_pieces);
+      const Posterior found =
+          posterior(points, growth.power, largest_, deviation, prior_share * known);
+      shapes_.push_back({growth.power, std::log(whole.prior * growth.prior) + found.log_evidence,
+                         found.fixed, found.growth, found.degrees, found.variance,
+                         found.fixed_variance, found.growth_variance, found.covariance});
+      most = std::max(most, shapes_.back().weight);
+    }
+  double sum = 0;
+  for (Shape& shape : shapes_) sum += shape.weight = std::exp(shape.weight - most);
+  for (Shape& shape : shapes_) shape.weight /= sum;
+}
+
+bool MemoryFit::fits(std::int64_t batch, core::Bytes allowed) const {
+  const auto bytes = static_cast<double>(allowed);
+  if (predicted(batch) || measured_.empty()) return most_bytes(batch).value_or(0) <= bytes;
+  if (batch <= measured_.rbegin()->first) return *most_bytes(batch) <= bytes;
+  return below(batch, bytes / margin_share()) >= certainty;
+}
+
+bool MemoryFit::lacks(std::int64_t batch, core::Bytes allowed) const {
+  const auto bytes = static_cast<double>(allowed);
+  if (predicted(batch) || measured_.empty()) return most_bytes(batch).value_or(0) > bytes;
+  return below(batch, bytes) < 1 - certainty;
 }
 
 std::optional<double> MemoryFit::most_bytes(std::int64_t batch) const {
   if (predict_)
     if (const auto bytes = predict_(batch)) return static_cast<double>(*bytes);
   if (measured_.empty()) return std::nullopt;
-  return extrapolated(batch);
+  // A batch of at least this size takes no more.
+  if (const auto larger = measured_.lower_bound(batch); larger != measured_.end())
+    return margin_share() * larger->second;
+  return margin_share() * quantile(batch, certainty);
 }
 
 std::optional<double> MemoryFit::expected_bytes(std::int64_t batch) const {
   if (predict_)
     if (const auto bytes = predict_(batch)) return static_cast<double>(*bytes);
-  const auto fit = line();
-  if (!fit) return std::nullopt;
-  return std::max(0.0, fit->at(static_cast<double>(batch)));
+  if (measured_.size() < 2) return std::nullopt;
+  const Shape& likeliest = *std::ranges::max_element(shapes_, {}, &Shape::weight);
+  return std::max(
+      0.0, likeliest.fixed +
+               likeliest.growth * std::pow(static_cast<double>(batch) / largest_, likeliest.power));
 }
 
 std::optional<double> MemoryFit::least_bytes(std::int64_t batch) const {
   if (predicted(batch)) return expected_bytes(batch);
-  const auto fit = line();
-  if (!fit) return std::nullopt;
-  const double x = static_cast<double>(batch);
-  if (const auto predicted_here = fit->predict(x)) return predicted_here->low;
-  // Two sizes that hardly differ may differ by chance alone.
-  constexpr double least_growth_share = 0.05;
-  const double growth = measured_.rbegin()->second - measured_.begin()->second;
-  if (growth < least_growth_share * measured_.rbegin()->second) return std::nullopt;
-  return fit->at(x) - 0.1 * fit->slope() * (x - static_cast<double>(measured_.rbegin()->first));
+  if (measured_.size() < 2) return std::nullopt;
+  return quantile(batch, 1 - certainty);
 }
 
-std::optional<stats::LinearFit> MemoryFit::line() const {
-  std::vector<stats::LinePoint> points;
-  for (const auto& [batch, bytes] : measured_)
-    points.push_back({static_cast<double>(batch), bytes});
-  return stats::fit_line(points);
+// Larger batches take no less, and by each shape no more than if none of it were fixed. A single
+// one says nothing of the shape.
+double MemoryFit::below(const Shape& shape, std::int64_t batch, double bytes) const {
+  const auto [largest, known] = *measured_.rbegin();
+  if (batch > largest) {
+    if (bytes < known) return 0;
+    // Growth that cannot be told from none, as where memory comes in large pieces, proves nothing
+    // of larger batches: twice the largest is the next to ask.
+    constexpr double least_growth_share = 1e-6;
+    const bool has_grown = known - measured_.begin()->second > least_growth_share * known;
+    if (!has_grown && measured_.size() > 1 && batch <= 2 * largest) return 1;
+    if (!has_grown && bytes < known * static_cast<double>(batch) / static_cast<double>(largest))
+      return 0.5;
+    const double most = known * std::pow(static_cast<double>(batch) / static_cast<double>(largest),
+                                         measured_.size() == 1 ? 1 : shape.power);
+    if (bytes >= most) return 1;
+  }
+  const double x = std::pow(static_cast<double>(batch) / largest_, shape.power);
+  const double scale =
+      std::sqrt(shape.variance * (1 + shape.fixed_variance + x * x * shape.growth_variance +
+                                  2 * x * shape.covariance));
+  return stats::t_below((bytes - shape.fixed - x * shape.growth) / scale, shape.degrees);
 }
 
-double MemoryFit::extrapolated(std::int64_t batch) const {
-  if (const auto larger = measured_.lower_bound(batch); larger != measured_.end())
-    return larger->second;  // a batch of at least this size takes no more
-  const double x = static_cast<double>(batch);
-  const double largest = static_cast<double>(measured_.rbegin()->first);
-  const double known = measured_.rbegin()->second;
-  // Whatever part of it is fixed, memory grows no faster than in proportion to the batch.
-  const double proportional = known * x / largest;
-  const auto fit = line();
-  // Growth that cannot be told from none, as where memory comes in large pieces, proves nothing
-  // about larger batches: twice the largest measured one is the next to ask.
-  constexpr double least_growth_share = 1e-6;
-  if (!fit || fit->slope() * largest < least_growth_share * known)
-    return fit && x <= 2 * largest ? known : proportional;
-  // Any line is perfect through two points: a tenth of the growth stands for what they hide.
-  const auto predicted = fit->predict(x);
-  const double upper =
-      predicted ? predicted->high : fit->at(x) + 0.1 * fit->slope() * (x - largest);
-  return std::clamp(upper, known, proportional);
+double MemoryFit::below(std::int64_t batch, double bytes) const {
+  double probability = 0;
+  for (const Shape& shape : shapes_) probability += shape.weight * below(shape, batch, bytes);
+  return probability;
+}
+
+double MemoryFit::quantile(std::int64_t batch, double share) const {
+  double low = 0, high = 1;
+  while (below(batch, high) < share) low = high, high *= 2;
+  constexpr int halvings = 50;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = (low + high) / 2;
+    (below(batch, middle) < share ? low : high) = middle;
+  }
+  return high;
 }
 
 }  // namespace sweetspot::search

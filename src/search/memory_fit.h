@@ -2,33 +2,57 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "search/search.h"
-#include "stats/linear_fit.h"
 
 namespace sweetspot::search {
 
-// The most bytes a batch may take: the workload's own prediction, else the upper end of a fit of
-// fixed + per-sample bytes over what was measured.
+// The memory of a batch: the workload's own prediction, else what the trials let expect, as a
+// distribution. Bytes are fixed + growth·batch^p plus an error of each trial, which is never
+// nothing: allocators take memory in pieces and keep some. p is 1, unless the trials say otherwise.
+// Batches that ran out of memory count with what they asked for at least.
 class MemoryFit {
  public:
   MemoryFit(std::span<const trial::Trial> trials, const Predict& predict);
-  // Nothing when nothing is known.
+  // Whether it takes no more than so much with 95%, what it may grow by later included. True when
+  // nothing is known.
+  bool fits(std::int64_t batch, core::Bytes allowed) const;
+  // Whether it takes more with 95%. False when nothing is known.
+  bool lacks(std::int64_t batch, core::Bytes allowed) const;
+  // What it takes at most with 95%, and nothing when nothing is known.
   std::optional<double> most_bytes(std::int64_t batch) const;
-  // What it will probably take, to be held against what it does: the workload's own prediction,
-  // else the line through what was measured. Nothing before two sizes were.
+  // What it will probably take, to be held against what it does. Nothing before two sizes were
+  // measured.
   std::optional<double> expected_bytes(std::int64_t batch) const;
-  // The least it can take, where that is known well enough to refuse a launch that was asked for.
+  // The least it can take (95%), where that is known well enough to refuse a launch that was asked
+  // for.
   std::optional<double> least_bytes(std::int64_t batch) const;
   // Whether the workload itself can tell.
   bool predicted(std::int64_t batch) const { return predict_ && predict_(batch); }
+  // Whether it is guessed from trials.
+  bool guessed(std::int64_t batch) const { return !predicted(batch) && !measured_.empty(); }
 
  private:
-  double extrapolated(std::int64_t batch) const;
-  std::optional<stats::LinearFit> line() const;
+  // Bytes by one p: Student's t around a mean that is linear in batch^p.
+  struct Shape {
+    double power = 1, weight = 0;
+    double fixed = 0, growth = 0;  // growth: of the largest batch
+    double degrees = 1, variance = 0;
+    double fixed_variance = 0, growth_variance = 0, covariance = 0;  // by the variance
+  };
+  void fit(const std::map<std::int64_t, double>& points);
+  // The probability that a batch takes no more.
+  double below(const Shape& shape, std::int64_t batch, double bytes) const;
+  double below(std::int64_t batch, double bytes) const;
+  double quantile(std::int64_t batch, double share) const;
+  double margin_share() const { return 1 + margin_share_; }
 
   const Predict& predict_;
   std::map<std::int64_t, double> measured_;  // the peak of each batch
+  double margin_share_ = 0;                  // of the memory, by which it may grow later
+  double largest_ = 1;                       // batch of the fit
+  std::vector<Shape> shapes_;
 };
 
 }  // namespace sweetspot::search

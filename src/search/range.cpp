@@ -55,26 +55,32 @@ bool close(std::int64_t works, std::int64_t other) {
 }
 
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
-                              const MemoryFit& memory) {
+                              const MemoryFit& memory, std::optional<core::Bytes> allowed) {
   const std::int64_t step = limits.multiple_of;
   const std::int64_t low = (std::max<std::int64_t>(limits.min, 1) + step - 1) / step * step;
   std::int64_t high = limits.max / step * step;
-  if (evidence.too_large)
-    high = std::min(high, below(*evidence.too_large, evidence.largest_ok, low) / step * step);
-  const auto fits = [&limits, &evidence, &memory, low, step](std::int64_t batch) {
-    if (!limits.memory_limit) return true;
+  if (evidence.too_large) {
+    // Where its memory explains it, that says how far below to go; else it has to be tried.
+    const bool is_explained = allowed && memory.lacks(*evidence.too_large, *allowed);
+    const std::int64_t most = is_explained ? *evidence.too_large - 1
+                                           : below(*evidence.too_large, evidence.largest_ok, low);
+    high = std::min(high, most / step * step);
+  }
+  const auto fits = [&evidence, &memory, allowed, low, step](std::int64_t batch) {
+    if (!allowed) return true;
     if (!memory.predicted(batch)) {
-      // Of unknown memory only the smallest batch may be tried, and then the next, even where its
-      // fixed part might as well be nothing: one size cannot tell fixed from per-sample bytes.
-      if (evidence.times.batches.empty()) return batch == low;
+      // Of unknown memory one batch may be tried, as people begin with, and if that fails the
+      // smallest; then the next, even where its fixed part might as well be nothing: one size cannot
+      // tell fixed from per-sample bytes.
+      if (evidence.times.batches.empty())
+        return batch <= (evidence.failed.empty() ? std::max(low, first_batch) : low);
       if (evidence.times.batches.size() == 1 && batch <= low + step) return true;
     }
-    const auto bytes = memory.most_bytes(batch);
-    return !bytes || *bytes <= static_cast<double>(*limits.memory_limit);
+    return memory.fits(batch, *allowed);
   };
   const auto most = largest(low, high, step, fits);
   if (!most) return std::nullopt;
-  return Range{low, *most, fits};
+  return Range{low, *most, allowed.has_value(), fits};
 }
 
 std::vector<std::int64_t> candidates(const Range& range, const Limits& limits) {

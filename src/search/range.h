@@ -13,12 +13,13 @@ namespace sweetspot::search {
 // fit, below any that did not.
 struct Range {
   std::int64_t low = 1, high = 1;
+  bool memory_limited = false;
   // Memory is taken to grow with the batch; this asks about one in between.
   std::function<bool(std::int64_t)> fits;
 };
-// Refers to all three.
+// Refers to all but what is allowed.
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
-                              const MemoryFit& memory);
+                              const MemoryFit& memory, std::optional<core::Bytes> allowed);
 
 // Where a search begins: small enough to be cheap and to fit, large enough that padding does not
 // decide.

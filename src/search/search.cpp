@@ -30,13 +30,12 @@ Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials)
   return known;
 }
 
-std::string nothing_fits(const Limits& limits) {
+std::string nothing_fits(const Limits& limits, std::optional<core::Bytes> allowed) {
   if (limits.max / limits.multiple_of * limits.multiple_of < limits.min)
     return fmt::format("no multiple of {} lies between {} and {}", limits.multiple_of, limits.min,
                        limits.max);
-  if (!limits.memory_limit) return "not even the smallest batch ran";
-  return fmt::format("not even the smallest batch fits into {}",
-                     core::format_bytes(*limits.memory_limit));
+  if (!allowed) return "not even the smallest batch ran";
+  return fmt::format("not even the smallest batch fits into {}", core::format_bytes(*allowed));
 }
 
 std::int64_t runs_of(std::span<const trial::Trial> trials, std::int64_t batch) {
@@ -81,16 +80,18 @@ std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
 }
 
 Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, const Range& range,
-                   const Limits& limits) {
+                   const Limits& limits, bool with_care) {
   const std::size_t tried = known.times.batches.size() + known.failed.size();
   if (known.times.batches.empty() && known.failed.size() >= most_failures_at_first)
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
   if (tried < experiment::most_batches)
-    if (const auto batch = next_to_scout(known, range, limits)) return {batch, ""};
+    if (const auto batch = next_to_scout(known, range, limits, with_care)) return {batch, ""};
   if (known.times.batches.empty())
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
   const Turns worth = turns(known, range, limits);
   if (tried < experiment::most_batches && worth.unmeasured) return {worth.unmeasured, ""};
+  if (with_care && tried < experiment::most_batches)
+    if (const auto batch = next_above(known, range, limits, worth.decision)) return {batch, ""};
   if (const auto batch = next_to_repeat(trials, known, worth, limits)) return {batch, ""};
   return {std::nullopt, "no other batch promises to be a better answer"};
 }
@@ -109,18 +110,20 @@ const BatchSpeed& Decision::chosen() const {
 Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
   const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory);
-  if (!range) return {std::nullopt, nothing_fits(limits)};
+  const auto allowed = memory_allowed(trials, limits);
+  const auto range = feasible(limits, known, memory, allowed);
+  if (!range) return {std::nullopt, nothing_fits(limits, allowed)};
   if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
-  return next_for_knee(trials, known, *range, limits);
+  return next_for_knee(trials, known, *range, limits, memory.guessed(range->low));
 }
 
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
                       const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
   const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory);
-  if (!range) return {.reason = nothing_fits(limits)};
+  const auto allowed = memory_allowed(trials, limits);
+  const auto range = feasible(limits, known, memory, allowed);
+  if (!range) return {.reason = nothing_fits(limits, allowed)};
   if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
     if (const auto batch = next_to_scout(known, *range, limits))
       return {.batches = {*batch}, .scouting = true};
@@ -136,11 +139,13 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
   if (known.times.batches.empty()) return std::nullopt;
   if (limits.objective == Objective::energy && known.powers.empty()) return std::nullopt;
   const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory);
+  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
   if (!range) return std::nullopt;
   Decision decision = turns(known, *range, limits).decision;
   if (limits.objective != Objective::max_batch) return decision;
   decision.batch = known.times.batches.back();
+  for (const std::int64_t batch : known.times.batches)
+    if (batch <= range->high && range->fits(batch)) decision.batch = batch;
   decision.knee_low = decision.knee_high = decision.batch;
   decision.alike_low = decision.alike_high = decision.batch;
   decision.regret = 0;
@@ -151,7 +156,7 @@ std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials
                                             const Limits& limits, const Predict& predict) {
   const Evidence known = evidence(trials);
   const MemoryFit memory(trials, predict);
-  const auto range = feasible(limits, known, memory);
+  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
   if (!range) return std::nullopt;
   // Half way up to one that failed is a place to try, not a prediction.
   if (known.too_large && known.largest_ok) return std::min(range->high, *known.largest_ok);

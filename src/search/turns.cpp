@@ -53,6 +53,63 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   return next;
 }
 
+// The line through the step times of the two largest batches.
+class LastLine {
+ public:
+  explicit LastLine(const stats::StepTimes& times)
+      : batch_(static_cast<double>(times.batches.back())),
+        seconds_(std::exp(times.log_seconds.back())) {
+    const std::size_t before = times.batches.size() - 2;
+    const double share = fixed_share(static_cast<double>(times.batches[before]),
+                                     std::exp(times.log_seconds[before]), batch_, seconds_);
+    fixed_ = share * seconds_, slope_ = (1 - share) * seconds_ / batch_;
+  }
+  double speed(double batch) const { return batch / (fixed_ + slope_ * batch); }
+  // How much faster a batch is than the largest.
+  double gain(double batch) const { return speed(batch) / speed(batch_) - 1; }
+  // The batch from which on doubling it gains no more than a share.
+  double doubling_gains(double share) const { return fixed_ * (1 - share) / (2 * slope_ * share); }
+
+ private:
+  double batch_, seconds_, fixed_ = 0, slope_ = 0;
+};
+
+// Where memory is guessed, a batch is run for what it is needed for: while doubling the largest
+// may gain more than the tolerance, by the line and what curves stray from one. What a smaller gain
+// is good for, the answer will show.
+std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
+                                              const std::vector<std::int64_t>& sizes,
+                                              double tolerance) {
+  const auto& times = evidence.times;
+  const double largest = static_cast<double>(times.batches.back());
+  double wanted = std::max(most_growth * largest, static_cast<double>(first_batch));
+  if (times.batches.size() > 1) {
+    const LastLine line(times);
+    const double worth = std::max(tolerance - roughness.front(), tolerance / 2);
+    if (line.gain(2 * largest) <= worth) return std::nullopt;
+    wanted = std::min(wanted, std::max(2 * largest, line.doubling_gains(worth)));
+  }
+  // No batch's step takes longer than in proportion to its size.
+  constexpr double most_step_seconds = 100 * cheap_step_seconds;
+  wanted = std::min(wanted, largest * most_step_seconds / std::exp(times.log_seconds.back()));
+  const auto next = at_most(sizes, wanted);
+  if (!next || static_cast<double>(*next) < worth_an_end * largest) return std::nullopt;
+  // The end of what fits is not worth the risk for little.
+  if (times.batches.size() > 1 && LastLine(times).gain(static_cast<double>(*next)) <= tolerance / 2)
+    return std::nullopt;
+  return next;
+}
+
+// The sizes of a first look that can be run.
+std::vector<std::int64_t> runnable_octaves(const Evidence& evidence, const Range& range,
+                                           const Limits& limits) {
+  std::vector<std::int64_t> sizes = octaves(range, limits);
+  std::erase_if(sizes, [&](std::int64_t batch) {
+    return evidence.failed.contains(batch) || !range.fits(batch);
+  });
+  return sizes;
+}
+
 // The size that is closest to a batch, if it is about that batch.
 std::optional<std::int64_t> nearest(const std::vector<std::int64_t>& sizes, double batch) {
   constexpr double about = 1.25;
@@ -116,11 +173,8 @@ std::int64_t fastest(const Decision& decision) {
 }  // namespace
 
 std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range& range,
-                                          const Limits& limits) {
-  std::vector<std::int64_t> sizes = octaves(range, limits);
-  std::erase_if(sizes, [&](std::int64_t batch) {
-    return evidence.failed.contains(batch) || !range.fits(batch);
-  });
+                                          const Limits& limits, bool with_care) {
+  const std::vector<std::int64_t> sizes = runnable_octaves(evidence, range, limits);
   if (sizes.empty()) return std::nullopt;
   const auto& measured = evidence.times.batches;
   if (measured.empty()) {
@@ -130,11 +184,30 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
     return *std::ranges::min_element(sizes, {}, distance);
   }
   // Down first: it is cheap, and fixes the line. Not where a batch is given: its update takes the
-  // longer the smaller the parts are.
-  if (!limits.divisor_of &&
+  // longer the smaller the parts are. A run that needs care is not cheap.
+  if (!with_care && !limits.divisor_of &&
       static_cast<double>(measured.front()) >= worth_an_end * static_cast<double>(sizes.front()))
     return sizes.front();
+  if (with_care && !limits.divisor_of) return upwards_with_care(evidence, sizes, limits.tolerance);
   return upwards(evidence, range, sizes, limits.tolerance);
+}
+
+std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& range,
+                                       const Limits& limits, const Decision& decision) {
+  const auto& measured = evidence.times.batches;
+  if (limits.divisor_of || measured.size() < 2) return std::nullopt;
+  const auto largest = static_cast<double>(measured.back());
+  const auto next = at_most(runnable_octaves(evidence, range, limits), 2 * largest);
+  if (!next || static_cast<double>(*next) < worth_an_end * largest) return std::nullopt;
+  const LastLine line(evidence.times);
+  const double gain = line.gain(static_cast<double>(*next));
+  const double promised =
+      (1 + gain) * std::ranges::find(decision.speeds, measured.back(), &BatchSpeed::batch)
+                       ->samples_per_second.mean;
+  const double shortfall = 1 - decision.chosen().samples_per_second.mean / promised;
+  if (gain <= limits.tolerance / 2 || shortfall <= limits.tolerance + worth_a_run)
+    return std::nullopt;
+  return next;
 }
 
 Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) {

@@ -9,9 +9,15 @@ namespace sweetspot::search {
 
 // A first look over the range: the next batch of it, or nothing once it is known from its smallest
 // batch to the largest one that is worth a look. Upwards in growing steps, so that nothing is run
-// for minutes on the word of a line through small batches.
+// for minutes on the word of a line through small batches. With care: no further than the answer
+// needs, since a run that is too large dies.
 std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range& range,
-                                          const Limits& limits);
+                                          const Limits& limits, bool with_care = false);
+
+// With such care, one step further up, if the answer would be out of tolerance by what the line
+// through the largest batches promises there.
+std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& range,
+                                       const Limits& limits, const Decision& decision);
 
 // Which batches are worth measuring further, and whether any is.
 struct Turns {

@@ -6,6 +6,8 @@ namespace sweetspot::stats {
 
 // How many standard errors a two-sided 95% interval reaches, by Student's t; degrees ≥ 1.
 double t95(double degrees);
+// The probability that such a t is no larger.
+double t_below(double t, double degrees);
 // The same for a normal distribution.
 constexpr double normal95 = 1.959963984540054;
 

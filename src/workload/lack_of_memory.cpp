@@ -23,6 +23,11 @@ constexpr std::array memory_messages = {
     "CUBLAS_STATUS_ALLOC_FAILED"sv,
     "DefaultCPUAllocator: can't allocate memory"sv,
     "RESOURCE_EXHAUSTED: Out of memory"sv,
+    "RESOURCE_EXHAUSTED: Ran out of memory"sv,
+    "RESOURCE_EXHAUSTED: Failed to allocate request"sv,
+    "memory for requested buffer of size"sv,
+    "is smaller than requested bytes of"sv,
+    "Out of memory error on GPU"sv,
     "ResourceExhaustedError"sv,
     "OOM when allocating tensor with shape"sv,
     "JavaScript heap out of memory"sv,
@@ -37,9 +42,9 @@ constexpr std::array thrown_words = {"out of memory"sv,
                                      "resource_exhausted"sv};
 
 // One of these is in every message above and in Python's exception.
-constexpr std::array memory_parts = {RarePart{"emory"sv, 4}, RarePart{"ALLOC_FAILED"sv, 6},
+constexpr std::array memory_parts = {RarePart{"emory"sv, 4},         RarePart{"ALLOC_FAILED"sv, 6},
                                      RarePart{"xhaustedError"sv, 0}, RarePart{"OOM when"sv, 0},
-                                     RarePart{"bad_alloc"sv, 3}};
+                                     RarePart{"bad_alloc"sv, 3},     RarePart{"EXHAUSTED: F"sv, 1}};
 
 // "MemoryError" and "numpy.core._exceptions._ArrayMemoryError: Unable to …" as a traceback ends; a
 // line of source that mentions it does not start with it.
@@ -50,9 +55,13 @@ bool is_python_memory_error(std::string_view line) {
 
 }  // namespace
 
+bool may_tell_of_memory(std::string_view line) {
+  return std::ranges::any_of(memory_parts,
+                             [line](const RarePart& part) { return has(line, part); });
+}
+
 bool prints_lack_of_memory(std::string_view line) {
-  const auto in_line = [line](const RarePart& part) { return has(line, part); };
-  if (std::ranges::none_of(memory_parts, in_line)) return false;
+  if (!may_tell_of_memory(line)) return false;
   return std::ranges::any_of(memory_messages,
                              [line](auto message) { return line.find(message) != line.npos; }) ||
          is_python_memory_error(core::trimmed(line));

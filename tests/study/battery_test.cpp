@@ -39,8 +39,9 @@ TEST_P(Battery, RandomWorkloads) {
   RecordProperty("median_batches", static_cast<int>(batches[batches.size() / 2]));
   const auto share = [&](int count) { return count / static_cast<double>(regrets.size()); };
   // A curve that turns up again beyond steps of a tenth of a second is not found out, and memory in
-  // steps is guessed; with what is left, most machines of most kinds of noise are answered well.
-  EXPECT_GE(share(good), 0.9);
+  // steps is guessed; programs whose memory is guessed are not run larger than what was seen asks
+  // for; with what is left, most machines of most kinds of noise are answered well.
+  EXPECT_GE(share(good), 0.88);
   EXPECT_GE(share(small_enough), 0.85);
   EXPECT_GE(share(within_bounds), 0.8);
   EXPECT_EQ(launches_above_cap, 0);

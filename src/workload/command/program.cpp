@@ -246,7 +246,8 @@ output::Findings Program::findings() const {
   all.lines += errors.lines;
   all.counter = counting_ ? readers_[*counting_].findings().counter : output::Counter{};
   if (!all.changed_batch) all.changed_batch = errors.changed_batch;
-  if (!all.memory_evidence) all.memory_evidence = errors.memory_evidence;
+  if (!all.memory_evidence)
+    all.memory_evidence = errors.memory_evidence, all.memory_message = errors.memory_message;
   all.regex_gave_up = all.regex_gave_up || errors.regex_gave_up;
   return all;
 }

@@ -68,6 +68,7 @@ trial::Step CommandSession::step() {
     return *step;
   } catch (const Ended& ended) {
     failed_ = ended.outcome != Outcome::ok;
+    if (ended.outcome == Outcome::out_of_memory && program_) note_lack();
     throw;
   }
 }
@@ -127,12 +128,17 @@ void CommandSession::answer() {
     program_->answer(setting_);
     return;
   }
-  if (const auto& failed = program_->failed())
-    throw Ended(failed->outcome, trials_.secrets().redact(failed->reason) + left_behind());
+  if (const auto& failed = program_->failed()) {
+    MemoryMessage message;
+    if (failed->outcome == Outcome::out_of_memory) message.read(failed->reason);
+    const std::string figures = message.in_short();
+    throw Ended(
+        failed->outcome,
+        (figures.empty() ? trials_.secrets().redact(failed->reason) : figures) + left_behind());
+  }
   if (steps_ > 0) throw Ended(Outcome::ok, "it went on to the next setting by itself");
   const Evidence now = evidence();
-  if (now.findings.memory_evidence)
-    throw Ended(Outcome::out_of_memory, *now.findings.memory_evidence);
+  if (now.findings.memory_evidence) throw lacked_memory(now);
   throw Ended(Outcome::crashed,
               failed_without_a_step("it asked for the next setting", now.last_output));
 }
@@ -232,6 +238,13 @@ Account CommandSession::close() {
     account_.samples_per_step = program_->samples_per_step();
     account_.sample_stride = program_->sample_stride();
     account_.last_output = trials_.secrets().redact(program_->last_of_both());
+    // A session that survives its failure prints nothing of it.
+    if (const auto& failed = program_->failed()) {
+      const std::string reason = trials_.secrets().redact(failed->reason);
+      if (account_.last_output.find(reason) == std::string::npos)
+        account_.last_output += (account_.last_output.empty() ? "" : "\n") + reason;
+    }
+    tell_lack();
   }
   if (keep)
     trials_.keep(std::move(program_));
@@ -313,6 +326,21 @@ GpuAccount CommandSession::tell_gpus() {
   const bool client_knows = client && client->peak > 0;
   if (!found.note.empty() && !client_knows) account_.note = found.note;
   return found;
+}
+
+void CommandSession::note_lack() {
+  if (program_->failed())
+    lack_.read(program_->failed()->reason);
+  else
+    lack_ = program_->findings().memory_message;
+}
+
+// In the terms in which its memory is measured: by its allocator, or as a process.
+void CommandSession::tell_lack() {
+  const bool of_process = !program_->device_memory();
+  account_.memory_wanted = lack_.wanted(of_process);
+  if (const auto capacity = lack_.capacity(of_process))
+    account_.memory_capacity = std::min(account_.memory_capacity.value_or(*capacity), *capacity);
 }
 
 Evidence CommandSession::evidence() const {

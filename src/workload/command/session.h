@@ -42,6 +42,8 @@ class CommandSession final : public Session {
   void tell_memory();
   void tell_host_memory(const process::Memory& host);
   gpu::GpuAccount tell_gpus();
+  void note_lack();
+  void tell_lack();
   Evidence evidence() const;
 
   Trials& trials_;
@@ -56,6 +58,7 @@ class CommandSession final : public Session {
   double next_told_at_ = 0, next_judged_at_ = 0;
   double longest_step_seconds_ = 0;
   bool failed_ = false, whole_runs_ = false, closed_ = false;
+  MemoryMessage lack_;  // of a trial that ran out of memory
   Account account_;
 };
 

@@ -50,10 +50,14 @@ Ended without_enough_steps(const Evidence& evidence) {
 
 }  // namespace
 
+Ended lacked_memory(const Evidence& evidence) {
+  const std::string figures = evidence.findings.memory_message.in_short();
+  return {Outcome::out_of_memory, figures.empty() ? *evidence.findings.memory_evidence : figures};
+}
+
 Ended verdict(const Evidence& evidence) {
   const process::Ending& ending = evidence.ending;
-  if (evidence.findings.memory_evidence)
-    return {Outcome::out_of_memory, *evidence.findings.memory_evidence};
+  if (evidence.findings.memory_evidence) return lacked_memory(evidence);
   if (ending.exit_code == 0)
     return evidence.steps >= fewest_steps ? Ended(Outcome::ok, "it came to its end")
                                           : without_enough_steps(evidence);
@@ -90,8 +94,7 @@ std::string cut_off(const Evidence& evidence) {
 }
 
 Ended timed_out(const Evidence& evidence, core::Seconds timeout) {
-  if (evidence.findings.memory_evidence)
-    return {Outcome::out_of_memory, *evidence.findings.memory_evidence};
+  if (evidence.findings.memory_evidence) return lacked_memory(evidence);
   const std::string waited = core::format_duration(timeout);
   if (evidence.steps > 0)
     return {

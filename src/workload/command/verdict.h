@@ -17,6 +17,9 @@ struct Evidence {
   std::int64_t steps = 0, bad_client_lines = 0;
 };
 
+// It ran out of memory, and its output shows it: why, in few words.
+Ended lacked_memory(const Evidence& evidence);
+
 // Why it ended as it did. Only evidence makes a death one for want of memory: a lone SIGKILL may
 // have come from anyone.
 Ended verdict(const Evidence& evidence);

@@ -81,7 +81,7 @@ StepEnd step_end(const Json& object) {
 }
 
 Failed failed(const Json& object) {
-  constexpr std::size_t longest = 600;
+  constexpr std::size_t longest = 1500;  // as much of what PyTorch says of memory
   const auto outcome = trial::outcome_named(text(object, "outcome"));
   using trial::Outcome;
   if (outcome != Outcome::out_of_memory && outcome != Outcome::crashed &&

@@ -127,6 +127,8 @@ struct Reader::State final : Scanner::Sink {
   void look_for_evidence(std::string_view text) {
     if (!findings.changed_batch && shows_changed_batch(text))
       findings.changed_batch = printable_line(text);
+    if (!may_tell_of_memory(text)) return;
+    findings.memory_message.read(text);
     if (!findings.memory_evidence && prints_lack_of_memory(text))
       findings.memory_evidence = printable_line(text);
   }

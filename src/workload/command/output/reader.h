@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workload/command/output/suggestion.h"
+#include "workload/memory_message.h"
 
 namespace sweetspot::workload::command::output {
 
@@ -41,6 +42,7 @@ struct Findings {
   Counter counter;
   std::optional<std::string> changed_batch;    // the line that shows the program changed its batch
   std::optional<std::string> memory_evidence;  // the line that shows it ran out of memory
+  MemoryMessage memory_message;                // what it told of that, in all its lines
   bool regex_gave_up = false;  // --steps-regex took too long on too many lines, and stopped
 };
 

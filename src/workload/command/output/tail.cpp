@@ -10,12 +10,13 @@ namespace sweetspot::workload::command::output {
 namespace {
 
 constexpr std::size_t most_lines = 1000;
+constexpr std::size_t longest_shown = 1500;  // what PyTorch says of memory has 700
 
 struct Lines final : Scanner::Sink {
   explicit Lines(std::size_t most) : most_(most) {}
   bool maybe_whole(std::string_view, double) override { return true; }
   void ended(std::string_view text, double) override {
-    std::string line = printable_line(text);
+    std::string line = printable_line(text, longest_shown);
     line.erase(line.find_last_not_of(' ') + 1);
     if (line.empty()) return;
     if (replaces_ && !kept.empty()) kept.pop_back();
