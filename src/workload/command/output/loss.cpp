@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char in_small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool is_word(std::string_view text, std::size_t at, std::string_view word) {
+bool reads(std::string_view text, std::size_t at, std::string_view word) {
   if (text.size() - at < word.size()) return false;
   for (std::size_t i = 0; i < word.size(); ++i)
-    if (lower(text[at + i]) != word[i]) return false;
+    if (in_small(text[at + i]) != word[i]) return false;
   return true;
 }
 
@@ -31,7 +31,7 @@ bool is_of_evaluation(std::string_view before) {
   while (begin > 0 && is_letter(before[begin - 1])) --begin;
   const std::string_view word = before.substr(begin);
   for (const std::string_view each : words)
-    if (word.size() == each.size() && is_word(word, 0, each)) return true;
+    if (word.size() == each.size() && reads(word, 0, each)) return true;
   return false;
 }
 
@@ -62,7 +62,7 @@ std::int64_t next_kept(std::int64_t step) {
 std::optional<double> loss_in(std::string_view text) {
   constexpr std::string_view word = "loss";
   for (std::size_t at = 0; at + word.size() < text.size(); ++at) {
-    if (!is_word(text, at, word)) continue;
+    if (!reads(text, at, word)) continue;
     const bool is_part = at > 0 && is_letter(text[at - 1]);  // "glossy"
     if (is_part || is_of_evaluation(text.substr(0, at))) continue;
     if (const auto value = number_behind(text.substr(at + word.size()))) return value;
