@@ -63,6 +63,18 @@ struct SlowKernel {
 std::optional<SlowKernel> slow_kernel(std::span<const trial::OperationCost> operations,
                                       const Roofline& roofline);
 
+// The answer, run for longer than a trial: whether it lasts.
+struct Confirmation {
+  std::string asked;                   // "200 steps", "an epoch"
+  bool confirmed = false;              // it lasted, and took no more than is allowed
+  std::int64_t batch = 0;              // that was run last; 0: none was
+  std::int64_t steps = 0;              // that it made
+  std::optional<core::Bytes> memory;   // its peak then
+  std::optional<std::int64_t> larger;  // the answer before, which did not last
+  std::string why;                     // it did not, one line
+  bool operator==(const Confirmation&) const = default;
+};
+
 // Why the search could not end by itself.
 enum class CutShort { no, stopped, budget, store_failed, device_lost };
 std::string_view name(CutShort);
@@ -77,7 +89,8 @@ struct Facts {
   bool has_loader = true;             // whose workers can be chosen
   std::optional<LoaderCheck> loader_check;
   std::optional<WorkerSearch> worker_search;
-  std::optional<SlowKernel> slow_kernel;     // at the chosen batch
+  std::optional<SlowKernel> slow_kernel;  // at the chosen batch
+  std::optional<Confirmation> confirmation;
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
   // Of a program on several GPUs, as it was said.
   std::optional<int> gpus;
@@ -171,6 +184,8 @@ enum class Reason {
   contended,      // other work disturbed the measuring
   changed,        // the answer was another one before
   cut_short,      // the search could not end by itself
+  confirmation,   // whether it lasts, where that was asked
+  inputs_vary,    // steps take time and memory as inputs of varying length do
   several_gpus,   // what the batch of a program on several GPUs is of
   clamped,        // the program runs larger batches as a smaller one
   note            // Recommendation::notes
@@ -190,6 +205,9 @@ struct Recommendation {
   double throughput_share = 0;              // of the best
   std::optional<core::Bytes> memory_bytes;  // of a whole run, its evaluation included
   std::optional<core::Bytes> memory_limit;
+  std::optional<core::Bytes> memory_margin;  // by which it may grow in an hour
+  bool inputs_vary = false;
+  std::optional<Confirmation> confirmation;
   // Of a program on several GPUs: what the batch is of, and where it is each one's, of how many.
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
   std::optional<std::int64_t> gpus;

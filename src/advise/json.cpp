@@ -76,6 +76,27 @@ Json check_json(const std::optional<LoaderCheck>& check) {
           {"memory_bytes", or_null(check->memory_bytes)}};
 }
 
+Json confirmation_json(const std::optional<Confirmation>& run) {
+  if (!run) return nullptr;
+  return {{"asked", run->asked},
+          {"confirmed", run->confirmed},
+          {"batch", run->batch},
+          {"steps", run->steps},
+          {"memory_bytes", or_null(run->memory)},
+          {"larger_batch", or_null(run->larger)},
+          {"why", run->why}};
+}
+
+void read_confirmation(auto& from, Confirmation& run) {
+  from.read("asked", run.asked);
+  from.read("confirmed", run.confirmed);
+  from.read("batch", run.batch);
+  from.read("steps", run.steps);
+  from.read("memory_bytes", run.memory);
+  from.read("larger_batch", run.larger);
+  from.read("why", run.why);
+}
+
 Json loading_json(const Recommendation& made) {
   if (!made.loading_batch || !made.loading_advice) return nullptr;
   return {{"batch", *made.loading_batch},
@@ -348,6 +369,12 @@ void read_all(Reader& from, Recommendation& made) {
   from.read("loss_batch", made.loss_batch);
   from.read("loss_step", made.loss_step);
   from.read("memory_limit_bytes", made.memory_limit);
+  from.read("memory_margin_bytes", made.memory_margin);
+  std::optional<bool> inputs_vary;
+  from.read("inputs_vary", inputs_vary);
+  made.inputs_vary = inputs_vary.value_or(false);
+  from.object("confirmation", made.confirmation,
+              [](Reader& inner, Confirmation& run) { read_confirmation(inner, run); });
   std::optional<std::string> device, batch_is;  // answers of earlier versions have none
   from.read("memory_device", device);
   made.memory_device = device.value_or("");
@@ -433,6 +460,9 @@ std::string to_json(const Recommendation& made) {
             {"loss_batch", or_null(made.loss_batch)},
             {"loss_step", or_null(made.loss_step)},
             {"memory_limit_bytes", or_null(made.memory_limit)},
+            {"memory_margin_bytes", or_null(made.memory_margin)},
+            {"inputs_vary", made.inputs_vary},
+            {"confirmation", confirmation_json(made.confirmation)},
             {"memory_device", made.memory_device},
             {"batch_is", batch_is_json(made.batch_is)},
             {"gpus", or_null(made.gpus)},

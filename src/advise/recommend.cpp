@@ -184,6 +184,8 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   // Before anybody believes the rest.
   add(made.cut_short != CutShort::no, Reason::cut_short);
   add(made.clamp_batch.has_value(), Reason::clamped);
+  add(made.confirmation.has_value(), Reason::confirmation);
+  add(made.inputs_vary, Reason::inputs_vary);
   add(made.previous_batch.has_value(), Reason::changed);
   add(!made.contention_reason.empty(), Reason::contended);
   add(made.objective == search::Objective::energy && made.joules_per_sample, Reason::energy);
@@ -261,6 +263,12 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.rows = rows_of(by_batch, decision, made, facts);
   made.throughput_share = made.chosen_row()->share->mean;
   made.memory_bytes = made.chosen_row()->memory;
+  made.confirmation = facts.confirmation;
+  for (const trial::Trial* trial : of_chosen->second) {
+    if (trial->memory_margin)
+      made.memory_margin = std::max(made.memory_margin.value_or(0), *trial->memory_margin);
+    made.inputs_vary = made.inputs_vary || trial->inputs_vary;
+  }
   made.limited_by = made.chosen_row()->limited_by;
   add_energy(made);
   made.slow_kernel = facts.slow_kernel;

@@ -71,8 +71,18 @@ std::string slow_kernel_words(const SlowKernel& kernel) {
       percent(kernel.share), kernel.times_floor);
 }
 
+// What is worth a word of what it may grow by.
+std::string growth_words(const Recommendation& made) {
+  constexpr double worth_a_word = 0.01;
+  if (!made.memory_bytes || static_cast<double>(made.memory_margin.value_or(0)) <
+                                worth_a_word * static_cast<double>(*made.memory_bytes))
+    return "";
+  return fmt::format(" (and {} to grow)", core::format_bytes(*made.memory_margin));
+}
+
 std::string memory_words(const Recommendation& made) {
-  std::string text = fmt::format("a whole run takes {}", core::format_bytes(*made.memory_bytes));
+  std::string text = fmt::format("a whole run takes {}{}", core::format_bytes(*made.memory_bytes),
+                                 growth_words(made));
   if (made.memory_limit)
     text += fmt::format(" of the {} allowed", core::format_bytes(*made.memory_limit));
   if (!made.memory_device.empty()) text += " on " + made.memory_device;
@@ -80,6 +90,18 @@ std::string memory_words(const Recommendation& made) {
     text += fmt::format(", and {} {} is the largest to use", size_word(made),
                         size(*made.largest_batch));
   return text;
+}
+
+std::string confirmation_words(const Recommendation& made) {
+  const Confirmation& run = *made.confirmation;
+  const std::string larger =
+      run.larger ? fmt::format("{} {} did not last; ", size_word(made), size(*run.larger)) : "";
+  const std::string memory = run.memory ? ", " + core::format_bytes(*run.memory) + " at most" : "";
+  if (run.confirmed)
+    return fmt::format("{}{} {} lasted for {} ({} run{})", larger, size_word(made), size(run.batch),
+                       run.asked, size(run.steps), memory);
+  return fmt::format("{}not confirmed for {}{}", larger, run.asked,
+                     run.why.empty() ? ": it was stopped" : ": " + core::printable(run.why));
 }
 
 std::string accumulation_words(const Recommendation& made) {
@@ -282,7 +304,9 @@ std::string sentence(const Recommendation& made) {
     text += fmt::format(", {} of the fastest", percent(made.throughput_share));
   else if (has_others(made))
     text += ", the fastest";
-  if (made.memory_bytes) text += fmt::format(", {}", core::format_bytes(*made.memory_bytes));
+  if (made.memory_bytes)
+    text += fmt::format(", {}{}", core::format_bytes(*made.memory_bytes), growth_words(made));
+  if (made.confirmation && !made.confirmation->confirmed) text += "; not confirmed";
   if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";
 }
@@ -342,6 +366,11 @@ std::string words(Reason reason, const Recommendation& made) {
                  : "";
     case Reason::cut_short:
       return cut_short_words(made);
+    case Reason::confirmation:
+      return made.confirmation ? confirmation_words(made) : "";
+    case Reason::inputs_vary:
+      return "its inputs seem to vary in length: a longer one may take more memory (--confirm "
+             "epoch runs them all)";
     case Reason::several_gpus:
       return several_gpus_words(made);
     case Reason::clamped:

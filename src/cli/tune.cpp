@@ -32,6 +32,7 @@ struct TuneFlags {
   search::Objective objective = search::Objective::throughput;
   std::int64_t min = 1, multiple_of = 1;
   std::optional<std::int64_t> max, global_batch, repeat;
+  std::optional<study::Confirm> confirm;
   std::optional<double> slower_at_most;
   std::string precisions;
   const CLI::Option* tolerance = nullptr;
@@ -99,6 +100,15 @@ void check_objective(const TuneFlags& flags) {
         "--slower-at-most says what saving energy may cost; add --for energy, or use --tolerance");
   if (!flags.study.power_limits.empty())
     throw core::InputError("less power is never faster; add --for energy to --power-limits");
+}
+
+std::int64_t confirmed_steps(const std::string& text) {
+  constexpr std::int64_t most_steps = 1'000'000'000;
+  try {
+    return core::parse_whole(text, "--confirm", 1, most_steps);
+  } catch (const core::InputError& error) {
+    throw core::InputError(fmt::format("{}, or epoch", error.what()));
+  }
 }
 
 study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
@@ -199,6 +209,7 @@ int tune(const TuneFlags& flags, Output& output) {
   options.cost = opened.cost;
   options.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
+  options.confirm = flags.confirm;
   options.gpus = flags.study.command.options.gpus;
   options.batch_is = flags.study.command.options.batch_is;
   options.notes = opened.reasons;
@@ -296,6 +307,13 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
             "keep this batch, and find the micro-batch and the accumulation that make it",
             [flags](const std::string& text) {
               flags->global_batch = core::parse_whole(text, "--global-batch", 1, most_batch);
+            });
+  text_flag(*command, "--confirm", "STEPS",
+            "run the answer for so many steps, or for an epoch (epoch), and step down if it grows "
+            "beyond what is allowed or dies",
+            [flags](const std::string& text) {
+              flags->confirm.emplace();
+              if (text != "epoch") flags->confirm->steps = confirmed_steps(text);
             });
   command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
   add_study_flags(*command, flags->study);

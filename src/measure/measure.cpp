@@ -181,6 +181,8 @@ class Measurement {
       }
       const trial::Step& done = trial_.raw.back();
       sampling_.add(done.seconds, done.samples, elapsed.seconds());
+      if (options_.updates && trial_.warm_up_steps + trial_.steps >= *options_.updates)
+        sampling_.end(trial::StopReason::max_steps);
       tell(false);
     }
     return true;
@@ -254,7 +256,7 @@ class Measurement {
     trial_.memory_capacity = account.memory_capacity;
     trial_.memory_wanted = account.memory_wanted;
     trial_.memory_margin = account.memory_margin;
-    trial_.inputs_vary = account.inputs_vary;
+    trial_.inputs_vary = account.inputs_vary && times_vary();
     trial_.gpus = account.gpus;
     if (!account.device.empty()) trial_.device = account.device;
     trial_.losses = account.losses;
@@ -267,6 +269,18 @@ class Measurement {
     trial_.sample_stride = account.sample_stride;
     if (trial_.note.empty()) trial_.note = account.note;
     if (trial_.outcome != Outcome::ok) trial_.last_output = account.last_output;
+  }
+
+  // Of a machine that had nothing else to do: noise is no length of an input.
+  bool times_vary() const {
+    constexpr double least_share = 0.05;
+    constexpr std::size_t fewest = 8;
+    if (trial_.contention.contended) return false;
+    std::vector<double> seconds;
+    for (const trial::Step& step : trial_.raw)
+      if (!step.warm_up) seconds.push_back(per_update(step));
+    if (seconds.size() < fewest) return false;
+    return *stats::robust_deviation(seconds) >= least_share * *stats::median(seconds);
   }
 
   void end(Outcome outcome, std::string note) {

@@ -1,6 +1,8 @@
 #pragma once
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "core/units.h"
 #include "trial/trial.h"
@@ -12,6 +14,8 @@ struct MeasureOptions {
   double precision = 0.02;  // half-width of the 95% interval of throughput, as a share
   std::int64_t max_steps = 10000;
   core::Seconds max_time{3};  // of sampling, warm-up apart
+  // So many weight updates, whatever is known before.
+  std::optional<std::int64_t> updates{};
   core::Seconds max_warm_up{3};
   int min_steps = 16;  // sampled ones
   // A machine's disturbances last for a tenth of a second: fewer steps may miss them, or see

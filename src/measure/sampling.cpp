@@ -115,6 +115,7 @@ bool Sampling::enough(double elapsed) const {
 
 void Sampling::judge(double elapsed) {
   interval_ = throughput(seconds_, samples_);
+  if (options_.updates) return;  // who counts them ends it
   if (interval_ && enough(elapsed) && interval_->half_width_share() <= options_.precision)
     stop_ = trial::StopReason::precise;
   else if (count() >= options_.max_steps)

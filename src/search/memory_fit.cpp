@@ -104,8 +104,13 @@ MemoryFit::MemoryFit(std::span<const trial::Trial> trials, const Predict& predic
   fit(measured_);
   // What it asked for when it ran out is the least that it would have taken: a shape by which it
   // would have taken less is the less likely.
+  std::map<std::int64_t, double> all = measured_;
   for (const auto& [batch, bytes] : lacking)
-    if (batch > measured_.rbegin()->first) {
+    if (batch > measured_.rbegin()->first && below(batch, bytes) > certainty)
+      all.try_emplace(batch, bytes);  // none of them expected as much
+  if (all.size() > measured_.size()) fit(all);
+  for (const auto& [batch, bytes] : lacking)
+    if (batch > measured_.rbegin()->first && !all.contains(batch)) {
       double sum = 0;
       for (Shape& shape : shapes_)
         sum += shape.weight *= std::max(1e-9, 1 - below(shape, batch, bytes));

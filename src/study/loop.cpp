@@ -62,9 +62,12 @@ std::optional<std::string> Loop::disturbed(const trial::Setting& setting) const 
 }
 
 const trial::Trial* Loop::run(const trial::Setting& setting) {
+  return run(setting, options_.measure);
+}
+
+const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOptions options) {
   prepare(setting);
   observer_.started(setting);
-  measure::MeasureOptions options = options_.measure;
   if (std::ranges::find(trials_, setting, &trial::Trial::setting) != trials_.end())
     options.first_look = false;
   if (options_.budget) {

@@ -72,6 +72,8 @@ class Loop {
   // Measures and keeps it. A trial that was stopped half-way, by the user or by the budget's end,
   // or whose device was lost, is no trial: it is neither kept nor returned.
   const trial::Trial* run(const trial::Setting& setting);
+  // The same with other options of the measuring.
+  const trial::Trial* run(const trial::Setting& setting, measure::MeasureOptions options);
   // Keeps what needed no measuring, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);
   // Keeps trials that take turns as far as they are measured, in place of what was kept of them

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -109,6 +111,7 @@ class Tuning {
     if (!result.doubt) check_the_answer();
     facts_.cut_short = cut_short(loop_.end());
     if (!result.doubt) result.recommendation = answer();
+    if (options_.confirm && result.recommendation) confirm(result.recommendation);
     if (result.recommendation) loop_.set_answer(advise::to_json(*result.recommendation));
     if (result.doubt) loop_.set_answer(advise::to_json(*result.doubt));
     loop_.close();
@@ -293,6 +296,67 @@ class Tuning {
       facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis().at(batch)), roofline);
     } catch (const core::Error&) {  // the answer stands without
     }
+  }
+
+  // Runs the answer for as long as was asked. One that takes more than is allowed then, or dies of
+  // it, is stepped down from, to a power of two.
+  void confirm(std::optional<advise::Recommendation>& made) {
+    advise::Confirmation found;
+    found.asked = options_.confirm->steps
+                      ? core::format_count(static_cast<double>(*options_.confirm->steps)) + " steps"
+                      : "an epoch";
+    if (before_ && before_->confirmation && before_->confirmation->confirmed &&
+        before_->confirmation->asked == found.asked && before_->batch == made->batch) {
+      facts_.confirmation = before_->confirmation;
+      made = answer();
+      return;
+    }
+    trial::Setting setting = made->setting;
+    while (loop_.may_go_on()) {
+      // Should this be the last that is heard of it, the answer stands as it was.
+      facts_.confirmation = found;
+      if (const auto unconfirmed = answer()) loop_.set_answer(advise::to_json(*unconfirmed));
+      const std::int64_t size = axis().size(setting);
+      const trial::Trial* run = loop_.run(setting, lasting(size));
+      if (!run) break;
+      found.batch = size;
+      found.steps = run->warm_up_steps + run->steps;
+      found.memory = run->memory_measured;
+      found.why = run->note;
+      const auto allowed = search::memory_allowed(curve(), limits_on(axis()));
+      const bool fits = !allowed || !run->memory_measured || *run->memory_measured <= *allowed;
+      found.confirmed = run->outcome == trial::Outcome::ok && fits;
+      if (run->outcome == trial::Outcome::ok && !fits)
+        found.why = fmt::format("it grew to {}", core::format_bytes(*run->memory_measured));
+      const bool lacks = run->outcome == trial::Outcome::out_of_memory || !fits;
+      const auto smaller =
+          static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
+      if (!lacks || options_.global_batch || smaller < limits_.min) break;
+      found.larger = found.larger.value_or(size);
+      limits_.max = smaller / limits_.multiple_of * limits_.multiple_of;
+      const auto next = answer();
+      setting = axis().at(next && next->batch < size ? next->batch : limits_.max);
+    }
+    facts_.confirmation = found;
+    facts_.cut_short = cut_short(loop_.end());
+    made = answer();
+  }
+
+  measure::MeasureOptions lasting(std::int64_t size) {
+    measure::MeasureOptions options = loop_.options().measure;
+    options.updates = options_.confirm->steps;
+    if (!options.updates) {
+      const auto known = curve();
+      const trial::Trial* measured = trial_of(known, size);
+      // One more than an epoch has, so that what lies between two is run.
+      if (measured && measured->steps_total)
+        options.updates = *measured->steps_total + 1;
+      else if (const auto samples = workload_.samples())
+        options.updates = (*samples + size - 1) / size + 1;
+      else
+        options.updates = std::numeric_limits<std::int64_t>::max();  // to its own end
+    }
+    return options;
   }
 
   // A trial of the curve with the setting it was really run at.

@@ -13,6 +13,11 @@
 
 namespace sweetspot::study {
 
+// How long the answer is run to see whether it lasts.
+struct Confirm {
+  std::optional<std::int64_t> steps;  // nothing: an epoch
+};
+
 struct TuneOptions {
   search::Limits limits;
   trial::Setting base;  // everything but the batch
@@ -26,6 +31,7 @@ struct TuneOptions {
   // Of a program on several GPUs, what its batch is of.
   std::optional<int> gpus;
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
+  std::optional<Confirm> confirm;
   LoopOptions loop;
   advise::Roofline roofline;
   advise::SampleCost cost;

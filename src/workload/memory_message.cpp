@@ -50,7 +50,8 @@ Amount amount_at(std::string_view text) {
   while (unit < text.size() && text[unit] == ' ') ++unit;
   std::size_t unit_end = unit;
   while (unit_end < text.size() && is_letter(text[unit_end])) ++unit_end;
-  if (unit_end < text.size() && is_of_number(text[unit_end]) && unit == end && unit_end > unit)
+  const bool joined = unit == end && unit_end > unit;
+  if (joined && unit_end < text.size() && text[unit_end] >= '0' && text[unit_end] <= '9')
     return std::nullopt;  // "1e999"
   return amount(text.substr(0, end), text.substr(unit, unit_end - unit));
 }

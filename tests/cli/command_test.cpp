@@ -1,4 +1,5 @@
 // Training programs behind -- through the real binary.
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -405,6 +406,63 @@ TEST_F(Command, AMemoryLimitOfNoKnownDeviceIsRefused) {
   expect_sentence(with({"tpu=3GiB"}), 2, "write gpu=16GiB, host=8GiB or 16GiB");
   expect_sentence(with({"gpu=3GiB", "gpu=4GiB"}), 2, "says twice what a GPU may take");
   expect_sentence(with({"gpu=much"}), 2, "--memory-limit");
+}
+
+// Above its cap it dies as PyTorch does.
+constexpr std::string_view capped_program = R"py(
+import sys, time
+batch, grows = int(sys.argv[1]), len(sys.argv) > 2
+held = 0.9 + 0.03 * batch
+for step in range(1, 100000):
+    if held + (grows and step > 150) * 14 > 16:
+        sys.stderr.write("Traceback (most recent call last):\n"
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "
+            "total capacity of 139.80 GiB of which 125.20 GiB is free. Including non-PyTorch "
+            "memory, this process has 15.60 GiB memory in use. 16.00 GiB allowed; Of the allocated "
+            "memory 14.80 GiB is allocated by PyTorch, and 180.50 MiB is reserved by PyTorch but "
+            "unallocated. If reserved but unallocated memory is large try setting "
+            "PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.\n")
+        sys.exit(1)
+    time.sleep(0.002 + 0.00001 * batch)
+    print("step %d" % step, flush=True)
+)py";
+
+TEST_F(Command, WhatAMessageSaysOfMemoryIsUsedAndToldInShort) {
+  std::ofstream(folder.path() / "train.py") << capped_program;
+  const Finished finished = sweetspot({"tune", "--for", "max-batch", "--max", "4096", "--json",
+                                       "--", "python3", "train.py", "{batch}"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json json = json_of(finished);
+  int died = 0;
+  for (const Json& trial : json["trials"]) {
+    if (trial["outcome"] != "out_of_memory") continue;
+    ++died;
+    EXPECT_EQ(trial["note"], "out of memory on the GPU, 15.6 GiB in use");
+    EXPECT_GT(trial["memory_bytes"]["wanted"], 16.8 * (1 << 30)) << trial.dump();
+    EXPECT_LT(trial["memory_bytes"]["capacity"], 16.8 * (1 << 30)) << trial.dump();
+    EXPECT_THAT(trial["last_output"].get<std::string>(), HasSubstr("to avoid fragmentation."));
+  }
+  EXPECT_GE(died, 1);
+  EXPECT_GE(json["recommendation"]["batch"], 400);
+  EXPECT_LE(json["recommendation"]["batch"], 503);
+}
+
+TEST_F(Command, AnAnswerThatDoesNotLastIsSteppedDownFrom) {
+  std::ofstream(folder.path() / "train.py") << capped_program;
+  const std::vector<std::string> tune = {"tune", "--max",   "64",       "--min",   "16",   "--json",
+                                         "--",   "python3", "train.py", "{batch}", "grows"};
+  std::vector<std::string> lasting = tune;
+  lasting.insert(lasting.begin() + 1, {"--confirm", "400"});
+  const Finished finished = sweetspot(lasting);
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json made = json_of(finished)["recommendation"];
+  EXPECT_EQ(made["confirmation"]["asked"], "400 steps");
+  // 0.9 + 14 + 0.03 · 36 is all there is.
+  EXPECT_LE(made["batch"], 36) << made.dump();
+  EXPECT_TRUE(made["confirmation"]["confirmed"].get<bool>()) << made.dump();
+  EXPECT_GE(made["confirmation"]["steps"], 400);
+  EXPECT_THAT(sweetspot({"tune", "--confirm", "soon", "--", "python3", "train.py", "{batch}"}).err,
+              HasSubstr("or epoch"));
 }
 
 }  // namespace

@@ -31,6 +31,51 @@ TEST(MemoryFit, ChanceIsNoReasonToRefuse) {
   EXPECT_LE(*MemoryFit(noisy, none).least_bytes(4096), 101'000);
 }
 
+TEST(MemoryFit, TwoSizesAreNotBelievedFarBeyondThemselves) {
+  const Predict none;
+  constexpr core::Bytes gib = core::GiB;
+  const auto line = [](std::int64_t batch) {
+    return took(batch, gib + static_cast<core::Bytes>(batch) * 16'777'213);  // no round figures
+  };
+  std::vector<trial::Trial> trials = {line(1), line(16)};
+  const MemoryFit two(trials, none);
+  EXPECT_TRUE(two.fits(64, 4 * gib));
+  EXPECT_FALSE(two.fits(1024, 20 * gib));  // by the line it would take 18 GiB
+  trials.push_back(line(64)), trials.push_back(line(256));
+  EXPECT_TRUE(MemoryFit(trials, none).fits(1024, 20 * gib));
+  EXPECT_TRUE(MemoryFit(trials, none).lacks(1024, 14 * gib));
+}
+
+TEST(MemoryFit, WhatGrowsWithTheSquareIsSeenBeforeItIsTooLarge) {
+  const Predict none;
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : {16, 64, 128})
+    trials.push_back(took(batch, core::GiB + static_cast<core::Bytes>(batch * batch) * 100'000));
+  const MemoryFit fit(trials, none);
+  const double at_256 = 1.0 * core::GiB + 256.0 * 256 * 100'000;
+  EXPECT_NEAR(*fit.expected_bytes(256) / at_256, 1, 0.05);
+  EXPECT_GE(*fit.most_bytes(256), at_256);
+}
+
+TEST(MemoryFit, WhatRanOutSaysHowItGrows) {
+  const Predict none;
+  std::vector<trial::Trial> trials = {took(1, core::GiB), took(16, core::GiB + 40 * core::MiB)};
+  ASSERT_TRUE(MemoryFit(trials, none).fits(128, 8 * core::GiB));
+  trials.push_back(took(100, 0));
+  trials.back().outcome = trial::Outcome::out_of_memory;
+  trials.back().memory_wanted = 9 * core::GiB;
+  EXPECT_FALSE(MemoryFit(trials, none).fits(90, 8 * core::GiB));
+}
+
+TEST(MemoryFit, WhatItMayGrowByHasToFitToo) {
+  const Predict none;
+  std::vector<trial::Trial> trials = {took(16, core::GiB)};
+  EXPECT_TRUE(MemoryFit(trials, none).fits(16, core::GiB));
+  trials.back().memory_margin = core::MiB;
+  EXPECT_FALSE(MemoryFit(trials, none).fits(16, core::GiB));
+  EXPECT_TRUE(MemoryFit(trials, none).fits(16, core::GiB + core::MiB));
+}
+
 TEST(MemoryFit, BelievesTheWorkloadFirst) {
   const Predict known = [](std::int64_t batch) { return std::optional<core::Bytes>(7 * batch); };
   const MemoryFit fit({}, known);

@@ -125,6 +125,67 @@ TEST(Tune, AProgramHasRunsInTwoPasses) {
             2);
 }
 
+TEST(Tune, AnAnswerThatLastsIsConfirmedOnce) {
+  for (const auto& made : {machine(), program()}) {
+    Study study;
+    TuneOptions options = asked();
+    options.confirm = Confirm{2000};
+    const TuneResult result = study.run(options, made);
+    EXPECT_EQ(result.status, Status::found);
+    expect_stored(study, result);
+    EXPECT_EQ(result.recommendation->batch, right_answer);
+    ASSERT_TRUE(result.recommendation->confirmation);
+    EXPECT_TRUE(result.recommendation->confirmation->confirmed);
+    EXPECT_EQ(result.recommendation->confirmation->asked, "2,000 steps");
+    EXPECT_EQ(result.recommendation->confirmation->steps, 2000);
+    EXPECT_THAT(result.recommendation->reasons, Contains(Reason::confirmation));
+    const TuneResult again = study.run(options, made);
+    EXPECT_EQ(again.trials.size(), result.trials.size());
+    EXPECT_EQ(again.recommendation->confirmation, result.recommendation->confirmation);
+  }
+}
+
+TEST(Tune, AnEpochIsAllSamplesOfANativeModel) {
+  Study study;
+  TuneOptions options = asked();
+  options.confirm.emplace();
+  const TuneResult result = study.run(options, program());
+  EXPECT_GE(result.recommendation->confirmation->steps, largest / right_answer + 1);
+  EXPECT_EQ(result.recommendation->confirmation->asked, "an epoch");
+}
+
+TEST(Tune, WhatDoesNotLastIsSteppedDownFrom) {
+  workload::fake::Options made = program();
+  made.out_of_memory_above = 1500, made.out_of_memory_at_step = 1200;
+  Study study;
+  TuneOptions options = asked();
+  options.confirm = Confirm{1500};
+  const TuneResult result = study.run(options, made);
+  EXPECT_EQ(result.recommendation->batch, 1024);
+  ASSERT_TRUE(result.recommendation->confirmation);
+  EXPECT_TRUE(result.recommendation->confirmation->confirmed);
+  EXPECT_EQ(result.recommendation->confirmation->larger, right_answer);
+  EXPECT_THAT(words(Reason::confirmation, *result.recommendation),
+              HasSubstr("batch 2,048 did not last; batch 1,024 lasted for 1,500 steps"));
+}
+
+TEST(Tune, AConfirmationThatIsStoppedLeavesTheAnswer) {
+  Study study;
+  const TuneResult before = study.run(asked(), program());
+  TuneOptions options = asked();
+  options.confirm = Confirm{2000};
+  HookedWorkload workload(program(), [&](std::int64_t step) {
+    if (step == 1000) study.stop = 2;
+  });
+  const TuneResult result = study.run(options, workload);
+  EXPECT_EQ(result.status, Status::stopped);
+  expect_stored(study, result);
+  EXPECT_EQ(result.recommendation->batch, before.recommendation->batch);
+  EXPECT_EQ(result.trials.size(), before.trials.size());
+  EXPECT_FALSE(result.recommendation->confirmation->confirmed);
+  EXPECT_THAT(sentence(*result.recommendation), HasSubstr("; not confirmed"));
+}
+
 TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
   for (const auto& made : {machine(), program()}) {
     Study study;

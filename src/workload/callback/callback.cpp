@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "workload/callback/thrown.h"
+#include "workload/memory_message.h"
 #include "workload/pace.h"
 
 namespace sweetspot::workload::callback {
@@ -23,7 +24,12 @@ class CallbackSession : public Session {
     step.updates = pace_.steps();
     step.samples = batch_ * step.updates;
     const double before = now_();
-    guarded([&] { functions_.run(batch_, step.updates); });
+    try {
+      guarded([&] { functions_.run(batch_, step.updates); });
+    } catch (const Ended& ended) {
+      if (ended.outcome == trial::Outcome::out_of_memory) lack_.read(ended.what());
+      throw;
+    }
     // No step is free, whatever a coarse clock says.
     step.seconds = std::max(now_() - before, 1e-9);
     if (functions_.data_wait_seconds) guarded([&] { divide(step); });
@@ -41,6 +47,8 @@ class CallbackSession : public Session {
     if (functions_.finish) functions_.finish();
     Account account;
     account.step_source = "callback";
+    account.memory_wanted = lack_.wanted(false);
+    account.memory_capacity = lack_.capacity(false);
     account.memory_source = functions_.memory_source;
     if (functions_.prepare) account.start_up_seconds = start_up_seconds_;
     return account;
@@ -60,6 +68,7 @@ class CallbackSession : public Session {
   std::int64_t batch_;
   double start_up_seconds_ = 0;
   Pace pace_;
+  MemoryMessage lack_;  // of a batch that ran out of memory
 };
 
 }  // namespace

@@ -65,6 +65,7 @@ trial::Step CommandSession::step() {
     failed_ = false;
     ++steps_;
     longest_step_seconds_ = std::max(longest_step_seconds_, step->seconds);
+    look_at_memory();
     return *step;
   } catch (const Ended& ended) {
     failed_ = ended.outcome != Outcome::ok;
@@ -245,6 +246,10 @@ Account CommandSession::close() {
         account_.last_output += (account_.last_output.empty() ? "" : "\n") + reason;
     }
     tell_lack();
+    account_.memory_margin = course_.margin();
+    // A language's own memory on the host rises for many reasons.
+    const bool on_device = program_->device_memory() || !account_.gpus.empty();
+    account_.inputs_vary = on_device && course_.rises_in_jumps();
   }
   if (keep)
     trials_.keep(std::move(program_));
@@ -328,6 +333,22 @@ GpuAccount CommandSession::tell_gpus() {
   return found;
 }
 
+// Of what limits it, as tell_memory() chooses it.
+void CommandSession::look_at_memory() {
+  constexpr double interval_seconds = 0.05;
+  const double now = monotonic_seconds();
+  if (!program_ || now < next_look_at_) return;
+  next_look_at_ = now + interval_seconds;
+  const auto& client = program_->device_memory();
+  if (client && client->peak > 0) return course_.add(now, client->peak);
+  core::Bytes most = 0;
+  for (const gpu::Use& use : program_->gpu_watch()->uses())
+    most = std::max(most, use.peak.value_or(0));
+  if (most == 0 && program_->has_own_peak())
+    if (const auto host = program_->memory()) most = host->peak;
+  if (most > 0) course_.add(now, most);
+}
+
 void CommandSession::note_lack() {
   if (program_->failed())
     lack_.read(program_->failed()->reason);
@@ -337,7 +358,8 @@ void CommandSession::note_lack() {
 
 // In the terms in which its memory is measured: by its allocator, or as a process.
 void CommandSession::tell_lack() {
-  const bool of_process = !program_->device_memory();
+  const auto& client = program_->device_memory();
+  const bool of_process = !client || client->peak == 0;
   account_.memory_wanted = lack_.wanted(of_process);
   if (const auto capacity = lack_.capacity(of_process))
     account_.memory_capacity = std::min(account_.memory_capacity.value_or(*capacity), *capacity);

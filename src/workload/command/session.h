@@ -6,6 +6,7 @@
 #include "workload/command/program.h"
 #include "workload/command/trials.h"
 #include "workload/command/verdict.h"
+#include "workload/memory_course.h"
 #include "workload/workload.h"
 
 namespace sweetspot::workload::command {
@@ -42,6 +43,7 @@ class CommandSession final : public Session {
   void tell_memory();
   void tell_host_memory(const process::Memory& host);
   gpu::GpuAccount tell_gpus();
+  void look_at_memory();
   void note_lack();
   void tell_lack();
   Evidence evidence() const;
@@ -58,7 +60,9 @@ class CommandSession final : public Session {
   double next_told_at_ = 0, next_judged_at_ = 0;
   double longest_step_seconds_ = 0;
   bool failed_ = false, whole_runs_ = false, closed_ = false;
-  MemoryMessage lack_;  // of a trial that ran out of memory
+  MemoryMessage lack_;   // of a trial that ran out of memory
+  MemoryCourse course_;  // of its peak, while it stepped
+  double next_look_at_ = 0;
   Account account_;
 };
 

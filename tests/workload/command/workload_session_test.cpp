@@ -64,7 +64,8 @@ TEST_F(ClientSession, ASettingThatItGivesUpForWantOfMemoryIsOutOfMemory) {
   EXPECT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
   const trial::Trial skipped = measured(workload, at(64));
   EXPECT_EQ(skipped.outcome, Outcome::out_of_memory);
-  EXPECT_THAT(skipped.note, HasSubstr("CUDA out of memory"));
+  EXPECT_EQ(skipped.note, "out of memory on the GPU, 20.0 GiB asked for");
+  EXPECT_EQ(skipped.memory_wanted, 20 * core::GiB);
   // The line of an earlier setting is no evidence in a later one.
   const trial::Trial next = measured(workload, at(32));
   EXPECT_EQ(next.outcome, Outcome::ok) << next.note;
@@ -84,7 +85,8 @@ TEST_F(ClientFunction, SurvivesABatchThatIsOutOfMemoryInOneProcess) {
     EXPECT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
     const trial::Trial lacking = measured(workload, at(64));
     EXPECT_EQ(lacking.outcome, Outcome::out_of_memory);
-    EXPECT_EQ(lacking.note, "RuntimeError: CUDA out of memory. Tried to allocate 20.00 GiB.");
+    EXPECT_EQ(lacking.note, "out of memory on the GPU, 20.0 GiB asked for");
+    EXPECT_THAT(lacking.last_output, HasSubstr("20.00 GiB. See the manual."));
     const trial::Trial after = measured(workload, at(32));
     EXPECT_EQ(after.outcome, Outcome::ok) << after.note;
   }

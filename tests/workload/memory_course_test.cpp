@@ -1,0 +1,52 @@
+#include "workload/memory_course.h"
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+
+namespace sweetspot::workload {
+namespace {
+
+constexpr core::Bytes gib = core::GiB;
+
+TEST(MemoryCourse, APeakThatStaysNeedsNoMargin) {
+  MemoryCourse course;
+  EXPECT_FALSE(course.margin());
+  // The allocator's cache fills in the first steps.
+  for (int step = 0; step < 30; ++step)
+    course.add(0.1 * step, step < 3 ? (1 + step) * gib : 4 * gib);
+  EXPECT_EQ(course.margin(), 0u);
+  EXPECT_FALSE(course.rises_in_jumps());
+}
+
+TEST(MemoryCourse, APeakThatRisesMayRiseWithEveryTriplingOfAnHour) {
+  MemoryCourse course;
+  for (int step = 0; step <= 40; ++step) course.add(0.1 * step, 4 * gib + (step > 30) * gib / 8);
+  // 3,600 s are 6.2 triplings of 4 s.
+  EXPECT_NEAR(static_cast<double>(*course.margin()) / gib, 6.19 / 8, 0.01);
+  EXPECT_FALSE(course.rises_in_jumps());  // once is no habit
+}
+
+TEST(MemoryCourse, InputsOfVaryingLengthRaiseItAgainAndAgain) {
+  MemoryCourse course;
+  core::Bytes peak = 0;
+  const core::Random random(3, core::Purpose::synthetic, 1);
+  for (int step = 0; step < 60; ++step) {
+    const double length =
+        static_cast<double>(random.uniform(static_cast<std::uint64_t>(step))) * (1 + 0.01 * step);
+    peak = std::max(peak, gib + static_cast<core::Bytes>(8 * gib * length));
+    course.add(0.1 * step, peak);
+  }
+  EXPECT_TRUE(course.rises_in_jumps());
+  EXPECT_GT(*course.margin(), 0u);
+}
+
+TEST(MemoryCourse, TracesThatALanguageLeavesAreNoInputs) {
+  MemoryCourse course;
+  for (int step = 0; step < 100; ++step) course.add(0.1 * step, gib + 40'000u * step);
+  EXPECT_FALSE(course.rises_in_jumps());
+  EXPECT_LT(*course.margin(), gib / 50);
+}
+
+}  // namespace
+}  // namespace sweetspot::workload
