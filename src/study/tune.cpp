@@ -345,6 +345,9 @@ class Tuning {
   measure::MeasureOptions lasting(std::int64_t size) {
     measure::MeasureOptions options = loop_.options().measure;
     options.updates = options_.confirm->steps;
+    // Nothing else ends it.
+    options.max_time = core::Seconds(std::numeric_limits<double>::max());
+    options.max_steps = std::numeric_limits<std::int64_t>::max();
     if (!options.updates) {
       const auto known = curve();
       const trial::Trial* measured = trial_of(known, size);
