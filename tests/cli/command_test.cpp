@@ -379,7 +379,7 @@ TEST_F(Command, AMemoryLimitMayBeOfTheGpu) {
   const Json json = json_of(finished);
   bool refused = false;
   for (const Json& trial : json["trials"]) {
-    const core::Bytes batch = trial["setting"]["batch"];
+    const std::uint64_t batch = trial["setting"]["batch"];
     if (trial["outcome"] == "refused") {
       EXPECT_GT(batch, 4u);
       EXPECT_THAT(trial["note"], HasSubstr("allowed"));
