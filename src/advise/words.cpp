@@ -277,13 +277,20 @@ std::string head_of_sentence(const Recommendation& made) {
   return text;
 }
 
+// ", 10.2 GiB on cuda:0 (NVIDIA H200)", of a sentence.
+std::string memory_part(const Recommendation& made) {
+  if (!made.memory_bytes) return "";
+  return fmt::format(", {}{}{}{}", core::format_bytes(*made.memory_bytes), growth_words(made),
+                     made.memory_device.empty() ? "" : " on ", made.memory_device);
+}
+
 std::string energy_sentence(const Recommendation& made) {
   const std::string against = against_fastest(made);
   std::string text = fmt::format(
       "{}: {}/sample{}, {}", head_of_sentence(made), core::format_joules(*made.joules_per_sample),
       against.empty() ? "" : ", " + against, speed(made.samples_per_second));
   if (against.empty() && has_others(made)) text += ", the fastest";
-  if (made.memory_bytes) text += fmt::format(", {}", core::format_bytes(*made.memory_bytes));
+  text += memory_part(made);
   if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";
 }
@@ -304,8 +311,7 @@ std::string sentence(const Recommendation& made) {
     text += fmt::format(", {} of the fastest", percent(made.throughput_share));
   else if (has_others(made))
     text += ", the fastest";
-  if (made.memory_bytes)
-    text += fmt::format(", {}{}", core::format_bytes(*made.memory_bytes), growth_words(made));
+  text += memory_part(made);
   if (made.confirmation && !made.confirmation->confirmed) text += "; not confirmed";
   if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";

@@ -185,6 +185,26 @@ TEST(Recommend, HasTheFiguresOfTheDecision) {
   EXPECT_EQ(alike(made), "");
 }
 
+TEST(Recommend, NamesTheGpuWhoseMemoryItIs) {
+  std::vector<trial::Trial> trials = curve(0.002, 1e-4);
+  for (trial::Trial& trial : trials) {
+    trial.memory_capacity = 2'000'000;
+    trial.gpus = {{"cuda:0", "NVIDIA Small", 900'000, 4'000'000, "NVML", {}, {}, {}, {}},
+                  {"cuda:1", "NVIDIA Small", 900'000, 2'000'000, "NVML", {}, {}, {}, {}}};
+  }
+  Facts known = facts();
+  known.limits.gpu_memory_share = 0.9;
+  Recommendation made = made_of(trials, decision(), known);
+  EXPECT_EQ(made.memory_limit, 1'800'000u) << "and not the host's";
+  EXPECT_THAT(sentence(made), testing::EndsWith("1.1 MiB on cuda:1 (NVIDIA Small)."));
+  EXPECT_THAT(words(Reason::memory, made),
+              HasSubstr("1.1 MiB of the 1.7 MiB allowed on cuda:1 (NVIDIA Small)"));
+  EXPECT_THAT(words(Reason::several_gpus, made), HasSubstr("say --batch-is per-gpu"));
+  known.gpus = 2, known.batch_is = trial::BatchIs::per_gpu;
+  made = made_of(trials, decision(), known);
+  EXPECT_THAT(sentence(made), testing::StartsWith("Train with batch 128, 64 on each of 2 GPUs: "));
+}
+
 TEST(Recommend, HasOneRowForEachBatch) {
   auto trials = curve(0.002, 1e-4);
   trials.push_back(made_trial(128, 0.0021, 1e-4));  // a second pass
