@@ -289,6 +289,18 @@ class HuggingFace(TestCase):
         self.assertIn("out_of_memory", {trial["outcome"] for trial in best.json["trials"]})
 
 
+# As torchrun starts them; Debian's does not run with its own Python.
+LAUNCH = """
+import os, socket, subprocess, sys
+
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = str(free.getsockname()[1])
+ranks = [subprocess.Popen([sys.executable] + sys.argv[2:], env=dict(
+    os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=sys.argv[1],
+    MASTER_ADDR="127.0.0.1", MASTER_PORT=port)) for rank in range(int(sys.argv[1]))]
+sys.exit(max(rank.wait() for rank in ranks))
+"""
 DISTRIBUTED = """
 import sys
 import torch
@@ -296,7 +308,7 @@ import torch.distributed as dist
 import sweetspot
 
 dist.init_process_group("gloo")
-batch, seen = int(sys.argv[1]), torch.zeros(1)
+batch = int(sys.argv[1])
 torch.manual_seed(1)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(32, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -311,14 +323,14 @@ for _ in sweetspot.data(range(100000)):
 @unittest.skipUnless(installed("torch") and torch.distributed.is_available(), "no torch.distributed")
 class Distributed(TestCase):
     def sweep(self, samples, *flags):
+        Path("launch.py").write_text(LAUNCH)
         Path("train.py").write_text(DISTRIBUTED % samples)
         clients = str(Path(sweetspot.__file__).parent)
         done = subprocess.run(
             [os.environ["SWEETSPOT"], "sweep", "--json", "--batch", "16", "--precision-of-estimate",
              "50%", "--gpus", "2", *flags, "--env", "OMP_NUM_THREADS=1", "--env",
-             "PYTHONPATH=" + clients, "--", sys.executable, "-m", "torch.distributed.run",
-             "--standalone", "--nproc_per_node", "{gpus}", "train.py", "{batch}"],
-            capture_output=True, text=True)
+             "PYTHONPATH=" + clients, "--", sys.executable, "-B", "launch.py", "{gpus}", "train.py",
+             "{batch}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         trial, = json.loads(done.stdout)["trials"]
         self.assertEqual(trial["outcome"], "ok", trial["note"])
         self.assertEqual(trial["step_source"], "client (python)")
