@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "report/forms.h"
 #include "report/made_answer.h"
 #include "report/table.h"
 
@@ -183,6 +184,48 @@ TEST(Screen, WithoutARecommendationShowsWhatIsKnownAndTheTrials) {
   const std::string text = screen(answer);
   EXPECT_THAT(text, testing::StartsWith("nothing fits\nThe fastest was batch 512"));
   EXPECT_THAT(text, HasSubstr("| batch |"));
+}
+
+TEST(Screen, HasTheEnergyOfASampleWhereItIsKnown) {
+  Answer answer = made_answer(batches, 128);
+  EXPECT_THAT(screen(answer), Not(HasSubstr("energy")));
+  answer.recommendation->rows[2].joules_per_sample = {0.0214, 0.021, 0.022};
+  ScreenOptions options;
+  options.width = 100;
+  const std::string text = screen(answer, options);
+  EXPECT_THAT(text, HasSubstr("energy/sample"));
+  EXPECT_THAT(line_with(text, "▸ 128"), HasSubstr("0.0214 J"));
+  for (const std::size_t width : {20u, 60u, 80u, 100u}) {
+    options.width = width;
+    expect_fits(screen(answer, options), width);
+  }
+}
+
+TEST(Screen, OfPowerLimitsIsATableOfBatchesAndLimits) {
+  Answer answer = made_answer(batches, 128);
+  advise::Recommendation& made = *answer.recommendation;
+  made.objective = search::Objective::energy;
+  made.setting.power_limit_watts = 500;
+  made.joules_per_sample = 0.0214, made.best_joules_per_sample = 0.0261;
+  for (advise::BatchRow& row : made.rows) row.joules_per_sample = {0.0214, 0.021, 0.022};
+  made.variants.resize(2);
+  made.variants[0].power_limit_watts = 700, made.variants[0].rows = {made.rows[1], made.rows[3]};
+  made.variants[0].rows[1].joules_per_sample = {0.0261, 0.026, 0.027};
+  made.variants[1].power_limit_watts = 500, made.variants[1].rows = made.rows;
+  for (advise::Variant& each : made.variants) each.precision = made.setting.precision;
+  ScreenOptions options;
+  options.width = 100;
+  const std::string text = screen(answer, options);
+  EXPECT_THAT(text, HasSubstr("Train with batch 128 at 500 W: 0.0214 J/sample, 18% less than the "
+                              "fastest (batch 512 at 700 W)"));
+  EXPECT_THAT(line_with(text, "batch  "), HasSubstr("700 W"));
+  EXPECT_THAT(line_with(text, "  128  "), HasSubstr("▸ 0.0214 J 98%"));
+  EXPECT_THAT(line_with(text, "  512  "), HasSubstr("0.0261 J 100%"));
+  EXPECT_THAT(markdown(answer), HasSubstr("▸ 0.0214 J 98%"));
+  for (const std::size_t width : {20u, 60u, 100u}) {
+    options.width = width;
+    expect_fits(screen(answer, options), width);
+  }
 }
 
 }  // namespace
