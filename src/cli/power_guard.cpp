@@ -149,8 +149,11 @@ std::unique_ptr<PowerGuard> PowerGuard::start(const std::vector<unsigned>& gpus,
   const std::string list = fmt::format("{}", fmt::join(gpus, ","));
   const char* const arguments[] = {"sweetspot", "power-guard", list.c_str(), nullptr};
   const pid_t pid = ::fork();
-  if (pid < 0)
-    throw core::MachineError(fmt::format("cannot start another process: {}", system_words()));
+  if (pid < 0) {
+    const std::string why = system_words();
+    ::close(ends[0]), ::close(ends[1]);
+    throw core::MachineError(fmt::format("cannot start another process: {}", why));
+  }
   if (pid == 0) {
     ::setsid();
     ::dup2(ends[1], STDIN_FILENO);

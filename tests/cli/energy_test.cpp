@@ -146,18 +146,13 @@ TEST_F(Energy, ALimitThatSomebodyElseSetIsLeftAndItsTrialRefused) {
   EXPECT_EQ(limit(), "444000\n");
 }
 
-// However it ends.
+// However it ends. The program ends its sweetspot, which is the parent of its own supervisor.
 TEST_F(Energy, LimitsArePutBackAfterAnySignal) {
   for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
     put("gpu0/limit", "600000");
-    Launch made = launch({"sweep", "--fresh", "--power-limits", "250W", "--batch", "64"},
-                         program("[ $i -eq 3 ] && cp $G/gpu0/limit $G/seen; "
-                                 "[ $i -eq 3 ] && kill -" +
-                                 std::to_string(signal) + " $(cat $G/pid);"));
-    // The program ends its sweetspot, whose number it finds in a file that the hook wrote.
-    made.arguments.insert(made.arguments.begin() + 1,
-                          {"--setup", "echo $PPID > $FAKE_NVML_FOLDER/pid"});
-    run(made);
+    const std::string end = "[ $i -eq 3 ] && cp $G/gpu0/limit $G/seen; [ $i -eq 3 ] && kill -" +
+                            std::to_string(signal) + " $(awk '{print $4}' /proc/$PPID/stat);";
+    run(launch({"sweep", "--fresh", "--power-limits", "250W", "--batch", "64"}, program(end)));
     EXPECT_TRUE(limit_becomes("600000")) << signal << ": " << limit();
     EXPECT_EQ(read_file(folder / "seen"), "250000") << signal;
   }

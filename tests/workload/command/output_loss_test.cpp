@@ -29,7 +29,8 @@ TEST(LossIn, IsReadAsProgramsWriteIt) {
 TEST(LossIn, IsNothingElse) {
   for (const std::string_view text :
        {"step 20", "loss", "loss:", "loss: nan", "loss=inf", "val_loss: 2.3", "Validation loss 2.3",
-        "eval/loss: 1.0", "glossy 3", "lossless 3", "loss 3/10", "loss 12ms", "loss is high: 3"})
+        "eval/loss: 1.0", "glossy 3", "lossless 3", "loss 3/10", "loss 12ms", "loss: 2,31",
+        "loss is high: 3"})
     EXPECT_EQ(loss_in(text), std::nullopt) << text;
 }
 

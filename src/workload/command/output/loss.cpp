@@ -45,8 +45,10 @@ std::optional<double> number_behind(std::string_view text) {
   const char* const begin = text.data() + at;
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  // "loss 3/10" counts losses, "loss 3x" is a name.
-  const char next = end == text.data() + text.size() ? ' ' : *end;
+  // "loss 3/10" counts losses, "loss 3x" is a name, "2,31" has a comma for its point.
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const char next = rest.empty() ? ' ' : rest.front();
+  if (next == ',' && rest.size() > 1 && is_digit(rest[1])) return std::nullopt;
   return next == '/' || is_letter(next) || next == '_' ? std::nullopt : std::optional(value);
 }
 
