@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/support.h"
+#include "core/units.h"
 #include "integrity.h"
 #include "temporary_folder.h"
 
