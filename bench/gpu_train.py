@@ -2,13 +2,9 @@
 """A training script as people have it: a tqdm bar and an argument for the batch.
 
     gpu_train.py --model resnet18 --batch-size 64
-
-With PEAKS=FILE in the environment it leaves PyTorch's own peak in FILE.64, for bench/gpu_programs.
 """
 import argparse
-import os
 
-import torch
 from tqdm import tqdm
 
 import gpu_models
@@ -23,6 +19,3 @@ step = gpu_models.training(asked.model, asked.batch_size)
 bar = tqdm(range(asked.steps))
 for _ in bar:
     bar.set_postfix(loss=f"{step():.3f}")
-    if "PEAKS" in os.environ:
-        with open(f"{os.environ['PEAKS']}.{asked.batch_size}", "w") as file:
-            file.write(str(torch.cuda.max_memory_reserved()))
