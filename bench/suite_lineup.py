@@ -10,11 +10,12 @@ import time
 
 import contestants
 from contestants import Child, Contestant, Ended, Failed
-from measure import SCREEN_SECONDS, say
+from measure import say
 
-MEASURE_SECONDS = {"cpu": 0.25, "cuda": 0.05}
+MEASURE_SECONDS = {"cpu": 0.1, "cuda": 0.05}
+SCREEN_SECONDS = 0.04  # of one configuration of PyTorch
 STEPS_OF_A_GRAPH = 20  # what sweetspot and JAX launch at once on a GPU: blocks are multiples of it
-SCREENED = {16: 99, 128: 6}  # configurations of PyTorch tried up to a batch; beyond, the best two of the last
+SCREENED = {16: 99, 128: 6}  # configurations of PyTorch tried at a batch; smaller and larger ones have the best of them
 KEPT = 2
 
 
@@ -91,7 +92,12 @@ class Lineup:
             if one:
                 steps[entry] = self.multiple * math.ceil(max(1, self.least / one) / self.multiple)
                 lengths[entry] = one * steps[entry]
+                if one > self.least:  # a block would be one step, and that one has been timed
+                    speeds[entry.label] = [batch / one]
         for turn in range(self.asked.rounds):
+            timed = all(e.label in speeds for e in steps)
+            if timed and time.monotonic() - start + sum(lengths.values()) > share:
+                break
             shift = turn % max(1, len(steps))  # nobody always runs first
             order = [e for e in steps if e.label not in self.failed]
             for entry in order[shift:] + order[:shift]:
@@ -101,8 +107,6 @@ class Lineup:
                     return batch * steps[entry] / entry.seconds(batch, steps[entry])
                 if speed := self.attempt(entry, block):
                     speeds.setdefault(entry.label, []).append(speed)
-            if time.monotonic() - start + sum(lengths.values()) > share:
-                break
         return speeds
 
     def prepare(self, entries, batch):
@@ -189,9 +193,10 @@ class Cpu(Lineup):
         self.torch = []
         if not self.asked.monotone:
             workers = contestants.torch_contestants(("contiguous",), ("single",), path)
-            for worker in workers:
+            children = [Child(worker, self.asked.patience, wait=False, keep_errors=True) for worker in workers]
+            for worker, child in zip(workers, children):
                 try:
-                    child = self.child(worker)
+                    child.ready()
                 except Ended as why:
                     say(str(why))
                     continue
@@ -205,10 +210,9 @@ class Cpu(Lineup):
         return contestants.LAYOUTS if len(self.network.input) == 3 else contestants.LAYOUTS[:1]
 
     def peers(self, batch, count):
-        """PyTorch's best configurations at this batch, or at the largest one before it that was screened."""
-        for screen, kept in SCREENED.items():
-            at = min(batch, screen)
-            if at > self.screened_at and (batch <= screen or self.screened_at < screen):
+        """PyTorch's best configurations at the nearest batch that is screened, once for a network."""
+        for at, kept in SCREENED.items():
+            if self.screened_at < at <= max(batch, min(SCREENED)):
                 self.ranked, self.screened_at = self.screen(self.ranked[:kept], at), at
         able = [e for e in self.ranked if e.label not in self.failed]
         chosen = able[:count]

@@ -105,7 +105,19 @@ class Compiler {
     return fits ? pool : nullptr;
   }
 
+  void add_transposed(const model::Conv2D& conv) {
+    ConvGeometry g = transposed_geometry(network_, extents_, layer_);
+    g.weights = *variable("kernel");
+    const std::optional<std::size_t> bias = variable("bias");
+    const std::string name = layer().name;
+    Tensor* out = tensor(g.in);
+    const bool relu = takes_relu(network_, layer_, conv.activation);
+    push(make_transposed_conv(name, g, bias, relu, program_.micro_batch, current_, out), true);
+    add_activation(conv.activation);
+  }
+
   void add(const model::Conv2D& conv) {
+    if (runs_transposed(network_, layer_)) return add_transposed(conv);
     ConvGeometry g = conv_geometry(network_, extents_, layer_);
     g.weights =
         *variable(conv.layout == model::Conv2D::Kernel::pointwise ? "pointwise_kernel" : "kernel");
@@ -184,6 +196,7 @@ class Compiler {
   }
   void add(const model::Flatten&) {}
   void add(const model::Border& border) {
+    if (layer_ + 1 < network_.layers.size() && runs_transposed(network_, layer_ + 1)) return;
     push(make_border(layer().name, border, current_, tensor(extents_[layer_ + 1])), false);
   }
   void add(const model::Repeat& repeat) {

@@ -108,6 +108,9 @@ void check_sizes(const model::Network& network, const std::vector<Extent>& exten
                       network.layers[i].name, network.name, unit));
 }
 
+// Few channels are read side by side.
+bool is_compact(const model::Shape& input) { return input.channels <= unit / 2; }
+
 }  // namespace
 
 std::vector<Extent> live_extents(const model::Network& network) {
@@ -140,9 +143,28 @@ ConvGeometry conv_geometry(const model::Network& network, const std::vector<Exte
   g.pad_left =
       model::padding_along(conv.padding, input.width, conv.kernel.width, conv.strides.width).before;
   g.raw_input = layer == 0;
-  g.compact = g.raw_input || input.channels <= unit / 2;
+  g.compact = g.raw_input || is_compact(input);
   g.input = input;
   g.in = extents[layer], g.out = extents[layer + 1];
+  return g;
+}
+
+bool runs_transposed(const model::Network& network, std::size_t layer) {
+  const auto* conv = std::get_if<model::Conv2D>(&network.layers[layer].kind);
+  return conv && conv->spread != model::Window{1, 1} &&
+         conv->kernel.height >= conv->spread.height && conv->kernel.width >= conv->spread.width;
+}
+
+ConvGeometry transposed_geometry(const model::Network& network, const std::vector<Extent>& extents,
+                                 std::size_t layer) {
+  const auto& conv = std::get<model::Conv2D>(network.layers[layer].kind);
+  const auto& border = std::get<model::Border>(network.layers[layer - 1].kind);
+  ConvGeometry g;
+  g.kernel = conv.kernel, g.strides = conv.spread;
+  g.pad_top = conv.kernel.height - 1 - border.top, g.pad_left = conv.kernel.width - 1 - border.left;
+  g.input = network.layers[layer].output;
+  g.compact = is_compact(g.input);
+  g.in = extents[layer + 1], g.out = extents[layer - 1];
   return g;
 }
 

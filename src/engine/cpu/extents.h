@@ -16,6 +16,13 @@ std::vector<Extent> live_extents(const model::Network& network);
 ConvGeometry conv_geometry(const model::Network& network, const std::vector<Extent>& extents,
                            std::size_t layer);
 
+// Whether convolution `layer` is the last step of a transposed one that runs as such, with the
+// zeros between positions before it: where each output meets a tap of the kernel.
+bool runs_transposed(const model::Network& network, std::size_t layer);
+// Everything about the convolution whose gradient it is.
+ConvGeometry transposed_geometry(const model::Network& network, const std::vector<Extent>& extents,
+                                 std::size_t layer);
+
 // The same of a depthwise one.
 DepthwisePlane depthwise_plane(const model::Network& network, const std::vector<Extent>& extents,
                                std::size_t layer);

@@ -27,9 +27,11 @@ WeightLayout weight_layout(const model::Network& network) {
     const bool norm = std::holds_alternative<model::BatchNormalization>(layer.kind) ||
                       std::holds_alternative<model::LayerNormalization>(layer.kind);
     if (kernel && conv) {
-      const ConvGeometry g = conv_geometry(network, extents, parameter.layer);
-      layout.add_matrix(parameter, g.depth(), conv_rows(g),
-                        conv->layout == model::Conv2D::Kernel::turned ? conv->filters : 0);
+      const bool transposed = runs_transposed(network, parameter.layer);
+      const ConvGeometry g = transposed ? transposed_geometry(network, extents, parameter.layer)
+                                        : conv_geometry(network, extents, parameter.layer);
+      const bool turned = conv->layout == model::Conv2D::Kernel::turned && !transposed;
+      layout.add_matrix(parameter, g.depth(), conv_rows(g), turned ? conv->filters : 0);
     } else if (kernel && depthwise) {
       const std::int64_t taps = depthwise->kernel.height * depthwise->kernel.width;
       layout.add_vector(parameter, taps * in.units() * unit, depthwise_places(taps, in.channels));

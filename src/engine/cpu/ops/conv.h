@@ -36,12 +36,28 @@ struct ConvImages {
   Range samples;
   int thread;
 };
+// What a product adds to its outputs and does with them.
+struct Finish {
+  const float* bias = nullptr;  // null: none
+  bool relu = false;
+};
+
+// Stops gradients at the ReLU, if `value` is its output and not null, and adds what is left of them
+// to bias (out.units(), 16).
+void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, float* gradient,
+                       float* bias);
+
 // Keras' (height, width, in) row of the kernel → row of the weight matrix.
 std::vector<std::int32_t> conv_rows(const ConvGeometry& geometry);
 
 // Any convolution.
 std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry,
                               std::int64_t micro_batch, Tensor* in, Tensor* out);
+// A transposed convolution: `geometry` is that of the convolution whose gradient it is, from the
+// output to the input, and its weights' are the same. `bias` and `relu` are of the output.
+std::unique_ptr<Op> make_transposed_conv(std::string name, const ConvGeometry& geometry,
+                                         std::optional<std::size_t> bias, bool relu,
+                                         std::int64_t micro_batch, Tensor* in, Tensor* out);
 // Convolution, ReLU or nothing, and max pooling in one pass, with backward passes over winners
 // only.
 std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in,

@@ -103,11 +103,12 @@ const float* ConvGradient::frame(const float* gradient, std::byte* scratch) cons
 }
 
 void ConvGradient::compute(const Pass& pass, const float* weights, const float* gradient,
-                           std::byte* scratch, float* to) const {
+                           std::byte* scratch, float* to, const Finish& finish) const {
   if (has_gaps_) std::fill_n(to, g_.in.floats(), 0.f);
   Multiply m{};
   m.a = frame(gradient, scratch);
   m.c_unit_stride = g_.in.plane();
+  m.relu = finish.relu;
   for (const Phase& phase : phases_) {
     m.rows = static_cast<std::int64_t>(phase.rows.size());
     m.row_offsets = phase.rows.data(), m.c_row_offsets = phase.outputs.data();
@@ -116,6 +117,7 @@ void ConvGradient::compute(const Pass& pass, const float* weights, const float* 
     for (std::int64_t n = 0; n < columns_; n += panel) {
       m.b = weights + phase.weights + n * phase.depth(g_);
       m.width = std::min(panel, columns_ - n);
+      m.bias = finish.bias ? finish.bias + n : nullptr;
       m.c = to + n / unit * g_.in.plane();
       pass.kernels->multiply(m);
     }

@@ -19,7 +19,7 @@ class ConvGradient {
   // Turns the weights around, for some units of input channels.
   void turn_weights(const Pass& pass, float* to, int part, int parts) const;
   void compute(const Pass& pass, const float* weights, const float* gradient, std::byte* scratch,
-               float* to) const;
+               float* to, const Finish& finish = {}) const;
 
  private:
   // Input positions that meet the taps first, first + stride, … on each axis.

@@ -118,8 +118,15 @@ void ConvMatrix::add_weights(const ConvImages& images, std::byte* working, float
   }
 }
 
-void ConvMatrix::backward(const ConvImages& images, const float* transposed,
-                          std::byte* working) const {
+// An image that is the bias everywhere.
+void ConvMatrix::fill_with(const float* bias, float* to) const {
+  for (std::int64_t u = 0; u < g_.in.units(); ++u)
+    for (std::int64_t p = 0; p < g_.in.positions(); ++p, to += unit)
+      std::copy_n(bias + u * unit, unit, to);
+}
+
+void ConvMatrix::backward(const ConvImages& images, const float* transposed, std::byte* working,
+                          const Finish& finish) const {
   const Pass& pass = images.pass;
   auto* patches = reinterpret_cast<float*>(working + patches_at_);
   auto* gradients = reinterpret_cast<float*>(working + outputs_at_);
@@ -136,13 +143,17 @@ void ConvMatrix::backward(const ConvImages& images, const float* transposed,
   }
   for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
     float* to = pass.at(images.to, s, images.thread);
-    std::fill_n(to, g_.in.floats(), 0.f);
+    if (finish.bias)
+      fill_with(finish.bias, to);
+    else
+      std::fill_n(to, g_.in.floats(), 0.f);
     for (std::int64_t p = 0; p < g_.out.positions(); ++p, patches += g_.depth())
       each_tap(p, [&](std::int64_t at, std::int64_t patch) {
         const float* from = patches + patch;
         for (std::int64_t u = 0; at >= 0 && u < g_.in.units(); ++u, from += g_.taps() * unit)
           pass.kernels->add(from, unit, to + u * g_.in.plane() + at);
       });
+    if (finish.relu) pass.kernels->activate(Function::relu, to, g_.in.floats(), to);
   }
 }
 

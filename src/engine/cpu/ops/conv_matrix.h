@@ -22,10 +22,12 @@ class ConvMatrix {
   void forward(const ConvImages& images, std::byte* working) const;
   // From the output's gradient to a slot's weights and, with transposed weights, to the input's.
   void add_weights(const ConvImages& input_and_gradient, std::byte* working, float* slot) const;
-  void backward(const ConvImages& images, const float* transposed, std::byte* working) const;
+  void backward(const ConvImages& images, const float* transposed, std::byte* working,
+                const Finish& finish = {}) const;
 
  private:
   void fill_patches(const ConvImages& images, float* patches) const;
+  void fill_with(const float* bias, float* to) const;
   void fill_gradients(const ConvImages& images, const Room& room, float* gradients) const;
   // Calls visit(offset in the image's first plane or −1 outside of it, offset in the patch).
   template <class Visit>
