@@ -7,6 +7,7 @@
 #include "engine/cpu/extents.h"
 #include "engine/cpu/ops/batch_norm.h"
 #include "engine/cpu/ops/conv.h"
+#include "engine/cpu/ops/conv_product.h"
 #include "engine/cpu/ops/dense.h"
 #include "engine/cpu/ops/depthwise.h"
 #include "engine/cpu/ops/elementwise.h"
@@ -128,10 +129,26 @@ class Compiler {
       g.pool = pool->size;
       ++layer_;
       push(make_conv_pool(name, g, current_, tensor(extents_[layer_ + 1])), true);
+    } else if (runs_as_product(g, program_.micro_batch)) {
+      add_product(name, g);
+      add_activation(conv.activation);
     } else {
       push(make_conv(name, g, program_.micro_batch, current_, tensor(g.out)), true);
       add_activation(conv.activation);
     }
+  }
+
+  void add_product(const std::string& name, const ConvGeometry& g) {
+    const std::int64_t rows = g.out.positions();
+    push(make_patches(name, g, current_, tensor({1, 1, rows * g.depth()})), false);
+    DenseGeometry product;
+    product.kind = "convolution of all samples as one product";
+    product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
+    product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
+    push(make_dense(name, product, program_.micro_batch, current_,
+                    tensor({1, 1, rows * g.columns()})),
+         true);
+    push(make_rows_to_image(name, g.out, current_, tensor(g.out)), false);
   }
 
   void add(const model::DepthwiseConv2D& conv) {

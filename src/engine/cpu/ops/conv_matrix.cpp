@@ -20,7 +20,9 @@ bool ConvMatrix::fits(const ConvGeometry& g, std::int64_t micro_batch) {
 }
 
 ConvMatrix::ConvMatrix(const ConvGeometry& geometry, std::int64_t micro_batch)
-    : g_(geometry), samples_(std::min(enough_rows / g_.out.positions(), micro_batch)) {
+    : g_(geometry),
+      patches_(g_),
+      samples_(std::min(enough_rows / g_.out.positions(), micro_batch)) {
   const std::int64_t most_rows = samples_ * g_.out.positions();
   ScratchLayout working;
   patches_at_ = working.add_floats(most_rows * g_.depth());
@@ -41,41 +43,17 @@ void ConvMatrix::transpose_weights(const Pass& pass, float* to, int part, int pa
   }
 }
 
-template <class Visit>
-void ConvMatrix::each_tap(std::int64_t position, Visit visit) const {
-  const std::int64_t top = position / g_.out.width * g_.strides.height - g_.pad_top,
-                     left = position % g_.out.width * g_.strides.width - g_.pad_left;
-  std::int64_t patch = 0;
-  for (std::int64_t y = top; y < top + g_.kernel.height; ++y)
-    for (std::int64_t x = left; x < left + g_.kernel.width; ++x, patch += unit) {
-      const bool inside = y >= 0 && y < g_.in.height && x >= 0 && x < g_.in.width;
-      visit(inside ? (y * g_.in.width + x) * unit : -1, patch);
-    }
-}
-
 void ConvMatrix::fill_patches(const ConvImages& images, float* patches) const {
-  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
-    const float* image = images.pass.at(images.from, s, images.thread);
-    for (std::int64_t p = 0; p < g_.out.positions(); ++p, patches += g_.depth())
-      each_tap(p, [&](std::int64_t at, std::int64_t patch) {
-        float* to = patches + patch;
-        for (std::int64_t u = 0; u < g_.in.units(); ++u, to += g_.taps() * unit)
-          if (at < 0)
-            std::fill_n(to, unit, 0.f);
-          else
-            std::copy_n(image + u * g_.in.plane() + at, unit, to);
-      });
-  }
+  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s)
+    patches_.fill(images.pass.at(images.from, s, images.thread),
+                  patches + (s - images.samples.begin) * g_.out.positions() * g_.depth());
 }
 
 void ConvMatrix::fill_gradients(const ConvImages& images, const Room& room,
                                 float* gradients) const {
-  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
-    const float* gradient = images.pass.at(room, s, images.thread);
-    for (std::int64_t p = 0; p < g_.out.positions(); ++p)
-      for (std::int64_t u = 0; u < g_.out.units(); ++u, gradients += unit)
-        std::copy_n(gradient + u * g_.out.plane() + p * unit, unit, gradients);
-  }
+  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s)
+    image_to_rows(g_.out, images.pass.at(room, s, images.thread),
+                  gradients + (s - images.samples.begin) * g_.out.floats());
 }
 
 void ConvMatrix::forward(const ConvImages& images, std::byte* working) const {
@@ -94,12 +72,9 @@ void ConvMatrix::forward(const ConvImages& images, std::byte* working) const {
     m.c = outputs + n;
     pass.kernels->multiply(m);
   }
-  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s) {
-    float* to = pass.at(images.to, s, images.thread);
-    for (std::int64_t p = 0; p < g_.out.positions(); ++p)
-      for (std::int64_t u = 0; u < g_.out.units(); ++u, outputs += unit)
-        std::copy_n(outputs, unit, to + u * g_.out.plane() + p * unit);
-  }
+  for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s)
+    rows_to_image(g_.out, outputs + (s - images.samples.begin) * g_.out.floats(),
+                  pass.at(images.to, s, images.thread));
 }
 
 void ConvMatrix::add_weights(const ConvImages& images, std::byte* working, float* slot) const {
@@ -147,12 +122,7 @@ void ConvMatrix::backward(const ConvImages& images, const float* transposed, std
       fill_with(finish.bias, to);
     else
       std::fill_n(to, g_.in.floats(), 0.f);
-    for (std::int64_t p = 0; p < g_.out.positions(); ++p, patches += g_.depth())
-      each_tap(p, [&](std::int64_t at, std::int64_t patch) {
-        const float* from = patches + patch;
-        for (std::int64_t u = 0; at >= 0 && u < g_.in.units(); ++u, from += g_.taps() * unit)
-          pass.kernels->add(from, unit, to + u * g_.in.plane() + at);
-      });
+    patches_.add(pass, patches + (s - images.samples.begin) * g_.out.positions() * g_.depth(), to);
     if (finish.relu) pass.kernels->activate(Function::relu, to, g_.in.floats(), to);
   }
 }

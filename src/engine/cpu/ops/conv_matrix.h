@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/cpu/ops/conv.h"
+#include "engine/cpu/ops/patches.h"
 
 namespace sweetspot::engine::cpu {
 
@@ -29,14 +29,12 @@ class ConvMatrix {
   void fill_patches(const ConvImages& images, float* patches) const;
   void fill_with(const float* bias, float* to) const;
   void fill_gradients(const ConvImages& images, const Room& room, float* gradients) const;
-  // Calls visit(offset in the image's first plane or −1 outside of it, offset in the patch).
-  template <class Visit>
-  void each_tap(std::int64_t position, Visit visit) const;
   std::int64_t rows(const ConvImages& images) const {
     return (images.samples.end - images.samples.begin) * g_.out.positions();
   }
 
   ConvGeometry g_;
+  Patches patches_;
   std::int64_t samples_;
   core::Bytes patches_at_, outputs_at_, working_bytes_;
 };

@@ -26,30 +26,33 @@ constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
 // a micro-batch lie as far apart as the layer is wide, often a power of two that maps them all to a
 // few sets of the cache: of many samples they are packed.
 constexpr std::int64_t packed_rows = 64;
-constexpr std::int64_t packed_inputs = packed_rows * gradient_chunk / panel;
+constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
 
-// The weights take part in every sample of the micro-batch, so a dense layer works on all of it at
-// once: a thread has some panels of columns, some rows of the gradient, or some of the samples.
+// The weights take part in every row of the micro-batch, so a dense layer works on all of it at
+// once: a thread has some panels of columns, some rows of the gradient, or some of the inputs.
 class Dense final : public Op {
  public:
   Dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
         Tensor* out)
       : Op(std::move(name), in, out),
         g_(geometry),
-        transposes_(micro_batch > few_rows),
+        most_rows_(micro_batch * g_.rows),
+        transposes_(most_rows_ > few_rows),
         by_panels_(transposes_ && g_.columns >= many_columns &&
                    g_.depth * g_.columns >= weights_beyond_cache),
-        packs_(micro_batch >= 2 * packed_rows && g_.columns >= panel) {
+        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
-    working.bytes = sizeof(float) * static_cast<core::Bytes>(
-                                        std::max(by_panels_ ? g_.columns * panel : 0,
-                                                 packs_ ? micro_batch * panel + packed_inputs : 0));
+    working.bytes = sizeof(float) * static_cast<core::Bytes>(std::max(
+                                        by_panels_ ? g_.columns * panel : 0,
+                                        packs_ ? most_rows_ * panel + packed_input_floats : 0));
     ScratchLayout scratch;
     scratch.add_floats(gradient_chunk);
     temporary.bytes = scratch.size();
   }
 
-  std::string method() const override { return g_.relu ? "dense and ReLU" : "dense"; }
+  std::string method() const override {
+    return std::string(g_.kind) + (g_.relu ? " and ReLU" : "");
+  }
   bool whole() const override { return true; }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
@@ -57,17 +60,17 @@ class Dense final : public Op {
   int backward_phases() const override { return g_.relu ? 2 : 1; }
 
   void forward_part(const Pass& pass, int, int part, int parts) override {
-    each_tile(pass.count, g_.columns, row_chunk, Split::panels, part, parts,
+    each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
               [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
                 Multiply m{};
-                m.a = pass.at(in_->value, row, 0), m.row_stride = g_.depth, m.rows = rows;
+                m.a = inputs(pass) + row * g_.depth, m.row_stride = g_.depth, m.rows = rows;
                 m.segments = 1, m.run = g_.depth;
                 m.b = pass.weights + g_.weights + n * g_.depth,
                 m.width = std::min(panel, g_.columns - n);
                 m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
                 m.relu = g_.relu;
-                m.c = pass.at(out_->value, row, 0) + n, m.c_row_stride = g_.columns,
-                m.c_unit_stride = unit;
+                m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
+                m.c_row_stride = g_.columns, m.c_unit_stride = unit;
                 pass.kernels->multiply(m);
               });
   }
@@ -92,11 +95,11 @@ class Dense final : public Op {
 
   void update_part(const Pass& pass, const Update& update, int thread, int part,
                    int parts) override {
-    auto* gradients = pass.at(temporary, 0, thread);
+    auto* piece = pass.at(temporary, 0, thread);
     std::int64_t packed = -1;
     each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
-      make_weights(pass, thread, {n, k, depth}, packed, gradients, false);
-      update.apply(offset(n, k), depth * std::min(panel, g_.columns - n), gradients);
+      make_weights(pass, thread, {n, k, depth}, packed, piece, false);
+      update.apply(offset(n, k), depth * std::min(panel, g_.columns - n), piece);
     });
   }
 
@@ -106,6 +109,11 @@ class Dense final : public Op {
   }
 
  private:
+  // The rows of all samples lie one after another.
+  std::int64_t all_rows(const Pass& pass) const { return pass.count * g_.rows; }
+  const float* inputs(const Pass& pass) const { return pass.at(in_->value, 0, 0); }
+  float* gradients(const Pass& pass) const { return pass.at(out_->gradient, 0, 0); }
+
   // Row k of the panel that begins at column n.
   std::int64_t offset(std::int64_t n, std::int64_t k) const {
     return static_cast<std::int64_t>(g_.weights) + n * g_.depth +
@@ -136,16 +144,16 @@ class Dense final : public Op {
   }
 
   void mask(const Pass& pass, int part, int parts) const {
-    const Range samples = share(pass.count, part, parts);
-    const std::int64_t n = (samples.end - samples.begin) * g_.columns;
-    pass.kernels->pass_positive(pass.at(out_->value, samples.begin, 0), n,
-                                pass.at(out_->gradient, samples.begin, 0));
+    const Range mine = share(all_rows(pass), part, parts);
+    pass.kernels->pass_positive(pass.at(out_->value, 0, 0) + mine.begin * g_.columns,
+                                (mine.end - mine.begin) * g_.columns,
+                                gradients(pass) + mine.begin * g_.columns);
   }
 
   void make_input_gradient(const Pass& pass, int part, int parts) const {
     if (!transposes_) {
       const Range units = share(g_.depth / unit, part, parts);
-      return pass.kernels->dot({pass.at(out_->gradient, 0, 0), g_.columns, pass.count,
+      return pass.kernels->dot({gradients(pass), g_.columns, all_rows(pass),
                                 pass.weights + g_.weights, g_.depth, g_.columns, units.begin * unit,
                                 (units.end - units.begin) * unit, pass.at(in_->gradient, 0, 0),
                                 g_.depth});
@@ -153,20 +161,20 @@ class Dense final : public Op {
     // A thread's own samples, whose gradients it will want itself, unless reading all weights
     // costs more than that saves.
     const Split split =
-        !by_panels_ && g_.columns * parts <= pass.count ? Split::rows : Split::panels;
+        !by_panels_ && g_.columns * parts <= all_rows(pass) ? Split::rows : Split::panels;
     float* transposed = pass.at(working, 0, part);
     std::int64_t last = -1;  // the panel that is transposed
-    each_tile(pass.count, g_.depth, row_chunk, split, part, parts,
+    each_tile(all_rows(pass), g_.depth, row_chunk, split, part, parts,
               [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
                 if (by_panels_ && k != last)
                   for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
                     transpose(pass, i, transposed);
                 Multiply m{};
-                m.a = pass.at(out_->gradient, row, 0), m.row_stride = g_.columns, m.rows = rows;
+                m.a = gradients(pass) + row * g_.columns, m.row_stride = g_.columns, m.rows = rows;
                 m.segments = 1, m.run = g_.columns;
                 m.b = by_panels_ ? transposed : pass.shared + shared_offset + k * g_.columns,
                 m.width = std::min(panel, g_.depth - k);
-                m.c = pass.at(in_->gradient, row, 0) + k, m.c_row_stride = g_.depth,
+                m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth,
                 m.c_unit_stride = unit;
                 pass.kernels->multiply(m);
               });
@@ -180,28 +188,29 @@ class Dense final : public Op {
   // `packed`: the column whose gradients are packed, from one chunk of a thread to the next.
   void make_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
                     float* to, bool adds) const {
+    const std::int64_t all = all_rows(pass);
     Outer o{};
-    o.a = pass.at(in_->value, 0, 0) + chunk.row, o.row_stride = g_.depth, o.rows = pass.count;
+    o.a = inputs(pass) + chunk.row, o.row_stride = g_.depth, o.rows = all;
     o.depth = chunk.depth;
-    o.g = pass.at(out_->gradient, 0, 0) + chunk.column, o.g_row_stride = g_.columns;
+    o.g = gradients(pass) + chunk.column, o.g_row_stride = g_.columns;
     o.g_unit_stride = unit;
     o.width = std::min(panel, g_.columns - chunk.column);
     o.d = to, o.accumulate = adds;
-    if (!packs_ || pass.count < 2 * packed_rows) return pass.kernels->outer(o);
+    if (!packs_ || all < 2 * packed_rows) return pass.kernels->outer(o);
 
-    float* gradients = pass.at(working, 0, thread);
-    float* inputs = gradients + pass.count * panel;
+    float* packed_gradients = pass.at(working, 0, thread);
+    float* packed_inputs = packed_gradients + all * panel;
     if (packed != chunk.column)
-      for (std::int64_t r = 0; r < pass.count; ++r)
-        std::copy_n(o.g + r * g_.columns, o.width, gradients + r * panel);
+      for (std::int64_t r = 0; r < all; ++r)
+        std::copy_n(o.g + r * g_.columns, o.width, packed_gradients + r * panel);
     packed = chunk.column;
     const float* from = o.a;
-    o.a = inputs, o.row_stride = chunk.depth, o.g_row_stride = panel;
-    for (std::int64_t first = 0; first < pass.count; first += packed_rows) {
-      o.rows = std::min(packed_rows, pass.count - first);
+    o.a = packed_inputs, o.row_stride = chunk.depth, o.g_row_stride = panel;
+    for (std::int64_t first = 0; first < all; first += packed_rows) {
+      o.rows = std::min(packed_rows, all - first);
       for (std::int64_t r = 0; r < o.rows; ++r)
-        std::copy_n(from + (first + r) * g_.depth, chunk.depth, inputs + r * chunk.depth);
-      o.g = gradients + first * panel, o.accumulate = adds || first > 0;
+        std::copy_n(from + (first + r) * g_.depth, chunk.depth, packed_inputs + r * chunk.depth);
+      o.g = packed_gradients + first * panel, o.accumulate = adds || first > 0;
       pass.kernels->outer(o);
     }
   }
@@ -212,11 +221,12 @@ class Dense final : public Op {
     const std::int64_t begin = units.begin * unit, count = (units.end - units.begin) * unit;
     float* bias = pass.gradients + *g_.bias + begin;
     if (!pass.adds) std::fill_n(bias, count, 0.f);
-    for (std::int64_t s = 0; s < pass.count; ++s)
-      pass.kernels->add(pass.at(out_->gradient, s, 0) + begin, count, bias);
+    for (std::int64_t r = 0; r < all_rows(pass); ++r)
+      pass.kernels->add(gradients(pass) + r * g_.columns + begin, count, bias);
   }
 
   DenseGeometry g_;
+  std::int64_t most_rows_;
   bool transposes_, by_panels_, packs_;
 };
 

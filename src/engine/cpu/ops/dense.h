@@ -7,8 +7,10 @@
 namespace sweetspot::engine::cpu {
 
 struct DenseGeometry {
-  std::int64_t depth = 0;    // floats of an input sample
-  std::int64_t columns = 0;  // units of output, padded
+  const char* kind = "dense";
+  std::int64_t depth = 0;    // floats of an input row
+  std::int64_t columns = 0;  // of an output row, padded
+  std::int64_t rows = 1;     // of a sample
   bool relu = false;
   std::size_t weights = 0;  // offsets into the weight buffer, in floats
   std::optional<std::size_t> bias;
