@@ -17,6 +17,7 @@ SCREEN_SECONDS = 0.04  # of one configuration of PyTorch
 STEPS_OF_A_GRAPH = 20  # what sweetspot and JAX launch at once on a GPU: blocks are multiples of it
 SCREENED = {16: 99, 128: 6}  # configurations of PyTorch tried at a batch; smaller and larger ones have the best of them
 KEPT = 2
+LEAST_TELLING_BATCH = 16
 
 
 class Absent(Exception):
@@ -133,7 +134,7 @@ class Lineup:
         row = {"speeds": speeds, "failed": self.failed}
         if ours := medians.pop("sweetspot", None):
             row["sweetspot"] = ours
-            self.last = batch, batch / min([ours, *medians.values()])
+            self.last = batch, batch / max([ours, *medians.values()])
         if medians:
             best = max(medians, key=medians.get)
             row |= {"peer": medians[best], "peer_label": best}
@@ -142,10 +143,11 @@ class Lineup:
         return row
 
     def too_late(self, batch, share):
-        """Whether one round would take several times its share, by the steps of the batch before."""
-        if not self.last:
+        """Whether one round would take several times its share, by the steps of the batch before: of more than a few
+        samples, since what a step costs whatever its batch does not grow with it."""
+        before, seconds = self.last or (0, 0)
+        if before < LEAST_TELLING_BATCH:
             return None
-        before, seconds = self.last
         expected = 3 * seconds * batch / before  # a warm-up, a calibration and a block, of each
         return f"a step would take about {expected / 3:.0f} s" if expected * (1 + KEPT) > 4 * share else None
 
