@@ -84,10 +84,10 @@ INSTANTIATE_TEST_SUITE_P(
     Models, Golden,
     ::testing::Values("paper-cnn", "small-cnn", "rgb64-cnn", "rgb128-cnn", "rgb128-cnn-slim",
                       "linear", "mlp", "all-layers", "avg-same", "conv-regression", "dense-only",
-                      "decoder", "few-channels", "functions", "many-shapes", "minimal-filtering",
-                      "mobile", "noisy", "norm-blocks", "norm-fusions", "odd-channels",
-                      "overlap-pool", "penalties", "resident-mix", "sequence", "small-images",
-                      "strided-phases", "strided-same", "tiny-mlp", "transposed"),
+                      "decoder", "few-channels", "few-positions", "functions", "many-shapes",
+                      "minimal-filtering", "mobile", "noisy", "norm-blocks", "norm-fusions",
+                      "odd-channels", "overlap-pool", "penalties", "resident-mix", "sequence",
+                      "small-images", "strided-phases", "strided-same", "tiny-mlp", "transposed"),
     [](const auto& model) {
       std::string name = model.param;
       std::ranges::replace(name, '-', '_');

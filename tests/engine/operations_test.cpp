@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/kernels/kernels.h"
 #include "golden.h"
@@ -14,11 +16,11 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // The plan's operation for a layer, without the instruction set's name.
-std::string method(const std::string& model, const std::string& layer) {
+std::string method(const std::string& model, const std::string& layer, std::int64_t batch = 16) {
   const model::Network network = model::load_network(model);
   TrainerOptions options;
   options.loss = model::natural_loss(network);
-  for (const Operation& operation : cpu::plan(network, options, 16, false)->operations()) {
+  for (const Operation& operation : cpu::plan(network, options, batch, false)->operations()) {
     EXPECT_THAT(operation.implementation, StartsWith(cpu::kernels().name));
     if (operation.name == layer)
       return operation.implementation.substr(std::string(cpu::kernels().name).size() + 1);
@@ -46,8 +48,31 @@ TEST(Operations, NetworksOutsideTheZooTakeFastPathsToo) {
   EXPECT_EQ(method(golden("norm-blocks"), "conv2d_1"), "convolution by minimal filtering");
   EXPECT_EQ(method(golden("norm-blocks"), "conv2d_2"), "convolution and ReLU by minimal filtering");
   EXPECT_EQ(method(golden("minimal-filtering"), "conv2d_3"), "convolution by minimal filtering");
-  EXPECT_EQ(method(golden("small-images"), "conv2d_2"),
-            "convolution of several samples as one matrix");
+  EXPECT_EQ(method(golden("few-positions"), "matrix"),
+            "convolution and ReLU of several samples as one matrix");
+  EXPECT_EQ(method(golden("transposed"), "large"),
+            "transposed convolution and ReLU of several samples as one matrix");
+  EXPECT_EQ(method(golden("transposed"), "odd"), "transposed convolution and ReLU");
+}
+
+TEST(Operations, FewPositionsOfABatchShareLargeWeights) {
+  const std::string model = golden_path("models/small-images.json");
+  EXPECT_EQ(method(model, "conv2d_2", 16), "convolution of all samples as one product");
+  EXPECT_EQ(method(model, "conv2d_2", 256), "convolution of several samples as one matrix");
+  EXPECT_EQ(method(golden_path("models/few-positions.json"), "whole", 1024),
+            "convolution and ReLU of all samples as one product");
+}
+
+TEST(Operations, EachLayerIsToldOnce) {
+  for (const char* name : {"norm-blocks", "small-images"}) {
+    const model::Network network =
+        model::load_network(golden_path("models/" + std::string(name) + ".json"));
+    std::set<std::string> names;
+    for (const Operation& operation : cpu::plan(network, {}, 16, false)->operations())
+      EXPECT_TRUE(operation.implementation.ends_with("activation") ||
+                  names.insert(operation.name).second)
+          << name << ": " << operation.name;
+  }
 }
 
 TEST(Operations, BatchNormalisationTakesTheReluBehindIt) {

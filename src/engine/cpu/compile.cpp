@@ -64,7 +64,10 @@ class Compiler {
     return program_.tensors.back().get();
   }
 
-  void push(std::unique_ptr<Op> op, bool trainable) {
+  // `continues`: the operation that the last one began, as whoever asks for them is told.
+  void push(std::unique_ptr<Op> op, bool trainable, bool continues = false) {
+    program_.operation_of.push_back(
+        program_.ops.empty() ? 0 : program_.operation_of.back() + !continues);
     if (trainable && !seen_trainable_) {
       program_.first_trainable = program_.ops.size();
       op->wants_input_gradient = false;
@@ -142,13 +145,12 @@ class Compiler {
     const std::int64_t rows = g.out.positions();
     push(make_patches(name, g, current_, tensor({1, 1, rows * g.depth()})), false);
     DenseGeometry product;
-    product.kind = "convolution of all samples as one product";
     product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
     product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
     push(make_dense(name, product, program_.micro_batch, current_,
                     tensor({1, 1, rows * g.columns()})),
-         true);
-    push(make_rows_to_image(name, g.out, current_, tensor(g.out)), false);
+         true, true);
+    push(make_rows_to_image(name, g.out, current_, tensor(g.out)), false, true);
   }
 
   void add(const model::DepthwiseConv2D& conv) {
@@ -193,8 +195,8 @@ class Compiler {
     measured->same_value_as = current_;
     ImageNorm parts = make_image_norm(name, g, current_, measured, tensor(current_->extent));
     push(std::move(parts.measure), trainable);
-    push(std::move(parts.combine), false);
-    push(std::move(parts.normalise), false);
+    push(std::move(parts.combine), false, true);
+    push(std::move(parts.normalise), false, true);
   }
 
   void add(const model::Pooling2D& pool) {

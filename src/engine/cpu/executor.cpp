@@ -104,7 +104,7 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Step
       prepare(pass, member, told);
       const Range zeroed = share(pass.used_slots * pass.slot_floats, member, team_.size());
       std::fill(pass.slots + zeroed.begin, pass.slots + zeroed.end, 0.f);
-      told.did(program_.ops.size());
+      told.did(program_.operation_count());
       team_.barrier();
       told.waited();
     }
@@ -147,7 +147,7 @@ template <class Told>
 void Executor::prepare(const Pass& pass, int member, Told& told) {
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
     program_.ops[i]->prepare_part(pass, member, team_.size());
-    told.did(i);
+    told.did(program_.operation_of[i]);
   }
 }
 
@@ -161,7 +161,7 @@ void Executor::forward(const Pass& pass, int member, Told& told) {
       Op& op = *program_.ops[stage.begin];
       for (int phase = 0; phase < op.forward_phases(); ++phase) {
         op.forward_part(pass, phase, member, team_.size());
-        told.did(stage.begin);
+        told.did(program_.operation_of[stage.begin]);
         team_.barrier();
         told.waited();
       }
@@ -171,7 +171,7 @@ void Executor::forward(const Pass& pass, int member, Told& told) {
       each_group(grabbed, stage.samples, [&](const Range& samples) {
         for (std::size_t i = stage.begin; i < stage.end; ++i) {
           program_.ops[i]->forward_some(pass, samples, member);
-          told.did(i);
+          told.did(program_.operation_of[i]);
         }
       });
     });
@@ -190,7 +190,7 @@ void Executor::backward(const Pass& pass, int member, Told& told) {
       Op& op = *program_.ops[stage.begin];
       for (int phase = 0; phase < op.backward_phases(); ++phase) {
         op.backward_part(pass, phase, member, team_.size());
-        told.did(stage.begin);
+        told.did(program_.operation_of[stage.begin]);
         team_.barrier();
         told.waited();
       }
@@ -204,12 +204,12 @@ void Executor::backward(const Pass& pass, int member, Told& told) {
         for (std::size_t i = begin; i < stage.end; ++i)
           if (program_.ops[i]->repeated) {
             program_.ops[i]->forward_some(pass, samples, member);
-            told.did(i);
+            told.did(program_.operation_of[i]);
           }
         const SlotPart part{samples, slot, samples.begin == all.begin, samples.end == all.end};
         for (std::size_t i = stage.end; i-- > begin;) {
           program_.ops[i]->backward_some(pass, part, member);
-          told.did(i);
+          told.did(program_.operation_of[i]);
         }
       });
     });
@@ -222,7 +222,7 @@ template <class Told>
 void Executor::finish(const Pass& pass, const Update* update, int member, Told& told) {
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
     program_.ops[i]->gather_part(pass, member, team_.size());
-    told.did(i);
+    told.did(program_.operation_of[i]);
   }
   if (!update) return;
   team_.barrier();
@@ -230,13 +230,13 @@ void Executor::finish(const Pass& pass, const Update* update, int member, Told& 
   if (pass.late_gradients) {
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       program_.ops[i]->update_part(pass, *update, member, member, team_.size());
-      told.did(i);
+      told.did(program_.operation_of[i]);
     }
     for (const Range& range : program_.early_weights) apply(*update, range, pass, member);
   } else {
     apply(*update, {0, program_.weights.trainable_floats()}, pass, member);
   }
-  told.did(program_.ops.size());
+  told.did(program_.operation_count());
 }
 
 // Every member takes whole units of the range.

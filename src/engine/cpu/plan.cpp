@@ -33,9 +33,12 @@ class CpuPlan final : public Plan {
 
 std::vector<Operation> operations_of(const Program& program) {
   std::vector<Operation> operations;
-  for (const auto& op : program.ops)
-    operations.push_back(
-        {op->name(), fmt::format("{} {}", kernels().name, op->method()), op->late()});
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = *program.ops[i];
+    if (program.operation_of[i] == operations.size())
+      operations.push_back({op.name(), fmt::format("{} {}", kernels().name, op.method()), false});
+    operations.back().updates_weights |= op.late();
+  }
   return operations;
 }
 

@@ -24,16 +24,18 @@ struct Program {
   bool training = true;
   WeightLayout weights;
   std::vector<std::unique_ptr<Tensor>> tensors;
-  std::vector<std::unique_ptr<Op>> ops;  // the last one is the loss
-  std::vector<Stage> stages;             // in forward order
-  std::size_t first_trainable = 0;       // backward stops behind this operation
-  std::vector<Range> early_weights;      // updated in one flat pass, when gradients are late
+  std::vector<std::unique_ptr<Op>> ops;   // the last one is the loss
+  std::vector<std::size_t> operation_of;  // each op's place in the list that is told
+  std::vector<Stage> stages;              // in forward order
+  std::size_t first_trainable = 0;        // backward stops behind this operation
+  std::vector<Range> early_weights;       // updated in one flat pass, when gradients are late
 
   core::Bytes arena_bytes = 0;
   core::Bytes scratch_bytes = 0;  // of one thread
   std::int64_t shared_floats = 0, slot_floats = 0;
 
   const Op& loss() const { return *ops.back(); }
+  std::size_t operation_count() const { return operation_of.back() + 1; }
 };
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,

@@ -84,6 +84,13 @@ struct SparseConv {
   Winners winners;           // of one output channel
 };
 
+// Rows of patches, `lines` runs of floats each, and where they lie in a frame.
+struct PatchRows {
+  const std::int32_t* offsets;  // of each row's first run in the frame
+  std::int64_t rows, lines, run;
+  std::int64_t line_stride, depth;  // from one run to the next in the frame, from row to row
+};
+
 // One pooled window of 2×2 outputs, 16 channels of it, from its transformed points.
 struct WinogradOutput {
   const float* points;
@@ -185,6 +192,8 @@ struct Kernels {
                     std::uint64_t first_counter, std::uint32_t threshold, std::int64_t count,
                     std::uint8_t* keep);
   void (*add)(const float* from, std::int64_t count, float* to);
+  // Adds each run to its place in the frame.
+  void (*add_patches)(const PatchRows&, const float* patches, float* frame);
   // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.
   void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
                      float* to);

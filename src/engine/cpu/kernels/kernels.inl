@@ -483,6 +483,19 @@ void add(const float* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
+void add_patches(const PatchRows& given, const float* patches, float* frame) {
+  const PatchRows p = given;
+  for (std::int64_t r = 0; r < p.rows; ++r, patches += p.depth) {
+    const float* from = patches;
+    float* to = frame + p.offsets[r];
+    for (std::int64_t y = 0; y < p.lines; ++y, from += p.run, to += p.line_stride) {
+      std::int64_t i = 0;
+      for (; i + lanes <= p.run; i += lanes) store(to + i, load(to + i) + load(from + i));
+      for (; i < p.run; ++i) to[i] += from[i];
+    }
+  }
+}
+
 void scale_kept(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
                 float* to) {
   for (std::int64_t i = 0; i < count; i += lanes) {
@@ -584,6 +597,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    filter_weight_gradient,
                                    keep_mask,
                                    add,
+                                   add_patches,
                                    scale_kept,
                                    bias_gradient,
                                    pass_positive,

@@ -174,7 +174,7 @@ class Measure final : public Op {
     kept.bytes = aligned(static_cast<core::Bytes>(2 * statistics_.units() * unit) * sizeof(float));
   }
 
-  std::string method() const override { return "moments of each sample"; }
+  std::string method() const override { return "batch normalisation"; }  // of all three
   bool keeps_input() const override { return true; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {

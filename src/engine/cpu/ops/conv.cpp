@@ -7,6 +7,7 @@
 #include "engine/cpu/ops/conv_matrix.h"
 #include "engine/cpu/ops/gather.h"
 #include "engine/cpu/ops/minimal_filtering.h"
+#include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -102,7 +103,9 @@ class Conv final : public Op {
     if (minimal_) minimal_->transform_weights(pass, points(pass), part, parts);
     if (!wants_input_gradient || !pass.training) return;
     float* turned = pass.shared + shared_offset;
-    if (matrix_) return matrix_->transpose_weights(pass, turned, part, parts);
+    if (matrix_)
+      return transpose_weights(pass, pass.weights + g_.weights, g_.depth(), g_.columns(), turned,
+                               part, parts);
     gradient_.turn_weights(pass, turned, part, parts);
     if (minimal_) minimal_->transform_turned(pass, turned, points(pass), part, parts);
   }

@@ -1,26 +1,8 @@
 #include "engine/cpu/ops/conv_direct.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace sweetspot::engine::cpu {
-namespace {
-
-std::vector<std::int32_t> row_major(const Extent& extent) {
-  std::vector<std::int32_t> positions(static_cast<std::size_t>(extent.positions()));
-  std::iota(positions.begin(), positions.end(), 0);
-  return positions;
-}
-
-// Patches of few channels are gathered for as many rows as fit half a first-level cache.
-std::int64_t rows_at_once(const ConvGeometry& g) {
-  return g.compact ? std::clamp<std::int64_t>(24 * 1024 / 4 / g.depth(), 12,
-                                              std::max<std::int64_t>(g.out.positions(), 12))
-                   : g.out.positions();
-}
-
-}  // namespace
-
 DirectConv::DirectConv(const ConvGeometry& geometry)
     : g_(geometry), chunk_(rows_at_once(g_)), input_(g_, row_major(g_.out), chunk_) {}
 

@@ -16,6 +16,17 @@ ConvGradient::ConvGradient(const ConvGeometry& geometry)
              std::max(g_.out.width, (g_.in.width - 1 + g_.pad_left) / g_.strides.width + 1)),
       columns_(g_.in.units() * unit),
       framed_(height_ != g_.out.height || width_ != g_.out.width) {
+  if (!g_.compact) {
+    make_phases();
+    return;
+  }
+  patches_.emplace(g_, row_major(g_.out), rows_at_once(g_));
+  weight_floats_ = g_.depth() * g_.columns();
+  for (std::int64_t u = 0; u < g_.out.units(); ++u)
+    units_.push_back(static_cast<std::int32_t>(u * g_.out.plane()));
+}
+
+void ConvGradient::make_phases() {
   for (std::int64_t line = 0; line < g_.strides.height; ++line)
     for (std::int64_t column = 0; column < g_.strides.width; ++column) {
       Phase phase = make_phase(line, column);
@@ -29,6 +40,7 @@ ConvGradient::ConvGradient(const ConvGeometry& geometry)
 }
 
 core::Bytes ConvGradient::scratch_bytes() const {
+  if (patches_) return patches_->scratch_bytes();
   return framed_
              ? static_cast<core::Bytes>(g_.out.units() * height_ * width_ * unit) * sizeof(float)
              : 0;
@@ -56,6 +68,9 @@ ConvGradient::Phase ConvGradient::make_phase(std::int64_t line, std::int64_t col
 }
 
 void ConvGradient::turn_weights(const Pass& pass, float* to, int part, int parts) const {
+  if (patches_)
+    return transpose_weights(pass, pass.weights + g_.weights, g_.depth(), g_.columns(), to, part,
+                             parts);
   const Range units = share(g_.in.units(), part, parts);
   for (const Phase& phase : phases_)
     for (std::int64_t i = units.begin; i < units.end; ++i)
@@ -67,7 +82,6 @@ void ConvGradient::turn_unit(const Pass& pass, const Phase& phase, float* to,
                              std::int64_t in) const {
   const std::int64_t in_first = in * unit / panel * panel,
                      in_width = std::min(panel, columns_ - in_first);
-  const std::int64_t channels = std::min(unit, g_.in.channels - in * unit);
   for (std::int64_t o = 0; o < g_.out.units(); ++o) {
     const std::int64_t first = o * unit / panel * panel,
                        width = std::min(panel, g_.columns() - first);
@@ -76,18 +90,11 @@ void ConvGradient::turn_unit(const Pass& pass, const Phase& phase, float* to,
         const std::int64_t ky = phase.first_line + (phase.lines - 1 - y) * g_.strides.height;
         const std::int64_t kx = phase.first_column + (phase.columns - 1 - x) * g_.strides.width;
         const std::int64_t tap = ky * g_.kernel.width + kx;
-        const float* from =
-            pass.weights + g_.weights + first * g_.depth() + o * unit - first +
-            (g_.compact ? tap * g_.in.channels : (in * g_.taps() + tap) * unit) * width;
+        const float* from = pass.weights + g_.weights + first * g_.depth() + o * unit - first +
+                            (in * g_.taps() + tap) * unit * width;
         float* turned = to + in_first * phase.depth(g_) + in * unit - in_first +
                         ((o * phase.lines + y) * phase.columns + x) * unit * in_width;
-        if (!g_.compact) {
-          pass.kernels->transpose(from, width, unit, unit, turned, in_width);
-          continue;
-        }
-        for (std::int64_t n = 0; n < unit; ++n)
-          for (std::int64_t c = 0; c < channels; ++c)
-            turned[n * in_width + c] = from[c * width + n];
+        pass.kernels->transpose(from, width, unit, unit, turned, in_width);
       }
   }
 }
@@ -104,6 +111,36 @@ const float* ConvGradient::frame(const float* gradient, std::byte* scratch) cons
 
 void ConvGradient::compute(const Pass& pass, const float* weights, const float* gradient,
                            std::byte* scratch, float* to, const Finish& finish) const {
+  if (patches_)
+    compute_patches(pass, weights, gradient, scratch, to, finish);
+  else
+    compute_phases(pass, weights, gradient, scratch, to, finish);
+}
+
+void ConvGradient::compute_patches(const Pass& pass, const float* weights, const float* gradient,
+                                   std::byte* scratch, float* to, const Finish& finish) const {
+  const ConvInput::Memory memory = patches_->memory(scratch);
+  std::fill_n(memory.frame, patches_->frame_plane(), 0.f);
+  Multiply m{};
+  m.row_stride = unit;
+  m.segments = g_.out.units(), m.segment_offsets = units_.data(), m.run = unit;
+  m.c_row_stride = g_.depth(), m.c_unit_stride = unit;
+  const std::int64_t most = rows_at_once(g_);
+  for (std::int64_t first = 0; first < g_.out.positions(); first += most) {
+    m.a = gradient + first * unit, m.rows = std::min(most, g_.out.positions() - first);
+    for (std::int64_t k = 0; k < g_.depth(); k += panel) {
+      m.b = weights + k * g_.columns();
+      m.width = std::min(panel, g_.depth() - k);
+      m.c = memory.patches + k;
+      pass.kernels->multiply(m);
+    }
+    patches_->add_patches(pass, memory.patches, first, m.rows, memory.frame);
+  }
+  patches_->unframe(memory.frame, finish, to);
+}
+
+void ConvGradient::compute_phases(const Pass& pass, const float* weights, const float* gradient,
+                                  std::byte* scratch, float* to, const Finish& finish) const {
   if (has_gaps_) std::fill_n(to, g_.in.floats(), 0.f);
   Multiply m{};
   m.a = frame(gradient, scratch);

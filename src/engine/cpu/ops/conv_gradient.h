@@ -1,14 +1,17 @@
 #pragma once
+#include <optional>
 #include <vector>
 
-#include "engine/cpu/ops/conv.h"
+#include "engine/cpu/ops/conv_input.h"
 
 namespace sweetspot::engine::cpu {
 
 // The gradient to a convolution's input: a convolution of its output's gradient, in a frame of
 // zeros, with the kernel turned around. With strides every input position meets only some of the
 // taps, those of its phase, so each phase is a dense convolution by itself and no zero between
-// spread-out gradients is ever multiplied.
+// spread-out gradients is ever multiplied. For few input channels it is the gradient of each patch
+// instead, added to where the patch was read: a register holds several taps of them then, and not
+// one tap and zeros.
 class ConvGradient {
  public:
   explicit ConvGradient(const ConvGeometry& geometry);
@@ -31,6 +34,11 @@ class ConvGradient {
       return g.out.units() * lines * columns * unit;
     }
   };
+  void compute_phases(const Pass& pass, const float* weights, const float* gradient,
+                      std::byte* scratch, float* to, const Finish& finish) const;
+  void compute_patches(const Pass& pass, const float* weights, const float* gradient,
+                       std::byte* scratch, float* to, const Finish& finish) const;
+  void make_phases();
   Phase make_phase(std::int64_t line, std::int64_t column) const;
   const float* frame(const float* gradient, std::byte* scratch) const;
   void turn_unit(const Pass& pass, const Phase& phase, float* to, std::int64_t unit_in) const;
@@ -40,6 +48,8 @@ class ConvGradient {
   std::int64_t columns_, weight_floats_ = 0;
   bool framed_, has_gaps_ = false;
   std::vector<Phase> phases_;
+  std::optional<ConvInput> patches_;  // of few channels
+  std::vector<std::int32_t> units_;   // where they begin in the output's gradient
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "engine/cpu/scratch.h"
 
@@ -19,6 +20,18 @@ std::vector<std::int32_t> conv_rows(const ConvGeometry& g) {
       rows.push_back(static_cast<std::int32_t>(
           g.compact ? tap * g.in.channels + c : (c / unit * g.taps() + tap) * unit + c % unit));
   return rows;
+}
+
+std::vector<std::int32_t> row_major(const Extent& out) {
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(out.positions()));
+  std::iota(positions.begin(), positions.end(), 0);
+  return positions;
+}
+
+std::int64_t rows_at_once(const ConvGeometry& g) {
+  return g.compact ? std::clamp<std::int64_t>(24 * 1024 / 4 / g.depth(), 12,
+                                              std::max<std::int64_t>(g.out.positions(), 12))
+                   : g.out.positions();
 }
 
 ConvInput::ConvInput(const ConvGeometry& geometry, const std::vector<std::int32_t>& positions,
@@ -117,6 +130,33 @@ float* ConvInput::patches(const float* frame, std::byte* scratch, std::int64_t f
   const std::int64_t run = g_.kernel.width * g_.in.channels;
   gather_run<longest_fixed_run>(frame, to, first, rows, run);
   return to;
+}
+
+ConvInput::Memory ConvInput::memory(std::byte* scratch) const {
+  return {reinterpret_cast<float*>(scratch), reinterpret_cast<float*>(scratch + frame_bytes())};
+}
+
+void ConvInput::add_patches(const Pass& pass, const float* patches, std::int64_t first,
+                            std::int64_t rows, float* frame) const {
+  pass.kernels->add_patches({row_offsets_.data() + first, rows, g_.kernel.height,
+                             g_.kernel.width * channels_, width_ * channels_, g_.depth()},
+                            patches, frame);
+}
+
+void ConvInput::unframe(const float* frame, const Finish& finish, float* image) const {
+  const std::int64_t lines = std::min(g_.in.height, height_ - g_.pad_top),
+                     columns = std::min(g_.in.width, width_ - g_.pad_left), channels = channels_;
+  float first[unit] = {};  // of a position: the bias, and zeros behind the last channel
+  if (finish.bias) std::copy_n(finish.bias, channels, first);
+  for (std::int64_t y = 0; y < g_.in.height; ++y)
+    for (std::int64_t x = 0; x < g_.in.width; ++x, image += unit) {
+      std::copy_n(first, unit, image);
+      const bool inside = y < lines && x < columns;
+      const float* from = frame + ((y + g_.pad_top) * width_ + x + g_.pad_left) * channels;
+      for (std::int64_t c = 0; inside && c < channels; ++c) image[c] += from[c];
+      for (std::int64_t c = 0; finish.relu && c < channels; ++c)
+        image[c] = image[c] <= 0 ? 0 : image[c];  // a NaN passes
+    }
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -5,11 +5,21 @@
 
 namespace sweetspot::engine::cpu {
 
+// Every output position, line after line.
+std::vector<std::int32_t> row_major(const Extent& out);
+// Rows whose patches fit half a first-level cache; of a convolution that gathers none, all.
+std::int64_t rows_at_once(const ConvGeometry& geometry);
+
 // How a convolution reads its input: as rows, one for each output position in the order the caller
 // gives, and segments, one for each unit and kernel line. A padded input is copied into a frame of
 // zeros, and one of few channels out of their unit; any other is read where it lies.
 class ConvInput {
  public:
+  // Of the scratch, where the input is compact.
+  struct Memory {
+    float *frame, *patches;
+  };
+
   // `rows_at_once`: of patches. `positions`: output positions as y · out.width + x, in the order of
   // the rows.
   ConvInput(const ConvGeometry& geometry, const std::vector<std::int32_t>& positions,
@@ -25,6 +35,13 @@ class ConvInput {
   // side.
   float* patches(const float* frame, std::byte* scratch, std::int64_t first,
                  std::int64_t rows) const;
+
+  // The way back from rows of a compact input: patches are added to the frame they were read from,
+  // and the frame's image, with a finish, is spread out into units.
+  Memory memory(std::byte* scratch) const;
+  void add_patches(const Pass& pass, const float* patches, std::int64_t first, std::int64_t rows,
+                   float* frame) const;
+  void unframe(const float* frame, const Finish& finish, float* image) const;
 
   bool framed() const { return framed_; }
   std::int64_t frame_width() const { return width_; }

@@ -30,19 +30,6 @@ ConvMatrix::ConvMatrix(const ConvGeometry& geometry, std::int64_t micro_batch)
   working_bytes_ = working.size();
 }
 
-void ConvMatrix::transpose_weights(const Pass& pass, float* to, int part, int parts) const {
-  const std::int64_t depth = g_.depth(), columns = g_.columns();
-  const Range units = share(depth / unit, part, parts);
-  for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit) {
-    const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
-    for (std::int64_t n = 0; n < columns; n += panel) {
-      const std::int64_t width = std::min(panel, columns - n);
-      pass.kernels->transpose(pass.weights + g_.weights + n * depth + k * width, width, unit, width,
-                              to + first * columns + n * to_width + k - first, to_width);
-    }
-  }
-}
-
 void ConvMatrix::fill_patches(const ConvImages& images, float* patches) const {
   for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s)
     patches_.fill(images.pass.at(images.from, s, images.thread),

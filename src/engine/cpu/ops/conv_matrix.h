@@ -16,9 +16,6 @@ class ConvMatrix {
   std::int64_t weight_floats() const { return g_.depth() * g_.columns(); }
   core::Bytes working_bytes() const { return working_bytes_; }
 
-  // For the gradient to the input, of some units of the weights' rows.
-  void transpose_weights(const Pass& pass, float* to, int part, int parts) const;
-
   void forward(const ConvImages& images, std::byte* working) const;
   // From the output's gradient to a slot's weights and, with transposed weights, to the input's.
   void add_weights(const ConvImages& input_and_gradient, std::byte* working, float* slot) const;

@@ -8,17 +8,21 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Weights that no first-level cache holds.
-constexpr std::int64_t shared_weights = 64 * 1024;
-// From more rows on, sharing the samples costs less: their patches are not written to memory, and
-// minimal filtering saves most of the arithmetic.
-constexpr std::int64_t rows_to_multiply = 256, rows_to_filter = 96;
+// Weights that no first-level cache holds, and those that no second-level one does.
+constexpr std::int64_t shared_weights = 64 * 1024, streamed_weights = 512 * 1024;
+// From more rows on, sharing the samples costs less: patches that overlap are not written to
+// memory, and minimal filtering saves most of the arithmetic.
+constexpr std::int64_t rows_to_multiply = 256, rows_to_filter = 96, rows_to_copy = 64;
 
 class PatchesOp final : public Op {
  public:
   PatchesOp(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out)
-      : Op(std::move(name), in, out), patches_(geometry) {}
-  std::string method() const override { return "patches"; }
+      : Op(std::move(name), in, out), relu_(geometry.relu), patches_(geometry) {}
+  // Of all three.
+  std::string method() const override {
+    return std::string(relu_ ? "convolution and ReLU" : "convolution") +
+           " of all samples as one product";
+  }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     patches_.fill(pass.at(in_->value, sample, thread), pass.at(out_->value, sample, thread));
@@ -30,6 +34,7 @@ class PatchesOp final : public Op {
   }
 
  private:
+  bool relu_;
   Patches patches_;
 };
 
@@ -55,10 +60,14 @@ class RowsToImage final : public Op {
 }  // namespace
 
 bool runs_as_product(const ConvGeometry& g, std::int64_t micro_batch) {
-  const std::int64_t most =
-      MinimalFiltering::best(g, micro_batch) ? rows_to_filter : rows_to_multiply;
-  return !g.compact && g.depth() * g.columns() >= shared_weights &&
-         micro_batch * g.out.positions() <= most;
+  if (g.compact) return false;
+  const std::int64_t positions = g.out.positions(), weights = g.depth() * g.columns();
+  if (positions == 1) return true;  // a dense layer
+  const bool overlaps = positions * g.depth() > g.in.floats();
+  const std::int64_t most = MinimalFiltering::best(g, micro_batch)   ? rows_to_filter
+                            : overlaps && weights < streamed_weights ? rows_to_copy
+                                                                     : rows_to_multiply;
+  return weights >= shared_weights && micro_batch * positions <= most;
 }
 
 std::unique_ptr<Op> make_patches(std::string name, const ConvGeometry& geometry, Tensor* in,

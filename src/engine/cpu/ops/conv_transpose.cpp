@@ -5,6 +5,7 @@
 #include "engine/cpu/ops/conv_gradient.h"
 #include "engine/cpu/ops/conv_matrix.h"
 #include "engine/cpu/ops/gather.h"
+#include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
@@ -76,7 +77,8 @@ class TransposedConv final : public Op {
   void prepare_part(const Pass& pass, int part, int parts) override {
     float* turned = pass.shared + shared_offset;
     if (matrix_)
-      matrix_->transpose_weights(pass, turned, part, parts);
+      transpose_weights(pass, pass.weights + g_.weights, g_.depth(), g_.columns(), turned, part,
+                        parts);
     else
       gradient_.turn_weights(pass, turned, part, parts);
   }

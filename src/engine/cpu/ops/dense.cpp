@@ -50,9 +50,7 @@ class Dense final : public Op {
     temporary.bytes = scratch.size();
   }
 
-  std::string method() const override {
-    return std::string(g_.kind) + (g_.relu ? " and ReLU" : "");
-  }
+  std::string method() const override { return g_.relu ? "dense and ReLU" : "dense"; }
   bool whole() const override { return true; }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
@@ -88,9 +86,8 @@ class Dense final : public Op {
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     if (!transposes_ || by_panels_ || !wants_input_gradient || !pass.training) return;
-    const Range units = share(g_.depth / unit, part, parts);
-    for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit)
-      transpose(pass, k, pass.shared + shared_offset + k / panel * panel * g_.columns);
+    transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
+                      pass.shared + shared_offset, part, parts);
   }
 
   void update_part(const Pass& pass, const Update& update, int thread, int part,

@@ -7,7 +7,6 @@
 namespace sweetspot::engine::cpu {
 
 struct DenseGeometry {
-  const char* kind = "dense";
   std::int64_t depth = 0;    // floats of an input row
   std::int64_t columns = 0;  // of an output row, padded
   std::int64_t rows = 1;     // of a sample

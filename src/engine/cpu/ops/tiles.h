@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "engine/cpu/op.h"
@@ -34,6 +35,20 @@ void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, 
     const std::int64_t n = split == Split::rows ? tile % panels : tile / cuts;
     const std::int64_t begin = rows * cut / cuts, end = rows * (cut + 1) / cuts;
     visit(n * panel, begin, end - begin);
+  }
+}
+
+// The transpose of a weight matrix (depth, columns) in panels, for some units of its rows.
+inline void transpose_weights(const Pass& pass, const float* weights, std::int64_t depth,
+                              std::int64_t columns, float* to, int part, int parts) {
+  const Range units = share(depth / unit, part, parts);
+  for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit) {
+    const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
+    for (std::int64_t n = 0; n < columns; n += panel) {
+      const std::int64_t width = std::min(panel, columns - n);
+      pass.kernels->transpose(weights + n * depth + k * width, width, unit, width,
+                              to + first * columns + n * to_width + k - first, to_width);
+    }
   }
 }
 
