@@ -86,6 +86,26 @@ TEST(LeastWork, KnowsTheOperationsOfLayersUnderOneNameApart) {
   EXPECT_EQ(work[4].flops, 4 * static_cast<double>(model::counts(net, 3).training_flops));
 }
 
+// Zeros between and around the positions, and a convolution of them, under one name.
+TEST(LeastWork, OfATransposedConvolutionReadsNoZeros) {
+  const model::Network net = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "n", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "i", "batch_shape": [null, 4, 4, 2]}},
+    {"class_name": "Conv2DTranspose", "config": {"name": "up", "filters": 3, "kernel_size": 2,
+                                                 "strides": 2, "activation": "tanh"}},
+    {"class_name": "Flatten", "config": {"name": "flatten"}},
+    {"class_name": "Dense", "config": {"name": "dense", "units": 5, "activation": "softmax"}}]}})",
+      "n");
+  const std::vector<Operation> whole{{"input", "copy"},    {"up", "transposed convolution"},
+                                     {"up", "activation"}, {"dense", "dense"},
+                                     {"loss", ""},         {"weights", ""}};
+  const auto work = least_work(net, whole, batch_of_4, adam);
+  constexpr double in = 4 * 4 * 2, out = 8 * 8 * 3, weights = 2 * 2 * 3 * 2 + 3;
+  EXPECT_EQ(work[1].bytes, 4 * (4 * (3 * in + 2 * out) + 3 * weights));
+  EXPECT_EQ(work[1].flops, 4 * static_cast<double>(model::counts(net, 1).training_flops));
+  EXPECT_EQ(work[2].bytes, 4 * 4 * 5 * out);
+}
+
 TEST(LeastWork, IsSharedByTheOperationsOfOneNormalisation) {
   const model::Network net = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "n", "layers": [

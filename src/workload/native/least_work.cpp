@@ -53,9 +53,14 @@ class Network {
       const auto begin = network_.layers.begin();
       const auto found =
           std::find_if(begin + static_cast<std::ptrdiff_t>(next), network_.layers.end(), named);
-      if (found != network_.layers.end())
-        list.emplace_back(found - begin), next = *list.back() + 1;
-      else if (next > 0 && named(network_.layers[next - 1]))
+      if (found != network_.layers.end()) {
+        list.emplace_back(found - begin);
+        // Zeros between positions that are never written are no operation.
+        if (spreads(*list.back()) &&
+            operation.implementation.find("transposed") != std::string::npos)
+          ++*list.back();
+        next = *list.back() + 1;
+      } else if (next > 0 && named(network_.layers[next - 1]))
         list.emplace_back(next - 1);
       else
         list.emplace_back();
@@ -65,7 +70,9 @@ class Network {
 
   // Layers [first, end), run as one operation: what lies between them is never stored.
   Work of_layers(std::size_t first, std::size_t end) const {
-    const auto in = static_cast<double>(network_.layers[first].input.size());
+    // What a transposed convolution reads has no zeros between its positions.
+    const std::size_t reader = first > 0 && spreads(first - 1) ? first - 1 : first;
+    const auto in = static_cast<double>(network_.layers[reader].input.size());
     const auto out = static_cast<double>(network_.layers[end - 1].output.size());
     const double trained = trained_in(first, end);
     double flops = 0;
@@ -98,6 +105,12 @@ class Network {
 
   Work of_update(double trained) const {
     return {2 * trained, float_bytes * update_floats_ * trained};
+  }
+
+  // The first step of a transposed convolution.
+  bool spreads(std::size_t layer) const {
+    const auto* border = std::get_if<model::Border>(&network_.layers[layer].kind);
+    return border && border->spread != model::Window{1, 1};
   }
 
   double trained_in(std::size_t first, std::size_t end) const {
