@@ -34,13 +34,14 @@ class Failed(Exception):
 
 
 class Child:
-    def __init__(self, contestant, patience=None, wait=True, keep_errors=False):
+    def __init__(self, contestant, patience=None, wait=True, keep_errors=False, own_group=False):
         """`patience`: seconds that an answer may take. Without `wait` it is ready after ready().
-        With `keep_errors` what it says on stderr is the reason of its end, and not shown otherwise."""
+        With `keep_errors` what it says on stderr is the reason of its end, and not shown otherwise.
+        With `own_group` it can be signalled together with processes that it starts."""
         self.contestant, self.patience = contestant, patience
         self.errors = tempfile.TemporaryFile("w+") if keep_errors else None
         environment = {**os.environ, "OMP_NUM_THREADS": str(contestant.threads), **dict(contestant.environment)}
-        self.process = subprocess.Popen(contestant.command, env=environment, text=True,
+        self.process = subprocess.Popen(contestant.command, env=environment, text=True, preexec_fn=os.setpgrp if own_group else None,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         if wait:
             self.ready()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The peers' side of the GPU benchmark: a network in PyTorch or JAX, data already on the GPU.
+"""The peers' side of the GPU benchmark: networks in PyTorch or JAX, data already on the GPU.
 
-Arguments: eager | graph | compile | jax [MODEL]; paper-cnn unless a model is given. Says one line of
-JSON when ready, then answers each line on stdin, or says "failed: why":
-    run PRECISION BATCH STEPS   seconds of that many full training steps
-    load MODEL                  "loaded": trains that network from now on
+Arguments: eager | graph | compile | jax. Says one line of JSON when ready, then answers each line on
+stdin, or says "failed: why". MODEL is paper-cnn unless given, HOW the process's own; one of eager or
+graph may be asked for the other, and both train one model.
+    run PRECISION BATCH STEPS [MODEL [HOW]]   seconds of that many full training steps
+    forget PRECISION BATCH 0 [MODEL]          frees what `run` keeps for the next time
 The peers are at their best: channels last, fused Adam, the step in a CUDA graph (compiled too, where
 it can be captured), a scan over many steps in JAX. SWEETSPOT_PEER_DEVICE=cpu tries it without a GPU.
 """
@@ -26,33 +27,28 @@ class Torch:
         torch.backends.cudnn.benchmark = True
         self.version = f"PyTorch {torch.__version__} {how}"
 
-    def load(self, network):
-        self.network = network
-        self.forget()
-        if self.how == "compile":
-            self.torch._dynamo.reset()
-
-    def forget(self):
-        self.ready.clear()
+    def forget(self, key):
+        self.ready.pop(key, None)
         if DEVICE == "cuda":
             self.torch.cuda.empty_cache()
 
-    def make(self, precision, batch):
+    def make(self, model, precision, batch):
+        """{how: a function that trains the i-th step}; both ways of a graph's process train one model."""
         import torch_network
-        torch = self.torch
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
+        torch, network = self.torch, keras_network.read(model)
         torch.manual_seed(1000)
         arrange = torch_network.channels_last
-        model = arrange(torch_network.build(self.network).to(DEVICE)).train()
+        model = arrange(torch_network.build(network).to(DEVICE)).train()
         fast = {"fused": True, "capturable": self.how != "eager"} if DEVICE == "cuda" else {}
         optimizer = torch.optim.Adam(model.parameters(), lr=0.001, **fast)
-        loss_of = torch_network.loss_of(self.network)
-        data = [(arrange(torch_network.inputs(self.network, batch, device=DEVICE)),
-                 torch_network.answers(self.network, batch, device=DEVICE)) for _ in range(INPUT_SETS)]
+        loss_of = torch_network.loss_of(network)
+        data = [(arrange(torch_network.inputs(network, batch, device=DEVICE)),
+                 torch_network.answers(network, batch, device=DEVICE)) for _ in range(INPUT_SETS)]
         kind = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         mixed = torch.autocast(DEVICE, kind or torch.bfloat16, enabled=kind is not None, cache_enabled=False)
         scaler = self.scaler(precision == "fp16")
         if self.how == "compile":
+            torch._dynamo.reset()  # it compiles one class of modules a few times only
             model.compile()
 
         def step(i):
@@ -64,14 +60,12 @@ class Torch:
             scaler.step(optimizer)
             scaler.update()
         if self.how == "eager" or DEVICE != "cuda":
-            return step
+            return {"eager": step, self.how: step}
         try:
-            return self.captured(step)
+            return {"eager": step, self.how: self.captured(step)}
         except RuntimeError:
-            if self.how == "graph":
-                raise
             torch.cuda.synchronize()
-            return step  # compiled, but not to be captured
+            return {"eager": step} if self.how == "graph" else {"compile": step}  # not to be captured
 
     def scaler(self, enabled):
         """Of the loss; with a fused Adam it waits for nothing."""
@@ -101,14 +95,17 @@ class Torch:
         if DEVICE == "cuda":
             self.torch.cuda.synchronize()
 
-    def run(self, precision, batch, steps):
-        key = precision, batch
+    def run(self, key, steps, how):
+        precision = key[1]
+        torch = self.torch
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
         if key not in self.ready:
-            self.forget()
-            self.ready[key] = self.make(precision, batch)
+            self.ready[key] = self.make(*key)
             for i in range(2 * INPUT_SETS):
-                self.ready[key](i)
-        step = self.ready[key]
+                self.ready[key].get(self.how, self.ready[key].get("eager"))(i)
+        if (how or self.how) not in self.ready[key]:
+            raise RuntimeError("the step cannot be captured")
+        step = self.ready[key][how or self.how]
         self.wait()
         start = time.perf_counter()
         for i in range(steps):
@@ -118,21 +115,18 @@ class Torch:
 
 
 class Jax:
-    at_once = 20  # steps of one scan
-
     def __init__(self):
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         import jax
         self.jax, self.version, self.ready = jax, f"JAX {jax.__version__}", {}
 
-    def load(self, network):
-        self.network = network
-        self.ready.clear()
-        self.jax.clear_caches()
+    def forget(self, key):
+        self.ready.pop(key, None)
 
-    def make(self, precision, batch):
+    def make(self, model, precision, batch):
+        """[a function of the state that trains some steps, the state, how many steps]"""
         import jax_network
-        jax, network = self.jax, self.network
+        jax, network = self.jax, keras_network.read(model)
         jnp, lax, map_all = jax.numpy, jax.lax, jax.tree_util.tree_map
         kind = {"bf16": jnp.bfloat16, "fp16": jnp.float16}.get(precision, jnp.float32)
         matmul = {"fp32": "highest", "tf32": "tensorfloat32"}.get(precision, "default")
@@ -163,48 +157,49 @@ class Jax:
             return (p, statistics, m, v, t, key), loss
 
         # The loop's own cost hides behind a large batch, and compiling four steps takes four times as long.
-        unroll = 4 if batch <= 256 else 1
+        at_once, unroll = (20, 4) if batch <= 64 else (20, 1) if batch <= 256 else (4, 1)
 
         @jax.jit
         def many(state):
             with jax.default_matmul_precision(matmul):
-                return lax.scan(step, state, jnp.arange(self.at_once), unroll=unroll)
+                return lax.scan(step, state, jnp.arange(at_once), unroll=unroll)
         zeros = map_all(jnp.zeros_like, trained)
-        return many, (trained, statistics, zeros, zeros, jnp.float32(0), jax.random.key(7))
+        return [many, (trained, statistics, zeros, zeros, jnp.float32(0), jax.random.key(7)), at_once]
 
-    def run(self, precision, batch, steps):
-        key = precision, batch
+    def run(self, key, steps, _):
         if key not in self.ready:
-            self.ready.clear()
-            many, state = self.make(precision, batch)
-            state, _ = many(state)
-            self.ready[key] = [many, self.jax.block_until_ready(state)]
-        many, state = self.ready[key]
+            made = self.make(*key)
+            made[1] = self.jax.block_until_ready(made[0](made[1])[0])
+            self.ready[key] = made
+        many, state, at_once = self.ready[key]
         start = time.perf_counter()
-        launches = max(1, round(steps / self.at_once))
+        launches = max(1, round(steps / at_once))
         for _ in range(launches):
             state, _ = many(state)
         self.ready[key][1] = self.jax.block_until_ready(state)
-        return (time.perf_counter() - start) * steps / (launches * self.at_once)
+        return (time.perf_counter() - start) * steps / (launches * at_once)
 
 
-def answer(peer, words):
-    if words[0] == "load":
-        peer.load(keras_network.read(words[1]))
-        return "loaded"
-    precision, batch, steps = words[1:]
-    return peer.run(precision, int(batch), int(steps))
+def answer(peer, what, precision, batch, steps, model="paper-cnn", how=None):
+    key = model, precision, int(batch)
+    if what == "forget":
+        peer.forget(key)
+        return "forgotten"
+    try:
+        return peer.run(key, int(steps), how)
+    except Exception:
+        if key not in peer.ready:
+            peer.forget(key)  # what was made of it
+        raise
 
 
 def main():
     peer = Jax() if sys.argv[1] == "jax" else Torch(sys.argv[1])
-    peer.load(keras_network.read(sys.argv[2] if len(sys.argv) > 2 else "paper-cnn"))
     print(json.dumps({"version": peer.version}), flush=True)
     for line in sys.stdin:
         try:
-            print(answer(peer, line.split()), flush=True)
+            print(answer(peer, *line.split()), flush=True)
         except Exception as error:  # whatever it is, it is this network's and batch's alone
-            peer.ready.clear()
             print("failed:", type(error).__name__, (str(error).splitlines() or [""])[0][:200], flush=True)
 
 

@@ -1,11 +1,12 @@
-// sweetspot's side of the GPU benchmark: a network on a data set that stays on the device.
-// Arguments: the folder of MNIST ("" for the cache's), and a zoo's name or a file of Keras JSON,
-// paper-cnn unless given. Answers each line on stdin:
-//   run PRECISION BATCH STEPS       seconds of that many training steps
-//   train PRECISION BATCH EPOCHS    seconds of the whole, then the test accuracy after each epoch
-//   profile PRECISION BATCH         microseconds of each operation, launched one by one
-//   step PRECISION BATCH STEPS      steps fed from the host: what a profiler can look at
-//   memory PRECISION BATCH          bytes that it takes on the device beside the data set, planned
+// sweetspot's side of the GPU benchmark: networks on data sets that stay on the device.
+// Argument: the folder of MNIST ("" for the cache's). Answers each line on stdin, or says
+// "failed: why". MODEL is a zoo's name or a file of Keras JSON, paper-cnn unless given.
+//   run PRECISION BATCH STEPS [MODEL]     seconds of that many training steps
+//   forget PRECISION BATCH 0 [MODEL]      frees what `run` keeps for the next time
+//   train PRECISION BATCH EPOCHS [MODEL]  seconds of the whole, then the test accuracies
+//   profile PRECISION BATCH 0 [MODEL]     microseconds of each operation, launched one by one
+//   step PRECISION BATCH STEPS [MODEL]    steps fed from the host: what a profiler can look at
+//   memory PRECISION BATCH 0 [MODEL]      bytes on the device beside the data set, planned
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -14,7 +15,9 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/order.h"
@@ -49,7 +52,7 @@ class Contestant {
       : network_(model::load_network(model)), samples_(samples_for(network_, folder)) {}
 
   double run(Precision precision, std::int64_t batch, std::int64_t steps) {
-    auto& trainer = trainers_[precision];
+    auto& trainer = trainers_[{precision, batch}];
     if (!trainer) trainer = make(precision);
     trainer->prepare(batch);
     const auto at_once = static_cast<std::int64_t>(samples_.train.count) / batch;
@@ -62,6 +65,8 @@ class Contestant {
     trainer->finish();
     return seconds_since(start);
   }
+
+  void forget(Precision precision, std::int64_t batch) { trainers_.erase({precision, batch}); }
 
   void train(Precision precision, std::int64_t batch, int epochs) {
     const auto trainer = make(precision);
@@ -143,24 +148,42 @@ class Contestant {
 
   model::Network network_;
   data::Dataset samples_;
-  std::map<Precision, std::unique_ptr<engine::cuda::ResidentTrainer>> trainers_;
+  std::map<std::pair<Precision, std::int64_t>, std::unique_ptr<engine::cuda::ResidentTrainer>>
+      trainers_;
 };
 
-void answer(Contestant& contestant) {
-  std::string what, precision;
-  for (std::int64_t batch = 0, count = 1; std::cin >> what >> precision >> batch;) {
-    if (what != "profile" && what != "memory") std::cin >> count;
-    if (what == "run")
-      std::cout << std::setprecision(9) << contestant.run(precision_of(precision), batch, count)
-                << std::endl;
-    else if (what == "train")
-      contestant.train(precision_of(precision), batch, static_cast<int>(count));
-    else if (what == "profile")
-      contestant.profile(precision_of(precision), batch);
-    else if (what == "memory")
-      std::cout << contestant.memory(precision_of(precision), batch) << std::endl;
-    else
-      contestant.step(precision_of(precision), batch, static_cast<int>(count));
+void answer(Contestant& contestant, const std::string& what, Precision precision,
+            std::int64_t batch, std::int64_t count) {
+  if (what == "run")
+    std::cout << std::setprecision(9) << contestant.run(precision, batch, count) << std::endl;
+  else if (what == "train")
+    contestant.train(precision, batch, static_cast<int>(count));
+  else if (what == "profile")
+    contestant.profile(precision, batch);
+  else if (what == "memory")
+    std::cout << contestant.memory(precision, batch) << std::endl;
+  else if (what == "step")
+    contestant.step(precision, batch, static_cast<int>(count));
+  else if (what == "forget")
+    contestant.forget(precision, batch), std::cout << "forgotten" << std::endl;
+  else
+    throw std::runtime_error("no command " + what);
+}
+
+void answer_lines(const std::string& folder) {
+  std::map<std::string, Contestant> contestants;  // their samples take long to make
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string what, precision, model = "paper-cnn";
+    std::int64_t batch = 0, count = 0;
+    words >> what >> precision >> batch >> count;
+    words >> model;
+    try {
+      auto& contestant = contestants.try_emplace(model, folder, model).first->second;
+      answer(contestant, what, precision_of(precision), batch, count);
+    } catch (const std::exception& e) {
+      std::cout << "failed: " << e.what() << std::endl;
+    }
   }
 }
 
@@ -171,10 +194,8 @@ int main(int argc, char** argv) {
   try {
     const auto gpu = sweetspot::engine::cuda::available();
     if (gpu.devices.empty()) throw std::runtime_error(gpu.reason);
-    sweetspot::bench::Contestant contestant(argc > 1 ? argv[1] : "",
-                                            argc > 2 ? argv[2] : "paper-cnn");
     std::cout << R"({"version": "sweetspot on )" << gpu.devices.front().name << "\"}" << std::endl;
-    sweetspot::bench::answer(contestant);
+    sweetspot::bench::answer_lines(argc > 1 ? argv[1] : "");
   } catch (const std::exception& e) {
     std::cerr << "bench_gpu_step: " << e.what() << '\n';
     return 1;

@@ -1,4 +1,4 @@
-"""Who trains a network of the suite, on the CPU or on a GPU, and how they take turns.
+"""Who trains a network of the suite on the CPU, and how they take turns; suite_gpu.py is for a GPU.
 
 A contestant that fails at a network and batch is out of that one, is shown with its reason, and has
 its chance again at the next.
@@ -12,9 +12,8 @@ import contestants
 from contestants import Child, Contestant, Ended, Failed
 from measure import say
 
-MEASURE_SECONDS = {"cpu": 0.1, "cuda": 0.05}
+MEASURE_SECONDS = 0.1  # of a block
 SCREEN_SECONDS = 0.04  # of one configuration of PyTorch
-STEPS_OF_A_GRAPH = 20  # what sweetspot and JAX launch at once on a GPU: blocks are multiples of it
 SCREENED = {16: 99, 128: 6}  # configurations of PyTorch tried at a batch; smaller and larger ones have the best of them
 KEPT = 2
 LEAST_TELLING_BATCH = 16
@@ -34,20 +33,18 @@ class Entry:
         return float(self.child.ask(self.question.format(batch=batch, steps=steps)))
 
 
-def seconds_a_step(entry, batch, least, multiple=1):
+def seconds_a_step(entry, batch, least):
     """Warms up, then times runs of growing length until one is long enough to be believed."""
-    entry.seconds(batch, multiple)
-    steps = multiple
+    entry.seconds(batch, 1)
+    steps = 1
     while (seconds := entry.seconds(batch, steps)) < least / 2:
-        steps = multiple * math.ceil(max(steps * 2, steps * least / max(seconds, 1e-6)) / multiple)
+        steps = math.ceil(max(steps * 2, steps * least / max(seconds, 1e-6)))
     return seconds / steps
 
 
 class Lineup:
     def __init__(self, asked):
-        self.asked, self.multiple = asked, 1 if asked.device == "cpu" else STEPS_OF_A_GRAPH
-        self.least = MEASURE_SECONDS[asked.device]
-        self.ours, self.failed = None, {}
+        self.asked, self.ours, self.torch, self.failed = asked, None, [], {}
 
     def __enter__(self):
         return self
@@ -80,20 +77,19 @@ class Lineup:
     def needed_bytes(self, batch, peers):
         """Of sweetspot, as planned, and of so many peers: outputs of all layers with their gradients,
         weights with theirs and Adam's moments, and the inputs they cycle through."""
-        ours = float(self.ours.child.ask(self.memory_question.format(batch=batch)))
+        ours = float(self.ours.child.ask(f"memory {batch} 0"))
         values = batch * (2 * self.network.activations() + 4 * math.prod(self.network.input))
         return ours + peers * 4 * (values + 4 * self.network.parameters())
 
     def rounds(self, entries, batch, share):
         """Speeds of each entry, one a round, as many rounds as the share of the budget allows."""
         start, speeds, steps, lengths = time.monotonic(), {}, {}, {}
-        self.prepare(entries, batch)
         for entry in (e for e in entries if e.label not in self.failed):
-            one = self.attempt(entry, lambda: seconds_a_step(entry, batch, self.least, self.multiple))
+            one = self.attempt(entry, lambda: seconds_a_step(entry, batch, MEASURE_SECONDS))
             if one:
-                steps[entry] = self.multiple * math.ceil(max(1, self.least / one) / self.multiple)
+                steps[entry] = math.ceil(max(1, MEASURE_SECONDS / one))
                 lengths[entry] = one * steps[entry]
-                if one > self.least:  # a block would be one step, and that one has been timed
+                if one > MEASURE_SECONDS:  # a block would be one step, and that one has been timed
                     speeds[entry.label] = [batch / one]
         for turn in range(self.asked.rounds):
             timed = all(e.label in speeds for e in steps)
@@ -103,15 +99,12 @@ class Lineup:
             order = [e for e in steps if e.label not in self.failed]
             for entry in order[shift:] + order[:shift]:
                 def block(entry=entry):
-                    if lengths[entry] <= self.least * 2:
-                        entry.seconds(batch, max(self.multiple, steps[entry] // 10))  # its data back into the caches
+                    if lengths[entry] <= MEASURE_SECONDS * 2:
+                        entry.seconds(batch, max(1, steps[entry] // 10))  # its data back into the caches
                     return batch * steps[entry] / entry.seconds(batch, steps[entry])
                 if speed := self.attempt(entry, block):
                     speeds.setdefault(entry.label, []).append(speed)
         return speeds
-
-    def prepare(self, entries, batch):
-        """What may be done before any turn is timed."""
 
     def measure(self, batch, share):
         """A row of the table."""
@@ -152,40 +145,38 @@ class Lineup:
         return f"a step would take about {expected / 3:.0f} s" if expected * (1 + KEPT) > 4 * share else None
 
     def speeds(self, batches, share):
-        """Sweetspot's alone at all batches, in turns."""
+        """Rows of sweetspot's alone at all batches, in turns."""
         self.failed, found, skipped, steps = {}, {}, {}, {}
         start = time.monotonic()
         planned = 0.0
         for batch in batches:
             def first(batch=batch):
-                return seconds_a_step(self.ours, batch, self.least, self.multiple)
+                return seconds_a_step(self.ours, batch, MEASURE_SECONDS)
             try:
                 planned += self.needed_bytes(batch, 0)  # they stay open side by side
             except (Failed, Ended) as why:
-                return {"speeds": found, "failed": {"sweetspot": str(why)}}
+                return [{"failed": {"sweetspot": str(why)}}]
             if planned > self.asked.memory:
                 skipped[batch] = "memory"
                 continue
             one = self.attempt(self.ours, first)
             if not one:
                 break
-            steps[batch] = self.multiple * math.ceil(max(1, self.least / one) / self.multiple)
+            steps[batch] = math.ceil(max(1, MEASURE_SECONDS / one))
         for turn in range(self.asked.rounds):
             shift = turn % max(1, len(steps))
             order = list(steps)
             for batch in order[shift:] + order[:shift]:
                 def block(batch=batch):
-                    self.ours.seconds(batch, max(self.multiple, steps[batch] // 10))
+                    self.ours.seconds(batch, max(1, steps[batch] // 10))
                     return batch * steps[batch] / self.ours.seconds(batch, steps[batch])
                 if speed := self.attempt(self.ours, block):
                     found.setdefault(batch, []).append(speed)
             if self.failed or (time.monotonic() - start) * (turn + 2) / (turn + 1) > share:
                 break
-        return {"speeds": found, "skipped_batches": skipped, "failed": self.failed}
-
-
-class Cpu(Lineup):
-    memory_question = "memory {batch} 0"
+        return ([{"batch": b, "speeds": {"sweetspot": v}, "sweetspot": statistics.median(v)} for b, v in found.items()]
+                + [{"batch": b, "skipped": why} for b, why in skipped.items()]
+                + ([{"failed": self.failed}] if self.failed else []))
 
     def load(self, network, path):
         self.close()
@@ -234,60 +225,6 @@ class Cpu(Lineup):
         return sorted(timed, key=lambda e: timed[e] or math.inf)  # what fails here may do at another batch
 
     def close(self):
-        for child in {e.child for e in getattr(self, "torch", [])} | ({self.ours.child} if self.ours else set()):
+        for child in {e.child for e in self.torch} | ({self.ours.child} if self.ours else set()):
             child.close()
         self.ours, self.torch = None, []
-
-
-class Gpu(Lineup):
-    def __init__(self, asked):
-        super().__init__(asked)
-        self.memory_question = f"memory {asked.precision} {{batch}}"
-        self.question = f"run {asked.precision} {{batch}} {{steps}}"
-        self.others, self.absent = {}, {}
-
-    def load(self, network, path):
-        """The peers' processes stay for all networks, since starting PyTorch takes many seconds; those that
-        have ended are started anew, all at once."""
-        self.network, self.path, self.last, self.absent = network, path, None, {}
-        self.start_ours((str(self.asked.build / "bench" / "bench_gpu_step"), "", str(path)), self.question)
-        waits = {}
-        for how in self.asked.peers:
-            if how in self.others and self.others[how].child.process.poll() is None:
-                self.others[how].child.say(f"load {path}")
-                waits[how] = self.others[how].child.answer
-            else:
-                command = (sys.executable, str(contestants.HERE / "gpu_peers.py"), how, str(path))
-                child = Child(Contestant("peer", how, contestants.cores(), command), self.asked.patience, wait=False,
-                              keep_errors=True)
-                self.others[how], waits[how] = Entry(how, child, self.question), child.ready
-        for how, wait in waits.items():
-            try:
-                wait()
-            except (Failed, Ended, ValueError) as why:
-                self.absent[how] = str(why)
-
-    def peers(self, batch, _):
-        self.failed |= self.absent
-        return [entry for how, entry in self.others.items() if how not in self.absent]
-
-    def prepare(self, entries, batch):
-        """The peers compile all at the same time, which takes them far longer than training does."""
-        asked = [e for e in entries if e is not self.ours]
-        for entry in asked:
-            self.attempt(entry, lambda: entry.child.say(self.question.format(batch=batch, steps=self.multiple)))
-        for entry in asked:
-            if entry.label not in self.failed:
-                self.attempt(entry, entry.child.answer)
-        for entry in asked:
-            if entry.child.process.poll() is not None:
-                self.absent[entry.label] = self.failed.get(entry.label, "ended")
-
-    def close(self):
-        for entry in [*self.others.values(), *([self.ours] if self.ours else [])]:
-            entry.child.close()
-        self.ours, self.others = None, {}
-
-
-def of(asked):
-    return (Cpu if asked.device == "cpu" else Gpu)(asked)

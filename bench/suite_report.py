@@ -29,30 +29,39 @@ def number(row, key, form="{:,.0f}"):
 
 
 def rounds_of(row):
-    return min((len(values) for values in row.get("speeds", {}).values()), default=0)
+    return max((len(values) for values in row.get("speeds", {}).values()), default=0)
 
 
 def line(row):
     """What is said while it runs."""
-    return (f"{row['network']}, batch {row['batch']}: sweetspot {number(row, 'sweetspot')}, best peer "
+    where = f"{row['network']}, {row.get('precision', '')}" + (f", batch {row['batch']}" if "batch" in row else "")
+    if "peer" not in row:
+        return f"{where}: sweetspot {number(row, 'sweetspot')}" + (f" [{reasons(row)}]" if reasons(row) else "")
+    return (f"{where}: sweetspot {number(row, 'sweetspot')}, best peer "
             f"{number(row, 'peer')} ({row.get('peer_label', '–')}), ratio {number(row, 'ratio', '{:.2f}')}"
             + (f" [{reasons(row)}]" if reasons(row) else ""))
+
+
+def in_order(rows):
+    return sorted(rows, key=lambda r: (r["network"], r.get("batch", 0)))
 
 
 def table(rows):
     yield "| network | batch | sweetspot | best peer | which | ratio | rounds | |"
     yield "|:--|--:|--:|--:|:--|--:|--:|:--|"
-    for row in rows:
-        yield (f"| {row['network']} | {row['batch']} | {number(row, 'sweetspot')} | {number(row, 'peer')} | "
+    for row in in_order(rows):
+        yield (f"| {row['network']} | {row.get('batch', '')} | {number(row, 'sweetspot')} | {number(row, 'peer')} | "
                f"{row.get('peer_label', '–')} | {number(row, 'ratio', '{:.2f}')} | {rounds_of(row)} | {reasons(row)} |")
-
-
-def asked_mean(device, batch, share):
-    return share * next(value for up_to, value in ASKED_MEANS[device].items() if batch <= up_to)
 
 
 def verdict(value, asked):
     return f"{asked:.2g} asked: {'met' if value >= asked else 'NOT met'}"
+
+
+def mean_line(name, rows, asked):
+    mean, worst = geometric_mean(r["ratio"] for r in rows), min(rows, key=lambda r: r["ratio"])
+    return (f"| {name} | {len(rows)} | {mean:.2f} | {verdict(mean, asked) if asked else ''} | "
+            f"{worst['ratio']:.2f} | {worst['network']}, {worst['batch']} |")
 
 
 def summary(rows, device, random):
@@ -60,49 +69,56 @@ def summary(rows, device, random):
     if not rated:
         return ["No ratio was measured."]
     share = 0.75 if random else 1
-    by_batch = collections.defaultdict(list)
-    for row in rated:
-        by_batch[row["batch"]].append(row)
-    lines = ["| batch | networks | geometric mean | | worst | of |", "|--:|--:|--:|:--|--:|:--|"]
-    for batch, some in sorted(by_batch.items()):
-        mean, worst = geometric_mean(r["ratio"] for r in some), min(some, key=lambda r: r["ratio"])
-        lines.append(f"| {batch} | {len(some)} | {mean:.2f} | {verdict(mean, asked_mean(device, batch, share))} | "
-                     f"{worst['ratio']:.2f} | {worst['network']} |")
-    worst = min(rated, key=lambda r: r["ratio"])
-    least = ASKED_LEAST[device]
-    below = sum(r["ratio"] < least for r in rated)
-    lines += ["", f"Overall: geometric mean {geometric_mean(r['ratio'] for r in rated):.2f} over {len(rated)} of "
-              f"{len(rows)} combinations; worst {worst['ratio']:.2f} ({worst['network']}, batch {worst['batch']}); "
-              f"{below} below {least}."]
+    lines = ["| batch | ratios | geometric mean | | worst | of |", "|--:|--:|--:|:--|--:|:--|"]
+    for batch in sorted({row["batch"] for row in rated}):
+        lines.append(mean_line(batch, [row for row in rated if row["batch"] == batch], None))
+    above = 0
+    for up_to, asked in ASKED_MEANS[device].items():
+        some = [row for row in rated if above < row["batch"] <= up_to]
+        if some:
+            lines.append(mean_line(f"{above + 1} to {max(r['batch'] for r in some)}", some, share * asked))
+        above = up_to
+    least, label = ASKED_LEAST[device], collections.Counter(row["peer_label"] for row in rated)
+    below = sorted((r for r in rated if r["ratio"] < least), key=lambda r: r["ratio"])
+    lines += ["", f"{len(rated)} of {len(rows)} combinations have a ratio; {len(below)} are below {least}"
+              + "".join(f"{', ' if i else ': '}{r['network']} at {r['batch']} {r['ratio']:.2f}"
+                        for i, r in enumerate(below)) + "."]
+    if device == "cuda":
+        lines.append("The best peer was " + ", ".join(f"{way} {count} times" for way, count in label.most_common()) + ".")
     return lines
 
 
-def markdown(rows, device, precision, random):
-    return "\n".join([f"## Samples a second of a training step with Adam, {device}, {precision}", "",
-                      *table(rows), "", *summary(rows, device, random)])
+def markdown(rows, device, random):
+    parts = []
+    for precision in sorted({row["precision"] for row in rows if "precision" in row}) or ["fp32"]:
+        some = [row for row in rows if row.get("precision", precision) == precision]
+        parts += [f"## Samples a second of a training step with Adam, {device}, {precision}", "",
+                  *table(some), "", *summary(some, device, random), ""]
+    return "\n".join(parts).rstrip()
 
 
-def falls(row, least):
+def falls(speeds, least):
     """[(batch, its speed over that of half of it)] where it is below `least`."""
-    medians = {int(batch): statistics.median(values) for batch, values in row.get("speeds", {}).items()}
-    ratios = {batch: speed / medians[batch // 2] for batch, speed in medians.items()
-              if batch % 2 == 0 and batch // 2 in medians}
-    return [(batch, ratio) for batch, ratio in ratios.items() if ratio < least]
-
-
-def monotone_line(row, least):
-    fallen = ", ".join(f"batch {batch}: {ratio:.2f} of {batch // 2}'s" for batch, ratio in falls(row, least))
-    return f"{row['network']}: {fallen or 'never falls' if row.get('speeds') else reasons(row)}"
+    ratios = {batch: speed / speeds[batch // 2] for batch, speed in speeds.items()
+              if batch % 2 == 0 and batch // 2 in speeds}
+    return [(batch, ratio) for batch, ratio in sorted(ratios.items()) if ratio < least]
 
 
 def monotone_markdown(rows, least):
-    batches = sorted({int(batch) for row in rows for batch in row.get("speeds", {})})
-    lines = [f"## Samples a second of sweetspot; a fall is a speed below {least:.0%} of that of half the batch", "",
-             "| network | " + " | ".join(map(str, batches)) + " | falls |", "|:--|" + "--:|" * len(batches) + ":--|"]
+    batches = sorted({row["batch"] for row in rows if "batch" in row})
+    groups = {}
     for row in rows:
-        speeds = {int(batch): f"{statistics.median(v):,.0f}" for batch, v in row.get("speeds", {}).items()}
-        fallen = ", ".join(f"{batch} ({ratio:.2f})" for batch, ratio in falls(row, least))
-        lines.append(f"| {row['network']} | " + " | ".join(speeds.get(b, "–") for b in batches)
-                     + f" | {fallen or reasons(row) or 'none'} |")
-    fallen = sum(bool(falls(row, least)) for row in rows)
-    return "\n".join([*lines, "", f"{fallen} of {len(rows)} networks fall somewhere."])
+        groups.setdefault((row["network"], row.get("precision", "fp32")), []).append(row)
+    lines = [f"## Samples a second of sweetspot; a fall is a speed below {least:.0%} of that of half the batch", "",
+             "| network | | " + " | ".join(map(str, batches)) + " | falls |",
+             "|:--|:--|" + "--:|" * len(batches) + ":--|"]
+    fallen = 0
+    for (network, precision), some in sorted(groups.items()):
+        speeds = {row["batch"]: row["sweetspot"] for row in some if "sweetspot" in row}
+        found = ", ".join(f"{batch} ({ratio:.2f})" for batch, ratio in falls(speeds, least))
+        fallen += bool(found)
+        missing = "; ".join(sorted({reasons(row) for row in some} - {""}))
+        lines.append(f"| {network} | {precision} | "
+                     + " | ".join(f"{speeds[b]:,.0f}" if b in speeds else "–" for b in batches)
+                     + f" | {'; '.join(filter(None, [found, missing])) or 'none'} |")
+    return "\n".join([*lines, "", f"{fallen} of {len(groups)} networks and precisions fall somewhere."])

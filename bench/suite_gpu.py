@@ -1,0 +1,288 @@
+"""How the contestants of the suite share a GPU: many prepare at a time, and all of them stand still while some are timed.
+
+To prepare a network, precision and batch (a *cell*) takes PyTorch a second and JAX ten, mostly on the CPU; to time it
+takes a fifth of a second. So each way to train has several processes, which prepare cells ahead. As soon as everybody
+has a cell ready, whoever still prepares another is stopped (SIGSTOP, with the processes it started), the contestants
+take turns in short blocks on a GPU that nobody else uses, and the others go on.
+"""
+import collections
+import dataclasses
+import math
+import os
+import pathlib
+import random
+import selectors
+import signal
+import statistics
+import sys
+import time
+
+import contestants
+import keras_network
+from contestants import Child, Contestant, Ended, Failed
+
+PROCESS_OF = {"sweetspot": "sweetspot", "eager": "graph", "graph": "graph", "compile": "compile", "jax": "jax"}
+WORKERS = {"sweetspot": 2, "graph": 3, "compile": 3, "jax": 8}  # on 16 cores; fewer on fewer
+HELD = {"sweetspot": 8, "graph": 6, "compile": 1, "jax": 6}  # cells that a process may have ready
+BLOCK_SECONDS = 0.015
+STEPS_AT_ONCE = 20  # of sweetspot's graphs, and of JAX' scans at small batches
+BEATEN = 0.6  # of the best peer's speed: who is slower in the first block has no other
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    network: str
+    path: pathlib.Path
+    precision: str
+    batch: int
+    ways: tuple
+    bytes: int  # that each contestant needs, roughly
+
+    def question(self, what, steps):
+        return f"{what} {self.precision} {self.batch} {steps} {self.path}"
+
+    def row(self):
+        return {"network": self.network, "precision": self.precision, "batch": self.batch}
+
+
+class Worker:
+    """A process of one kind, what it prepares and what it has ready."""
+
+    def __init__(self, kind, command, patience):
+        self.kind, self.held, self.cell = kind, set(), None
+        self.child = Child(Contestant("peer", kind, contestants.cores(), command), patience, wait=False,
+                           keep_errors=True, own_group=True)
+        self.since, self.starting = time.monotonic(), True
+
+    def busy(self):
+        return self.starting or self.cell is not None
+
+    def prepare(self):
+        self.since = time.monotonic()
+        how = " eager" if self.kind == "graph" and "eager" in self.cell.ways else ""
+        self.child.say(self.cell.question("run", 1) + how)
+
+    def seconds(self, cell, way, steps):
+        how = f" {way}" if self.kind == "graph" else ""
+        return float(self.child.ask(cell.question("run", steps) + how))
+
+    def forget(self, cell):
+        self.held.discard(cell)
+        self.child.ask(cell.question("forget", 0))
+
+    def signal(self, number):
+        try:
+            os.killpg(self.child.process.pid, number)
+        except ProcessLookupError:
+            pass  # it is over, which its pipe says
+
+    def end(self):
+        self.signal(signal.SIGKILL)
+        self.child.process.wait()
+
+
+def cells_of(asked, networks):
+    """Cells in a random order, the same each time, so that what a budget leaves out is no class of its own; and
+    rows of what cannot be trained."""
+    cells, refused = [], []
+    for name, path in networks:
+        try:
+            network = keras_network.read(path)
+        except keras_network.Unsupported as why:
+            refused.append({"network": name, "skipped": str(why)})
+            continue
+        ways = ["sweetspot", *asked.peers]
+        if "compile" in ways and asked.compiled is not None and name not in asked.compiled:
+            ways.remove("compile")
+        for precision in asked.precisions:
+            for batch in asked.batches:
+                # Outputs of all layers with their gradients, weights with theirs and Adam's moments, and inputs.
+                values = batch * (3 * network.activations() + 4 * math.prod(network.input)) + 4 * network.parameters()
+                cells.append(Cell(name, path.resolve(), precision, batch, tuple(ways), 4 * values))
+    random.Random(1).shuffle(cells)
+    return cells, refused
+
+
+class Tournament:
+    def __init__(self, asked, cells, emit):
+        self.asked, self.emit = asked, emit
+        self.end = time.monotonic() + asked.budget
+        self.cells, self.started = cells, {}  # {cell: {kind: worker or why it failed}}, in the cells' order
+        self.queues = {}
+        for kind in {PROCESS_OF[way] for cell in cells for way in cell.ways}:
+            self.queues[kind] = collections.deque(c for c in cells if kind in {PROCESS_OF[w] for w in c.ways})
+        self.workers, self.deaths = [], collections.Counter()
+
+    def command(self, kind):
+        if kind == "sweetspot":
+            return (str(self.asked.build / "bench" / "bench_gpu_step"),)
+        return (sys.executable, "-B", str(contestants.HERE / "gpu_peers.py"), kind)
+
+    def start_workers(self):
+        for kind, queue in self.queues.items():
+            share = max(1, round(WORKERS[kind] * contestants.cores() / 16))
+            while queue and self.deaths[kind] < 3 * share and sum(w.kind == kind for w in self.workers) < share:
+                self.workers.append(Worker(kind, self.command(kind), self.asked.patience))
+
+    def room_for(self, cell):
+        """Whether another contestant of the cell fits on the GPU beside what is there."""
+        taken = sum(c.bytes for w in self.workers for c in [*w.held, *([w.cell] if w.cell else [])])
+        return taken == 0 or taken + cell.bytes <= self.asked.memory
+
+    def hand_out(self):
+        free = [w for w in self.workers
+                if not w.busy() and self.queues[w.kind] and len(w.held) < HELD[w.kind]]
+        # Who is behind goes first, and goes on whatever the memory where nobody else does.
+        for worker in sorted(free, key=lambda w: -len(self.queues[w.kind])):
+            queue = self.queues[worker.kind]
+            if queue and (self.room_for(queue[0]) or not any(w.busy() for w in self.workers)):
+                worker.cell = queue.popleft()
+                try:
+                    worker.prepare()
+                except Ended as why:
+                    self.bury(worker, str(why))
+
+    def settle(self, cell, kind, outcome):
+        self.started.setdefault(cell, {})[kind] = outcome
+
+    def bury(self, worker, why):
+        """A process that is over: what it prepared failed, and what it had ready is prepared again."""
+        self.deaths[worker.kind] += 1
+        worker.end()
+        self.workers.remove(worker)
+        if worker.cell:
+            self.settle(worker.cell, worker.kind, why)
+        for cell in worker.held:
+            self.started[cell].pop(worker.kind, None)
+            self.queues[worker.kind].appendleft(cell)
+
+    def hear(self, worker):
+        try:
+            if worker.starting:
+                worker.child.ready()
+                worker.starting = False
+                return
+            outcome = worker
+            try:
+                worker.child.answer()
+                worker.held.add(worker.cell)
+                self.deaths[worker.kind] = 0
+            except Failed as why:
+                outcome = str(why)
+            self.settle(worker.cell, worker.kind, outcome)
+            worker.cell = None
+        except (Ended, ValueError) as why:
+            self.bury(worker, str(why))
+
+    def wait(self):
+        """Until somebody answers, or has been silent for too long."""
+        busy = [w for w in self.workers if w.busy()]
+        with selectors.DefaultSelector() as chooser:
+            for worker in busy:
+                chooser.register(worker.child.process.stdout, selectors.EVENT_READ, worker)
+            heard = [key.data for key, _ in chooser.select(max(0.0, min(5.0, self.end - time.monotonic())))]
+        for worker in heard:
+            self.hear(worker)
+        for worker in busy:
+            if worker not in heard and time.monotonic() - worker.since > self.asked.patience:
+                self.bury(worker, f"no answer within {self.asked.patience:.0f} s")
+
+    def next_ready(self):
+        return next((cell for cell, kinds in self.started.items()
+                     if len(kinds) == len({PROCESS_OF[w] for w in cell.ways})), None)
+
+    def run(self):
+        left = set(self.cells)
+        try:
+            while left and time.monotonic() < self.end:
+                self.start_workers()
+                self.hand_out()
+                if not any(w.busy() for w in self.workers):
+                    for kind, queue in self.queues.items():  # all its processes ended
+                        if queue and not any(w.kind == kind for w in self.workers):
+                            self.settle(queue.popleft(), kind, f"the processes of {kind} end")
+                else:
+                    self.wait()
+                while (cell := self.next_ready()) and time.monotonic() < self.end:
+                    self.emit(self.measure(cell))
+                    left.discard(cell)
+        finally:
+            for worker in self.workers:
+                worker.end()
+        for cell in sorted(left, key=self.cells.index):
+            self.emit(cell.row() | {"skipped": "the budget was over"})
+
+    def measure(self, cell):
+        """A row of the table, while everybody else stands still."""
+        others = [w for w in self.workers if w.busy()]
+        for worker in others:
+            worker.signal(signal.SIGSTOP)
+        start = time.monotonic()
+        row = cell.row() | {"failed": {}, "speeds": {}}
+        kinds = self.started.pop(cell)
+        try:
+            entries = {}
+            for way in cell.ways:
+                outcome = kinds[PROCESS_OF[way]]
+                if isinstance(outcome, str):
+                    row["failed"][way] = outcome
+                else:
+                    entries[way] = outcome
+            self.rounds(cell, entries, row)
+            for worker in set(entries.values()):
+                try:
+                    worker.forget(cell)
+                except (Failed, Ended) as why:
+                    self.bury(worker, str(why))
+        finally:
+            for worker in others:
+                worker.since += time.monotonic() - start
+                worker.signal(signal.SIGCONT)
+        return rated(row)
+
+    def rounds(self, cell, entries, row):
+        steps = {way: self.block_of(cell, way, worker, row) for way, worker in entries.items()}
+        for turn in range(self.asked.rounds):
+            order = [way for way in entries if way not in row["failed"] and self.competes(way, row)]
+            shift = turn % max(1, len(order))  # nobody always runs first
+            for way in order[shift:] + order[:shift]:
+                seconds = self.attempt(cell, way, entries[way], steps[way], row)
+                if seconds:
+                    row["speeds"].setdefault(way, []).append(cell.batch * steps[way] / seconds)
+
+    def block_of(self, cell, way, worker, row):
+        """Steps of a block. The first run warms up, the second tells how long a step is."""
+        at_once = STEPS_AT_ONCE if cell.batch <= 256 else 4
+        if not self.attempt(cell, way, worker, at_once, row):
+            return None
+        seconds = self.attempt(cell, way, worker, at_once, row)
+        if not seconds:
+            return None
+        return at_once * math.ceil(min(50, max(1, BLOCK_SECONDS / seconds)))
+
+    def attempt(self, cell, way, worker, steps, row):
+        try:
+            return worker.seconds(cell, way, steps)
+        except (Failed, Ended, ValueError) as why:
+            row["failed"][way] = str(why)
+            return None
+
+    def competes(self, way, row):
+        speeds = row["speeds"]
+        if way not in speeds or way == "sweetspot":
+            return True
+        best = max(values[0] for other, values in speeds.items() if other != "sweetspot")
+        return speeds[way][0] >= BEATEN * best
+
+
+def rated(row):
+    """With the medians of sweetspot and of its best peer, and their ratio."""
+    medians = {way: statistics.median(values) for way, values in row["speeds"].items()}
+    if ours := medians.pop("sweetspot", None):
+        row["sweetspot"] = ours
+    if medians:
+        best = max(medians, key=medians.get)
+        row |= {"peer": medians[best], "peer_label": best}
+        if ours:
+            row["ratio"] = ours / medians[best]
+    return row
