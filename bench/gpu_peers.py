@@ -9,6 +9,7 @@ graph may be asked for the other, and both train one model.
 The peers are at their best: channels last, fused Adam, the step in a CUDA graph (compiled too, where
 it can be captured), a scan over many steps in JAX. SWEETSPOT_PEER_DEVICE=cpu tries it without a GPU.
 """
+import functools
 import json
 import os
 import sys
@@ -118,6 +119,7 @@ class Jax:
     def __init__(self):
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         import jax
+        jax.config.update("jax_default_prng_impl", "rbg")  # dropout by the GPU's own generator
         self.jax, self.version, self.ready = jax, f"JAX {jax.__version__}", {}
 
     def forget(self, key):
@@ -132,7 +134,7 @@ class Jax:
         matmul = {"fp32": "highest", "tf32": "tensorfloat32"}.get(precision, "default")
         scale = 1024.0 if precision == "fp16" else 1.0
         keys = jax.random.split(jax.random.key(1000), 3)
-        trained, statistics = jax_network.initial(network, keys[0])
+        trained, statistics = jax.jit(functools.partial(jax_network.initial, network))(keys[0])
         inputs = jax.random.uniform(keys[1], (INPUT_SETS, batch, *network.input))
         if network.softmax:
             answers = jax.random.randint(keys[2], (INPUT_SETS, batch), 0, network.output[-1])
@@ -144,11 +146,11 @@ class Jax:
             outputs, moved = jax_network.apply(network, p, statistics, x.astype(kind), key)
             return scale * jax_network.loss(network, outputs, y), moved
 
-        def step(state, i):
+        def step(data, state, i):
             p, statistics, m, v, t, key = state
             key, used = jax.random.split(key)
-            (loss, statistics), g = jax.value_and_grad(loss_of, has_aux=True)(
-                p, statistics, inputs[i % INPUT_SETS], answers[i % INPUT_SETS], used)
+            x, y = (each[i % INPUT_SETS] for each in data)
+            (loss, statistics), g = jax.value_and_grad(loss_of, has_aux=True)(p, statistics, x, y, used)
             t = t + 1
             m = map_all(lambda a, b: 0.9 * a + (0.1 / scale) * b, m, g)
             v = map_all(lambda a, b: 0.999 * a + 0.001 * jnp.square(b / scale), v, g)
@@ -156,15 +158,16 @@ class Jax:
             p = map_all(lambda w, a, b: w - rate * a / (jnp.sqrt(b) + 1e-7), p, m, v)
             return (p, statistics, m, v, t, key), loss
 
-        # The loop's own cost hides behind a large batch, and compiling four steps takes four times as long.
-        at_once, unroll = (20, 4) if batch <= 64 else (20, 1) if batch <= 256 else (4, 1)
+        # The loop's own cost hides behind a long step, and compiling four steps takes four times as long.
+        at_once, unroll = 20 if batch <= 256 else 4, 4 if batch <= 64 and len(network.layers) <= 16 else 1
 
         @jax.jit
-        def many(state):
+        def many(state, data):  # which must not become a constant of what is compiled
             with jax.default_matmul_precision(matmul):
-                return lax.scan(step, state, jnp.arange(at_once), unroll=unroll)
+                return lax.scan(functools.partial(step, data), state, jnp.arange(at_once), unroll=unroll)
         zeros = map_all(jnp.zeros_like, trained)
-        return [many, (trained, statistics, zeros, zeros, jnp.float32(0), jax.random.key(7)), at_once]
+        state = trained, statistics, zeros, zeros, jnp.float32(0), jax.random.key(7)
+        return [lambda state: many(state, (inputs, answers)), state, at_once]
 
     def run(self, key, steps, _):
         if key not in self.ready:

@@ -5,7 +5,6 @@ its chance again at the next.
 """
 import math
 import statistics
-import sys
 import time
 
 import contestants
