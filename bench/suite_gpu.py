@@ -1,9 +1,9 @@
-"""How the contestants of the suite share a GPU: many prepare at a time, and all of them stand still while some are timed.
+"""How the contestants of the suite share a GPU: many prepare at a time, and nobody does while some are timed.
 
-To prepare a network, precision and batch (a *cell*) takes PyTorch a second and JAX ten, mostly on the CPU; to time it
-takes a fifth of a second. So each way to train has several processes, which prepare cells ahead. As soon as everybody
-has a cell ready, whoever still prepares another is stopped (SIGSTOP, with the processes it started), the contestants
-take turns in short blocks on a GPU that nobody else uses, and the others go on.
+To prepare a network, precision and batch (a *cell*) takes PyTorch five seconds and JAX ten, most of it on the CPU; to
+time it takes a third of one. So each way to train has several processes, which prepare cells and keep them. When
+enough cells are ready at everybody's, nothing new is begun until the last one has finished; then the contestants of
+each cell take turns in short blocks on a GPU that nobody else uses.
 """
 import collections
 import dataclasses
@@ -22,8 +22,11 @@ import keras_network
 from contestants import Child, Contestant, Ended, Failed
 
 PROCESS_OF = {"sweetspot": "sweetspot", "eager": "graph", "graph": "graph", "compile": "compile", "jax": "jax"}
-WORKERS = {"sweetspot": 2, "graph": 3, "compile": 3, "jax": 8}  # on 16 cores; fewer on fewer
-HELD = {"sweetspot": 8, "graph": 6, "compile": 1, "jax": 6}  # cells that a process may have ready
+WORKERS = {"sweetspot": 2, "graph": 6, "compile": 3, "jax": 8}  # on 16 cores; fewer on fewer
+HELD = {"sweetspot": 60, "graph": 12, "compile": 1, "jax": 12}  # cells that a process may have ready
+ENOUGH = 64  # cells that are timed together
+LAST_SECONDS = 15  # before the end, nothing is begun
+CELL_SECONDS = 0.5  # that timing takes, for those who watch the budget
 BLOCK_SECONDS = 0.015
 STEPS_AT_ONCE = 20  # of sweetspot's graphs, and of JAX' scans at small batches
 BEATEN = 0.6  # of the best peer's speed: who is slower in the first block has no other
@@ -132,10 +135,11 @@ class Tournament:
     def hand_out(self):
         free = [w for w in self.workers
                 if not w.busy() and self.queues[w.kind] and len(w.held) < HELD[w.kind]]
-        # Who is behind goes first, and goes on whatever the memory where nobody else does.
+        # Who is behind goes first, and goes on whatever the memory where there is nothing else to do.
         for worker in sorted(free, key=lambda w: -len(self.queues[w.kind])):
             queue = self.queues[worker.kind]
-            if queue and (self.room_for(queue[0]) or not any(w.busy() for w in self.workers)):
+            alone = not any(w.busy() for w in self.workers) and not self.ready()
+            if queue and (alone or self.room_for(queue[0])):
                 worker.cell = queue.popleft()
                 try:
                     worker.prepare()
@@ -174,70 +178,82 @@ class Tournament:
         except (Ended, ValueError) as why:
             self.bury(worker, str(why))
 
-    def wait(self):
-        """Until somebody answers, or has been silent for too long."""
+    def wait(self, seconds):
+        """Until somebody answers or has been silent for too long, or the seconds are over."""
         busy = [w for w in self.workers if w.busy()]
         with selectors.DefaultSelector() as chooser:
             for worker in busy:
                 chooser.register(worker.child.process.stdout, selectors.EVENT_READ, worker)
-            heard = [key.data for key, _ in chooser.select(max(0.0, min(5.0, self.end - time.monotonic())))]
+            heard = [key.data for key, _ in chooser.select(max(0.0, min(5.0, seconds)))]
         for worker in heard:
             self.hear(worker)
         for worker in busy:
             if worker not in heard and time.monotonic() - worker.since > self.asked.patience:
                 self.bury(worker, f"no answer within {self.asked.patience:.0f} s")
 
-    def next_ready(self):
-        return next((cell for cell, kinds in self.started.items()
-                     if len(kinds) == len({PROCESS_OF[w] for w in cell.ways})), None)
+    def ready(self):
+        return [cell for cell, kinds in self.started.items()
+                if len(kinds) == len({PROCESS_OF[w] for w in cell.ways})]
 
     def run(self):
         left = set(self.cells)
         try:
             while left and time.monotonic() < self.end:
-                self.start_workers()
-                self.hand_out()
-                if not any(w.busy() for w in self.workers):
-                    for kind, queue in self.queues.items():  # all its processes ended
-                        if queue and not any(w.kind == kind for w in self.workers):
-                            self.settle(queue.popleft(), kind, f"the processes of {kind} end")
-                else:
-                    self.wait()
-                while (cell := self.next_ready()) and time.monotonic() < self.end:
-                    self.emit(self.measure(cell))
-                    left.discard(cell)
+                self.prepare_some()
+                for cell in self.ready():
+                    if time.monotonic() < self.end:
+                        self.emit(self.measure(cell))
+                        left.discard(cell)
         finally:
             for worker in self.workers:
                 worker.end()
         for cell in sorted(left, key=self.cells.index):
             self.emit(cell.row() | {"skipped": "the budget was over"})
 
+    def prepare_some(self):
+        """Until enough cells are ready and nobody prepares any more, or it is time to measure what is there."""
+        while True:
+            count = len(self.ready())
+            left = self.end - time.monotonic() - CELL_SECONDS * count
+            if count < ENOUGH and left > LAST_SECONDS:
+                self.start_workers()
+                self.hand_out()
+            busy = [w for w in self.workers if w.busy()]
+            if left <= 0:
+                for worker in busy:
+                    worker.cell = None  # it did not fail
+                    self.bury(worker, "")
+                return
+            if busy:
+                self.wait(left)
+            elif not self.give_up():
+                return
+
+    def give_up(self):
+        """Whether there are kinds whose processes all ended: a cell of each is settled then."""
+        given_up = False
+        for kind, queue in self.queues.items():
+            if queue and not any(w.kind == kind for w in self.workers):
+                self.settle(queue.popleft(), kind, f"the processes of {kind} end")
+                given_up = True
+        return given_up
+
     def measure(self, cell):
-        """A row of the table, while everybody else stands still."""
-        others = [w for w in self.workers if w.busy()]
-        for worker in others:
-            worker.signal(signal.SIGSTOP)
-        start = time.monotonic()
+        """A row of the table."""
         row = cell.row() | {"failed": {}, "speeds": {}}
-        kinds = self.started.pop(cell)
-        try:
-            entries = {}
-            for way in cell.ways:
-                outcome = kinds[PROCESS_OF[way]]
-                if isinstance(outcome, str):
-                    row["failed"][way] = outcome
-                else:
-                    entries[way] = outcome
-            self.rounds(cell, entries, row)
-            for worker in set(entries.values()):
-                try:
-                    worker.forget(cell)
-                except (Failed, Ended) as why:
-                    self.bury(worker, str(why))
-        finally:
-            for worker in others:
-                worker.since += time.monotonic() - start
-                worker.signal(signal.SIGCONT)
+        kinds, entries = self.started.pop(cell), {}
+        for way in cell.ways:
+            outcome = kinds[PROCESS_OF[way]]
+            if isinstance(outcome, str):
+                row["failed"][way] = outcome
+            else:
+                entries[way] = outcome
+        self.rounds(cell, entries, row)
+        for worker in set(entries.values()):
+            try:
+                worker.forget(cell)
+            except (Failed, Ended) as why:
+                self.bury(worker, str(why))
         return rated(row)
 
     def rounds(self, cell, entries, row):
