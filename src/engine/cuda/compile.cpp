@@ -145,6 +145,8 @@ class Compiler {
                                         const std::optional<FusedDropout>& dropout,
                                         const ProductWeights& weights, Tensor* out) {
     const Chip& chip = planner_.chip();
+    if (runs_thin(shape, program_.micro_batch))
+      return make_thin_product(name, shape, relu, dropout, weights, current_, out);
     if (!runs_resident(chip, shape) && packing_pays(chip, {shape, program_.micro_batch, training(),
                                                            seen_trainable_, planner_.math()}))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);

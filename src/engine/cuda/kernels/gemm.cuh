@@ -204,12 +204,26 @@ __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v
   __syncthreads();
   if (!last) return false;
   __threadfence();
+  // As many on their way at a time as there are registers for.
+  constexpr int together = count <= 2 ? count : 1, ahead = count <= 2 ? 8 : 4;
 #pragma unroll
-  for (int i = 0; i < count; ++i) {
-    v[i] = {};
-#pragma unroll 4
-    for (int other = 0; holds && other < p.splits; ++other)
-      v[i] = v[i] + __ldcg(all + (other * count + i) * holders);
+  for (int i = 0; i < count; i += together) {
+    float4 sum[together] = {};
+    for (int first = 0; holds && first < p.splits; first += ahead) {
+      float4 part[ahead][together];
+#pragma unroll
+      for (int a = 0; a < ahead; ++a)
+#pragma unroll
+        for (int k = 0; k < together; ++k)
+          part[a][k] = first + a < p.splits ? __ldcg(all + ((first + a) * count + i + k) * holders)
+                                            : float4{};
+#pragma unroll
+      for (int a = 0; a < ahead; ++a)
+#pragma unroll
+        for (int k = 0; k < together; ++k) sum[k] = sum[k] + part[a][k];
+    }
+#pragma unroll
+    for (int k = 0; k < together; ++k) v[i + k] = sum[k];
   }
   return true;
 }

@@ -8,10 +8,13 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads_bits = 8, threads = 1 << threads_bits;
-// With more partials than a few, eight threads share the sum of one place; with many, 32.
+// With more partials than a few, eight threads share the sum of one place; with many, 32. Of a long
+// segment every thread has places of its own: there are enough of them to keep memory busy.
 constexpr int few_splits = 4, many_splits = 32;
+constexpr int short_segment = 1 << 15, long_segment = 1 << 17;  // floats
 __host__ __device__ int sharer_bits(const Segment& s) {
-  return s.splits > many_splits ? 5 : s.splits > few_splits ? 3 : 0;
+  if (s.splits > many_splits && s.count <= short_segment) return 5;
+  return s.splits > few_splits && s.count <= long_segment ? 3 : 0;
 }
 int floats_per_block(const Segment& s) { return (threads >> sharer_bits(s)) * 4; }
 
@@ -58,9 +61,15 @@ __device__ float4 gathered(const Segment& s, int block) {
 }
 
 __device__ const Segment& segment_of(const Update& u) {
-  int i = 0;
-  while (i + 1 < u.segment_count && blockIdx.x >= u.segments[i + 1].first_block) ++i;
-  return u.segments[i];
+  int first = 0, last = u.segment_count - 1;
+  while (first < last) {
+    const int middle = (first + last + 1) / 2;
+    if (blockIdx.x >= u.segments[middle].first_block)
+      first = middle;
+    else
+      last = middle - 1;
+  }
+  return u.segments[first];
 }
 
 __device__ void store_operands(Math math, void* to, std::int64_t at, float4 w) {

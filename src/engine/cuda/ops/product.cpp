@@ -49,8 +49,8 @@ bool choose_resident(const Chip& chip, GemmPart& part) {
 
 bool runs_resident(const Chip& chip, const ConvShape& shape) {
   for (const GemmKind kind : {GemmKind::forward, GemmKind::data, GemmKind::weights})
-    if (resident_samples(chip, kind, shape, 1, 1) > 0) return true;
-  return false;
+    if (resident_samples(chip, kind, shape, 1, 1) == 0) return false;
+  return true;
 }
 
 namespace {
@@ -65,7 +65,8 @@ class Product final : public ProductOp {
         shape_(shape),
         relu_(relu),
         dropout_(dropout),
-        weights_(weights) {
+        weights_(weights),
+        few_channels_(runs_few_channels(shape, *in, dropout.has_value())) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
     // Only the resident kernels add up slices of a gradient.
     out->sliceable = resident_samples(chip, GemmKind::data, shape, 1, 1) > 0 &&
@@ -79,7 +80,7 @@ class Product final : public ProductOp {
   void claim(Planner& planner) override {
     const std::int64_t count = planner.micro_batch();
     forward_ = choose_tiles(chip_, forward_size(count));
-    claim_scratch(planner, forward_, forward_size(count));
+    if (!few_channels_) claim_scratch(planner, forward_, forward_size(count));
     if (head_follows && shape_.taps() == 1 && shape_.positions() == 1) claim_slices(planner);
     if (!planner.training()) return;
     data_ = choose_tiles(chip_, data_size(count));
@@ -111,6 +112,12 @@ class Product final : public ProductOp {
       return;
     }
     if (!pass.training) part.code = nullptr;
+    if (few_channels_) {
+      FewChannels few = few_channels_pass(shape_, relu_, weights_, *in_, *out_, pass);
+      few.code = part.code;
+      check(launch_few_channels(few, pass.stream), "a convolution");
+      return;
+    }
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
     if (first_ && first_->merged_forward(pass)) {
       one_sample_a_block(part, pass.count);
@@ -256,6 +263,7 @@ class Product final : public ProductOp {
   bool relu_;
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;
+  bool few_channels_;
   core::Bytes code_ = 0;
   bool coded_ = false, wide_slices_ = false;
   TileChoice forward_, data_;
@@ -301,6 +309,20 @@ GemmPart product_part(const ConvShape& s, int count) {
   part.by_channels = by(s.channels), part.by_filters = by(s.filters);
   part.by_kernel_w = by(s.kernel_w);
   return part;
+}
+
+bool runs_few_channels(const ConvShape& shape, const Tensor& in, bool dropout) {
+  return !dropout && few_channels_support(shape, in.channels);
+}
+
+FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
+                              const Tensor& in, const Tensor& out, const Pass& pass) {
+  FewChannels few = few_channels_part(shape, in.channels, pass.count);
+  few.relu = relu;
+  few.input = pass.at(in.value), few.value = pass.at(out.value);
+  few.weights = pass.weights + weights.kernel;
+  few.bias = weights.bias ? pass.weights + *weights.bias : nullptr;
+  return few;
 }
 
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,

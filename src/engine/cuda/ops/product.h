@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/cuda/kernels/few_channels.h"
 #include "engine/cuda/op.h"
 
 namespace sweetspot::engine::cuda {
@@ -62,7 +63,17 @@ std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape
                                                const std::optional<FusedDropout>& dropout,
                                                const ProductWeights& weights, Tensor* in,
                                                Tensor* out);
-// Whether one of the shape's products keeps whole samples in shared memory.
+// Whether the forward pass over few channels has a kernel of its own, and that kernel.
+bool runs_few_channels(const ConvShape& shape, const Tensor& in, bool dropout);
+FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
+                              const Tensor& in, const Tensor& out, const Pass& pass);
+// A dense layer of many weights with few samples.
+bool runs_thin(const ConvShape& shape, std::int64_t micro_batch);
+std::unique_ptr<ProductOp> make_thin_product(std::string name, const ConvShape& shape, bool relu,
+                                             const std::optional<FusedDropout>& dropout,
+                                             const ProductWeights& weights, Tensor* in,
+                                             Tensor* out);
+// Whether all of the shape's products keep whole samples in shared memory.
 bool runs_resident(const Chip& chip, const ConvShape& shape);
 
 // The same for a first convolution over few channels, straight from the samples.

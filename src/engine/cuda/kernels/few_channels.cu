@@ -1,0 +1,142 @@
+#include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/few_channels.h"
+#include "engine/cuda/kernels/vectors.cuh"
+
+// A first convolution has so few multiplications for each value it writes that tensor cores would
+// wait for their operands: here each thread reads pixels as they lie, and multiplies them, in fp32,
+// by its filters' kernels from shared memory.
+namespace sweetspot::engine::cuda {
+namespace {
+
+constexpr int few_threads = 256, few_positions = 4;  // positions of a thread
+constexpr int filters_each = 8, most_lanes = 8;
+constexpr int most_shared = 48 * 1024;
+
+int tile_filters(int lanes) { return lanes * filters_each; }
+
+// As few filters too many as possible, in as few tiles.
+int lanes_for(int filters) {
+  int best = most_lanes;
+  const auto padded = [&](int lanes) {
+    const int tile = tile_filters(lanes);
+    return (filters + tile - 1) / tile * tile;
+  };
+  for (int lanes = most_lanes / 2; lanes > 0; lanes /= 2)
+    if (padded(lanes) < padded(best)) best = lanes;
+  return best;
+}
+
+__device__ void add_products(float4& sum, float4 w, float x) {
+  sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
+  sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
+}
+
+template <int channels>
+__global__ void __launch_bounds__(few_threads, 3)
+    few_channels_kernel(const __grid_constant__ FewChannels p) {
+  extern __shared__ __align__(16) float kernel[];  // (tap, channel, filter)
+  const ConvShape& s = p.shape;
+  const int rows = few_threads / p.filter_lanes;
+  const int lane = threadIdx.x % p.filter_lanes, row = threadIdx.x / p.filter_lanes;
+  const int tile = p.by_tiles.quotient(blockIdx.x), part = blockIdx.x - tile * p.filter_tiles;
+  const int width = p.filter_lanes * filters_each, first_filter = part * width;
+  const int taps = s.kernel_h * s.kernel_w;
+  for (int i = threadIdx.x * 4; i < taps * channels * width; i += few_threads * 4) {
+    const int at = i / width, n = first_filter + i - at * width;
+    const int tap = at / channels, c = at - tap * channels;
+    store4(kernel + i,
+           n < s.filters
+               ? load4(p.weights + static_cast<std::int64_t>(tap * s.channels + c) * s.filters + n)
+               : float4{});
+  }
+  int line[few_positions], column[few_positions], last[few_positions];
+  const float* corner[few_positions];
+#pragma unroll
+  for (int i = 0; i < few_positions; ++i) {
+    const int m = tile * rows * few_positions + i * rows + row;
+    const int sample = p.by_out.quotient(m), at = m - sample * p.by_out.divisor;
+    const int y = p.by_out_w.quotient(at), x = at - y * s.out_w;
+    last[i] = sample < p.count ? m : -1;
+    line[i] = sample < p.count ? y * s.stride_h - s.pad_top : -30000;
+    column[i] = x * s.stride_w - s.pad_left;
+    corner[i] = p.input + static_cast<std::int64_t>(sample) * (s.in_h * s.in_w * 4) +
+                (line[i] * s.in_w + column[i]) * 4;
+  }
+  float4 sums[few_positions][2] = {};
+  wait_for_predecessor();
+  __syncthreads();
+  const float* w = kernel + lane * 4;
+  for (int ky = 0; ky < s.kernel_h; ++ky)
+    for (int kx = 0; kx < s.kernel_w; ++kx, w += channels * width) {
+      float4 x[few_positions];
+#pragma unroll
+      for (int i = 0; i < few_positions; ++i) {
+        const bool inside = static_cast<unsigned>(line[i] + ky) < s.in_h &&
+                            static_cast<unsigned>(column[i] + kx) < s.in_w;
+        x[i] = inside ? load4(corner[i] + (ky * s.in_w + kx) * 4) : float4{};
+      }
+#pragma unroll
+      for (int c = 0; c < channels; ++c) {
+        const float4 low = load4(w + c * width), high = load4(w + c * width + width / 2);
+#pragma unroll
+        for (int i = 0; i < few_positions; ++i) {
+          const float v = c == 0 ? x[i].x : c == 1 ? x[i].y : c == 2 ? x[i].z : x[i].w;
+          add_products(sums[i][0], low, v), add_products(sums[i][1], high, v);
+        }
+      }
+    }
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int n = first_filter + lane * 4 + half * (width / 2);
+    if (n >= s.filters) continue;
+    const float4 bias = p.bias ? load4(p.bias + n) : float4{};
+#pragma unroll
+    for (int i = 0; i < few_positions; ++i) {
+      if (last[i] < 0) continue;
+      const std::int64_t at = static_cast<std::int64_t>(last[i]) * s.filters + n;
+      float4 v = sums[i][half] + bias;
+      if (p.relu) v = each(v, [](float e) { return rectified(e); });
+      store4(p.value + at, v);
+      const auto code = [](float e) { return e == 0 ? no_gradient : std::uint8_t{0}; };
+      if (p.code)
+        *reinterpret_cast<uchar4*>(p.code + at) = {code(v.x), code(v.y), code(v.z), code(v.w)};
+    }
+  }
+}
+
+int shared_bytes(const ConvShape& shape, int channels, int lanes) {
+  return shape.taps() * channels * tile_filters(lanes) * static_cast<int>(sizeof(float));
+}
+
+}  // namespace
+
+bool few_channels_support(const ConvShape& shape, int channels) {
+  return channels <= 4 && shape.channels == 4 && shape.taps() > 1 && shape.pool == 1 &&
+         shared_bytes(shape, channels, lanes_for(shape.filters)) <= most_shared;
+}
+
+FewChannels few_channels_part(const ConvShape& shape, int channels, int count) {
+  FewChannels p{};
+  p.shape = shape, p.channels = channels, p.count = count;
+  p.by_out = Divider(static_cast<std::uint32_t>(shape.positions()));
+  p.by_out_w = Divider(static_cast<std::uint32_t>(shape.out_w));
+  p.filter_lanes = lanes_for(shape.filters);
+  const int tile = tile_filters(p.filter_lanes);
+  p.filter_tiles = (shape.filters + tile - 1) / tile;
+  p.by_tiles = Divider(static_cast<std::uint32_t>(p.filter_tiles));
+  return p;
+}
+
+cudaError_t launch_few_channels(const FewChannels& p, cudaStream_t stream) {
+  const int rows = few_threads / p.filter_lanes * few_positions;
+  const std::int64_t positions = std::int64_t{p.count} * p.shape.positions();
+  const auto blocks = static_cast<int>((positions + rows - 1) / rows) * p.filter_tiles;
+  const int bytes = shared_bytes(p.shape, p.channels, p.filter_lanes);
+  const auto kernel = p.channels == 1   ? few_channels_kernel<1>
+                      : p.channels == 2 ? few_channels_kernel<2>
+                      : p.channels == 3 ? few_channels_kernel<3>
+                                        : few_channels_kernel<4>;
+  return launch(kernel, blocks, few_threads, bytes, stream, p);
+}
+
+}  // namespace sweetspot::engine::cuda

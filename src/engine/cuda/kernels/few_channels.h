@@ -1,0 +1,23 @@
+#pragma once
+#include "engine/cuda/kernels/launch.h"
+
+namespace sweetspot::engine::cuda {
+
+// The forward pass of a convolution over up to four channels (few_channels.cu), with its ReLU.
+struct FewChannels {
+  ConvShape shape;  // its channels are padded: four
+  int channels;     // without padding
+  int count;        // samples
+  Divider by_out, by_out_w, by_tiles;
+  int filter_lanes, filter_tiles;  // a thread has eight filters, a block so many threads of them
+  bool relu;
+  const float *input, *weights, *bias;
+  float* value;
+  std::uint8_t* code;  // null: none is wanted
+};
+// Whether it can: a block's kernels must fit into shared memory.
+bool few_channels_support(const ConvShape& shape, int channels);
+FewChannels few_channels_part(const ConvShape& shape, int channels, int count);
+cudaError_t launch_few_channels(const FewChannels& part, cudaStream_t stream);
+
+}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,258 @@
+#include "engine/cuda/kernels/gemm.cuh"
+#include "engine/cuda/kernels/thin.h"
+
+// Products of a dense layer with so few samples that its weights are what takes time: each weight
+// is read once, on its way to registers, and multiplied with all samples there, in fp32.
+namespace sweetspot::engine::cuda {
+namespace {
+
+constexpr int warps = block_threads / 32;
+constexpr int x_pitch = thin_most_samples + 4;  // of an input's samples in shared memory
+
+__device__ float of4(float4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
+__device__ void add_product(float4& sum, float4 w, float x) {
+  sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
+  sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
+}
+
+// The gradient behind ReLU and dropout, by the codes; nothing beyond the samples and filters.
+__device__ float4 gradient4(const GemmPart& p, int sample, int n) {
+  if (sample >= p.count || n >= p.shape.filters) return {};
+  const std::int64_t at = static_cast<std::int64_t>(sample) * p.shape.filters + n;
+  float4 g = load4(p.gradient + at);
+  if (p.code) {
+    const uchar4 code = *reinterpret_cast<const uchar4*>(p.code + at);
+    g = {code.x ? 0.f : g.x, code.y ? 0.f : g.y, code.z ? 0.f : g.z, code.w ? 0.f : g.w};
+  }
+  return g;
+}
+
+// The inputs k0 … k0 + length of all samples, (k, sample).
+template <int samples>
+__device__ void load_inputs(const GemmPart& p, int k0, int length, float* to) {
+  for (int i = threadIdx.x; i < samples * length; i += block_threads) {
+    const int sample = i / length, k = i - sample * length;
+    to[k * x_pitch + sample] =
+        sample < p.count && k0 + k < p.shape.channels
+            ? p.input[static_cast<std::int64_t>(sample) * p.shape.channels + k0 + k]
+            : 0.f;
+  }
+}
+
+// A block has 128 filters, four to a lane, and a split of the depth; its warps have parts of that.
+template <int samples>
+__global__ void __launch_bounds__(block_threads, 2)
+    thin_forward_kernel(const __grid_constant__ GemmPart p) {
+  constexpr int stage = 32 * warps, ahead = 8;  // of depth; weights on their way at a time
+  extern __shared__ __align__(16) float shared[];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int split = blockIdx.x / p.tiles_n, tile = blockIdx.x - split * p.tiles_n;
+  const int n = tile * thin_filters + lane * 4;
+  const int begin = split * p.split_depth, end = min(begin + p.split_depth, p.shape.channels);
+  float4 sums[samples] = {};
+  float4 w[ahead];
+  const auto fetch = [&](int k) {
+#pragma unroll
+    for (int i = 0; i < ahead; ++i)
+      w[i] = k + i < end && n < p.shape.filters
+                 ? load4(p.weights + static_cast<std::int64_t>(k + i) * p.shape.filters + n)
+                 : float4{};
+  };
+  fetch(begin + warp * 32);
+  wait_for_predecessor();
+  for (int k0 = begin; k0 < end; k0 += stage) {
+    __syncthreads();
+    load_inputs<samples>(p, k0, stage, shared);
+    __syncthreads();
+#pragma unroll 1
+    for (int j = 0; j < 32; j += ahead) {
+      float4 now[ahead];
+#pragma unroll
+      for (int i = 0; i < ahead; ++i) now[i] = w[i];
+      fetch(j + ahead < 32 ? k0 + warp * 32 + j + ahead : k0 + stage + warp * 32);
+#pragma unroll
+      for (int i = 0; i < ahead; ++i) {
+        const float* x = shared + (warp * 32 + j + i) * x_pitch;
+#pragma unroll
+        for (int s = 0; s < samples; s += 4) {
+          const float4 four = load4(x + s);
+#pragma unroll
+          for (int e = 0; e < 4; ++e) add_product(sums[s + e], now[i], of4(four, e));
+        }
+      }
+    }
+  }
+  __syncthreads();
+  // (warp, sample, lane): added up in the order of the warps.
+  float4* parts = reinterpret_cast<float4*>(shared);
+#pragma unroll
+  for (int s = 0; s < samples; ++s) parts[(warp * samples + s) * 32 + lane] = sums[s];
+  __syncthreads();
+  constexpr int vectors = samples * 32;
+  constexpr int holders = vectors < block_threads ? vectors : block_threads;
+  constexpr int each = vectors / holders;
+  float4 v[each] = {};
+  if (threadIdx.x < holders)
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+#pragma unroll
+      for (int part = 0; part < warps; ++part)
+        v[i] = v[i] + parts[part * vectors + i * holders + threadIdx.x];
+  if (p.splits > 1 && !gather_splits<each, holders>(p, tile, split, v)) return;
+  if (threadIdx.x >= holders) return;
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const int at = i * holders + threadIdx.x, sample = at / 32;
+    const int filter = tile * thin_filters + at % 32 * 4;
+    if (sample >= p.count || filter >= p.shape.filters) continue;
+    float low[2] = {v[i].x, v[i].y}, high[2] = {v[i].z, v[i].w};
+    finish_plain(p, sample, 0, filter, low);
+    finish_plain(p, sample, 0, filter + 2, high);
+  }
+}
+
+// The gradient of the input. A warp has four inputs, its lanes the filters between them.
+template <int samples>
+__device__ void thin_data(const GemmPart& p, int block, float* shared) {
+  constexpr int rows = 4, stage = 256, vectors = stage / 4;  // of filters
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int split = block / p.tiles_n, tile = block - split * p.tiles_n;
+  const int k0 = tile * thin_inputs + warp * rows;
+  const int begin = split * p.split_depth, end = min(begin + p.split_depth, p.shape.filters);
+  float4* gradients = reinterpret_cast<float4*>(shared);  // (sample, filters in fours)
+  float sums[rows][samples] = {};
+  for (int n0 = begin; n0 < end; n0 += stage) {
+    float4 w[stage / 128][rows];
+#pragma unroll
+    for (int i = 0; i < stage / 128; ++i)
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+        const int n = n0 + i * 128 + lane * 4, k = k0 + r;
+        w[i][r] = n < end && k < p.shape.channels
+                      ? load4(p.weights + static_cast<std::int64_t>(k) * p.shape.filters + n)
+                      : float4{};
+      }
+    if (n0 == begin) wait_for_predecessor();
+    __syncthreads();
+    for (int i = threadIdx.x; i < samples * vectors; i += block_threads) {
+      const int n = n0 + i % vectors * 4;
+      gradients[i] = n < end ? gradient4(p, i / vectors, n) : float4{};
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < stage / 128; ++i)
+#pragma unroll
+      for (int s = 0; s < samples; ++s) {
+        const float4 g = gradients[s * vectors + i * 32 + lane];
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+          float& sum = sums[r][s];
+          sum = fmaf(w[i][r].x, g.x, sum), sum = fmaf(w[i][r].y, g.y, sum);
+          sum = fmaf(w[i][r].z, g.z, sum), sum = fmaf(w[i][r].w, g.w, sum);
+        }
+      }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < rows; ++r)
+#pragma unroll
+    for (int s = 0; s < samples; ++s) {
+      float sum = sums[r][s];
+#pragma unroll
+      for (int other = 16; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+      if (lane == 0) shared[s * thin_inputs + warp * rows + r] = sum;
+    }
+  __syncthreads();
+  constexpr int holders = samples * thin_inputs / 4;
+  float4 v[1] = {};
+  if (threadIdx.x < holders) v[0] = load4(shared + threadIdx.x * 4);
+  if (p.splits > 1 && !gather_splits<1, holders>(p, tile, split, v)) return;
+  const int sample = threadIdx.x / (thin_inputs / 4);
+  const int k = tile * thin_inputs + threadIdx.x % (thin_inputs / 4) * 4;
+  if (threadIdx.x < holders && sample < p.count && k < p.shape.channels)
+    store4(p.input_gradient + static_cast<std::int64_t>(sample) * p.shape.channels + k,
+           v[0] * p.scale);
+}
+
+// The gradient of the weights, whole: a lane has four filters' gradients of all samples, a block
+// thin_rows inputs.
+template <int samples>
+__device__ void thin_weights(const GemmPart& p, int block, float* shared) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int tile_k = block / p.tiles_n, tile_n = block - tile_k * p.tiles_n;
+  const int k0 = tile_k * thin_rows, n = tile_n * thin_filters + lane * 4;
+  wait_for_predecessor();
+  load_inputs<samples>(p, k0, thin_rows, shared);
+  float4 g[samples];
+#pragma unroll
+  for (int s = 0; s < samples; ++s) g[s] = gradient4(p, s, n);
+  __syncthreads();
+  if (n >= p.shape.filters) return;
+  bool finite = true;
+  const auto store = [&](int row, float4 v) {
+    finite = finite && isfinite(v.x + v.y + v.z + v.w);
+    store4(p.partials + static_cast<std::int64_t>(row) * p.shape.filters + n, v);
+  };
+#pragma unroll 4
+  for (int row = warp; row < thin_rows; row += warps) {
+    if (k0 + row >= p.shape.channels) break;
+    float4 sum{};
+#pragma unroll
+    for (int s = 0; s < samples; s += 4) {
+      const float4 x = load4(shared + row * x_pitch + s);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
+    }
+    store(k0 + row, sum);
+  }
+  if (tile_k == 0 && warp == 0 && p.bias) {
+    float4 sum{};
+#pragma unroll
+    for (int s = 0; s < samples; ++s) sum = sum + g[s];
+    store(p.shape.channels, sum);
+  }
+  if (!finite) p.state->bad = 1;  // which fp16 alone looks at
+}
+
+template <int samples>
+__global__ void __launch_bounds__(block_threads, 2)
+    thin_backward_kernel(const __grid_constant__ GemmParts parts) {
+  extern __shared__ __align__(16) float shared[];
+  const int block = blockIdx.x;
+  if (block < parts.data_blocks) return thin_data<samples>(parts.data, block, shared);
+  thin_weights<samples>(parts.weights[0], block - parts.data_blocks, shared);
+}
+
+template <int samples>
+constexpr int shared_bytes() {
+  constexpr int inputs = 32 * warps * x_pitch, sums = warps * samples * thin_filters;
+  return static_cast<int>(sizeof(float)) * (inputs > sums ? inputs : sums);
+}
+
+template <int samples>
+cudaError_t launch_forward(const GemmPart& part, cudaStream_t stream) {
+  constexpr int bytes = shared_bytes<samples>();
+  static const cudaError_t allowed = allow_shared_memory(thin_forward_kernel<samples>, bytes);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(thin_forward_kernel<samples>, part.tiles_n * part.splits, block_threads, bytes,
+                stream, part);
+}
+template <int samples>
+cudaError_t launch_backward(const GemmParts& parts, cudaStream_t stream) {
+  constexpr int bytes = 16 * 1024 + 4 * thin_rows * x_pitch;
+  return launch(thin_backward_kernel<samples>, parts.data_blocks + parts.weight_blocks[0],
+                block_threads, bytes, stream, parts);
+}
+
+}  // namespace
+
+cudaError_t launch_thin_forward(const GemmPart& part, cudaStream_t stream) {
+  return part.count <= 4 ? launch_forward<4>(part, stream)
+                         : launch_forward<thin_most_samples>(part, stream);
+}
+cudaError_t launch_thin_backward(const GemmParts& parts, cudaStream_t stream) {
+  return parts.weights[0].count <= 4 ? launch_backward<4>(parts, stream)
+                                     : launch_backward<thin_most_samples>(parts, stream);
+}
+
+}  // namespace sweetspot::engine::cuda
