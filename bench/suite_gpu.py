@@ -22,11 +22,11 @@ import keras_network
 from contestants import Child, Contestant, Ended, Failed
 
 PROCESS_OF = {"sweetspot": "sweetspot", "eager": "graph", "graph": "graph", "compile": "compile", "jax": "jax"}
-WORKERS = {"sweetspot": 2, "graph": 6, "compile": 3, "jax": 8}  # on 16 cores; fewer on fewer
+WORKERS = {"sweetspot": 2, "graph": 5, "compile": 3, "jax": 10}  # on 16 cores; fewer on fewer
 HELD = {"sweetspot": 60, "graph": 12, "compile": 1, "jax": 12}  # cells that a process may have ready
 ENOUGH = 64  # cells that are timed together
 LAST_SECONDS = 15  # before the end, nothing is begun
-CELL_SECONDS = 0.5  # that timing takes, for those who watch the budget
+CELL_SECONDS = 0.4  # that timing takes, for those who watch the budget
 BLOCK_SECONDS = 0.015
 STEPS_AT_ONCE = 20  # of sweetspot's graphs, and of JAX' scans at small batches
 BEATEN = 0.6  # of the best peer's speed: who is slower in the first block has no other

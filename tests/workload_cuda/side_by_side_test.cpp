@@ -103,12 +103,12 @@ TEST(SharedOnGpu, TheDataSetIsUploadedOnce) {
 
 TEST(SharedOnGpu, ARunTakesWhatIsPredictedForIt) {
   REQUIRE_GPU();
-  struct Silent : Observer {};
+  struct Unheard : Observer {};
   for (const bool resident : {true, false}) {
     native::Run run = run_on_gpu("small-cnn", "synthetic:1000", resident);
     run.options.pipeline.batch = 50;
     run.options.epochs = 1;
-    Silent observer;
+    Unheard observer;
     const std::atomic<int> stop = 0;
     const Result result = train(run, observer, stop);
     const auto workload = make_workload(run_on_gpu("small-cnn", "synthetic:1000", resident));

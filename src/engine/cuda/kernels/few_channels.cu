@@ -11,6 +11,7 @@ namespace {
 constexpr int few_threads = 256, few_positions = 4;  // positions of a thread
 constexpr int filters_each = 8, most_lanes = 8;
 constexpr int most_shared = 48 * 1024;
+constexpr int outside = -30000;  // a line that no tap brings into the image
 
 int tile_filters(int lanes) { return lanes * filters_each; }
 
@@ -49,22 +50,21 @@ __global__ void __launch_bounds__(few_threads, 3)
                ? load4(p.weights + static_cast<std::int64_t>(tap * s.channels + c) * s.filters + n)
                : float4{});
   }
-  int line[few_positions], column[few_positions], last[few_positions];
-  const float* corner[few_positions];
+  int line[few_positions], column[few_positions], corner[few_positions];  // in pixels
+  const auto position = [&](int i) { return (tile * few_positions + i) * rows + row; };
 #pragma unroll
   for (int i = 0; i < few_positions; ++i) {
-    const int m = tile * rows * few_positions + i * rows + row;
+    const int m = position(i);
     const int sample = p.by_out.quotient(m), at = m - sample * p.by_out.divisor;
     const int y = p.by_out_w.quotient(at), x = at - y * s.out_w;
-    last[i] = sample < p.count ? m : -1;
-    line[i] = sample < p.count ? y * s.stride_h - s.pad_top : -30000;
+    line[i] = sample < p.count ? y * s.stride_h - s.pad_top : outside;
     column[i] = x * s.stride_w - s.pad_left;
-    corner[i] = p.input + static_cast<std::int64_t>(sample) * (s.in_h * s.in_w * 4) +
-                (line[i] * s.in_w + column[i]) * 4;
+    corner[i] = (sample * s.in_h + line[i]) * s.in_w + column[i];
   }
   float4 sums[few_positions][2] = {};
   wait_for_predecessor();
   __syncthreads();
+  const float4* pixels = reinterpret_cast<const float4*>(p.input);
   const float* w = kernel + lane * 4;
   for (int ky = 0; ky < s.kernel_h; ++ky)
     for (int kx = 0; kx < s.kernel_w; ++kx, w += channels * width) {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(few_threads, 3)
       for (int i = 0; i < few_positions; ++i) {
         const bool inside = static_cast<unsigned>(line[i] + ky) < s.in_h &&
                             static_cast<unsigned>(column[i] + kx) < s.in_w;
-        x[i] = inside ? load4(corner[i] + (ky * s.in_w + kx) * 4) : float4{};
+        x[i] = inside ? pixels[corner[i] + ky * s.in_w + kx] : float4{};
       }
 #pragma unroll
       for (int c = 0; c < channels; ++c) {
@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(few_threads, 3)
     const float4 bias = p.bias ? load4(p.bias + n) : float4{};
 #pragma unroll
     for (int i = 0; i < few_positions; ++i) {
-      if (last[i] < 0) continue;
-      const std::int64_t at = static_cast<std::int64_t>(last[i]) * s.filters + n;
+      if (line[i] == outside) continue;
+      const std::int64_t at = static_cast<std::int64_t>(position(i)) * s.filters + n;
       float4 v = sums[i][half] + bias;
       if (p.relu) v = each(v, [](float e) { return rectified(e); });
       store4(p.value + at, v);

@@ -46,7 +46,7 @@ struct Place {
     column = threadIdx.x % n.columns, group = threadIdx.x / n.columns, groups = threads / n.columns;
     feature = (blockIdx.x * n.columns + column) * 4;
     real = group < groups && feature < n.padded;
-    const int share = (rows + n.slices - 1) / n.slices;
+    const int slices = static_cast<int>(gridDim.y), share = (rows + slices - 1) / slices;
     begin = min(static_cast<int>(blockIdx.y) * share, rows), end = min(begin + share, rows);
   }
   __device__ int rows_of_slice(const NormPass& n, int slice) const {
@@ -82,6 +82,28 @@ __device__ bool last_of_slices(const NormPass& n) {
   __syncthreads();
   __threadfence();
   return last;
+}
+
+// Merges what the slices have, this thread's group those of its turn, several on their way at a
+// time; `made(slice, first, second)` makes a T of the two vectors of a slice.
+template <class T, class Made>
+__device__ T over_slices(const NormPass& n, const Place& p, Made made) {
+  constexpr int at_once = 4;
+  T all{};
+  for (int slice = p.group; p.real && slice < n.slices; slice += at_once * p.groups) {
+    float4 parts[at_once][2];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int which = min(slice + i * p.groups, n.slices - 1);
+      const float* from = n.partials + std::int64_t{2} * which * n.padded + p.feature;
+      parts[i][0] = load4_shared(from), parts[i][1] = load4_shared(from + n.padded);
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (slice + i * p.groups < n.slices)
+        all = merged(all, made(slice + i * p.groups, parts[i][0], parts[i][1]));
+  }
+  return all;
 }
 
 struct Features {
@@ -184,21 +206,18 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
   auto* shared = reinterpret_cast<Moments*>(raw);
   wait_for_predecessor();
   const Place p(n, n.rows);
-  const bool goes_on = n.slices == 1 && !n.pooled;
+  const bool goes_on = n.slices == 1;
   Moments m = over_groups(moments_of(n, p), p, n.columns, shared);
   if (n.slices > 1) {
     float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
     if (p.real && p.group == 0) store4(mine, m.mean), store4(mine + n.padded, m.square);
     if (!last_of_slices(n)) return;
-    m = {};
-    for (int slice = p.group; p.real && slice < n.slices; slice += p.groups) {
-      const float* part = n.partials + std::int64_t{2} * slice * n.padded + p.feature;
-      m = merged(m, {static_cast<float>(p.rows_of_slice(n, slice)), load4_shared(part),
-                     load4_shared(part + n.padded)});
-    }
+    m = over_slices<Moments>(n, p, [&](int slice, float4 mean, float4 square) {
+      return Moments{static_cast<float>(p.rows_of_slice(n, slice)), mean, square};
+    });
     m = over_groups(m, p, n.columns, shared);
   }
-  __shared__ Features features[threads / 8];
+  __shared__ Features features[most_norm_columns];
   if (p.real && p.group == 0) {
     const float4 variance = m.square * (1 / static_cast<float>(n.rows));
     const float4 scale = each(variance, [&](float v) { return 1 / sqrtf(v + n.epsilon); });
@@ -212,7 +231,11 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
   }
   if (!goes_on) return;
   __syncthreads();
-  if (p.real) apply(n, p, features[p.column]);
+  if (!p.real) return;
+  if (n.pooled)
+    apply_pooled(n, Place(n, n.rows / 4), features[p.column]);
+  else
+    apply(n, p, features[p.column]);
 }
 
 // The second pass, or the only one in evaluation.
@@ -317,14 +340,12 @@ __global__ void __launch_bounds__(threads)
     float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
     if (p.real && p.group == 0) store4(mine, t.gradient), store4(mine + n.padded, t.product);
     if (!last_of_slices(n)) return;
-    t = {};
-    for (int slice = p.group; p.real && slice < n.slices; slice += p.groups) {
-      const float* part = n.partials + std::int64_t{2} * slice * n.padded + p.feature;
-      t = merged(t, {load4_shared(part), load4_shared(part + n.padded)});
-    }
+    t = over_slices<Totals>(n, p, [](int, float4 gradient, float4 product) {
+      return Totals{gradient, product};
+    });
     t = over_groups(t, p, n.columns, shared);
   }
-  __shared__ Means all[threads / 8];
+  __shared__ Means all[most_norm_columns];
   if (p.real && p.group == 0) {
     const float4 product = t.product * scale;
     if (n.gamma_gradient) store4(n.gamma_gradient + p.feature, product);
@@ -355,9 +376,15 @@ __global__ void __launch_bounds__(threads)
                          {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
 }
 
-dim3 blocks_of(const NormPass& n) {
+dim3 blocks_of(const NormPass& n, int slices) {
   const int wide = 4 * n.columns;
-  return dim3(static_cast<unsigned>((n.padded + wide - 1) / wide), static_cast<unsigned>(n.slices));
+  return dim3(static_cast<unsigned>((n.padded + wide - 1) / wide), static_cast<unsigned>(slices));
+}
+// The second pass merges nothing: it may have more blocks.
+dim3 second_blocks_of(const NormPass& n) {
+  constexpr int rows_each = 16, more = 3;
+  const int rows = n.pooled ? n.rows / 4 : n.rows, groups = threads / n.columns;
+  return blocks_of(n, std::clamp(rows / (groups * rows_each), n.slices, more * n.slices));
 }
 
 }  // namespace
@@ -370,12 +397,13 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
   };
   NormShares s;
   // So few rows that a block reads its share twice from its own cache.
-  constexpr int few_rows = 256, few_columns = 8;
-  s.columns = columns_of(few_columns);
-  if (rows <= few_rows && std::int64_t{rows} * s.columns <= few_rows * few_columns) return s;
+  constexpr int few_vectors = 2048, few_columns = 8;
+  s.columns = columns_of(std::clamp(few_vectors / rows, 1, few_columns));
+  if (rows <= few_vectors) return s;
   s.columns = columns_of(most_norm_columns);
   const int groups = norm_threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
-  constexpr int blocks_each = 6, rows_each = 8;
+  // What slices have is merged by one block: two for each multiprocessor keep memory busy.
+  constexpr int blocks_each = 2, rows_each = 8;
   s.slices = std::clamp(blocks_each * multiprocessors / tiles, 1,
                         std::max(1, rows / (groups * rows_each)));
   return s;
@@ -384,19 +412,19 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
 cudaError_t launch_norm(const NormPass& n, cudaStream_t stream) {
   if (n.training) {
     const cudaError_t error =
-        launch(norm_kernel, blocks_of(n), threads, threads * sizeof(Moments), stream, n);
-    if (error != cudaSuccess || (n.slices == 1 && !n.pooled)) return error;
+        launch(norm_kernel, blocks_of(n, n.slices), threads, threads * sizeof(Moments), stream, n);
+    if (error != cudaSuccess || n.slices == 1) return error;
   }
-  return launch(n.pooled ? norm_apply_kernel<true> : norm_apply_kernel<false>, blocks_of(n),
+  return launch(n.pooled ? norm_apply_kernel<true> : norm_apply_kernel<false>, second_blocks_of(n),
                 threads, 0, stream, n);
 }
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
   const cudaError_t error =
-      launch(n.pooled ? norm_backward_kernel<true> : norm_backward_kernel<false>, blocks_of(n),
-             threads, threads * sizeof(Totals), stream, n);
+      launch(n.pooled ? norm_backward_kernel<true> : norm_backward_kernel<false>,
+             blocks_of(n, n.slices), threads, threads * sizeof(Totals), stream, n);
   if (error != cudaSuccess || n.slices == 1 || !n.input_gradient) return error;
   return launch(n.pooled ? norm_apply_backward_kernel<true> : norm_apply_backward_kernel<false>,
-                blocks_of(n), threads, 0, stream, n);
+                second_blocks_of(n), threads, 0, stream, n);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -43,7 +43,7 @@ __device__ void load_inputs(const GemmPart& p, int k0, int length, float* to) {
 template <int samples>
 __global__ void __launch_bounds__(block_threads, 2)
     thin_forward_kernel(const __grid_constant__ GemmPart p) {
-  constexpr int stage = 32 * warps, ahead = 8;  // of depth; weights on their way at a time
+  constexpr int stage = 32 * warps, ahead = samples > 4 ? 4 : 8;  // of depth, on its way at a time
   extern __shared__ __align__(16) float shared[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int split = blockIdx.x / p.tiles_n, tile = blockIdx.x - split * p.tiles_n;

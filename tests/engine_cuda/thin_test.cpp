@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "engine/cpu/cpu.h"
+#include "engine/golden.h"
+#include "gpu.h"
+#include "near.h"
+
+// Dense layers of many weights with up to sixteen samples, which have kernels of their own.
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+using cuda::Precision;
+
+// Widths that fill no tile; with and without bias, ReLU, dropout; the first has no gradient of its
+// input to compute.
+constexpr const char* wide = R"({"class_name": "Sequential", "config": {"name": "wide", "layers": [
+  {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 1034]}},
+  {"class_name": "Dense", "config": {"name": "a", "units": 1102, "activation": "relu"}},
+  {"class_name": "Dropout", "config": {"name": "b", "rate": 0.4}},
+  {"class_name": "Dense", "config": {"name": "c", "units": 1500, "activation": "tanh", "use_bias": false}},
+  {"class_name": "Dense", "config": {"name": "d", "units": 797, "activation": "linear"}},
+  {"class_name": "Dense", "config": {"name": "e", "units": 10, "activation": "softmax"}}]}})";
+
+int thin(const Plan& plan) {
+  int count = 0;
+  for (const Operation& op : plan.operations())
+    count += op.implementation.find("few samples") != std::string::npos;
+  return count;
+}
+
+class CudaThin : public ::testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override {
+    REQUIRE_GPU();
+    options.precision = GetParam();
+  }
+  const model::Network network = model::read_keras(wide, "wide");
+  cuda::Options options;
+};
+
+// They compute in fp32 whatever the precision; the layers around them do not.
+TEST_P(CudaThin, ProductsHaveTheCpusGradients) {
+  const auto gpu = cuda::make_trainer(network, options);
+  const auto cpu = cpu::make_trainer(network, options.trainer);
+  for (const std::int64_t size : {1, 3, 4, 5, 16}) {
+    SCOPED_TRACE(size);
+    ASSERT_EQ(thin(*cuda::plan(network, options, size, false)), 3);
+    const GoldenBatch batch(network, true, size, 0);
+    const double expected = cpu->accumulate(batch.view(), size).loss;
+    EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, 1e-4 * expected);
+    expect_near(gpu->gradients(), cpu->gradients(), 2e-3);
+  }
+}
+
+TEST_P(CudaThin, ProductsTrainTheSameBitForBitInThePlannedMemory) {
+  constexpr std::int64_t size = 16;
+  const auto one = cuda::make_trainer(network, options),
+             other = cuda::make_trainer(network, options);
+  const GoldenBatch batch(network, true, size, 0);
+  for (int step = 0; step < 3; ++step)
+    one->step(batch.view(), size), other->step(batch.view(), size);
+  const std::vector<Variable> a = one->variables(), b = other->variables();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
+  EXPECT_EQ(one->memory(), cuda::plan(network, options, size, false)->memory());
+}
+
+TEST(CudaThinPlan, BeginsWhereWeightsAreManyAndSamplesFew) {
+  REQUIRE_GPU();
+  const model::Network network = model::read_keras(wide, "wide");
+  EXPECT_EQ(thin(*cuda::plan(network, {}, 16, false)), 3);
+  EXPECT_EQ(thin(*cuda::plan(network, {}, 17, false)), 0);
+  EXPECT_EQ(thin(*cuda::plan(model::load_network("paper-cnn"), {}, 1, false)), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaThin,
+                         ::testing::Values(Precision::fp32, Precision::tf32, Precision::bf16,
+                                           Precision::fp16),
+                         [](const auto& p) { return std::string(cuda::name(p.param)); });
+
+}  // namespace
+}  // namespace sweetspot::engine
