@@ -73,27 +73,54 @@ Floor floor_of(const OperationTime& operation, const advise::Roofline& roofline)
   return {seconds, seconds ? std::optional(operation.seconds() / *seconds) : std::nullopt};
 }
 
-std::string operations_text(const native::Profile& profile, const advise::Roofline& roofline,
-                            bool utf8) {
-  report::Table table({{"operation", true},
-                       {"forward ms"},
-                       {"backward ms"},
-                       {"update ms"},
-                       {"floor ms"},
-                       {"times it"},
-                       {"share"},
-                       {"", true}});
+// What the table has of a layer: all its operations, one after the other.
+struct Line {
+  OperationTime time;
+  std::optional<double> floor;
+};
+std::vector<Line> lines_of(const std::vector<OperationTime>& operations,
+                           const advise::Roofline& roofline) {
+  std::vector<Line> lines;
+  std::optional<double> before;
+  for (const OperationTime& operation : operations) {
+    const std::optional<double> floor = floor_of(operation, roofline).seconds;
+    if (lines.empty() || lines.back().time.name != operation.name) {
+      lines.push_back({operation, floor});
+    } else {
+      Line& line = lines.back();
+      line.time.forward_seconds += operation.forward_seconds;
+      line.time.backward_seconds += operation.backward_seconds;
+      line.time.update_seconds += operation.update_seconds;
+      // Operations that share one layer's work have the same floor, which counts once.
+      if (floor && floor != before) line.floor = line.floor.value_or(0) + *floor;
+    }
+    before = floor;
+  }
+  return lines;
+}
+
+// The table is 80 columns wide at most.
+std::string clipped(const std::string& name) {
+  constexpr std::size_t most = 21;
+  return name.size() <= most ? name : name.substr(0, most - 1) + "…";
+}
+
+std::string operations_text(const native::Profile& profile, const advise::Roofline& roofline) {
+  report::Table table({{"operation, ms", true},
+                       {"forward"},
+                       {"backward"},
+                       {"update"},
+                       {"floor"},
+                       {"times"},
+                       {"share"}});
   const std::vector<OperationTime> operations = operation_times(profile);
   const double total = total_seconds(operations);
-  for (const OperationTime& operation : operations) {
-    const double share = operation.seconds() / total;
-    const Floor floor = floor_of(operation, roofline);
-    table.add({core::printable(operation.name), milliseconds(operation.forward_seconds),
-               milliseconds(operation.backward_seconds), milliseconds(operation.update_seconds),
-               floor.seconds ? milliseconds(*floor.seconds) : "–",
-               floor.times ? fmt::format("{:.1f}", *floor.times) : "–", percent(share),
-               share_bar(share, phase_bar_width, utf8)});
-  }
+  for (const auto& [time, floor] : lines_of(operations, roofline))
+    table.add({clipped(core::printable(time.name)), milliseconds(time.forward_seconds),
+               milliseconds(time.backward_seconds), milliseconds(time.update_seconds),
+               floor ? milliseconds(*floor) : "–",
+               floor ? fmt::format("{:.1f}", time.seconds() / *floor) : "–",
+               percent(time.seconds() / total)});
   return table.text();
 }
 
@@ -120,7 +147,7 @@ std::string text_of(const native::Run& run, const native::Profile& profile,
           : "",
       device_words(run.options), core::format_duration(core::Seconds(profile.step_seconds)),
       core::format_count(samples_per_second(profile)), phases_text(profile, utf8),
-      operations_text(profile, roofline, utf8), graph_text(profile));
+      operations_text(profile, roofline), graph_text(profile));
 }
 
 Json json_of(const native::Profile& profile, const advise::Roofline& roofline) {

@@ -24,8 +24,32 @@ TEST(Profile, ShowsPhasesAndOperationsOfEachBatch) {
   EXPECT_THAT(finished.out, HasSubstr("small-cnn on synthetic, batch 4, 2 threads"));
   EXPECT_THAT(finished.out, HasSubstr("batch 16, 2 threads"));
   for (const char* word :
-       {"| data_wait", "| backward", "| conv2d", "| waiting", "floor ms", "times it"})
+       {"| data_wait", "| backward", "| conv2d", "| waiting", "| floor", "| times"})
     EXPECT_THAT(finished.out, HasSubstr(word));
+}
+
+TEST(Profile, HasALineForEachLayerWithin80Columns) {
+  const TemporaryFolder folder;
+  const auto model = folder.path() / "model.json";
+  write_text(model, R"({"class_name": "Sequential", "config": {"name": "normed", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 8, 8, 4]}},
+    {"class_name": "SeparableConv2D", "config": {"name": "separable", "filters": 8, "kernel_size": [3, 3], "activation": "tanh"}},
+    {"class_name": "BatchNormalization", "config": {"name": "normalised_with_a_long_name"}},
+    {"class_name": "GlobalAveragePooling2D", "config": {"name": "average"}},
+    {"class_name": "Dense", "config": {"name": "last", "units": 3, "activation": "softmax"}}]}})");
+  const Finished finished = run({"profile", "--model", model.string(), "--data", "synthetic:64",
+                                 "--steps", "2", "--batch", "4"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const std::size_t table = finished.out.find("| operation, ms");
+  ASSERT_NE(table, std::string::npos) << finished.out;
+  std::map<std::string, int> names;
+  std::istringstream lines(finished.out.substr(table));
+  for (std::string line; std::getline(lines, line) && !line.empty();) {
+    EXPECT_LE(report::display_width(line), 80u) << line;
+    ++names[line.substr(0, line.find('|', 1))];
+  }
+  EXPECT_EQ(names.size(), 7u) << finished.out;  // with the head, its rule, the loss or the weights
+  for (const auto& [name, count] : names) EXPECT_EQ(count, 1) << name;
 }
 
 TEST(Profile, BarsAreAsciiWithoutUtf8) {
