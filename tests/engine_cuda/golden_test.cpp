@@ -57,10 +57,11 @@ class CudaGolden : public ::testing::TestWithParam<Case> {
     // deviates by 0.05, 0.18 and 0.07 (tf32, bf16, fp16; the worst variable's norm) on many-shapes,
     // by 0.01, 0.28 and 0.10 on norm-fusions and by 0.14 and 0.08 (bf16, fp16) on mobile, this
     // engine by 0.08, 0.20 and 0.08, by 0.02, 0.20 and 0.02, and by 0.07, 0.09 and 0.07. Without
-    // edges there is no such deviation (CudaShapes.HaveTheCpusGradientsWithoutEdges). resident-mix
-    // has one ReLU on the edge: PyTorch in float64 with the operands of all convolutions but the
-    // first rounded to bf16, as here, gives these very norms (conv2d_6/bias 0.0610 for 0.0720).
-    const double wider = !deep() ? 1 : GetParam().precision == Precision::bf16 ? 1.25 : 2.5;
+    // edges there is no such deviation (CudaShapes.HaveTheCpusGradientsWithoutEdges).
+    const double wider = on_an_edge()                              ? 1.5
+                         : !deep()                                 ? 1
+                         : GetParam().precision == Precision::bf16 ? 1.25
+                                                                   : 2.5;
     const double near = tolerance(GetParam().precision) * wider;
     EXPECT_NEAR(result.loss, golden["loss"].get<double>(), near * golden["loss"].get<double>());
     if (!golden["correct"].is_null() && GetParam().precision == Precision::fp32) {
@@ -75,7 +76,13 @@ class CudaGolden : public ::testing::TestWithParam<Case> {
   bool deep() const {
     return GetParam().precision != Precision::fp32 &&
            (GetParam().model == "many-shapes" || GetParam().model == "norm-fusions" ||
-            GetParam().model == "mobile" || GetParam().model == "resident-mix");
+            GetParam().model == "mobile" || on_an_edge());
+  }
+  // One ReLU of resident-mix: PyTorch in float64, the operands of all convolutions but the first
+  // rounded to bf16 as here, gives the same norms to four digits (conv2d_6/bias 0.0610 for 0.0720)
+  // and the same deviation, 0.315 at conv2d_6/kernel.
+  bool on_an_edge() const {
+    return GetParam().model == "resident-mix" && GetParam().precision == Precision::bf16;
   }
 
   // A rounded operand may move a winner or a ReLU, so that single elements say little: the others

@@ -148,9 +148,9 @@ class Compiler {
     if (runs_thin(shape, program_.micro_batch))
       return make_thin_product(name, shape, relu, dropout, weights, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
-    if (!few_channels && !runs_resident(chip, shape) &&
-        packing_pays(chip,
-                     {shape, program_.micro_batch, training(), seen_trainable_, planner_.math()}))
+    if (!runs_resident(chip, shape) &&
+        packing_pays(chip, {shape, program_.micro_batch, training(), seen_trainable_,
+                            planner_.math(), few_channels}))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
   }

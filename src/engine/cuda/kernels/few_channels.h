@@ -3,8 +3,7 @@
 
 namespace sweetspot::engine::cuda {
 
-// A convolution over up to four channels (few_channels.cu) with its ReLU: the forward pass, and the
-// gradient of the weights.
+// The forward pass of a convolution over up to four channels (few_channels.cu), with its ReLU.
 struct FewChannels {
   ConvShape shape;  // its channels are padded: four
   int channels;     // without padding
@@ -14,20 +13,11 @@ struct FewChannels {
   bool relu;
   const float *input, *weights, *bias;
   float* value;
-  std::uint8_t* code;  // null: none is wanted, or all gradients pass
-  const float* gradient;
-  float* partials;  // splits × partial_stride: kernel, then bias
-  std::int64_t partial_stride;
-  int splits;
-  StepState* state;  // where to say that a gradient is not finite
+  std::uint8_t* code;  // null: none is wanted
 };
 // Whether it can: a block's kernels must fit into shared memory.
 bool few_channels_support(const ConvShape& shape, int channels);
 FewChannels few_channels_part(const ConvShape& shape, int channels, int count);
 cudaError_t launch_few_channels(const FewChannels& part, cudaStream_t stream);
-// Splits of the positions that the gradient of the weights is divided into.
-int few_channels_splits(const ConvShape& shape, int channels, std::int64_t count,
-                        int multiprocessors);
-cudaError_t launch_few_channels_weights(const FewChannels& part, cudaStream_t stream);
 
 }  // namespace sweetspot::engine::cuda

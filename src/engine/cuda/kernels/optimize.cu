@@ -11,7 +11,7 @@ constexpr int threads_bits = 8, threads = 1 << threads_bits;
 // With more partials than a few, eight threads share the sum of one place; with many, 32. Of a long
 // segment every thread has places of its own: there are enough of them to keep memory busy.
 constexpr int few_splits = 4, many_splits = 32;
-constexpr int short_segment = 1 << 15, long_segment = 1 << 17;  // floats
+constexpr int short_segment = 1 << 16, long_segment = 1 << 18;  // floats
 __host__ __device__ int sharer_bits(const Segment& s) {
   if (s.splits > many_splits && s.count <= short_segment) return 5;
   return s.splits > few_splits && s.count <= long_segment ? 3 : 0;

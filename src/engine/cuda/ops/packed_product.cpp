@@ -17,7 +17,8 @@ class PackedProduct final : public ProductOp {
         channels_(shape.channels),
         relu_(relu),
         dropout_(dropout),
-        weights_(weights) {
+        weights_(weights),
+        few_channels_(runs_few_channels(shape, *in, dropout.has_value())) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
   }
 
@@ -47,7 +48,7 @@ class PackedProduct final : public ProductOp {
       planner.claim_scratch(scratch.bytes, scratch.tickets);
     };
     forward_ = choose(sizes.forward);
-    claim_scratch(forward_, sizes.forward);
+    if (!few_channels_) claim_scratch(forward_, sizes.forward);
     if (!planner.training()) return;
     data_ = choose(sizes.data);
     if (wants_input_gradient) claim_scratch(data_, sizes.data);
@@ -75,6 +76,7 @@ class PackedProduct final : public ProductOp {
   }
 
   void forward(Pass& pass) const override {
+    if (few_channels_) return forward_few_channels(pass);
     pack(pass, true);
     GemmPart part = common(pass, forward_, PackedSizes(shape_, pass.count).forward);
     part.kind = GemmKind::forward, part.phases = 1;
@@ -104,6 +106,16 @@ class PackedProduct final : public ProductOp {
   }
 
  private:
+  // What is packed is for the backward pass alone.
+  void forward_few_channels(Pass& pass) const {
+    if (pass.training && (input_ || wants_input_gradient)) pack(pass, wants_input_gradient);
+    ConvShape shape = shape_;
+    shape.channels = channels_;
+    FewChannels few = few_channels_pass(shape, relu_, weights_, *in_, *out_, pass);
+    few.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
+    check(launch_few_channels(few, pass.stream), "a convolution");
+  }
+
   std::int64_t kernel_floats() const {
     return std::int64_t{shape_.taps()} * channels_ * shape_.filters;
   }
@@ -166,6 +178,7 @@ class PackedProduct final : public ProductOp {
   bool relu_;
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;
+  bool few_channels_;
   std::int64_t micro_batch_ = 1;
   std::optional<core::Bytes> input_;  // kept for the backward pass
   core::Bytes kernel_ = 0, code_ = 0;

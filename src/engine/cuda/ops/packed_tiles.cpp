@@ -121,10 +121,13 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
         size.weights ? choose_weight_tiles(chip, size) : choose_tiles(chip, size);
     return expected_clocks(chip, size, choice, c.math);
   };
-  double packed = scattered * packed_clocks(sizes.forward) +
-                  packing_clocks(count * s.in_floats() + s.depth() * s.filters, c.math, 4);
-  double plain = plain_clocks(forward) +
-                 stored_clocks(forward, choose_tiles(chip, forward)) / (s.pool * s.pool);
+  double packed = packing_clocks(count * s.in_floats() + s.depth() * s.filters, c.math, 4);
+  double plain = 0;
+  if (!c.few_channels) {
+    packed += scattered * packed_clocks(sizes.forward);
+    plain += plain_clocks(forward) +
+             stored_clocks(forward, choose_tiles(chip, forward)) / (s.pool * s.pool);
+  }
   if (c.training) {
     packed +=
         packed_clocks(sizes.weights) + packing_clocks(count * s.positions() * s.filters, c.math, 5);

@@ -26,6 +26,7 @@ struct PackingCase {
   std::int64_t count;
   bool training, wants_input_gradient;
   Math math;
+  bool few_channels;  // the forward pass has a kernel of its own, packed or not
 };
 bool packing_pays(const Chip& chip, const PackingCase& c);
 

@@ -90,10 +90,7 @@ class Product final : public ProductOp {
     // The head lets no gradient through where it finished a zero.
     coded_ = has_code() && unfinished.count == 0;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
-    if (few_channels_)
-      choice_.splits = few_channels_splits(shape_, in_->channels, count, chip_.multiprocessors);
-    else
-      choice_ = choose_weight_gradient(chip_, shape_, count);
+    choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch());
     partials_.weights = weights_.kernel;
     partials_.floats =
         std::int64_t{shape_.depth()} * shape_.filters + (weights_.bias ? shape_.filters : 0);
@@ -156,15 +153,6 @@ class Product final : public ProductOp {
       pass.add(part);
     }
     GemmPart part = common(pass);
-    if (few_channels_) {
-      pass.flush();
-      FewChannels few = few_channels_pass(shape_, relu_, weights_, *in_, *out_, pass);
-      few.code = part.code, few.gradient = part.gradient, few.state = pass.state;
-      few.splits = choice_.splits;
-      few.partials = pass.partials + partials_.offset, few.partial_stride = partials_.floats;
-      check(launch_few_channels_weights(few, pass.stream), "a convolution's gradient");
-      return;
-    }
     set_weight_gradient(part, choice_);
     part.partials = pass.partials + partials_.offset, part.partial_stride = partials_.floats;
     pass.add(part);

@@ -63,7 +63,7 @@ std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape
                                                const std::optional<FusedDropout>& dropout,
                                                const ProductWeights& weights, Tensor* in,
                                                Tensor* out);
-// Whether a convolution over few channels has kernels of its own, and what both of them need.
+// Whether the forward pass over few channels has a kernel of its own, and that kernel.
 bool runs_few_channels(const ConvShape& shape, const Tensor& in, bool dropout);
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
                               const Tensor& in, const Tensor& out, const Pass& pass);
