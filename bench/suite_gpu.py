@@ -73,15 +73,14 @@ class Worker:
         self.held.discard(cell)
         self.child.ask(cell.question("forget", 0))
 
-    def signal(self, number):
-        try:
-            os.killpg(self.child.process.pid, number)
-        except ProcessLookupError:
-            pass  # it is over, which its pipe says
-
     def end(self):
-        self.signal(signal.SIGKILL)
+        try:
+            os.killpg(self.child.process.pid, signal.SIGKILL)  # and the processes that it started
+        except ProcessLookupError:
+            pass  # it is over
         self.child.process.wait()
+        for file in (self.child.process.stdin, self.child.process.stdout, self.child.errors):
+            file.close()
 
 
 def cells_of(asked, networks):
