@@ -118,8 +118,6 @@ class Torch:
 class Jax:
     def __init__(self):
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-        # Half a minute for each network and batch went into trying products of Triton's beside cuBLAS's.
-        os.environ.setdefault("XLA_FLAGS", "--xla_gpu_enable_triton_gemm=false")
         import jax
         jax.config.update("jax_default_prng_impl", "rbg")  # dropout by the GPU's own generator
         self.jax, self.version, self.ready = jax, f"JAX {jax.__version__}", {}

@@ -1,7 +1,7 @@
 """How the contestants of the suite share a GPU: many prepare at a time, and nobody does while some are timed.
 
-To prepare a network, precision and batch (a *cell*) takes PyTorch five seconds and JAX ten, most of it on the CPU; to
-time it takes a third of one. So each way to train has several processes, which prepare cells and keep them. When
+To prepare a network, precision and batch (a *cell*) takes PyTorch five seconds and JAX up to thirty, most of it on the
+CPU; to time it takes a third of one. So each way to train has several processes, which prepare cells and keep them. When
 enough cells are ready at everybody's, nothing new is begun until the last one has finished; then the contestants of
 each cell take turns in short blocks on a GPU that nobody else uses.
 """
