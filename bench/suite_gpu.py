@@ -13,12 +13,12 @@ import pathlib
 import random
 import selectors
 import signal
-import statistics
 import sys
 import time
 
 import contestants
 import keras_network
+import suite_report
 from contestants import Child, Contestant, Ended, Failed
 
 PROCESS_OF = {"sweetspot": "sweetspot", "eager": "graph", "graph": "graph", "compile": "compile", "jax": "jax"}
@@ -253,7 +253,7 @@ class Tournament:
                 worker.forget(cell)
             except (Failed, Ended) as why:
                 self.bury(worker, str(why))
-        return rated(row)
+        return suite_report.rated(row)
 
     def rounds(self, cell, entries, row):
         steps = {way: self.block_of(cell, way, worker, row) for way, worker in entries.items()}
@@ -288,16 +288,3 @@ class Tournament:
             return True
         best = max(values[0] for other, values in speeds.items() if other != "sweetspot")
         return speeds[way][0] >= BEATEN * best
-
-
-def rated(row):
-    """With the medians of sweetspot and of its best peer, and their ratio."""
-    medians = {way: statistics.median(values) for way, values in row["speeds"].items()}
-    if ours := medians.pop("sweetspot", None):
-        row["sweetspot"] = ours
-    if medians:
-        best = max(medians, key=medians.get)
-        row |= {"peer": medians[best], "peer_label": best}
-        if ours:
-            row["ratio"] = ours / medians[best]
-    return row

@@ -8,6 +8,7 @@ import statistics
 import time
 
 import contestants
+import suite_report
 from contestants import Child, Contestant, Ended, Failed
 from measure import say
 
@@ -122,16 +123,9 @@ class Lineup:
             return {"skipped": late}
         peers = self.peers(batch, fit[0])
         speeds = self.rounds([self.ours, *peers], batch, share - (time.monotonic() - start))
-        medians = {label: statistics.median(values) for label, values in speeds.items()}
-        row = {"speeds": speeds, "failed": self.failed}
-        if ours := medians.pop("sweetspot", None):
-            row["sweetspot"] = ours
-            self.last = batch, batch / max([ours, *medians.values()])
-        if medians:
-            best = max(medians, key=medians.get)
-            row |= {"peer": medians[best], "peer_label": best}
-            if ours:
-                row["ratio"] = ours / medians[best]
+        row = suite_report.rated({"speeds": speeds, "failed": self.failed})
+        if "sweetspot" in row:
+            self.last = batch, batch / max(map(statistics.median, speeds.values()))
         return row
 
     def too_late(self, batch, share):

@@ -14,6 +14,19 @@ def geometric_mean(values):
     return math.exp(statistics.mean(map(math.log, values)))
 
 
+def rated(row):
+    """With the medians of sweetspot and of its best peer, and their ratio."""
+    medians = {way: statistics.median(values) for way, values in row["speeds"].items()}
+    if ours := medians.pop("sweetspot", None):
+        row["sweetspot"] = ours
+    if medians:
+        best = max(medians, key=medians.get)
+        row |= {"peer": medians[best], "peer_label": best}
+        if ours:
+            row["ratio"] = ours / medians[best]
+    return row
+
+
 def reasons(row):
     if "skipped" in row:
         return row["skipped"]

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/trainer.h"
@@ -24,6 +25,13 @@ inline model::Network without_edges(model::Network network, model::Activation sm
       pool->kind = model::Pooling2D::Kind::average;
   }
   return network;
+}
+
+// Operations of the plan that say so of themselves.
+inline int operations_with(std::string_view word, const Plan& plan) {
+  const std::vector<Operation> all = plan.operations();
+  return static_cast<int>(std::ranges::count_if(
+      all, [&](const Operation& op) { return op.implementation.find(word) != std::string::npos; }));
 }
 
 // The norm of each variable's difference, as a share of the variable's.

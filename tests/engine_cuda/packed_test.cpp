@@ -34,12 +34,7 @@ constexpr const char* every_way =
   {"class_name": "Dropout", "config": {"name": "k", "rate": 0.5}},
   {"class_name": "Dense", "config": {"name": "l", "units": 10, "activation": "softmax"}}]}})";
 
-int packed(const Plan& plan) {
-  int count = 0;
-  for (const Operation& op : plan.operations())
-    count += op.implementation.find("packed") != std::string::npos;
-  return count;
-}
+int packed(const Plan& plan) { return operations_with("packed", plan); }
 
 class CudaPacked : public ::testing::TestWithParam<Precision> {
  protected:

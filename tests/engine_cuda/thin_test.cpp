@@ -22,12 +22,7 @@ constexpr const char* wide = R"({"class_name": "Sequential", "config": {"name": 
   {"class_name": "Dense", "config": {"name": "d", "units": 797, "activation": "linear"}},
   {"class_name": "Dense", "config": {"name": "e", "units": 10, "activation": "softmax"}}]}})";
 
-int thin(const Plan& plan) {
-  int count = 0;
-  for (const Operation& op : plan.operations())
-    count += op.implementation.find("few samples") != std::string::npos;
-  return count;
-}
+int thin(const Plan& plan) { return operations_with("few samples", plan); }
 
 class CudaThin : public ::testing::TestWithParam<Precision> {
  protected:
