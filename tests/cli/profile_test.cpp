@@ -1,7 +1,10 @@
 // Where a step's time goes: the tables, the JSON and the trace.
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/support.h"
+#include "report/table.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::tests {
@@ -31,7 +34,7 @@ TEST(Profile, ShowsPhasesAndOperationsOfEachBatch) {
 TEST(Profile, HasALineForEachLayerWithin80Columns) {
   const TemporaryFolder folder;
   const auto model = folder.path() / "model.json";
-  write_text(model, R"({"class_name": "Sequential", "config": {"name": "normed", "layers": [
+  write_file(model, R"({"class_name": "Sequential", "config": {"name": "normed", "layers": [
     {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 8, 8, 4]}},
     {"class_name": "SeparableConv2D", "config": {"name": "separable", "filters": 8, "kernel_size": [3, 3], "activation": "tanh"}},
     {"class_name": "BatchNormalization", "config": {"name": "normalised_with_a_long_name"}},
@@ -48,7 +51,8 @@ TEST(Profile, HasALineForEachLayerWithin80Columns) {
     EXPECT_LE(report::display_width(line), 80u) << line;
     ++names[line.substr(0, line.find('|', 1))];
   }
-  EXPECT_EQ(names.size(), 7u) << finished.out;  // with the head, its rule, the loss or the weights
+  for (const char* name : {"| separable             ", "| normalised_with_a_lo… "})
+    EXPECT_TRUE(names.contains(name)) << name << finished.out;
   for (const auto& [name, count] : names) EXPECT_EQ(count, 1) << name;
 }
 
