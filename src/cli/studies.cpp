@@ -9,6 +9,7 @@
 #include "cli/flags.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
@@ -36,6 +37,18 @@ struct StudiesFlags {
 
 std::string local_time(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(unix_seconds)));
+}
+
+// What people read is as wide as their terminal; a pipe gets all of it.
+std::size_t most_width() {
+  constexpr std::size_t any = 10'000;
+  return stdout_is_live_terminal() ? terminal_width() : any;
+}
+
+std::string wrapped_lines(const std::string& text) {
+  std::string lines;
+  for (const std::string& line : report::wrapped(text, most_width())) lines += line + "\n";
+  return lines;
 }
 
 // What every form of a study begins with.
@@ -80,11 +93,11 @@ int list_studies(const StudiesFlags& flags, Output& output) {
   report::Table table({{"study"},
                        {"workload", true},
                        {"state", true},
-                       {"trials"},
-                       {"started", true},
+                       {"trials", false, 0, true},
+                       {"started", true, 0, true},
                        {"answer"},
-                       {"fastest measured"},
-                       {"samples/s"}});
+                       {"fastest measured", false, 0, true},
+                       {"samples/s", false, 0, true}});
   const std::string dash(report::unknown);
   const auto batch = [](std::int64_t size) {
     return core::format_count(static_cast<double>(size));
@@ -99,6 +112,7 @@ int list_studies(const StudiesFlags& flags, Output& output) {
                found ? batch(found->best_batch) : dash,
                found ? core::format_count(found->best_samples_per_second) : dash});
   }
+  table.fit(most_width());
   output.print(table.text());
   return 0;
 }
@@ -138,19 +152,20 @@ int show_study(const StudiesFlags& flags, Output& output) {
     output.print_json(json);
     return 0;
   }
-  output.print(fmt::format(
-      "study {} · {} · {} · {} trial{} · begun {}\n{} · {}\n", study->id,
+  output.print(wrapped_lines(fmt::format(
+      "study {} · {} · {} · {} trial{} · begun {}", study->id,
       core::printable(study->question.workload), name(study->state), study->trials.size(),
-      study->trials.size() == 1 ? "" : "s", local_time(study->started_at),
-      core::printable(study->environment.program), core::printable(study->environment.machine)));
+      study->trials.size() == 1 ? "" : "s", local_time(study->started_at))));
+  output.print(wrapped_lines(fmt::format("{} · {}", core::printable(study->environment.program),
+                                         core::printable(study->environment.machine))));
   if (study->trials.empty()) return 0;
   const report::Answer answer = report::answer_of(*study);
-  output.print("\n" + report::trials_table(answer));
+  output.print("\n" + report::trials_table(answer, most_width()));
   constexpr std::size_t most_failures = 3, most_lines = 10;
   output.print(report::failures_text(report::failures(answer, most_failures, most_lines)));
-  if (answer.doubt) output.print("\n" + core::printable(answer.message) + "\n");
+  if (answer.doubt) output.print("\n" + wrapped_lines(core::printable(answer.message)));
   if (const std::string words = report::sentence(answer); !words.empty())
-    output.print("\n" + words + "\n");
+    output.print("\n" + wrapped_lines(words));
   return 0;
 }
 

@@ -19,12 +19,12 @@
 #include "model/counts.h"
 #include "probe/proc/host.h"
 #include "probe/proc/own_time.h"
-#include "study/question.h"
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
 #include "workload/fake/training.h"
+#include "workload/native/identity.h"
 #include "workload/native/memory.h"
 #include "workload/native/training.h"
 #include "workload/native/workload.h"
@@ -143,7 +143,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
     opened.roofline = opened.operations_roofline;
     opened.free_memory = probe::proc::memory().free;
   }
-  opened.identity = study::identity(run, trials == Trials::epochs);
+  opened.identity = native::identity_json(run, trials == Trials::epochs);
   opened.command = train_command(flags.native);
   opened.memory = memory_of(run, trials);
   if (trials == Trials::epochs)
@@ -200,10 +200,18 @@ std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Ques
                                           const StudyWorkload& opened, const StudyFlags& flags) {
   const trial::Environment environment = store_environment(opened);
   auto writer = store.open_study(question, environment, flags.fresh);
-  if (flags.command.options.batch_arrives || !advise::doubt_from_json(writer->study().answer))
-    return writer;
-  Output::talk("the batch was not seen to arrive in the last run; measuring anew");
-  writer->set_state(trial::StudyState::finished);
+  const auto& before = writer->study().trials;
+  const bool came_to_nothing =
+      !before.empty() && std::ranges::none_of(before, [](const trial::Trial& trial) {
+        return trial.outcome == trial::Outcome::ok;
+      });
+  const bool is_doubtful = !flags.command.options.batch_arrives &&
+                           advise::doubt_from_json(writer->study().answer).has_value();
+  if (!came_to_nothing && !is_doubtful) return writer;
+  Output::talk(came_to_nothing
+                   ? "no trial of the last run went well; measuring anew"
+                   : "the batch was not seen to arrive in the last run; measuring anew");
+  writer->set_state(came_to_nothing ? trial::StudyState::stopped : trial::StudyState::finished);
   writer.reset();  // and its lock with it
   return store.open_study(question, environment, true);
 }

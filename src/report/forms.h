@@ -10,7 +10,8 @@ namespace sweetspot::report {
 // For people, and for pasting: a markdown table, of a recommendation one row for each batch, else
 // of the trials.
 std::string table(const Answer& answer);
-std::string trials_table(const Answer& answer);  // of every trial in any case
+// Of every trial in any case, in lines that are no wider.
+std::string trials_table(const Answer& answer, std::size_t most_width = 10'000);
 // A page: the sentence, the table, the reasons, the command.
 std::string markdown(const Answer& answer);
 // RFC 4180 with a header; unknown is empty; text that a spreadsheet would take for a formula is

@@ -26,9 +26,7 @@ std::string escaped(const std::string& text) {
 // Notes of others may be of any length; CSV and JSON have all of them.
 std::string clipped(const std::string& text) {
   constexpr std::size_t most_columns = 90;
-  std::size_t at = 0;
-  for (std::size_t columns = 0; at < text.size() && columns < most_columns; ++columns)
-    at += std::max<std::size_t>(1, core::printable_bytes(std::string_view(text).substr(at)));
+  const std::size_t at = fitting(text, most_columns);
   return at == text.size() ? text : text.substr(0, at) + "…";
 }
 
@@ -75,11 +73,13 @@ std::string rows_table(const advise::Recommendation& made) {
 
 }  // namespace
 
-std::string trials_table(const Answer& answer) {
+std::string trials_table(const Answer& answer, std::size_t most_width) {
+  constexpr std::size_t always_shown = 2;  // the batch and its speed
   const std::vector<Row> list = rows(answer);
   std::vector<Column> columns;
   for (const Field& field : fields())
-    if (is_shown(field, list)) columns.push_back({field.title, field.left});
+    if (is_shown(field, list))
+      columns.push_back({field.title, field.left, 0, columns.size() >= always_shown});
   Table out(std::move(columns));
   for (const Row& row : list) {
     std::vector<std::string> cells;
@@ -87,6 +87,7 @@ std::string trials_table(const Answer& answer) {
       if (is_shown(field, list)) cells.push_back(escaped(clipped(field.words(row))));
     out.add(std::move(cells));
   }
+  out.fit(most_width);
   return out.text();
 }
 

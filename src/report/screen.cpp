@@ -38,31 +38,6 @@ std::string said(const std::string& text, const ScreenOptions& options) {
   return options.utf8 ? text : plain(text);
 }
 
-// Bytes of as much of it as fits.
-std::size_t fitting(std::string_view text, std::size_t width) {
-  std::size_t at = 0;
-  for (std::size_t columns = 0; at < text.size() && columns < width; ++columns)
-    at += std::max<std::size_t>(1, core::printable_bytes(text.substr(at)));
-  return at;
-}
-
-// At words; a word that is too long for a line by itself is cut.
-Lines wrapped(std::string_view text, std::size_t width) {
-  Lines lines;
-  for (std::string line; !text.empty();) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, fitting(text.substr(0, end), width));
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > width)
-      lines.push_back(std::exchange(line, ""));
-    line += (line.empty() ? "" : " ") + std::string(word);
-    const bool was_cut = word.size() < end;
-    text.remove_prefix(word.size());
-    if (!was_cut && !text.empty()) text.remove_prefix(1);
-    if (was_cut || text.empty()) lines.push_back(std::exchange(line, ""));
-  }
-  return lines;
-}
-
 // The words of a command line, as they are quoted.
 Lines shell_words(const std::string& command) {
   Lines list(1);

@@ -218,7 +218,7 @@ std::vector<BatchSigns> batch_signs(std::span<const trial::Trial> trials) {
     if (trial.memory_measured)
       signs.memory = std::max(signs.memory.value_or(0), *trial.memory_measured);
     std::optional<double> seconds;
-    if (has_step_time && is_ok && trial.samples_per_second && trial.samples_per_second->mean > 0)
+    if (has_step_time && trial.samples_per_second && trial.samples_per_second->mean > 0)
       seconds = static_cast<double>(trial.setting.batch) / trial.samples_per_second->mean;
     else if (has_step_time)
       seconds = trial.step_seconds_median;

@@ -18,14 +18,19 @@ std::string clamp_note(const search::ArrivalVerdict& verdict) {
 
 const search::ArrivalVerdict& ArrivalCheck::look(const std::vector<trial::Trial>& curve,
                                                  Loop& loop) {
-  if (!handover_) return verdict_;
-  signs_ = search::batch_signs(curve);
-  verdict_ = search::arrival(signs_);
-  if (verdict_.arrival == search::Arrival::clamped && !verdict_.exhausted && !settled_)
-    verdict_ = {.arrival = search::Arrival::arrives};
-  for (const trial::Trial& trial : curve)
-    if (const auto why = objection(trial.setting.batch); why && trial.outcome == trial::Outcome::ok)
-      loop.refuse(trial.id, *why);
+  if (handover_) {
+    signs_ = search::batch_signs(curve);
+    verdict_ = search::arrival(signs_);
+    if (verdict_.arrival == search::Arrival::clamped && !verdict_.exhausted && !settled_)
+      verdict_ = {.arrival = search::Arrival::arrives};
+  }
+  using trial::Outcome;
+  for (const trial::Trial& trial : curve) {
+    if (!trial.samples_per_second) continue;
+    const auto why = objection(trial.setting.batch);
+    if (why && trial.outcome == Outcome::ok) loop.say_of(trial.id, Outcome::refused, *why);
+    if (!why && trial.outcome == Outcome::refused) loop.say_of(trial.id, Outcome::ok, "");
+  }
   return verdict_;
 }
 

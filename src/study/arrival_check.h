@@ -10,7 +10,8 @@
 namespace sweetspot::study {
 
 // Looks after each trial whether the program uses its batch. A batch above a clamp was run as a
-// smaller one: its trial is kept as refused.
+// smaller one: its trial is kept as refused, with what was measured, and counts again if a later
+// look, or the user, says that there is none.
 class ArrivalCheck {
  public:
   explicit ArrivalCheck(const workload::Workload& workload)

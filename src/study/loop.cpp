@@ -126,10 +126,10 @@ void Loop::keep_growing(std::vector<trial::Trial> trials, bool finished) {
     for (const trial::Trial& trial : trials) observer_.finished(trial);
 }
 
-void Loop::refuse(std::int64_t id, const std::string& why) {
+void Loop::say_of(std::int64_t id, trial::Outcome outcome, const std::string& note) {
   const auto found = std::ranges::find(trials_, id, &trial::Trial::id);
   if (found == trials_.end()) return;
-  refuse_as(*found, why);
+  found->outcome = outcome, found->note = note;
   told_store([&] { writer_.amend(*found); });
 }
 
@@ -146,9 +146,13 @@ void Loop::end_with_budget() {
   if (options_.budget && end_ == End::none) end_ = End::budget;
 }
 
+// What came to nothing, as by a typo in the program, is not finished.
 void Loop::close() {
+  const bool any =
+      std::ranges::find(trials_, trial::Outcome::ok, &trial::Trial::outcome) != trials_.end();
   told_store([&] {
-    writer_.set_state(end_ == End::none ? trial::StudyState::finished : trial::StudyState::stopped);
+    writer_.set_state(end_ == End::none && any ? trial::StudyState::finished
+                                               : trial::StudyState::stopped);
   });
 }
 

@@ -79,8 +79,8 @@ class Loop {
   // Keeps trials that take turns as far as they are measured, in place of what was kept of them
   // before; the last time, they are finished.
   void keep_growing(std::vector<trial::Trial> trials, bool finished);
-  // Says of a kept trial that it is none of its setting: its steps stay, its speed does not.
-  void refuse(std::int64_t trial, const std::string& why);
+  // Says otherwise of a kept trial: what was measured stays.
+  void say_of(std::int64_t trial, trial::Outcome outcome, const std::string& note);
   void set_answer(const std::string& answer);
   void device_lost(const std::string& why);
   void end_with_budget();  // if there is one: it was too short for what it was spent on

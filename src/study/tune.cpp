@@ -108,6 +108,7 @@ class Tuning {
   TuneResult run() {
     TuneResult result;
     search_variants(result);
+    is_over_ = loop_.end() == End::none;
     if (!result.doubt) check_the_answer();
     facts_.cut_short = cut_short(loop_.end());
     if (!result.doubt) result.recommendation = answer();
@@ -129,8 +130,7 @@ class Tuning {
     else if (result.status == Status::nothing_feasible)
       result.message = why_nothing(curve(), limits_, predict());
     else if (!result.recommendation)
-      result.message = "nothing is known yet" +
-                       (loop_.cut_off().empty() ? "" : ": " + core::printable(loop_.cut_off()));
+      result.message = nothing_yet();
     else if (result.status == Status::found)
       result.message.clear();
     result.trials = loop_.trials();
@@ -142,6 +142,15 @@ class Tuning {
   }
 
  private:
+  std::string nothing_yet() {
+    if (const auto known = curve(); !known.empty())
+      return fmt::format(
+          "only batch {} was measured, and nothing to compare it with; the same command goes on",
+          count(known.front().setting.batch));
+    return "nothing is known yet" +
+           (loop_.cut_off().empty() ? "" : ": " + core::printable(loop_.cut_off()));
+  }
+
   Axis& axis() { return axes_[now_]; }
   std::vector<trial::Trial> curve() { return axis().on(loop_.trials()); }
   search::Predict predict() { return predictor(workload_, axis()); }
@@ -204,6 +213,7 @@ class Tuning {
   std::string search() {
     const search::Predict predict = this->predict();
     search::Limits limits = limits_of_search();
+    const std::int64_t most = limits.max;
     if (workload_.opens_side_by_side() && limits.objective != search::Objective::max_batch)
       return search_in_rounds(
           loop_, workload_, axis(), limits, predict,
@@ -216,7 +226,7 @@ class Tuning {
     while (!arrival_.is_over() && !energy_is_unknown() && loop_.may_go_on()) {
       const auto known = curve();
       if (known.size() >= most_trials) return fmt::format("{} trials were enough", most_trials);
-      limits.max = std::max(limits.min, std::min(limits.max, limits_.max));
+      limits.max = std::max(limits.min, std::min(most, limits_.max));
       const search::Next next = search::next(known, limits, predict);
       if (!next.batch) {
         if (!arrival_.settle()) return next.reason;
@@ -239,12 +249,12 @@ class Tuning {
     loop_.observer().standing(standing);
   }
 
-  // What is above a clamp is neither tried nor recommended.
+  // What is above a clamp is neither tried nor recommended, for as long as it looks like one.
   void look_for_the_batch() {
     const search::ArrivalVerdict& verdict = arrival_.look(curve(), loop_);
-    if (verdict.arrival != search::Arrival::clamped) return;
-    limits_.max = std::max(limits_.min, std::min(limits_.max, *verdict.limit));
     facts_.clamp = verdict.clamp;
+    limits_.max = std::min(options_.limits.max, verdict.limit.value_or(options_.limits.max));
+    limits_.max = std::max(limits_.min, limits_.max);
   }
 
   // At the fastest batch so far, since the chosen one may lie just where loading begins to limit;
@@ -401,6 +411,10 @@ class Tuning {
     facts_.predict_run = predictor(workload_, axis);
     const auto decision = search::decide(known, facts_.limits, facts_.predict_run);
     if (!decision) return std::nullopt;
+    // One batch alone is no answer, unless nothing but it is left when the search is over.
+    if (!is_over_ && decision->speeds.size() < 2 &&
+        limits_.objective != search::Objective::max_batch)
+      return std::nullopt;
     facts_.largest_fitting = search::largest_fitting(known, facts_.limits, facts_.predict_run);
     if (is_present) return advise::recommend(known, *decision, facts_);
     advise::Facts facts = facts_;
@@ -414,6 +428,7 @@ class Tuning {
   std::optional<advise::Recommendation> before_;  // of an earlier run of the study
   std::vector<Axis> axes_;                        // one of each variant so far
   std::size_t now_ = 0;                           // the one that is searched
+  bool is_over_ = false;                          // the search ended by itself
   Loop loop_;
   ArrivalCheck arrival_;
   advise::Facts facts_;

@@ -316,6 +316,24 @@ TEST_F(Command, StepsAreNotTheLinesThatTellOfThem) {
   EXPECT_THAT(sweetspot({"studies", "show", "1"}).out, HasSubstr(" log lines |"));
 }
 
+// It was "finished", and the same command told of the typo again without running anything.
+TEST_F(Command, AProgramThatWasMendedIsMeasuredAnew) {
+  const std::string script = (folder.path() / "train.py").string();
+  const auto tune = [&] {
+    return sweetspot({"tune", "--min", "4", "--max", "8", "--repeat", "1",
+                      "--precision-of-estimate", "20%", "--json", "--", "python3", script,
+                      "{batch}"});
+  };
+  write_file(script, "imprt sys\n");
+  EXPECT_EQ(tune().exit_code, 3);
+  EXPECT_THAT(sweetspot({"studies", "list"}).out, HasSubstr("| stopped "));
+  write_file(script, "import runpy\nrunpy.run_path('" + programs + "log.py')\n");
+  const Finished mended = tune();
+  EXPECT_EQ(mended.exit_code, 0) << mended.err;
+  EXPECT_THAT(mended.err, HasSubstr("measuring anew"));
+  EXPECT_EQ(json_of(mended)["cost"]["resumed_trials"], 0);
+}
+
 TEST_F(Command, AFailureIsAShortReasonAndItsLastLinesOnce) {
   const Finished finished = sweetspot({"tune", "--min", "64", "--max", "64", "--", "python3",
                                        programs + "faulty.py", "lacks_a_module", "{batch}"});

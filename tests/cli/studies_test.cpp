@@ -73,6 +73,33 @@ TEST_F(Studies, AreShownWithTheirTrials) {
     EXPECT_THAT(text, HasSubstr(word));
 }
 
+// Counting a character of several bytes as one column.
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0, columns = 0;
+  for (const char c : text) {
+    if (c == '\r') continue;
+    columns = c == '\n' ? 0 : columns + ((static_cast<unsigned char>(c) & 0xC0) != 0x80);
+    widest = std::max(widest, columns);
+  }
+  return widest;
+}
+
+TEST_F(Studies, FitTheTerminalTheyAreShownOn) {
+  for (const unsigned short columns : {60, 80})
+    for (const auto& command : std::vector<std::vector<std::string>>{{"list"}, {"show", "1"}}) {
+      Launch launch;
+      launch.arguments = {"studies"};
+      launch.arguments.insert(launch.arguments.end(), command.begin(), command.end());
+      launch.environment = {{"SWEETSPOT_DB", "sqlite:" + file_.string()}};
+      launch.stdout_terminal = true, launch.columns = columns;
+      const std::string text = run(launch).out;
+      EXPECT_LE(widest_line(text), columns) << text;
+      EXPECT_THAT(text, HasSubstr("finished"));
+    }
+  // A pipe gets all of it.
+  EXPECT_THAT(studies({"list"}).out, HasSubstr("fastest measured"));
+}
+
 TEST_F(Studies, AreDeleted) {
   EXPECT_EQ(json({"delete", "1"})["status"], "deleted");
   expect_sentence(studies({"delete", "1"}), 2, "sweetspot studies list");

@@ -396,7 +396,14 @@ TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
     const TuneResult result = study.run(asked(), workload);
     EXPECT_EQ(result.status, Status::stopped);
     EXPECT_EQ(result.trials.size(), presses == 1 ? 2u : 1u);
-    expect_stored(study, result);
+    if (presses == 1) expect_stored(study, result);
+    // One batch alone has nothing to be compared with.
+    if (presses == 2) {
+      EXPECT_FALSE(result.recommendation);
+      EXPECT_THAT(result.message, testing::HasSubstr("only batch 16 was measured"));
+      EXPECT_EQ(study.kept.study.answer, "");
+      EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
+    }
   }
 }
 
@@ -790,9 +797,16 @@ TEST(Tune, NoBatchAboveAClampIsRecommended) {
   for (const trial::Trial& trial : study.kept.study.trials) {
     if (trial.setting.batch <= 512) continue;
     EXPECT_EQ(trial.outcome, Outcome::refused);
-    EXPECT_FALSE(trial.samples_per_second);
-    EXPECT_FALSE(trial.raw.empty()) << "what was measured is kept";
+    EXPECT_TRUE(trial.samples_per_second && !trial.raw.empty()) << "what was measured is kept";
   }
+  // Whoever knows that there is no clamp is answered from all of it.
+  HookedWorkload known(program(), {});
+  const TuneResult second = study.run(asked(), known);
+  EXPECT_EQ(second.resumed, result.trials.size());
+  EXPECT_FALSE(second.recommendation->clamp_batch);
+  EXPECT_GT(second.recommendation->rows.back().batch, 512);
+  for (const trial::Trial& trial : study.kept.study.trials)
+    EXPECT_EQ(trial.outcome, Outcome::ok) << trial.setting.batch;
 }
 
 }  // namespace
