@@ -205,8 +205,10 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
       (1 + gain) * std::ranges::find(decision.speeds, measured.back(), &BatchSpeed::batch)
                        ->samples_per_second.mean;
   const double shortfall = 1 - decision.chosen().samples_per_second.mean / promised;
-  if (gain <= limits.tolerance / 2 || shortfall <= limits.tolerance + worth_a_run)
-    return std::nullopt;
+  // A line through two batches promises too little where the curve goes on to bend: the gain has to
+  // be noticeable, and not large, for an answer that it would put out of the tolerance.
+  constexpr double noticeable = 0.01;
+  if (gain <= noticeable || shortfall <= limits.tolerance + worth_a_run) return std::nullopt;
   return next;
 }
 
