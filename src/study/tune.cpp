@@ -322,6 +322,8 @@ class Tuning {
       return;
     }
     trial::Setting setting = made->setting;
+    constexpr int most_changes = 3;
+    int changes = 0;
     while (loop_.may_go_on()) {
       // Should this be the last that is heard of it, the answer stands as it was.
       facts_.confirmation = found;
@@ -341,6 +343,13 @@ class Tuning {
       const bool lacks = run->outcome == trial::Outcome::out_of_memory || !fits;
       const auto smaller =
           static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
+      // With what the run measured, a larger one may have become the answer.
+      if (const auto now = answer(); found.confirmed && now && now->batch > size) {
+        setting = now->setting;
+        found.confirmed = false;
+        if (++changes > most_changes) break;
+        continue;
+      }
       if (!lacks || options_.global_batch || smaller < limits_.min) break;
       found.larger = found.larger.value_or(size);
       limits_.max = smaller / limits_.multiple_of * limits_.multiple_of;

@@ -493,6 +493,7 @@ TEST_F(Command, AnAnswerThatDoesNotLastIsSteppedDownFrom) {
   // 0.9 + 14 + 0.03 · 36 is all there is.
   EXPECT_LE(made["batch"], 36) << made.dump();
   EXPECT_TRUE(made["confirmation"]["confirmed"].get<bool>()) << made.dump();
+  EXPECT_GE(made["confirmation"]["batch"], made["batch"]);
   EXPECT_GE(made["confirmation"]["steps"], 400);
   EXPECT_THAT(sweetspot({"tune", "--confirm", "soon", "--", "python3", "train.py", "{batch}"}).err,
               HasSubstr("or epoch"));
