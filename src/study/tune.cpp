@@ -346,7 +346,7 @@ class Tuning {
       // With what the run measured, a larger one may have become the answer.
       if (const auto now = answer(); found.confirmed && now && now->batch > size) {
         setting = now->setting;
-        found.confirmed = false;
+        found.confirmed = false, found.why = "the answer changed with every run";
         if (++changes > most_changes) break;
         continue;
       }
