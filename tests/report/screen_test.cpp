@@ -222,7 +222,7 @@ TEST(Screen, OfPowerLimitsIsATableOfBatchesAndLimits) {
   EXPECT_THAT(line_with(text, "  128  "), HasSubstr("▸ 0.0214 J 98%"));
   EXPECT_THAT(line_with(text, "  512  "), HasSubstr("0.0261 J 100%"));
   EXPECT_THAT(markdown(answer), HasSubstr("▸ 0.0214 J 98%"));
-  for (const std::size_t width : {20u, 60u, 100u}) {
+  for (const std::size_t width : {30u, 60u, 100u}) {
     options.width = width;
     expect_fits(screen(answer, options), width);
   }
