@@ -23,6 +23,7 @@ Status public_status(study::Status status) {
       return Status::store_failed;
     case study::Status::device_lost:        // a callback has its own, which we know nothing of
     case study::Status::batch_unconfirmed:  // only a program's batch may get lost on its way
+    case study::Status::energy_unknown:     // which no callback is asked for
       break;
   }
   return Status::nothing_feasible;

@@ -19,12 +19,12 @@
 #include "model/counts.h"
 #include "probe/proc/host.h"
 #include "probe/proc/own_time.h"
+#include "study/question.h"
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"
 #include "workload/command/workload.h"
 #include "workload/fake/training.h"
-#include "workload/native/identity.h"
 #include "workload/native/memory.h"
 #include "workload/native/training.h"
 #include "workload/native/workload.h"
@@ -143,7 +143,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
     opened.roofline = opened.operations_roofline;
     opened.free_memory = probe::proc::memory().free;
   }
-  opened.identity = native::identity_json(run, trials == Trials::epochs);
+  opened.identity = study::identity(run, trials == Trials::epochs);
   opened.command = train_command(flags.native);
   opened.memory = memory_of(run, trials);
   if (trials == Trials::epochs)

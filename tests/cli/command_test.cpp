@@ -324,10 +324,12 @@ TEST_F(Command, AProgramThatWasMendedIsMeasuredAnew) {
                       "--precision-of-estimate", "20%", "--json", "--", "python3", script,
                       "{batch}"});
   };
-  write_file(script, "imprt sys\n");
+  const fs::path module = folder.path() / "training.py";  // an edited script is another question
+  write_file(script, "import training\n");
+  write_file(module, "imprt sys\n");
   EXPECT_EQ(tune().exit_code, 3);
   EXPECT_THAT(sweetspot({"studies", "list"}).out, HasSubstr("| stopped "));
-  write_file(script, "import runpy\nrunpy.run_path('" + programs + "log.py')\n");
+  write_file(module, "import runpy\nrunpy.run_path('" + programs + "log.py')\n");
   const Finished mended = tune();
   EXPECT_EQ(mended.exit_code, 0) << mended.err;
   EXPECT_THAT(mended.err, HasSubstr("measuring anew"));

@@ -85,7 +85,7 @@ std::size_t widest_line(const std::string& text) {
 }
 
 TEST_F(Studies, FitTheTerminalTheyAreShownOn) {
-  for (const unsigned short columns : {60, 80})
+  for (const unsigned short columns : std::vector<unsigned short>{60, 80})
     for (const auto& command : std::vector<std::vector<std::string>>{{"list"}, {"show", "1"}}) {
       Launch launch;
       launch.arguments = {"studies"};
