@@ -74,8 +74,9 @@ std::string slow_kernel_words(const SlowKernel& kernel) {
 // What is worth a word of what it may grow by.
 std::string growth_words(const Recommendation& made) {
   constexpr double worth_a_word = 0.01;
-  if (!made.memory_bytes || static_cast<double>(made.memory_margin.value_or(0)) <
-                                worth_a_word * static_cast<double>(*made.memory_bytes))
+  if (!made.memory_bytes || !made.memory_margin || *made.memory_margin == 0 ||
+      static_cast<double>(*made.memory_margin) <
+          worth_a_word * static_cast<double>(*made.memory_bytes))
     return "";
   return fmt::format(" (and {} to grow)", core::format_bytes(*made.memory_margin));
 }

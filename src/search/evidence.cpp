@@ -184,6 +184,8 @@ Evidence evidence(std::span<const trial::Trial> trials) {
   }
   all.times = times_of(readings);
   all.powers = powers_of(readings, all.times);
+  for (const auto& [batch, runs] : readings.runs)  // the first steps of small ones may well vary
+    all.repeats |= std::ranges::any_of(runs, &Run::on_gpu);
   for (const auto& [batch, of_batch] : readings.rounds) all.rounds[batch] = of_batch.size();
   for (const std::int64_t batch : all.times.batches) all.failed.erase(batch);
   if (!all.times.batches.empty()) all.largest_ok = all.times.batches.back();

@@ -9,12 +9,13 @@ bool is_on_a_gpu(const trial::Trial& trial) {
   return trial.memory_capacity.has_value() || !trial.gpus.empty();
 }
 
-// Where a trial ran out of memory, and what it told does not explain it: what was seen to be there.
+// Where a trial ran out of memory on a GPU, and what it told does not explain it: what was seen to
+// be there. A host's figure has too much else in it.
 std::optional<core::Bytes> seen_to_fit(std::span<const trial::Trial> trials) {
   std::optional<core::Bytes> held;  // by those that ran out
   core::Bytes fitted = 0;           // by those that did not
   for (const trial::Trial& trial : trials) {
-    if (!trial.memory_measured) continue;
+    if (!trial.memory_measured || trial.gpus.empty()) continue;
     if (trial.outcome == trial::Outcome::ok) fitted = std::max(fitted, *trial.memory_measured);
     const bool is_explained = trial.memory_capacity && trial.memory_wanted &&
                               *trial.memory_wanted >= *trial.memory_capacity;

@@ -70,8 +70,8 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
     if (!allowed) return true;
     if (!memory.predicted(batch)) {
       // Of unknown memory one batch may be tried, as people begin with, and if that fails the
-      // smallest; then the next, even where its fixed part might as well be nothing: one size cannot
-      // tell fixed from per-sample bytes.
+      // smallest; then the next, even where its fixed part might as well be nothing: one size
+      // cannot tell fixed from per-sample bytes.
       if (evidence.times.batches.empty())
         return batch <= (evidence.failed.empty() ? std::max(low, first_batch) : low);
       if (evidence.times.batches.size() == 1 && batch <= low + step) return true;

@@ -66,12 +66,13 @@ std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
   return std::nullopt;
 }
 
-// One batch is run twice in any case, so that it is seen how far runs lie apart here; the others
-// where the answer turns on them.
+// Where runs repeat, one batch is run twice in any case, so that it is seen how far they lie apart,
+// and the others where the answer turns on them; elsewhere all that matter.
 std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
                                            const Evidence& known, const Turns& worth,
                                            const Limits& limits) {
-  if (limits.passes) return next_of_a_pass(trials, known, worth.batches, *limits.passes);
+  if (limits.passes || !known.repeats)
+    return next_of_a_pass(trials, known, worth.batches, limits.passes.value_or(most_runs));
   if (const auto batch = next_of_a_pass(trials, known, worth.unclear, most_runs)) return batch;
   const bool repeated = std::ranges::any_of(
       known.times.batches, [&](std::int64_t batch) { return runs_of(trials, batch) > 1; });

@@ -178,8 +178,11 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
   if (sizes.empty()) return std::nullopt;
   const auto& measured = evidence.times.batches;
   if (measured.empty()) {
-    const auto distance = [](std::int64_t batch) {
-      return std::abs(std::log(static_cast<double>(batch) / first_batch));
+    // The largest allowed is the likeliest to fail: nothing is known by it then.
+    const std::int64_t first =
+        std::clamp(limits.max / 2, limits.min, std::max(limits.min, first_batch));
+    const auto distance = [first](std::int64_t batch) {
+      return std::abs(std::log(static_cast<double>(batch) / static_cast<double>(first)));
     };
     return *std::ranges::min_element(sizes, {}, distance);
   }

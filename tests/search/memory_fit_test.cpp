@@ -33,17 +33,17 @@ TEST(MemoryFit, ChanceIsNoReasonToRefuse) {
 
 TEST(MemoryFit, TwoSizesAreNotBelievedFarBeyondThemselves) {
   const Predict none;
-  constexpr core::Bytes gib = core::GiB;
+  using core::GiB;
   const auto line = [](std::int64_t batch) {
-    return took(batch, gib + static_cast<core::Bytes>(batch) * 16'777'213);  // no round figures
+    return took(batch, GiB + static_cast<core::Bytes>(batch) * 16'777'213);  // no round figures
   };
   std::vector<trial::Trial> trials = {line(1), line(16)};
   const MemoryFit two(trials, none);
-  EXPECT_TRUE(two.fits(64, 4 * gib));
-  EXPECT_FALSE(two.fits(1024, 20 * gib));  // by the line it would take 18 GiB
+  EXPECT_TRUE(two.fits(64, 4 * GiB));
+  EXPECT_FALSE(two.fits(1024, 20 * GiB));  // by the line it would take 18 GiB
   trials.push_back(line(64)), trials.push_back(line(256));
-  EXPECT_TRUE(MemoryFit(trials, none).fits(1024, 20 * gib));
-  EXPECT_TRUE(MemoryFit(trials, none).lacks(1024, 14 * gib));
+  EXPECT_TRUE(MemoryFit(trials, none).fits(1024, 20 * GiB));
+  EXPECT_TRUE(MemoryFit(trials, none).lacks(1024, 14 * GiB));
 }
 
 TEST(MemoryFit, WhatGrowsWithTheSquareIsSeenBeforeItIsTooLarge) {
