@@ -178,11 +178,13 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
   if (sizes.empty()) return std::nullopt;
   const auto& measured = evidence.times.batches;
   if (measured.empty()) {
-    // The largest allowed is the likeliest to fail: nothing is known by it then.
-    const std::int64_t first =
-        std::clamp(limits.max / 2, limits.min, std::max(limits.min, first_batch));
+    // The largest allowed is the likeliest to fail, and nothing is known by it then; from the
+    // middle of a narrow range it is far enough to both ends to see what a batch does.
+    const double middle = std::sqrt(static_cast<double>(limits.min)) *
+                          std::sqrt(static_cast<double>(std::max(limits.min, limits.max)));
+    const double first = std::min(0.99 * middle, static_cast<double>(first_batch));
     const auto distance = [first](std::int64_t batch) {
-      return std::abs(std::log(static_cast<double>(batch) / static_cast<double>(first)));
+      return std::abs(std::log(static_cast<double>(batch) / first));
     };
     return *std::ranges::min_element(sizes, {}, distance);
   }

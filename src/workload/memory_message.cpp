@@ -29,7 +29,7 @@ Amount amount(std::string_view number, std::string_view unit) {
   char* end = nullptr;
   double value = std::strtod(digits.c_str(), &end);
   if (*end != '\0') return std::nullopt;
-  constexpr std::string_view prefixes = "KMGT";
+  constexpr std::string_view prefixes = "KMGTPE";
   if (!unit.empty() && unit != "bytes" && unit != "byte" && unit != "B") {
     const std::size_t power = prefixes.find(unit.front());
     const std::string_view rest = unit.substr(1);

@@ -136,6 +136,9 @@ TEST(MemoryMessage, OfOthers) {
                         "an array with shape (1000000, 1000000) and data type float64"})
                       .tried),
               7.28 * 1024, 1e-6);
+  EXPECT_NEAR(gib(read({"MemoryError: Unable to allocate 1.5 PiB for an array"}).tried),
+              1.5 * 1024 * 1024, 1e-6);
+  EXPECT_EQ(read({"MemoryError: Unable to allocate 9 EiB"}).tried, std::nullopt);
 }
 
 TEST(MemoryMessage, WordsWithoutNumbersTellNothing) {
