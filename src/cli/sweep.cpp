@@ -127,6 +127,7 @@ study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
       options.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
   if (!flags.force) put_memory_limits(flags.study, opened, options.limits);
   options.loop.measure = opened.measure;
+  options.loop.measure.reads_energy = !flags.study.power_limits.empty();
   // The trials of a point are averaged: together they are as precise as asked.
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));

@@ -236,10 +236,7 @@ int tune(const TuneFlags& flags, Output& output) {
       flags.study.precision *
       std::sqrt(static_cast<double>(options.limits.passes.value_or(usual_runs)));
   options.loop.measure.first_look = !options.limits.passes;
-  if (flags.objective == search::Objective::energy) {  // which counters tell over a second or two
-    options.loop.measure.steady_time = core::Seconds(1);
-    options.loop.measure.min_time = std::max(options.loop.measure.min_time, core::Seconds(1));
-  }
+  options.loop.measure.reads_energy = flags.objective == search::Objective::energy;
   options.loop.budget = flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity, terms);
   const CountSignals signals;

@@ -24,9 +24,13 @@ struct MeasureOptions {
   // Steps that agree, as a GPU's do, have seen none: a few of them over this time are enough.
   core::Seconds steady_time{0.2};
   // A setting that matters is run again: a first look at steps that vary takes no longer than it
-  // would to begin once more, and no less than this.
+  // would to begin once more, and no less than this. Small batches vary on a GPU and are seldom the
+  // answer: there it takes no longer than this.
   bool first_look = false;
   core::Seconds least_look{1};
+  // What a trial is for, besides speed: a GPU counts its energy coarsely, so that a reading takes a
+  // second at least.
+  bool reads_energy = false;
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.

@@ -33,6 +33,8 @@ constexpr std::int64_t few_steps = 5, fewest_steps = 3;
 // Long steps tell much each: a quarter of the time and as many as batch means need will do.
 constexpr double share_of_time_for_few = 0.25;
 
+constexpr core::Seconds energy_reading{1};
+
 bool is_steady(double fastest, double slowest) { return slowest <= (1 + steady_share) * fastest; }
 
 // Whether the last steps agree, over the time that caches and clocks need.
@@ -95,6 +97,11 @@ void Sampling::add(double seconds, std::int64_t samples, double elapsed) {
   judge(elapsed);
 }
 
+void Sampling::hurry(core::Seconds most) {
+  if (options_.reads_energy) most = std::max(most, energy_reading);
+  options_.max_time = std::min(options_.max_time, most);
+}
+
 void Sampling::end(trial::StopReason why) {
   interval_ = throughput(seconds_, samples_);
   stop_ = why;
@@ -106,6 +113,7 @@ bool Sampling::steady(double elapsed) const {
 }
 
 bool Sampling::enough(double elapsed) const {
+  if (options_.reads_energy && elapsed < energy_reading.count()) return false;
   return steady(elapsed) ||
          (count() >= options_.min_steps &&
           elapsed >= std::min(options_.min_time, options_.max_time).count()) ||

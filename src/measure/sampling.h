@@ -25,8 +25,8 @@ class Sampling {
   // apart, so that sampling costs the same for each step however many there are.
   void add(double seconds, std::int64_t samples, double elapsed);
 
-  // Not longer than this, whatever was asked.
-  void hurry(core::Seconds most) { options_.max_time = std::min(options_.max_time, most); }
+  // Not longer than this, whatever was asked, unless a reading takes longer.
+  void hurry(core::Seconds most);
 
   // No further step will come, for this reason.
   void end(trial::StopReason why);

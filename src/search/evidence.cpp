@@ -127,6 +127,17 @@ stats::StepTimes times_of(const Readings& readings) {
   return times;
 }
 
+// Whether batch followed batch in a program that ran already, as in a session.
+bool began_in_one_process(std::span<const trial::Trial> trials) {
+  constexpr double hardly = 0.1;  // of what the program took to start
+  std::vector<double> starts;
+  for (const trial::Trial& trial : trials)
+    if (trial.start_up_seconds) starts.push_back(*trial.start_up_seconds);
+  if (starts.size() < 2) return false;
+  const double start = std::ranges::max(starts);
+  return std::ranges::count_if(starts, [&](double s) { return s > hardly * start; }) == 1;
+}
+
 Powers powers_of(const Readings& readings, const stats::StepTimes& times) {
   Powers powers;
   for (std::size_t i = 0; i < times.batches.size(); ++i)
@@ -186,6 +197,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
   all.powers = powers_of(readings, all.times);
   for (const auto& [batch, runs] : readings.runs)  // the first steps of small ones may well vary
     all.repeats |= std::ranges::any_of(runs, &Run::on_gpu);
+  all.in_one_process = began_in_one_process(trials);
   for (const auto& [batch, of_batch] : readings.rounds) all.rounds[batch] = of_batch.size();
   for (const std::int64_t batch : all.times.batches) all.failed.erase(batch);
   if (!all.times.batches.empty()) all.largest_ok = all.times.batches.back();

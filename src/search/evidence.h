@@ -18,7 +18,8 @@ struct Evidence {
   std::optional<std::int64_t> largest_ok;
   std::map<std::int64_t, std::size_t> rounds;  // how many each batch was in
   Powers powers;                               // of the batches whose energy was read
-  bool repeats = false;  // runs are of a GPU on which steps repeat: a second run says little
+  bool repeats = false;         // runs are of a GPU on which steps repeat: a second run says little
+  bool in_one_process = false;  // and it would share the fate of the first
 
   bool knows(std::int64_t batch) const;
   // Whether step times are known well enough to tell answers apart that lie within a doubling.

@@ -60,6 +60,7 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
       tolerance_(limits.tolerance),
       equal_loss_(evidence.is_fine() ? fine_equal_loss : coarse_equal_loss) {
   const double tolerance = tolerance_;
+  const double price = evidence.repeats ? price_of_excess : 1;
   std::vector<std::vector<double>> powers;
   if (!evidence.powers.empty()) powers = power_curves(evidence.powers, sizes_, curve_count);
   for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {
@@ -75,7 +76,7 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const double shortfall = 1 - std::exp(drawn[i] - curve.best);
       const double doublings = octave(sizes_[i]) - octave(curve.knee);
-      curve.losses.push_back(std::max(0.0, shortfall - tolerance) +
+      curve.losses.push_back(price * std::max(0.0, shortfall - tolerance) +
                              price_of_doubling * std::max(0.0, doublings));
     }
     curve.log_speeds = std::move(drawn);

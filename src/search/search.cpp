@@ -67,17 +67,20 @@ std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
 }
 
 // Where runs repeat, one batch is run twice in any case, so that it is seen how far they lie apart,
-// and the others where the answer turns on them; elsewhere all that matter.
+// and the others where the answer turns on them, unless all of it happens in one process, whose
+// second run of a batch tells nothing of another process; elsewhere all that matter.
 std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
                                            const Evidence& known, const Turns& worth,
                                            const Limits& limits) {
   if (limits.passes || !known.repeats)
     return next_of_a_pass(trials, known, worth.batches, limits.passes.value_or(most_runs));
+  if (known.in_one_process) return std::nullopt;
   if (const auto batch = next_of_a_pass(trials, known, worth.unclear, most_runs)) return batch;
   const bool repeated = std::ranges::any_of(
       known.times.batches, [&](std::int64_t batch) { return runs_of(trials, batch) > 1; });
   if (repeated) return std::nullopt;
-  return next_of_a_pass(trials, known, {worth.decision.batch, worth.decision.best_batch}, 2);
+  return next_of_a_pass(trials, known, {worth.decision.batch, worth.decision.best_batch},
+                        most_runs);
 }
 
 Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, const Range& range,

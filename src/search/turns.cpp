@@ -83,11 +83,12 @@ std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
   const auto& times = evidence.times;
   const double largest = static_cast<double>(times.batches.back());
   double wanted = std::max(most_growth * largest, static_cast<double>(first_batch));
+  std::optional<LastLine> line;
   if (times.batches.size() > 1) {
-    const LastLine line(times);
+    line.emplace(times);
     const double worth = std::max(tolerance - roughness.front(), tolerance / 2);
-    if (line.gain(2 * largest) <= worth) return std::nullopt;
-    wanted = std::min(wanted, std::max(2 * largest, line.doubling_gains(worth)));
+    if (line->gain(2 * largest) <= worth) return std::nullopt;
+    wanted = std::min(wanted, std::max(2 * largest, line->doubling_gains(worth)));
   }
   // No batch's step takes longer than in proportion to its size.
   constexpr double most_step_seconds = 100 * cheap_step_seconds;
@@ -95,8 +96,7 @@ std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
   const auto next = at_most(sizes, wanted);
   if (!next || static_cast<double>(*next) < worth_an_end * largest) return std::nullopt;
   // The end of what fits is not worth the risk for little.
-  if (times.batches.size() > 1 && LastLine(times).gain(static_cast<double>(*next)) <= tolerance / 2)
-    return std::nullopt;
+  if (line && line->gain(static_cast<double>(*next)) <= tolerance / 2) return std::nullopt;
   return next;
 }
 
@@ -211,9 +211,9 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
                        ->samples_per_second.mean;
   const double shortfall = 1 - decision.chosen().samples_per_second.mean / promised;
   // A line through two batches promises too little where the curve goes on to bend: the gain has to
-  // be noticeable, and not large, for an answer that it would put out of the tolerance.
+  // be noticeable, and not large, for an answer that it would put nearly out of the tolerance.
   constexpr double noticeable = 0.01;
-  if (gain <= noticeable || shortfall <= limits.tolerance + worth_a_run) return std::nullopt;
+  if (gain <= noticeable || shortfall <= limits.tolerance - roughness.front()) return std::nullopt;
   return next;
 }
 

@@ -40,6 +40,9 @@ inline constexpr double contended_deviation = 0.1;
 // --- Decision.
 // A doubling of the batch beyond what is needed costs as much as this share of throughput.
 inline constexpr double price_of_doubling = 0.02;
+// What an answer lacks beyond the tolerance counts so many times where runs repeat well enough to
+// see it: the tolerance was asked for. Elsewhere once, since a noisy machine does not resolve it.
+inline constexpr double price_of_excess = 4;
 // Where step times are known this well, half a doubling is worth a look. A noisier machine has
 // better things to measure, and answers in powers of two.
 inline constexpr double fine_deviation = 0.002;

@@ -177,15 +177,18 @@ TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
     struct Running final : ScriptedSession {
       using ScriptedSession::ScriptedSession;
       std::optional<double> restart_seconds() const override { return restart; }
+      std::vector<workload::SeenGpu> gpus() const override { return seen; }
       std::optional<double> restart;
+      std::vector<workload::SeenGpu> seen;
     };
     using ScriptedWorkload::ScriptedWorkload;
     std::unique_ptr<workload::Session> open(const Setting& setting) override {
       auto running = std::make_unique<Running>(*this, setting);
-      running->restart = restart;
+      running->restart = restart, running->seen = seen;
       return running;
     }
     std::optional<double> restart;
+    std::vector<workload::SeenGpu> seen;
   } varying(machine, [](std::int64_t n, const Setting& s) {
     return step_of(0.01 * (1 + 0.4 * wobble(n)), s.batch);
   });
@@ -202,6 +205,22 @@ TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
   EXPECT_NEAR(seconds(true, 60), 10, 0.1);
   EXPECT_NEAR(seconds(true, std::nullopt), 10, 0.1);
   EXPECT_NEAR(seconds(false, 0), 10, 0.1);
+  varying.seen = {{"cuda:0", nullptr, {}}};
+  EXPECT_NEAR(seconds(true, 4), options.least_look.count(), 0.1) << "small batches on a GPU";
+  options.least_look = core::Seconds(0.1), options.reads_energy = true;
+  EXPECT_NEAR(seconds(true, 0), 1, 0.1) << "an energy cannot be read faster";
+}
+
+// A GPU counts its energy in steps of some tens of milliseconds, and its power rises for a while.
+TEST_F(Measure, AReadingOfEnergyTakesASecond) {
+  const auto seconds = [&] {
+    const Trial trial = run([](std::int64_t, const Setting& s) { return step_of(0.03, s.batch); });
+    EXPECT_EQ(trial.stop_reason, StopReason::precise);
+    return static_cast<double>(trial.steps) * 0.03;
+  };
+  EXPECT_LT(seconds(), 0.5) << "steps that repeat";
+  options.reads_energy = true;
+  EXPECT_GE(seconds(), 1);
 }
 
 // A loader's processes have the first batches ready before anybody asks for them.
