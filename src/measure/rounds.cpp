@@ -30,6 +30,10 @@ constexpr int opening_steps = 3;
 // A warm-up of long steps ends then, whatever their number.
 constexpr double most_warm_up_seconds = 0.2;
 
+// To open sessions anew takes no more than this share of the time, and is worth it for those only
+// that open fast: a large one lies in so many places that they even out.
+constexpr double most_share_of_opening = 0.15, fast_opening_seconds = 0.15;
+
 void add(trial::Step& block, const trial::Step& step) {
   block.seconds += step.seconds;
   block.samples += step.samples;
@@ -112,7 +116,22 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
   if (told_to_give_up()) return false;
   if (in_real_time && workload_.device() == "cpu") moments_.push_back(machine_.speed());
   ++round_;
+  if (options_.renews) renew(asked);
   return true;
+}
+
+// All at once: the next round opens them in another order, so that each comes to lie where another
+// one lay.
+void Rounds::renew(const std::vector<Member*>& in_turns) {
+  std::vector<Member*> fast;
+  double opening = 0;
+  for (Member* member : in_turns)
+    if (member->session && member->session->takes_real_time() &&
+        member->opening_seconds <= fast_opening_seconds)
+      fast.push_back(member), opening += member->opening_seconds;
+  if (opening > most_share_of_opening * (elapsed_seconds() - renewed_at_)) return;
+  renewed_at_ = elapsed_seconds();
+  for (Member* member : fast) close(*member);
 }
 
 // Shuffled, and the next time in reverse.
@@ -132,6 +151,7 @@ std::vector<std::size_t> Rounds::order(std::size_t count) {
 
 void Rounds::block(Member& member) {
   if (!member.session) open(member);
+  const double before = elapsed_seconds();
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
   if (usual < long_step_seconds) warm_up(member, switch_seconds, member.switch_steps);
   trial::Step block = empty_block(round_, false);
@@ -140,10 +160,12 @@ void Rounds::block(Member& member) {
   member.trial.raw.push_back(block);
   member.trial.steps += block.updates;
   member.last_round = round_;
+  member.turn_seconds = elapsed_seconds() - before;
 }
 
 void Rounds::open(Member& member) {
   Trial& trial = member.trial;
+  const double began = machine_.now();
   make_room(member);
   const auto try_open = [&] { member.session = workload_.open(trial.setting); };
   const auto others_are_open = [&] {
@@ -177,6 +199,7 @@ void Rounds::open(Member& member) {
   if (const auto memory = member.session->memory();
       memory && *memory > trial.memory_measured.value_or(0))
     trial.memory_measured = memory, trial.memory_by_use = member.session->memory_by_use();
+  member.opening_seconds = machine_.now() - began;
 }
 
 // Those that rested longest are closed first.
@@ -299,6 +322,11 @@ const Rounds::Member* Rounds::find(const trial::Setting& setting) const {
   for (const auto& known : members_)
     if (known->trial.setting == setting) return known.get();
   return nullptr;
+}
+
+double Rounds::turn_seconds(const trial::Setting& setting) const {
+  const Member* known = find(setting);
+  return known ? known->turn_seconds : 0;
 }
 
 bool Rounds::failed(const trial::Setting& setting) const {

@@ -20,6 +20,9 @@ struct RoundsOptions {
   // What sessions that are open at the same time may take together: more are opened in turns.
   std::optional<core::Bytes> memory;
   std::uint64_t seed = 1000;  // of the order
+  // Where memory comes to lie decides about a percent or two of a CPU session's speed, for as long
+  // as it is open: sessions are opened anew now and then, so that no batch is judged by one draw.
+  bool renews = false;
 };
 
 // Settings that are measured together. The machine drifts, and drift is shared: sessions are open
@@ -53,6 +56,8 @@ class Rounds {
   bool failed(const trial::Setting& setting) const;
   // Whether it was in a round of this run, and can be again.
   bool took_part(const trial::Setting& setting) const { return find(setting) && !failed(setting); }
+  // What its last turn took, the steps after the switch included; 0 before its first.
+  double turn_seconds(const trial::Setting& setting) const;
   double elapsed_seconds() const { return elapsed_.seconds(); }
   std::int32_t rounds() const { return round_ - options_.first_round; }  // whole ones, of this run
   bool has_energy() const { return has_energy_; }
@@ -63,6 +68,7 @@ class Rounds {
     std::unique_ptr<workload::Session> session;
     std::int64_t last_round = 0;
     int switch_steps = 1;  // that a switch back to it takes at least
+    double opening_seconds = 0, turn_seconds = 0;
   };
 
   Member& member(const trial::Setting& setting);
@@ -70,6 +76,7 @@ class Rounds {
   std::vector<std::size_t> order(std::size_t count);
   void block(Member& member);
   void open(Member& member);
+  void renew(const std::vector<Member*>& in_turns);
   void make_room(const Member& for_whom);
   trial::Step warm_up(Member& member, double least_seconds, int least_steps);
   trial::Step step(Member& member);
@@ -92,6 +99,7 @@ class Rounds {
   std::int32_t round_;
   std::vector<std::size_t> last_order_;
   double next_told_ = 0;
+  double renewed_at_ = 0;
 };
 
 }  // namespace sweetspot::measure

@@ -24,6 +24,7 @@ struct Run {
 
 struct Readings {
   std::map<std::int64_t, stats::RoundTimes> rounds;
+  bool rounds_on_cpu = false;
   std::map<std::int64_t, std::vector<Run>> runs;
   std::map<std::int64_t, std::vector<double>> joules_per_sample;
 };
@@ -121,6 +122,8 @@ stats::StepTimes times_of(const Readings& readings) {
       times.log_seconds[place[a]] = table.estimates()[a];
       for (std::size_t b = 0; b < place.size(); ++b)
         times.covariance[place[a] * n + place[b]] = covariance[a * place.size() + b];
+      if (readings.rounds_on_cpu)
+        times.covariance[place[a] * n + place[a]] += square(place_deviation);
     }
   }
   add_runs(readings, times);
@@ -186,7 +189,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
         if (const auto joules = trial::joules_per_sample(trial); joules && *joules > 0)
           readings.joules_per_sample[batch].push_back(*joules);
         if (!rounds.empty())
-          readings.rounds[batch].merge(rounds);
+          readings.rounds[batch].merge(rounds), readings.rounds_on_cpu |= trial.device == "cpu";
         else if (speed && speed->mean > 0 && std::isfinite(speed->mean))
           readings.runs[batch].push_back(run_of(trial));
         else

@@ -29,6 +29,9 @@ inline constexpr double calm_from = 0.1, calm_to = 0.5;
 // From one study to the next every batch drifts by itself, which no number of rounds tells: by this
 // share of what its blocks vary, as replays of recorded machines show, and never by less.
 inline constexpr double drift_share = 0.05, least_drift = 0.001;
+// What a CPU session's speed differs by from the next one's of the same batch, by where its memory
+// came to lie, after several were opened in turn: one alone differs by one to three percent.
+inline constexpr double place_deviation = 0.005;
 // How far separate runs of a program lie apart before that is known, with the weight of two runs.
 inline constexpr double run_deviation = 0.015;
 // Likewise of a program on a GPU whose steps agree: those of an H200 came back to a third of a

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "core/error.h"
@@ -14,15 +15,19 @@ namespace {
 using namespace experiment;
 
 constexpr double save_interval_seconds = 2;
+// A dear batch is in one round of so many at least: replayed tunes agree most with this.
+constexpr std::int32_t seldom = 2;
 // Of one setting, for the energy of its steps: a GPU renews its reading ten times a second. Enough
 // where energy decides nothing.
 constexpr double device_reading_seconds = 0.12;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
 
-measure::RoundsOptions options_for(const Loop& loop, std::optional<core::Bytes> memory) {
+measure::RoundsOptions options_for(const Loop& loop, const workload::Workload& workload,
+                                   std::optional<core::Bytes> memory) {
   measure::RoundsOptions options;
   options.memory = memory;
+  options.renews = !on_gpu(workload);
   for (const trial::Trial& trial : loop.trials())
     for (const trial::Step& step : trial.raw)
       options.first_round = std::max(options.first_round, step.round + 1);
@@ -53,7 +58,8 @@ class SearchInRounds {
         answer_(answer),
         before_(loop.trials()),
         watch_([&loop](const measure::Sight& sight) { loop.observer().sight(sight); }),
-        rounds_(workload, options_for(loop, limits.memory_limit), watch_, loop.stop(), machine) {
+        rounds_(workload, options_for(loop, workload, limits.memory_limit), watch_, loop.stop(),
+                machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
     // Blocks of a GPU vary by a few tenths of a percent: half as many tell as much.
     rounds_before_a_change_ =
@@ -128,11 +134,28 @@ class SearchInRounds {
       loop_.observer().started(settings.back());
     }
     for (int i = 0; i < count; ++i) {
-      if (!rounds_.run(settings)) return false;
+      if (!rounds_.run(in_this_round(settings))) return false;
       if (is_time_over() || !loop_.may_go_on()) break;
       tell();
     }
     return true;
+  }
+
+  // Blocks vary by as much however long they are, so a dear one tells no more than a cheap one: it
+  // is run the less often, by the square root of what it costs, which makes differences known best.
+  std::vector<trial::Setting> in_this_round(const std::vector<trial::Setting>& settings) const {
+    double cheapest = std::numeric_limits<double>::infinity();
+    for (const trial::Setting& setting : settings)
+      cheapest = std::min(cheapest, rounds_.turn_seconds(setting));
+    if (!(cheapest > 0)) return settings;
+    std::vector<trial::Setting> found;
+    for (const trial::Setting& setting : settings) {
+      const double dearer = std::sqrt(rounds_.turn_seconds(setting) / cheapest);
+      const auto every =
+          std::clamp<std::int32_t>(static_cast<std::int32_t>(std::lround(dearer)), 1, seldom);
+      if (rounds_.rounds() % every == 0) found.push_back(setting);
+    }
+    return found;
   }
 
   std::vector<trial::Trial> with_before(std::vector<trial::Trial> trials) const {
@@ -217,7 +240,8 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
                        std::optional<core::Bytes> memory, measure::Machine& machine) {
   const measure::MeasureOptions& asked = loop.options().measure;
   const measure::Watch watch = [&](const measure::Sight& sight) { loop.observer().sight(sight); };
-  measure::Rounds rounds(workload, options_for(loop, memory), watch, loop.stop(), machine);
+  measure::Rounds rounds(workload, options_for(loop, workload, memory), watch, loop.stop(),
+                         machine);
   const double limit = asked.max_time.count() * static_cast<double>(settings.size());
   double saved_at = 0;
   trial::StopReason why = trial::StopReason::time_limit;

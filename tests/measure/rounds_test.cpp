@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -208,6 +209,34 @@ TEST_F(InRounds, ABatchThatLeavesStaysOpenAndAllAreClosedAtTheEnd) {
   EXPECT_EQ(workload.open_sessions, 0);
   EXPECT_EQ(workload.closed, workload.opened);
   EXPECT_EQ(workload.opened, 3) << "to open one again would take many blocks' time";
+}
+
+// A session is as fast as its memory lies, for as long as it is open. Here batch 32 draws a slow
+// place first, and batch 1024 takes long to open.
+TEST_F(InRounds, NoBatchIsJudgedByOnePlaceInMemory) {
+  std::map<std::int64_t, int> openings;
+  workload.opening = [&](const Setting& setting) {
+    ++openings[setting.batch];
+    machine.time += setting.batch == 1024 ? 1 : 0.01;
+  };
+  workload.script = [&](auto, const Setting& setting) {
+    const bool slow = setting.batch == 32 && openings[32] == 1;
+    return step_of((slow ? 1.1 : 1) * step_seconds, setting.batch);
+  };
+  const auto step_of_32 = [&] {
+    run({16, 32, 1024}, 200);
+    const double seconds = *trial(32).step_seconds_median;
+    rounds.reset();
+    return seconds;
+  };
+  EXPECT_NEAR(step_of_32(), 1.1 * step_seconds, 1e-6) << "unless it is opened anew";
+  openings.clear(), options.renews = true;
+  const double before = machine.time;
+  EXPECT_NEAR(step_of_32(), step_seconds, 1e-6);
+  EXPECT_GE(openings[32], 4);
+  EXPECT_EQ(openings[16], openings[32]);
+  EXPECT_EQ(openings[1024], 1) << "which takes too long";
+  EXPECT_LT(0.01 * (openings[16] + openings[32]), 0.15 * (machine.time - before));
 }
 
 TEST(RoundsOfAFake, ABatchThatRunsOutOfMemoryLeavesAndTheOthersGoOn) {

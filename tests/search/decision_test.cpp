@@ -65,7 +65,7 @@ TEST(Decision, WhatTheAnswerTurnsOnIsMeasuredFurther) {
                                  : batch == 32 ? 800
                                  : batch == 64 ? 1000 * share_of_64
                                                : 1000,
-                                 100, 0.05));
+                                 200, 0.05));
     return plan_rounds(trials, limits, {});
   };
   const RoundPlan open = plan(0.95);
