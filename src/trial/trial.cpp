@@ -44,6 +44,10 @@ std::optional<StopReason> stop_reason_named(std::string_view text) {
   return named<StopReason>(stop_reasons, text);
 }
 
+bool is_block(const Step& step) {
+  return step.round > 0 && !step.warm_up && step.seconds > 0 && step.samples > 0;
+}
+
 std::optional<double> joules_per_sample(const Trial& trial) {
   if (!trial.energy_joules || trial.energy_samples.value_or(0) <= 0) return std::nullopt;
   return *trial.energy_joules / static_cast<double>(*trial.energy_samples);

@@ -55,7 +55,15 @@ struct Step {
   // The round of the study in which batches took turns; from 1, and 0 outside rounds. Blocks of one
   // round were measured within a second of each other.
   std::int32_t round = 0;
+  // The machine was slower just before or after it than it can be: a neighbour shares its cores, or
+  // they were moved apart, to other caches, for seconds. That is no noise that falls on all batches
+  // alike: the fixed cost of a step grows several times as much as that of a sample, so that such
+  // blocks are compared with none but each other.
+  bool slowed = false;
 };
+
+// A block of a round that counts.
+bool is_block(const Step& step);
 
 // What one operation of a step took, and the least work that it is, whoever computes it.
 struct OperationCost {
