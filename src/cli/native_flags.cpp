@@ -85,8 +85,8 @@ void add_memory_flags(CLI::App& app, NativeFlags& flags) {
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--precision", flags.precision,
-                 "of a GPU: fp32, tf32, bf16, fp16, or auto: the fastest whose loss stays with "
-                 "fp32's")
+                 "fp32, tf32, bf16, fp16 (a CPU has fp32 and perhaps bf16), or auto: the fastest "
+                 "whose loss stays with fp32's")
       ->type_name("NAME")
       ->capture_default_str();
   whole_flag(app, "--threads", o.threads, {1, most_threads}, "threads that compute on the CPU");
@@ -140,13 +140,15 @@ void add_training_flags(CLI::App& app, NativeFlags& flags) {
 }
 
 std::string device_words(const native::Options& o) {
-  if (!o.device.gpu) return fmt::format("{} thread{}", o.threads, o.threads == 1 ? "" : "s");
+  if (!o.device.gpu)
+    return fmt::format("{}{} thread{}", o.precision == engine::Precision::fp32 ? "" : "bf16 on ",
+                       o.threads, o.threads == 1 ? "" : "s");
   return fmt::format("{} on {} ({})", name(o.precision), name(o.device), o.device.model);
 }
 
 std::optional<std::string> settle_precision(const NativeFlags& flags, native::Run& run,
                                             std::int64_t batch) {
-  if (flags.precision != asks_for_choice || !run.options.device.gpu) return std::nullopt;
+  if (flags.precision != asks_for_choice) return std::nullopt;
   const native::PrecisionChoice choice = native::choose_precision(run, batch);
   run.options.precision = choice.precision;
   return choice.reason;

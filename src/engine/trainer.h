@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "engine/precision.h"
 #include "model/network.h"
 
 namespace sweetspot::engine {
@@ -41,6 +42,7 @@ struct TrainerOptions {
   model::Loss loss = model::Loss::sparse_categorical_crossentropy;
   std::uint64_t seed = 1000;
   int threads = 1;
+  Precision precision = Precision::fp32;  // of the CPU engine: fp32 or bf16
 };
 
 // A trainable or running variable in Keras' layout, for saving, loading and tests.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/executor.h"
+#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/optimize.h"
 #include "engine/cpu/plan.h"
 #include "model/initialize.h"
@@ -38,8 +39,9 @@ class CpuTrainer final : public Trainer {
 
   void prepare(std::int64_t micro_batch) override {
     if (!executors_.contains(micro_batch))
-      executors_.emplace(micro_batch,
-                         Executor(compile(network_, options_.loss, micro_batch, true), team_));
+      executors_.emplace(
+          micro_batch,
+          Executor(compile(network_, options_.loss, micro_batch, true, options_.precision), team_));
   }
   void release(std::int64_t micro_batch) override { executors_.erase(micro_batch); }
 
@@ -76,7 +78,8 @@ class CpuTrainer final : public Trainer {
 
   StepResult evaluate(const BatchView& batch) override {
     if (!evaluator_)
-      evaluator_.emplace(compile(network_, options_.loss, evaluation_batch, false), team_);
+      evaluator_.emplace(
+          compile(network_, options_.loss, evaluation_batch, false, options_.precision), team_);
     StepResult sum;
     for (std::int64_t first = 0; first < batch.count; first += evaluation_batch) {
       Pass pass = pass_of(*evaluator_, batch, first, evaluation_batch);
@@ -185,15 +188,23 @@ class CpuTrainer final : public Trainer {
 
 std::unique_ptr<Trainer> make_trainer(const model::Network& network,
                                       const TrainerOptions& options) {
+  if (options.precision == Precision::bf16 && !bf16_support().kernels)
+    throw core::InputError(
+        fmt::format("the CPU cannot train in bf16: {}; use fp32", bf16_support().reason));
+  if (options.precision != Precision::bf16 && options.precision != Precision::fp32)
+    throw core::InputError(fmt::format("the CPU trains in fp32 or bf16 and not in {}; use fp32",
+                                       name(options.precision)));
   return std::make_unique<CpuTrainer>(network, options);
 }
 
 Backend backend() {
   const std::string isa = kernels().name;
+  const Bf16Support& bf16 = bf16_support();
   return {"sweetspot kernels", isa,
           isa == "generic" ? "this CPU has neither AVX-512 nor AVX2 with FMA"
                            : fmt::format("the widest of avx512, avx2 and generic that this CPU "
-                                         "runs; SWEETSPOT_ISA overrides it")};
+                                         "runs; SWEETSPOT_ISA overrides it"),
+          bf16.kernels ? bf16.kernels->name : "", bf16.reason};
 }
 
 }  // namespace sweetspot::engine::cpu
