@@ -105,10 +105,12 @@ int list_studies(const StudiesFlags& flags, Output& output) {
   for (const trial::Study& study : studies) {
     const report::Answer answer = report::answer_of(study);
     const auto found = report::measured(answer);
-    const auto& made = answer.recommendation;
+    std::optional<std::int64_t> chosen;
+    if (answer.recommendation) chosen = answer.recommendation->setting.batch;
+    if (answer.to_target) chosen = answer.to_target->batch;
     table.add({std::to_string(study.id), core::printable(study.question.workload),
                std::string(name(study.state)), std::to_string(study.trials.size()),
-               local_time(study.started_at), made ? batch(made->setting.batch) : dash,
+               local_time(study.started_at), chosen ? batch(*chosen) : dash,
                found ? batch(found->best_batch) : dash,
                found ? core::format_count(found->best_samples_per_second) : dash});
   }

@@ -193,7 +193,7 @@ SweepResult sweep(workload::Training& training, int epochs, store::Writer& write
                   const SweepOptions& options, Observer& observer, const std::atomic<int>& stop) {
   const auto train = [&](const trial::Setting& setting, const measure::MeasureOptions&,
                          const measure::Watch& watch, const std::atomic<int>& its_stop) {
-    return measure::train(training, setting, epochs, watch, its_stop);
+    return measure::train(training, setting, {epochs}, watch, its_stop);
   };
   Loop loop(train, writer, options.loop, observer, stop);
   return run_rounds(loop, subject(training), options);

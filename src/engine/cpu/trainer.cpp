@@ -11,6 +11,8 @@
 #include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/optimize.h"
 #include "engine/cpu/plan.h"
+#include "engine/cpu/squared_update.h"
+#include "engine/gradient_norms.h"
 #include "model/initialize.h"
 
 namespace sweetspot::engine::cpu {
@@ -49,7 +51,8 @@ class CpuTrainer final : public Trainer {
     const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), penalties_,
                                  weights_.as<float>(), state_.as<float>(),
                                  layout_.trainable_floats());
-    return train(batch, micro_batch, &update);
+    if (!options_.gradient_norms) return train(batch, micro_batch, &update);
+    return measured_step(batch, micro_batch, update);
   }
   StepProfile profile(const BatchView& batch, std::int64_t micro_batch) override {
     prepare(micro_batch);
@@ -71,8 +74,7 @@ class CpuTrainer final : public Trainer {
   }
   StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) override {
     const StepResult result = train(batch, micro_batch, nullptr);
-    penalties_.add_gradients(weights_.as<float>(), 0, layout_.trainable_floats(),
-                             gradients_.as<float>());
+    add_penalty_gradients();
     return result;
   }
 
@@ -106,6 +108,10 @@ class CpuTrainer final : public Trainer {
     return gradients;
   }
 
+  double squared_gradient_norm() const override {
+    return squared_norm(gradients_.as<float>(), layout_.trainable_floats());
+  }
+
   void assign(std::span<const Variable> variables) override {
     for (const Variable& given : variables) {
       const auto found = std::ranges::find_if(layout_.variables(), [&](const PackedVariable& mine) {
@@ -126,6 +132,37 @@ class CpuTrainer final : public Trainer {
   std::uint32_t steps_done() const override { return steps_; }
 
  private:
+  // A thread has no gradient of its own: a dense layer's is of the whole micro-batch, made while it
+  // is applied. So the small gradient is a pass of its own, and the big one is measured as the
+  // update goes through it.
+  StepResult measured_step(const BatchView& batch, std::int64_t micro_batch,
+                           const OptimizerUpdate& update) {
+    const std::int64_t small = small_part(batch.count, micro_batch);
+    if (small == batch.count || steps_ < next_norms_) return train(batch, micro_batch, &update);
+    next_norms_ = steps_ + static_cast<std::uint32_t>(steps_between_norms(batch.count, small));
+    stats::GradientNorms norms{static_cast<double>(small), 0, static_cast<double>(batch.count), 0};
+    StepResult unused;
+    BatchView front = batch;
+    front.count = small;
+    for_passes(front, micro_batch, nullptr, unused,
+               [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
+                 pass.keeps_averages = true;
+                 executor.train(pass, first, last, nullptr, unused);
+               });
+    add_penalty_gradients();
+    norms.small_squared = squared_gradient_norm();
+    const SquaredUpdate squared(update);
+    StepResult result = train(batch, micro_batch, &squared);
+    norms.big_squared = squared.sum();
+    result.gradient_norms = norms;
+    return result;
+  }
+
+  void add_penalty_gradients() {
+    penalties_.add_gradients(weights_.as<float>(), 0, layout_.trainable_floats(),
+                             gradients_.as<float>());
+  }
+
   StepResult train(const BatchView& batch, std::int64_t micro_batch, const Update* update) {
     StepResult sum;
     for_passes(batch, micro_batch, update, sum,
@@ -181,7 +218,7 @@ class CpuTrainer final : public Trainer {
   core::Buffer weights_, gradients_, state_;
   std::map<std::int64_t, Executor> executors_;
   std::optional<Executor> evaluator_;
-  std::uint32_t steps_ = 0;
+  std::uint32_t steps_ = 0, next_norms_ = 0;
 };
 
 }  // namespace

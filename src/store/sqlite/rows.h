@@ -26,6 +26,8 @@ void insert_details(SQLite::Database& database, std::int64_t id, const trial::Tr
 void delete_details(SQLite::Database& database, std::int64_t id);
 void read_epochs(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
 void read_gpus(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
+void read_evaluations(SQLite::Database& database, std::int64_t study,
+                      std::vector<trial::Trial>& trials);
 void read_losses(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
 void read_steps_and_trace(SQLite::Database& database, trial::Trial& trial);
 

@@ -193,8 +193,22 @@ constexpr const char* gpus = R"sql(
   ) WITHOUT ROWID;
 )sql";
 
+// What trials that train towards a target had learned on the way.
+constexpr const char* evaluations = R"sql(
+  CREATE TABLE evaluation (
+    trial INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
+    steps INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    train_seconds REAL NOT NULL,
+    test_loss REAL,
+    test_accuracy REAL,
+    noise_scale REAL,
+    PRIMARY KEY (trial, steps)
+  ) WITHOUT ROWID;
+)sql";
+
 constexpr const char* steps[] = {first,        runs,   commands, devices, uses,
-                                 disturbances, rounds, arrivals, gpus};
+                                 disturbances, rounds, arrivals, gpus,    evaluations};
 
 }  // namespace
 

@@ -213,6 +213,7 @@ std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t
     read("id", trials.back().id);
   }
   read_epochs(database, study, trials);
+  read_evaluations(database, study, trials);
   read_gpus(database, study, trials);
   read_losses(database, study, trials);
   return trials;

@@ -58,6 +58,7 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
   trainer.seed = options.seed;
   trainer.threads = options.threads;
   trainer.precision = options.precision;
+  trainer.gradient_norms = options.noise_scale;
   if (trainer.loss != natural && natural == model::Loss::mean_squared_error)
     throw core::InputError(fmt::format(
         "the model {} does not end in softmax, which {} needs; use --loss {}",
