@@ -37,6 +37,12 @@ std::string_view name(StudyState state) {
   return "";
 }
 
+std::optional<StudyState> state_named(std::string_view text) {
+  for (const StudyState state : {StudyState::running, StudyState::finished, StudyState::stopped})
+    if (name(state) == text) return state;
+  return std::nullopt;
+}
+
 std::optional<Outcome> outcome_named(std::string_view text) {
   return named<Outcome>(outcomes, text);
 }

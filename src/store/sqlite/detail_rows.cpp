@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "store/packed.h"
 #include "store/sqlite/errors.h"
-#include "store/sqlite/packed.h"
 #include "store/sqlite/rows.h"
 
 namespace sweetspot::store::sqlite {

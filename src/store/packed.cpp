@@ -1,4 +1,4 @@
-#include "store/sqlite/packed.h"
+#include "store/packed.h"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <limits>
 
-namespace sweetspot::store::sqlite {
+namespace sweetspot::store {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the bytes are copied as they are");
@@ -106,4 +106,4 @@ std::optional<std::vector<trial::Reading>> unpack_trace(std::string_view bytes) 
   return trace;
 }
 
-}  // namespace sweetspot::store::sqlite
+}  // namespace sweetspot::store
