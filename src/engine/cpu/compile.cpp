@@ -132,11 +132,13 @@ class Compiler {
     g.bias = variable("bias");
     const std::string name = layer().name;
     g.relu = takes_relu(network_, layer_, conv.activation);
+    const model::Pooling2D* pool = fusable_pool(g, conv.activation);
     // Over few channels a product is short, and what rounding moves is not averaged out: the GPU
-    // engine leaves the first convolution alone too.
+    // engine leaves the first convolution alone too. Of one that is pooled the gradients to so few
+    // weights are fp32 anyhow, and only its values are rounded.
     constexpr std::int64_t few_channels = 4;
-    g.bf16 = bf16_ && g.in.channels > few_channels;
-    if (const model::Pooling2D* pool = fusable_pool(g, conv.activation)) {
+    g.bf16 = bf16_ && (pool || g.in.channels > few_channels);
+    if (pool) {
       g.pool = pool->size;
       ++layer_;
       push(make_conv_pool(name, g, program_.micro_batch, current_, tensor(extents_[layer_ + 1])),

@@ -195,26 +195,40 @@ void sparse_weights(const SparseWeights& s) {
   }
 }
 
-template <int width>
-void sparse_data_of(SparseData s) {
-  vec sum[2][width];
-#pragma GCC unroll 8
-  for (int x = 0; x < width; ++x)
-    sum[0][x] = load(s.first + x * 16), sum[1][x] = load(s.second + x * 16);
-  for (std::int64_t e = 0; e < s.pairs; ++e) {
-    const __m512i g = spread_pair(s.gradients + 2 * e);
-    const Bf16* one = s.weights + s.offsets[2 * e];
-    const Bf16* other = s.weights + s.offsets[2 * e + 1];
+// To columns [from, from + width) of the sums, which stay in registers.
+template <int from, int width>
+__attribute__((always_inline)) inline void add_winners(SparseData::Winners w, const Bf16* weights,
+                                                       vec (&first)[width + 1],
+                                                       vec (&second)[width + 1]) {
+  for (std::int64_t e = 0; e < w.pairs; ++e) {
+    const __m512i g = spread_pair(w.gradients + 2 * e);
+    const Bf16* one = weights + w.offsets[2 * e];
+    const Bf16* other = weights + w.offsets[2 * e + 1];
 #pragma GCC unroll 8
     for (int x = 0; x < width; ++x) {
       const __m512i a = load_numbers(one + x * 32), b = load_numbers(other + x * 32);
-      sum[0][x] = add_pairs(sum[0][x], g, _mm512_unpacklo_epi16(a, b));
-      sum[1][x] = add_pairs(sum[1][x], g, _mm512_unpackhi_epi16(a, b));
+      first[from + x] = add_pairs(first[from + x], g, _mm512_unpacklo_epi16(a, b));
+      second[from + x] = add_pairs(second[from + x], g, _mm512_unpackhi_epi16(a, b));
     }
   }
+}
+
+// Both positions' patches overlap but for one column.
+template <int width>
+void sparse_data_of(SparseData s) {
+  vec first[width + 1], second[width + 1];
 #pragma GCC unroll 8
   for (int x = 0; x < width; ++x)
-    store(s.first + x * 16, sum[0][x]), store(s.second + x * 16, sum[1][x]);
+    first[x] = load(s.first + x * 16), second[x] = load(s.second + x * 16);
+  const bool both = s.right.pairs > 0;
+  first[width] = both ? load(s.first + width * 16) : vec{};
+  second[width] = both ? load(s.second + width * 16) : vec{};
+  add_winners<0, width>(s.here, s.weights, first, second);
+  add_winners<1, width>(s.right, s.weights, first, second);
+#pragma GCC unroll 8
+  for (int x = 0; x < width; ++x)
+    store(s.first + x * 16, first[x]), store(s.second + x * 16, second[x]);
+  if (both) store(s.first + width * 16, first[width]), store(s.second + width * 16, second[width]);
 }
 
 void sparse_data(const SparseData& s) {

@@ -40,9 +40,12 @@ struct SparseWeights {
 };
 struct SparseData {
   std::int64_t kernel_width;
-  std::int64_t pairs;  // of winners at one position
-  const std::int32_t* offsets;
-  const Bf16* gradients;
+  // Of winners at one position, and at the one to the right of it.
+  struct Winners {
+    std::int64_t pairs;
+    const std::int32_t* offsets;
+    const Bf16* gradients;
+  } here, right;
   const Bf16* weights;    // of one kernel line: (channels, kernel width, 32)
   float *first, *second;  // the line in the input gradients of both units, which are added to
 };

@@ -226,12 +226,17 @@ void patch_weights(const float* patches, std::int64_t windows, std::int64_t slot
         const float* patch = patches + w * slots * depth + k;
         const float* g = gradients + w * 16 + first;
         const std::uint8_t* index = winner + w * 16 + first;
-#pragma GCC unroll 16
-        for (int i = 0; i < group; ++i) {
+        alignas(64) std::int32_t offsets[group];
+#pragma GCC unroll 4
+        for (int i = 0; i < group; i += lanes) {
+          const ivec slot =
+              __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(index + i), ivec);
           // A lane without a winner has gradient zero: any patch will do.
-          const std::int64_t slot = index[i] == no_gradient ? 0 : index[i];
-          sum[i] += g[i] * load(patch + slot * depth);
+          *reinterpret_cast<ivec_unaligned*>(offsets + i) =
+              slot != no_gradient ? slot * static_cast<std::int32_t>(depth) : ivec{};
         }
+#pragma GCC unroll 16
+        for (int i = 0; i < group; ++i) sum[i] += g[i] * load(patch + offsets[i]);
       }
 #pragma GCC unroll 16
       for (int i = 0; i < group; ++i) store(weights + (first + i) * depth + k, sum[i]);

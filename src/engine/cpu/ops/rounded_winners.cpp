@@ -121,6 +121,11 @@ void RoundedWinners::add_input(const Pass& pass, const Sample& sample, const flo
   const auto* weights = reinterpret_cast<const Bf16*>(turned);
   auto* lists = reinterpret_cast<WinnerList*>(scratch + lists_at_);
   const auto of_channel = static_cast<std::int32_t>(g_.kernel.width * two_units);
+  // Two positions beside each other in a window, where it is that wide.
+  const std::int64_t step = g_.pool.width % 2 == 0 ? 2 : 1;
+  const auto winners = [](const WinnerList& list) {
+    return SparseData::Winners{pieces(list.count, 2), list.offsets, list.gradients};
+  };
   SparseData s{};
   s.kernel_width = g_.kernel.width;
   for (std::int64_t w = 0; w < windows_; w += together) {
@@ -137,10 +142,10 @@ void RoundedWinners::add_input(const Pass& pass, const Sample& sample, const flo
       for (std::int64_t line = 0; line < g_.kernel.height; ++line) {
         s.weights = weights + (p * g_.kernel.height + line) * g_.columns() * of_channel;
         float* first = frame_gradient + 2 * p * frame_plane_ + line * frame_width_ * unit;
-        for (std::int64_t i = 0; i < positions; ++i) {
-          s.pairs = pieces(lists[i].count, 2);
-          if (s.pairs == 0) continue;
-          s.offsets = lists[i].offsets, s.gradients = lists[i].gradients;
+        for (std::int64_t i = 0; i < positions; i += step) {
+          s.here = winners(lists[i]);
+          if (step == 2) s.right = winners(lists[i + 1]);
+          if (s.here.pairs + s.right.pairs == 0) continue;
           const std::int64_t at = window_offsets_[static_cast<std::size_t>(w + i / g_.slots())] +
                                   slot_offsets_[static_cast<std::size_t>(i % g_.slots())];
           s.first = first + at / 2, s.second = s.first + frame_plane_;
