@@ -30,6 +30,17 @@ TEST(KeepMask, IsTheCounterBasedGenerator) {
   EXPECT_EQ(keep[count], 77) << "wrote beyond the end";
 }
 
+TEST(Stream, CopiesToWhereverItIs) {
+  std::vector<float> from(64), to(64 + 32, -1.f);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+  for (std::size_t offset = 0; offset < 16; ++offset) {  // some of them on a line's beginning
+    std::fill(to.begin(), to.end(), -1.f);
+    kernels().stream(from.data(), 64, to.data() + offset);
+    EXPECT_TRUE(std::equal(from.begin(), from.end(), to.data() + offset)) << offset;
+    EXPECT_EQ(std::count(to.begin(), to.end(), -1.f), 32) << offset;
+  }
+}
+
 TEST(NormalNoise, IsBoxAndMullersOfTheSameWords) {
   const core::Random random(42, core::Purpose::dropout, 9, 3);
   const std::int64_t count = 64 * 400;

@@ -77,6 +77,26 @@ INSTANTIATE_TEST_SUITE_P(Models, Training,
                                            "models/strided-same.json"),
                          [](const auto& model) { return "model" + std::to_string(model.index); });
 
+// Their weights are shared by columns or by rows, and sums by rows are made of 2 to 8 parts.
+TEST(DenseLayers, AreTheSameBitForBitWhateverTheThreads) {
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "config": {"name": "dense", "layers": [
+          {"class_name": "Dense", "config": {"name": "a", "units": 300, "activation": "relu",
+                                             "batch_input_shape": [null, 30]}},
+          {"class_name": "Dense", "config": {"name": "b", "units": 200, "activation": "relu"}},
+          {"class_name": "Dense", "config": {"name": "c", "units": 70, "activation": "tanh",
+                                             "use_bias": false}},
+          {"class_name": "Dense", "config": {"name": "d", "units": 3, "activation": "softmax"}}]}})",
+      "dense.json");
+  for (const std::int64_t batch : {1, 8, 20, 36, 70, 130, 200}) {
+    const std::int64_t whole[] = {batch};
+    const std::vector<double> expected = loss_curve(network, 1, whole, batch);
+    for (const int threads : {2, 3, 4, 8, 16})
+      EXPECT_EQ(loss_curve(network, threads, whole, batch), expected)
+          << threads << " threads, batch " << batch;
+  }
+}
+
 TEST(Plans, CanBeSwitchedInMidTraining) {
   const model::Network network = model::load_network("paper-cnn");  // with its dropout on
   const std::int64_t whole[] = {50}, switching[] = {50, 16, 7, 1};

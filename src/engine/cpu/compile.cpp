@@ -159,6 +159,7 @@ class Compiler {
     product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
     product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
     product.bf16 = g.bf16;
+    product.wants_input_gradient = program_.training && seen_trainable_;
     push(make_dense(name, product, program_.micro_batch, current_,
                     tensor({1, 1, rows * g.columns()})),
          true, true);
@@ -183,6 +184,7 @@ class Compiler {
     g.depth = current_->extent.floats();
     g.columns = round_up(dense.units, unit);
     g.weights = *variable("kernel"), g.bias = variable("bias");
+    g.wants_input_gradient = program_.training && seen_trainable_;
     const std::string name = layer().name;
     const Extent out{1, 1, dense.units};
     g.relu = takes_relu(network_, layer_, dense.activation);

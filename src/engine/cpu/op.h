@@ -126,6 +126,7 @@ class Op {
   Tensor* in() const { return in_; }
   Tensor* out() const { return out_; }
   Room kept;       // bytes of a sample that live from forward to backward
+  Room passing;    // bytes that live during forward
   Room temporary;  // bytes of scratch a thread needs
   Room working;    // the same, but used by every operation in turn
   std::int64_t shared_floats = 0, shared_offset = 0;

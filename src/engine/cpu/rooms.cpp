@@ -15,7 +15,9 @@ namespace {
 // backward is time 2n − 1 − s, and the update is time 2n.
 struct Stay {
   Room* room;
+  core::Bytes copies;
   std::int64_t from, to;
+  core::Bytes size() const { return room->bytes * copies; }
 };
 
 // What a 64-bit machine can address, and far from overflow.
@@ -68,6 +70,7 @@ class Assigner {
     program_.shared_floats += round_up(op.shared_floats, unit);
     op.slot_offset = program_.slot_floats, program_.slot_floats += round_up(op.slot_floats, unit);
     put_in_scratch(op.temporary);
+    put_in_arena(op.passing, stage, stage);
     if (program_.training || is_loss)
       put_in_arena(op.kept, stage, is_loss ? update() : backward(stage));
     else
@@ -116,26 +119,26 @@ class Assigner {
     room.offset = scratch_.add(room.bytes * static_cast<core::Bytes>(copies));
   }
   void put_in_arena(Room& room, std::int64_t from, std::int64_t to) {
-    if (room.bytes > 0) stays_.push_back({&room, from, to});
+    const auto micro_batch = static_cast<core::Bytes>(program_.micro_batch);
+    if (room.bytes > 0) stays_.push_back({&room, room.once ? 1 : micro_batch, from, to});
   }
 
   // Largest first, each at the lowest place where no room of the same time lies.
   void place() {
     std::stable_sort(stays_.begin(), stays_.end(),
-                     [](const Stay& a, const Stay& b) { return a.room->bytes > b.room->bytes; });
+                     [](const Stay& a, const Stay& b) { return a.size() > b.size(); });
     std::vector<Stay> placed;  // by offset
-    const auto micro_batch = static_cast<core::Bytes>(program_.micro_batch);
     for (const Stay& stay : stays_) {
       core::Bytes offset = 0;
-      const core::Bytes size = stay.room->bytes * micro_batch;
-      if (stay.room->bytes > most_arena_bytes / micro_batch / stays_.size())
+      const core::Bytes size = stay.size();
+      if (stay.room->bytes > most_arena_bytes / stay.copies / stays_.size())
         throw core::InputError(
             fmt::format("a batch of {} takes more memory than any machine has; use a smaller one",
                         program_.micro_batch));
       for (const Stay& other : placed) {
         if (other.to < stay.from || stay.to < other.from) continue;
         if (offset + size <= other.room->offset) break;
-        offset = std::max(offset, other.room->offset + other.room->bytes * micro_batch);
+        offset = std::max(offset, other.room->offset + other.size());
       }
       stay.room->offset = offset;
       program_.arena_bytes = std::max(program_.arena_bytes, offset + size);

@@ -28,11 +28,12 @@ std::vector<std::int32_t> keras_positions(const Extent& extent);
 void clear_padding(const Extent& extent, float* sample);
 
 // A place for one sample's worth of bytes: in the arena, where every sample of the micro-batch has
-// its own, or in each thread's scratch, which has as many as a stage takes samples at once.
+// its own unless there is one for all, or in each thread's scratch, which has as many as a stage
+// takes samples at once.
 struct Room {
-  bool per_thread = false;
+  bool per_thread = false, once = false;
   std::int64_t copies = 1;  // in scratch
-  core::Bytes bytes = 0;    // a sample's
+  core::Bytes bytes = 0;    // a sample's, or all
   core::Bytes offset = 0;   // set by the planner
 };
 

@@ -202,6 +202,9 @@ struct Kernels {
                     std::uint64_t first_counter, std::uint32_t threshold, std::int64_t count,
                     std::uint8_t* keep);
   void (*add)(const float* from, std::int64_t count, float* to);
+  // Copies whole units past the caches, for another thread to read. A store into a line that
+  // another core has read waits for that core to give it up; this one does not.
+  void (*stream)(const float* from, std::int64_t count, float* to);
   // Adds each run to its place in the frame.
   void (*add_patches)(const PatchRows&, const float* patches, float* frame);
   // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.

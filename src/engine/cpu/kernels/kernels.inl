@@ -2,7 +2,7 @@
 // of its table) and SWEETSPOT_LANES (floats in a register). Everything here is in an anonymous
 // namespace and uses no template of the standard library: a function compiled for AVX-512 must
 // never be the copy that the linker keeps for the whole program.
-#if defined(__AVX2__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -279,6 +279,23 @@ void add(const float* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
+void stream(const float* from, std::int64_t count, float* to) {
+#if defined(__x86_64__)
+  if (reinterpret_cast<std::uintptr_t>(to) % sizeof(vec) == 0) {
+    for (std::int64_t i = 0; i < count; i += lanes)
+#if SWEETSPOT_LANES == 16
+      _mm512_stream_ps(to + i, load(from + i));
+#elif SWEETSPOT_LANES == 8
+      _mm256_stream_ps(to + i, load(from + i));
+#else
+      _mm_stream_ps(to + i, load(from + i));
+#endif
+    return _mm_sfence();
+  }
+#endif
+  for (std::int64_t i = 0; i < count; i += lanes) store(to + i, load(from + i));
+}
+
 void add_patches(const PatchRows& given, const float* patches, float* frame) {
   const PatchRows p = given;
   for (std::int64_t r = 0; r < p.rows; ++r, patches += p.depth) {
@@ -393,6 +410,7 @@ const Kernels SWEETSPOT_KERNELS = {SWEETSPOT_KERNELS_NAME,
                                    filter_weight_gradient,
                                    keep_mask,
                                    add,
+                                   stream,
                                    add_patches,
                                    scale_kept,
                                    bias_gradient,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/cpu/ops/depth_split.h"
 #include "engine/cpu/ops/tiles.h"
 #include "engine/cpu/scratch.h"
 
@@ -38,7 +39,10 @@ bool pays_in_bf16(const DenseGeometry& g, std::int64_t rows) {
 }
 
 // The weights take part in every row of the micro-batch, so a dense layer works on all of it at
-// once: a thread has some panels of columns, some rows of the gradient, or some of the inputs.
+// once: a thread has some panels of columns, some rows of the gradient, or some of the inputs. A
+// write into a cache line that another core has read waits for that core, ten times as long as the
+// optimizer's arithmetic where the cores share no cache. So where the rows are few a thread has the
+// weights of some inputs in every pass, and nobody else reads them.
 class Dense final : public Op {
  public:
   Dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
@@ -46,15 +50,22 @@ class Dense final : public Op {
       : Op(std::move(name), in, out),
         g_(geometry),
         most_rows_(micro_batch * g_.rows),
-        transposes_(most_rows_ > few_rows),
+        split_(g_.depth, g_.columns, most_rows_),
+        bf16_(pays_in_bf16(g_, most_rows_)),
+        splits_(!bf16_ && g_.wants_input_gradient && split_.pays()),
+        transposes_(g_.wants_input_gradient && most_rows_ > few_rows),
         by_panels_(transposes_ && g_.columns >= many_columns &&
                    g_.depth * g_.columns >= weights_beyond_cache),
-        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
-        bf16_(pays_in_bf16(g_, most_rows_)) {
+        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
-    working.bytes = sizeof(float) * static_cast<core::Bytes>(std::max(
-                                        by_panels_ ? g_.columns * panel : 0,
-                                        packs_ ? most_rows_ * panel + packed_input_floats : 0));
+    working.bytes =
+        sizeof(float) *
+        static_cast<core::Bytes>(std::max({by_panels_ ? g_.columns * panel : 0,
+                                           packs_ ? most_rows_ * panel + packed_input_floats : 0,
+                                           splits_ ? split_.levels() * row_chunk * panel : 0}));
+    passing.once = true;
+    if (g_.wants_input_gradient)
+      passing.bytes = sizeof(float) * static_cast<core::Bytes>(split_.most_sum_rows() * g_.columns);
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
       const std::int64_t even = round_up(most_rows_, 2);
@@ -78,7 +89,7 @@ class Dense final : public Op {
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
   bool late() const override { return true; }
-  int forward_phases() const override { return bf16_ ? 2 : 1; }
+  int forward_phases() const override { return bf16_ || splits_ ? 2 : 1; }
   int backward_phases() const override { return g_.relu || bf16_ ? 2 : 1; }
 
   void forward_part(const Pass& pass, int phase, int part, int parts) override {
@@ -86,17 +97,14 @@ class Dense final : public Op {
       return phase == 0
                  ? round_rows(pass, inputs(pass), g_.depth, rounded_inputs(pass), part, parts)
                  : forward_rounded(pass, part, parts);
+    if (splits_)
+      return phase == 0 ? multiply_own_weights(pass, part, parts) : add_up(pass, part, parts);
     each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
               [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
-                Multiply m{};
-                m.a = inputs(pass) + row * g_.depth, m.row_stride = g_.depth, m.rows = rows;
-                m.segments = 1, m.run = g_.depth;
-                m.b = pass.weights + g_.weights + n * g_.depth,
-                m.width = std::min(panel, g_.columns - n);
-                m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+                Multiply m = product(pass, {n, row, rows}, {0, g_.depth});
                 m.relu = g_.relu;
                 m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
-                m.c_row_stride = g_.columns, m.c_unit_stride = unit;
+                m.c_row_stride = g_.columns;
                 pass.kernels->multiply(m);
               });
   }
@@ -104,11 +112,11 @@ class Dense final : public Op {
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
     if (phase + 1 < backward_phases()) {
       if (g_.relu) mask(pass, part, parts);
-      if (bf16_ && wants_input_gradient)
+      if (bf16_ && g_.wants_input_gradient)
         round_rows(pass, gradients(pass), g_.columns, rounded_gradients(pass), part, parts);
       return;
     }
-    if (wants_input_gradient) make_input_gradient(pass, part, parts);
+    if (g_.wants_input_gradient) make_input_gradient(pass, part, parts);
     std::int64_t packed = -1;
     if (!pass.late_gradients)
       each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
@@ -119,7 +127,7 @@ class Dense final : public Op {
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     if (bf16_) return round_weights(pass, part, parts);
-    if (!transposes_ || by_panels_ || !wants_input_gradient || !pass.training) return;
+    if (!transposes_ || by_panels_) return;
     transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
                       pass.shared + shared_offset, part, parts);
   }
@@ -151,10 +159,103 @@ class Dense final : public Op {
            k * std::min(panel, g_.columns - n);
   }
 
+  // Rows of a panel of columns.
+  struct Tile {
+    std::int64_t column, row, rows;
+  };
+  std::int64_t width(std::int64_t column) const { return std::min(panel, g_.columns - column); }
+
+  // A tile of the outputs, as far as some rows of the weights make it.
+  Multiply product(const Pass& pass, const Tile& tile, const Range& depth) const {
+    Multiply m{};
+    m.a = inputs(pass) + tile.row * g_.depth + depth.begin, m.row_stride = g_.depth;
+    m.rows = tile.rows, m.segments = 1, m.run = depth.end - depth.begin;
+    m.b = pass.weights + offset(tile.column, depth.begin), m.width = width(tile.column);
+    m.bias = g_.bias && depth.begin == 0 ? pass.weights + *g_.bias + tile.column : nullptr;
+    m.c_unit_stride = unit;
+    return m;
+  }
+
+  template <class Visit>
+  void each_tile_of(const Range& rows, Visit visit) const {
+    const std::int64_t count = rows.end - rows.begin, cuts = pieces(count, row_chunk);
+    for (std::int64_t n = 0; n < g_.columns; n += panel)
+      for (std::int64_t cut = 0; cut < cuts; ++cut) {
+        const std::int64_t begin = count * cut / cuts, end = count * (cut + 1) / cuts;
+        visit(Tile{n, rows.begin + begin, end - begin});
+      }
+  }
+
+  void multiply_own_weights(const Pass& pass, int part, int parts) const {
+    float* sum = pass.at(working, 0, part);
+    each_tile_of({0, all_rows(pass)}, [&](const Tile& tile) {
+      const Range mine = split_.leaves(tile.column / panel, part, parts);
+      split_.each_node(mine, [&](const Range& node) {
+        sum_node(pass, tile, node, sum);
+        if (parts > 1)
+          pass.kernels->stream(sum, tile.rows * width(tile.column), handed_over(pass, tile, node));
+        else
+          put_out(pass, tile, sum);
+      });
+    });
+  }
+
+  void add_up(const Pass& pass, int part, int parts) const {
+    if (parts == 1) return;
+    float* sum = pass.at(working, 0, part);
+    each_tile_of(share(all_rows(pass), part, parts), [&](const Tile& tile) {
+      sum_node(pass, tile, {0, split_.leaves()}, sum, parts);
+      put_out(pass, tile, sum);
+    });
+  }
+
+  // With `parts`, of what they handed over.
+  void sum_node(const Pass& pass, const Tile& tile, const Range& node, float* to,
+                int parts = 0) const {
+    const std::int64_t floats = tile.rows * width(tile.column);
+    if (parts > 0 && split_.has_one_owner(node, tile.column / panel, parts)) {
+      std::copy_n(handed_over(pass, tile, node), floats, to);
+    } else if (node.end - node.begin == 1) {
+      Multiply m = product(pass, tile, split_.rows(node));
+      m.c = to, m.c_row_stride = m.width;
+      pass.kernels->multiply(m);
+    } else {
+      const std::int64_t middle = (node.begin + node.end) / 2;
+      float* other = to + row_chunk * panel;
+      sum_node(pass, tile, {node.begin, middle}, to, parts);
+      sum_node(pass, tile, {middle, node.end}, other, parts);
+      pass.kernels->add(other, floats, to);
+    }
+  }
+
+  // Where a tile of a node's sum lies, by the node's first leaf.
+  float* handed_over(const Pass& pass, const Tile& tile, const Range& node) const {
+    const std::int64_t all = all_rows(pass);
+    return pass.at(passing, 0, 0) + (node.begin * g_.columns + tile.column) * all +
+           tile.row * width(tile.column);
+  }
+
+  void put_out(const Pass& pass, const Tile& tile, const float* sum) const {
+    const std::int64_t count = width(tile.column);
+    float* to = pass.at(out_->value, 0, 0) + tile.row * g_.columns + tile.column;
+    for (std::int64_t r = 0; r < tile.rows; ++r, sum += count, to += g_.columns)
+      g_.relu ? pass.kernels->activate(Function::relu, sum, count, to)
+              : static_cast<void>(std::copy_n(sum, count, to));
+  }
+
   // In bf16 the chunks of the same inputs follow each other, so that these are paired once; in fp32
   // those of the same panel, whose gradients are packed.
   template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
+    if (splits_) {
+      for (std::int64_t n = 0; n < g_.columns; n += panel) {
+        const Range mine = split_.rows(split_.leaves(n / panel, part, parts));
+        const std::int64_t step = gradient_chunk / width(n);
+        for (std::int64_t k = mine.begin; k < mine.end; k += step)
+          visit(n, k, std::min(step, mine.end - k));
+      }
+      return;
+    }
     const std::int64_t panels = pieces(g_.columns, panel);
     const std::int64_t even = round_up(pieces(panels * g_.depth, parts), least_depth);
     const std::int64_t step = std::min(gradient_chunk / std::min(panel, g_.columns), even);
@@ -379,7 +480,8 @@ class Dense final : public Op {
 
   DenseGeometry g_;
   std::int64_t most_rows_;
-  bool transposes_, by_panels_, packs_, bf16_, pairs_gradients_ = false;
+  DepthSplit split_;
+  bool bf16_, splits_, transposes_, by_panels_, packs_, pairs_gradients_ = false;
 };
 
 }  // namespace
