@@ -40,7 +40,6 @@ void real_flag(CLI::App& app, const std::string& flag, std::optional<double>& ta
   });
 }
 
-// Keras' defaults: adaptive steps want a smaller rate.
 // A GPU that is there and cannot be used is worth a word, where the choice was ours.
 void explain_cpu(const engine::cuda::Availability& found) {
   if (found.devices.empty() && !probe::proc::nvidia_gpus().empty())
@@ -54,11 +53,11 @@ native::Device device_for(const std::string& asked) {
   return native::choose_device(asked, found);
 }
 
-double default_learning_rate(Kind kind) {
-  return kind == Kind::adam || kind == Kind::adamw ? 0.001 : 0.01;
-}
-
 }  // namespace
+
+bool is_adaptive(Kind kind) { return kind == Kind::adam || kind == Kind::adamw; }
+
+double usual_learning_rate(Kind kind) { return is_adaptive(kind) ? 0.001 : 0.01; }
 
 NativeFlags::NativeFlags() { options.threads = probe::proc::usable_cores(); }
 
@@ -161,7 +160,7 @@ workload::native::Options NativeFlags::resolved() const {
   if (weight_decay && kind != Kind::adamw)
     throw core::InputError(
         fmt::format("--weight-decay does nothing for {}; add --optimizer adamw", name(kind)));
-  o.optimizer.learning_rate = learning_rate.value_or(default_learning_rate(kind));
+  o.optimizer.learning_rate = learning_rate.value_or(usual_learning_rate(kind));
   o.optimizer.momentum = momentum.value_or(o.optimizer.momentum);
   o.optimizer.weight_decay = weight_decay.value_or(o.optimizer.weight_decay);
   o.pipeline.seed = o.seed;

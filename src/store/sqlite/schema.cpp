@@ -193,8 +193,16 @@ constexpr const char* gpus = R"sql(
   ) WITHOUT ROWID;
 )sql";
 
+// How noisy the gradients were while a trial trained.
+constexpr const char* noise = R"sql(
+  ALTER TABLE epoch ADD COLUMN noise_scale REAL;
+  ALTER TABLE trial ADD COLUMN noise_scale_samples_mean REAL;
+  ALTER TABLE trial ADD COLUMN noise_scale_samples_low REAL;
+  ALTER TABLE trial ADD COLUMN noise_scale_samples_high REAL;
+)sql";
+
 constexpr const char* steps[] = {first,        runs,   commands, devices, uses,
-                                 disturbances, rounds, arrivals, gpus};
+                                 disturbances, rounds, arrivals, gpus,    noise};
 
 }  // namespace
 

@@ -73,6 +73,8 @@ class Program {
   std::optional<std::int64_t> sample_stride() const;
   // What its client told of its loss, else what it printed.
   std::vector<trial::Loss> losses() const;
+  // What its client told of its gradients' noise comes to, in samples.
+  std::optional<core::Interval> noise_scale() const;
   // The last lines of its errors, else of its output.
   std::string last_output() const;
   std::string last_line() const;  // of what came last, short
@@ -120,6 +122,7 @@ class Program {
   std::optional<double> first_count_at_;
   Counted counted_;
   output::LossCurve printed_losses_, client_losses_;
+  stats::NoiseScale noise_;
   std::int64_t client_updates_ = 0;
   client::Steps client_steps_;
   std::deque<trial::Step> counted_steps_;

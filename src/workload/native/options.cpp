@@ -49,6 +49,7 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
   trainer.loss = options.loss.value_or(natural);
   trainer.seed = options.seed;
   trainer.threads = options.threads;
+  trainer.gradient_norms = options.noise_scale;
   if (trainer.loss != natural && natural == model::Loss::mean_squared_error)
     throw core::InputError(fmt::format(
         "the model {} does not end in softmax, which {} needs; use --loss {}",

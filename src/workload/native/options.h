@@ -23,6 +23,7 @@ struct Options {
   int epochs = 5;
   std::optional<std::int64_t> max_steps;
   bool evaluate = true;
+  bool noise_scale = false;  // of the gradients, measured while it trains
   std::uint64_t seed = 1000;
   int threads = 1;  // of the CPU engine
   Device device;

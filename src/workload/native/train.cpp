@@ -74,6 +74,7 @@ class TrainingRun {
     epoch.train_time = since(start);
     epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
+    epoch.noise = noise_.estimate();
     epoch.complete = sums.samples == samples_in_epoch_ && result_.status != Status::diverged;
     if (sums.samples == 0) return;
     epoch.train_loss = sums.mean_loss();
@@ -89,6 +90,7 @@ class TrainingRun {
       ++result_.steps, ++epoch.steps;
       result_.last_loss = update.result.loss;
       sums.add(update.result, update.samples);
+      if (update.result.gradient_norms) noise_.add(*update.result.gradient_norms);
       if (std::isfinite(update.result.loss)) continue;
       result_.status = Status::diverged;
       return false;
@@ -142,6 +144,8 @@ class TrainingRun {
     progress.left = core::Seconds(static_cast<double>(samples_left) / progress.samples_per_second);
     if (!result_.epochs.empty())
       progress.left += (epochs_left + 1) * result_.epochs.back().evaluation_time;
+    if (const auto noise = noise_.estimate(); noise && noise->samples)
+      progress.noise_scale = noise->samples->mean;
     observer_.progress(progress);
   }
 
@@ -156,6 +160,7 @@ class TrainingRun {
   const std::atomic<int>& stop_;
   std::unique_ptr<Epochs> epochs_;
   std::int64_t samples_in_epoch_ = 0;
+  stats::NoiseScale noise_;  // follows training, from one epoch into the next
   Result result_;
 };
 

@@ -22,7 +22,7 @@ class Relay final : public Observer {
   void epoch(const EpochResult& e) override {
     if (!e.complete) return;
     observer_.epoch({e.epoch, e.train_time.count(), e.train_loss, e.train_accuracy, e.test_loss,
-                     e.test_accuracy});
+                     e.test_accuracy, e.noise_scale()});
   }
 
  private:
@@ -47,6 +47,7 @@ class NativeTraining final : public Training {
                 const std::atomic<int>& stop) override {
     run_.options = training_options_at(run_, setting);
     run_.options.epochs = epochs;
+    run_.options.noise_scale = !run_.options.device.gpu;  // where it changes nothing else
     run_.trainer = trainer_options(run_.options, run_.network);
     Relay relay(observer);
     const Result result = native::train(run_, relay, stop);
@@ -55,6 +56,8 @@ class NativeTraining final : public Training {
     for (const EpochResult& epoch : result.epochs) trained.samples += epoch.samples;
     trained.memory_measured = result.measured.total();
     trained.memory_by_use = result.measured;
+    if (!result.epochs.empty() && result.epochs.back().noise)
+      trained.noise_scale = result.epochs.back().noise->samples;
     if (result.status == Status::cancelled) {
       trained.outcome = trial::Outcome::cancelled;
       trained.note = "it was stopped before its last epoch";
