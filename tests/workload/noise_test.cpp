@@ -50,7 +50,7 @@ TEST(TriedRate, TellsItsLossOrTheStepAtWhichItDiverged) {
 
 // As a GPU's epochs are wrapped: weights go the same way, and some updates have norms.
 TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
-  const Run run = small_run(50);
+  const auto run = small_run(50);
   const auto plain = make_epochs(run, run.options, go_on);
   const auto measured = with_gradient_norms(make_epochs(run, run.options, go_on), run, run.options);
   int told = 0;
