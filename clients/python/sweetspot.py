@@ -61,6 +61,9 @@ late.
                 if sweetspot.step(len(x)):
                     break               # this batch size is measured
 
+`sweetspot.noise(small_norm, big_norm, small_batch, big_batch)` tells how noisy the gradient is, and
+`sweetspot.GradientNoise` does so for a PyTorch loop that accumulates micro-batches.
+
 `sweetspot.setting()` is the setting to train with: batch, micro_batch, accumulation, precision,
 workers and learning_rate. The protocol is in docs/protocol.md of sweetspot's sources.
 """
@@ -73,6 +76,7 @@ import importlib
 import inspect
 import json
 import logging
+import math
 import numbers
 import os
 import random
@@ -94,8 +98,8 @@ from typing import NamedTuple
 __version__ = "0.1.0"
 __all__ = ["tune", "find_batch_size", "lightning_tune", "lightning_batch_finder", "hf_tune",
            "Answer", "Error", "Enough", "run", "step", "begin", "data", "batches", "enough",
-           "metric", "setting", "Setting", "keras_callback", "lightning_callback", "hf_callback",
-           "ultralytics_callbacks"]
+           "metric", "setting", "Setting", "noise", "GradientNoise", "keras_callback",
+           "lightning_callback", "hf_callback", "ultralytics_callbacks"]
 
 _PROTOCOL = 1
 _LONGEST_LINE = 64 * 1024
@@ -485,6 +489,86 @@ def setting(batch=64, micro_batch=None, accumulation=1, precision="fp32", worker
         learning_rate=_number(asked.get("learning_rate"), float, 0.0) or learning_rate)
 
 
+def noise(small_norm, big_norm, small_batch=None, big_batch=None):
+    """Tells how noisy the gradient is, from its norm over few samples and over many.
+
+    Both are of the mean loss, at the same weights; the few may be among the many. Over the steps
+    sweetspot makes tr(Sigma)/|G|^2 of it, the batch beyond which a sample is worth less.
+
+    small_norm: the norm, or a list of them, one of each small batch
+    small_batch, big_batch: their samples; None for the setting's micro_batch and batch
+    """
+    link = _link or _open()
+    if link.pid != os.getpid():
+        return
+    try:
+        norms = small_norm if isinstance(small_norm, (list, tuple)) else [small_norm]
+        now = setting()
+        link.noise(sum(float(norm) ** 2 for norm in norms) / len(norms), float(big_norm) ** 2,
+                   int(small_batch or now.micro_batch), int(big_batch or now.batch))
+    except Exception:
+        link.close()
+
+
+class GradientNoise:
+    """noise() for a loop in PyTorch that accumulates micro-batches.
+
+        gradients = sweetspot.GradientNoise(model.parameters())
+        for update in ...:
+            for x, y in micro_batches:
+                (loss_of(x, y) / len(micro_batches)).backward()
+                gradients.micro_batch(len(x))
+            gradients.update()          # before optimizer.step() and zero_grad()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    The gradient of an update's first micro-batch is the small one, that of all of them the big one.
+    So nothing is copied, and no memory taken. What a GradScaler multiplies cancels out.
+
+    every: only each so many updates, since reading a norm off a GPU waits for it
+    mean: the losses were divided by the number of micro-batches; False where they were not, and the
+    gradients are a sum
+    """
+
+    def __init__(self, parameters, every=10, mean=True):
+        self._parameters = [each for each in parameters if each.requires_grad]
+        self._every, self._mean = max(1, int(every)), mean
+        self._updates = 0
+        self._begin()
+
+    def micro_batch(self, samples):
+        """backward() of a micro-batch of so many samples has ended."""
+        self._parts += 1
+        self._samples += int(samples)
+        if self._parts == 1:
+            self._first_samples = int(samples)
+            if self._is_measured():
+                self._first = self._norm()
+
+    def update(self, samples=None):
+        """All of them have. samples: of the update on all devices, where others have theirs."""
+        first, parts, total = self._first, self._parts, int(samples or self._samples)
+        if first is not None and parts > 1 and total > self._first_samples:
+            # A mean over the parts has the first one's gradient divided by their number, and a sum
+            # has all of them added up.
+            small, big = (parts, 1) if self._mean else (1, 1 / parts)
+            noise(small * first, big * self._norm(), self._first_samples, total)
+        self._updates += 1
+        self._begin()
+
+    def _begin(self):
+        self._parts, self._samples, self._first_samples, self._first = 0, 0, 0, None
+
+    def _is_measured(self):
+        return (_link or _open()) is not _off and self._updates % self._every == 0
+
+    def _norm(self):
+        # Added up where they are, and read once.
+        squares = [each.grad.detach().float().norm() ** 2 for each in self._parameters
+                   if each.grad is not None]
+        return float(sum(square.to(squares[0].device) for square in squares)) ** 0.5
+
+
 def keras_callback():
     """A callback for Keras' fit(): Keras 3, TensorFlow's Keras or tf_keras, whichever is loaded."""
     return _callback_class("KerasCallback")()
@@ -591,6 +675,17 @@ class _Link:
         try:
             if self._send({"type": "epoch", "batches": batches}):
                 self._epoch = batches
+        finally:
+            self._lock.release()
+
+    def noise(self, small_squared, big_squared, small_batch, big_batch):
+        """Norms of an update's gradients; lost where the socket is full, which harms nothing."""
+        if self._socket is None or self._waiting or not self._lock.acquire(False):
+            return
+        try:
+            if all(map(math.isfinite, (small_squared, big_squared))):
+                self._send({"type": "noise", "small_batch": small_batch, "big_batch": big_batch,
+                            "small_squared_norm": small_squared, "big_squared_norm": big_squared})
         finally:
             self._lock.release()
 

@@ -136,6 +136,88 @@ class TestCase(unittest.TestCase):
         return result[0]
 
 
+class Tensor:
+    """As much of PyTorch's as a norm takes."""
+
+    device = "cpu"
+
+    def __init__(self, *values):
+        self.values = list(values)
+
+    def detach(self):
+        return self
+
+    float = detach
+
+    def to(self, device):
+        return self
+
+    def norm(self):
+        return Tensor(sum(value * value for value in self.values) ** 0.5)
+
+    def __pow__(self, power):
+        return Tensor(self.values[0] ** power)
+
+    def __radd__(self, other):
+        return Tensor(self.values[0] + other)
+
+    def __float__(self):
+        return float(self.values[0])
+
+    __add__ = lambda self, other: Tensor(self.values[0] + other.values[0])
+
+
+class Parameter:
+    requires_grad = True
+    grad = None
+
+
+class NoiseTest(TestCase):
+    def told(self, server):
+        return [line for line in server.read_all() if line["type"] == "noise"]
+
+    def test_squared_norms_are_told_with_their_batches(self):
+        server, client = self.serve(SWEETSPOT_BATCH="64", SWEETSPOT_MICRO_BATCH="16")
+        client.begin()
+        server.accept()
+        client.noise([3.0, 5.0], 2.0)
+        client.noise(3, 2, small_batch=8, big_batch=32)
+        client.noise(float("nan"), 2)
+        self.assertEqual(self.told(server), [
+            {"type": "noise", "small_batch": 16, "small_squared_norm": 17.0, "big_batch": 64,
+             "big_squared_norm": 4.0},
+            {"type": "noise", "small_batch": 8, "small_squared_norm": 9.0, "big_batch": 32,
+             "big_squared_norm": 4.0}])
+
+    def test_is_nothing_outside_sweetspot_and_never_raises(self):
+        client = load()
+        client.noise(3, 2)
+        client.noise("no number", None)
+        server, client = self.serve()
+        client.begin()
+        server.accept()
+        client.noise("no number", None)
+
+    def test_accumulated_micro_batches_give_the_first_and_all(self):
+        for mean, first, last in ((True, (1.5, 2.0), (3.0, 4.0)), (False, (3.0, 4.0), (6.0, 8.0))):
+            server, client = self.serve()
+            client.begin()
+            server.accept()
+            weights, bias, unused = Parameter(), Parameter(), Parameter()
+            gradients = client.GradientNoise([weights, bias, unused], every=2, mean=mean)
+            for _ in range(3):
+                weights.grad, bias.grad = Tensor(first[0]), Tensor(first[1])
+                gradients.micro_batch(8)
+                weights.grad, bias.grad = Tensor(last[0]), Tensor(last[1])
+                gradients.micro_batch(8)
+                gradients.update()
+            told = self.told(server)
+            self.assertEqual(len(told), 2)  # of three updates, the first and the third
+            self.assertEqual((told[0]["small_batch"], told[0]["big_batch"]), (8, 16))
+            self.assertAlmostEqual(told[0]["small_squared_norm"], 25)
+            self.assertAlmostEqual(told[0]["big_squared_norm"], 25)
+
+
 class TheFile(TestCase):
     def test_is_python_3_8(self):
         ast.parse(CLIENT.read_text(), feature_version=(3, 8))

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "search/search.h"
+#include "stats/learning_rate_rule.h"
 #include "trial/gpus.h"
+#include "trial/gradient_noise.h"
 #include "trial/trial.h"
 
 namespace sweetspot::advise {
@@ -75,6 +77,28 @@ struct Confirmation {
   bool operator==(const Confirmation&) const = default;
 };
 
+// A learning rate that suits a batch, to find that of another from.
+struct LearningRateBase {
+  double rate = 0.001;
+  std::int64_t batch = 1;
+  bool adaptive = true;                         // of Adam's kind
+  std::optional<stats::LearningRateRule> rule;  // asked for; else by optimizer and noise
+  bool operator==(const LearningRateBase&) const = default;
+};
+// The learning rate of an answer, and where it comes from.
+struct LearningRate {
+  LearningRateBase base;
+  stats::LearningRateRule rule = stats::LearningRateRule::none;
+  std::optional<double> noise_scale;  // that the rule went by
+  double by_rule = 0.001, rate = 0.001;
+  std::vector<trial::RateRun> tried;  // half, that by the rule and twice, where that was asked
+  bool operator==(const LearningRate&) const = default;
+};
+LearningRate learning_rate_for(const LearningRateBase& base, std::int64_t batch,
+                               const std::optional<core::Interval>& noise);
+// Another that was tried is taken where its loss was clearly lower, or the rule's diverged.
+void choose_among_tried(LearningRate& rate);
+
 // Why the search could not end by itself.
 enum class CutShort { no, stopped, budget, store_failed, device_lost };
 std::string_view name(CutShort);
@@ -91,6 +115,9 @@ struct Facts {
   std::optional<WorkerSearch> worker_search;
   std::optional<SlowKernel> slow_kernel;  // at the chosen batch
   std::optional<Confirmation> confirmation;
+  std::optional<trial::GradientNoise> noise;
+  std::optional<LearningRateBase> rate_base;
+  std::vector<trial::RateRun> tried_rates;
   std::optional<std::int64_t> global_batch;  // given; the sizes of the trials are micro-batches
   // Of a program on several GPUs, as it was said.
   std::optional<int> gpus;
@@ -171,6 +198,8 @@ enum class Reason {
   energy,         // what a sample takes, what that saves and what it costs in time
   precision,      // which one is how much faster
   loss,           // of each precision after equal steps
+  noise,          // up to which batch a sample is worth as much as in a small one
+  learning_rate,  // by which rule
   step_cost,      // what a step costs whatever its batch, and a sample
   limit,          // what limits the chosen batch
   slow_kernel,    // a kernel of ours is slower than the machine asks for
@@ -208,6 +237,8 @@ struct Recommendation {
   std::optional<core::Bytes> memory_margin;  // by which it may grow in an hour
   bool inputs_vary = false;
   std::optional<Confirmation> confirmation;
+  std::optional<trial::GradientNoise> noise;
+  std::optional<LearningRate> learning_rate;  // nothing: as it was given, setting has it
   // Of a program on several GPUs: what the batch is of, and where it is each one's, of how many.
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
   std::optional<std::int64_t> gpus;
@@ -259,6 +290,12 @@ struct Fastest {
   const Variant* variant = nullptr;  // nullptr where there are none
 };
 Fastest fastest(const Recommendation& made);
+
+// The noise scale in samples that an answer is held against: that after some training, where the
+// gradient is as noisy as for most of it.
+std::optional<core::Interval> noise_scale(const Recommendation& made);
+// How many times the noise scale the batch is, where that is far beyond it.
+std::optional<double> times_noise_scale(const Recommendation& made);
 
 // The one place that words it.
 std::string sentence(const Recommendation& made);  // the one to act on: "Train with batch 128: …"

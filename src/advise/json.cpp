@@ -98,6 +98,51 @@ void read_confirmation(auto& from, Confirmation& run) {
   from.read("why", run.why);
 }
 
+Json noise_json(const std::optional<trial::GradientNoise>& noise) {
+  if (!noise) return nullptr;
+  return {{"start_samples", interval_json(noise->start)},
+          {"later_samples", interval_json(noise->later)},
+          {"trained_epochs", noise->epochs}};
+}
+
+void read_noise(auto& from, trial::GradientNoise& noise) {
+  from.read("start_samples", noise.start);
+  from.read("later_samples", noise.later);
+  from.read("trained_epochs", noise.epochs);
+}
+
+Json rate_json(const std::optional<LearningRate>& rate) {
+  if (!rate) return nullptr;
+  Json json{{"rule", stats::name(rate->rule)},
+            {"learning_rate", rate->by_rule},
+            {"base_learning_rate", rate->base.rate},
+            {"base_batch", rate->base.batch},
+            {"adaptive", rate->base.adaptive},
+            {"asked_rule", name_or_null(rate->base.rule)},
+            {"noise_scale_samples", or_null(rate->noise_scale)},
+            {"tried", Json::array()}};
+  for (const trial::RateRun& run : rate->tried)
+    json["tried"].push_back(
+        {{"learning_rate", run.learning_rate}, {"steps", run.steps}, {"loss", or_null(run.loss)}});
+  return json;
+}
+
+void read_rate(auto& from, LearningRate& rate) {
+  constexpr auto last = stats::LearningRateRule::surge;
+  from.named("rule", rate.rule, last);
+  from.read("learning_rate", rate.by_rule);
+  from.read("base_learning_rate", rate.base.rate);
+  from.read("base_batch", rate.base.batch);
+  from.read("adaptive", rate.base.adaptive);
+  from.named("asked_rule", rate.base.rule, last);
+  from.read("noise_scale_samples", rate.noise_scale);
+  from.list("tried", rate.tried, [](auto& each, trial::RateRun& run) {
+    each.read("learning_rate", run.learning_rate);
+    each.read("steps", run.steps);
+    each.read("loss", run.loss);
+  });
+}
+
 Json loading_json(const Recommendation& made) {
   if (!made.loading_batch || !made.loading_advice) return nullptr;
   return {{"batch", *made.loading_batch},
@@ -376,6 +421,11 @@ void read_all(Reader& from, Recommendation& made) {
   made.inputs_vary = inputs_vary.value_or(false);
   from.object("confirmation", made.confirmation,
               [](Reader& inner, Confirmation& run) { read_confirmation(inner, run); });
+  from.object("noise_scale", made.noise,
+              [](Reader& inner, trial::GradientNoise& noise) { read_noise(inner, noise); });
+  from.object("learning_rate_rule", made.learning_rate,
+              [](Reader& inner, LearningRate& rate) { read_rate(inner, rate); });
+  if (made.learning_rate) made.learning_rate->rate = made.setting.learning_rate;
   std::optional<std::string> device, batch_is;  // answers of earlier versions have none
   from.read("memory_device", device);
   made.memory_device = device.value_or("");
@@ -464,6 +514,8 @@ std::string to_json(const Recommendation& made) {
             {"memory_margin_bytes", or_null(made.memory_margin)},
             {"inputs_vary", made.inputs_vary},
             {"confirmation", confirmation_json(made.confirmation)},
+            {"noise_scale", noise_json(made.noise)},
+            {"learning_rate_rule", rate_json(made.learning_rate)},
             {"memory_device", made.memory_device},
             {"batch_is", batch_is_json(made.batch_is)},
             {"gpus", or_null(made.gpus)},

@@ -189,6 +189,8 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(made.previous_batch.has_value(), Reason::changed);
   add(!made.contention_reason.empty(), Reason::contended);
   add(made.objective == search::Objective::energy && made.joules_per_sample, Reason::energy);
+  add(noise_scale(made).has_value(), Reason::noise);
+  add(made.learning_rate.has_value(), Reason::learning_rate);
   add(line_holds(made), Reason::step_cost);
   add(made.limited_by.has_value(), Reason::limit);
   add(made.slow_kernel.has_value(), Reason::slow_kernel);
@@ -202,6 +204,21 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(made.gpus.value_or(1) > 1, Reason::several_gpus);
   add(!made.notes.empty(), Reason::note);
   return list;
+}
+
+void add_learning_rate(Recommendation& made, const std::vector<const trial::Trial*>& of_chosen,
+                       const Facts& facts) {
+  made.noise = facts.noise;
+  if (!facts.noise)  // a program's trial runs its first steps
+    for (const trial::Trial* trial : of_chosen)
+      if (trial->noise_scale) made.noise = {trial->noise_scale, std::nullopt, 0};
+  if (!facts.rate_base) return;
+  LearningRate rate = learning_rate_for(*facts.rate_base, made.setting.batch, noise_scale(made));
+  for (const trial::RateRun& run : facts.tried_rates)
+    if (rate.by_rule == run.learning_rate) rate.tried = facts.tried_rates;
+  choose_among_tried(rate);
+  made.setting.learning_rate = rate.rate;
+  made.learning_rate = std::move(rate);
 }
 
 const search::BatchSpeed* speed_at(const search::Decision& decision, std::int64_t batch) {
@@ -278,6 +295,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
     made.roofline = share;
   add_loaders(made, by_batch, facts);
   add_contention(made, trials, by_batch);
+  add_learning_rate(made, of_chosen->second, facts);
   if (facts.limits.previous && *facts.limits.previous != decision.batch)
     made.previous_batch = facts.limits.previous;
   made.cut_short = facts.cut_short, made.budget_seconds = facts.budget_seconds;

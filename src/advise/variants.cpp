@@ -127,7 +127,10 @@ Recommendation best_variant(std::vector<Recommendation> made,
   if (precisions_differ(chosen)) {
     add_losses(chosen, trials);
     // Before what is said of the one curve.
-    const auto at = std::ranges::find(chosen.reasons, Reason::step_cost);
+    const auto at = std::ranges::find_if(chosen.reasons, [](Reason reason) {
+      return reason == Reason::noise || reason == Reason::learning_rate ||
+             reason == Reason::step_cost;
+    });
     std::vector<Reason> more{Reason::precision};
     if (chosen.loss_step) more.push_back(Reason::loss);
     chosen.reasons.insert(at, more.begin(), more.end());

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "advise/advise.h"
 #include "core/text.h"
@@ -103,6 +104,61 @@ std::string confirmation_words(const Recommendation& made) {
                        run.asked, size(run.steps), memory);
   return fmt::format("{}not confirmed for {}{}", larger, run.asked,
                      run.why.empty() ? ": it was stopped" : ": " + core::printable(run.why));
+}
+
+// "an epoch", "40% of an epoch".
+std::string epochs_words(double epochs) {
+  constexpr double all_but = 0.995;
+  return epochs > all_but ? "an epoch" : fmt::format("{:.2g}% of an epoch", 100 * epochs);
+}
+
+std::string noise_words(const Recommendation& made) {
+  const auto noise = noise_scale(made);
+  if (!noise) return "";
+  const auto scale = [](const core::Interval& samples) {
+    return fmt::format("{} ({}–{})", core::format_rounded(samples.mean),
+                       core::format_rounded(samples.low), core::format_rounded(samples.high));
+  };
+  std::string text = fmt::format(
+      "a sample is worth as much as in a small batch up to about {}: the noise scale is ",
+      core::format_rounded(noise->mean));
+  if (made.noise->start) text += scale(*made.noise->start) + " at the start";
+  if (made.noise->later)
+    text += fmt::format("{}{} after {}", made.noise->start ? ", " : "", scale(*made.noise->later),
+                        epochs_words(made.noise->epochs));
+  return text;
+}
+
+std::string rule_words(const LearningRate& rate) {
+  using stats::LearningRateRule;
+  switch (rate.rule) {
+    case LearningRateRule::none:
+      return "whatever the batch";
+    case LearningRateRule::linear:
+      return rate.noise_scale ? "linear in the batch up to the noise scale" : "linear in the batch";
+    case LearningRateRule::square_root:
+      return "by the square root of the batch";
+    case LearningRateRule::adascale:
+      return fmt::format("times AdaScale's gain of {:.3g}", rate.by_rule / rate.base.rate);
+    case LearningRateRule::surge:
+      return "rising to the noise scale and falling beyond, as Adam's best does";
+  }
+  return "";
+}
+
+std::string rate_words(const LearningRate& rate) {
+  std::string text = fmt::format("--lr {:g} is {:g} at batch {}, {}", rate.by_rule, rate.base.rate,
+                                 size(rate.base.batch), rule_words(rate));
+  if (rate.tried.empty()) return text;
+  std::string tried;
+  for (const trial::RateRun& run : rate.tried) {
+    tried += tried.empty() ? "" : ", ";
+    tried += run.loss
+                 ? fmt::format("{:.4g} at {:g}", *run.loss, run.learning_rate)
+                 : fmt::format("diverged at step {} at {:g}", size(run.steps), run.learning_rate);
+  }
+  text += fmt::format("; loss after {} steps: {}", size(rate.tried.front().steps), tried);
+  return text + (rate.rate == rate.by_rule ? "" : fmt::format(", so --lr {:g}", rate.rate));
 }
 
 std::string accumulation_words(const Recommendation& made) {
@@ -285,13 +341,21 @@ std::string memory_part(const Recommendation& made) {
                      made.memory_device.empty() ? "" : " on ", made.memory_device);
 }
 
+// "; 20 times the noise scale: expect more epochs", of a sentence.
+std::string beyond_noise(const Recommendation& made) {
+  const auto times = times_noise_scale(made);
+  return times ? fmt::format("; {} times the noise scale: expect more epochs",
+                             core::format_count(std::round(*times)))
+               : "";
+}
+
 std::string energy_sentence(const Recommendation& made) {
   const std::string against = against_fastest(made);
   std::string text = fmt::format(
       "{}: {}/sample{}, {}", head_of_sentence(made), core::format_joules(*made.joules_per_sample),
       against.empty() ? "" : ", " + against, speed(made.samples_per_second));
   if (against.empty() && has_others(made)) text += ", the fastest";
-  text += memory_part(made);
+  text += memory_part(made) + beyond_noise(made);
   if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";
 }
@@ -312,7 +376,7 @@ std::string sentence(const Recommendation& made) {
     text += fmt::format(", {} of the fastest", percent(made.throughput_share));
   else if (has_others(made))
     text += ", the fastest";
-  text += memory_part(made);
+  text += memory_part(made) + beyond_noise(made);
   if (made.confirmation && !made.confirmation->confirmed) text += "; not confirmed";
   if (made.contended) text += fmt::format("; {}", measured_while_busy);
   return text + ".";
@@ -334,6 +398,10 @@ std::string words(Reason reason, const Recommendation& made) {
       return precision_words(made);
     case Reason::loss:
       return made.loss_step && made.loss_batch ? loss_words(made) : "";
+    case Reason::noise:
+      return noise_words(made);
+    case Reason::learning_rate:
+      return made.learning_rate ? rate_words(*made.learning_rate) : "";
     case Reason::step_cost:
       return made.step_cost ? fmt::format("a step costs {} + {} a sample",
                                           duration(made.step_cost->fixed_seconds),

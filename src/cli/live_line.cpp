@@ -35,9 +35,11 @@ std::string progress_line(const workload::native::Progress& p, std::size_t width
       fmt::format("{} samples/s", core::format_count(p.samples_per_second)),
       fmt::format("ETA {}", core::format_duration(p.left)),
       fmt::format("{}/{}", core::format_count(static_cast<double>(p.samples)),
-                  core::format_count(static_cast<double>(p.samples_in_epoch)))};
+                  core::format_count(static_cast<double>(p.samples_in_epoch))),
+      p.noise_scale ? fmt::format("noise scale {}", core::format_rounded(*p.noise_scale)) : ""};
   std::string tail;
   for (const std::string& fact : facts) {
+    if (fact.empty()) continue;
     const std::string longer = tail.empty() ? fact : tail + " · " + fact;
     if (report::display_width(epoch) + narrowest_bar + 1 + report::display_width(longer) > width)
       break;

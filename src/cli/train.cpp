@@ -34,19 +34,34 @@ std::string number(const std::optional<double>& value) {
   return std::isnan(*value) ? "NaN" : fmt::format("{:.4f}", *value);  // fmt writes -nan
 }
 
+// "412 (350–490)", in samples.
+std::string noise_words(const native::EpochResult& e) {
+  if (!e.noise || !e.noise->samples) return std::string(report::unknown);
+  const stats::Interval& samples = *e.noise->samples;
+  return fmt::format("{} ({}–{})", core::format_rounded(samples.mean),
+                     core::format_rounded(samples.low), core::format_rounded(samples.high));
+}
+
 // The table grows by a row with each epoch; with --json it is talk.
 class Display : public native::Observer {
  public:
-  Display(Output& output, bool json) : output_(output), json_(json) {}
+  Display(Output& output, bool json, bool noise_scale)
+      : output_(output), json_(json), noise_scale_(noise_scale), table_(columns(noise_scale)) {}
 
   void progress(const native::Progress& progress) override { line_.show(progress); }
 
   void epoch(const native::EpochResult& e) override {
-    table_.add({e.complete ? std::to_string(e.epoch) : fmt::format("{} (part)", e.epoch),
-                number(e.train_loss), percent(e.train_accuracy), number(e.test_loss),
-                percent(e.test_accuracy), fmt::format("{:.2f}", e.train_time.count()),
-                core::format_count(e.samples_per_second()),
-                fmt::format("{:.1f}%", 100 * e.data_wait_share())});
+    std::vector<std::string> row{
+        e.complete ? std::to_string(e.epoch) : fmt::format("{} (part)", e.epoch),
+        number(e.train_loss),
+        percent(e.train_accuracy),
+        number(e.test_loss),
+        percent(e.test_accuracy),
+        fmt::format("{:.2f}", e.train_time.count()),
+        core::format_count(e.samples_per_second()),
+        fmt::format("{:.1f}%", 100 * e.data_wait_share())};
+    if (noise_scale_) row.push_back(noise_words(e));
+    table_.add(std::move(row));
     line_.clear();
     if (!headed_) print(table_.head());
     headed_ = true;
@@ -54,6 +69,15 @@ class Display : public native::Observer {
   }
 
  private:
+  static std::vector<report::Column> columns(bool noise_scale) {
+    std::vector<report::Column> list{{"epoch", false, 8},     {"loss", false, 7},
+                                     {"train accuracy"},      {"test loss", false, 7},
+                                     {"test accuracy"},       {"seconds", false, 8},
+                                     {"samples/s", false, 9}, {"data wait"}};
+    if (noise_scale) list.push_back({"noise scale", false, 16});
+    return list;
+  }
+
   void print(std::string text) {
     if (!json_) return output_.print(text);
     text.pop_back();
@@ -61,16 +85,9 @@ class Display : public native::Observer {
   }
 
   Output& output_;
-  bool json_, headed_ = false;
+  bool json_, noise_scale_, headed_ = false;
   LiveLine line_;
-  report::Table table_{{{"epoch", false, 8},
-                        {"loss", false, 7},
-                        {"train accuracy"},
-                        {"test loss", false, 7},
-                        {"test accuracy"},
-                        {"seconds", false, 8},
-                        {"samples/s", false, 9},
-                        {"data wait"}}};
+  report::Table table_;
 };
 
 Json setting_json(const native::Options& o, const engine::TrainerOptions& trainer) {
@@ -96,6 +113,19 @@ Json setting_json(const native::Options& o, const engine::TrainerOptions& traine
           {"drop_last", o.pipeline.drop_last}};
 }
 
+Json noise_json(const std::optional<stats::NoiseEstimate>& noise) {
+  if (!noise) return nullptr;
+  Json samples = nullptr;
+  if (noise->samples)
+    samples = {{"mean", noise->samples->mean},
+               {"low", noise->samples->low},
+               {"high", noise->samples->high}};
+  return {{"samples", samples},
+          {"gradient_squared", noise->gradient_squared},
+          {"variance_trace", noise->trace},
+          {"observations", noise->observations}};
+}
+
 Json epoch_json(const native::EpochResult& e) {
   return {{"epoch", e.epoch},
           {"complete", e.complete},
@@ -108,7 +138,8 @@ Json epoch_json(const native::EpochResult& e) {
           {"train_seconds", e.train_time.count()},
           {"evaluation_seconds", e.evaluation_time.count()},
           {"samples_per_second", e.samples_per_second()},
-          {"data_wait_share", e.data_wait_share()}};
+          {"data_wait_share", e.data_wait_share()},
+          {"noise_scale", noise_json(e.noise)}};
 }
 
 Json memory_json(const native::Result& result) {
@@ -167,7 +198,7 @@ int train(const NativeFlags& flags, Output& output) {
   {
     const StopOnSignal stop;
     introduce(run);
-    Display display(output, flags.json);
+    Display display(output, flags.json, run.options.noise_scale);
     result = native::train(run, display, StopOnSignal::stopped());
   }
   if (flags.json) {
@@ -189,6 +220,9 @@ void add_train(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("train", "one training run, accuracy after each epoch");
   const auto flags = std::make_shared<NativeFlags>();
   add_training_flags(*command, *flags);
+  command->add_flag("--noise-scale", flags->options.noise_scale,
+                    "measure the noise scale of the gradients: the batch beyond which a sample is "
+                    "worth less");
   command->footer(
       "\nExample:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors");
   command->callback(

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
+#include "cli/learning_rate_flags.h"
 #include "cli/live_study.h"
 #include "cli/output.h"
 #include "cli/report_file.h"
@@ -39,6 +40,7 @@ struct TuneFlags {
   std::string precisions;
   const CLI::Option* tolerance = nullptr;
   bool no_report = false;
+  LearningRateFlags learning_rate;
 };
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
@@ -225,6 +227,8 @@ int tune(const TuneFlags& flags, Output& output) {
   options.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
   options.confirm = flags.confirm;
+  options.learning_rate = learning_rate_base(flags.learning_rate, flags.study);
+  options.check_rate = flags.learning_rate.check;
   options.gpus = flags.study.command.options.gpus;
   options.batch_is = flags.study.command.options.batch_is;
   options.notes = opened.reasons;
@@ -344,6 +348,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
             });
   add_target_flags(*command, flags->target);
   command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
+  add_learning_rate_flags(*command, flags->learning_rate);
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
   flags->tolerance = command->get_option("--tolerance");

@@ -262,6 +262,7 @@ class Measurement {
     trial_.gpus = account.gpus;
     if (!account.device.empty()) trial_.device = account.device;
     trial_.losses = account.losses;
+    trial_.noise_scale = account.noise_scale;
     trial_.memory_source = account.memory_source;
     trial_.step_source = account.step_source;
     trial_.start_up_seconds = account.start_up_seconds;

@@ -107,6 +107,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.samples_seen = trained.samples;
     trial_.memory_measured = trained.memory_measured;
     trial_.memory_by_use = trained.memory_by_use;
+    trial_.noise_scale = trained.noise_scale;
   }
 
   // Every epoch has as many samples and steps as any other.

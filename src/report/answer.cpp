@@ -15,11 +15,13 @@ const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer) 
   const advise::Recommendation& made = *answer.recommendation;
   const trial::Setting &own = trial.setting, &chosen = made.setting;
   const bool same_loader = own.workers == chosen.workers && own.prefetch == chosen.prefetch;
+  // Trials have the learning rate that was given, whatever the answer's is.
+  const double given_rate =
+      made.learning_rate ? made.learning_rate->base.rate : chosen.learning_rate;
   // A loader that helped is recommended, but was tried at one batch only.
   const bool is_check = made.loader_check && check_helped(*made.loader_check);
   if (same_loader == is_check || own.precision != chosen.precision ||
-      own.learning_rate != chosen.learning_rate ||
-      own.power_limit_watts != chosen.power_limit_watts)
+      own.learning_rate != given_rate || own.power_limit_watts != chosen.power_limit_watts)
     return nullptr;
   const auto found = std::ranges::find(made.rows, size_of(trial, answer), &advise::BatchRow::batch);
   return found == made.rows.end() ? nullptr : &*found;

@@ -45,7 +45,8 @@ Json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs) {
 std::string epoch_csv(std::span<const trial::Trial> trials) {
   std::string text =
       "trial,device,batch,accumulation,precision,workers,learning_rate,seed,outcome,contended,"
-      "epoch,epoch_seconds,train_seconds,train_loss,train_accuracy,test_loss,test_accuracy\r\n";
+      "epoch,epoch_seconds,train_seconds,train_loss,train_accuracy,test_loss,test_accuracy,noise_"
+      "scale_samples\r\n";
   std::size_t number = 0;
   for (const trial::Trial& t : trials) {
     const trial::Setting& s = t.setting;
@@ -53,13 +54,13 @@ std::string epoch_csv(std::span<const trial::Trial> trials) {
         fmt::format("{},{},{},{},{},{},{},{},{},{}", ++number, t.device, s.batch, s.accumulation,
                     s.precision, s.workers, s.learning_rate, s.seed, name(t.outcome),
                     t.contention.contended ? "true" : "false");
-    if (t.epochs.empty()) text += head + ",,,,,,,\r\n";
+    if (t.epochs.empty()) text += head + ",,,,,,,,\r\n";
     double seconds = 0;
     for (const trial::Epoch& e : t.epochs) {
       seconds += e.train_seconds;
-      text += fmt::format("{},{},{},{},{},{},{},{}\r\n", head, e.epoch, e.train_seconds, seconds,
+      text += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", head, e.epoch, e.train_seconds, seconds,
                           cell(e.train_loss), cell(e.train_accuracy), cell(e.test_loss),
-                          cell(e.test_accuracy));
+                          cell(e.test_accuracy), cell(e.noise_scale));
     }
   }
   return text;

@@ -34,6 +34,11 @@ Value share_of(const Row& row, Phase phase) {
   return (*row.trial->phases)[static_cast<std::size_t>(phase)] / step;
 }
 
+Value noise(const Row& row, double trial::Interval::* part) {
+  if (!row.trial->noise_scale) return {};
+  return *row.trial->noise_scale.*part;
+}
+
 Value bytes_for(const Row& row, core::Use use) {
   if (!row.trial->memory_by_use) return {};
   return static_cast<std::int64_t>((*row.trial->memory_by_use)[use]);
@@ -217,6 +222,17 @@ const Field table[] = {
      [](const Row& r) -> Value {
        return r.trial->losses.empty() ? Value{} : r.trial->losses.back().step;
      }},
+    {"/noise_scale_samples/mean", "noise_scale_samples",
+     [](const Row& r) { return noise(r, &trial::Interval::mean); }, Show::when_known,
+     "noise scale", false,
+     [](const Row& r) {
+       const auto& scale = r.trial->noise_scale;
+       return scale ? core::format_rounded(scale->mean) : dash();
+     }},
+    {"/noise_scale_samples/low", "noise_scale_samples_low",
+     [](const Row& r) { return noise(r, &trial::Interval::low); }},
+    {"/noise_scale_samples/high", "noise_scale_samples_high",
+     [](const Row& r) { return noise(r, &trial::Interval::high); }},
     {"/phases/data_wait", "data_wait_share",
      [](const Row& r) { return share_of(r, Phase::data_wait); }},
     {"/phases/forward", "forward_share", [](const Row& r) { return share_of(r, Phase::forward); }},

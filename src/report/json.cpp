@@ -29,7 +29,8 @@ Json epoch_json(const trial::Epoch& epoch) {
           {"train_loss", or_null(epoch.train_loss)},
           {"train_accuracy", or_null(epoch.train_accuracy)},
           {"test_loss", or_null(epoch.test_loss)},
-          {"test_accuracy", or_null(epoch.test_accuracy)}};
+          {"test_accuracy", or_null(epoch.test_accuracy)},
+          {"noise_scale_samples", or_null(epoch.noise_scale)}};
 }
 
 Json evaluation_json(const trial::Evaluation& evaluation) {

@@ -118,7 +118,8 @@ Json epochs_json(const std::vector<trial::Epoch>& epochs) {
                     {"train_loss", or_null(e.train_loss)},
                     {"train_accuracy", or_null(e.train_accuracy)},
                     {"test_loss", or_null(e.test_loss)},
-                    {"test_accuracy", or_null(e.test_accuracy)}});
+                    {"test_accuracy", or_null(e.test_accuracy)},
+                    {"noise_scale_samples", or_null(e.noise_scale)}});
   return list;
 }
 

@@ -13,6 +13,7 @@
 #include "study/arrival_check.h"
 #include "study/axis.h"
 #include "study/loader_check.h"
+#include "study/noise_check.h"
 #include "study/predict.h"
 #include "study/rounds.h"
 #include "study/worker_search.h"
@@ -102,6 +103,7 @@ class Tuning {
     facts_.has_loader = workload.has_loader();
     facts_.gpus = options.gpus, facts_.batch_is = options.batch_is;
     facts_.notes = options.notes;
+    facts_.rate_base = options.learning_rate;
     if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
   }
 
@@ -286,6 +288,7 @@ class Tuning {
         axes_.begin());
     check_loader_of(curve(), made->batch);
     check_kernels_at(made->batch);
+    check_noise(*made);
   }
 
   void check_loader_of(const std::vector<trial::Trial>& known, std::int64_t batch) {
@@ -308,6 +311,17 @@ class Tuning {
     }
   }
 
+  // Whoever asks again is told what was found before.
+  void check_noise(const advise::Recommendation& made) {
+    if (loop_.end() != End::none || !options_.learning_rate) return;
+    facts_.noise = before_ && before_->noise
+                       ? before_->noise
+                       : measure_noise(loop_, workload_, made, *facts_.rate_base);
+    if (!options_.check_rate) return;
+    if (const auto now = answer(); now && now->learning_rate)
+      facts_.tried_rates = check_rate(loop_, workload_, *now);
+  }
+
   // Runs the answer for as long as was asked. One that takes more than is allowed then, or dies of
   // it, is stepped down from, to a power of two.
   void confirm(std::optional<advise::Recommendation>& made) {
@@ -321,7 +335,7 @@ class Tuning {
       made = answer();
       return;
     }
-    trial::Setting setting = made->setting;
+    trial::Setting setting = to_run(made->setting);
     constexpr int most_changes = 3;
     int changes = 0;
     while (loop_.may_go_on()) {
@@ -345,7 +359,7 @@ class Tuning {
           static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
       // With what the run measured, a larger one may have become the answer.
       if (const auto now = answer(); found.confirmed && now && now->batch > size) {
-        setting = now->setting;
+        setting = to_run(now->setting);
         found.confirmed = false, found.why = "the answer changed with every run";
         if (++changes > most_changes) break;
         continue;
@@ -359,6 +373,12 @@ class Tuning {
     facts_.confirmation = found;
     facts_.cut_short = cut_short(loop_.end());
     made = answer();
+  }
+
+  // A step takes as long at any learning rate: trials have the one that was given.
+  trial::Setting to_run(trial::Setting setting) {
+    setting.learning_rate = axis().base.learning_rate;
+    return setting;
   }
 
   measure::MeasureOptions lasting(std::int64_t size) {

@@ -32,6 +32,9 @@ struct TuneOptions {
   std::optional<int> gpus;
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
   std::optional<Confirm> confirm;
+  // What the answer's learning rate is found from; nothing: it is as in `base`.
+  std::optional<advise::LearningRateBase> learning_rate;
+  bool check_rate = false;  // and it is run beside half and twice as much
   LoopOptions loop;
   advise::Roofline roofline;
   advise::SampleCost cost;

@@ -123,6 +123,7 @@ struct Epoch {
   double train_seconds = 0;                          // of this epoch alone, evaluation apart
   std::optional<double> train_loss, train_accuracy;  // mean over the epoch, as the weights moved
   std::optional<double> test_loss, test_accuracy;    // after it
+  std::optional<double> noise_scale{};               // tr(Σ)/|G|² in samples, at its end
 };
 
 // What a trial that trains had learned at some moment, between two weight updates.
@@ -176,6 +177,9 @@ struct Trial {
   std::vector<GpuUse> gpus;                    // of a program; empty where it used none
   // Of a program that tells its loss: after 1, 2, 5, 10, 20, 50, … steps, and the last one.
   std::vector<Loss> losses;
+  // tr(Σ)/|G|² of its gradients in samples: of one that trained, at its end; of a program, as its
+  // client told.
+  std::optional<Interval> noise_scale;
   Contention contention;
   std::string note;           // why it ended as it did, one short line
   std::string last_output;    // the last lines of a program that failed, printable

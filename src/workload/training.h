@@ -35,6 +35,7 @@ struct Trained {
   std::int64_t steps = 0, samples = 0;
   std::optional<core::Bytes> memory_measured;
   std::optional<core::MemoryByUse> memory_by_use;  // of it
+  std::optional<core::Interval> noise_scale;       // see trial::Trial
 };
 
 // "Train so many epochs at this setting and evaluate after each": what a trial of epochs runs,

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "probe/gpu/gpu.h"
+#include "trial/gradient_noise.h"
 #include "trial/trial.h"
 
 namespace sweetspot::workload {
@@ -28,6 +30,7 @@ struct Account {
   bool inputs_vary = false;
   std::vector<trial::GpuUse> gpus;
   std::vector<trial::Loss> losses;
+  std::optional<core::Interval> noise_scale;
   std::string device;  // where it ran, where only that tells; empty: as the workload says
   std::string memory_source, step_source;
   std::optional<double> start_up_seconds, cpu_seconds;
@@ -120,6 +123,20 @@ class Workload {
   // What each operation of a step at this setting takes, by a few steps taken apart; empty where
   // that cannot be told.
   virtual std::vector<trial::OperationCost> operations(const trial::Setting&) { return {}; }
+  // How noisy its gradients are: at fresh weights, and after a training at this setting of an epoch
+  // or as much of it as the time for both allows. No pass is of more than `most_samples`. Nothing
+  // where it cannot be told. Throws as open() does.
+  virtual std::optional<trial::GradientNoise> gradient_noise(const trial::Setting&,
+                                                             std::int64_t /*most_samples*/,
+                                                             core::Seconds /*time*/,
+                                                             const std::atomic<int>& /*stop*/) {
+    return std::nullopt;
+  }
+  // So many steps at this setting from fresh weights, for its learning rate. Likewise.
+  virtual std::optional<trial::RateRun> try_rate(const trial::Setting&, std::int64_t /*steps*/,
+                                                 const std::atomic<int>& /*stop*/) {
+    return std::nullopt;
+  }
   // Ends what it kept between sessions; InputError when that fails. After the last session.
   virtual void finish() {}
 };

@@ -90,6 +90,19 @@ Recommendation random_recommendation(Dice& dice) {
     return LoaderCheck{2, 3, real(), dice.maybe(real), dice.maybe(real), dice.maybe(bytes)};
   });
   if (dice.heads()) r.loading_batch = size(), r.loading_advice = LoaderAdvice{4, 5, real()};
+  r.noise = dice.maybe([&] {
+    return trial::GradientNoise{dice.maybe([&] { return dice.interval(); }),
+                                dice.maybe([&] { return dice.interval(); }), real()};
+  });
+  r.learning_rate = dice.maybe([&] {
+    LearningRate rate;
+    const auto rule = [&] { return dice.one_to(stats::LearningRateRule::surge); };
+    rate.base = {real(), size(), dice.heads(), dice.maybe(rule)};
+    rate.rule = rule(), rate.noise_scale = dice.maybe(real);
+    rate.by_rule = real(), rate.rate = r.setting.learning_rate;
+    if (dice.heads()) rate.tried = {{real(), size(), dice.maybe(real)}, {real(), size(), {}}};
+    return rate;
+  });
   r.slowed_share = dice.maybe(real);
   r.contended = dice.heads();
   if (dice.heads()) r.contention_reason = dice.text();

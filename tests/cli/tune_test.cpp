@@ -122,9 +122,10 @@ TEST_F(Tune, DrawsTheCurveWhenAsked) {
 }
 
 TEST_F(Tune, ANativeAnswerIsACommandThatTrains) {
-  const Finished finished = tune({"--model", "mlp", "--data", "synthetic:300", "--max", "64",
-                                  "--lr", "0.002", "--json", "--budget", "20s"},
-                                 "native");
+  const Finished finished =
+      tune({"--model", "mlp", "--data", "synthetic:300", "--max", "64", "--lr", "0.002",
+            "--lr-rule", "none", "--json", "--budget", "20s"},
+           "native");
   Json json = json_of(finished);
   ASSERT_TRUE(json["recommendation"].is_object()) << finished.err;
   const std::string command = json["recommendation"]["command"];
@@ -146,6 +147,37 @@ TEST_F(Tune, ANativeAnswerIsACommandThatTrains) {
   const Finished page = run(report);
   EXPECT_THAT(page.out, HasSubstr(">sweetspot train --model mlp --data synthetic:300 --batch "));
   EXPECT_THAT(page.out, HasSubstr(" --lr 0.002</pre>"));
+}
+
+TEST_F(Tune, ANativeAnswerKnowsTheNoiseOfItsGradientsAndItsLearningRate) {
+  const Finished finished =
+      tune({"--model", "small-cnn", "--data", "synthetic:2000", "--max", "64", "--min", "64",
+            "--lr-check", "--optimizer", "sgd", "--lr", "0.02", "--lr-batch", "32", "--json"},
+           "native");
+  Json made = json_of(finished)["recommendation"];
+  ASSERT_TRUE(made.is_object()) << finished.err;
+  ASSERT_TRUE(made["noise_scale"].is_object());
+  EXPECT_GT(made["noise_scale"]["trained_epochs"], 0);
+  const Json rule = made["learning_rate_rule"];
+  EXPECT_EQ(rule["base_learning_rate"], 0.02);
+  EXPECT_EQ(rule["base_batch"], 32);
+  ASSERT_EQ(rule["tried"].size(), 3u);
+  EXPECT_EQ(rule["tried"][1]["learning_rate"], rule["learning_rate"]);
+  EXPECT_EQ(rule["rule"], rule["noise_scale_samples"].is_null() ? "linear" : "adascale");
+  EXPECT_THAT(std::string(made["command"]), HasSubstr(" --lr "));
+  EXPECT_EQ(
+      json_of(tune({"--model", "small-cnn", "--data", "synthetic:2000", "--max", "64", "--min",
+                    "64", "--optimizer", "sgd", "--lr", "0.02", "--lr-batch", "32", "--json"},
+                   "native"))["recommendation"]["noise_scale"],
+      made["noise_scale"])
+      << "whoever asks again is told what was found before";
+}
+
+TEST_F(Tune, LearningRateRulesAreForOwnModelsOnly) {
+  expect_sentence(tune({"--lr-rule", "linear"}), 2, "--lr-rule");
+  expect_sentence(tune({"--lr-check"}), 2, "leave them out");
+  expect_sentence(tune({"--lr-rule", "cubic"}, "native"), 2, "cubic");
+  expect_sentence(tune({"--lr-batch", "0"}, "native"), 2, "--lr-batch");
 }
 
 TEST_F(Tune, JsonHasItsForm) {

@@ -32,11 +32,12 @@ TEST(Usage, EveryCommandHasHelp) {
 TEST(Usage, TrainHelpNamesEveryFlag) {
   const std::string help = run({"train", "--help"}).out;
   for (const char* flag :
-       {"--model",     "--data",       "--batch",   "--accumulation", "--epochs",
-        "--max-steps", "--optimizer",  "--lr",      "--momentum",     "--weight-decay",
-        "--loss",      "--seed",       "--threads", "--workers",      "--prefetch",
-        "--shuffle",   "--no-shuffle", "--cache",   "--augment",      "--load-delay",
-        "--drop-last", "--save",       "--load",    "--no-eval",      "--json"})
+       {"--model",      "--data",       "--batch",   "--accumulation", "--epochs",
+        "--max-steps",  "--optimizer",  "--lr",      "--momentum",     "--weight-decay",
+        "--loss",       "--seed",       "--threads", "--workers",      "--prefetch",
+        "--shuffle",    "--no-shuffle", "--cache",   "--augment",      "--load-delay",
+        "--drop-last",  "--save",       "--load",    "--no-eval",      "--json",
+        "--noise-scale"})
     EXPECT_THAT(help, HasSubstr(flag));
 }
 

@@ -39,7 +39,7 @@ TEST_P(GradientNorms, AreMeasuredWithoutChangingABit) {
     const auto measuring = cpu::make_trainer(network, options);
     const GoldenBatch batch(network, true, 100, 0);
     int measured = 0;
-    for (int step = 0; step < 25; ++step)
+    for (int step = 0; step < 30; ++step)
       for (const std::int64_t micro_batch : {100, 36}) {
         const StepResult expected = plain->step(batch.view(), micro_batch);
         const StepResult result = measuring->step(batch.view(), micro_batch);
@@ -47,7 +47,7 @@ TEST_P(GradientNorms, AreMeasuredWithoutChangingABit) {
         EXPECT_FALSE(expected.gradient_norms);
         measured += result.gradient_norms.has_value();
       }
-    EXPECT_GE(measured, 2);
+    EXPECT_GE(measured, 1);
     expect_same(*measuring, *plain);
   }
 }
@@ -72,7 +72,9 @@ TEST_P(GradientNorms, AreThoseOfTheGradientsThatCanBeRead) {
   };
   for (const std::int64_t micro_batch : {48, 16}) {
     const auto again = cpu::make_trainer(still, options);
-    const auto norms = again->step(batch.view(), micro_batch).gradient_norms;
+    std::optional<stats::GradientNorms> norms;  // of weights that stay
+    for (int step = 0; !norms && step < 100; ++step)
+      norms = again->step(batch.view(), micro_batch).gradient_norms;
     ASSERT_TRUE(norms);
     EXPECT_EQ(norms->small_batch, 6);
     EXPECT_EQ(norms->big_batch, 48);
@@ -100,6 +102,77 @@ INSTANTIATE_TEST_SUITE_P(Models, GradientNorms,
                          ::testing::Values("small-cnn", "models/all-layers.json",
                                            "models/norm-blocks.json"),
                          [](const auto& model) { return "model" + std::to_string(model.index); });
+
+// None of the zoo's models has batch normalisation, which sees micro-batches.
+TEST(Accumulation, GivesTheWeightsOfTheWholeBatchAfterManyUpdates) {
+  for (const std::string& name : model::zoo_names()) {
+    SCOPED_TRACE(name);
+    const model::Network network = model::load_network(name);
+    TrainerOptions options;
+    options.loss = model::natural_loss(network);
+    options.optimizer.kind = Optimizer::Kind::momentum;
+    options.optimizer.learning_rate = 0.001;
+    const bool labelled = options.loss != model::Loss::mean_squared_error;
+    const auto whole = cpu::make_trainer(network, options);
+    const auto parts = cpu::make_trainer(network, options);
+    options.gradient_norms = true;
+    const auto measured = cpu::make_trainer(network, options);
+    const std::vector<Variable> before = whole->variables();
+    constexpr std::int64_t samples = 4, micro_batch = 2;
+    for (std::uint32_t step = 0; step < 50; ++step) {
+      const GoldenBatch batch(network, labelled, samples, step);
+      whole->step(batch.view(), samples);
+      parts->step(batch.view(), micro_batch);
+      measured->step(batch.view(), micro_batch);
+    }
+    expect_same(*measured, *parts);
+    const std::vector<Variable> a = parts->variables(), b = whole->variables();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      // Of what the training moved it by; where windows of a pooling tie, rounding decides.
+      double apart = 0, moved = 0;
+      for (std::size_t j = 0; j < a[i].values.size(); ++j) {
+        const double error = a[i].values[j] - b[i].values[j],
+                     way = b[i].values[j] - before[i].values[j];
+        apart += error * error, moved += way * way;
+      }
+      EXPECT_GT(moved, 0) << a[i].parameter.name;
+      EXPECT_LT(std::sqrt(apart), 1e-2 * std::sqrt(moved)) << a[i].parameter.name;
+    }
+  }
+}
+
+TEST(NormWindow, AveragesTheBigNormAroundTheSmallOne) {
+  NormWindow window;
+  const std::int64_t length = steps_between_norms(64, 8);
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t step = 0; step < length; ++step) {
+      const auto wanted = window.wants(64, 32);
+      ASSERT_TRUE(wanted);
+      EXPECT_EQ(*wanted, step == length / 2 ? 8 : 0);
+      const auto norms =
+          window.add(*wanted > 0 ? std::optional(50.) : std::nullopt, static_cast<double>(step));
+      EXPECT_EQ(norms.has_value(), step + 1 == length);
+      if (!norms) continue;
+      EXPECT_EQ(norms->small_squared, 50);
+      EXPECT_NEAR(norms->big_squared, static_cast<double>(length - 1) / 2, 1e-9);
+    }
+}
+
+TEST(NormWindow, LeavesOutTheLastBatchOfAnEpochAndFollowsAChange) {
+  NormWindow window;
+  const auto is_used = [&](std::int64_t batch) {
+    const auto wanted = window.wants(batch, batch);
+    if (wanted) window.add(*wanted > 0 ? std::optional(1.) : std::nullopt, 1);
+    return wanted.has_value();
+  };
+  EXPECT_TRUE(is_used(64));
+  EXPECT_FALSE(is_used(17));
+  EXPECT_TRUE(is_used(64));
+  EXPECT_FALSE(is_used(256));  // it may be the last of an epoch
+  EXPECT_TRUE(is_used(256));
+  EXPECT_FALSE(is_used(1));
+  EXPECT_TRUE(is_used(256));
+}
 
 TEST(GradientNormsOf, ASingleSampleAreNotTold) {
   TrainerOptions options;
@@ -166,7 +239,7 @@ TEST(GradientNormsOf, LinearRegressionGiveItsNoiseScale) {
          "layers": [{"class_name": "InputLayer", "config": {"name": "x", "batch_input_shape": [null, 48]}},
          {"class_name": "Dense", "config": {"name": "y", "units": 1, "use_bias": false}}]}})",
       "regression.json");
-  constexpr std::int64_t batch = 1024;
+  constexpr std::int64_t batch = 2048;
   const auto noise_deviation = static_cast<float>(std::sqrt(Regression::noise_variance));
   int held = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
@@ -183,21 +256,23 @@ TEST(GradientNormsOf, LinearRegressionGiveItsNoiseScale) {
       problem.distance[i] = problem.uniform(0.041f);
       truth[i] = static_cast<float>(weights[static_cast<std::size_t>(i)] - problem.distance[i]);
     }
-    std::vector<float> x(batch * Regression::inputs), y(batch);
-    stats::NoiseScale scale(1);
-    bool used = true;  // what is not measured may be of the same samples
-    for (int step = 0; step < 1200; ++step) {
-      for (std::size_t s = 0; used && s < batch; ++s) {
-        y[s] = problem.uniform(noise_deviation);
-        for (std::size_t i = 0; i < Regression::inputs; ++i) {
-          float& input = x[s * Regression::inputs + i];
-          input = problem.uniform(problem.deviation[i]);
-          y[s] += truth[i] * input;
-        }
+    // Batches begin anywhere in a pool that is far larger than the noise scale.
+    constexpr std::size_t pool = 1 << 16;
+    std::vector<float> x(pool * Regression::inputs), y(pool);
+    for (std::size_t s = 0; s < pool; ++s) {
+      y[s] = problem.uniform(noise_deviation);
+      for (std::size_t i = 0; i < Regression::inputs; ++i) {
+        float& input = x[s * Regression::inputs + i];
+        input = problem.uniform(problem.deviation[i]);
+        y[s] += truth[i] * input;
       }
-      const StepResult result = trainer->step({batch, x.data(), nullptr, y.data()}, batch);
-      used = result.gradient_norms.has_value();
-      if (used) scale.add(*result.gradient_norms);
+    }
+    stats::NoiseScale scale(1);
+    for (int step = 0; step < 2000; ++step) {
+      const std::size_t first = problem.random() % (pool - batch);
+      const StepResult result = trainer->step(
+          {batch, x.data() + first * Regression::inputs, nullptr, y.data() + first}, batch);
+      if (result.gradient_norms) scale.add(*result.gradient_norms);
     }
     const auto estimate = scale.estimate();
     ASSERT_TRUE(estimate && estimate->samples);

@@ -217,7 +217,7 @@ TEST(Json, HasEpochsAndTheTraceWhereThereAreSome) {
   EXPECT_EQ(some["memory_bytes"]["by_use"]["input"], 60);
   EXPECT_EQ(some["epochs"].dump(),
             R"([{"epoch":1,"train_seconds":2.5,"train_loss":0.5,"train_accuracy":0.75,)"
-            R"("test_loss":null,"test_accuracy":0.875}])");
+            R"("test_loss":null,"test_accuracy":0.875,"noise_scale_samples":null}])");
   EXPECT_EQ(some["trace"].dump(),
             R"([{"at_seconds":0.25,"utilisation_share":0.5,"memory_bytes":1024,)"
             R"("power_watts":null}])");

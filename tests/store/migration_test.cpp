@@ -276,5 +276,24 @@ TEST(MigrationFromVersion9, IsReadInFullAndShared) {
   EXPECT_FALSE(queue->claim()) << "the other one was measured before";
 }
 
+// Written by the program itself (a sweep of small-cnn with epochs) before trials knew the noise of
+// their gradients.
+TEST(MigrationFromVersion9, IsReadInFullAndWrittenOn) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v9.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v9-epochs.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(1);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 2u);
+  EXPECT_EQ(old->trials[0].noise_scale, std::nullopt);
+  ASSERT_EQ(old->trials[0].epochs.size(), 2u);
+  EXPECT_EQ(old->trials[0].epochs[1].noise_scale, std::nullopt);
+  EXPECT_TRUE(old->trials[0].epochs[1].test_accuracy);
+  const auto writer = store->open_study(old->question, environment(), false);
+  add(*writer, full_trial());
+  expect_equal(store->study(1)->trials.at(2), full_trial());
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -41,7 +41,8 @@ Trial full_trial() {
   trial.seconds = 8.5;
   trial.raw = {{0.015, 96, 1, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false, 0},
                {0.25, 95, 7, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true, 1234567890, true}};
-  trial.epochs = {{1, 1.5, 0.5, 0.25, 0.75, 0.125}, {2, 1.25, {}, {}, {}, 0.5}};
+  trial.noise_scale = {512, 400.5, 700};
+  trial.epochs = {{1, 1.5, 0.5, 0.25, 0.75, 0.125, 410.5}, {2, 1.25, {}, {}, {}, 0.5}};
   trial.evaluations = {{3, 288, 0.5, 0.75, 0.25, {}}, {60, 5760, 1.5, {}, 0.5, 412.5}};
   trial.trace = {{0.5, 0.75, 123456789, 99.5}, {0.625, {}, {}, {}}, {0.75, 0, 0, 0}};
   return trial;
@@ -62,6 +63,7 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.outcome, b.outcome);
   EXPECT_EQ(a.stop_reason, b.stop_reason);
   EXPECT_EQ(a.samples_per_second, b.samples_per_second);
+  EXPECT_EQ(a.noise_scale, b.noise_scale);
   EXPECT_EQ(a.step_seconds_median, b.step_seconds_median);
   EXPECT_EQ(a.steps, b.steps);
   EXPECT_EQ(a.timings, b.timings);
@@ -120,6 +122,7 @@ void expect_equal(const Trial& a, const Trial& b) {
     EXPECT_EQ(a.epochs[i].train_accuracy, b.epochs[i].train_accuracy);
     EXPECT_EQ(a.epochs[i].test_loss, b.epochs[i].test_loss);
     EXPECT_EQ(a.epochs[i].test_accuracy, b.epochs[i].test_accuracy);
+    EXPECT_EQ(a.epochs[i].noise_scale, b.epochs[i].noise_scale);
   }
   ASSERT_EQ(a.trace.size(), b.trace.size());
   for (std::size_t i = 0; i < a.trace.size(); ++i) {

@@ -137,25 +137,28 @@ class CpuTrainer final : public Trainer {
   // update goes through it.
   StepResult measured_step(const BatchView& batch, std::int64_t micro_batch,
                            const OptimizerUpdate& update) {
-    const std::int64_t small = small_part(batch.count, micro_batch);
-    if (small == batch.count || steps_ < next_norms_) return train(batch, micro_batch, &update);
-    next_norms_ = steps_ + static_cast<std::uint32_t>(steps_between_norms(batch.count, small));
-    stats::GradientNorms norms{static_cast<double>(small), 0, static_cast<double>(batch.count), 0};
-    StepResult unused;
+    const auto small = norms_.wants(batch.count, micro_batch);
+    if (!small) return train(batch, micro_batch, &update);
+    std::optional<double> small_squared;
+    if (*small > 0) small_squared = squared_norm_of(batch, *small, micro_batch);
+    const SquaredUpdate squared(update);
+    StepResult result = train(batch, micro_batch, &squared);
+    result.gradient_norms = norms_.add(small_squared, squared.sum());
+    return result;
+  }
+
+  // Of the gradient over the batch's first samples.
+  double squared_norm_of(const BatchView& batch, std::int64_t samples, std::int64_t micro_batch) {
     BatchView front = batch;
-    front.count = small;
+    front.count = samples;
+    StepResult unused;
     for_passes(front, micro_batch, nullptr, unused,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
                  pass.keeps_averages = true;
                  executor.train(pass, first, last, nullptr, unused);
                });
     add_penalty_gradients();
-    norms.small_squared = squared_gradient_norm();
-    const SquaredUpdate squared(update);
-    StepResult result = train(batch, micro_batch, &squared);
-    norms.big_squared = squared.sum();
-    result.gradient_norms = norms;
-    return result;
+    return squared_gradient_norm();
   }
 
   void add_penalty_gradients() {
@@ -218,7 +221,8 @@ class CpuTrainer final : public Trainer {
   core::Buffer weights_, gradients_, state_;
   std::map<std::int64_t, Executor> executors_;
   std::optional<Executor> evaluator_;
-  std::uint32_t steps_ = 0, next_norms_ = 0;
+  std::uint32_t steps_ = 0;
+  NormWindow norms_;
 };
 
 }  // namespace

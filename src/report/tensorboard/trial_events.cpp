@@ -50,6 +50,7 @@ void add_epochs(Events& events, const trial::Trial& t) {
     add("epoch/train_accuracy", epoch.train_accuracy);
     add("epoch/test_loss", epoch.test_loss);
     add("epoch/test_accuracy", epoch.test_accuracy);
+    add("epoch/noise_scale_samples", epoch.noise_scale);
   }
 }
 

@@ -29,9 +29,9 @@ void insert_details(Connection& connection, std::int64_t id, const trial::Trial&
   for (const trial::Epoch& e : trial.epochs)
     connection.run(
         "INSERT INTO epoch (trial, epoch, train_seconds, train_loss, train_accuracy, test_loss,"
-        " test_accuracy) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        " test_accuracy, noise_scale) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         {id, e.epoch, e.train_seconds, e.train_loss, e.train_accuracy, e.test_loss,
-         e.test_accuracy});
+         e.test_accuracy, e.noise_scale});
   for (const trial::Evaluation& e : trial.evaluations)
     connection.run(
         "INSERT INTO evaluation (trial, steps, samples, train_seconds, test_loss, test_accuracy,"
@@ -74,12 +74,13 @@ void read_details(Connection& connection, const std::vector<trial::Trial*>& tria
            [&](std::size_t column) { return rows.at(row, column); });
   };
   each_row(
-      "SELECT trial, epoch, train_seconds, train_loss, train_accuracy, test_loss, test_accuracy"
-      " FROM epoch WHERE trial = ANY($1) ORDER BY trial, epoch",
+      "SELECT trial, epoch, train_seconds, train_loss, train_accuracy, test_loss, test_accuracy,"
+      " noise_scale FROM epoch WHERE trial = ANY($1) ORDER BY trial, epoch",
       [](trial::Trial& trial, const auto& at) {
         trial.epochs.push_back({static_cast<int>(at(1).whole()), at(2).real(),
                                 real_or_nothing(at(3)), real_or_nothing(at(4)),
-                                real_or_nothing(at(5)), real_or_nothing(at(6))});
+                                real_or_nothing(at(5)), real_or_nothing(at(6)),
+                                real_or_nothing(at(7))});
       });
   each_row(
       "SELECT trial, steps, samples, train_seconds, test_loss, test_accuracy, noise_scale"

@@ -91,6 +91,9 @@ constexpr const char* first = R"sql(
     phase_seconds_backward DOUBLE PRECISION,
     phase_seconds_optimizer DOUBLE PRECISION,
     phase_seconds_overhead DOUBLE PRECISION,
+    noise_scale_samples_mean DOUBLE PRECISION,
+    noise_scale_samples_low DOUBLE PRECISION,
+    noise_scale_samples_high DOUBLE PRECISION,
     energy_joules DOUBLE PRECISION,
     energy_samples BIGINT,
     cpu_pressure_share DOUBLE PRECISION,
@@ -124,6 +127,7 @@ constexpr const char* first = R"sql(
     train_accuracy DOUBLE PRECISION,
     test_loss DOUBLE PRECISION,
     test_accuracy DOUBLE PRECISION,
+    noise_scale DOUBLE PRECISION,
     PRIMARY KEY (trial, epoch)
   );
   CREATE TABLE evaluation (

@@ -43,13 +43,13 @@ std::vector<T> intact(std::optional<std::vector<T>> unpacked) {
 // A trial's epochs and their columns, in one order.
 constexpr std::optional<double> trial::Epoch::*epoch_readings[] = {
     &trial::Epoch::train_loss, &trial::Epoch::train_accuracy, &trial::Epoch::test_loss,
-    &trial::Epoch::test_accuracy};
+    &trial::Epoch::test_accuracy, &trial::Epoch::noise_scale};
 
 void insert_epoch(SQLite::Database& database, std::int64_t id, const trial::Epoch& epoch) {
   SQLite::Statement insert(
       database,
       "INSERT INTO epoch (trial, epoch, train_seconds, train_loss, train_accuracy, test_loss,"
-      " test_accuracy) VALUES (?, ?, ?, ?, ?, ?, ?)");
+      " test_accuracy, noise_scale) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   int next = 1;
   insert.bind(next++, id);
   insert.bind(next++, epoch.epoch);
@@ -141,7 +141,8 @@ void delete_details(SQLite::Database& database, std::int64_t id) {
 void read_epochs(SQLite::Database& database, std::int64_t study,
                  std::vector<trial::Trial>& trials) {
   SQLite::Statement row(database, R"sql(
-      SELECT trial, epoch, train_seconds, train_loss, train_accuracy, test_loss, test_accuracy
+      SELECT trial, epoch, train_seconds, train_loss, train_accuracy, test_loss, test_accuracy,
+             noise_scale
       FROM epoch WHERE trial IN (SELECT id FROM trial WHERE study = ?) ORDER BY trial, epoch)sql");
   row.bind(1, study);
   while (row.executeStep()) {

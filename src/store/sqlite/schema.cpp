@@ -239,8 +239,16 @@ constexpr const char* queues = R"sql(
   CREATE INDEX attempt_by_task ON attempt (task);
 )sql";
 
-constexpr const char* steps[] = {first,        runs,   commands, devices, uses,
-                                 disturbances, rounds, arrivals, gpus,    evaluations, queues};
+// How noisy the gradients were while a trial trained.
+constexpr const char* noise = R"sql(
+  ALTER TABLE epoch ADD COLUMN noise_scale REAL;
+  ALTER TABLE trial ADD COLUMN noise_scale_samples_mean REAL;
+  ALTER TABLE trial ADD COLUMN noise_scale_samples_low REAL;
+  ALTER TABLE trial ADD COLUMN noise_scale_samples_high REAL;
+)sql";
+
+constexpr const char* steps[] = {first,  runs,     commands, devices,     uses,   disturbances,
+                                 rounds, arrivals, gpus,     evaluations, queues, noise};
 
 }  // namespace
 

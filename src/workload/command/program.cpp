@@ -83,6 +83,7 @@ void Program::begin(const trial::Setting& setting) {
   counted_ = Counted(setting, options_.ranks_of_batch());
   printed_losses_ = client_losses_ = {};
   metrics_.clear();
+  noise_ = stats::NoiseScale();
   client_updates_ = 0;
   client_steps_ = client::Steps(setting.batch, started_at_);
   counted_steps_.clear();
@@ -181,6 +182,7 @@ void Program::take(const client::Message& message, double now) {
   if (const auto* epoch = std::get_if<client::Epoch>(&message)) epoch_batches_ = epoch->batches;
   if (const auto* metric = std::get_if<client::Metric>(&message))
     metrics_.push_back({metric->accuracy, metric->loss, {}});
+  if (const auto* norms = std::get_if<stats::GradientNorms>(&message)) noise_.add(*norms);
   if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
 }
 
@@ -215,6 +217,11 @@ void Program::count() {
 std::vector<trial::Loss> Program::losses() const {
   std::vector<trial::Loss> told = client_losses_.losses();
   return told.empty() ? printed_losses_.losses() : told;
+}
+
+std::optional<core::Interval> Program::noise_scale() const {
+  const auto estimate = noise_.estimate();
+  return estimate ? estimate->samples : std::nullopt;
 }
 
 std::optional<trial::Step> Program::step() {

@@ -76,6 +76,8 @@ class Program {
   // What its client told of its loss, else what it printed.
   std::vector<trial::Loss> losses() const;
   std::vector<Metric> take_metrics() { return std::exchange(metrics_, {}); }
+  // What its client told of its gradients' noise comes to, in samples.
+  std::optional<core::Interval> noise_scale() const;
   // The last lines of its errors, else of its output.
   std::string last_output() const;
   std::string last_line() const;  // of what came last, short
@@ -123,6 +125,7 @@ class Program {
   std::optional<double> first_count_at_;
   Counted counted_;
   output::LossCurve printed_losses_, client_losses_;
+  stats::NoiseScale noise_;
   std::int64_t client_updates_ = 0;
   std::vector<Metric> metrics_;
   client::Steps client_steps_;

@@ -240,6 +240,7 @@ Account CommandSession::close() {
         account_.note = suggestion(seen);
     account_.steps_total = program_->steps_total();
     account_.losses = program_->losses();
+    account_.noise_scale = program_->noise_scale();
     account_.samples_per_step = program_->samples_per_step();
     account_.sample_stride = program_->sample_stride();
     account_.last_output = trials_.secrets().redact(program_->last_of_both());

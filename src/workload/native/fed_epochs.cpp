@@ -114,8 +114,10 @@ std::unique_ptr<Epochs> make_fed_gpu_epochs(const Run& run, const Options& optio
 std::unique_ptr<Epochs> make_epochs(const Run& run, const Options& options,
                                     const std::atomic<int>& stop) {
   if (!options.device.gpu) return make_cpu_epochs(run, options, stop);
-  return is_resident(options, run.dataset) ? make_resident_epochs(run, options, stop)
-                                           : make_fed_gpu_epochs(run, options, stop);
+  auto epochs = is_resident(options, run.dataset) ? make_resident_epochs(run, options, stop)
+                                                  : make_fed_gpu_epochs(run, options, stop);
+  return options.noise_scale ? with_gradient_norms(std::move(epochs), run, options)
+                             : std::move(epochs);
 }
 
 }  // namespace sweetspot::workload::native

@@ -41,8 +41,9 @@ PhaseShares::PhaseShares(engine::Trainer& trainer, const Run& run, const Options
 void PhaseShares::divide(trial::Step& step, double data_wait) const {
   const double whole = (sample_.forward + sample_.backward + sample_.update).count();
   const double scale = whole > 0 ? (step.seconds - data_wait) / whole : 0;
-  native::divide(step, data_wait,
-                 {0, 0, scale * sample_.forward, scale * sample_.backward, scale * sample_.update});
+  native::divide(
+      step, data_wait,
+      {0, 0, scale * sample_.forward, scale * sample_.backward, scale * sample_.update, {}});
 }
 
 }  // namespace sweetspot::workload::native

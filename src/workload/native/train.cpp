@@ -78,6 +78,7 @@ class TrainingRun {
     epoch.train_time = trained();
     epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
+    epoch.noise = noise_.estimate();
     epoch.complete = sums.samples == samples_in_epoch_ && result_.status != Status::diverged;
     if (sums.samples == 0) return;
     epoch.train_loss = sums.mean_loss();
@@ -193,6 +194,8 @@ class TrainingRun {
     progress.left = core::Seconds(static_cast<double>(samples_left) / progress.samples_per_second);
     if (!result_.epochs.empty())
       progress.left += (epochs_left + 1) * result_.epochs.back().evaluation_time;
+    if (const auto noise = noise_.estimate(); noise && noise->samples)
+      progress.noise_scale = noise->samples->mean;
     observer_.progress(progress);
   }
 

@@ -19,7 +19,8 @@ struct Progress {
   std::int64_t samples = 0, samples_in_epoch = 0;
   double loss = 0;  // mean over the epoch so far
   double samples_per_second = 0;
-  core::Seconds left{0};  // to the end of the run, at this speed
+  core::Seconds left{0};              // to the end of the run, at this speed
+  std::optional<double> noise_scale;  // in samples, where it is measured and known
 };
 
 struct EpochResult {
@@ -30,8 +31,13 @@ struct EpochResult {
   std::optional<double> test_loss, test_accuracy;    // after the epoch
   core::Seconds train_time{0}, evaluation_time{0};
   core::Seconds data_wait{0};
+  std::optional<stats::NoiseEstimate> noise;  // at its end, where it is measured
 
   double samples_per_second() const { return static_cast<double>(samples) / train_time.count(); }
+  // In samples; nothing where it is not measured, or not known yet.
+  std::optional<double> noise_scale() const {
+    return noise && noise->samples ? std::optional(noise->samples->mean) : std::nullopt;
+  }
   double data_wait_share() const { return data_wait / train_time; }
 };
 

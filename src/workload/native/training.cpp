@@ -22,7 +22,7 @@ class Relay final : public Observer {
   void epoch(const EpochResult& e) override {
     if (!e.complete) return;
     observer_.epoch({e.epoch, e.train_time.count(), e.train_loss, e.train_accuracy, e.test_loss,
-                     e.test_accuracy});
+                     e.test_accuracy, e.noise_scale()});
   }
   std::optional<std::int64_t> evaluate_after() override { return observer_.evaluate_after(); }
   bool evaluated(const trial::Evaluation& found) override { return observer_.evaluated(found); }
@@ -58,6 +58,8 @@ class NativeTraining final : public Training {
     for (const EpochResult& epoch : result.epochs) trained.samples += epoch.samples;
     trained.memory_measured = result.measured.total();
     trained.memory_by_use = result.measured;
+    if (!result.epochs.empty() && result.epochs.back().noise)
+      trained.noise_scale = result.epochs.back().noise->samples;
     if (result.status == Status::cancelled) {
       trained.outcome = trial::Outcome::cancelled;
       trained.note = "it was stopped before its last epoch";

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "workload/native/memory.h"
+#include "workload/native/noise.h"
 #include "workload/native/profile.h"
 #include "workload/native/resident.h"
 #include "workload/native/session.h"
@@ -58,6 +59,15 @@ class NativeWorkload final : public Workload {
     for (const OperationTime& each : operation_times(profile_operations(run_, setting, time)))
       costs.push_back(cost_of(each));
     return costs;
+  }
+  std::optional<trial::GradientNoise> gradient_noise(const trial::Setting& setting,
+                                                     std::int64_t largest, core::Seconds time,
+                                                     const std::atomic<int>& stop) override {
+    return measure_noise(run_, setting, largest, time, stop);
+  }
+  std::optional<trial::RateRun> try_rate(const trial::Setting& setting, std::int64_t steps,
+                                         const std::atomic<int>& stop) override {
+    return native::try_rate(run_, setting, steps, stop);
   }
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
     const Options options = session_options_at(run_, setting);

@@ -33,7 +33,7 @@ std::optional<core::Bytes> bytes(const Json& object, const char* key) {
   return count ? std::optional(static_cast<core::Bytes>(*count)) : std::nullopt;
 }
 
-std::optional<double> seconds(const Json& object, const char* key) {
+std::optional<double> not_negative(const Json& object, const char* key) {
   const Json* value = find(object, key);
   if (!value) return std::nullopt;
   if (!value->is_number() || !std::isfinite(value->get<double>()) || value->get<double>() < 0)
@@ -68,11 +68,11 @@ Hello hello(const Json& object) {
 
 StepEnd step_end(const Json& object) {
   StepEnd step;
-  step.at_seconds = needed(seconds(object, "at_seconds"));
+  step.at_seconds = needed(not_negative(object, "at_seconds"));
   step.samples = whole(object, "samples", 0);
   step.updates = whole(object, "updates", 1, most_updates).value_or(1);
   step.dropped = whole(object, "dropped", 0).value_or(0);
-  step.data_wait_seconds = seconds(object, "data_wait_seconds");
+  step.data_wait_seconds = not_negative(object, "data_wait_seconds");
   if (const Json* loss = find(object, "loss")) {
     if (!loss->is_number()) throw BadLine();
     step.loss = loss->get<double>();
@@ -85,6 +85,14 @@ std::optional<double> real(const Json& object, const char* key) {
   if (!value) return std::nullopt;
   if (!value->is_number() || !std::isfinite(value->get<double>())) throw BadLine();
   return value->get<double>();
+}
+
+stats::GradientNorms norms(const Json& object) {
+  const auto size = [&](const char* key) {
+    return static_cast<double>(needed(whole(object, key, 1)));
+  };
+  return {size("small_batch"), needed(not_negative(object, "small_squared_norm")),
+          size("big_batch"), needed(not_negative(object, "big_squared_norm"))};
 }
 
 Failed failed(const Json& object) {
@@ -101,7 +109,7 @@ Message message(const Json& object) {
   const Json* type = find(object, "type");
   if (!type || !type->is_string()) throw BadLine();
   if (*type == "hello") return hello(object);
-  if (*type == "begin") return Begin{needed(seconds(object, "at_seconds"))};
+  if (*type == "begin") return Begin{needed(not_negative(object, "at_seconds"))};
   if (*type == "step") return step_end(object);
   if (*type == "memory")
     return DeviceMemory{needed(bytes(object, "peak_bytes")), bytes(object, "allocated_bytes"),
@@ -109,6 +117,7 @@ Message message(const Json& object) {
                         text(object, "how")};
   if (*type == "epoch") return Epoch{needed(whole(object, "batches", 1))};
   if (*type == "metric") return Metric{real(object, "accuracy"), real(object, "loss")};
+  if (*type == "noise") return norms(object);
   if (*type == "failed") return failed(object);
   if (*type == "ready") return Ready{};
   return Unknown{};

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/units.h"
+#include "stats/noise_scale.h"
 #include "trial/trial.h"
 
 // What a client says, see docs/protocol.md.
@@ -48,8 +49,9 @@ struct Failed {
 struct Ready {};
 struct Unknown {};  // to be ignored
 
-using Message =
-    std::variant<Hello, Begin, StepEnd, DeviceMemory, Epoch, Metric, Failed, Ready, Unknown>;
+// Squared norms of gradients are said as stats::GradientNorms.
+using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Epoch, Metric,
+                             stats::GradientNorms, Failed, Ready, Unknown>;
 
 // Nothing for a bad line: no JSON object, or a known type with a value that cannot be.
 std::optional<Message> parse(std::string_view line);

@@ -1,0 +1,20 @@
+#pragma once
+#include <atomic>
+
+#include "core/units.h"
+#include "trial/gradient_noise.h"
+#include "workload/native/train.h"
+
+namespace sweetspot::workload::native {
+
+// The gradient's noise at fresh weights and after a training at `setting`, of an epoch or as much
+// of it as the time allows, in about `time` together. No pass is of more than `largest`.
+trial::GradientNoise measure_noise(const Run& run, const trial::Setting& setting,
+                                   std::int64_t largest, core::Seconds time,
+                                   const std::atomic<int>& stop);
+
+// So many steps at the setting from fresh weights, or fewer where the loss diverges.
+trial::RateRun try_rate(const Run& run, const trial::Setting& setting, std::int64_t steps,
+                        const std::atomic<int>& stop);
+
+}  // namespace sweetspot::workload::native
