@@ -69,7 +69,7 @@ TEST_F(TuneToTarget, RefusesWhatIsNoTarget) {
   expect_sentence(tune({"--for", "accuracy"}), 2, "write --for accuracy=0.99");
   expect_sentence(tune({"--for", "accuracy=150%"}), 2, "--for accuracy");
   expect_sentence(tune({"--for", "loss=-1"}), 2, "--for loss");
-  expect_sentence(tune({"--for", "accuracy=0"}), 2, "use more");
+  expect_sentence(tune({"--for", "accuracy=0"}), 2, "above 0");
   expect_sentence(tune({"--for", "accuracy=0.99", "--no-eval"}), 2, "leave out --no-eval");
   expect_sentence(tune({"--for", "accuracy=0.99", "--lr-rule", "cubic"}), 2, "--lr-rule 'cubic'");
   expect_sentence(tune({"--for", "accuracy=0.99", "--global-batch", "64"}), 2, "--global-batch");
