@@ -30,8 +30,6 @@ bool read_target(const std::string& goal, TargetFlags& flags) {
   trial::Target target;
   if (metric == "accuracy") {
     target.value = parse_share(value, what, 1);
-    if (target.value <= 0)
-      throw core::InputError(fmt::format("{}: every network reaches 0; use more", what));
   } else {
     target.metric = trial::Target::Metric::loss;
     target.value = core::parse_real(value, what, {0, false}, {1e9});

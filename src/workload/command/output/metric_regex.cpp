@@ -17,7 +17,7 @@ constexpr const char* value_behind =
 
 std::string usual(trial::Target::Metric metric) {
   return fmt::format(
-      "{}{}{}{}", of_a_test, R"([ _/.\-]*)",
+      "{}{}{}{}", of_a_test, R"([\] _/.\-]*)",
       metric == trial::Target::Metric::accuracy ? "(?:set )?acc(?:uracy)?" : "(?:set )?loss",
       value_behind);
 }
