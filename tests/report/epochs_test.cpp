@@ -147,8 +147,8 @@ TEST(EpochCsv, HasARowForEachEpochOfEachTrial) {
   trials.back().outcome = trial::Outcome::out_of_memory;
   const std::string text = epoch_csv(trials);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 6 + 1);
-  EXPECT_THAT(text, HasSubstr("2,cpu,100,1,fp32,1,0.001,2,ok,false,2,2.2,4.4,,,,0.985\r\n"));
-  EXPECT_THAT(text, HasSubstr("out_of_memory,false,,,,,,,\r\n"));
+  EXPECT_THAT(text, HasSubstr("2,cpu,100,1,fp32,1,0.001,2,ok,false,2,2.2,4.4,,,,0.985,\r\n"));
+  EXPECT_THAT(text, HasSubstr("out_of_memory,false,,,,,,,,\r\n"));
 }
 
 }  // namespace

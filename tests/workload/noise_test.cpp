@@ -41,8 +41,12 @@ TEST(TriedRate, TellsItsLossOrTheStepAtWhichItDiverged) {
   EXPECT_EQ(good.steps, 30);  // more than an epoch
   ASSERT_TRUE(good.loss);
   EXPECT_GT(*good.loss, 0);
-  const trial::RateRun bad =
-      try_rate(small_run(50), {.batch = 50, .learning_rate = 1e5}, 30, go_on);
+  Options options;
+  options.model = "mlp", options.data = "synthetic:600";
+  options.pipeline.batch = 50;
+  options.optimizer.kind = engine::Optimizer::Kind::sgd;
+  const trial::RateRun bad = try_rate(open(options, [](std::string_view) {}),
+                                      {.batch = 50, .learning_rate = 1e6}, 30, go_on);
   EXPECT_FALSE(bad.loss);
   EXPECT_GE(bad.steps, 1);
   EXPECT_LT(bad.steps, 30);
