@@ -2,6 +2,7 @@
 // OMP_NUM_THREADS. Says one line of JSON when ready, then answers each line on stdin:
 //   run BATCH STEPS   seconds of that many passes over the bare oneDNN primitives of paper-cnn
 //   peak THREADS      GFLOP/s of fp32 multiply-adds in registers, each thread's best millisecond
+//   bf16 THREADS      the same of pairs of bf16 (AVX512-BF16); 0 where there are none
 //   bandwidth THREADS GB/s of a STREAM triad
 //   probe THREADS     their mean over 30 ms: is the machine ours at this moment?
 //   flops             operations a training step needs for one sample: nominal, live
@@ -35,6 +36,8 @@ class Limits {
       reply << bare_primitives(first).run(second);
     else if (command == "peak")
       reply << fma_speed(threads, 0.3).best_gflops;
+    else if (command == "bf16")
+      reply << bf16_speed(threads, 0.3).best_gflops;
     else if (command == "probe")
       reply << fma_speed(threads, 0.03).mean_gflops;
     else if (command == "bandwidth")

@@ -1,15 +1,18 @@
 // sweetspot's side of the benchmark: training steps of a network on request.
 // Arguments: the number of threads, and a zoo's name or a file of Keras JSON, paper-cnn unless
 // given. Says one line of JSON when ready, then answers each line on stdin:
-//   run BATCH STEPS   seconds of that many full training steps
-//   memory BATCH 0    bytes that training with this batch takes, planned and not allocated
+//   run BATCH STEPS [fp32|bf16]  seconds of that many full training steps
+//   memory BATCH 0               bytes that training with this batch takes in fp32, planned and not
+//                                allocated
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -57,13 +60,13 @@ class Contestant {
   Contestant(int threads, const std::string& model)
       : network_(model::load_network(model)),
         options_{.optimizer = {}, .loss = model::natural_loss(network_), .threads = threads},
-        trainer_(engine::cpu::make_trainer(network_, options_)),
         samples_(samples_for(network_, "").train) {}
 
-  double run(std::int64_t batch, std::int64_t steps) {
-    trainer_->prepare(batch);
+  double run(std::int64_t batch, std::int64_t steps, engine::Precision precision) {
+    engine::Trainer& trainer = trainer_in(precision);
+    trainer.prepare(batch);
     const auto start = std::chrono::steady_clock::now();
-    for (std::int64_t step = 0; step < steps; ++step) trainer_->step(samples_.next(batch), batch);
+    for (std::int64_t step = 0; step < steps; ++step) trainer.step(samples_.next(batch), batch);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -72,9 +75,17 @@ class Contestant {
   }
 
  private:
+  engine::Trainer& trainer_in(engine::Precision precision) {
+    std::unique_ptr<engine::Trainer>& trainer = trainers_[precision];
+    engine::TrainerOptions options = options_;
+    options.precision = precision;
+    if (!trainer) trainer = engine::cpu::make_trainer(network_, options);
+    return *trainer;
+  }
+
   model::Network network_;
   engine::TrainerOptions options_;
-  std::unique_ptr<engine::Trainer> trainer_;
+  std::map<engine::Precision, std::unique_ptr<engine::Trainer>> trainers_;
   Floats samples_;
 };
 
@@ -83,12 +94,19 @@ void serve(int threads, const std::string& model) {
   const auto backend = engine::cpu::backend();
   std::cout << R"({"version": "sweetspot ()" << backend.library << ", " << backend.isa << ")\"}\n"
             << std::setprecision(9) << std::flush;
-  std::string command;
-  for (std::int64_t batch = 0, steps = 0; std::cin >> command >> batch >> steps;)
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string command, precision;
+    std::int64_t batch = 0, steps = 0;
+    words >> command >> batch >> steps >> precision;
     if (command == "memory")
       std::cout << contestant.memory(batch) << std::endl;
     else
-      std::cout << contestant.run(batch, steps) << std::endl;
+      std::cout << contestant.run(
+                       batch, steps,
+                       precision == "bf16" ? engine::Precision::bf16 : engine::Precision::fp32)
+                << std::endl;
+  }
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 //   bench_rounds MODEL SECONDS FILE [DEVICE [PRECISION [BATCH...]]]
 //
 // FILE is gzip: a line of JSON (model, machine, batches, rounds), then for each round a float of
-// its other processes' share of the CPUs and for each column a float of log seconds of a weight
-// update. Rounds in which other processes of this machine took more than a twentieth are left out:
+// its other processes' share of the CPUs, for each column a float of log seconds of a weight
+// update, and a float of which columns' blocks the machine was slowed in (1 for the first, 2 for
+// the second, 4 ...; where the JSON says `slowed`). Rounds in which other processes of this machine took more than a twentieth are left out:
 // those are not the machine's neighbours but somebody who compiles beside it.
 #include "measure/rounds.h"
 
@@ -39,7 +40,8 @@ void write(const std::string& file, const std::string& model, const std::string&
                               probe::proc::usable_cores())},
       {"device", device},
       {"batches", batches},
-      {"rounds", rounds.size()}};
+      {"rounds", rounds.size()},
+      {"slowed", true}};
   gzFile out = gzopen(file.c_str(), "wb9");
   if (!out) throw core::MachineError(fmt::format("{} cannot be written", file));
   const std::string line = head.dump() + "\n";
@@ -75,7 +77,8 @@ void run(const std::string& model, double seconds, const std::string& file,
   settings.push_back(twice), batches.push_back(twice.batch);
 
   measure::Machine& machine = measure::this_machine();
-  const measure::RoundsOptions asked;
+  measure::RoundsOptions asked;
+  asked.renews = device == "cpu";
   const measure::Watch nobody;
   const std::atomic<int> stop{0};
   measure::Rounds rounds(*workload, asked, nobody, stop, machine);
@@ -90,14 +93,21 @@ void run(const std::string& model, double seconds, const std::string& file,
   }
   std::vector<std::vector<float>> table(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) table[i].push_back(others[i]);
-  for (const trial::Trial& trial : rounds.trials())
-    for (const trial::Step& step : trial.raw)
-      if (step.round > 0 && !step.warm_up)
-        table[static_cast<std::size_t>(step.round - 1)].push_back(
-            rounded(std::log(step.seconds / static_cast<double>(step.updates))));
+  std::vector<float> slowed(others.size());
+  float column = 1;
+  for (const trial::Trial& trial : rounds.blocks()) {
+    for (const trial::Step& step : trial.raw) {
+      if (!trial::is_block(step)) continue;
+      const auto round = static_cast<std::size_t>(step.round - 1);
+      table[round].push_back(rounded(std::log(step.seconds / static_cast<double>(step.updates))));
+      if (step.slowed) slowed[round] += column;
+    }
+    column *= 2;
+  }
   const std::size_t all = table.size();
+  for (std::size_t i = 0; i < all; ++i) table[i].push_back(slowed[i]);
   std::erase_if(table, [&](const std::vector<float>& round) {
-    return round.size() != settings.size() + 1 || round[0] > most_other_share;
+    return round.size() != settings.size() + 2 || round[0] > most_other_share;
   });
   if (!table.empty()) table.erase(table.begin());  // of which every session was opened
   write(file, workload->name(), device, batches, table);

@@ -2,8 +2,8 @@
 """PyTorch's side of the benchmark on a CPU: training steps of a network on request.
 
 Arguments: THREADS contiguous|channels_last foreach|single [MODEL]; paper-cnn unless a model is given.
-Says one line of JSON when ready, then answers each "run BATCH STEPS [LAYOUT ADAM]" on stdin with the
-seconds of that many full training steps, or with "failed: why".
+Says one line of JSON when ready, then answers each "run BATCH STEPS [LAYOUT ADAM [fp32|bf16]]" on stdin
+with the seconds of that many full training steps, or with "failed: why". bf16 is PyTorch's autocast.
 """
 import json
 import sys
@@ -18,14 +18,14 @@ INPUT_SETS = 4  # batches cycled through, as the other contestants do
 
 
 class Peer:
-    def __init__(self, network, layout, adam):
+    def __init__(self, network, layout, adam, precision="fp32"):
         torch.manual_seed(1000)
         self.network = network
         self.arrange = torch_network.channels_last if layout == "channels_last" else lambda x: x
         self.model = self.arrange(torch_network.build(network)).train()
         self.loss = torch_network.loss_of(network)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.001, foreach=adam == "foreach")
-        self.batches = {}
+        self.batches, self.rounds = {}, precision == "bf16"
 
     def data(self, batch):
         if batch not in self.batches:
@@ -39,7 +39,8 @@ class Peer:
         for step in range(steps):
             inputs, answers = data[step % INPUT_SETS]
             self.optimizer.zero_grad(set_to_none=True)
-            loss = self.loss(self.model(inputs), answers)
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.rounds):
+                loss = self.loss(self.model(inputs), answers)
             loss.backward()
             self.optimizer.step()
         loss.item()

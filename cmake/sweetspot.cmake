@@ -41,9 +41,9 @@ function(sweetspot_library name)
 endfunction()
 
 # sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in tests/<name>;
-# of a/b it is test_a_b.
+# of a/b it is test_a_b. WHOLE: its tests share what is dear to start, and run as one.
 function(sweetspot_test name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "" "DEPS;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   string(REPLACE "/" "_" target test_${name})
   add_executable(${target} ${sources})
@@ -60,6 +60,11 @@ function(sweetspot_test name)
   else()
     target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector> <filesystem>)
     set_property(GLOBAL PROPERTY sweetspot_first_test ${target})
+  endif()
+  if(ARG_WHOLE)
+    add_test(NAME ${name} COMMAND ${target})
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+    return()
   endif()
   include(GoogleTest)
   gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST

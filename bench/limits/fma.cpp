@@ -53,6 +53,22 @@ double fma_sse() {
   return 2.0 * 4 * chains * rounds;
 }
 
+// A lane has two products.
+__attribute__((target("avx512f,avx512bf16"))) double pairs_avx512() {
+  __m512 a[chains];
+  auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80)),
+       y = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3c00));
+  for (auto& v : a) v = _mm512_setzero_ps();
+  asm volatile("" : "+v"(x), "+v"(y));
+  for (int round = 0; round < rounds; ++round)
+#pragma GCC unroll 12
+    for (auto& v : a) {
+      v = _mm512_dpbf16_ps(v, x, y);
+      asm volatile("" : "+v"(v));
+    }
+  return 2.0 * 32 * chains * rounds;
+}
+
 using Kernel = double (*)();
 Kernel best_kernel() {
   if (__builtin_cpu_supports("avx512f")) return fma_avx512;
@@ -60,13 +76,10 @@ Kernel best_kernel() {
   return fma_sse;
 }
 
-}  // namespace
-
-FmaSpeed fma_speed(int threads, double seconds) {
+FmaSpeed speed(Kernel kernel, int threads, double seconds) {
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
   constexpr double slice_seconds = 1e-3;
-  const Kernel kernel = best_kernel();
   double mean = 0, best = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : mean, best)
   {
@@ -88,6 +101,14 @@ FmaSpeed fma_speed(int threads, double seconds) {
     mean = operations / Seconds(now - start).count() / 1e9;
   }
   return {mean, best};
+}
+
+}  // namespace
+
+FmaSpeed fma_speed(int threads, double seconds) { return speed(best_kernel(), threads, seconds); }
+
+FmaSpeed bf16_speed(int threads, double seconds) {
+  return __builtin_cpu_supports("avx512bf16") ? speed(pairs_avx512, threads, seconds) : FmaSpeed{};
 }
 
 }  // namespace sweetspot::bench

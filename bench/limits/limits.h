@@ -15,6 +15,8 @@ struct FmaSpeed {
   double mean_gflops = 0, best_gflops = 0;
 };
 FmaSpeed fma_speed(int threads, double seconds);
+// The same of pairs of bf16 summed in fp32 (AVX512-BF16); zeros where the CPU does not have them.
+FmaSpeed bf16_speed(int threads, double seconds);
 
 // STREAM triad over arrays that no cache holds, 3 × 4 bytes an element, write-allocation not
 // counted.

@@ -36,6 +36,7 @@ late.
    `sweetspot.begin()` before the loop times the first step too; call it again after a pause that is
    no training (an evaluation, a checkpoint). `for x, y in sweetspot.data(loader)` also tells how
    long each step waited for its data, which is how sweetspot finds out that loading is the limit.
+   `sweetspot.metric(accuracy=0.98)` after an evaluation is what `--for accuracy=0.99` goes by.
 
 2. A callback, for those who do not write the loop themselves:
 
@@ -93,7 +94,7 @@ from typing import NamedTuple
 __version__ = "0.1.0"
 __all__ = ["tune", "find_batch_size", "lightning_tune", "lightning_batch_finder", "hf_tune",
            "Answer", "Error", "Enough", "run", "step", "begin", "data", "batches", "enough",
-           "setting", "Setting", "keras_callback", "lightning_callback", "hf_callback",
+           "metric", "setting", "Setting", "keras_callback", "lightning_callback", "hf_callback",
            "ultralytics_callbacks"]
 
 _PROTOCOL = 1
@@ -426,6 +427,20 @@ def begin():
         link.close()
 
 
+def metric(accuracy=None, loss=None):
+    """What the network comes to on its test data: for sweetspot tune --for accuracy=0.99.
+
+    Accuracies are shares, 0.99 for 99%. The next step starts now: evaluating is no training.
+    """
+    link = _link or _open()
+    if link.pid != os.getpid():
+        return
+    try:
+        link.metric(accuracy, loss)
+    except Exception:
+        link.close()
+
+
 def data(loader):
     """The same batches; how long each was waited for is reported with the step that uses it."""
     link = _link or _open()
@@ -548,6 +563,18 @@ class _Link:
         if self._socket is not None:
             self._socket.close()
         self._socket = None
+
+    def metric(self, accuracy, loss):
+        if self._socket is None or self._waiting:
+            return
+        message = {"type": "metric"}
+        for name, value in (("accuracy", accuracy), ("loss", loss)):
+            number = None if value is None else _number(value, float, -1e300)
+            if number is not None:
+                message[name] = number
+        if len(message) > 1:
+            self._send_timed(message)
+        self.begin()
 
     def begin(self):
         if self._socket is None or self._waiting:

@@ -219,6 +219,18 @@ class Steps(TestCase):
         self.assertLessEqual(begin["at_seconds"], first["at_seconds"])
         self.assertLessEqual(first["at_seconds"], second["at_seconds"])
 
+    def test_a_metric_is_told_and_no_training(self):
+        server, client = self.serve()
+        client.metric(accuracy=0.75, loss=None)
+        client.metric(loss="0.5")
+        client.metric(accuracy="much")
+        told = server.read_until("metric")
+        self.assertEqual(told["accuracy"], 0.75)
+        self.assertNotIn("loss", told)
+        self.assertEqual(server.read()["type"], "begin")
+        self.assertEqual(server.read()["loss"], 0.5)
+        self.assertEqual([server.read()["type"] for _ in range(2)], ["begin", "begin"])
+
     def test_times_are_of_the_monotonic_clock(self):
         server, client = self.serve()
         with mock.patch("time.monotonic", return_value=12345.678901234):

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/advise.h"
+#include "advise/time_to_target.h"
 
 namespace sweetspot::advise {
 namespace {
@@ -492,6 +493,136 @@ std::optional<Recommendation> from_json(const std::string& text) {
   if (from.ok()) read_all(from, made);
   if (!from.ok() || !is_sane(made)) return std::nullopt;
   made.batch = made.global_batch ? made.setting.micro_batch() : made.setting.batch;
+  return made;
+}
+
+// The other kind of answer: the time to a target.
+namespace {
+
+Json run_json(const TargetRunTold& run) {
+  return {{"seed", run.seed},         {"reached", run.reached},
+          {"samples", run.samples},   {"updates", run.updates},
+          {"seconds", run.seconds},   {"clock_seconds", run.clock_seconds},
+          {"best", or_null(run.best)}};
+}
+
+Json target_row_json(const TargetRow& row, const TimeToTarget& made) {
+  Json runs = Json::array();
+  for (const TargetRunTold& run : row.runs) runs.push_back(run_json(run));
+  Json json{{"batch", row.batch},
+            {"learning_rate", row.learning_rate},
+            {"samples_per_second", interval_json(row.samples_per_second)},
+            {"joules_per_sample", interval_json(row.joules_per_sample)},
+            {"predicted_samples", interval_json(row.predicted_samples)},
+            {"predicted_seconds", interval_json(row.predicted_seconds)},
+            {"predicted_joules", interval_json(predicted_joules(row))},
+            {"measured_seconds", interval_json(measured_seconds(row))},
+            {"measured_joules", interval_json(measured_joules(row))}};
+  const std::vector<double> samples = row.samples();
+  double sum = 0;
+  for (const double each : samples) sum += each;
+  const double count = static_cast<double>(samples.size());
+  json["measured_samples"] = samples.empty() ? Json(nullptr) : Json(sum / count);
+  json["epochs"] = samples.empty() || !made.samples_in_epoch
+                       ? Json(nullptr)
+                       : Json(sum / count / *made.samples_in_epoch);
+  json["reached"] = row.reached();
+  json["runs"] = std::move(runs);
+  json["failure"] = row.failure.empty() ? Json(nullptr) : Json(row.failure);
+  return json;
+}
+
+void read_target_run(Reader& from, TargetRunTold& run) {
+  from.read("seed", run.seed);
+  from.read("reached", run.reached);
+  from.read("samples", run.samples);
+  from.read("updates", run.updates);
+  from.read("seconds", run.seconds);
+  from.read("clock_seconds", run.clock_seconds);
+  from.read("best", run.best);
+}
+
+void read_target_row(Reader& from, TargetRow& row) {
+  from.read("batch", row.batch);
+  from.read("learning_rate", row.learning_rate);
+  from.read("samples_per_second", row.samples_per_second);
+  from.read("joules_per_sample", row.joules_per_sample);
+  from.read("predicted_samples", row.predicted_samples);
+  from.read("predicted_seconds", row.predicted_seconds);
+  from.list("runs", row.runs, read_target_run);
+  std::optional<std::string> failure;
+  from.read("failure", failure);
+  row.failure = failure.value_or("");
+}
+
+}  // namespace
+
+std::string to_json(const TimeToTarget& made) {
+  Json rows = Json::array(), reasons = Json::array();
+  for (const TargetRow& row : made.rows) rows.push_back(target_row_json(row, made));
+  for (const std::string& reason : reasons_in_words(made)) reasons.push_back(reason);
+  const TargetRow* chosen = made.chosen();
+  const Json json{
+      {"target", {{"metric", trial::name(made.target.metric)}, {"value", made.target.value}}},
+      {"for_energy", made.for_energy},
+      {"batch", or_null(made.batch)},
+      {"learning_rate", chosen ? Json(chosen->learning_rate) : Json(nullptr)},
+      {"seconds", chosen ? interval_json(measured_seconds(*chosen)) : Json(nullptr)},
+      {"joules", chosen ? interval_json(measured_joules(*chosen)) : Json(nullptr)},
+      {"sentence", sentence(made)},
+      {"reasons", std::move(reasons)},
+      {"command", made.command},
+      {"seeds", made.seeds},
+      {"learning_rate_rule", made.learning_rate_rule},
+      {"base_learning_rate", made.base_learning_rate},
+      {"base_batch", made.base_batch},
+      {"seconds_basis", name(made.basis)},
+      {"samples_in_epoch", or_null(made.samples_in_epoch)},
+      {"noise_batch", or_null(made.noise_batch)},
+      {"critical_batch", interval_json(made.critical_batch)},
+      {"throughput_batch", or_null(made.throughput_batch)},
+      {"best", or_null(made.best)},
+      {"best_batch", or_null(made.best_batch)},
+      {"metric_missing", made.metric_missing},
+      {"cut_short", name(made.cut_short)},
+      {"seconds_spent", made.seconds_spent},
+      {"rows", std::move(rows)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<TimeToTarget> time_to_target_from_json(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return std::nullopt;
+  TimeToTarget made;
+  Reader from(json);
+  from.object("target", [&](Reader& inner) {
+    std::string metric;
+    inner.read("metric", metric);
+    made.target.metric =
+        metric == "loss" ? trial::Target::Metric::loss : trial::Target::Metric::accuracy;
+    inner.read("value", made.target.value);
+  });
+  from.read("for_energy", made.for_energy);
+  from.read("batch", made.batch);
+  from.read("command", made.command);
+  from.read("seeds", made.seeds);
+  from.read("learning_rate_rule", made.learning_rate_rule);
+  from.read("base_learning_rate", made.base_learning_rate);
+  from.read("base_batch", made.base_batch);
+  from.named("seconds_basis", made.basis, SecondsBasis::speed);
+  from.read("samples_in_epoch", made.samples_in_epoch);
+  from.read("noise_batch", made.noise_batch);
+  from.read("critical_batch", made.critical_batch);
+  from.read("throughput_batch", made.throughput_batch);
+  from.read("best", made.best);
+  from.read("best_batch", made.best_batch);
+  from.read("metric_missing", made.metric_missing);
+  from.named("cut_short", made.cut_short, CutShort::device_lost);
+  from.read("seconds_spent", made.seconds_spent);
+  from.list("rows", made.rows, read_target_row);
+  const bool ascending = std::ranges::adjacent_find(made.rows, std::ranges::greater_equal{},
+                                                    &TargetRow::batch) == made.rows.end();
+  if (!from.ok() || !ascending || (made.batch && !made.chosen())) return std::nullopt;
   return made;
 }
 

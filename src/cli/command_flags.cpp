@@ -68,6 +68,10 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
             "finds the steps in what the program prints: group 1 counts weight updates, a group "
             "named samples counts samples; no group: each match is an update",
             [&o](const std::string& text) { o.steps_regex = text; });
+  text_flag(app, "--metric-regex", "REGEX",
+            "for an accuracy or a loss: finds it in what the program prints of its test data; its "
+            "group is the value [val_accuracy: 0.98, Test loss 0.05, and the like]",
+            [&o](const std::string& text) { o.metric_regex = text; });
   text_flag(app, "--samples-per-run", "N",
             "no steps to be seen: time whole runs of so many samples",
             [&o](const std::string& text) {

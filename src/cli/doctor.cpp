@@ -67,6 +67,9 @@ std::string text_of(bool measure) {
   table.add({"program", version_line()});
   table.add({"CPU", core::printable(proc::cpu().model.value_or(std::string(report::unknown)))});
   table.add({"instructions", fmt::format("{}: {}", backend.isa, backend.reason)});
+  table.add({"bf16", backend.bf16.empty()
+                         ? fmt::format("none: {}", backend.bf16_reason)
+                         : fmt::format("{}: {}", backend.bf16, backend.bf16_reason)});
   table.add({"library", backend.library});
   table.add({"threads", fmt::format("{} by default: {} cores may be used{}", proc::usable_cores(),
                                     proc::scheduled_cores(),
@@ -92,6 +95,8 @@ Json json_of(bool measure) {
   Json json = result_object();
   json["environment"] = environment(proc::usable_cores());
   json["isa_reason"] = backend.reason;
+  json["bf16"] = backend.bf16.empty() ? Json(nullptr) : Json(backend.bf16);
+  json["bf16_reason"] = backend.bf16_reason;
   json["scheduled_cores"] = proc::scheduled_cores();
   json["cpu_quota_cores"] = or_null(proc::cgroup_cpu_quota());
   json["memory_limit_bytes"] = or_null(memory.cgroup_limit);

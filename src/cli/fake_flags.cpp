@@ -33,6 +33,9 @@ workload::fake::Options parse_fake(const std::string& text) {
   workload::fake::Options options;
   options.samples = 60000;
   const std::string what = "--workload";
+  const auto learning = [&]() -> workload::fake::Learning& {
+    return options.learning ? *options.learning : options.learning.emplace();
+  };
   const std::map<std::string, std::function<void(const std::string&)>> readers{
       {"fixed", [&](auto& v) { options.fixed_seconds = core::parse_duration(v, what).count(); }},
       {"sample",
@@ -54,6 +57,14 @@ workload::fake::Options parse_fake(const std::string& text) {
       {"run-deviation", [&](auto& v) { options.run_deviation = parse_share(v, what, 1); }},
       {"seed",
        [&](auto& v) { options.seed = static_cast<std::uint64_t>(core::parse_whole(v, what, 0)); }},
+      {"learn-samples",
+       [&](auto& v) { learning().samples_to_99 = core::parse_real(v, what, {1}, {1e12}); }},
+      {"learn-critical",
+       [&](auto& v) { learning().critical_batch = core::parse_real(v, what, {1}, {1e12}); }},
+      {"learn-best", [&](auto& v) { learning().best_accuracy = parse_share(v, what, 1); }},
+      {"learn-deviation", [&](auto& v) { learning().seed_deviation = parse_share(v, what, 1); }},
+      {"diverges-above",
+       [&](auto& v) { learning().diverges_above = core::parse_real(v, what, {0}, {1e6}); }},
       {"samples", [&](auto& v) { options.samples = core::parse_whole(v, what, 1); }}};
   const std::size_t colon = text.find(':');
   std::istringstream parts(colon == std::string::npos ? "" : text.substr(colon + 1));

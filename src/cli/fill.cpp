@@ -85,6 +85,9 @@ void add_fill(CLI::App& app, Action& chosen) {
   text_flag(*sub, "--lr", "X", "for {lr}", [flags](const std::string& text) {
     flags->setting.learning_rate = core::parse_real(text, "--lr", {0, false}, {1e9});
   });
+  text_flag(*sub, "--seed", "N", "for {seed}", [flags](const std::string& text) {
+    flags->setting.seed = static_cast<std::uint64_t>(core::parse_whole(text, "--seed", 0));
+  });
   CLI::Option* in_place = sub->add_flag("--in-place", flags->in_place, "change the file itself");
   sub->add_option("-o,--output", flags->output, "write here [stdout]")
       ->type_name("FILE")

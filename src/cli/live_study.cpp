@@ -41,15 +41,31 @@ std::string epochs_words(const trial::Trial& t) {
   return text + (t.contention.contended ? ", contended" : "");
 }
 
+// "1,064 steps in 16.4 s, test accuracy 99.04%", of a run towards a target.
+std::string evaluation_words(const trial::Trial& t) {
+  const trial::Evaluation& last = t.evaluations.back();
+  std::string text =
+      fmt::format("{} steps in {}", core::format_count(static_cast<double>(last.steps)),
+                  core::format_duration(core::Seconds(last.train_seconds)));
+  if (last.test_accuracy)
+    text += fmt::format(", test accuracy {:.2f}%", 100 * *last.test_accuracy);
+  else if (last.test_loss)
+    text += fmt::format(", test loss {:.4g}", *last.test_loss);
+  if (t.stop_reason == trial::StopReason::max_steps) text += ", given up";
+  return text + (t.contention.contended ? ", contended" : "");
+}
+
 }  // namespace
 
 std::string trial_line(const trial::Trial& t) {
   std::string text = setting_words(t.setting);
-  if (!t.epochs.empty()) text += fmt::format(", seed {}", t.setting.seed);
+  const bool trained = !t.epochs.empty() || !t.evaluations.empty();
+  if (trained) text += fmt::format(", seed {}", t.setting.seed);
   text += ": ";
-  if (t.outcome != trial::Outcome::ok || (!t.samples_per_second && t.epochs.empty()))
+  if (t.outcome != trial::Outcome::ok || (!t.samples_per_second && !trained))
     return text + std::string(name(t.outcome)) +
            (t.note.empty() ? "" : fmt::format(" ({})", first_line(t.note)));
+  if (!t.evaluations.empty()) return text + evaluation_words(t);
   if (!t.epochs.empty()) return text + epochs_words(t);
   const trial::Interval& speed = *t.samples_per_second;
   text += fmt::format("{} samples/s {}", core::format_count(speed.mean),

@@ -40,7 +40,6 @@ void real_flag(CLI::App& app, const std::string& flag, std::optional<double>& ta
   });
 }
 
-// Keras' defaults: adaptive steps want a smaller rate.
 // A GPU that is there and cannot be used is worth a word, where the choice was ours.
 void explain_cpu(const engine::cuda::Availability& found) {
   if (found.devices.empty() && !probe::proc::nvidia_gpus().empty())
@@ -54,11 +53,11 @@ native::Device device_for(const std::string& asked) {
   return native::choose_device(asked, found);
 }
 
-double default_learning_rate(Kind kind) {
-  return kind == Kind::adam || kind == Kind::adamw ? 0.001 : 0.01;
-}
-
 }  // namespace
+
+bool is_adaptive(Kind kind) { return kind == Kind::adam || kind == Kind::adamw; }
+
+double usual_learning_rate(Kind kind) { return is_adaptive(kind) ? 0.001 : 0.01; }
 
 NativeFlags::NativeFlags() { options.threads = probe::proc::usable_cores(); }
 
@@ -85,8 +84,8 @@ void add_memory_flags(CLI::App& app, NativeFlags& flags) {
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--precision", flags.precision,
-                 "of a GPU: fp32, tf32, bf16, fp16, or auto: the fastest whose loss stays with "
-                 "fp32's")
+                 "fp32, tf32, bf16, fp16 (a CPU has fp32 and perhaps bf16), or auto: the fastest "
+                 "whose loss stays with fp32's")
       ->type_name("NAME")
       ->capture_default_str();
   whole_flag(app, "--threads", o.threads, {1, most_threads}, "threads that compute on the CPU");
@@ -140,13 +139,15 @@ void add_training_flags(CLI::App& app, NativeFlags& flags) {
 }
 
 std::string device_words(const native::Options& o) {
-  if (!o.device.gpu) return fmt::format("{} thread{}", o.threads, o.threads == 1 ? "" : "s");
+  if (!o.device.gpu)
+    return fmt::format("{}{} thread{}", o.precision == engine::Precision::fp32 ? "" : "bf16 on ",
+                       o.threads, o.threads == 1 ? "" : "s");
   return fmt::format("{} on {} ({})", name(o.precision), name(o.device), o.device.model);
 }
 
 std::optional<std::string> settle_precision(const NativeFlags& flags, native::Run& run,
                                             std::int64_t batch) {
-  if (flags.precision != asks_for_choice || !run.options.device.gpu) return std::nullopt;
+  if (flags.precision != asks_for_choice) return std::nullopt;
   const native::PrecisionChoice choice = native::choose_precision(run, batch);
   run.options.precision = choice.precision;
   return choice.reason;
@@ -161,7 +162,7 @@ workload::native::Options NativeFlags::resolved() const {
   if (weight_decay && kind != Kind::adamw)
     throw core::InputError(
         fmt::format("--weight-decay does nothing for {}; add --optimizer adamw", name(kind)));
-  o.optimizer.learning_rate = learning_rate.value_or(default_learning_rate(kind));
+  o.optimizer.learning_rate = learning_rate.value_or(usual_learning_rate(kind));
   o.optimizer.momentum = momentum.value_or(o.optimizer.momentum);
   o.optimizer.weight_decay = weight_decay.value_or(o.optimizer.weight_decay);
   o.pipeline.seed = o.seed;

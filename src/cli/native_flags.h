@@ -28,6 +28,10 @@ struct NativeFlags {
   workload::native::Options resolved() const;
 };
 
+// Keras' own: adaptive steps want a smaller one.
+double usual_learning_rate(engine::Optimizer::Kind kind);
+bool is_adaptive(engine::Optimizer::Kind kind);
+
 // "2 threads", or "bf16 on cuda:0 (NVIDIA H200)".
 std::string device_words(const workload::native::Options& options);
 

@@ -51,6 +51,7 @@ void push_fill(report::Command& line, const command::Options& o, const command::
     if (has.workers) line.push_back({{"--workers", "{workers}"}});
     if (has.precision) line.push_back({{"--precision", "{precision}"}});
     if (has.lr) line.push_back({{"--lr", "{lr}"}});
+    if (has.seed) line.push_back({{"--seed", "{seed}"}});
   }
   const fs::path copy = copy_path(o, one);
   if (copy.lexically_normal() == one.file.lexically_normal())

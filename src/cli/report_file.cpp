@@ -24,6 +24,7 @@ void recall(report::Answer& answer, const store::Store& store) {
 }  // namespace
 
 std::filesystem::path page_file(const std::string& store_url, const std::string& what) {
+  if (store::is_postgres(store_url)) return fmt::format("sweetspot-{}.html", what);
   constexpr std::string_view scheme = "sqlite:";
   const std::filesystem::path file =
       store_url.starts_with(scheme) ? store_url.substr(scheme.size()) : store_url;

@@ -7,7 +7,9 @@ namespace sweetspot::cli {
 advise::Roofline device_roofline(const workload::native::Options& options) {
   if (!options.device.gpu) {
     const probe::cpu::Roofline roofline = probe::cpu::roofline(options.threads);
-    return {roofline.flops_per_second, roofline.bytes_per_second};
+    // An instruction of AVX512-BF16 multiplies and adds two numbers in each lane of fp32's one.
+    const double wider = options.precision == engine::Precision::bf16 ? 2 : 1;
+    return {wider * roofline.flops_per_second, roofline.bytes_per_second};
   }
   advise::Roofline rated;
   for (const engine::cuda::Device& device : engine::cuda::available().devices) {

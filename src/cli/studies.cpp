@@ -105,10 +105,12 @@ int list_studies(const StudiesFlags& flags, Output& output) {
   for (const trial::Study& study : studies) {
     const report::Answer answer = report::answer_of(study);
     const auto found = report::measured(answer);
-    const auto& made = answer.recommendation;
+    std::optional<std::int64_t> chosen;
+    if (answer.recommendation) chosen = answer.recommendation->setting.batch;
+    if (answer.to_target) chosen = answer.to_target->batch;
     table.add({std::to_string(study.id), core::printable(study.question.workload),
                std::string(name(study.state)), std::to_string(study.trials.size()),
-               local_time(study.started_at), made ? batch(made->setting.batch) : dash,
+               local_time(study.started_at), chosen ? batch(*chosen) : dash,
                found ? batch(found->best_batch) : dash,
                found ? core::format_count(found->best_samples_per_second) : dash});
   }
@@ -138,8 +140,23 @@ int show_trial(const StudiesFlags& flags, const trial::Study& study, Output& out
   return 0;
 }
 
+// Of a study that several processes share: who is at work, and who was lost.
+std::string attempts_text(const std::vector<store::Attempt>& attempts) {
+  std::string text;
+  for (const store::Attempt& attempt : attempts) {
+    const bool runs = attempt.ending == store::Attempt::Ending::running;
+    if (!runs && attempt.ending != store::Attempt::Ending::lost) continue;
+    text += fmt::format("batch {}: {} on {} (pid {}), last heard of after {} and {} steps\n",
+                        core::format_count(static_cast<double>(attempt.setting.batch)),
+                        runs ? "running" : "lost", core::printable(attempt.host), attempt.pid,
+                        core::format_duration(core::Seconds(attempt.seconds)), attempt.steps);
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 int show_study(const StudiesFlags& flags, Output& output) {
-  const auto study = store::open_store(flags.url())->study(flags.study);
+  const std::unique_ptr<store::Store> store = store::open_store(flags.url());
+  const auto study = store->study(flags.study);
   if (!study) fail_unknown(flags);
   if (flags.trial) return show_trial(flags, *study, output);
   if (flags.json) {
@@ -158,6 +175,7 @@ int show_study(const StudiesFlags& flags, Output& output) {
       study->trials.size() == 1 ? "" : "s", local_time(study->started_at))));
   output.print(wrapped_lines(fmt::format("{} · {}", core::printable(study->environment.program),
                                          core::printable(study->environment.machine))));
+  output.print(attempts_text(store->attempts(study->id)));
   if (study->trials.empty()) return 0;
   const report::Answer answer = report::answer_of(*study);
   output.print("\n" + report::trials_table(answer, most_width()));

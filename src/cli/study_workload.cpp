@@ -23,6 +23,7 @@
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"
+#include "workload/command/training.h"
 #include "workload/command/workload.h"
 #include "workload/fake/training.h"
 #include "workload/native/memory.h"
@@ -43,7 +44,10 @@ measure::MeasureOptions program_measure(const workload::command::Options& option
   return measure;
 }
 
-StudyWorkload open_command(const StudyFlags& flags) {
+// What a trial does: sample steps, or train by epochs.
+enum class Trials { steps, epochs };
+
+StudyWorkload open_command(const StudyFlags& flags, Trials trials) {
   namespace command = workload::command;
   command::Options options = flags.command.options;
   options.stop = &CountSignals::presses();
@@ -73,12 +77,12 @@ StudyWorkload open_command(const StudyFlags& flags) {
   opened.free_memory = probe::proc::memory().free;
   if (options.caller) probe::proc::count_as_own(::getppid());
   if (command::used(options).workers) opened.most_workers = probe::proc::usable_cores();
-  opened.workload = std::make_unique<command::CommandWorkload>(std::move(options));
+  if (trials == Trials::epochs)
+    opened.training = std::make_unique<command::CommandTraining>(std::move(options));
+  else
+    opened.workload = std::make_unique<command::CommandWorkload>(std::move(options));
   return opened;
 }
-
-// What a trial does: sample steps, or train by epochs.
-enum class Trials { steps, epochs };
 
 StudyWorkload open_fake(const StudyFlags& flags, Trials trials) {
   namespace fake = workload::fake;
@@ -180,12 +184,14 @@ nlohmann::ordered_json facts_json(const StudyWorkload& opened) {
 
 StudyWorkload open_workload(const StudyFlags& flags) {
   check_kind(flags.command);
-  return flags.command.given() ? open_command(flags) : open_ours(flags, Trials::steps);
+  return flags.command.given() ? open_command(flags, Trials::steps)
+                               : open_ours(flags, Trials::steps);
 }
 
 StudyWorkload open_training(const StudyFlags& flags) {
   check_kind(flags.command);
-  return open_ours(flags, Trials::epochs);
+  return flags.command.given() ? open_command(flags, Trials::epochs)
+                               : open_ours(flags, Trials::epochs);
 }
 
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,

@@ -41,7 +41,7 @@ struct StudyWorkload {
   }
 };
 StudyWorkload open_workload(const StudyFlags& flags);
-// The same to be trained by epochs; InputError where the workload is a program.
+// The same to be trained rather than timed: by epochs, and a program until it is stopped.
 StudyWorkload open_training(const StudyFlags& flags);
 // What its trials' memory is held against.
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,

@@ -33,7 +33,8 @@ struct SweepFlags {
   StudyFlags study;
   std::string batches = "16..4096*2", accumulations = "1", workers, precisions, epochs;
   int repeat = 1, seeds = 1;
-  bool force = false;
+  bool force = false, shared = false;
+  store::QueueTerms queue;
 
   bool trains() const { return !epochs.empty(); }
 };
@@ -135,17 +136,24 @@ study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
   return options;
 }
 
+// `where`: a writer of one's own, or a study that is shared.
+template <class Where>
 study::SweepResult run(const SweepFlags& flags, const StudyWorkload& opened,
                        const study::Terms& terms, const study::SweepOptions& options,
-                       store::Writer& writer) {
+                       Where& where) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
   LiveStudy live({"sweeping " + opened.title, flags.study.precision,
                   options.points.size() * trials_of_each, flags.study.tolerance,
                   flags.study.verbose});
   if (opened.training)
-    return study::sweep(*opened.training, static_cast<int>(*terms.epochs), writer, options, live,
+    return study::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, live,
                         CountSignals::presses());
-  return study::sweep(*opened.workload, writer, options, live, CountSignals::presses());
+  return study::sweep(*opened.workload, where, options, live, CountSignals::presses());
+}
+
+// Six beats may go astray before a worker is given up for lost.
+study::Shared shared(store::Queue& queue, const store::Store& store, const SweepFlags& flags) {
+  return {queue, store, flags.queue.lost_after / 6};
 }
 
 int sweep(const SweepFlags& flags, Output& output) {
@@ -160,11 +168,20 @@ int sweep(const SweepFlags& flags, Output& output) {
   study::SweepOptions options = options_of(flags, terms, opened);
   options.loop.power_limits = limited.guard.get();
   const CountSignals signals;
-  const std::unique_ptr<store::Writer> writer = open_study(
-      *store, study::question(opened.title, opened.identity, terms), opened, flags.study);
-  const study::SweepResult result = run(flags, opened, terms, options, *writer);
+  const trial::Question question = study::question(opened.title, opened.identity, terms);
+  std::unique_ptr<store::Writer> writer;
+  std::unique_ptr<store::Queue> queue;
+  study::SweepResult result;
+  if (flags.shared) {
+    queue = store->join_study(question, store_environment(opened), flags.queue);
+    const study::Shared where = shared(*queue, *store, flags);
+    result = run(flags, opened, terms, options, where);
+  } else {
+    writer = open_study(*store, question, opened, flags.study);
+    result = run(flags, opened, terms, options, *writer);
+  }
   report::Answer answer;
-  answer.study = std::to_string(writer->study().id);
+  answer.study = std::to_string((queue ? queue->writer() : *writer).study().id);
   answer.workload = opened.title;
   answer.trials = result.trials;
   answer.resumed = result.resumed;
@@ -208,17 +225,30 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   command->remove_option(command->get_option("--precision"));
   range_flag(*command, "--accumulation", flags->accumulations, "micro-batches per weight update");
   range_flag(*command, "--workers", flags->workers, "threads that load batches [1]");
-  text_flag(
-      *command, "--precision", "NAMES",
-      "of a GPU: auto (the fastest whose loss stays with fp32's), or some of fp32, tf32, bf16, "
-      "fp16, such as fp32,bf16",
-      [flags](const std::string& text) {
-        flags->precisions = text;
-        flags->study.native.precision = text.substr(0, text.find(','));
-      })
+  text_flag(*command, "--precision", "NAMES",
+            "auto (the fastest whose loss stays with fp32's), or some of fp32, tf32, bf16, "
+            "fp16, such as fp32,bf16",
+            [flags](const std::string& text) {
+              flags->precisions = text;
+              flags->study.native.precision = text.substr(0, text.find(','));
+            })
       ->default_str(flags->study.native.precision);
   command->add_flag("--force", flags->force,
                     "launch also what is predicted not to fit into memory");
+  CLI::Option* shared_flag =
+      command->add_flag("--shared", flags->shared,
+                        "take points that nobody else has: run the same command, on one store, as "
+                        "often and on as many alike machines as you like");
+  shared_flag->excludes(command->get_option("--fresh"));
+  text_flag(*command, "--lost-after", "TIME",
+            "with --shared: a process that says nothing for so long is given up, and its point "
+            "taken by another [60s]",
+            [flags](const std::string& text) {
+              flags->queue.lost_after = core::parse_duration(text, "--lost-after");
+              if (flags->queue.lost_after.count() <= 0)
+                throw core::InputError("--lost-after must be more than nothing, such as 60s");
+            })
+      ->needs(shared_flag);
   whole_flag(*command, "--repeat", flags->repeat, {1, 1000}, "trials of each point, in rounds");
   CLI::Option* epochs =
       command

@@ -27,7 +27,7 @@ report::Command train_command(const NativeFlags& flags) {
   varied("--accumulation", "{accumulation}", d.accumulation);
   add(o.optimizer.kind != d.optimizer.kind, "--optimizer", std::string(name(o.optimizer.kind)));
   if (o.loss) add(true, "--loss", std::string(name(*o.loss)));
-  number("--lr", flags.learning_rate);
+  varied("--lr", "{lr}", usual_learning_rate(o.optimizer.kind));
   number("--momentum", flags.momentum);
   number("--weight-decay", flags.weight_decay);
   add(flags.device != usual.device, "--device", flags.device);

@@ -17,6 +17,7 @@
 #include "cli/study_answer.h"
 #include "cli/study_flags.h"
 #include "cli/study_workload.h"
+#include "cli/target_flags.h"
 #include "cli/variants.h"
 #include "core/error.h"
 #include "core/number.h"
@@ -29,6 +30,7 @@ namespace {
 
 struct TuneFlags {
   StudyFlags study;
+  TargetFlags target;
   search::Objective objective = search::Objective::throughput;
   std::int64_t min = 1, multiple_of = 1;
   std::optional<std::int64_t> max, global_batch, repeat;
@@ -194,9 +196,22 @@ int show_plan(const TuneFlags& flags, Output& output) {
   return 0;
 }
 
+// Speeds are measured first, in a part of the time.
+constexpr double share_for_speeds = 0.25;
+
+void check_target(const TuneFlags& flags) {
+  if (!flags.target.target) return;
+  if (flags.global_batch || flags.confirm)
+    throw core::InputError(
+        "a target is reached by training whole batches; leave out --global-batch and --confirm");
+  if (!flags.study.native.options.evaluate)
+    throw core::InputError("a target is looked for on the test split; leave out --no-eval");
+}
+
 int tune(const TuneFlags& flags, Output& output) {
   check_global_batch(flags);
   check_objective(flags);
+  check_target(flags);
   if (flags.study.command.dry_run) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
@@ -238,9 +253,11 @@ int tune(const TuneFlags& flags, Output& output) {
   options.loop.measure.first_look = !options.limits.passes;
   options.loop.measure.reads_energy = flags.objective == search::Objective::energy;
   options.loop.budget = flags.study.budget;
+  if (flags.target.target && flags.study.budget)
+    options.loop.budget = share_for_speeds * *flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity, terms);
   const CountSignals signals;
-  const std::unique_ptr<store::Writer> writer = open_study(*store, question, opened, flags.study);
+  std::unique_ptr<store::Writer> writer = open_study(*store, question, opened, flags.study);
   study::TuneResult result;
   {
     LiveStudy live({"tuning " + opened.title,
@@ -249,6 +266,13 @@ int tune(const TuneFlags& flags, Output& output) {
                     options.limits.tolerance,
                     flags.study.verbose});
     result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
+  }
+  if (flags.target.target && result.recommendation &&
+      (result.status == study::Status::found || result.status == study::Status::budget)) {
+    writer.reset();
+    opened.workload->finish();
+    return tune_to_target(flags.target, flags.study, options, result, flags.max, !flags.no_report,
+                          *store, output);
   }
   report::Answer answer = answer_of(opened, result, *writer);
   const bool page = !flags.no_report && !result.trials.empty();
@@ -267,13 +291,19 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
   const auto flags = std::make_shared<TuneFlags>();
   using search::Objective;
-  text_flag(*command, "--for", "GOAL",
-            "throughput: the smallest batch that is about as fast as any; max-batch: the largest "
-            "that fits; energy: the least for each sample",
-            [flags](const std::string& word) {
-              flags->objective = static_cast<Objective>(
-                  index_of(word, {"throughput", "max-batch", "energy"}, "--for"));
-            })
+  text_flag(
+      *command, "--for", "GOAL",
+      "throughput: the smallest batch that is about as fast as any; max-batch: the largest "
+      "that fits; energy: the least for each sample; accuracy=0.99 or loss=0.1: the batch "
+      "that is trained to it soonest; energy-to-accuracy=0.99: with the least energy",
+      [flags](const std::string& word) {
+        if (read_target(word, flags->target)) {
+          flags->objective = flags->target.for_energy ? Objective::energy : Objective::throughput;
+          return;
+        }
+        flags->objective =
+            static_cast<Objective>(index_of(word, {"throughput", "max-batch", "energy"}, "--for"));
+      })
       ->default_str("throughput");
   text_flag(*command, "--slower-at-most", "SHARE",
             "for energy: what saving it may cost of the fastest speed [10%]",
@@ -312,6 +342,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
               flags->confirm.emplace();
               if (text != "epoch") flags->confirm->steps = confirmed_steps(text);
             });
+  add_target_flags(*command, flags->target);
   command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
@@ -324,11 +355,13 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
       "--config {config}\n"
       "  sweetspot tune --for energy --slower-at-most 5% --power-limits 300W,500W,700W -- python "
       "train.py --batch-size {batch}\n"
+      "  sweetspot tune --for accuracy=0.99 --seeds 5 --budget 10m\n"
       "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
       "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
       "--accumulate {accumulation}");
   command->callback([&chosen, &program, flags] {
     flags->study.command.options.argv = program;
+    if (flags->target.target) flags->study.command.options.metric = flags->target.target->metric;
     chosen = [flags](Output& output) {
       settle_gpus(flags->study.command.options);
       return tune(*flags, output);

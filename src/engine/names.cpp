@@ -18,4 +18,18 @@ std::string_view name(Optimizer::Kind kind) {
   return "";
 }
 
+std::string_view name(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return "fp32";
+    case Precision::tf32:
+      return "tf32";
+    case Precision::bf16:
+      return "bf16";
+    case Precision::fp16:
+      return "fp16";
+  }
+  return "";
+}
+
 }  // namespace sweetspot::engine

@@ -1,13 +1,16 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/buffer.h"
+#include "engine/precision.h"
 #include "model/network.h"
+#include "stats/noise_scale.h"
 
 namespace sweetspot::engine {
 
@@ -34,6 +37,8 @@ struct StepResult {
   std::int64_t correct = 0;  // samples whose largest output is their label
   // Where the time went, over all micro-batches; the update includes gathering partial gradients.
   core::Seconds forward{0}, backward{0}, update{0};
+  // In some steps of a trainer that was asked for them.
+  std::optional<stats::GradientNorms> gradient_norms;
 };
 
 struct TrainerOptions {
@@ -41,6 +46,11 @@ struct TrainerOptions {
   model::Loss loss = model::Loss::sparse_categorical_crossentropy;
   std::uint64_t seed = 1000;
   int threads = 1;
+  Precision precision = Precision::fp32;  // of the CPU engine: fp32 or bf16
+  // Measure the gradients' noise in passing: now and then a step is preceded by a pass over the
+  // first samples of its batch. Weights and losses stay the same, bit for bit. On the CPU; a GPU's
+  // trainer is asked by gradient_norms() between its steps.
+  bool gradient_norms = false;
 };
 
 // A trainable or running variable in Keras' layout, for saving, loading and tests.
@@ -108,6 +118,7 @@ class Trainer {
 
   virtual std::vector<Variable> variables() const = 0;
   virtual std::vector<Variable> gradients() const = 0;  // of the trainable ones, after accumulate()
+  virtual double squared_gradient_norm() const;         // of these
   virtual void assign(std::span<const Variable> variables) = 0;
   virtual void set_learning_rate(double learning_rate) = 0;
   virtual std::uint32_t steps_done() const = 0;

@@ -17,6 +17,10 @@ void note(trial::Contention& contention, const std::string& why) {
   contention.reason += (contention.reason.empty() ? "" : "; ") + why;
 }
 
+// Before so many moments nobody knows what the machine can do.
+constexpr std::size_t least_moments = 10;
+constexpr double slow_additions = 0.94, slow_exchange = 0.6;
+
 // What a tenth of the moments reach.
 double usual_best(std::span<const probe::cpu::Beat> moments, double probe::cpu::Beat::*part) {
   std::vector<double> values;
@@ -73,18 +77,22 @@ void add(const Company& company, trial::Contention& contention) {
     note(contention, fmt::format("the GPU's clocks were held back ({})", words(company.throttle)));
 }
 
-std::optional<double> slowed_share(std::span<const probe::cpu::Beat> moments) {
-  constexpr std::size_t least_moments = 10;
-  constexpr double slow_additions = 0.94, slow_exchange = 0.6;
-  if (moments.size() < least_moments) return std::nullopt;
+std::vector<bool> slow_moments(std::span<const probe::cpu::Beat> moments) {
+  std::vector<bool> slow(moments.size());
+  if (moments.size() < least_moments) return slow;
   using probe::cpu::Beat;
   const double additions = usual_best(moments, &Beat::additions_per_second);
   const double exchange = usual_best(moments, &Beat::exchange_bytes_per_second);
-  const auto slow = std::ranges::count_if(moments, [&](const Beat& moment) {
-    return moment.additions_per_second < slow_additions * additions ||
-           moment.exchange_bytes_per_second < slow_exchange * exchange;
-  });
-  return static_cast<double>(slow) / static_cast<double>(moments.size());
+  for (std::size_t i = 0; i < moments.size(); ++i)
+    slow[i] = moments[i].additions_per_second < slow_additions * additions ||
+              moments[i].exchange_bytes_per_second < slow_exchange * exchange;
+  return slow;
+}
+
+std::optional<double> slowed_share(std::span<const probe::cpu::Beat> moments) {
+  if (moments.size() < least_moments) return std::nullopt;
+  return static_cast<double>(std::ranges::count(slow_moments(moments), true)) /
+         static_cast<double>(moments.size());
 }
 
 }  // namespace sweetspot::measure

@@ -25,9 +25,11 @@ trial::Contention contention(const Look& before, const Look& after);
 //    device whenever it is busy: that is noted, and is what a user will have as well.
 void add(const Company& company, trial::Contention& contention);
 
-// The share of these moments at which the machine was slower than it can be: its additions by 6%
-// (of two cores, one that a neighbour shares takes a tenth from their sum), what passes between
-// cores by 40%. It can be what a tenth of the moments show. Nothing below ten moments.
+// At which of these moments the machine was slower than it can be: its additions by 6% (of two
+// cores, one that a neighbour shares takes a tenth from their sum), what passes between cores by
+// 40%. It can be what a tenth of the moments show. None below ten moments.
+std::vector<bool> slow_moments(std::span<const probe::cpu::Beat> moments);
+// Their share. Nothing below ten moments.
 std::optional<double> slowed_share(std::span<const probe::cpu::Beat> moments);
 
 }  // namespace sweetspot::measure

@@ -38,6 +38,7 @@ void add(trial::Step& block, const trial::Step& step) {
   block.seconds += step.seconds;
   block.samples += step.samples;
   block.updates += step.updates;
+  block.slowed |= step.slowed;
   for (std::size_t i = 0; i < block.phases.size(); ++i) block.phases[i] += step.phases[i];
 }
 
@@ -55,18 +56,18 @@ double per_update(const trial::Step& step) {
 
 // What its blocks say so far.
 void summarize(Trial& trial) {
-  stats::RoundTimes times;
+  stats::RoundTimes calm, slowed;
   std::vector<trial::Step*> counted;
   std::vector<double> seconds;
   trial::PhaseSeconds sums{};
   for (trial::Step& step : trial.raw) {
-    if (step.warm_up || step.round == 0) continue;
+    if (!trial::is_block(step)) continue;
     counted.push_back(&step), seconds.push_back(per_update(step));
-    times[step.round] = std::log(seconds.back());
+    (step.slowed ? slowed : calm)[step.round] = std::log(seconds.back());
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += step.phases[i];
   }
   if (counted.empty()) return;
-  const stats::RoundTable table({times});
+  const stats::RoundTable table({calm.empty() ? slowed : calm});
   const double speed = static_cast<double>(trial.setting.batch) / std::exp(table.estimates()[0]);
   const double reach = std::exp(stats::normal95 * std::sqrt(table.covariance()[0]));
   trial.samples_per_second = core::Interval{speed, speed / reach, speed * reach};
@@ -104,17 +105,14 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
   std::vector<Member*> asked;
   for (const trial::Setting& setting : settings)
     if (!failed(setting)) asked.push_back(&member(setting));
-  bool in_real_time = false;
   for (const std::size_t i : order(asked.size())) {
     if (told_to_give_up()) return false;
     Member& next = *asked[i];
     if (next.trial.outcome != Outcome::ok) continue;  // it cannot even be planned
     run_guarded(next.trial, [&] { block(next); });
     if (next.trial.outcome != Outcome::ok) close(next);
-    in_real_time = in_real_time || (next.session && next.session->takes_real_time());
   }
   if (told_to_give_up()) return false;
-  if (in_real_time && workload_.device() == "cpu") moments_.push_back(machine_.speed());
   ++round_;
   if (options_.renews) renew(asked);
   return true;
@@ -152,12 +150,15 @@ std::vector<std::size_t> Rounds::order(std::size_t count) {
 void Rounds::block(Member& member) {
   if (!member.session) open(member);
   const double before = elapsed_seconds();
+  if (member.session->takes_real_time() && workload_.device() == "cpu")
+    moments_.push_back(machine_.speed());
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
   if (usual < long_step_seconds) warm_up(member, switch_seconds, member.switch_steps);
   trial::Step block = empty_block(round_, false);
   do add(block, step(member));
   while (block.seconds < options_.block_seconds);
   member.trial.raw.push_back(block);
+  member.moments.push_back(moments_.size());
   member.trial.steps += block.updates;
   member.last_round = round_;
   member.turn_seconds = elapsed_seconds() - before;
@@ -279,8 +280,16 @@ void Rounds::read_device(const trial::Setting& setting, double seconds, double r
 
 std::vector<Trial> Rounds::blocks() const {
   std::vector<Trial> all;
+  const std::vector<bool> slow = slow_moments(moments_);
   for (const auto& member : members_) {
     Trial& trial = all.emplace_back(member->trial);
+    auto moment = member->moments.begin();
+    for (trial::Step& step : trial.raw) {
+      if (!trial::is_block(step)) continue;
+      const std::size_t after = *moment++;
+      if (after > 0) step.slowed |= slow[after - 1];
+      if (after < slow.size()) step.slowed |= slow[after];
+    }
     // What was done before a stop counts.
     if (trial.outcome == Outcome::cancelled && trial.steps > 0) trial.outcome = Outcome::ok;
     if (trial.outcome == Outcome::ok && trial.steps == 0) trial.outcome = Outcome::cancelled;

@@ -69,6 +69,7 @@ class Rounds {
     std::int64_t last_round = 0;
     int switch_steps = 1;  // that a switch back to it takes at least
     double opening_seconds = 0, turn_seconds = 0;
+    std::vector<std::size_t> moments{};  // of each block: the first one after it
   };
 
   Member& member(const trial::Setting& setting);
@@ -92,7 +93,7 @@ class Rounds {
   mutable Elapsed elapsed_;
   Look began_;
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<probe::cpu::Beat> moments_;
+  std::vector<probe::cpu::Beat> moments_;  // one before each block
   std::unique_ptr<Meter> meter_;  // of the device, for its company
   bool has_energy_ = false;
   bool one_at_a_time_ = false;  // sessions did not fit side by side

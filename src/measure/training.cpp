@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "measure/contention.h"
+#include "measure/evaluation_schedule.h"
 #include "measure/machine.h"
 #include "measure/run_guarded.h"
 #include "measure/sampler.h"
@@ -16,10 +17,10 @@ namespace {
 // trials finish into one that does not.
 class TrainingTrial final : public workload::TrainingObserver {
  public:
-  TrainingTrial(workload::Training& training, const trial::Setting& setting, int epochs,
+  TrainingTrial(workload::Training& training, const trial::Setting& setting, const TrainFor& wanted,
                 const Watch& watch, const std::atomic<int>& stop, Machine& machine)
       : training_(training),
-        epochs_(epochs),
+        wanted_(wanted),
         watch_(watch),
         stop_(stop),
         machine_(machine),
@@ -27,6 +28,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.setting = setting;
     trial_.device = training.device();
     trial_.started_at = machine.seconds_since_1970();
+    if (wanted.target) schedule_.emplace(*wanted.target, training.samples());
   }
 
   trial::Trial run() {
@@ -35,6 +37,8 @@ class TrainingTrial final : public workload::TrainingObserver {
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
     for (const trial::Epoch& epoch : trial_.epochs) trained_seconds += epoch.train_seconds;
+    if (!trial_.evaluations.empty())
+      trained_seconds = std::max(trained_seconds, trial_.evaluations.back().train_seconds);
     trial_.seconds = std::max(trained_seconds, machine_.now() - started_);
     return std::move(trial_);
   }
@@ -46,13 +50,34 @@ class TrainingTrial final : public workload::TrainingObserver {
     next_told_ = now + watch_interval_seconds;
     const trial::Interval speed{progress.samples_per_second, progress.samples_per_second,
                                 progress.samples_per_second};
-    watch_({&trial_.setting, false, trial_.steps, speed, progress.epoch, epochs_,
+    watch_({&trial_.setting, false, trial_.steps, speed, progress.epoch, wanted_.epochs,
             progress.epoch_share});
   }
 
   void epoch(const trial::Epoch& epoch) override {
     look_for_stop();
     trial_.epochs.push_back(epoch);
+  }
+
+  std::optional<std::int64_t> evaluate_after() override {
+    if (!schedule_) return std::nullopt;
+    return std::min(schedule_->next(), wanted_.most_samples.value_or(schedule_->next()));
+  }
+
+  bool evaluated(const trial::Evaluation& found) override {
+    look_for_stop();
+    if (!schedule_) return true;
+    schedule_->evaluated(found);
+    if (!trial_.evaluations.empty() && trial_.evaluations.back().steps == found.steps)
+      trial_.evaluations.back() = found;  // once more without a step between
+    else
+      trial_.evaluations.push_back(found);
+    if (trial::is_reached(found, *wanted_.target)) return false;
+    if (wanted_.most_seconds && machine_.now() - started_ >= *wanted_.most_seconds)
+      trial_.stop_reason = trial::StopReason::time_limit;
+    else if (wanted_.most_samples && found.samples >= *wanted_.most_samples)
+      trial_.stop_reason = trial::StopReason::max_steps;
+    return !trial_.stop_reason;
   }
 
  private:
@@ -74,7 +99,8 @@ class TrainingTrial final : public workload::TrainingObserver {
 
   void train_now() {
     look_for_stop();
-    const workload::Trained trained = training_.train(trial_.setting, epochs_, *this, give_up_);
+    const workload::Trained trained =
+        training_.train(trial_.setting, wanted_.epochs, *this, give_up_);
     trial_.outcome = trained.outcome;
     trial_.note = trained.note;
     trial_.steps = trained.steps;
@@ -86,6 +112,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   // Every epoch has as many samples and steps as any other.
   void summarize() {
     const auto count = static_cast<std::int64_t>(trial_.epochs.size());
+    if (!trial_.evaluations.empty()) return summarize_part();
     if (count == 0 || trial_.steps == 0) return;
     std::vector<double> epoch_seconds, step_seconds;
     const double steps = static_cast<double>(trial_.steps) / static_cast<double>(count);
@@ -99,8 +126,16 @@ class TrainingTrial final : public workload::TrainingObserver {
                    std::vector<std::int64_t>(epoch_seconds.size(), trial_.samples_seen / count));
   }
 
+  // It may have ended within an epoch.
+  void summarize_part() {
+    const trial::Evaluation& last = trial_.evaluations.back();
+    if (last.steps > 0)
+      trial_.step_seconds_median = last.train_seconds / static_cast<double>(last.steps);
+  }
+
   workload::Training& training_;
-  int epochs_;
+  TrainFor wanted_;
+  std::optional<EvaluationSchedule> schedule_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
   Machine& machine_;
@@ -112,14 +147,15 @@ class TrainingTrial final : public workload::TrainingObserver {
 
 }  // namespace
 
-trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const Watch& watch, const std::atomic<int>& stop) {
-  return train(training, setting, epochs, watch, stop, this_machine());
+trial::Trial train(workload::Training& training, const trial::Setting& setting,
+                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop) {
+  return train(training, setting, wanted, watch, stop, this_machine());
 }
 
-trial::Trial train(workload::Training& training, const trial::Setting& setting, int epochs,
-                   const Watch& watch, const std::atomic<int>& stop, Machine& machine) {
-  return TrainingTrial(training, setting, epochs, watch, stop, machine).run();
+trial::Trial train(workload::Training& training, const trial::Setting& setting,
+                   const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop,
+                   Machine& machine) {
+  return TrainingTrial(training, setting, wanted, watch, stop, machine).run();
 }
 
 }  // namespace sweetspot::measure

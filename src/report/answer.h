@@ -6,6 +6,7 @@
 
 #include "advise/advise.h"
 #include "advise/doubt.h"
+#include "advise/time_to_target.h"
 #include "trial/trial.h"
 
 namespace sweetspot::report {
@@ -20,7 +21,8 @@ struct Answer {
   std::size_t resumed = 0;  // of them, how many were there before this run
   double seconds = 0;       // of this run
   std::optional<advise::Recommendation> recommendation;
-  std::optional<advise::Doubt> doubt;  // why there is none
+  std::optional<advise::Doubt> doubt;             // why there is none
+  std::optional<advise::TimeToTarget> to_target;  // the answer of a tune to a target, in its place
   advise::Facts facts;
   std::string environment_json;  // an object
   std::string program, machine;  // that measured it; may be empty

@@ -11,14 +11,15 @@
 namespace sweetspot::report {
 namespace {
 
-std::array<core::Hole, 7> holes_of(const trial::Setting& s) {
+std::array<core::Hole, 8> holes_of(const trial::Setting& s) {
   return {{{"{batch}", std::to_string(s.batch)},
            {"{micro_batch}", std::to_string(s.micro_batch())},
            {"{accumulation}", std::to_string(s.accumulation)},
            {"{precision}", s.precision},
            {"{workers}", std::to_string(s.workers)},
            {"{prefetch}", std::to_string(s.prefetch)},
-           {"{lr}", fmt::format("{}", s.learning_rate)}}};
+           {"{lr}", fmt::format("{}", s.learning_rate)},
+           {"{seed}", std::to_string(s.seed)}}};
 }
 
 std::string written(const std::string& word, CommandPart::Form form) {

@@ -53,6 +53,7 @@ std::string trained_sentence(const Answer& answer) {
 
 std::string sentence(const Answer& answer) {
   if (answer.recommendation) return advise::sentence(*answer.recommendation);
+  if (answer.to_target) return advise::sentence(*answer.to_target);
   if (const std::string trained = trained_sentence(answer); !trained.empty()) return trained;
   const auto found = measured(answer);
   if (!found) return "";

@@ -32,6 +32,15 @@ Json epoch_json(const trial::Epoch& epoch) {
           {"test_accuracy", or_null(epoch.test_accuracy)}};
 }
 
+Json evaluation_json(const trial::Evaluation& evaluation) {
+  return {{"steps", evaluation.steps},
+          {"samples", evaluation.samples},
+          {"train_seconds", evaluation.train_seconds},
+          {"test_loss", or_null(evaluation.test_loss)},
+          {"test_accuracy", or_null(evaluation.test_accuracy)},
+          {"noise_scale", or_null(evaluation.noise_scale)}};
+}
+
 Json reading_json(const trial::Reading& reading) {
   return {{"at_seconds", reading.at_seconds},
           {"utilisation_share", or_null(reading.utilisation_share)},
@@ -68,6 +77,8 @@ Json json(const Row& row) {
     trial[Json::json_pointer(field.json)] = std::visit(ToJson{}, field.value(row));
   trial["epochs"] = Json::array();
   for (const trial::Epoch& epoch : row.trial->epochs) trial["epochs"].push_back(epoch_json(epoch));
+  for (const trial::Evaluation& each : row.trial->evaluations)
+    trial["evaluations"].push_back(evaluation_json(each));
   trial["gpus"] = Json::array();
   for (const trial::GpuUse& gpu : row.trial->gpus) trial["gpus"].push_back(gpu_json(gpu));
   for (const trial::Reading& reading : row.trial->trace)
@@ -85,6 +96,7 @@ Json json(const Answer& answer) {
                                      ? Json::parse(advise::to_json(*answer.recommendation))
                                      : Json(nullptr)}};
   result["doubt"] = answer.doubt ? Json::parse(advise::to_json(*answer.doubt)) : Json(nullptr);
+  if (answer.to_target) result["time_to_target"] = Json::parse(advise::to_json(*answer.to_target));
   const auto found = answer.recommendation ? std::nullopt : measured(answer);
   result["measured"] = found ? Json{{"best_batch", found->best_batch},
                                     {"best_samples_per_second", found->best_samples_per_second},

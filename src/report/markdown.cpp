@@ -11,6 +11,7 @@
 #include "report/forms.h"
 #include "report/glance.h"
 #include "report/table.h"
+#include "report/target_table.h"
 #include "trial/gpus.h"
 
 namespace sweetspot::report {
@@ -126,6 +127,7 @@ std::string trial_text(const Row& row) {
 }
 
 std::string table(const Answer& answer) {
+  if (answer.to_target) return target_markdown(*answer.to_target);
   return answer.recommendation ? rows_table(*answer.recommendation) : trials_table(answer);
 }
 

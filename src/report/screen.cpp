@@ -13,63 +13,15 @@
 #include "report/failures.h"
 #include "report/forms.h"
 #include "report/glance.h"
+#include "report/screen_parts.h"
 #include "report/table.h"
+#include "report/target_table.h"
 
 namespace sweetspot::report {
 namespace {
 
-using Lines = std::vector<std::string>;
-
 constexpr std::size_t most_lines = 20;
 constexpr std::size_t last_lines_shown = 10;  // of a program that failed
-constexpr std::string_view indent = "  ";
-
-std::string plain(std::string text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> substitutes{
-      {{"▸", ">"}, {"–", "-"}, {"−", "-"}, {"±", "+-"}, {"µ", "u"}, {"×", "x"}, {"…", "..."}}};
-  for (const auto& [from, to] : substitutes)
-    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-      text.replace(at, from.size(), to);
-  return text;
-}
-
-// What cannot be shown is replaced before anything is measured.
-std::string said(const std::string& text, const ScreenOptions& options) {
-  return options.utf8 ? text : plain(text);
-}
-
-// The words of a command line, as they are quoted.
-Lines shell_words(const std::string& command) {
-  Lines list(1);
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    if (command[i] == '\'') is_quoted = !is_quoted;
-    if (command[i] == ' ' && !is_quoted) {
-      list.emplace_back();
-      continue;
-    }
-    list.back() += command[i];
-    if (command[i] == '\\' && !is_quoted && i + 1 < command.size()) list.back() += command[++i];
-  }
-  return list;
-}
-
-// As a shell takes it: over several lines where one is too short, but never many.
-Lines command_lines(const std::string& command, std::size_t width) {
-  constexpr std::size_t most_command_lines = 4;
-  if (command.empty()) return {};
-  Lines lines{" "};
-  for (const std::string& word : shell_words(command)) {
-    constexpr std::size_t continued = 2;  // " \\" at the end
-    if (display_width(lines.back()) + 1 + display_width(word) + continued > width &&
-        lines.back() != " ")
-      lines.back() += " \\", lines.emplace_back("   ");
-    lines.back() += " " + word;
-  }
-  const std::string whole = "  " + command;
-  if (display_width(whole) <= width || lines.size() > most_command_lines) return {whole};
-  return lines;
-}
 
 // The rows that matter most: the chosen, the best, the ends, and those next to the chosen.
 std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const AnswerTable& table,
@@ -92,18 +44,6 @@ std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const Ans
   for (const std::size_t i : kept) lines.push_back(table.lines[i]);
   return lines;
 }
-
-struct ScreenColumn {
-  std::string title, short_title;
-  bool left = false;
-  std::vector<std::string> cells;
-
-  std::size_t width(bool is_short) const {
-    std::size_t most = display_width(is_short ? short_title : title);
-    for (const std::string& cell : cells) most = std::max(most, display_width(cell));
-    return most;
-  }
-};
 
 std::vector<ScreenColumn> columns_of(const AnswerTable& table, const std::vector<AnswerLine>& lines,
                                      const ScreenOptions& options) {
@@ -137,54 +77,6 @@ std::vector<ScreenColumn> columns_of(const AnswerTable& table, const std::vector
   return columns;
 }
 
-std::size_t table_width(const std::vector<ScreenColumn>& columns, bool is_short, std::size_t gap) {
-  std::size_t width = indent.size() - gap;  // the first column has no gap before it
-  for (const ScreenColumn& column : columns) width += gap + column.width(is_short);
-  return width;
-}
-
-std::string padded(const std::string& cell, std::size_t width, bool left) {
-  const std::string padding(width - std::min(width, display_width(cell)), ' ');
-  return left ? cell + padding : padding + cell;
-}
-
-// As much of the table as the width has room for: narrower gaps and titles first, then fewer
-// columns, but always the batch and its speed.
-Lines table_lines(const AnswerTable& table, const std::vector<AnswerLine>& lines,
-                  const ScreenOptions& options) {
-  constexpr std::size_t least_columns = 2;
-  const std::size_t width = options.width;
-  std::vector<ScreenColumn> columns = columns_of(table, lines, options);
-  bool is_short = false;
-  std::size_t gap = 3;
-  while (gap > 2 && table_width(columns, is_short, gap) > width) --gap;
-  is_short = table_width(columns, is_short, gap) > width;
-  while (gap > 1 && table_width(columns, is_short, gap) > width) --gap;
-  while (columns.size() > least_columns && table_width(columns, is_short, gap) > width)
-    columns.pop_back();
-  Lines text;
-  const auto add = [&](const auto& cell_of, std::size_t count) {
-    std::string line(indent);
-    for (std::size_t i = 0; i < count; ++i)
-      line += std::string(i == 0 ? 0 : gap, ' ') +
-              padded(cell_of(columns[i]), columns[i].width(is_short), columns[i].left);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text.push_back(line);
-  };
-  add([&](const ScreenColumn& column) { return is_short ? column.short_title : column.title; },
-      columns.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    add([&](const ScreenColumn& column) { return column.cells[i]; },
-        lines[i].failure.empty() ? columns.size() : 1);
-    if (lines[i].failure.empty()) continue;
-    text.back() += std::string(gap, ' ') + said(lines[i].failure, options);
-    const std::string more = said("…", options);
-    if (display_width(text.back()) > width)
-      text.back() = text.back().substr(0, fitting(text.back(), width - display_width(more))) + more;
-  }
-  return text;
-}
-
 // What the sentence and its parenthesis say already is left out.
 bool is_shown(advise::Reason reason, const advise::Recommendation& made) {
   if (reason == advise::Reason::knee || reason == advise::Reason::accumulation ||
@@ -198,12 +90,6 @@ Lines shown_reasons(const advise::Recommendation& made, const ScreenOptions& opt
   for (const advise::Reason reason : made.reasons)
     if (is_shown(reason, made)) list.push_back(said(words(reason, made), options));
   return list;
-}
-
-Lines why_lines(std::span<const std::string> reasons, std::size_t width) {
-  std::string text;
-  for (const std::string& reason : reasons) text += (text.empty() ? "Why: " : "; ") + reason;
-  return text.empty() ? Lines{} : wrapped(text + ".", width);
 }
 
 bool could_be_surer(const advise::Recommendation& made) {
@@ -242,12 +128,6 @@ Lines sentence_lines(const advise::Recommendation& made, const ScreenOptions& op
   return lines;
 }
 
-std::string joined(const Lines& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
-}
-
 std::string recommended(const advise::Recommendation& made, const ScreenOptions& options) {
   constexpr std::size_t most_rows = 10, few_rows = 4, fewest_rows = 2, few_reason_lines = 2;
   const Lines head = sentence_lines(made, options);
@@ -272,7 +152,10 @@ std::string recommended(const advise::Recommendation& made, const ScreenOptions&
     else
       break;
   }
-  const Lines body = table_lines(table, kept_lines(made, table, rows), options);
+  const std::vector<AnswerLine> kept = kept_lines(made, table, rows);
+  Lines failed;
+  for (const AnswerLine& line : kept) failed.push_back(line.failure);
+  const Lines body = table_lines(columns_of(table, kept, options), failed, options);
   return joined(head) + joined(command) + "\n" + joined(body) + joined(why) + joined(foot);
 }
 
@@ -282,6 +165,7 @@ std::string screen(const Answer& answer, const ScreenOptions& options) {
   ScreenOptions sane = options;
   sane.width = std::max<std::size_t>(20, options.width);
   if (answer.recommendation) return recommended(*answer.recommendation, sane);
+  if (answer.to_target) return target_screen(*answer.to_target, sane);
   const std::string known = sentence(answer);
   std::string text;
   for (const std::string& words : {answer.message, known})

@@ -72,6 +72,7 @@ void recall_answer(const trial::Study& study, Answer& answer) {
     answer.facts.global_batch = made->global_batch;
     if (made->cut_short != advise::CutShort::no)
       answer.message = words(advise::Reason::cut_short, *made);
+  } else if ((answer.to_target = advise::time_to_target_from_json(study.answer))) {
   } else if ((answer.doubt = advise::doubt_from_json(study.answer))) {
     answer.message = words(*answer.doubt);
   } else if (!study.answer.empty()) {
@@ -86,6 +87,9 @@ void recall_answer(const trial::Study& study, Answer& answer) {
 std::string status_of(const trial::Study& study, const Answer& answer) {
   if (study.state == trial::StudyState::running) return "running";
   if (const auto& made = answer.recommendation)
+    return made->cut_short == advise::CutShort::no ? "found" : std::string(name(made->cut_short));
+  if (const auto& made = answer.to_target; made && !made->batch) return "not_reached";
+  if (const auto& made = answer.to_target)
     return made->cut_short == advise::CutShort::no ? "found" : std::string(name(made->cut_short));
   if (study.state == trial::StudyState::stopped) return "stopped";
   if (answer.doubt) return "batch_unconfirmed";

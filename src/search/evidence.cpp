@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "stats/experiment.h"
 #include "stats/quantile.h"
@@ -24,17 +25,35 @@ struct Run {
 
 struct Readings {
   std::map<std::int64_t, stats::RoundTimes> rounds;
+  std::map<std::int64_t, stats::RoundTimes> slowed;  // blocks of a machine that was
+  std::set<std::int64_t> only_slowed{};  // whose blocks all were, unlike others'
   bool rounds_on_cpu = false;
   std::map<std::int64_t, std::vector<Run>> runs;
   std::map<std::int64_t, std::vector<double>> joules_per_sample;
 };
 
-// Of one pass over the size in question, which may be a part of an update.
-void add_blocks(const trial::Trial& trial, stats::RoundTimes& rounds) {
-  const auto size = static_cast<double>(trial.setting.batch);
-  for (const trial::Step& step : trial.raw)
-    if (step.round > 0 && !step.warm_up && step.seconds > 0 && step.samples > 0)
-      rounds[step.round] = std::log(step.seconds / static_cast<double>(step.samples) * size);
+// Of one pass over the size in question, which may be a part of an update. Whether it had any.
+bool add_blocks(const trial::Trial& trial, Readings& readings) {
+  const std::int64_t batch = trial.setting.batch;
+  bool any = false;
+  for (const trial::Step& step : trial.raw) {
+    if (!trial::is_block(step)) continue;
+    (step.slowed ? readings.slowed : readings.rounds)[batch][step.round] = std::log(
+        step.seconds / static_cast<double>(step.samples) * static_cast<double>(batch));
+    any = true;
+  }
+  if (any) readings.rounds_on_cpu |= trial.device == "cpu";
+  return any;
+}
+
+// A batch that was seen on a slowed machine only is known by that, and not well.
+void add_slowed(Readings& readings) {
+  for (auto& [batch, blocks] : readings.slowed)
+    if (!readings.rounds.contains(batch)) {
+      readings.rounds[batch] = std::move(blocks);
+      readings.only_slowed.insert(batch);
+    }
+  if (readings.only_slowed.size() == readings.rounds.size()) readings.only_slowed.clear();
 }
 
 bool gpu_was_shared(const trial::Contention& seen) {
@@ -122,8 +141,9 @@ stats::StepTimes times_of(const Readings& readings) {
       times.log_seconds[place[a]] = table.estimates()[a];
       for (std::size_t b = 0; b < place.size(); ++b)
         times.covariance[place[a] * n + place[b]] = covariance[a * place.size() + b];
-      if (readings.rounds_on_cpu)
-        times.covariance[place[a] * n + place[a]] += square(place_deviation);
+      double& own = times.covariance[place[a] * n + place[a]];
+      if (readings.rounds_on_cpu) own += square(place_deviation);
+      if (readings.only_slowed.contains(times.batches[place[a]])) own += square(contended_deviation);
     }
   }
   add_runs(readings, times);
@@ -169,8 +189,6 @@ Evidence evidence(std::span<const trial::Trial> trials) {
   Readings readings;
   for (const trial::Trial& trial : trials) {
     const std::int64_t batch = trial.setting.batch;
-    stats::RoundTimes rounds;
-    add_blocks(trial, rounds);
     const auto& speed = trial.samples_per_second;
     switch (trial.outcome) {
       case trial::Outcome::cancelled:
@@ -188,14 +206,14 @@ Evidence evidence(std::span<const trial::Trial> trials) {
       case trial::Outcome::ok:
         if (const auto joules = trial::joules_per_sample(trial); joules && *joules > 0)
           readings.joules_per_sample[batch].push_back(*joules);
-        if (!rounds.empty())
-          readings.rounds[batch].merge(rounds), readings.rounds_on_cpu |= trial.device == "cpu";
-        else if (speed && speed->mean > 0 && std::isfinite(speed->mean))
+        if (add_blocks(trial, readings)) break;
+        if (speed && speed->mean > 0 && std::isfinite(speed->mean))
           readings.runs[batch].push_back(run_of(trial));
         else
           all.failed.insert(batch);
     }
   }
+  add_slowed(readings);
   all.times = times_of(readings);
   all.powers = powers_of(readings, all.times);
   for (const auto& [batch, runs] : readings.runs)  // the first steps of small ones may well vary

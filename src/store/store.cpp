@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "store/postgres/postgres.h"
 #include "store/sqlite/sqlite.h"
 
 namespace sweetspot::store {
@@ -19,12 +20,18 @@ std::string_view scheme_of(std::string_view url) {
 
 }  // namespace
 
+bool is_postgres(std::string_view url) {
+  return scheme_of(url) == "postgresql" || scheme_of(url) == "postgres";
+}
+
 std::unique_ptr<Store> open_store(const std::string& url) {
   constexpr std::string_view prefix = "sqlite:";
   const bool prefixed = url.starts_with(prefix);
+  if (is_postgres(url)) return postgres::open(url);
   if (!prefixed && !scheme_of(url).empty())
     throw core::InputError(
-        fmt::format("the database '{}' is of a kind that is not known; pass --db sqlite:PATH",
+        fmt::format("the database '{}' is of a kind that is not known; pass --db sqlite:PATH or "
+                    "postgresql://HOST/DATABASE",
                     core::printable(url)));
   const std::string path = prefixed ? url.substr(prefix.size()) : url;
   if (path.empty())

@@ -21,6 +21,7 @@ struct Terms {
   std::vector<std::string> precisions;                        // of either
   std::vector<double> power_limits;                           // likewise; empty: as they are set
   std::optional<std::int64_t> epochs;                         // of trials that train, the last one
+  std::string towards;  // of trials that train to a target: what is searched and how, as JSON
   int repeat = 1;
   int threads = 1;
   std::string program_major;  // a new major version measures anew

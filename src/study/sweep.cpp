@@ -123,19 +123,29 @@ std::vector<trial::Trial> alongside(const Loop& loop, const trial::Setting& sett
   return found;
 }
 
-// Every point once a round; a round has one seed, so that the seeds done are whole when it is
-// stopped.
+int rounds_of(const SweepOptions& options) {
+  return options.repeat * std::max(1, static_cast<int>(options.seeds.size()));
+}
+
+// Every point once, in the order of this round; a round has one seed, so that the seeds done are
+// whole when it is stopped.
+std::vector<trial::Setting> settings_of_round(const SweepOptions& options, int round) {
+  std::vector<trial::Setting> settings;
+  for (const std::size_t i : round_order(options.points.size(), round, options.seed)) {
+    settings.push_back(options.points[i]);
+    if (!options.seeds.empty())
+      settings.back().seed = options.seeds[static_cast<std::size_t>(round) % options.seeds.size()];
+  }
+  return settings;
+}
+
 SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& options,
                        ArrivalCheck* arrival = nullptr, bool had_doubt = false,
                        workload::Workload* side_by_side = nullptr) {
-  const int seeds = std::max(1, static_cast<int>(options.seeds.size()));
-  const int rounds = options.repeat * seeds;
+  const int rounds = rounds_of(options), seeds = rounds / options.repeat;
   for (int round = 0; round < rounds; ++round) {
     std::vector<trial::Setting> together;
-    for (const std::size_t i : round_order(options.points.size(), round, options.seed)) {
-      trial::Setting setting = options.points[i];
-      if (!options.seeds.empty())
-        setting.seed = options.seeds[static_cast<std::size_t>(round % seeds)];
+    for (const trial::Setting& setting : settings_of_round(options, round)) {
       if (times_done(loop, setting) > round / seeds) continue;
       if (arrival) arrival->look(alongside(loop, setting), loop);
       if ((arrival && arrival->is_over()) || !loop.may_go_on()) break;
@@ -169,6 +179,65 @@ SweepResult run_rounds(Loop& loop, const Subject& tried, const SweepOptions& opt
           std::move(doubt)};
 }
 
+// A point that was claimed from a queue: run, or kept as refused.
+void run_point(Loop& loop, const Subject& tried, const SweepOptions& options,
+               const trial::Setting& setting) {
+  const Planned plan = planned(tried, loop, setting);
+  const auto allowed = search::memory_allowed(loop.trials(), options.limits);
+  if (const auto why = objection(tried, setting, allowed, plan))
+    loop.keep(refused(tried, setting, *why, plan));
+  else
+    loop.run(setting);
+}
+
+// The trials of all processes, as one that had run them all would have them.
+class WholeStudy : public store::Writer {
+ public:
+  WholeStudy(trial::Study study, ClaimedWriter& writer)
+      : study_(std::move(study)), writer_(writer) {}
+  const trial::Study& study() const override { return study_; }
+  void save(std::span<trial::Trial> trials) override { writer_.save(trials); }
+  void amend(const trial::Trial& trial) override { writer_.amend(trial); }
+  void set_answer(const std::string& answer) override { writer_.set_answer(answer); }
+  void set_state(trial::StudyState state) override { writer_.set_state(state); }
+
+ private:
+  trial::Study study_;
+  ClaimedWriter& writer_;
+};
+
+SweepResult run_shared(const RunTrial& run_trial, const Subject& tried, ArrivalCheck* arrival,
+                       const Shared& shared, const SweepOptions& options, Observer& observer,
+                       const std::atomic<int>& stop) {
+  ClaimedWriter writer(shared.queue);
+  StepCounter counter(observer);
+  Loop loop(run_trial, writer, options.loop, counter, stop);
+  std::vector<trial::Setting> all;
+  for (int round = 0; round < rounds_of(options); ++round)
+    std::ranges::copy(settings_of_round(options, round), std::back_inserter(all));
+  shared.queue.plan(all);
+  work_off(shared, writer, counter, loop,
+           [&](const trial::Setting& setting) { run_point(loop, tried, options, setting); });
+  trial::Study study = shared.store.study(writer.study().id).value_or(writer.study());
+  SweepResult result{loop.end(),    loop.error(), study.trials, loop.resumed(),
+                     all.size(),    loop.spent(), std::nullopt};
+  if (result.end != End::none) return result;
+  const bool had_doubt = !study.answer.empty();
+  WholeStudy whole(std::move(study), writer);
+  Observer nobody;
+  Loop concluding(run_trial, whole, options.loop, nobody, stop);
+  result = run_rounds(concluding, tried, options, arrival, had_doubt);
+  result.resumed = loop.resumed(), result.spent = loop.spent();
+  return result;
+}
+
+RunTrial training_trials(workload::Training& training, int epochs) {
+  return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions&,
+                             const measure::Watch& watch, const std::atomic<int>& stop) {
+    return measure::train(training, setting, {epochs}, watch, stop);
+  };
+}
+
 }  // namespace
 
 // Fisher-Yates, with the round's own numbers.
@@ -191,12 +260,23 @@ SweepResult sweep(workload::Workload& workload, store::Writer& writer, const Swe
 
 SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
                   const SweepOptions& options, Observer& observer, const std::atomic<int>& stop) {
-  const auto train = [&](const trial::Setting& setting, const measure::MeasureOptions&,
-                         const measure::Watch& watch, const std::atomic<int>& its_stop) {
-    return measure::train(training, setting, epochs, watch, its_stop);
-  };
-  Loop loop(train, writer, options.loop, observer, stop);
+  Loop loop(training_trials(training, epochs), writer, options.loop, observer, stop);
   return run_rounds(loop, subject(training), options);
+}
+
+SweepResult sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
+                  Observer& observer, const std::atomic<int>& stop) {
+  ArrivalCheck arrival(workload);
+  const RunTrial run_trial = [&workload](const auto&... asked) {
+    return measure::measure(workload, asked...);
+  };
+  return run_shared(run_trial, subject(workload), &arrival, shared, options, observer, stop);
+}
+
+SweepResult sweep(workload::Training& training, int epochs, const Shared& shared,
+                  const SweepOptions& options, Observer& observer, const std::atomic<int>& stop) {
+  return run_shared(training_trials(training, epochs), subject(training), nullptr, shared, options,
+                    observer, stop);
 }
 
 }  // namespace sweetspot::study

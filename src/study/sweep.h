@@ -6,6 +6,7 @@
 
 #include "advise/doubt.h"
 #include "measure/machine.h"
+#include "study/claims.h"
 #include "study/loop.h"
 #include "workload/training.h"
 
@@ -43,6 +44,13 @@ SweepResult sweep(workload::Workload& workload, store::Writer& writer, const Swe
 
 // The same with trials that train so many epochs, rather than sample steps.
 SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
+                  const SweepOptions& options, Observer& observer, const std::atomic<int>& stop);
+
+// The same of a study that other processes sweep too: takes points that nobody has, one at a time,
+// until all are done. Whoever sees that concludes it, from the trials of all.
+SweepResult sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
+                  Observer& observer, const std::atomic<int>& stop);
+SweepResult sweep(workload::Training& training, int epochs, const Shared& shared,
                   const SweepOptions& options, Observer& observer, const std::atomic<int>& stop);
 
 }  // namespace sweetspot::study

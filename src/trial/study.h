@@ -22,6 +22,7 @@ struct Environment {
 
 enum class StudyState { running, finished, stopped };
 std::string_view name(StudyState);
+std::optional<StudyState> state_named(std::string_view);  // nothing for a name that is none
 
 struct Study {
   std::int64_t id = 0;

@@ -37,11 +37,21 @@ std::string_view name(StudyState state) {
   return "";
 }
 
+std::optional<StudyState> state_named(std::string_view text) {
+  for (const StudyState state : {StudyState::running, StudyState::finished, StudyState::stopped})
+    if (name(state) == text) return state;
+  return std::nullopt;
+}
+
 std::optional<Outcome> outcome_named(std::string_view text) {
   return named<Outcome>(outcomes, text);
 }
 std::optional<StopReason> stop_reason_named(std::string_view text) {
   return named<StopReason>(stop_reasons, text);
+}
+
+bool is_block(const Step& step) {
+  return step.round > 0 && !step.warm_up && step.seconds > 0 && step.samples > 0;
 }
 
 std::optional<double> joules_per_sample(const Trial& trial) {

@@ -19,7 +19,7 @@ struct Setting {
   int workers = 1;
   int prefetch = 2;
   double learning_rate = 0.001;
-  std::uint64_t seed = 1000;                // of weights, shuffles and dropout; the paper's
+  std::uint64_t seed = 1000;                  // of weights, shuffles and dropout; the paper's
   std::optional<double> power_limit_watts{};  // of each GPU; nothing: as it is set
 
   std::int64_t micro_batch() const { return batch / accumulation; }
@@ -55,7 +55,15 @@ struct Step {
   // The round of the study in which batches took turns; from 1, and 0 outside rounds. Blocks of one
   // round were measured within a second of each other.
   std::int32_t round = 0;
+  // The machine was slower just before or after it than it can be: a neighbour shares its cores, or
+  // they were moved apart, to other caches, for seconds. That is no noise that falls on all batches
+  // alike: the fixed cost of a step grows several times as much as that of a sample, so that such
+  // blocks are compared with none but each other.
+  bool slowed = false;
 };
+
+// A block of a round that counts.
+bool is_block(const Step& step);
 
 // What one operation of a step took, and the least work that it is, whoever computes it.
 struct OperationCost {
@@ -117,6 +125,15 @@ struct Epoch {
   std::optional<double> test_loss, test_accuracy;    // after it
 };
 
+// What a trial that trains had learned at some moment, between two weight updates.
+struct Evaluation {
+  std::int64_t steps = 0, samples = 0;             // trained on so far
+  double train_seconds = 0;                        // so far, evaluations apart
+  std::optional<double> test_loss, test_accuracy;  // of a program, whichever it reports
+  std::optional<double> noise_scale;               // of the gradient, smoothed over the last steps
+  bool operator==(const Evaluation&) const = default;
+};
+
 // One setting, run once.
 struct Trial {
   std::int64_t id = 0;  // of the store; 0 before it is there
@@ -160,11 +177,12 @@ struct Trial {
   // Of a program that tells its loss: after 1, 2, 5, 10, 20, 50, … steps, and the last one.
   std::vector<Loss> losses;
   Contention contention;
-  std::string note;            // why it ended as it did, one short line
-  std::string last_output;     // the last lines of a program that failed, printable
-  double started_at = 0;       // seconds since 1970
-  double seconds = 0;          // wall time of the whole trial, warm-up and start-up included
-  std::vector<Epoch> epochs;   // empty unless it trained
+  std::string note;           // why it ended as it did, one short line
+  std::string last_output;    // the last lines of a program that failed, printable
+  double started_at = 0;      // seconds since 1970
+  double seconds = 0;         // wall time of the whole trial, warm-up and start-up included
+  std::vector<Epoch> epochs;  // empty unless it trained
+  std::vector<Evaluation> evaluations;  // of one that trained towards a target, in order
   std::vector<Step> raw;       // every step, in order; empty where only summaries were read
   std::vector<Reading> trace;  // readings beside the steps; empty likewise
 };

@@ -21,6 +21,11 @@ class TrainingObserver {
   virtual ~TrainingObserver() = default;
   virtual void progress(const TrainingProgress&) {}  // some times a second
   virtual void epoch(const trial::Epoch&) {}         // whole ones only
+  // After how many samples of the whole run it is evaluated next, besides after each epoch;
+  // nothing: not before that. Asked when the run begins and after every evaluation.
+  virtual std::optional<std::int64_t> evaluate_after() { return std::nullopt; }
+  // Of every evaluation, in order; false ends the run as `ok`.
+  virtual bool evaluated(const trial::Evaluation&) { return true; }
 };
 
 // What a run came to.

@@ -43,6 +43,12 @@ struct Waiting {
   std::string last_line;   // printable and short
 };
 
+// What a program found on its test data; of a printed one, which of them it is is known to whoever
+// asked for it.
+struct Metric {
+  std::optional<double> accuracy, loss, printed;
+};
+
 // A GPU that a program is seen to use.
 struct SeenGpu {
   std::string device;  // "cuda:0": the driver's number
@@ -78,6 +84,8 @@ class Session {
   // Of a program that runs in processes of its own, by now. What they tell is for no longer than up
   // to close().
   virtual std::vector<SeenGpu> gpus() const { return {}; }
+  // What it told of its test data since the last call.
+  virtual std::vector<Metric> take_metrics() { return {}; }
   // Ends it and tells. Called once, after the last step, whatever the outcome.
   virtual Account close() { return {}; }
 };

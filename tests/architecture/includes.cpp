@@ -21,7 +21,7 @@ const std::map<std::string, std::vector<std::string>> parts = {
     {"search", {"stats", "trial"}},
     {"measure", {"workload", "stats"}},
     {"workload", {"engine", "data", "probe", "trial"}},
-    {"engine", {"model"}},
+    {"engine", {"model", "stats"}},
     {"data", {"core"}},
     {"model", {"core"}},
     {"probe", {"core"}},

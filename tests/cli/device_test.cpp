@@ -18,6 +18,16 @@ Finished without_gpu(std::vector<std::string> arguments) {
   return run(launch);
 }
 
+// A CPU with nothing but what every one has.
+Finished without_bf16(std::vector<std::string> arguments) {
+  Launch launch;
+  launch.arguments = std::move(arguments);
+  launch.environment = {{"CUDA_VISIBLE_DEVICES", "-1"}, {"SWEETSPOT_ISA", "generic"}};
+  return run(launch);
+}
+
+bool has_bf16() { return !json_of(without_gpu({"doctor", "--json"}))["bf16"].is_null(); }
+
 std::vector<std::string> small(std::vector<std::string> more) {
   std::vector<std::string> arguments{"train",         "--model", "mlp",         "--data",
                                      "synthetic:100", "--json",  "--max-steps", "2"};
@@ -55,16 +65,52 @@ TEST(DeviceFlag, UnknownWordsAreTold) {
   expect_sentence(without_gpu(small({"--precision", "int8"})), 2, "fp32, tf32, bf16, fp16, auto");
 }
 
-TEST(PrecisionFlag, TheCpuHasFp32Alone) {
-  for (const char* precision : {"tf32", "bf16", "fp16"})
+TEST(PrecisionFlag, TheCpuHasFp32AndPerhapsBf16) {
+  for (const char* precision : {"tf32", "fp16"})
     expect_sentence(without_gpu(small({"--device", "cpu", "--precision", precision})), 2,
                     "the CPU trains in fp32");
+  expect_sentence(without_bf16(small({"--device", "cpu", "--precision", "bf16"})), 2,
+                  "the CPU trains in fp32");
   const TemporaryFolder folder;
   const std::string db = "sqlite:" + (folder / "s.db").string();
   const Finished sweep =
-      without_gpu({"sweep", "--model", "mlp", "--data", "synthetic:100", "--device", "cpu",
-                   "--precision", "fp32,bf16", "--batch", "8", "--db", db});
+      without_bf16({"sweep", "--model", "mlp", "--data", "synthetic:100", "--device", "cpu",
+                    "--precision", "fp32,bf16", "--batch", "8", "--db", db});
   expect_sentence(sweep, 2, "the CPU trains in fp32");
+}
+
+TEST(PrecisionFlag, AutoSaysWhyTheCpuStaysInFp32) {
+  const Finished finished = without_bf16(small({"--device", "cpu", "--precision", "auto"}));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  Json json = json_of(finished);
+  EXPECT_EQ(json["setting"]["precision"], "fp32");
+  EXPECT_THAT(json["setting"]["precision_reason"].get<std::string>(),
+              HasSubstr("the CPU trains in fp32: bf16 needs"));
+  EXPECT_THAT(without_bf16({"doctor"}).out, HasSubstr("none: bf16 needs"));
+}
+
+TEST(PrecisionFlag, Bf16OnACpuIsTrainedPlannedProfiledAndStored) {
+  if (!has_bf16()) GTEST_SKIP() << "this CPU has no bf16";
+  const TemporaryFolder folder;
+  const std::string db = "sqlite:" + (folder / "s.db").string();
+  const std::vector<std::string> workload{"--model",  "paper-cnn", "--data",      "synthetic:256",
+                                          "--device", "cpu",       "--precision", "bf16",
+                                          "--json"};
+  const auto asked = [&](std::vector<std::string> command, std::vector<std::string> more) {
+    command.insert(command.end(), workload.begin(), workload.end());
+    command.insert(command.end(), more.begin(), more.end());
+    const Finished finished = without_gpu(command);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return json_of(finished);
+  };
+  const Json trained = asked({"train", "--batch", "64", "--max-steps", "2"}, {});
+  EXPECT_EQ(trained["setting"]["precision"], "bf16");
+  EXPECT_EQ(trained["memory_bytes"]["predicted"], trained["memory_bytes"]["measured"]);
+  const Json profiled = asked({"profile", "--batch", "64", "--steps", "3"}, {});
+  EXPECT_EQ(profiled["profiles"][0]["setting"]["precision"], "bf16");
+  EXPECT_THAT(profiled["profiles"][0]["operations"].dump(), HasSubstr("in bf16"));
+  const Json swept = asked({"sweep", "--batch", "64", "--db", db}, {});
+  EXPECT_EQ(swept["trials"][0]["setting"]["precision"], "bf16");
 }
 
 TEST(PrecisionFlag, IsAPlaceholderOfAProgram) {

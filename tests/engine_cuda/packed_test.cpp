@@ -6,7 +6,7 @@
 #include "engine/cpu/cpu.h"
 #include "engine/golden.h"
 #include "gpu.h"
-#include "near.h"
+#include "engine/near.h"
 
 // Products with operands packed in memory: whoever chooses them does so by size, so these networks
 // and batches are large enough.

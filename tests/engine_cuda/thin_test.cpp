@@ -3,7 +3,7 @@
 #include "engine/cpu/cpu.h"
 #include "engine/golden.h"
 #include "gpu.h"
-#include "near.h"
+#include "engine/near.h"
 
 // Dense layers of many weights with up to sixteen samples, which have kernels of their own.
 namespace sweetspot::engine {

@@ -8,7 +8,7 @@
 #include "engine/cpu/cpu.h"
 #include "engine/golden.h"
 #include "gpu.h"
-#include "near.h"
+#include "engine/near.h"
 
 namespace sweetspot::engine {
 namespace {

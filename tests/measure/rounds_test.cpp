@@ -400,6 +400,32 @@ TEST_F(InRounds, NeighboursAreSeenBetweenTheRounds) {
   EXPECT_FALSE(trial(16).contention.contended) << "a diagnosis, not a verdict";
 }
 
+// A virtual machine's cores may be apart for seconds; a neighbour may share them.
+TEST_F(InRounds, BlocksOfASlowedMachineAreFlaggedOnBothSidesOfTheMoment) {
+  const auto slowed = [&](std::int64_t batch) {
+    std::vector<std::int32_t> rounds_slowed;
+    for (const Step& step : trial(batch).raw)
+      if (trial::is_block(step) && step.slowed) rounds_slowed.push_back(step.round);
+    return rounds_slowed;
+  };
+  begin();
+  for (int round = 1; round <= 30; ++round) {
+    machine.speed_now = {1e9, round >= 11 && round <= 13 ? 0.3e9 : 1e9};
+    run({16});
+  }
+  EXPECT_EQ(slowed(16), whole_numbers(10, 13)) << "the moment before round 11 is the one after 10";
+  machine.speed_now.additions_per_second = 0.8e9;
+  run({16});
+  EXPECT_EQ(slowed(16).back(), 31);
+}
+
+TEST_F(InRounds, AMachineThatIsAlwaysTheSameIsNotSlowed) {
+  begin();
+  machine.speed_now = {0.5e9, 0.1e9};  // whatever others are
+  run({16, 64}, 20);
+  for (const Step& step : trial(64).raw) EXPECT_FALSE(step.slowed);
+}
+
 TEST_F(InRounds, ALostDevicePassesThrough) {
   before_step = [&] {
     if (stepped.size() == 80) throw core::DeviceLost("the GPU was lost");

@@ -57,7 +57,7 @@ struct TrainingTrials : testing::Test {
     trial::Setting setting;
     setting.batch = 60;
     setting.seed = 7;
-    return measure::train(training, setting, epochs, watch, stop, machine);
+    return measure::train(training, setting, {epochs}, watch, stop, machine);
   }
 };
 

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <set>
+
 #include "search/evidence.h"
 #include "search/knee.h"
 #include "search/made.h"
@@ -279,6 +282,47 @@ TEST(KneeOfSpeeds, IsTheFirstWithinTheTolerance) {
   EXPECT_EQ(knee(speeds, 0.05), 1u);
   EXPECT_EQ(knee(speeds, 0.02), 3u);
   EXPECT_EQ(knee(speeds, 0.5), 0u);
+}
+
+// While cores are apart, a step has a millisecond more: the same machine with another knee.
+trial::Trial partly_slowed(std::int64_t batch, std::int32_t calm, std::int32_t slowed) {
+  const double b = static_cast<double>(batch);
+  trial::Trial trial = in_rounds(batch, b / (0.25e-3 + 50e-6 * b), calm + slowed);
+  trial::Trial apart = in_rounds(batch, b / (1.25e-3 + 50e-6 * b), calm + slowed);
+  for (std::size_t i = static_cast<std::size_t>(calm); i < trial.raw.size(); ++i)
+    trial.raw[i] = apart.raw[i], trial.raw[i].slowed = true;
+  return trial;
+}
+
+TEST(Decision, TheAnswerIsThatOfACalmMachineHoweverOftenItWasSlowed) {
+  std::set<std::int64_t> answers;
+  for (const auto& [calm, slowed] : {std::pair{40, 0}, {30, 10}, {10, 30}, {8, 72}}) {
+    std::vector<trial::Trial> trials;
+    for (const std::int64_t batch : {1, 16, 32, 64, 128, 256, 512, 1024})
+      trials.push_back(partly_slowed(batch, calm, slowed));
+    answers.insert(decide(trials, {.max = 1024}, {})->batch);
+  }
+  EXPECT_THAT(answers, testing::ElementsAre(128)) << "the line's knee is 94; slowed, it is 322";
+}
+
+TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsKnownBadly) {
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : {1, 64, 128, 1024}) trials.push_back(partly_slowed(batch, 20, 0));
+  trials.push_back(partly_slowed(16, 0, 20));
+  const Evidence known = evidence(trials);
+  const auto deviation = [&](std::size_t i) {
+    return std::sqrt(known.times.covariance[i * known.times.batches.size() + i]);
+  };
+  ASSERT_THAT(known.times.batches, testing::ElementsAre(1, 16, 64, 128, 1024));
+  EXPECT_GT(deviation(1), 0.05);
+  EXPECT_LT(deviation(2), 0.02);
+}
+
+TEST(Decision, AMachineThatWasSlowedAllTheTimeIsJudgedAsItWas) {
+  std::vector<trial::Trial> trials;
+  for (const std::int64_t batch : {1, 16, 64, 128, 256, 512, 1024, 2048})
+    trials.push_back(partly_slowed(batch, 0, 40));
+  EXPECT_EQ(decide(trials, {.max = 2048}, {})->batch, 512);
 }
 
 }  // namespace

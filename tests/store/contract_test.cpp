@@ -1,4 +1,6 @@
 // What every store promises, over every implementation there is.
+#include "store/contract.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,9 +9,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "store/store.h"
 #include "store/support.h"
-#include "temporary_folder.h"
 
 namespace sweetspot::tests {
 namespace {
@@ -17,13 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using trial::StudyState;
-
-class StoreContract : public testing::TestWithParam<const char*> {
- protected:
-  std::string url() const { return GetParam() + (folder_ / "a.db").string(); }
-  std::unique_ptr<store::Store> open() const { return store::open_store(url()); }
-  TemporaryFolder folder_;
-};
 
 std::vector<std::int64_t> batches(const trial::Study& study) {
   std::vector<std::int64_t> found;
@@ -285,7 +278,7 @@ TEST_P(StoreContract, ReadingMakesNothing) {
   EXPECT_TRUE(store->studies().empty());
   EXPECT_FALSE(store->study(1));
   EXPECT_FALSE(store->remove(1));
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  EXPECT_TRUE(place_->is_untouched());
 }
 
 TEST_P(StoreContract, ManyReadWhileTwoStudiesAreWritten) {
@@ -331,7 +324,7 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   const auto store = open();
   const auto follower = open()->follow();
   expect_heard(*follower, "nothing yet");
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "it made a file";
+  EXPECT_TRUE(place_->is_untouched());
   auto writer = store->open_study(question(), environment(), false);
   expect_heard(*follower, "a study");
   add(*writer, trial_of(1));
@@ -353,20 +346,6 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   store->remove(id);
   expect_heard(*follower, "a study that was deleted");
 }
-
-TEST_P(StoreContract, AFollowerOutlivesItsFile) {
-  open()->open_study(question(), environment(), false);
-  const auto follower = open()->follow();
-  expect_heard(*follower, "the first look");
-  for (const auto& file : std::filesystem::directory_iterator(folder_.path()))
-    std::filesystem::remove(file);
-  expect_heard(*follower, "a file that is gone");
-  open()->open_study(question(), environment(), false);
-  expect_heard(*follower, "a file that came");
-}
-
-INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values("sqlite:", ""),
-                         [](const auto& kind) { return *kind.param ? "url" : "path"; });
 
 }  // namespace
 }  // namespace sweetspot::tests

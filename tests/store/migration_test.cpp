@@ -256,5 +256,25 @@ TEST(MigrationFromVersion8, IsReadInFullAndWrittenOn) {
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }
 
+// Written by the program itself (a sweep of a fake workload) before studies had queues.
+TEST(MigrationFromVersion9, IsReadInFullAndShared) {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "v9.db";
+  fs::copy_file(fs::path(SWEETSPOT_SOURCE_DIR) / "tests/store/fixtures/v9.db", file);
+  const auto store = store::open_store(file.string());
+  const auto old = store->study(1);
+  ASSERT_TRUE(old);
+  ASSERT_EQ(old->trials.size(), 3u);
+  EXPECT_TRUE(store->attempts(1).empty());
+  const auto queue = store->join_study(old->question, environment(), {});
+  const trial::Setting measured = old->trials[0].setting;
+  const std::vector<trial::Setting> twice{measured, measured};
+  queue->plan(twice);
+  const auto claim = queue->claim();
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->setting, measured);
+  EXPECT_FALSE(queue->claim()) << "the other one was measured before";
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -188,7 +188,7 @@ TEST(StoreUrl, IsTheFlagThenTheVariableThenTheDefault) {
 }
 
 TEST(StoreUrl, OtherKindsAndNoNameAreRefused) {
-  for (const char* url : {"postgresql://host/db", "sqlite:", ""}) {
+  for (const char* url : {"mysql://host/db", "sqlite:", ""}) {
     SCOPED_TRACE(url);
     EXPECT_THAT(sentence_of([&] { store::open_store(url); }), HasSubstr("pass --db sqlite:PATH"));
   }

@@ -40,8 +40,9 @@ Trial full_trial() {
   trial.started_at = 1792000000.125;
   trial.seconds = 8.5;
   trial.raw = {{0.015, 96, 1, {0.001, 0.002, 0.003, 0.004, 0.005}, true, false, 0},
-               {0.25, 95, 7, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true, 1234567890}};
+               {0.25, 95, 7, {0.006, 0.007, 0.008, 0.009, 0.01}, false, true, 1234567890, true}};
   trial.epochs = {{1, 1.5, 0.5, 0.25, 0.75, 0.125}, {2, 1.25, {}, {}, {}, 0.5}};
+  trial.evaluations = {{3, 288, 0.5, 0.75, 0.25, {}}, {60, 5760, 1.5, {}, 0.5, 412.5}};
   trial.trace = {{0.5, 0.75, 123456789, 99.5}, {0.625, {}, {}, {}}, {0.75, 0, 0, 0}};
   return trial;
 }
@@ -86,6 +87,7 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.gpus, b.gpus);
   EXPECT_EQ(a.energy_samples, b.energy_samples);
   EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.evaluations, b.evaluations);
   EXPECT_EQ(a.phases, b.phases);
   EXPECT_EQ(a.contention.cpu_pressure_share, b.contention.cpu_pressure_share);
   EXPECT_EQ(a.contention.other_cpu_share, b.contention.other_cpu_share);
@@ -108,6 +110,7 @@ void expect_equal(const Trial& a, const Trial& b) {
     EXPECT_EQ(a.raw[i].warm_up, b.raw[i].warm_up);
     EXPECT_EQ(a.raw[i].outlier, b.raw[i].outlier);
     EXPECT_EQ(a.raw[i].round, b.raw[i].round);
+    EXPECT_EQ(a.raw[i].slowed, b.raw[i].slowed);
   }
   ASSERT_EQ(a.epochs.size(), b.epochs.size());
   for (std::size_t i = 0; i < a.epochs.size(); ++i) {

@@ -38,15 +38,22 @@ Recording::Recording(const std::filesystem::path& file) {
   batches_.pop_back();
   twin_ = static_cast<std::size_t>(std::ranges::find(batches_, twin) - batches_.begin());
   const std::size_t columns = batches_.size() + 1;
-  const std::size_t bytes = (columns + 1) * sizeof(float);  // and the share of others before
+  const bool tells_slowed = head.value("slowed", false);
+  // And the share of others before, and perhaps which were slowed behind.
+  const std::size_t bytes = (columns + 1 + tells_slowed) * sizeof(float);
   for (std::size_t at = line + 1; at + bytes <= text.size(); at += bytes) {
     std::vector<float>& round = table_.emplace_back(columns);
     std::memcpy(round.data(), text.data() + at + sizeof(float), columns * sizeof(float));
+    float slowed = 0;
+    if (tells_slowed)
+      std::memcpy(&slowed, text.data() + at + bytes - sizeof(float), sizeof(float));
+    slowed_.push_back(static_cast<std::uint32_t>(slowed));
   }
   std::vector<stats::RoundTimes> blocks(batches_.size());
   for (std::size_t i = 0; i < batches_.size(); ++i)
     for (std::size_t round = 0; round < table_.size(); ++round)
-      blocks[i][static_cast<std::int32_t>(round)] = table_[round][i];
+      if (!(slowed_[round] >> i & 1))
+        blocks[i][static_cast<std::int32_t>(round)] = table_[round][i];
   calm_ = stats::RoundTable(blocks).estimates();
 }
 
@@ -69,6 +76,11 @@ double Recording::interpolated(const std::vector<double>& values, double batch) 
 double Recording::seconds(std::int64_t batch, std::int64_t round) const {
   const std::vector<float>& at = table_[static_cast<std::size_t>(round % rounds())];
   return std::exp(interpolated({at.begin(), at.end() - 1}, static_cast<double>(batch)));
+}
+
+bool Recording::slowed(std::int64_t batch, std::int64_t round) const {
+  const auto above = std::ranges::lower_bound(batches_, batch) - batches_.begin();
+  return slowed_[static_cast<std::size_t>(round % rounds())] >> above & 1;
 }
 
 std::vector<std::pair<double, double>> Recording::twins() const {
@@ -111,6 +123,7 @@ class ReplayWorkload::ReplaySession : public workload::Session {
     step.updates = std::max<std::int64_t>(1, static_cast<std::int64_t>(0.01 / each));
     step.seconds = each * static_cast<double>(step.updates);
     step.samples = step.updates * batch_;
+    step.slowed = recording_.slowed(batch_, round_->number);
     return step;
   }
   bool takes_real_time() const override { return false; }

@@ -25,6 +25,8 @@ class Recording {
   std::int64_t largest() const { return batches_.back(); }
 
   double seconds(std::int64_t batch, std::int64_t round) const;
+  // Whether the machine was, or was for the next larger batch that was recorded.
+  bool slowed(std::int64_t batch, std::int64_t round) const;
   // Of the batch that was entered twice: its two columns, by round.
   std::vector<std::pair<double, double>> twins() const;
   // Over the whole recording, by the estimate that tunes make over their few rounds.
@@ -40,6 +42,7 @@ class Recording {
   std::vector<std::int64_t> batches_;      // ascending
   std::size_t twin_ = 0;                   // the batch that the last column is of
   std::vector<std::vector<float>> table_;  // by round: each batch, and the twin
+  std::vector<std::uint32_t> slowed_;      // by round: a bit for each batch
   std::vector<double> calm_;               // log seconds of each batch
 };
 

@@ -72,6 +72,50 @@ TEST(NativeTraining, EndsEarlyWhenToldTo) {
   EXPECT_EQ(heard.epochs.size(), 1u);
 }
 
+// Looks after every so many samples.
+struct Looking : Heard {
+  std::int64_t every = 0, next = 0;
+  std::vector<trial::Evaluation> found;
+  std::size_t most = 1000;
+  explicit Looking(std::int64_t its_every) : every(its_every), next(its_every) {}
+  std::optional<std::int64_t> evaluate_after() override { return next; }
+  bool evaluated(const trial::Evaluation& evaluation) override {
+    found.push_back(evaluation);
+    next = evaluation.samples + every;
+    return found.size() < most;
+  }
+};
+
+TEST(NativeTraining, EvaluatesBetweenEpochsWithoutChangingAnything) {
+  const auto training = tiny();
+  const auto plain = accuracies(*training, {.batch = 20}, 2);
+  Looking looking(40);
+  const std::atomic<int> stop{0};
+  EXPECT_EQ(training->train({.batch = 20}, 2, looking, stop).outcome, Outcome::ok);
+  std::vector<std::int64_t> samples;
+  for (const trial::Evaluation& at : looking.found) samples.push_back(at.samples);
+  EXPECT_THAT(samples, testing::ElementsAre(40, 80, 100, 140, 180, 200)) << "and after each epoch";
+  EXPECT_EQ(looking.found[3].steps, 7);
+  EXPECT_EQ(looking.found[2].test_loss, plain[0]);
+  EXPECT_EQ(looking.found[5].test_loss, plain[1]);
+  for (std::size_t i = 1; i < looking.found.size(); ++i)
+    EXPECT_GT(looking.found[i].train_seconds, looking.found[i - 1].train_seconds);
+  EXPECT_NEAR(looking.found.back().train_seconds,
+              looking.epochs[0].train_seconds + looking.epochs[1].train_seconds, 1e-9)
+      << "evaluations are not training";
+}
+
+TEST(NativeTraining, EndsInTheMiddleOfAnEpochWhenItIsEnough) {
+  const auto training = tiny();
+  Looking looking(30);
+  looking.most = 2;
+  const std::atomic<int> stop{0};
+  const Trained trained = training->train({.batch = 10}, 5, looking, stop);
+  EXPECT_EQ(trained.outcome, Outcome::ok);
+  EXPECT_EQ(trained.samples, 60);
+  EXPECT_TRUE(looking.epochs.empty()) << "none was whole";
+}
+
 TEST(NativeTraining, ALossThatIsNoNumberIsACrash) {
   const auto training =
       tiny([](Options& options) { options.optimizer.kind = engine::Optimizer::Kind::sgd; });

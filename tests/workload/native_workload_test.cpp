@@ -72,7 +72,7 @@ TEST(NativeWorkload, RefusesWhatCannotBeRun) {
   EXPECT_THROW(workload->open({.batch = 101}), core::InputError);
   EXPECT_THROW(workload->open({.batch = 0}), core::InputError);
   EXPECT_THROW(workload->open({.batch = 10, .accumulation = 3}), core::InputError);
-  EXPECT_THROW(workload->open({.batch = 10, .precision = "bf16"}), core::InputError);
+  EXPECT_THROW(workload->open({.batch = 10, .precision = "fp16"}), core::InputError);
 }
 
 TEST(NativeWorkload, SettingAndOptionsSayTheSame) {

@@ -28,8 +28,12 @@ namespace {
 // Turns layers into operations, merging those that run as one.
 class Compiler {
  public:
-  Compiler(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training)
-      : network_(network), loss_(loss), extents_(live_extents(network)) {
+  Compiler(const model::Network& network, model::Loss loss, std::int64_t micro_batch, bool training,
+           Precision precision)
+      : network_(network),
+        loss_(loss),
+        bf16_(training && precision == Precision::bf16),
+        extents_(live_extents(network)) {
     program_.micro_batch = micro_batch, program_.training = training;
     program_.weights = weight_layout(network);
   }
@@ -128,10 +132,17 @@ class Compiler {
     g.bias = variable("bias");
     const std::string name = layer().name;
     g.relu = takes_relu(network_, layer_, conv.activation);
-    if (const model::Pooling2D* pool = fusable_pool(g, conv.activation)) {
+    const model::Pooling2D* pool = fusable_pool(g, conv.activation);
+    // Over few channels a product is short, and what rounding moves is not averaged out: the GPU
+    // engine leaves the first convolution alone too. Of one that is pooled the gradients to so few
+    // weights are fp32 anyhow, and only its values are rounded.
+    constexpr std::int64_t few_channels = 4;
+    g.bf16 = bf16_ && (pool || g.in.channels > few_channels);
+    if (pool) {
       g.pool = pool->size;
       ++layer_;
-      push(make_conv_pool(name, g, current_, tensor(extents_[layer_ + 1])), true);
+      push(make_conv_pool(name, g, program_.micro_batch, current_, tensor(extents_[layer_ + 1])),
+           true);
     } else if (runs_as_product(g, program_.micro_batch)) {
       add_product(name, g);
       add_activation(conv.activation);
@@ -148,6 +159,7 @@ class Compiler {
     product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
     product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
     product.wants_input_gradient = program_.training && seen_trainable_;
+    product.bf16 = g.bf16;
     push(make_dense(name, product, program_.micro_batch, current_,
                     tensor({1, 1, rows * g.columns()})),
          true, true);
@@ -176,6 +188,7 @@ class Compiler {
     const std::string name = layer().name;
     const Extent out{1, 1, dense.units};
     g.relu = takes_relu(network_, layer_, dense.activation);
+    g.bf16 = bf16_;
     push(make_dense(name, g, program_.micro_batch, current_, tensor(out)), true);
     add_activation(dense.activation);
   }
@@ -295,7 +308,7 @@ class Compiler {
       }
       Stage& stage = program_.stages.back();
       stage.end = i + 1;
-      stage.samples = std::max(stage.samples, samples);
+      stage.samples = std::max({stage.samples, samples, op.samples_welcome()});
       if (samples > 0) convolution_samples = std::max(convolution_samples, samples);
     }
     for (Stage& stage : program_.stages) bound_samples(stage);
@@ -311,6 +324,7 @@ class Compiler {
 
   const model::Network& network_;
   model::Loss loss_;
+  bool bf16_;
   std::vector<Extent> extents_;
   Program program_;
   Tensor* current_ = nullptr;
@@ -321,8 +335,8 @@ class Compiler {
 }  // namespace
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
-                bool training) {
-  return Compiler(network, loss, micro_batch, training).compile();
+                bool training, Precision precision) {
+  return Compiler(network, loss, micro_batch, training, precision).compile();
 }
 
 }  // namespace sweetspot::engine::cpu

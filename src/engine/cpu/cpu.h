@@ -13,6 +13,7 @@ constexpr std::int64_t evaluation_batch = 256;
 std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& options,
                            std::int64_t micro_batch, bool with_evaluation);
 
+// InputError for a precision that this CPU does not have.
 std::unique_ptr<Trainer> make_trainer(const model::Network& network, const TrainerOptions& options);
 
 // The kernels that run here, and why: for doctor.
@@ -20,6 +21,8 @@ struct Backend {
   std::string library;
   std::string isa;  // "avx512", "avx2", "generic"
   std::string reason;
+  std::string bf16;         // "avx512bf16"; empty: none
+  std::string bf16_reason;  // why, or why not: one sentence
 };
 Backend backend();
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/ops/loss.h"
 #include "engine/cpu/plan.h"
 
@@ -62,6 +63,7 @@ Executor::Executor(Program program, Team& team) : program_(std::move(program)), 
 Pass Executor::pass() const {
   Pass pass;
   pass.kernels = &kernels();
+  pass.bf16 = bf16_support().kernels;
   pass.arena = arena_.data();
   pass.scratch = scratch_.data(), pass.scratch_stride = program_.scratch_bytes;
   pass.shared = shared_.as<float>();

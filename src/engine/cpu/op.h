@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/cpu/kernels/bf16.h"
 #include "engine/cpu/kernels/kernels.h"
 #include "engine/cpu/tensor.h"
 #include "engine/cpu/weights.h"
@@ -13,6 +14,7 @@ namespace sweetspot::engine::cpu {
 // One micro-batch on its way through a plan: the memory, the samples and what is asked.
 struct Pass {
   const Kernels* kernels = nullptr;
+  const Bf16Kernels* bf16 = nullptr;  // null where no operation uses them
   std::byte* arena = nullptr;
   std::byte* scratch = nullptr;  // of member 0; the others follow
   core::Bytes scratch_stride = 0;
@@ -32,6 +34,7 @@ struct Pass {
   std::uint32_t step = 0;
   std::uint64_t seed = 0;
   bool training = true;
+  bool keeps_averages = false;  // leaves batch normalisation's moving averages as they are
   bool adds = false;            // gradients of earlier micro-batches are there already
   bool late_gradients = false;  // dense layers make their weight gradients in the update
 
@@ -94,6 +97,8 @@ class Op {
                         std::int64_t /*slot*/) {}
   // Those that read large weights for small images want some samples at once.
   virtual std::int64_t samples_at_once() const { return 1; }
+  // Those that work faster on some samples at once, and do not mind the others of their stage.
+  virtual std::int64_t samples_welcome() const { return 1; }
   virtual void forward_some(const Pass& pass, const Range& samples, int thread) {
     for (std::int64_t s = samples.begin; s < samples.end; ++s) forward(pass, s, thread);
   }

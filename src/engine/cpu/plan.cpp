@@ -76,12 +76,13 @@ std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& 
                            std::int64_t micro_batch, bool with_evaluation) {
   if (micro_batch < 1)
     throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
-  Program program = compile(network, options.loss, micro_batch, true);
+  Program program = compile(network, options.loss, micro_batch, true, options.precision);
   core::MemoryByUse memory = trainer_memory(program.weights, options.optimizer);
   memory += program_memory(program, options.threads);
   if (with_evaluation)
     memory +=
-        program_memory(compile(network, options.loss, evaluation_batch, false), options.threads);
+        program_memory(compile(network, options.loss, evaluation_batch, false, options.precision),
+                       options.threads);
   return std::make_unique<CpuPlan>(std::move(program), memory);
 }
 

@@ -38,8 +38,9 @@ struct Program {
   std::size_t operation_count() const { return operation_of.back() + 1; }
 };
 
+// `precision` is that of training; evaluation has the weights as they are, in fp32.
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
-                bool training);
+                bool training, Precision precision);
 
 // Weights as they lie in the flat buffer, the same for every program of a network.
 WeightLayout weight_layout(const model::Network& network);

@@ -8,8 +8,11 @@
 #include "core/error.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/executor.h"
+#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/optimize.h"
 #include "engine/cpu/plan.h"
+#include "engine/cpu/squared_update.h"
+#include "engine/gradient_norms.h"
 #include "model/initialize.h"
 
 namespace sweetspot::engine::cpu {
@@ -38,8 +41,9 @@ class CpuTrainer final : public Trainer {
 
   void prepare(std::int64_t micro_batch) override {
     if (!executors_.contains(micro_batch))
-      executors_.emplace(micro_batch,
-                         Executor(compile(network_, options_.loss, micro_batch, true), team_));
+      executors_.emplace(
+          micro_batch,
+          Executor(compile(network_, options_.loss, micro_batch, true, options_.precision), team_));
   }
   void release(std::int64_t micro_batch) override { executors_.erase(micro_batch); }
 
@@ -47,7 +51,8 @@ class CpuTrainer final : public Trainer {
     const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), penalties_,
                                  weights_.as<float>(), state_.as<float>(),
                                  layout_.trainable_floats());
-    return train(batch, micro_batch, &update);
+    if (!options_.gradient_norms) return train(batch, micro_batch, &update);
+    return measured_step(batch, micro_batch, update);
   }
   StepProfile profile(const BatchView& batch, std::int64_t micro_batch) override {
     prepare(micro_batch);
@@ -69,14 +74,14 @@ class CpuTrainer final : public Trainer {
   }
   StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) override {
     const StepResult result = train(batch, micro_batch, nullptr);
-    penalties_.add_gradients(weights_.as<float>(), 0, layout_.trainable_floats(),
-                             gradients_.as<float>());
+    add_penalty_gradients();
     return result;
   }
 
   StepResult evaluate(const BatchView& batch) override {
     if (!evaluator_)
-      evaluator_.emplace(compile(network_, options_.loss, evaluation_batch, false), team_);
+      evaluator_.emplace(
+          compile(network_, options_.loss, evaluation_batch, false, options_.precision), team_);
     StepResult sum;
     for (std::int64_t first = 0; first < batch.count; first += evaluation_batch) {
       Pass pass = pass_of(*evaluator_, batch, first, evaluation_batch);
@@ -103,6 +108,10 @@ class CpuTrainer final : public Trainer {
     return gradients;
   }
 
+  double squared_gradient_norm() const override {
+    return squared_norm(gradients_.as<float>(), layout_.trainable_floats());
+  }
+
   void assign(std::span<const Variable> variables) override {
     for (const Variable& given : variables) {
       const auto found = std::ranges::find_if(layout_.variables(), [&](const PackedVariable& mine) {
@@ -123,6 +132,37 @@ class CpuTrainer final : public Trainer {
   std::uint32_t steps_done() const override { return steps_; }
 
  private:
+  // A thread has no gradient of its own: a dense layer's is of the whole micro-batch, made while it
+  // is applied. So the small gradient is a pass of its own, and the big one is measured as the
+  // update goes through it.
+  StepResult measured_step(const BatchView& batch, std::int64_t micro_batch,
+                           const OptimizerUpdate& update) {
+    const std::int64_t small = small_part(batch.count, micro_batch);
+    if (small == batch.count || steps_ < next_norms_) return train(batch, micro_batch, &update);
+    next_norms_ = steps_ + static_cast<std::uint32_t>(steps_between_norms(batch.count, small));
+    stats::GradientNorms norms{static_cast<double>(small), 0, static_cast<double>(batch.count), 0};
+    StepResult unused;
+    BatchView front = batch;
+    front.count = small;
+    for_passes(front, micro_batch, nullptr, unused,
+               [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
+                 pass.keeps_averages = true;
+                 executor.train(pass, first, last, nullptr, unused);
+               });
+    add_penalty_gradients();
+    norms.small_squared = squared_gradient_norm();
+    const SquaredUpdate squared(update);
+    StepResult result = train(batch, micro_batch, &squared);
+    norms.big_squared = squared.sum();
+    result.gradient_norms = norms;
+    return result;
+  }
+
+  void add_penalty_gradients() {
+    penalties_.add_gradients(weights_.as<float>(), 0, layout_.trainable_floats(),
+                             gradients_.as<float>());
+  }
+
   StepResult train(const BatchView& batch, std::int64_t micro_batch, const Update* update) {
     StepResult sum;
     for_passes(batch, micro_batch, update, sum,
@@ -178,22 +218,30 @@ class CpuTrainer final : public Trainer {
   core::Buffer weights_, gradients_, state_;
   std::map<std::int64_t, Executor> executors_;
   std::optional<Executor> evaluator_;
-  std::uint32_t steps_ = 0;
+  std::uint32_t steps_ = 0, next_norms_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<Trainer> make_trainer(const model::Network& network,
                                       const TrainerOptions& options) {
+  if (options.precision == Precision::bf16 && !bf16_support().kernels)
+    throw core::InputError(
+        fmt::format("the CPU cannot train in bf16: {}; use fp32", bf16_support().reason));
+  if (options.precision != Precision::bf16 && options.precision != Precision::fp32)
+    throw core::InputError(fmt::format("the CPU trains in fp32 or bf16 and not in {}; use fp32",
+                                       name(options.precision)));
   return std::make_unique<CpuTrainer>(network, options);
 }
 
 Backend backend() {
   const std::string isa = kernels().name;
+  const Bf16Support& bf16 = bf16_support();
   return {"sweetspot kernels", isa,
           isa == "generic" ? "this CPU has neither AVX-512 nor AVX2 with FMA"
                            : fmt::format("the widest of avx512, avx2 and generic that this CPU "
-                                         "runs; SWEETSPOT_ISA overrides it")};
+                                         "runs; SWEETSPOT_ISA overrides it"),
+          bf16.kernels ? bf16.kernels->name : "", bf16.reason};
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -10,13 +10,9 @@
 
 namespace sweetspot::engine::cuda {
 
-// Arithmetic of convolutions and dense layers. Weights, activations, gradients, sums and the
-// optimizer are fp32 in all of them: a precision is how operands are rounded before they are
-// multiplied. fp16 scales the loss on the device, by as much as the gradients stand.
-enum class Precision { fp32, tf32, bf16, fp16 };
-std::string_view name(Precision precision);
-constexpr Precision precisions[] = {Precision::fp32, Precision::tf32, Precision::bf16,
-                                    Precision::fp16};  // the most exact first
+using engine::name;
+using engine::Precision;
+using engine::precisions;
 
 struct Options {
   TrainerOptions trainer;  // `threads` means nothing here

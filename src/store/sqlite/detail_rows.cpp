@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "store/packed.h"
 #include "store/sqlite/errors.h"
-#include "store/sqlite/packed.h"
 #include "store/sqlite/rows.h"
 
 namespace sweetspot::store::sqlite {
@@ -61,6 +61,28 @@ void insert_epoch(SQLite::Database& database, std::int64_t id, const trial::Epoc
   insert.exec();
 }
 
+constexpr std::optional<double> trial::Evaluation::*evaluation_readings[] = {
+    &trial::Evaluation::test_loss, &trial::Evaluation::test_accuracy,
+    &trial::Evaluation::noise_scale};
+
+void insert_evaluation(SQLite::Database& database, std::int64_t id,
+                       const trial::Evaluation& evaluation) {
+  SQLite::Statement insert(
+      database,
+      "INSERT INTO evaluation (trial, steps, samples, train_seconds, test_loss,"
+      " test_accuracy, noise_scale) VALUES (?, ?, ?, ?, ?, ?, ?)");
+  int next = 1;
+  insert.bind(next++, id);
+  insert.bind(next++, evaluation.steps);
+  insert.bind(next++, evaluation.samples);
+  insert.bind(next++, evaluation.train_seconds);
+  for (const auto reading : evaluation_readings) {
+    if (evaluation.*reading) insert.bind(next, *(evaluation.*reading));
+    ++next;
+  }
+  insert.exec();
+}
+
 constexpr std::optional<double> trial::GpuUse::*gpu_readings[] = {
     &trial::GpuUse::utilisation_share, &trial::GpuUse::power_watts, &trial::GpuUse::energy_joules,
     &trial::GpuUse::core_clock_mhz};
@@ -98,6 +120,7 @@ void insert_loss(SQLite::Database& database, std::int64_t id, const trial::Loss&
 
 void insert_details(SQLite::Database& database, std::int64_t id, const trial::Trial& trial) {
   for (const trial::Epoch& epoch : trial.epochs) insert_epoch(database, id, epoch);
+  for (const trial::Evaluation& each : trial.evaluations) insert_evaluation(database, id, each);
   for (const trial::GpuUse& gpu : trial.gpus) insert_gpu(database, id, gpu);
   for (const trial::Loss& loss : trial.losses) insert_loss(database, id, loss);
   insert_steps(database, id, trial.raw);
@@ -106,9 +129,9 @@ void insert_details(SQLite::Database& database, std::int64_t id, const trial::Tr
 
 void delete_details(SQLite::Database& database, std::int64_t id) {
   for (const char* sql :
-       {"DELETE FROM epoch WHERE trial = ?", "DELETE FROM gpu_use WHERE trial = ?",
-        "DELETE FROM loss WHERE trial = ?", "DELETE FROM steps WHERE trial = ?",
-        "DELETE FROM trace WHERE trial = ?"}) {
+       {"DELETE FROM epoch WHERE trial = ?", "DELETE FROM evaluation WHERE trial = ?",
+        "DELETE FROM gpu_use WHERE trial = ?", "DELETE FROM loss WHERE trial = ?",
+        "DELETE FROM steps WHERE trial = ?", "DELETE FROM trace WHERE trial = ?"}) {
     SQLite::Statement remove(database, sql);
     remove.bind(1, id);
     remove.exec();
@@ -131,6 +154,27 @@ void read_epochs(SQLite::Database& database, std::int64_t study,
     for (const auto reading : epoch_readings)
       if (const SQLite::Column column = row.getColumn(next++); !column.isNull())
         epoch.*reading = column.getDouble();
+  }
+}
+
+void read_evaluations(SQLite::Database& database, std::int64_t study,
+                      std::vector<trial::Trial>& trials) {
+  SQLite::Statement row(database, R"sql(
+      SELECT trial, steps, samples, train_seconds, test_loss, test_accuracy, noise_scale
+      FROM evaluation WHERE trial IN (SELECT id FROM trial WHERE study = ?)
+      ORDER BY trial, steps)sql");
+  row.bind(1, study);
+  while (row.executeStep()) {
+    const auto trial = std::ranges::find(trials, row.getColumn(0).getInt64(), &trial::Trial::id);
+    if (trial == trials.end()) throw Damaged{};
+    trial::Evaluation& evaluation = trial->evaluations.emplace_back();
+    evaluation.steps = row.getColumn(1).getInt64();
+    evaluation.samples = row.getColumn(2).getInt64();
+    evaluation.train_seconds = row.getColumn(3).getDouble();
+    int next = 4;
+    for (const auto reading : evaluation_readings)
+      if (const SQLite::Column column = row.getColumn(next++); !column.isNull())
+        evaluation.*reading = column.getDouble();
   }
 }
 

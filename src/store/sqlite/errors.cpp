@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "store/sqlite/network_place.h"
 
 namespace sweetspot::store::sqlite {
 namespace {
@@ -69,6 +70,7 @@ void check_place(const fs::path& file) {
         fmt::format("the folder {} of the database does not exist; make it, or "
                     "pass --db other.db",
                     core::printable(folder.string())));
+  check_local(file);
 }
 
 void guarded(const fs::path& file, const std::function<void()>& work) {

@@ -11,7 +11,8 @@ struct Damaged {};
 // way out.
 void guarded(const std::filesystem::path& file, const std::function<void()>& work);
 
-// InputError when no database can be at this place: a folder is there, or its folder is not.
+// InputError when no database can be at this place: a folder is there, its folder is not, or it is
+// another machine's.
 void check_place(const std::filesystem::path& file);
 
 }  // namespace sweetspot::store::sqlite

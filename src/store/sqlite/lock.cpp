@@ -18,9 +18,9 @@ std::string lock_file(const std::filesystem::path& database) { return database.s
 
 // Open file description locks: unlike the classic ones they exclude two writers of one process too,
 // and closing another descriptor does not drop them.
-struct flock byte_of(std::int64_t number) {
+struct flock byte_of(std::int64_t number, Share share = Share::alone) {
   struct flock range {};
-  range.l_type = F_WRLCK;
+  range.l_type = share == Share::alone ? F_WRLCK : F_RDLCK;
   range.l_whence = SEEK_SET;
   range.l_start = number;
   range.l_len = 1;
@@ -45,9 +45,10 @@ Lock::~Lock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number) {
+std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number,
+                             Share share) {
   Lock lock(open_file(database));
-  struct flock range = byte_of(number);
+  struct flock range = byte_of(number, share);
   if (::fcntl(lock.descriptor_, F_OFD_SETLK, &range) == 0) return lock;
   if (errno == EAGAIN || errno == EACCES) return std::nullopt;
   fail(database);

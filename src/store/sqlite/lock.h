@@ -7,7 +7,11 @@
 
 namespace sweetspot::store::sqlite {
 
-// One byte of the file beside the database, held by this open file and by nobody else. The kernel
+// A study is written by one process alone, or by any number that share its queue.
+enum class Share { alone, with_others };
+
+// One byte of the file beside the database, held by this open file and by nobody
+// else, or by those that share it. The kernel
 // lets go of it when the process ends, however it ends, so that no lock is ever stale. It is not a
 // lock on the database itself: closing a second descriptor of that file would drop SQLite's own.
 class Lock {
@@ -19,7 +23,7 @@ class Lock {
   ~Lock();
 
  private:
-  friend std::optional<Lock> try_lock(const std::filesystem::path&, std::int64_t);
+  friend std::optional<Lock> try_lock(const std::filesystem::path&, std::int64_t, Share);
   explicit Lock(int descriptor) : descriptor_(descriptor) {}
   int descriptor_;
 };
@@ -28,7 +32,8 @@ class Lock {
 constexpr std::int64_t setup = 0;  // held while the file is made or migrated
 
 // Nothing when another holds it; MachineError when there can be no such file.
-std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number);
+std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number,
+                             Share share = Share::alone);
 std::optional<Lock> try_lock_for(std::chrono::milliseconds patience,
                                  const std::filesystem::path& database, std::int64_t number);
 bool is_locked(const std::filesystem::path& database, std::int64_t number);

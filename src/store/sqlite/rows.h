@@ -6,7 +6,8 @@
 
 namespace SQLite {
 class Database;
-}
+class Statement;
+}  // namespace SQLite
 
 namespace sweetspot::store::sqlite {
 
@@ -26,8 +27,14 @@ void insert_details(SQLite::Database& database, std::int64_t id, const trial::Tr
 void delete_details(SQLite::Database& database, std::int64_t id);
 void read_epochs(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
 void read_gpus(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
+void read_evaluations(SQLite::Database& database, std::int64_t study,
+                      std::vector<trial::Trial>& trials);
 void read_losses(SQLite::Database& database, std::int64_t study, std::vector<trial::Trial>& trials);
 void read_steps_and_trace(SQLite::Database& database, trial::Trial& trial);
+
+// The columns of a setting, from a first one on; where the next ones begin.
+int bind_setting(SQLite::Statement& statement, int first, const trial::Setting& setting);
+trial::Setting setting_at(SQLite::Statement& row, int first);
 
 std::int64_t insert_study(SQLite::Database& database, const trial::Question& question);
 std::int64_t insert_run(SQLite::Database& database, std::int64_t study,

@@ -193,8 +193,54 @@ constexpr const char* gpus = R"sql(
   ) WITHOUT ROWID;
 )sql";
 
+// What trials that train towards a target had learned on the way.
+constexpr const char* evaluations = R"sql(
+  CREATE TABLE evaluation (
+    trial INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
+    steps INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
+    train_seconds REAL NOT NULL,
+    test_loss REAL,
+    test_accuracy REAL,
+    noise_scale REAL,
+    PRIMARY KEY (trial, steps)
+  ) WITHOUT ROWID;
+)sql";
+
+// Settings that several processes measure, and their attempts, in seconds since 1970.
+constexpr const char* queues = R"sql(
+  CREATE TABLE task (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    study INTEGER NOT NULL REFERENCES study ON DELETE CASCADE,
+    batch INTEGER NOT NULL,
+    accumulation INTEGER NOT NULL,
+    precision TEXT NOT NULL,
+    workers INTEGER NOT NULL,
+    prefetch INTEGER NOT NULL,
+    learning_rate REAL,
+    seed INTEGER NOT NULL,
+    power_limit_watts REAL,
+    trial INTEGER REFERENCES trial ON DELETE CASCADE,
+    attempt INTEGER
+  );
+  CREATE INDEX task_by_study ON task (study);
+  CREATE INDEX task_by_trial ON task (trial);
+  CREATE TABLE attempt (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    task INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started_at REAL NOT NULL,
+    beat_at REAL NOT NULL,
+    steps INTEGER NOT NULL DEFAULT 0,
+    ended_at REAL,
+    ending TEXT
+  );
+  CREATE INDEX attempt_by_task ON attempt (task);
+)sql";
+
 constexpr const char* steps[] = {first,        runs,   commands, devices, uses,
-                                 disturbances, rounds, arrivals, gpus};
+                                 disturbances, rounds, arrivals, gpus,    evaluations, queues};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "store/sqlite/file.h"
 #include "store/sqlite/follower.h"
 #include "store/sqlite/lock.h"
+#include "store/sqlite/queue.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/writer.h"
 
@@ -23,6 +24,12 @@ class SqliteStore : public Store {
   std::unique_ptr<Writer> open_study(const trial::Question& question,
                                      const trial::Environment& environment, bool fresh) override {
     return open_writer(file_, question, environment, fresh);
+  }
+
+  std::unique_ptr<Queue> join_study(const trial::Question& question,
+                                    const trial::Environment& environment,
+                                    const QueueTerms& terms) override {
+    return open_queue(file_, question, environment, terms);
   }
 
   std::vector<trial::Study> studies() const override { return read(std::nullopt, false); }
@@ -44,6 +51,14 @@ class SqliteStore : public Store {
       for (trial::Trial& trial : select_trials(*database, *study))
         if (trial.id == id) found = std::move(trial);
       read_steps_and_trace(*database, found.value());
+    });
+    return found;
+  }
+
+  std::vector<Attempt> attempts(std::int64_t study) const override {
+    std::vector<Attempt> found;
+    guarded(file_, [&] {
+      if (const auto database = open_for_reading(file_)) found = select_attempts(*database, study);
     });
     return found;
   }

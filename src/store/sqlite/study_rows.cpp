@@ -16,10 +16,10 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-StudyState state_named(const std::string& text) {
-  for (const StudyState state : {StudyState::running, StudyState::finished, StudyState::stopped})
-    if (name(state) == text) return state;
-  throw Damaged{};
+StudyState state_of(const std::string& text) {
+  const auto state = trial::state_named(text);
+  if (!state) throw Damaged{};
+  return *state;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ std::vector<trial::Study> select_studies(SQLite::Database& database,
     trial::Study& study = studies.emplace_back();
     study.id = row.getColumn(0).getInt64();
     study.question = {row.getColumn(1).getString(), row.getColumn(2).getString()};
-    study.state = state_named(row.getColumn(3).getString());
+    study.state = state_of(row.getColumn(3).getString());
     study.started_at = row.getColumn(4).getDouble();
     study.environment = {row.getColumn(5).getString(), row.getColumn(6).getString(),
                          row.getColumn(7).getString()};

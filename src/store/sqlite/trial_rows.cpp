@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "store/sqlite/errors.h"
-#include "store/sqlite/fields.h"
 #include "store/sqlite/rows.h"
+#include "store/trial_fields.h"
 
 namespace sweetspot::store::sqlite {
 namespace {
@@ -13,37 +13,6 @@ namespace {
 using core::MemoryByUse;
 using trial::Interval;
 using trial::PhaseSeconds;
-
-constexpr std::string_view interval_parts[] = {"mean", "low", "high"};
-
-// The names of all columns, for INSERT, UPDATE and SELECT alike.
-struct Names {
-  std::vector<std::string> names;
-
-  void operator()(std::string_view name, const auto&) { names.emplace_back(name); }
-  void operator()(std::string_view name, const std::optional<Interval>&) {
-    for (const std::string_view part : interval_parts)
-      names.push_back(fmt::format("{}_{}", name, part));
-  }
-  void operator()(std::string_view name, const std::optional<PhaseSeconds>&) {
-    for (std::size_t i = 0; i < trial::phase_count; ++i)
-      names.push_back(fmt::format("{}_{}", name, trial::name(static_cast<trial::Phase>(i))));
-  }
-  void operator()(std::string_view name, const std::optional<MemoryByUse>&) {
-    for (std::size_t i = 0; i < core::use_count; ++i)
-      names.push_back(fmt::format("{}_{}_bytes", name, core::name(static_cast<core::Use>(i))));
-  }
-};
-
-const std::vector<std::string>& column_names() {
-  static const std::vector<std::string> names = [] {
-    Names visitor;
-    const trial::Trial trial;
-    each_field(trial, visitor);
-    return visitor.names;
-  }();
-  return names;
-}
 
 struct Bind {
   SQLite::Statement& statement;
@@ -150,13 +119,13 @@ struct Read {
 };
 
 const std::string& listed_names() {
-  static const std::string list = fmt::format("{}", fmt::join(column_names(), ", "));
+  static const std::string list = fmt::format("{}", fmt::join(trial_columns(), ", "));
   return list;
 }
 
 std::string placeholders() {
   return fmt::format("{}",
-                     fmt::join(std::vector<std::string_view>(column_names().size(), "?"), ", "));
+                     fmt::join(std::vector<std::string_view>(trial_columns().size(), "?"), ", "));
 }
 
 std::int64_t insert_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,
@@ -201,6 +170,18 @@ std::int64_t save_trial(SQLite::Database& database, std::int64_t study, std::int
   return id;
 }
 
+int bind_setting(SQLite::Statement& statement, int first, const trial::Setting& setting) {
+  Bind bind{statement, first};
+  each_setting_field(setting, bind);
+  return bind.next;
+}
+
+trial::Setting setting_at(SQLite::Statement& row, int first) {
+  trial::Setting setting;
+  each_setting_field(setting, Read{row, first});
+  return setting;
+}
+
 std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t study) {
   static const std::string sql =
       fmt::format("SELECT {}, id FROM trial WHERE study = ? ORDER BY id", listed_names());
@@ -213,6 +194,7 @@ std::vector<trial::Trial> select_trials(SQLite::Database& database, std::int64_t
     read("id", trials.back().id);
   }
   read_epochs(database, study, trials);
+  read_evaluations(database, study, trials);
   read_gpus(database, study, trials);
   read_losses(database, study, trials);
   return trials;

@@ -76,6 +76,7 @@ std::string identity_json(const Options& options) {
         {"copy", one.copy ? Json(one.copy->string()) : Json(nullptr)}};
   for (const Edit& edit : options.edits)
     json["set"].push_back(redacted(edit.key + "=" + edit.value));
+  if (options.metric_regex) json["metric_regex"] = *options.metric_regex;
   if (options.scratch) json["scratch"] = true;
   if (options.gpus) json["gpus"] = *options.gpus;
   if (options.batch_is == trial::BatchIs::per_gpu) json["batch_is"] = "per_gpu";

@@ -59,6 +59,7 @@ void check(const Options& options) {
     throw core::InputError("--grace must not be negative; leave it out for 5 seconds");
   if (options.samples_per_run && *options.samples_per_run < 1)
     throw core::InputError("--samples-per-run must be at least 1; say how many a run trains on");
+  if (options.metric) output::MetricRegex(*options.metric, options.metric_regex);
   if (options.steps_regex) output::Reader{options.steps_regex};  // throws for a bad one
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/units.h"
 #include "trial/gpus.h"
+#include "trial/target.h"
 
 namespace sweetspot::workload::command {
 
@@ -60,6 +61,9 @@ struct Options {
   core::Seconds grace{5};            // between SIGTERM and SIGKILL
   core::Seconds hook_timeout{1800};  // of each hook: one may fetch a data set
   std::optional<std::string> steps_regex;
+  // What is read of its test data, and how; nothing: the metric is not looked for.
+  std::optional<trial::Target::Metric> metric;
+  std::optional<std::string> metric_regex;
   // Where no step can be seen the whole run is one of so many samples.
   std::optional<std::int64_t> samples_per_run;
   Terminal terminal = Terminal::automatic;

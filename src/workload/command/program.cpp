@@ -32,6 +32,12 @@ process::Launch launch(const Options& options, const trial::Setting& setting, bo
   return launch;
 }
 
+output::Reader reader_of(const Options& options) {
+  output::Reader reader(options.steps_regex);
+  if (options.metric) reader.look_for({*options.metric, options.metric_regex});
+  return reader;
+}
+
 client::Server server_of(const Options& options) {
   return options.caller ? client::Server(process::Descriptor(*options.caller)) : client::Server();
 }
@@ -61,7 +67,7 @@ Program::Program(const Options& options, const trial::Setting& setting, bool ter
       server_(server_of(options)),
       gpu_watch_(std::make_shared<gpu::Watch>(gpus)),
       process_(watched(options, setting, terminal, workspace, server_, memory_limit)),
-      readers_{output::Reader(options.steps_regex), output::Reader(options.steps_regex)},
+      readers_{reader_of(options), reader_of(options)},
       counted_(setting, options.ranks_of_batch()),
       client_steps_(setting.batch, started_at_) {
   gpu_watch_->begin(
@@ -70,12 +76,13 @@ Program::Program(const Options& options, const trial::Setting& setting, bool ter
 
 void Program::begin(const trial::Setting& setting) {
   started_at_ = last_sign_at_;
-  readers_ = {output::Reader(options_.steps_regex), output::Reader(options_.steps_regex)};
+  readers_ = {reader_of(options_), reader_of(options_)};
   counting_.reset();
   first_count_at_.reset();
   batch_ = setting.batch;
   counted_ = Counted(setting, options_.ranks_of_batch());
   printed_losses_ = client_losses_ = {};
+  metrics_.clear();
   client_updates_ = 0;
   client_steps_ = client::Steps(setting.batch, started_at_);
   counted_steps_.clear();
@@ -172,6 +179,8 @@ void Program::take(const client::Message& message, double now) {
     device_memory_ = most;
   }
   if (const auto* epoch = std::get_if<client::Epoch>(&message)) epoch_batches_ = epoch->batches;
+  if (const auto* metric = std::get_if<client::Metric>(&message))
+    metrics_.push_back({metric->accuracy, metric->loss, {}});
   if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
 }
 
@@ -185,6 +194,7 @@ void Program::count() {
   for (std::size_t stream = 0; stream < readers_.size(); ++stream) {
     const std::vector<output::Advance> advances = readers_[stream].take();
     const std::vector<output::LossAt> losses = readers_[stream].take_losses();
+    for (const double value : readers_[stream].take_metrics()) metrics_.push_back({{}, {}, value});
     if (counting_.value_or(stream) == stream)
       for (const output::LossAt& each : losses)
         printed_losses_.add(counted_.updates_at(each.count, readers_[stream].findings().counter),

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "workload/command/client/server.h"
 #include "workload/command/client/steps.h"
@@ -14,6 +15,7 @@
 #include "workload/command/output/reader.h"
 #include "workload/command/process/process.h"
 #include "workload/command/workspace.h"
+#include "workload/workload.h"
 
 namespace sweetspot::workload::command {
 
@@ -73,6 +75,7 @@ class Program {
   std::optional<std::int64_t> sample_stride() const;
   // What its client told of its loss, else what it printed.
   std::vector<trial::Loss> losses() const;
+  std::vector<Metric> take_metrics() { return std::exchange(metrics_, {}); }
   // The last lines of its errors, else of its output.
   std::string last_output() const;
   std::string last_line() const;  // of what came last, short
@@ -121,6 +124,7 @@ class Program {
   Counted counted_;
   output::LossCurve printed_losses_, client_losses_;
   std::int64_t client_updates_ = 0;
+  std::vector<Metric> metrics_;
   client::Steps client_steps_;
   std::deque<trial::Step> counted_steps_;
   std::optional<client::DeviceMemory> device_memory_;

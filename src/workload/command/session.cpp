@@ -203,6 +203,10 @@ trial::Step CommandSession::whole_run() {
   return step;
 }
 
+std::vector<Metric> CommandSession::take_metrics() {
+  return program_ ? program_->take_metrics() : std::vector<Metric>();
+}
+
 // Loaders of every framework keep about two batches for each of their processes.
 std::size_t CommandSession::loaded_ahead() const {
   constexpr std::size_t batches_of_a_worker = 2, most = 32;  // compilers start processes as well

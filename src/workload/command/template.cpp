@@ -18,7 +18,7 @@ struct Field {
   std::string (*value)(const trial::Setting&);
 };
 
-constexpr std::array<Field, 6> fields{{
+constexpr std::array<Field, 7> fields{{
     {"{batch}", "SWEETSPOT_BATCH", &Placeholders::batch,
      [](const trial::Setting& s) { return std::to_string(s.batch); }},
     {"{micro_batch}", "SWEETSPOT_MICRO_BATCH", &Placeholders::micro_batch,
@@ -31,6 +31,8 @@ constexpr std::array<Field, 6> fields{{
      [](const trial::Setting& s) { return std::to_string(s.workers); }},
     {"{lr}", "SWEETSPOT_LR", &Placeholders::lr,
      [](const trial::Setting& s) { return fmt::format("{}", s.learning_rate); }},
+    {"{seed}", "SWEETSPOT_SEED", &Placeholders::seed,
+     [](const trial::Setting& s) { return std::to_string(s.seed); }},
 }};
 
 void set(Environment& environment, std::string_view name, std::string value) {

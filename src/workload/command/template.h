@@ -14,7 +14,7 @@ namespace sweetspot::workload::command {
 // them, and any other {word} stays as it is.
 struct Placeholders {
   bool batch = false, micro_batch = false, accumulation = false, precision = false, workers = false,
-       lr = false;
+       lr = false, seed = false;
   bool operator==(const Placeholders&) const = default;
 };
 Placeholders used(const std::vector<std::string>& texts);

@@ -15,6 +15,17 @@ struct Cliff {
   double factor = 1;
 };
 
+// How a fake network learns: its error falls with the samples that it has seen, of which a batch B
+// wants 1 + B/critical_batch times as many as a small one (stats::BatchTradeOff).
+struct Learning {
+  double samples_to_99 = 60'000;  // to an accuracy of 99%, in small batches
+  double critical_batch = 500;
+  double best_accuracy = 1;                // that it ever reaches
+  double seed_deviation = 0;               // of the logarithm of the samples, from seed to seed
+  bool tells_noise_scale = true;           // which is the critical batch
+  std::optional<double> diverges_above{};  // this learning rate, at its third step
+};
+
 // A machine and a model of exact arithmetic, so that the right answer is known.
 struct Options {
   std::string name = "fake";
@@ -33,6 +44,7 @@ struct Options {
   std::optional<std::int64_t> out_of_memory_above{}, out_of_memory_at_step{};
   std::optional<std::int64_t> samples{};
   std::uint64_t seed = 1000;
+  std::optional<Learning> learning{};
 
   bool side_by_side = true;
   // The machine as time goes by, the same for all sessions: slower and faster by up to this share

@@ -54,9 +54,9 @@ std::optional<Device> planned_gpu(const std::string& asked, core::Bytes memory) 
   return Device{index, "", memory};
 }
 
-engine::cuda::Precision precision_named(const std::string& word) {
+engine::Precision precision_named(const std::string& word) {
   std::vector<std::string_view> names;
-  for (const engine::cuda::Precision precision : engine::cuda::precisions) {
+  for (const engine::Precision precision : engine::precisions) {
     if (name(precision) == word) return precision;
     names.push_back(name(precision));
   }

@@ -28,6 +28,6 @@ Device choose_device(const std::string& asked, const engine::cuda::Availability&
 std::optional<Device> planned_gpu(const std::string& asked, core::Bytes memory);
 
 // InputError for a name that is none. "auto" is no precision but a question: see precision.h.
-engine::cuda::Precision precision_named(const std::string& word);
+engine::Precision precision_named(const std::string& word);
 
 }  // namespace sweetspot::workload::native

@@ -16,6 +16,17 @@ void require(bool holds, const std::string& sentence) {
   if (!holds) throw core::InputError(sentence);
 }
 
+void check_cpu_precision(engine::Precision precision) {
+  if (precision == engine::Precision::fp32) return;
+  require(precision == engine::Precision::bf16,
+          fmt::format("the CPU trains in fp32 or bf16 and not in {}; leave out --precision, or use "
+                      "--device cuda",
+                      name(precision)));
+  const engine::cpu::Backend backend = engine::cpu::backend();
+  require(!backend.bf16.empty(),
+          fmt::format("the CPU trains in fp32: {}; leave out --precision", backend.bf16_reason));
+}
+
 }  // namespace
 
 void check(const Options& o) {
@@ -28,10 +39,7 @@ void check(const Options& o) {
   require(o.threads >= 1, fmt::format("{} threads cannot train; ask for at least 1", o.threads));
   require(o.pipeline.workers >= 0 && o.pipeline.prefetch >= 1,
           "the input pipeline needs 0 or more workers and at least 1 batch of prefetch");
-  require(o.device.gpu || o.precision == engine::cuda::Precision::fp32,
-          fmt::format("the CPU trains in fp32 and not in {}; leave out --precision, or use "
-                      "--device cuda",
-                      name(o.precision)));
+  if (!o.device.gpu) check_cpu_precision(o.precision);
   const double lr = o.optimizer.learning_rate;
   require(std::isfinite(static_cast<float>(lr)) && lr > 0,
           fmt::format("a learning rate of {} cannot train; choose a number above 0, such as 0.001",
@@ -49,6 +57,8 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
   trainer.loss = options.loss.value_or(natural);
   trainer.seed = options.seed;
   trainer.threads = options.threads;
+  trainer.precision = options.precision;
+  trainer.gradient_norms = options.noise_scale;
   if (trainer.loss != natural && natural == model::Loss::mean_squared_error)
     throw core::InputError(fmt::format(
         "the model {} does not end in softmax, which {} needs; use --loss {}",

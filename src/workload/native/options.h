@@ -23,10 +23,11 @@ struct Options {
   int epochs = 5;
   std::optional<std::int64_t> max_steps;
   bool evaluate = true;
+  bool noise_scale = false;  // of the gradients, measured while it trains
   std::uint64_t seed = 1000;
   int threads = 1;  // of the CPU engine
   Device device;
-  engine::cuda::Precision precision = engine::cuda::Precision::fp32;  // the CPU has no other
+  engine::Precision precision = engine::Precision::fp32;
   std::optional<std::filesystem::path> save, load;
 
   std::int64_t batch() const { return pipeline.batch; }

@@ -9,13 +9,14 @@
 #include <numeric>
 
 #include "core/text.h"
+#include "engine/cpu/cpu.h"
 #include "workload/native/epochs.h"
 
 namespace sweetspot::workload::native {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using engine::cuda::Precision;
+using engine::Precision;
 
 constexpr std::size_t compared_steps = 400, fewest_steps = 50;
 constexpr core::Seconds most_time{3};  // for fp32; the others take as many steps
@@ -71,6 +72,26 @@ Curve train_curve(const Run& run, const Options& options, std::size_t steps, cor
   return curve;
 }
 
+// The most exact first.
+std::vector<Precision> precisions_of(const Device& device) {
+  if (device.gpu) return {std::begin(engine::precisions), std::end(engine::precisions)};
+  if (engine::cpu::backend().bf16.empty()) return {Precision::fp32};
+  return {Precision::fp32, Precision::bf16};
+}
+
+// Whether the CPU engine would compute no layer of the network in bf16.
+bool is_the_same_in_bf16(const Run& run, const Options& options) {
+  engine::TrainerOptions trainer = trainer_options(options, run.network);
+  std::vector<std::string> implementations[2];
+  for (const bool rounds : {false, true}) {
+    trainer.precision = rounds ? Precision::bf16 : Precision::fp32;
+    const auto plan = engine::cpu::plan(run.network, trainer, options.micro_batch(), false);
+    for (const engine::Operation& operation : plan->operations())
+      implementations[rounds].push_back(operation.implementation);
+  }
+  return implementations[0] == implementations[1];
+}
+
 std::string words(const PrecisionTried& tried) {
   return fmt::format(
       "{} {} samples/s{}", name(tried.precision), core::format_count(tried.samples_per_second),
@@ -118,15 +139,22 @@ Precision pick(std::span<const PrecisionTried> tried) {
 }
 
 PrecisionChoice choose_precision(const Run& run, std::int64_t batch) {
-  if (!run.options.device.gpu) return {Precision::fp32, ""};
+  const std::vector<Precision> candidates = precisions_of(run.options.device);
+  if (candidates.size() == 1)
+    return {Precision::fp32,
+            fmt::format("the CPU trains in fp32: {}", engine::cpu::backend().bf16_reason)};
   Options options = run.options;
   options.pipeline.batch = batch;
+  if (!options.device.gpu && is_the_same_in_bf16(run, options))
+    return {Precision::fp32, fmt::format("the CPU trains in fp32: at batch {} no layer of {} would "
+                                         "be faster in bf16",
+                                         batch, core::printable(run.network.name))};
   options.pipeline.drop_last = true;
   options.evaluate = false;
   check(options);
   std::vector<PrecisionTried> tried;
   std::vector<double> exact;
-  for (const Precision precision : engine::cuda::precisions) {
+  for (const Precision precision : candidates) {
     options.precision = precision;
     const bool first = tried.empty();
     const Curve curve =

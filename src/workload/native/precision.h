@@ -13,23 +13,23 @@ namespace sweetspot::workload::native {
 double curve_distance(std::span<const double> fp32, std::span<const double> other);
 
 struct PrecisionTried {
-  engine::cuda::Precision precision = engine::cuda::Precision::fp32;
+  engine::Precision precision = engine::Precision::fp32;
   double samples_per_second = 0;
   double distance = 0;  // from fp32's curve
   bool agrees() const { return distance <= 1; }
 };
 
 struct PrecisionChoice {
-  engine::cuda::Precision precision = engine::cuda::Precision::fp32;
+  engine::Precision precision = engine::Precision::fp32;
   std::string reason;  // what was compared, and what came of it
 };
 
 // The fastest that agrees; among those within 5% of it the most exact, so that noise does not
 // choose. `tried` begins with fp32.
-engine::cuda::Precision pick(std::span<const PrecisionTried> tried);
+engine::Precision pick(std::span<const PrecisionTried> tried);
 
-// Trains a few hundred steps in each precision, from the same weights in the same order. On the CPU
-// there is nothing to compare.
+// Trains a few hundred steps in each precision that the device has, from the same weights in the
+// same order. A CPU without bf16 stays in fp32, and the reason says so.
 PrecisionChoice choose_precision(const Run& run, std::int64_t batch);
 
 }  // namespace sweetspot::workload::native

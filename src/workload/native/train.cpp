@@ -35,6 +35,7 @@ class TrainingRun {
 
   Result run() {
     result_.predicted = predict(run_.network, options_, run_.dataset);
+    evaluate_after_ = observer_.evaluate_after();
     for (int epoch = 1; epoch <= options_.epochs && result_.status == Status::finished; ++epoch)
       run_epoch(epoch);
     if (options_.save && result_.status != Status::diverged)
@@ -49,8 +50,8 @@ class TrainingRun {
     train_epoch(epoch);
     note_memory();
     if (options_.evaluate && result_.status != Status::cancelled &&
-        result_.status != Status::diverged)
-      evaluate(epoch);
+        result_.status != Status::diverged && result_.status != Status::enough)
+      evaluate_end(epoch);
     if (epoch.steps == 0) return;  // stopped before the first step: nothing to tell
     result_.epochs.push_back(epoch);
     observer_.epoch(epoch);
@@ -60,18 +61,21 @@ class TrainingRun {
     Sums sums;
     const auto start = Clock::now();
     auto told = start;
+    const auto trained = [&] { return since(start) - epoch.evaluation_time; };
     epochs_->start(static_cast<std::uint32_t>(epoch.epoch - 1));
     while (may_go_on()) {
       const std::span<const Update> updates = epochs_->next(steps_left());
       if (updates.empty()) break;
       if (!take(updates, epoch, sums)) break;
+      epoch.samples = sums.samples, epoch.train_time = trained();
+      if (is_evaluation_due(sums)) evaluate_between(epoch);
       if (since(told) >= progress_interval) {
         told = Clock::now();
-        tell_progress(epoch, sums, since(start));
+        tell_progress(epoch, sums, trained());
       }
     }
     if (stop_ != 0 && result_.status == Status::finished) result_.status = Status::cancelled;
-    epoch.train_time = since(start);
+    epoch.train_time = trained();
     epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
     epoch.complete = sums.samples == samples_in_epoch_ && result_.status != Status::diverged;
@@ -89,6 +93,8 @@ class TrainingRun {
       ++result_.steps, ++epoch.steps;
       result_.last_loss = update.result.loss;
       sums.add(update.result, update.samples);
+      samples_ += update.samples;
+      if (update.result.gradient_norms) noise_.add(*update.result.gradient_norms);
       if (std::isfinite(update.result.loss)) continue;
       result_.status = Status::diverged;
       return false;
@@ -96,8 +102,20 @@ class TrainingRun {
     return true;
   }
 
+  // To the end of the run, or to the next evaluation.
   std::int64_t steps_left() const {
-    return options_.max_steps.value_or(std::numeric_limits<std::int64_t>::max()) - result_.steps;
+    const std::int64_t left =
+        options_.max_steps.value_or(std::numeric_limits<std::int64_t>::max()) - result_.steps;
+    if (!evaluate_after_ || !options_.evaluate) return left;
+    const std::int64_t batch = options_.batch();
+    const std::int64_t due = (*evaluate_after_ - samples_ + batch - 1) / batch;
+    return std::min(left, std::max(due, std::int64_t{1}));
+  }
+
+  // At an epoch's end it is evaluated anyway.
+  bool is_evaluation_due(const Sums& sums) const {
+    return options_.evaluate && evaluate_after_ && samples_ >= *evaluate_after_ &&
+           sums.samples < samples_in_epoch_;
   }
 
   bool may_go_on() {
@@ -108,22 +126,55 @@ class TrainingRun {
     return result_.status == Status::finished;
   }
 
-  void evaluate(EpochResult& epoch) {
+  void evaluate_between(EpochResult& epoch) {
     const auto start = Clock::now();
-    const Sums sums = epochs_->evaluate();
-    if (stop_ != 0) {  // half an evaluation tells nothing
-      result_.status = Status::cancelled;
-      return;
-    }
+    const std::optional<trial::Evaluation> found = evaluate(epoch);
+    epoch.evaluation_time += since(start);
+    if (found) tell(*found);
+  }
+
+  void evaluate_end(EpochResult& epoch) {
+    const auto start = Clock::now();
+    const std::optional<trial::Evaluation> found = evaluate(epoch);
+    if (!found) return;
     note_memory();
-    epoch.evaluation_time = since(start);
-    if (sums.samples == 0) return;
-    epoch.test_loss = sums.mean_loss();
-    if (!std::isfinite(*epoch.test_loss)) {  // the last step went astray
-      result_.status = Status::diverged;
-      result_.last_loss = *epoch.test_loss;
+    epoch.evaluation_time += since(start);
+    epoch.test_loss = found->test_loss, epoch.test_accuracy = found->test_accuracy;
+    tell(*found);
+  }
+
+  // Nothing of half an evaluation, or of a loss that has gone astray.
+  std::optional<trial::Evaluation> evaluate(const EpochResult& epoch) {
+    const Sums sums = epochs_->evaluate();
+    if (stop_ != 0) {
+      result_.status = Status::cancelled;
+      return std::nullopt;
     }
-    if (has_accuracy(run_.trainer.loss)) epoch.test_accuracy = sums.accuracy();
+    trial::Evaluation found;
+    found.steps = result_.steps, found.samples = samples_;
+    found.train_seconds = epoch.train_time.count();
+    for (const EpochResult& before : result_.epochs)
+      found.train_seconds += before.train_time.count();
+    // Whether or not its interval is known: over a run such values are averaged.
+    if (const auto noise = noise_.estimate();
+        noise && noise->gradient_squared > 0 && noise->trace > 0)
+      found.noise_scale = noise->trace / noise->gradient_squared;
+    if (sums.samples == 0) return found;
+    found.test_loss = sums.mean_loss();
+    if (has_accuracy(run_.trainer.loss)) found.test_accuracy = sums.accuracy();
+    if (!std::isfinite(*found.test_loss)) {  // the last step went astray
+      result_.status = Status::diverged;
+      result_.last_loss = *found.test_loss;
+    }
+    return found;
+  }
+
+  void tell(const trial::Evaluation& found) {
+    if (result_.status == Status::diverged) return;
+    const bool goes_on = observer_.evaluated(found);
+    evaluate_after_ = observer_.evaluate_after();
+    if (!goes_on && (result_.status == Status::finished || result_.status == Status::max_steps))
+      result_.status = Status::enough;
   }
 
   void tell_progress(const EpochResult& epoch, const Sums& sums, core::Seconds elapsed) {
@@ -156,6 +207,9 @@ class TrainingRun {
   const std::atomic<int>& stop_;
   std::unique_ptr<Epochs> epochs_;
   std::int64_t samples_in_epoch_ = 0;
+  stats::NoiseScale noise_;                     // follows training, from one epoch into the next
+  std::int64_t samples_ = 0;                    // of the whole run
+  std::optional<std::int64_t> evaluate_after_;  // of them
   Result result_;
 };
 
@@ -167,6 +221,8 @@ std::string_view name(Status status) {
       return "finished";
     case Status::max_steps:
       return "max_steps";
+    case Status::enough:
+      return "enough";
     case Status::cancelled:
       return "cancelled";
     case Status::diverged:

@@ -6,6 +6,8 @@
 
 #include "core/buffer.h"
 #include "core/units.h"
+#include "stats/noise_scale.h"
+#include "trial/trial.h"
 #include "workload/native/data_choice.h"
 #include "workload/native/options.h"
 
@@ -33,7 +35,8 @@ struct EpochResult {
   double data_wait_share() const { return data_wait / train_time; }
 };
 
-enum class Status { finished, max_steps, cancelled, diverged };
+// `enough`: the observer ended it.
+enum class Status { finished, max_steps, enough, cancelled, diverged };
 std::string_view name(Status status);
 
 struct Result {
@@ -50,6 +53,9 @@ class Observer {
   virtual ~Observer() = default;
   virtual void progress(const Progress&) {}  // twenty times a second at most
   virtual void epoch(const EpochResult&) {}
+  // As a workload::TrainingObserver is asked and told.
+  virtual std::optional<std::int64_t> evaluate_after() { return std::nullopt; }
+  virtual bool evaluated(const trial::Evaluation&) { return true; }
 };
 
 // Opened and checked, nothing allocated yet.

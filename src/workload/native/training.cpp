@@ -24,6 +24,8 @@ class Relay final : public Observer {
     observer_.epoch({e.epoch, e.train_time.count(), e.train_loss, e.train_accuracy, e.test_loss,
                      e.test_accuracy});
   }
+  std::optional<std::int64_t> evaluate_after() override { return observer_.evaluate_after(); }
+  bool evaluated(const trial::Evaluation& found) override { return observer_.evaluated(found); }
 
  private:
   TrainingObserver& observer_;
@@ -47,6 +49,7 @@ class NativeTraining final : public Training {
                 const std::atomic<int>& stop) override {
     run_.options = training_options_at(run_, setting);
     run_.options.epochs = epochs;
+    run_.options.noise_scale = !run_.options.device.gpu;  // where it changes nothing else
     run_.trainer = trainer_options(run_.options, run_.network);
     Relay relay(observer);
     const Result result = native::train(run_, relay, stop);

@@ -68,7 +68,7 @@ class NativeWorkload final : public Workload {
   }
 
  private:
-  using Key = std::pair<engine::cuda::Precision, std::uint64_t>;  // and the seed
+  using Key = std::pair<engine::Precision, std::uint64_t>;  // and the seed
 
   const Run run_;
   std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;  // the sessions' own

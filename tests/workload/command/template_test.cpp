@@ -32,8 +32,9 @@ trial::Setting setting() {
 }
 
 TEST(Template, ExpandsEachPlaceholderWhereverItStands) {
-  EXPECT_EQ(expand("{batch} {micro_batch} {accumulation} {precision} {workers} {lr}", setting()),
-            "96 32 3 bf16 4 0.0005");
+  EXPECT_EQ(
+      expand("{batch} {micro_batch} {accumulation} {precision} {workers} {lr} {seed}", setting()),
+      "96 32 3 bf16 4 0.0005 1000");
   EXPECT_EQ(expand("data.batch_size={batch},x={batch}", setting()), "data.batch_size=96,x=96");
 }
 

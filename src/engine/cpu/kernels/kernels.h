@@ -18,17 +18,23 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
+// A bf16: the upper half of a float.
+enum class Bf16 : std::uint16_t {};
+
 // C[r][n] = f(bias[n] + Σ_s Σ_j A[row r][segment s][j] · B[s · run + j][n]) for one panel of B.
 // A convolution is this with a row for each output position and a segment for each kernel row; a
-// dense layer has one segment.
-struct Multiply {
-  const float* a;
+// dense layer has one segment. Operands in bf16 are multiplied two at a time, j and j + 1: B then
+// lies as (rows / 2, columns, 2), each segment begins with a pair, and the last row of an odd run
+// is paired with zeros (A is read one beyond it).
+template <class Operand>
+struct Product {
+  const Operand* a;
   const std::int32_t* row_offsets;  // of row r in A; null: r · row_stride
   std::int64_t row_stride;
   std::int64_t rows;
   const std::int32_t* segment_offsets;  // null: one segment
   std::int64_t segments, run;
-  const float* b;
+  const Operand* b;
   std::int64_t width;  // columns of this panel, a multiple of unit, at most panel
   const float* bias;   // null: none
   bool relu;
@@ -36,19 +42,23 @@ struct Multiply {
   const std::int32_t* c_row_offsets;  // of row r in C; null: r · c_row_stride
   std::int64_t c_row_stride, c_unit_stride;
 };
+using Multiply = Product<float>;
 
-// D[k][n] (+)= Σ_r A[row r][k] · G[r][n], k in [0, depth), n in one panel.
-struct Outer {
-  const float* a;
+// D[k][n] (+)= Σ_r A[row r][k] · G[r][n], k in [0, depth), n in one panel. In bf16 a row is a pair
+// of them: (rows, depth, 2) and (rows, columns, 2), strides counting single numbers.
+template <class Operand>
+struct OuterProduct {
+  const Operand* a;
   const std::int32_t* row_offsets;
   std::int64_t row_stride;
   std::int64_t rows, depth;
-  const float* g;
+  const Operand* g;
   std::int64_t g_row_stride, g_unit_stride;
   std::int64_t width;
   float* d;  // row stride: width
   bool accumulate;
 };
+using Outer = OuterProduct<float>;
 
 // X[r][k] = Σ_n G[r][n] · B[k][n] over every panel of B: the gradient to a dense layer's input for
 // few rows, where transposing B would cost more than it saves. k in [first, first + depth).

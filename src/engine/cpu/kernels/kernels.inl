@@ -11,213 +11,26 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-constexpr int lanes = SWEETSPOT_LANES;
-constexpr int vectors = 16 / lanes;  // registers in a unit
-typedef float vec __attribute__((vector_size(lanes * 4)));
-typedef float vec_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
-typedef std::int32_t ivec __attribute__((vector_size(lanes * 4)));
-typedef std::int32_t ivec_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
-typedef std::uint8_t bvec __attribute__((vector_size(lanes)));
-typedef std::uint8_t bvec_unaligned __attribute__((vector_size(lanes), aligned(1), may_alias));
-
-inline vec load(const float* p) { return *reinterpret_cast<const vec_unaligned*>(p); }
-inline void store(float* p, vec v) { *reinterpret_cast<vec_unaligned*>(p) = v; }
-inline vec broadcast(float x) { return x - vec{}; }
-inline vec larger(vec a, vec b) { return a > b ? a : b; }
-// A NaN passes: training must see that it went astray.
-inline vec positive_part(vec x) { return larger(vec{}, x); }
+#include "engine/cpu/kernels/vectors.inl"
 
 // A loop that stores has its parameters by value. Behind a reference any store might change them,
 // so the compiler reads them again after each, and where the pages happen to lie such that the CPU
 // takes the read for one of what was just stored, it waits: an executor was a third slower for its
 // lifetime.
 
-// Rows of A that are multiplied at once, for a panel of `units` units: as many accumulators as the
-// register file holds beside the operands (24 of 32 for AVX-512, 12 of 16 for AVX2).
-template <int units>
-constexpr int tile_rows = lanes == 16 ? 24 / units : (lanes == 8 ? 6 : 2);
+#include "engine/cpu/kernels/product.inl"
 
-// Rows of B that are multiplied with every row of A before the next ones, so that they are read
-// from first-level cache: segments [first, end), elements [from, to) of each.
-struct Block {
-  std::int64_t first, end, from, to;
-  bool begins, ends;  // the sums
+// The operands of products in fp32.
+struct Single {
+  using Operand = float;
+  static constexpr int together = 1;
+  static vec spread(const float* x) { return broadcast(*x); }
+  static vec read(const float* y) { return load(y); }
+  static vec add_product(vec sum, vec x, vec y) { return sum + x * y; }
 };
 
-template <int rows, int units>
-inline void multiply_tile(Multiply m, Block block, std::int64_t first, std::int64_t column) {
-  constexpr int n = units * vectors;
-  const float* a[rows];
-  float* c[rows];
-  vec sum[rows][n];
-#pragma GCC unroll 24
-  for (int r = 0; r < rows; ++r) {
-    a[r] = m.a + (m.row_offsets ? m.row_offsets[first + r] : (first + r) * m.row_stride);
-    c[r] = m.c + column / 16 * m.c_unit_stride +
-           (m.c_row_offsets ? m.c_row_offsets[first + r] : (first + r) * m.c_row_stride);
-  }
-  if (block.begins) {
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < n; ++v) sum[r][v] = m.bias ? load(m.bias + column + v * lanes) : vec{};
-  } else {
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < n; ++v)
-        sum[r][v] = load(c[r] + v / vectors * m.c_unit_stride + v % vectors * lanes);
-  }
-  const float* b = m.b + column + (block.first * m.run + block.from) * m.width;
-  for (std::int64_t s = block.first; s < block.end; ++s) {
-    const std::int64_t offset = m.segment_offsets ? m.segment_offsets[s] : 0;
-    for (std::int64_t j = offset + block.from; j < offset + block.to; ++j, b += m.width) {
-      vec column_values[n];
-#pragma GCC unroll 16
-      for (int v = 0; v < n; ++v) column_values[v] = load(b + v * lanes);
-#pragma GCC unroll 24
-      for (int r = 0; r < rows; ++r) {
-        const vec x = broadcast(a[r][j]);
-#pragma GCC unroll 16
-        for (int v = 0; v < n; ++v) sum[r][v] += x * column_values[v];
-      }
-    }
-  }
-  if (m.relu && block.ends)
-#pragma GCC unroll 24
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-      for (int v = 0; v < n; ++v) sum[r][v] = positive_part(sum[r][v]);
-#pragma GCC unroll 24
-  for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 16
-    for (int v = 0; v < n; ++v)
-      store(c[r] + v / vectors * m.c_unit_stride + v % vectors * lanes, sum[r][v]);
-}
-
-template <int units, int rows = tile_rows<units>>
-inline void multiply_tail(const Multiply& m, const Block& block, std::int64_t first,
-                          std::int64_t column) {
-  if constexpr (rows > 0) {
-    if (m.rows - first == rows)
-      multiply_tile<rows, units>(m, block, first, column);
-    else
-      multiply_tail<units, rows - 1>(m, block, first, column);
-  }
-}
-
-template <int units>
-void multiply_block(const Multiply& m, const Block& block, std::int64_t column) {
-  std::int64_t r = 0;
-  for (; r + tile_rows<units> <= m.rows; r += tile_rows<units>)
-    multiply_tile<tile_rows<units>, units>(m, block, r, column);
-  multiply_tail<units>(m, block, r, column);
-}
-
-template <int units>
-void multiply_units(const Multiply& m, std::int64_t column) {
-  // 24 KiB: half of a first-level cache. Few rows read B once or twice anyhow.
-  const std::int64_t depth = m.rows > 2 * tile_rows<units> ? 6144 / m.width : m.segments * m.run;
-  if (m.segments * m.run <= 2 * depth)
-    return multiply_block<units>(m, {0, m.segments, 0, m.run, true, true}, column);
-  if (m.segments == 1) {
-    for (std::int64_t j = 0; j < m.run; j += depth)
-      multiply_block<units>(
-          m, {0, 1, j, j + depth < m.run ? j + depth : m.run, j == 0, j + depth >= m.run}, column);
-    return;
-  }
-  const std::int64_t step = m.run >= depth ? 1 : depth / m.run;
-  for (std::int64_t s = 0; s < m.segments; s += step)
-    multiply_block<units>(m,
-                          {s, s + step < m.segments ? s + step : m.segments, 0, m.run, s == 0,
-                           s + step >= m.segments},
-                          column);
-}
-
-void multiply(const Multiply& m) {
-  if constexpr (lanes == 16) {
-    switch (m.width / unit) {
-      case 1:
-        return multiply_units<1>(m, 0);
-      case 2:
-        return multiply_units<2>(m, 0);
-      case 3:
-        return multiply_units<3>(m, 0);
-      default:
-        return multiply_units<4>(m, 0);
-    }
-  } else {
-    for (std::int64_t column = 0; column < m.width; column += unit) multiply_units<1>(m, column);
-  }
-}
-
-template <int depth, int units>
-inline void outer_tile(Outer o, std::int64_t k, std::int64_t column) {
-  constexpr int n = units * vectors;
-  vec sum[depth][n];
-#pragma GCC unroll 24
-  for (int i = 0; i < depth; ++i)
-#pragma GCC unroll 16
-    for (int v = 0; v < n; ++v)
-      sum[i][v] = o.accumulate ? load(o.d + (k + i) * o.width + column + v * lanes) : vec{};
-  const float* g = o.g + column / 16 * o.g_unit_stride;
-  for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
-    const float* a = o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k;
-    // A dense layer's rows lie far apart: no hardware foresees that the next tiles want what
-    // follows in each.
-    __builtin_prefetch(a + 2 * depth);
-    vec row[n];
-#pragma GCC unroll 16
-    for (int v = 0; v < n; ++v)
-      row[v] = load(g + v / vectors * o.g_unit_stride + v % vectors * lanes);
-#pragma GCC unroll 24
-    for (int i = 0; i < depth; ++i) {
-      const vec x = broadcast(a[i]);
-#pragma GCC unroll 16
-      for (int v = 0; v < n; ++v) sum[i][v] += x * row[v];
-    }
-  }
-  float* d = o.d + k * o.width + column;
-#pragma GCC unroll 24
-  for (int i = 0; i < depth; ++i, d += o.width)
-#pragma GCC unroll 16
-    for (int v = 0; v < n; ++v) store(d + v * lanes, sum[i][v]);
-}
-
-template <int units, int depth = tile_rows<units>>
-inline void outer_tail(const Outer& o, std::int64_t k, std::int64_t column) {
-  if constexpr (depth > 0) {
-    if (o.depth - k == depth)
-      outer_tile<depth, units>(o, k, column);
-    else
-      outer_tail<units, depth - 1>(o, k, column);
-  }
-}
-
-template <int units>
-void outer_units(const Outer& o, std::int64_t column) {
-  std::int64_t k = 0;
-  for (; k + tile_rows<units> <= o.depth; k += tile_rows<units>)
-    outer_tile<tile_rows<units>, units>(o, k, column);
-  outer_tail<units>(o, k, column);
-}
-
-void outer(const Outer& o) {
-  if constexpr (lanes == 16) {
-    switch (o.width / unit) {
-      case 1:
-        return outer_units<1>(o, 0);
-      case 2:
-        return outer_units<2>(o, 0);
-      case 3:
-        return outer_units<3>(o, 0);
-      default:
-        return outer_units<4>(o, 0);
-    }
-  } else {
-    for (std::int64_t column = 0; column < o.width; column += unit) outer_units<1>(o, column);
-  }
-}
+void multiply(const Multiply& m) { multiply_any<Single>(m); }
+void outer(const Outer& o) { outer_any<Single>(o); }
 
 inline float lane_sum(vec v) {
 #if SWEETSPOT_LANES == 16
@@ -413,12 +226,17 @@ void patch_weights(const float* patches, std::int64_t windows, std::int64_t slot
         const float* patch = patches + w * slots * depth + k;
         const float* g = gradients + w * 16 + first;
         const std::uint8_t* index = winner + w * 16 + first;
-#pragma GCC unroll 16
-        for (int i = 0; i < group; ++i) {
+        alignas(64) std::int32_t offsets[group];
+#pragma GCC unroll 4
+        for (int i = 0; i < group; i += lanes) {
+          const ivec slot =
+              __builtin_convertvector(*reinterpret_cast<const bvec_unaligned*>(index + i), ivec);
           // A lane without a winner has gradient zero: any patch will do.
-          const std::int64_t slot = index[i] == no_gradient ? 0 : index[i];
-          sum[i] += g[i] * load(patch + slot * depth);
+          *reinterpret_cast<ivec_unaligned*>(offsets + i) =
+              slot != no_gradient ? slot * static_cast<std::int32_t>(depth) : ivec{};
         }
+#pragma GCC unroll 16
+        for (int i = 0; i < group; ++i) sum[i] += g[i] * load(patch + offsets[i]);
       }
 #pragma GCC unroll 16
       for (int i = 0; i < group; ++i) store(weights + (first + i) * depth + k, sum[i]);
@@ -426,37 +244,14 @@ void patch_weights(const float* patches, std::int64_t windows, std::int64_t slot
 }
 
 #if SWEETSPOT_LANES == 16
-// Four rounds of shuffles exchange pairs, quads, halves of 256 bits and halves of 512 bits.
 inline void transpose_tile(const float* from, std::int64_t from_stride, float* to,
                            std::int64_t to_stride) {
-  __m512 a[16], b[16];
+  __m512 rows[16];
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) a[i] = _mm512_loadu_ps(from + i * from_stride);
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
-    b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4)
-#pragma GCC unroll 2
-    for (int j = 0; j < 2; ++j) {
-      const __m512d lower = _mm512_castps_pd(b[i + j]), upper = _mm512_castps_pd(b[i + j + 2]);
-      a[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(lower, upper));
-      a[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lower, upper));
-    }
-    // Now a[4q + c] holds column c + 4 · lane of rows 4q..4q+3, for each 128-bit lane.
-#pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
-    const __m512 even01 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0x88),
-                 odd01 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0xdd);
-    const __m512 even23 = _mm512_shuffle_f32x4(a[c + 8], a[c + 12], 0x88);
-    const __m512 odd23 = _mm512_shuffle_f32x4(a[c + 8], a[c + 12], 0xdd);
-    _mm512_storeu_ps(to + c * to_stride, _mm512_shuffle_f32x4(even01, even23, 0x88));
-    _mm512_storeu_ps(to + (c + 4) * to_stride, _mm512_shuffle_f32x4(odd01, odd23, 0x88));
-    _mm512_storeu_ps(to + (c + 8) * to_stride, _mm512_shuffle_f32x4(even01, even23, 0xdd));
-    _mm512_storeu_ps(to + (c + 12) * to_stride, _mm512_shuffle_f32x4(odd01, odd23, 0xdd));
-  }
+  for (int i = 0; i < 16; ++i) rows[i] = _mm512_loadu_ps(from + i * from_stride);
+  transpose_registers(rows);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) _mm512_storeu_ps(to + i * to_stride, rows[i]);
 }
 #else
 inline void transpose_tile(const float* from, std::int64_t from_stride, float* to,
@@ -477,6 +272,7 @@ void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, s
 #include "engine/cpu/kernels/normalise.inl"
 #include "engine/cpu/kernels/philox.inl"
 #include "engine/cpu/kernels/pool.inl"
+#include "engine/cpu/kernels/transforms.inl"
 #include "engine/cpu/kernels/winograd.inl"
 
 void add(const float* from, std::int64_t count, float* to) {

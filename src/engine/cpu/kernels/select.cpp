@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/kernels/kernels.h"
 
 namespace sweetspot::engine::cpu {
@@ -35,7 +36,25 @@ const Kernels& choose() {
       "SWEETSPOT_ISA names no instruction set; use avx512, avx2 or generic, or unset it");
 }
 
+Bf16Support look_for_bf16() {
+  if (&kernels() != &kernels_avx512)
+    return {nullptr,
+            fmt::format("bf16 needs AVX512-BF16, and the kernels here are {}", kernels().name)};
+#if defined(__x86_64__)
+  if (kernels_avx512bf16.name && __builtin_cpu_supports("avx512bf16"))
+    return {&kernels_avx512bf16, "this CPU has AVX512-BF16"};
+#endif
+  return {nullptr,
+          "bf16 needs AVX512-BF16 (AMD Zen 4, Intel Cooper Lake and later), which this "
+          "CPU does not have"};
+}
+
 }  // namespace
+
+const Bf16Support& bf16_support() {
+  static const Bf16Support found = look_for_bf16();
+  return found;
+}
 
 const Kernels& kernels() {
   static const Kernels& chosen = choose();

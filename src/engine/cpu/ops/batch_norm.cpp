@@ -28,6 +28,7 @@ class Statistics {
                     const double* variance) const {
     for (std::int64_t c = 0; c < unit; ++c) {
       set(pass, shared, u, c, mean[c], variance[c]);
+      if (pass.keeps_averages) continue;
       float& average = moving_mean(pass, u)[c];
       float& spread = moving_variance(pass, u)[c];
       average = average * g_.momentum + static_cast<float>(mean[c]) * (1 - g_.momentum);

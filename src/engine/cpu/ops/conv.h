@@ -12,6 +12,7 @@ struct ConvGeometry {
   std::int64_t pad_top = 0, pad_left = 0;
   bool relu = false;
   bool raw_input = false;    // reads the batch itself: the first layer
+  bool bf16 = false;         // products of rounded operands, where they pay
   bool compact = false;      // few input channels, read side by side instead of in units
   model::Shape input;        // full shape, for a raw input
   Extent in;                 // what is read of it
@@ -60,7 +61,7 @@ std::unique_ptr<Op> make_transposed_conv(std::string name, const ConvGeometry& g
                                          std::int64_t micro_batch, Tensor* in, Tensor* out);
 // Convolution, ReLU or nothing, and max pooling in one pass, with backward passes over winners
 // only.
-std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in,
-                                   Tensor* out);
+std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry,
+                                   std::int64_t micro_batch, Tensor* in, Tensor* out);
 
 }  // namespace sweetspot::engine::cpu

@@ -9,16 +9,35 @@ class DirectConv {
  public:
   explicit DirectConv(const ConvGeometry& geometry);
 
-  core::Bytes scratch_bytes() const { return input_.scratch_bytes(); }  // zeroed once, before use
+  core::Bytes scratch_bytes() const { return scratch_bytes_; }  // zeroed once, before use
+  // In bf16: the weights in pairs.
+  std::int64_t weight_floats() const {
+    return g_.bf16 ? g_.columns() * input_.rounded_depth() / 2 : 0;
+  }
+  void round_weights(const Pass& pass, float* to, int part, int parts) const {
+    input_.round_weights(pass, reinterpret_cast<Bf16*>(to), part, parts);
+  }
 
-  void forward(const Pass& pass, const float* from, std::byte* scratch, float* to) const;
+  // `rounded`: what round_weights made, in bf16.
+  void forward(const Pass& pass, const float* from, const float* rounded, std::byte* scratch,
+               float* to) const;
   void add_weights(const Pass& pass, const float* from, const float* gradient, std::byte* scratch,
                    float* weights) const;
 
  private:
+  template <class Operand>
+  void multiply(const Pass& pass, const Operand* frame, const Operand* weights, std::int64_t depth,
+                void (*kernel)(const Product<Operand>&), float* to) const;
+  void add_rounded_weights(const Pass& pass, const float* frame, const float* gradient,
+                           std::byte* scratch, float* weights) const;
+
   ConvGeometry g_;
   std::int64_t chunk_;  // rows whose patches are gathered at once
   ConvInput input_;
+  // In bf16 two output positions of a line are a row of the weights' product: the input beside
+  // itself moved by a stride, or patches beside each other, and the gradient likewise.
+  std::vector<std::int32_t> pair_offsets_;
+  core::Bytes rounded_at_, gradients_at_, scratch_bytes_;
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -1,8 +1,10 @@
 #include "engine/cpu/ops/conv_gradient.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "engine/cpu/ops/tiles.h"
+#include "engine/cpu/scratch.h"
 
 namespace sweetspot::engine::cpu {
 
@@ -39,11 +41,19 @@ void ConvGradient::make_phases() {
     }
 }
 
+// What a product reads of the gradient, padding included.
+std::int64_t ConvGradient::gradient_numbers() const {
+  return patches_ ? g_.out.units() * g_.out.plane() : g_.out.units() * height_ * width_ * unit;
+}
+
+core::Bytes ConvGradient::frame_bytes() const {
+  if (patches_) return aligned(patches_->scratch_bytes());
+  return framed_ ? aligned(static_cast<core::Bytes>(gradient_numbers()) * sizeof(float)) : 0;
+}
+
 core::Bytes ConvGradient::scratch_bytes() const {
-  if (patches_) return patches_->scratch_bytes();
-  return framed_
-             ? static_cast<core::Bytes>(g_.out.units() * height_ * width_ * unit) * sizeof(float)
-             : 0;
+  return frame_bytes() +
+         (g_.bf16 ? static_cast<core::Bytes>(gradient_numbers()) * sizeof(Bf16) : 0);
 }
 
 ConvGradient::Phase ConvGradient::make_phase(std::int64_t line, std::int64_t column) const {
@@ -68,18 +78,27 @@ ConvGradient::Phase ConvGradient::make_phase(std::int64_t line, std::int64_t col
 }
 
 void ConvGradient::turn_weights(const Pass& pass, float* to, int part, int parts) const {
+  auto* rounded = reinterpret_cast<Bf16*>(to);
+  if (patches_ && g_.bf16)
+    return round_transposed_weights(pass, pass.weights + g_.weights, g_.depth(), g_.columns(),
+                                    rounded, part, parts);
   if (patches_)
     return transpose_weights(pass, pass.weights + g_.weights, g_.depth(), g_.columns(), to, part,
                              parts);
   const Range units = share(g_.in.units(), part, parts);
   for (const Phase& phase : phases_)
     for (std::int64_t i = units.begin; i < units.end; ++i)
-      turn_unit(pass, phase, to + phase.weights, i);
+      if (g_.bf16)
+        turn_unit(pass, phase, rounded + phase.weights, i, pass.bf16->transpose_pairs);
+      else
+        turn_unit(pass, phase, to + phase.weights, i, pass.kernels->transpose);
 }
 
 // To (out units, lines, columns, 16) × panels of input channels, taps from last to first.
-void ConvGradient::turn_unit(const Pass& pass, const Phase& phase, float* to,
-                             std::int64_t in) const {
+template <class Operand, class Transpose>
+void ConvGradient::turn_unit(const Pass& pass, const Phase& phase, Operand* to, std::int64_t in,
+                             Transpose transpose) const {
+  constexpr std::int64_t together = std::is_same_v<Operand, Bf16> ? 2 : 1;
   const std::int64_t in_first = in * unit / panel * panel,
                      in_width = std::min(panel, columns_ - in_first);
   for (std::int64_t o = 0; o < g_.out.units(); ++o) {
@@ -92,9 +111,9 @@ void ConvGradient::turn_unit(const Pass& pass, const Phase& phase, float* to,
         const std::int64_t tap = ky * g_.kernel.width + kx;
         const float* from = pass.weights + g_.weights + first * g_.depth() + o * unit - first +
                             (in * g_.taps() + tap) * unit * width;
-        float* turned = to + in_first * phase.depth(g_) + in * unit - in_first +
-                        ((o * phase.lines + y) * phase.columns + x) * unit * in_width;
-        pass.kernels->transpose(from, width, unit, unit, turned, in_width);
+        Operand* turned = to + in_first * phase.depth(g_) + together * (in * unit - in_first) +
+                          ((o * phase.lines + y) * phase.columns + x) * unit * in_width;
+        transpose(from, width, unit, unit, turned, together * in_width);
       }
   }
 }
@@ -111,17 +130,26 @@ const float* ConvGradient::frame(const float* gradient, std::byte* scratch) cons
 
 void ConvGradient::compute(const Pass& pass, const float* weights, const float* gradient,
                            std::byte* scratch, float* to, const Finish& finish) const {
-  if (patches_)
-    compute_patches(pass, weights, gradient, scratch, to, finish);
+  const float* from = patches_ ? gradient : frame(gradient, scratch);
+  auto* rounded = reinterpret_cast<Bf16*>(scratch + frame_bytes());
+  if (g_.bf16) pass.bf16->round(from, gradient_numbers(), rounded);
+  if (patches_ && g_.bf16)
+    compute_patches<Bf16>(pass, pass.bf16->multiply, weights, rounded, scratch, to, finish);
+  else if (patches_)
+    compute_patches<float>(pass, pass.kernels->multiply, weights, from, scratch, to, finish);
+  else if (g_.bf16)
+    compute_phases<Bf16>(pass.bf16->multiply, weights, rounded, to, finish);
   else
-    compute_phases(pass, weights, gradient, scratch, to, finish);
+    compute_phases<float>(pass.kernels->multiply, weights, from, to, finish);
 }
 
-void ConvGradient::compute_patches(const Pass& pass, const float* weights, const float* gradient,
+template <class Operand>
+void ConvGradient::compute_patches(const Pass& pass, void (*multiply)(const Product<Operand>&),
+                                   const float* weights, const Operand* gradient,
                                    std::byte* scratch, float* to, const Finish& finish) const {
   const ConvInput::Memory memory = patches_->memory(scratch);
   std::fill_n(memory.frame, patches_->frame_plane(), 0.f);
-  Multiply m{};
+  Product<Operand> m{};
   m.row_stride = unit;
   m.segments = g_.out.units(), m.segment_offsets = units_.data(), m.run = unit;
   m.c_row_stride = g_.depth(), m.c_unit_stride = unit;
@@ -129,21 +157,22 @@ void ConvGradient::compute_patches(const Pass& pass, const float* weights, const
   for (std::int64_t first = 0; first < g_.out.positions(); first += most) {
     m.a = gradient + first * unit, m.rows = std::min(most, g_.out.positions() - first);
     for (std::int64_t k = 0; k < g_.depth(); k += panel) {
-      m.b = weights + k * g_.columns();
+      m.b = reinterpret_cast<const Operand*>(weights) + k * g_.columns();
       m.width = std::min(panel, g_.depth() - k);
       m.c = memory.patches + k;
-      pass.kernels->multiply(m);
+      multiply(m);
     }
     patches_->add_patches(pass, memory.patches, first, m.rows, memory.frame);
   }
   patches_->unframe(memory.frame, finish, to);
 }
 
-void ConvGradient::compute_phases(const Pass& pass, const float* weights, const float* gradient,
-                                  std::byte* scratch, float* to, const Finish& finish) const {
+template <class Operand>
+void ConvGradient::compute_phases(void (*multiply)(const Product<Operand>&), const float* weights,
+                                  const Operand* gradient, float* to, const Finish& finish) const {
   if (has_gaps_) std::fill_n(to, g_.in.floats(), 0.f);
-  Multiply m{};
-  m.a = frame(gradient, scratch);
+  Product<Operand> m{};
+  m.a = gradient;
   m.c_unit_stride = g_.in.plane();
   m.relu = finish.relu;
   for (const Phase& phase : phases_) {
@@ -152,11 +181,11 @@ void ConvGradient::compute_phases(const Pass& pass, const float* weights, const 
     m.segments = static_cast<std::int64_t>(phase.segments.size());
     m.segment_offsets = phase.segments.data(), m.run = phase.columns * unit;
     for (std::int64_t n = 0; n < columns_; n += panel) {
-      m.b = weights + phase.weights + n * phase.depth(g_);
+      m.b = reinterpret_cast<const Operand*>(weights) + phase.weights + n * phase.depth(g_);
       m.width = std::min(panel, columns_ - n);
       m.bias = finish.bias ? finish.bias + n : nullptr;
       m.c = to + n / unit * g_.in.plane();
-      pass.kernels->multiply(m);
+      multiply(m);
     }
   }
 }

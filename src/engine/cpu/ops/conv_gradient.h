@@ -16,7 +16,7 @@ class ConvGradient {
  public:
   explicit ConvGradient(const ConvGeometry& geometry);
 
-  std::int64_t weight_floats() const { return weight_floats_; }
+  std::int64_t weight_floats() const { return g_.bf16 ? weight_floats_ / 2 : weight_floats_; }
   core::Bytes scratch_bytes() const;  // zeroed once, before the first use
 
   // Turns the weights around, for some units of input channels.
@@ -34,14 +34,23 @@ class ConvGradient {
       return g.out.units() * lines * columns * unit;
     }
   };
-  void compute_phases(const Pass& pass, const float* weights, const float* gradient,
-                      std::byte* scratch, float* to, const Finish& finish) const;
-  void compute_patches(const Pass& pass, const float* weights, const float* gradient,
-                       std::byte* scratch, float* to, const Finish& finish) const;
+  // `gradient` is framed, or its patches are what is computed.
+  template <class Operand>
+  void compute_phases(void (*multiply)(const Product<Operand>&), const float* weights,
+                      const Operand* gradient, float* to, const Finish& finish) const;
+  template <class Operand>
+  void compute_patches(const Pass& pass, void (*multiply)(const Product<Operand>&),
+                       const float* weights, const Operand* gradient, std::byte* scratch, float* to,
+                       const Finish& finish) const;
+  core::Bytes frame_bytes() const;
+  std::int64_t gradient_numbers() const;
   void make_phases();
   Phase make_phase(std::int64_t line, std::int64_t column) const;
   const float* frame(const float* gradient, std::byte* scratch) const;
-  void turn_unit(const Pass& pass, const Phase& phase, float* to, std::int64_t unit_in) const;
+  // `to` is the phase's matrix, of floats or in bf16.
+  template <class Operand, class Transpose>
+  void turn_unit(const Pass& pass, const Phase& phase, Operand* to, std::int64_t unit_in,
+                 Transpose transpose) const;
 
   ConvGeometry g_;
   std::int64_t top_, left_, height_, width_;  // the frame's padding and size

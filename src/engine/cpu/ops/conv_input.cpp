@@ -58,8 +58,7 @@ ConvInput::ConvInput(const ConvGeometry& geometry, const std::vector<std::int32_
 
 core::Bytes ConvInput::frame_bytes() const {
   if (!framed_) return 0;
-  const std::int64_t planes = g_.compact ? 1 : g_.in.units();
-  return aligned(static_cast<core::Bytes>(planes * frame_plane()) * sizeof(float));
+  return aligned(static_cast<core::Bytes>(frame_numbers()) * sizeof(float));
 }
 
 core::Bytes ConvInput::scratch_bytes() const {
@@ -67,13 +66,15 @@ core::Bytes ConvInput::scratch_bytes() const {
   return frame_bytes() + static_cast<core::Bytes>(patches) * sizeof(float);
 }
 
-void ConvInput::point(Multiply& m, const float* frame, std::int64_t first,
-                      std::int64_t rows) const {
-  m.a = frame, m.rows = rows;
-  m.row_offsets = row_offsets_.data() + first;
-  m.segment_offsets = segment_offsets_.data();
-  m.segments = static_cast<std::int64_t>(segment_offsets_.size());
-  m.run = g_.kernel.width * channels_;
+void ConvInput::round_weights(const Pass& pass, Bf16* to, int part, int parts) const {
+  const std::int64_t run = g_.kernel.width * channels_, pairs = round_up(run, 2);
+  const Range mine = share(segments(), part, parts);
+  for (std::int64_t n = 0; n < g_.columns(); n += panel) {
+    const std::int64_t width = std::min(panel, g_.columns() - n);
+    for (std::int64_t s = mine.begin; s < mine.end; ++s)
+      pass.bf16->pair_rows(pass.weights + g_.weights + n * g_.depth() + s * run * width, width, run,
+                           width, to + n * rounded_depth() + s * pairs * width, 2 * width);
+  }
 }
 
 const float* ConvInput::frame(const float* sample, std::byte* scratch) const {

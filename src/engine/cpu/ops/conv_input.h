@@ -30,7 +30,24 @@ class ConvInput {
   // Copies the sample into the frame, if it needs one; returns the first unit's plane.
   const float* frame(const float* sample, std::byte* scratch) const;
   // Sets the multiplication's left side to rows [first, first + rows) of a frame.
-  void point(Multiply& multiply, const float* frame, std::int64_t first, std::int64_t rows) const;
+  template <class Operand>
+  void point(Product<Operand>& multiply, const Operand* frame, std::int64_t first,
+             std::int64_t rows) const {
+    multiply.a = frame, multiply.rows = rows;
+    multiply.row_offsets = row_offsets_.data() + first;
+    multiply.segment_offsets = segment_offsets_.data();
+    multiply.segments = segments(), multiply.run = g_.kernel.width * channels_;
+  }
+  // A frame in bf16 has room for the number behind its last, which an odd run reads.
+  std::int64_t frame_numbers() const { return planes() * frame_plane(); }
+  core::Bytes rounded_bytes() const {
+    return static_cast<core::Bytes>(frame_numbers() + unit) * sizeof(Bf16);
+  }
+  // The weights in pairs, segment by segment, for products over such a frame.
+  std::int64_t rounded_depth() const {
+    return segments() * round_up(g_.kernel.width * channels_, 2);
+  }
+  void round_weights(const Pass& pass, Bf16* to, int part, int parts) const;
   // Of a compact frame one row after the other, (rows, depth): what a kernel reads, lines side by
   // side.
   float* patches(const float* frame, std::byte* scratch, std::int64_t first,
@@ -61,6 +78,8 @@ class ConvInput {
   void gather(const float* frame, float* to, std::int64_t first, std::int64_t rows,
               std::int64_t run) const;
   core::Bytes frame_bytes() const;
+  std::int64_t segments() const { return static_cast<std::int64_t>(segment_offsets_.size()); }
+  std::int64_t planes() const { return g_.compact ? 1 : g_.in.units(); }
 
   ConvGeometry g_;
   std::vector<std::int32_t> row_offsets_, segment_offsets_;

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/conv_input.h"
+#include "engine/cpu/ops/rounded_winners.h"
 #include "engine/cpu/ops/winograd.h"
 #include "engine/cpu/scratch.h"
 
@@ -27,16 +30,25 @@ std::int64_t windows_at_once(const ConvGeometry& g) {
   return std::clamp<std::int64_t>(24 * 1024 / window_bytes, 1, g.out.positions() / g.slots());
 }
 
+// In bf16 arithmetic takes half the time, and reading the weights and adding to their gradients as
+// long as ever: so many windows share that.
+constexpr std::int64_t rounded_windows = 64;
+
 class ConvPool final : public Op {
  public:
-  ConvPool(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out)
+  ConvPool(std::string name, const ConvGeometry& geometry, std::int64_t micro_batch, Tensor* in,
+           Tensor* out)
       : Op(std::move(name), in, out),
         g_(geometry),
         windows_(g_.out.positions() / g_.slots()),
         chunk_(windows_at_once(g_)),
         input_(g_, window_major(g_), chunk_ * g_.slots()) {
     kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()));
-    if (Winograd::fits(g_)) winograd_.emplace(g_);
+    if (RoundedWinners::fits(g_))
+      samples_ = std::clamp<std::int64_t>(rounded_windows / windows_, 1, micro_batch);
+    if (Winograd::fits(g_)) winograd_.emplace(g_, samples_);
+    if (RoundedWinners::fits(g_)) rounded_.emplace(g_, input_, samples_);
+    rounds_forward_ = winograd_ ? winograd_->bf16() : g_.bf16;
     ScratchLayout scratch;
     input_at_ = scratch.add(input_.scratch_bytes());
     rows_at_ = winograd_ ? scratch.add(winograd_->scratch_bytes())
@@ -45,18 +57,39 @@ class ConvPool final : public Op {
     gradients_at_ = scratch.add_floats(windows_);
     frame_gradient_at_ =
         scratch.add_floats(input_.framed() ? g_.in.units() * input_.frame_plane() : 0);
+    rounded_at_ = scratch.add(
+        std::max(rounded_ ? rounded_->scratch_bytes() : 0,
+                 rounds_forward_ && !winograd_ ? input_.rounded_bytes() : core::Bytes{0}));
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
-    transposed_floats_ = g_.raw_input ? 0 : g_.columns() * g_.depth();
-    shared_floats = transposed_floats_ + (winograd_ ? winograd_->weight_floats() : 0);
+    transposed_floats_ = g_.raw_input ? 0
+                         : rounded_   ? rounded_->weight_floats()
+                                      : g_.columns() * g_.depth();
+    shared_floats =
+        transposed_floats_ + (winograd_         ? winograd_->weight_floats()
+                              : rounds_forward_ ? g_.columns() * input_.rounded_depth() / 2
+                                                : 0);
   }
 
   std::string method() const override {
     return std::string(g_.relu ? "convolution, ReLU and max pooling"
                                : "convolution and max pooling") +
-           (winograd_ ? " by minimal filtering" : "") + ", gradients of the winners only";
+           (winograd_ ? " by minimal filtering" : "") + (rounds_forward_ ? " in bf16" : "") +
+           ", gradients of the winners only" + (rounded_ ? " in bf16" : "");
   }
   bool keeps_input() const override { return true; }
+  std::int64_t samples_welcome() const override { return samples_; }
+
+  void forward_some(const Pass& pass, const Range& samples, int thread) override {
+    if (samples_ == 1 || !winograd_) return Op::forward_some(pass, samples, thread);
+    each_group(samples, [&](const Range& group) { forward_group(pass, group, thread); });
+  }
+
+  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
+    if (!rounded_) return Op::backward_some(pass, part, thread);
+    each_group(part.samples,
+               [&](const Range& group) { backward_group(pass, group, thread, part.slot); });
+  }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     std::byte* scratch = pass.at<std::byte>(temporary, sample, thread);
@@ -75,11 +108,7 @@ class ConvPool final : public Op {
     float* gradient = pass.at(out_->gradient, sample, thread);
     const auto* winner = pass.at<std::uint8_t>(kept, sample, thread);
     float* weights = slot(pass, index);
-    float* bias = weights + g_.columns() * g_.depth();
-    const std::int64_t plane = windows_ * unit;
-    for (std::int64_t u = 0; u < g_.out.units(); ++u)
-      pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows_,
-                                   bias + u * unit);
+    mask_gradients(pass, gradient, winner, weights);
     std::byte* scratch = pass.at<std::byte>(temporary, sample, thread);
     const float* in = source(pass, sample, thread);
     if (g_.raw_input)
@@ -92,7 +121,10 @@ class ConvPool final : public Op {
     if (winograd_)
       winograd_->transform_weights(pass, pass.shared + shared_offset + transposed_floats_, part,
                                    parts);
+    else if (rounds_forward_)
+      input_.round_weights(pass, forward_weights(pass), part, parts);
     if (g_.raw_input || !wants_input_gradient || !pass.training) return;
+    if (rounded_) return rounded_->turn_weights(pass, pass.shared + shared_offset, part, parts);
     const Range units = share(g_.out.units(), part, parts);
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
       const std::int64_t first = n / panel * panel, width = std::min(panel, g_.columns() - first);
@@ -124,20 +156,97 @@ class ConvPool final : public Op {
                         : pass.at(in_->value, sample, thread);
   }
 
+  // Of a direct convolution, in bf16.
+  Bf16* forward_weights(const Pass& pass) const {
+    return reinterpret_cast<Bf16*>(pass.shared + shared_offset + transposed_floats_);
+  }
+
+  // Of samples that are worked on together.
+  template <class Visit>
+  void each_group(const Range& samples, Visit visit) const {
+    for (std::int64_t s = samples.begin; s < samples.end; s += samples_)
+      visit(Range{s, std::min(s + samples_, samples.end)});
+  }
+
+  void forward_group(const Pass& pass, const Range& samples, int thread) const {
+    std::byte* scratch = pass.at<std::byte>(temporary, 0, thread);
+    std::array<Winograd::Output, rounded_windows> outputs;
+    for (std::int64_t s = samples.begin; s < samples.end; ++s) {
+      const float* frame = input_.frame(source(pass, s, thread), scratch + input_at_);
+      winograd_->transform(pass, input_, frame, s - samples.begin, scratch + rows_at_);
+      outputs[static_cast<std::size_t>(s - samples.begin)] = {
+          pass.at(out_->value, s, thread), pass.at<std::uint8_t>(kept, s, thread)};
+    }
+    winograd_->finish(
+        pass, pass.shared + shared_offset + transposed_floats_, scratch + rows_at_,
+        std::span(outputs).first(static_cast<std::size_t>(samples.end - samples.begin)));
+  }
+
+  void backward_group(const Pass& pass, const Range& samples, int thread,
+                      std::int64_t index) const {
+    std::byte* scratch = pass.at<std::byte>(temporary, 0, thread);
+    std::byte* rounded = scratch + rounded_at_;
+    float* weights = slot(pass, index);
+    std::array<RoundedWinners::Sample, rounded_windows> given;
+    for (std::int64_t s = samples.begin; s < samples.end; ++s) {
+      float* gradient = pass.at(out_->gradient, s, thread);
+      const auto* winner = pass.at<std::uint8_t>(kept, s, thread);
+      mask_gradients(pass, gradient, winner, weights);
+      rounded_->take_input(pass, input_.frame(source(pass, s, thread), scratch + input_at_),
+                           s - samples.begin, rounded);
+      given[static_cast<std::size_t>(s - samples.begin)] = {gradient, winner};
+    }
+    const std::span all =
+        std::span(given).first(static_cast<std::size_t>(samples.end - samples.begin));
+    rounded_->add_weights(pass, all, rounded, weights);
+    if (!wants_input_gradient) return;
+    for (std::int64_t s = samples.begin; s < samples.end; ++s) {
+      float* in_gradient = pass.at(in_->gradient, s, thread);
+      float* frame_gradient =
+          input_.framed() ? reinterpret_cast<float*>(scratch + frame_gradient_at_) : in_gradient;
+      std::fill_n(frame_gradient, g_.in.units() * input_.frame_plane(), 0.f);
+      rounded_->add_input(pass, given[static_cast<std::size_t>(s - samples.begin)],
+                          pass.shared + shared_offset, rounded, frame_gradient);
+      if (input_.framed()) crop(frame_gradient, in_gradient);
+    }
+  }
+
+  void mask_gradients(const Pass& pass, float* gradient, const std::uint8_t* winner,
+                      float* weights) const {
+    float* bias = weights + g_.columns() * g_.depth();
+    const std::int64_t plane = windows_ * unit;
+    for (std::int64_t u = 0; u < g_.out.units(); ++u)
+      pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows_,
+                                   bias + u * unit);
+  }
+
   void forward_direct(const Pass& pass, const float* frame, std::byte* scratch, float* out,
                       std::uint8_t* winner) const {
+    if (!rounds_forward_)
+      return forward_chunks<float>(pass, frame, pass.weights + g_.weights, g_.depth(),
+                                   pass.kernels->multiply, scratch, out, winner);
+    auto* rounded = reinterpret_cast<Bf16*>(scratch + rounded_at_);
+    pass.bf16->round(frame, input_.frame_numbers(), rounded);
+    forward_chunks<Bf16>(pass, rounded, forward_weights(pass), input_.rounded_depth(),
+                         pass.bf16->multiply, scratch, out, winner);
+  }
+
+  template <class Operand>
+  void forward_chunks(const Pass& pass, const Operand* frame, const Operand* weights,
+                      std::int64_t depth, void (*multiply)(const Product<Operand>&),
+                      std::byte* scratch, float* out, std::uint8_t* winner) const {
     auto* rows = reinterpret_cast<float*>(scratch + rows_at_);
     for (std::int64_t w = 0; w < windows_; w += chunk_) {
       const std::int64_t windows = std::min(chunk_, windows_ - w);
-      Multiply m{};
+      Product<Operand> m{};
       input_.point(m, frame, w * g_.slots(), windows * g_.slots());
       m.c_row_stride = unit, m.c_unit_stride = m.rows * unit;
       for (std::int64_t n = 0; n < g_.columns(); n += panel) {
-        m.b = pass.weights + g_.weights + n * g_.depth();
+        m.b = weights + n * depth;
         m.width = std::min(panel, g_.columns() - n);
         m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
         m.c = rows + n / unit * m.c_unit_stride;
-        pass.kernels->multiply(m);
+        multiply(m);
       }
       for (std::int64_t u = 0; u < g_.out.units(); ++u) {
         const std::int64_t at = (u * windows_ + w) * unit;
@@ -215,18 +324,20 @@ class ConvPool final : public Op {
   }
 
   ConvGeometry g_;
-  std::int64_t windows_, chunk_;
+  std::int64_t windows_, chunk_, samples_ = 1;
   ConvInput input_;
   std::optional<Winograd> winograd_;
+  std::optional<RoundedWinners> rounded_;
+  bool rounds_forward_;
   std::int64_t transposed_floats_;
-  core::Bytes input_at_, rows_at_, offsets_at_, gradients_at_, frame_gradient_at_;
+  core::Bytes input_at_, rows_at_, offsets_at_, gradients_at_, frame_gradient_at_, rounded_at_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry, Tensor* in,
-                                   Tensor* out) {
-  return std::make_unique<ConvPool>(std::move(name), geometry, in, out);
+std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry,
+                                   std::int64_t micro_batch, Tensor* in, Tensor* out) {
+  return std::make_unique<ConvPool>(std::move(name), geometry, micro_batch, in, out);
 }
 
 }  // namespace sweetspot::engine::cpu

@@ -71,7 +71,7 @@ class TransposedConv final : public Op {
     direct_.add_weights(pass, gradient, pass.at(in_->value, sample, thread), memory,
                         slot(pass, index));
     if (wants_input_gradient)
-      direct_.forward(pass, gradient, memory, pass.at(in_->gradient, sample, thread));
+      direct_.forward(pass, gradient, nullptr, memory, pass.at(in_->gradient, sample, thread));
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {

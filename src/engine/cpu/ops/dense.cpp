@@ -28,6 +28,15 @@ constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
 // few sets of the cache: of many samples they are packed.
 constexpr std::int64_t packed_rows = 64;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
+// Gradients in bf16 that stay in second-level cache in pairs, so that a step pairs each number
+// once.
+constexpr std::int64_t most_paired = 128 * 1024;
+
+// Products in bf16 pay for rounding their operands where a row of them meets many columns, and the
+// weights many rows.
+bool pays_in_bf16(const DenseGeometry& g, std::int64_t rows) {
+  return g.bf16 && g.columns >= panel && g.depth >= panel && rows > few_rows;
+}
 
 // The weights take part in every row of the micro-batch, so a dense layer works on all of it at
 // once: a thread has some panels of columns, some rows of the gradient, or some of the inputs. A
@@ -42,11 +51,12 @@ class Dense final : public Op {
         g_(geometry),
         most_rows_(micro_batch * g_.rows),
         split_(g_.depth, g_.columns, most_rows_),
-        splits_(g_.wants_input_gradient && split_.pays()),
-        transposes_(g_.wants_input_gradient && most_rows_ > few_rows),
+        splits_(g_.wants_input_gradient && split_.pays() && !pays_in_bf16(g_, most_rows_)),
+        transposes_(most_rows_ > few_rows),
         by_panels_(transposes_ && g_.columns >= many_columns &&
                    g_.depth * g_.columns >= weights_beyond_cache),
-        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel) {
+        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
+        bf16_(pays_in_bf16(g_, most_rows_)) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
@@ -54,25 +64,41 @@ class Dense final : public Op {
                                            packs_ ? most_rows_ * panel + packed_input_floats : 0,
                                            splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
-    if (g_.wants_input_gradient)
+    if (g_.wants_input_gradient && !bf16_)
       passing.bytes = sizeof(float) * static_cast<core::Bytes>(split_.most_sum_rows() * g_.columns);
+    if (bf16_) {
+      shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
+      const std::int64_t even = round_up(most_rows_, 2);
+      pairs_gradients_ = even * g_.columns <= most_paired;
+      const std::int64_t packed =
+          pairs_gradients_ ? even * (round_up(g_.columns, panel) + gradient_chunk / panel)
+                           : even * panel + packed_input_floats;
+      working.bytes = sizeof(Bf16) * static_cast<core::Bytes>(
+                                         std::max(by_panels_ ? g_.columns * panel : 0, packed));
+      kept.bytes = sizeof(Bf16) * static_cast<core::Bytes>(g_.rows * (g_.depth + g_.columns));
+    }
     ScratchLayout scratch;
     scratch.add_floats(gradient_chunk);
     temporary.bytes = scratch.size();
   }
 
-  std::string method() const override { return g_.relu ? "dense and ReLU" : "dense"; }
+  std::string method() const override {
+    return std::string(g_.relu ? "dense and ReLU" : "dense") + (bf16_ ? " in bf16" : "");
+  }
   bool whole() const override { return true; }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
   bool late() const override { return true; }
-  int backward_phases() const override { return g_.relu ? 2 : 1; }
-
-  int forward_phases() const override { return splits_ ? 2 : 1; }
+  int forward_phases() const override { return splits_ || bf16_ ? 2 : 1; }
+  int backward_phases() const override { return g_.relu || bf16_ ? 2 : 1; }
 
   void forward_part(const Pass& pass, int phase, int part, int parts) override {
     if (splits_)
       return phase == 0 ? multiply_own_weights(pass, part, parts) : add_up(pass, part, parts);
+    if (bf16_)
+      return phase == 0
+                 ? round_rows(pass, inputs(pass), g_.depth, rounded_inputs(pass), part, parts)
+                 : forward_rounded(pass, part, parts);
     each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
               [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
                 Multiply m = product(pass, {n, row, rows}, {0, g_.depth});
@@ -84,8 +110,13 @@ class Dense final : public Op {
   }
 
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
-    if (g_.relu && phase == 0) return mask(pass, part, parts);
-    if (g_.wants_input_gradient) make_input_gradient(pass, part, parts);
+    if (phase + 1 < backward_phases()) {
+      if (g_.relu) mask(pass, part, parts);
+      if (bf16_ && wants_input_gradient)
+        round_rows(pass, gradients(pass), g_.columns, rounded_gradients(pass), part, parts);
+      return;
+    }
+    if (wants_input_gradient) make_input_gradient(pass, part, parts);
     std::int64_t packed = -1;
     if (!pass.late_gradients)
       each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
@@ -95,7 +126,8 @@ class Dense final : public Op {
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
-    if (!transposes_ || by_panels_) return;
+    if (bf16_) return round_weights(pass, part, parts);
+    if (!transposes_ || by_panels_ || !wants_input_gradient || !pass.training) return;
     transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
                       pass.shared + shared_offset, part, parts);
   }
@@ -211,6 +243,8 @@ class Dense final : public Op {
               : static_cast<void>(std::copy_n(sum, count, to));
   }
 
+  // In bf16 the chunks of the same inputs follow each other, so that these are paired once; in fp32
+  // those of the same panel, whose gradients are packed.
   template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
     if (splits_) {
@@ -228,8 +262,9 @@ class Dense final : public Op {
     const std::int64_t chunks = pieces(g_.depth, step);
     const Range mine = share(panels * chunks, part, parts);
     for (std::int64_t chunk = mine.begin; chunk < mine.end; ++chunk) {
-      const std::int64_t k = chunk % chunks * step;
-      visit(chunk / chunks * panel, k, std::min(step, g_.depth - k));
+      const std::int64_t column = pairs_gradients_ ? chunk % panels : chunk / chunks;
+      const std::int64_t k = (pairs_gradients_ ? chunk / panels : chunk % chunks) * step;
+      visit(column * panel, k, std::min(step, g_.depth - k));
     }
   }
 
@@ -241,6 +276,65 @@ class Dense final : public Op {
       pass.kernels->transpose(pass.weights + offset(n, k), width, unit, width,
                               to + n * to_width + k - first, to_width);
     }
+  }
+
+  // In bf16 the shared memory has the weights as pairs of rows, in panels of columns, and behind
+  // them, unless they are large, as pairs of columns, in panels of rows.
+  Bf16* rounded_weights(const Pass& pass) const {
+    return reinterpret_cast<Bf16*>(pass.shared + shared_offset);
+  }
+  Bf16* transposed_weights(const Pass& pass) const {
+    return rounded_weights(pass) + g_.depth * g_.columns;
+  }
+  Bf16* rounded_inputs(const Pass& pass) const { return pass.at<Bf16>(kept, 0, 0); }
+  Bf16* rounded_gradients(const Pass& pass) const {
+    return rounded_inputs(pass) + most_rows_ * g_.depth;
+  }
+
+  void round_rows(const Pass& pass, const float* from, std::int64_t width, Bf16* to, int part,
+                  int parts) const {
+    const Range mine = share(all_rows(pass), part, parts);
+    pass.bf16->round(from + mine.begin * width, (mine.end - mine.begin) * width,
+                     to + mine.begin * width);
+  }
+
+  void round_weights(const Pass& pass, int part, int parts) const {
+    const Range units = share(g_.depth / unit, part, parts);
+    const std::int64_t first = units.begin * unit, rows = (units.end - units.begin) * unit;
+    for (std::int64_t n = 0; n < g_.columns; n += panel) {
+      const std::int64_t width = std::min(panel, g_.columns - n);
+      pass.bf16->pair_rows(pass.weights + offset(n, first), width, rows, width,
+                           rounded_weights(pass) + n * g_.depth + first * width, 2 * width);
+    }
+    if (by_panels_ || !wants_input_gradient) return;
+    round_transposed_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
+                             transposed_weights(pass), part, parts);
+  }
+
+  // Rows [k, k + unit) of the weights into their place in a panel of columns.
+  void transpose_rounded(const Pass& pass, std::int64_t k, Bf16* to) const {
+    const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
+    for (std::int64_t n = 0; n < g_.columns; n += panel) {
+      const std::int64_t width = std::min(panel, g_.columns - n);
+      pass.bf16->transpose_pairs(pass.weights + offset(n, k), width, unit, width,
+                                 to + n * to_width + 2 * (k - first), 2 * to_width);
+    }
+  }
+
+  void forward_rounded(const Pass& pass, int part, int parts) const {
+    each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
+              [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
+                Product<Bf16> m{};
+                m.a = rounded_inputs(pass) + row * g_.depth, m.row_stride = g_.depth;
+                m.rows = rows, m.segments = 1, m.run = g_.depth;
+                m.b = rounded_weights(pass) + n * g_.depth,
+                m.width = std::min(panel, g_.columns - n);
+                m.bias = g_.bias ? pass.weights + *g_.bias + n : nullptr;
+                m.relu = g_.relu;
+                m.c = pass.at(out_->value, 0, 0) + row * g_.columns + n,
+                m.c_row_stride = g_.columns, m.c_unit_stride = unit;
+                pass.bf16->multiply(m);
+              });
   }
 
   void mask(const Pass& pass, int part, int parts) const {
@@ -262,8 +356,26 @@ class Dense final : public Op {
     // costs more than that saves.
     const Split split =
         !by_panels_ && g_.columns * parts <= all_rows(pass) ? Split::rows : Split::panels;
-    float* transposed = pass.at(working, 0, part);
     std::int64_t last = -1;  // the panel that is transposed
+    if (bf16_) {
+      auto* transposed = pass.at<Bf16>(working, 0, part);
+      return each_tile(
+          all_rows(pass), g_.depth, row_chunk, split, part, parts,
+          [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
+            if (by_panels_ && k != last)
+              for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)
+                transpose_rounded(pass, i, transposed);
+            Product<Bf16> m{};
+            m.a = rounded_gradients(pass) + row * g_.columns, m.row_stride = g_.columns;
+            m.rows = rows, m.segments = 1, m.run = g_.columns;
+            m.b = by_panels_ ? transposed : transposed_weights(pass) + k * g_.columns,
+            m.width = std::min(panel, g_.depth - k);
+            m.c = pass.at(in_->gradient, 0, 0) + row * g_.depth + k, m.c_row_stride = g_.depth,
+            m.c_unit_stride = unit;
+            pass.bf16->multiply(m);
+          });
+    }
+    float* transposed = pass.at(working, 0, part);
     each_tile(all_rows(pass), g_.depth, row_chunk, split, part, parts,
               [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
                 if (by_panels_ && k != last)
@@ -289,6 +401,7 @@ class Dense final : public Op {
   void make_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
                     float* to, bool adds) const {
     const std::int64_t all = all_rows(pass);
+    if (bf16_) return make_rounded_weights(pass, thread, chunk, packed, to, adds);
     Outer o{};
     o.a = inputs(pass) + chunk.row, o.row_stride = g_.depth, o.rows = all;
     o.depth = chunk.depth;
@@ -315,6 +428,46 @@ class Dense final : public Op {
     }
   }
 
+  void make_rounded_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
+                            float* to, bool adds) const {
+    const std::int64_t all = all_rows(pass), even = round_up(all, 2);
+    auto* packed_gradients = pass.at<Bf16>(working, 0, thread);
+    Bf16* packed_inputs =
+        packed_gradients + even * (pairs_gradients_ ? round_up(g_.columns, panel) : panel);
+    if (!pairs_gradients_ && packed != chunk.column) {
+      pair_gradients(pass, chunk.column, packed_gradients);
+      packed = chunk.column;
+    } else if (pairs_gradients_ && packed != chunk.row) {
+      for (std::int64_t n = 0; packed < 0 && n < g_.columns; n += panel)
+        pair_gradients(pass, n, packed_gradients + n * even);
+      pass.bf16->pair_rows(inputs(pass) + chunk.row, g_.depth, all, chunk.depth, packed_inputs,
+                           2 * chunk.depth);
+      packed = chunk.row;
+    }
+    OuterProduct<Bf16> o{};
+    o.row_stride = 2 * chunk.depth, o.depth = chunk.depth;
+    o.g_row_stride = 2 * panel, o.g_unit_stride = 2 * unit;
+    o.width = std::min(panel, g_.columns - chunk.column);
+    o.d = to;
+    const Bf16* of_panel = packed_gradients + (pairs_gradients_ ? chunk.column * even : 0);
+    for (std::int64_t first = 0; first < all; first += packed_rows) {
+      const std::int64_t rows = std::min(packed_rows, all - first);
+      o.a = packed_inputs + (pairs_gradients_ ? first * chunk.depth : 0);
+      if (!pairs_gradients_)
+        pass.bf16->pair_rows(inputs(pass) + chunk.row + first * g_.depth, g_.depth, rows,
+                             chunk.depth, packed_inputs, o.row_stride);
+      o.rows = pieces(rows, 2);
+      o.g = of_panel + first * panel, o.accumulate = adds || first > 0;
+      pass.bf16->outer(o);
+    }
+  }
+
+  // Of a panel of columns, all rows.
+  void pair_gradients(const Pass& pass, std::int64_t column, Bf16* to) const {
+    pass.bf16->pair_rows(gradients(pass) + column, g_.columns, all_rows(pass),
+                         std::min(panel, g_.columns - column), to, 2 * panel);
+  }
+
   void make_bias(const Pass& pass, int part, int parts) const {
     if (!g_.bias) return;
     const Range units = share(g_.columns / unit, part, parts);
@@ -328,7 +481,7 @@ class Dense final : public Op {
   DenseGeometry g_;
   std::int64_t most_rows_;
   DepthSplit split_;
-  bool splits_, transposes_, by_panels_, packs_;
+  bool splits_, transposes_, by_panels_, packs_, bf16_, pairs_gradients_ = false;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ struct DenseGeometry {
   std::int64_t columns = 0;  // of an output row, padded
   std::int64_t rows = 1;     // of a sample
   bool relu = false;
+  bool bf16 = false;        // products of rounded operands, where they pay
   std::size_t weights = 0;  // offsets into the weight buffer, in floats
   std::optional<std::size_t> bias;
   bool wants_input_gradient = true;  // in training, where a layer with weights comes before

@@ -52,4 +52,19 @@ inline void transpose_weights(const Pass& pass, const float* weights, std::int64
   }
 }
 
+// The same in bf16: pairs of columns in panels of rows.
+inline void round_transposed_weights(const Pass& pass, const float* weights, std::int64_t depth,
+                                     std::int64_t columns, Bf16* to, int part, int parts) {
+  const Range units = share(depth / unit, part, parts);
+  for (std::int64_t k = units.begin * unit; k < units.end * unit; k += unit) {
+    const std::int64_t first = k / panel * panel, to_width = std::min(panel, depth - first);
+    for (std::int64_t n = 0; n < columns; n += panel) {
+      const std::int64_t width = std::min(panel, columns - n);
+      pass.bf16->transpose_pairs(weights + n * depth + k * width, width, unit, width,
+                                 to + first * columns + n * to_width + 2 * (k - first),
+                                 2 * to_width);
+    }
+  }
+}
+
 }  // namespace sweetspot::engine::cpu

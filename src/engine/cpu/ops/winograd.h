@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/conv_input.h"
 
@@ -11,9 +13,13 @@ class Winograd {
   // Square kernels of 3 to 5, stride 1, and enough channels to pay for the transforms.
   static bool fits(const ConvGeometry& geometry);
 
-  explicit Winograd(const ConvGeometry& geometry);
+  // `samples`: that are multiplied together, in bf16.
+  Winograd(const ConvGeometry& geometry, std::int64_t samples);
 
-  std::int64_t weight_floats() const { return points_ * g_.in.units() * unit * g_.columns(); }
+  std::int64_t weight_floats() const {
+    return points_ * g_.in.units() * unit * g_.columns() / (bf16_ ? 2 : 1);
+  }
+  bool bf16() const { return bf16_; }
   core::Bytes scratch_bytes() const;
 
   // Transforms the weights of some input channels into `to`.
@@ -22,11 +28,31 @@ class Winograd {
   void forward(const Pass& pass, const ConvInput& input, const float* frame, const float* weights,
                std::byte* scratch, float* out, std::uint8_t* winner) const;
 
+  // Several samples: each is transformed, its windows behind those of the samples before it, and
+  // then all are multiplied.
+  struct Output {
+    float* out;
+    std::uint8_t* winner;
+  };
+  void transform(const Pass& pass, const ConvInput& input, const float* frame, std::int64_t index,
+                 std::byte* scratch) const {
+    transform_inputs(pass, input, frame, 0, windows_, index * windows_, scratch);
+  }
+  void finish(const Pass& pass, const float* weights, std::byte* scratch,
+              std::span<const Output> samples) const;
+
  private:
-  std::int64_t product_offset() const;
+  // Transforms the inputs of windows [first, first + windows), from `row` on.
+  void transform_inputs(const Pass& pass, const ConvInput& input, const float* frame,
+                        std::int64_t first, std::int64_t windows, std::int64_t row,
+                        std::byte* to) const;
+  void multiply(const Pass& pass, std::int64_t windows, std::int64_t column,
+                const std::byte* transformed, const float* weights, float* products) const;
+  core::Bytes product_offset() const;
 
   ConvGeometry g_;
   std::int64_t size_, points_, windows_, chunk_;
+  bool bf16_;
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -80,6 +80,13 @@ StepEnd step_end(const Json& object) {
   return step;
 }
 
+std::optional<double> real(const Json& object, const char* key) {
+  const Json* value = find(object, key);
+  if (!value) return std::nullopt;
+  if (!value->is_number() || !std::isfinite(value->get<double>())) throw BadLine();
+  return value->get<double>();
+}
+
 Failed failed(const Json& object) {
   constexpr std::size_t longest = 1500;  // as much of what PyTorch says of memory
   const auto outcome = trial::outcome_named(text(object, "outcome"));
@@ -101,6 +108,7 @@ Message message(const Json& object) {
                         bytes(object, "capacity_bytes"), text(object, "device"),
                         text(object, "how")};
   if (*type == "epoch") return Epoch{needed(whole(object, "batches", 1))};
+  if (*type == "metric") return Metric{real(object, "accuracy"), real(object, "loss")};
   if (*type == "failed") return failed(object);
   if (*type == "ready") return Ready{};
   return Unknown{};

@@ -35,6 +35,10 @@ struct DeviceMemory {
 struct Epoch {
   std::int64_t batches = 0;
 };
+// What the program found on its test data.
+struct Metric {
+  std::optional<double> accuracy, loss;
+};
 // The setting has come to its end without a measurement, and the process goes on.
 struct Failed {
   trial::Outcome outcome = trial::Outcome::crashed;
@@ -44,7 +48,8 @@ struct Failed {
 struct Ready {};
 struct Unknown {};  // to be ignored
 
-using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Epoch, Failed, Ready, Unknown>;
+using Message =
+    std::variant<Hello, Begin, StepEnd, DeviceMemory, Epoch, Metric, Failed, Ready, Unknown>;
 
 // Nothing for a bad line: no JSON object, or a known type with a value that cannot be.
 std::optional<Message> parse(std::string_view line);

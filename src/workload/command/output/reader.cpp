@@ -63,6 +63,8 @@ struct Reader::State final : Scanner::Sink {
 
   void ended(std::string_view text, double at_seconds) override {
     ++findings.lines;
+    if (metric)
+      if (const auto value = metric->read(text)) metrics.push_back(*value);
     if (text.size() >= shortest_line || regex) read_line(text, at_seconds);
     seen = false;
   }
@@ -136,6 +138,8 @@ struct Reader::State final : Scanner::Sink {
   Findings findings;
   std::vector<LossAt> losses;
   std::optional<StepsRegex> regex;
+  std::optional<MetricRegex> metric;
+  std::vector<double> metrics;
   Scanner scanner;
   Tail tail;
   KerasEpochs keras;
@@ -162,6 +166,10 @@ void Reader::feed(std::string_view bytes, double at_seconds) {
 std::vector<Advance> Reader::take() { return state_->counters.take(); }
 
 std::vector<LossAt> Reader::take_losses() { return std::exchange(state_->losses, {}); }
+
+void Reader::look_for(MetricRegex metric) { state_->metric.emplace(std::move(metric)); }
+
+std::vector<double> Reader::take_metrics() { return std::exchange(state_->metrics, {}); }
 
 const Findings& Reader::findings() const { return state_->findings; }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "workload/command/output/metric_regex.h"
 #include "workload/command/output/suggestion.h"
 #include "workload/memory_message.h"
 
@@ -54,13 +55,16 @@ class Reader {
   // Without a regular expression every known format is tried; with one it alone counts.
   // InputError for an expression that cannot be used.
   explicit Reader(std::optional<std::string> steps_regex = {});
+  // From now on what a metric comes to is read too.
+  void look_for(MetricRegex metric);
   ~Reader();
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
 
   void feed(std::string_view bytes, double at_seconds);
-  std::vector<Advance> take();        // since the last call
-  std::vector<LossAt> take_losses();  // likewise
+  std::vector<Advance> take();         // since the last call
+  std::vector<LossAt> take_losses();   // likewise
+  std::vector<double> take_metrics();  // likewise, where they are looked for
   const Findings& findings() const;
   // For when nothing was recognised; made anew from the last lines at each call.
   Suggestion suggestion() const;

@@ -1,21 +1,29 @@
 #pragma once
+#include <string>
+#include <vector>
+
 #include "trial/trial.h"
 
-namespace sweetspot::store::sqlite {
+namespace sweetspot::store {
 
 // The columns of a trial, each declared once: inserting, replacing and reading all go through this
-// list. visit(name, field) is called for each; what spans several columns (an interval, phases) is
-// taken apart by the visitor.
+// list, in every store. visit(name, field) is called for each; what spans several columns (an
+// interval, phases) is taken apart by the visitor.
+template <class Setting, class Visit>
+void each_setting_field(Setting& setting, Visit&& visit) {
+  visit("batch", setting.batch);
+  visit("accumulation", setting.accumulation);
+  visit("precision", setting.precision);
+  visit("workers", setting.workers);
+  visit("prefetch", setting.prefetch);
+  visit("learning_rate", setting.learning_rate);
+  visit("seed", setting.seed);
+  visit("power_limit_watts", setting.power_limit_watts);
+}
+
 template <class Trial, class Visit>
 void each_field(Trial& trial, Visit&& visit) {
-  visit("batch", trial.setting.batch);
-  visit("accumulation", trial.setting.accumulation);
-  visit("precision", trial.setting.precision);
-  visit("workers", trial.setting.workers);
-  visit("prefetch", trial.setting.prefetch);
-  visit("learning_rate", trial.setting.learning_rate);
-  visit("seed", trial.setting.seed);
-  visit("power_limit_watts", trial.setting.power_limit_watts);
+  each_setting_field(trial.setting, visit);
   visit("device", trial.device);
   visit("outcome", trial.outcome);
   visit("stop_reason", trial.stop_reason);
@@ -58,4 +66,8 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("seconds", trial.seconds);
 }
 
-}  // namespace sweetspot::store::sqlite
+// Their names, in that order: for INSERT, UPDATE and SELECT alike.
+const std::vector<std::string>& trial_columns();
+const std::vector<std::string>& setting_columns();
+
+}  // namespace sweetspot::store

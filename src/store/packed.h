@@ -6,7 +6,7 @@
 
 #include "trial/trial.h"
 
-namespace sweetspot::store::sqlite {
+namespace sweetspot::store {
 
 // Steps as one text of bytes, all numbers little-endian: seconds and phases as doubles, samples as
 // 64 bits, flags as a byte. That is layout 1, 57 bytes for each step; layout 2 goes on with updates
@@ -20,4 +20,4 @@ std::string pack(const std::vector<trial::Reading>& trace);
 std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes, int layout);
 std::optional<std::vector<trial::Reading>> unpack_trace(std::string_view bytes);
 
-}  // namespace sweetspot::store::sqlite
+}  // namespace sweetspot::store

@@ -1,4 +1,4 @@
-#include "store/sqlite/packed.h"
+#include "store/packed.h"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <limits>
 
-namespace sweetspot::store::sqlite {
+namespace sweetspot::store {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the bytes are copied as they are");
@@ -16,8 +16,8 @@ constexpr std::size_t step_bytes[] = {sizeof(double) * (1 + trial::phase_count) 
                                       sizeof(double) * (1 + trial::phase_count) + 8 + 1 + 8 + 4};
 static_assert(std::size(step_bytes) == step_layout);
 constexpr std::size_t reading_bytes = sizeof(double) * 3 + 8;
-// 4 was of steps in a moment when the machine was slow; rounds judge that by themselves.
-constexpr unsigned char warm_up_flag = 1, outlier_flag = 2;
+// 4 was of single steps in a slow moment, before there were rounds.
+constexpr unsigned char warm_up_flag = 1, outlier_flag = 2, slowed_flag = 8;
 
 template <class T>
 void put(char*& to, const T& value) {
@@ -49,7 +49,8 @@ std::string pack(const std::vector<trial::Step>& steps) {
     put(to, step.phases);
     put(to, step.samples);
     put(to, static_cast<unsigned char>((step.warm_up ? warm_up_flag : 0) |
-                                       (step.outlier ? outlier_flag : 0)));
+                                       (step.outlier ? outlier_flag : 0) |
+                                       (step.slowed ? slowed_flag : 0)));
     put(to, step.updates);
     put(to, step.round);
   }
@@ -82,6 +83,7 @@ std::optional<std::vector<trial::Step>> unpack_steps(std::string_view bytes, int
     take(from, flags);
     step.warm_up = flags & warm_up_flag;
     step.outlier = flags & outlier_flag;
+    step.slowed = flags & slowed_flag;
     if (layout == 1) continue;  // one update, outside rounds
     take(from, step.updates);
     take(from, step.round);
@@ -104,4 +106,4 @@ std::optional<std::vector<trial::Reading>> unpack_trace(std::string_view bytes) 
   return trace;
 }
 
-}  // namespace sweetspot::store::sqlite
+}  // namespace sweetspot::store

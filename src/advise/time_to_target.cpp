@@ -1,0 +1,183 @@
+#include "advise/time_to_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "stats/independent.h"
+#include "stats/moments.h"
+
+namespace sweetspot::advise {
+namespace {
+
+std::string batch_words(std::int64_t batch) {
+  return core::format_count(static_cast<double>(batch));
+}
+
+// "6.12 s", "41 s", "312 J": three digits where there are as many.
+std::string cost_words(double cost, const TimeToTarget& made) {
+  return made.for_energy ? core::format_joules(cost) : core::format_rounded(cost) + " s";
+}
+
+std::optional<core::Interval> over_seeds(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  const double mean = stats::Moments(values).mean();
+  auto found = stats::independent_mean(values);
+  if (!found) return core::Interval{mean, mean, mean};
+  found->low = std::max(found->low, 0.0);  // no time is below it
+  return found;
+}
+
+std::optional<core::Interval> measured_cost(const TargetRow& row, const TimeToTarget& made) {
+  return made.for_energy ? measured_joules(row) : measured_seconds(row);
+}
+
+std::optional<core::Interval> predicted_cost(const TargetRow& row, const TimeToTarget& made) {
+  return made.for_energy ? predicted_joules(row) : row.predicted_seconds;
+}
+
+std::string not_reached(const TimeToTarget& made) {
+  if (made.metric_missing)
+    return fmt::format("No run told its {}: nothing says whether {} was reached.",
+                       name(made.target.metric), words(made.target));
+  if (!made.best)
+    return fmt::format("{} was not reached: no run came to an evaluation.", words(made.target));
+  return fmt::format("{} was not reached within the budget; best was {}{}.", words(made.target),
+                     trial::words(made.target.metric, *made.best),
+                     made.best_batch ? " at batch " + batch_words(*made.best_batch) : "");
+}
+
+// What the prediction was off by, over the batches that were trained.
+std::string prediction_words(const TimeToTarget& made) {
+  double most = 0;
+  int count = 0;
+  for (const TargetRow& row : made.rows) {
+    const auto measured = measured_cost(row, made), predicted = predicted_cost(row, made);
+    if (!measured || !predicted) continue;
+    ++count;
+    most = std::max(most, std::abs(std::log(predicted->mean / measured->mean)));
+  }
+  if (count < 2) return "";
+  return fmt::format("predictions of the {} batches that were trained were off by {:.0f}% at most",
+                     count, 100 * (std::exp(most) - 1));
+}
+
+std::string throughput_words(const TimeToTarget& made) {
+  const TargetRow* chosen = made.chosen();
+  if (!made.throughput_batch || !chosen) return "";
+  const std::string batch = batch_words(*made.throughput_batch);
+  if (*made.throughput_batch == chosen->batch)
+    return fmt::format("batch {} is the throughput answer as well", batch);
+  const TargetRow* row = made.row(*made.throughput_batch);
+  if (!row) return fmt::format("for throughput alone it would be batch {}", batch);
+  const auto measured = measured_cost(*row, made), predicted = predicted_cost(*row, made);
+  if (!measured && !predicted)
+    return fmt::format("for throughput alone it would be batch {}", batch);
+  return fmt::format("for throughput alone it would be batch {}, which {} {} to {}", batch,
+                     measured ? "takes" : "is predicted to take",
+                     cost_words(measured ? measured->mean : predicted->mean, made),
+                     words(made.target));
+}
+
+}  // namespace
+
+std::string_view name(SecondsBasis basis) {
+  return basis == SecondsBasis::clock ? "clock" : "speed";
+}
+
+int TargetRow::reached() const {
+  return static_cast<int>(std::ranges::count(runs, true, &TargetRunTold::reached));
+}
+
+std::vector<double> TargetRow::samples() const {
+  std::vector<double> values;
+  for (const TargetRunTold& run : runs)
+    if (run.reached) values.push_back(run.samples);
+  return values;
+}
+
+std::vector<double> TargetRow::seconds() const {
+  std::vector<double> values;
+  for (const TargetRunTold& run : runs)
+    if (run.reached) values.push_back(run.seconds);
+  return values;
+}
+
+std::optional<core::Interval> measured_seconds(const TargetRow& row) {
+  return over_seeds(row.seconds());
+}
+
+std::optional<core::Interval> measured_joules(const TargetRow& row) {
+  if (!row.joules_per_sample) return std::nullopt;
+  std::vector<double> values = row.samples();
+  for (double& value : values) value *= row.joules_per_sample->mean;
+  return over_seeds(values);
+}
+
+std::optional<core::Interval> predicted_joules(const TargetRow& row) {
+  if (!row.joules_per_sample || !row.predicted_samples) return std::nullopt;
+  const double each = row.joules_per_sample->mean;
+  const core::Interval& samples = *row.predicted_samples;
+  return core::Interval{each * samples.mean, each * samples.low, each * samples.high};
+}
+
+const TargetRow* TimeToTarget::row(std::int64_t its_batch) const {
+  const auto found = std::ranges::find(rows, its_batch, &TargetRow::batch);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::string sentence(const TimeToTarget& made) {
+  const TargetRow* chosen = made.chosen();
+  const auto cost = chosen ? measured_cost(*chosen, made) : std::nullopt;
+  if (!cost) return not_reached(made);
+  const auto count = static_cast<std::size_t>(chosen->reached());
+  std::string spread;
+  if (count > 1)
+    spread = fmt::format(" ({} to {} over {} seeds)", core::format_rounded(cost->low),
+                         core::format_rounded(cost->high), count);
+  else
+    spread = " (one seed)";
+  if (made.for_energy && count > 1)
+    spread = fmt::format(" ({} to {} over {} seeds)", core::format_joules(cost->low),
+                         core::format_joules(cost->high), count);
+  return fmt::format("Train with batch {}: {} {} {}{}{}.", batch_words(chosen->batch),
+                     words(made.target), made.for_energy ? "for" : "in",
+                     cost_words(cost->mean, made), spread,
+                     made.learning_rate_rule.empty()
+                         ? ""
+                         : fmt::format(", learning rate {:.2g}", chosen->learning_rate));
+}
+
+std::vector<std::string> reasons_in_words(const TimeToTarget& made) {
+  std::vector<std::string> list;
+  const auto add = [&list](std::string words) {
+    if (!words.empty()) list.push_back(std::move(words));
+  };
+  add(throughput_words(made));
+  if (made.critical_batch)
+    add(fmt::format("up to about batch {} a sample is worth as much as in a small one{}",
+                    core::format_rounded(made.critical_batch->mean),
+                    made.noise_batch ? fmt::format(" (by the noise scale alone: {})",
+                                                   core::format_rounded(*made.noise_batch))
+                                     : ""));
+  add(prediction_words(made));
+  if (made.learning_rate_rule == "none")
+    add("the learning rate is the same for every batch");
+  else if (!made.learning_rate_rule.empty())
+    add(fmt::format("the learning rate follows the batch from {:g} at {} by the rule {}",
+                    made.base_learning_rate, batch_words(made.base_batch),
+                    made.learning_rate_rule));
+  if (made.basis == SecondsBasis::speed)
+    add("other work disturbed the runs: seconds are their samples at the speed that was measured "
+        "in "
+        "turns");
+  else
+    add("evaluations are not counted");
+  if (made.cut_short == CutShort::budget) add("the budget ended before every seed had run");
+  if (made.cut_short == CutShort::stopped) add("it was stopped before every seed had run");
+  return list;
+}
+
+}  // namespace sweetspot::advise

@@ -1,0 +1,321 @@
+// Products of bf16 for CPUs with AVX512-BF16. As kernels.inl, everything is in an anonymous
+// namespace and uses no template of the standard library.
+#include "engine/cpu/kernels/bf16.h"
+
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+
+#define SWEETSPOT_LANES 16
+namespace sweetspot::engine::cpu {
+namespace {
+
+#include "engine/cpu/kernels/vectors.inl"
+// Over its registers:
+#include "engine/cpu/kernels/product.inl"
+#include "engine/cpu/kernels/transforms.inl"
+
+inline __m512i rounded(vec lower, vec upper) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(upper, lower));
+}
+inline __m256i rounded(vec x) { return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)); }
+inline __m512i load_numbers(const Bf16* from) { return _mm512_loadu_si512(from); }
+inline void store_numbers(Bf16* to, __m512i x) { _mm512_storeu_si512(to, x); }
+inline __m512i spread_pair(const Bf16* pair) {
+  std::int32_t bits;
+  __builtin_memcpy(&bits, pair, sizeof(bits));
+  return _mm512_set1_epi32(bits);
+}
+inline vec add_pairs(vec sum, __m512i x, __m512i y) {
+  return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
+}
+
+// The operands of products, two at a time.
+struct Pairs {
+  using Operand = Bf16;
+  static constexpr int together = 2;
+  static vec spread(const Bf16* x) { return _mm512_castsi512_ps(spread_pair(x)); }
+  static vec read(const Bf16* y) { return _mm512_castsi512_ps(load_numbers(y)); }
+  static vec add_product(vec sum, vec x, vec y) {
+    return add_pairs(sum, _mm512_castps_si512(x), _mm512_castps_si512(y));
+  }
+};
+
+void multiply(const Product<Bf16>& m) { multiply_any<Pairs>(m); }
+void outer(const OuterProduct<Bf16>& o) { outer_any<Pairs>(o); }
+
+void round(const float* from, std::int64_t count, Bf16* to) {
+  std::int64_t i = 0;
+  for (; i + 32 <= count; i += 32)
+    store_numbers(to + i, rounded(load(from + i), load(from + i + 16)));
+  for (; i < count; i += 16) {
+    const auto mask = static_cast<__mmask16>(count - i >= 16 ? 0xffff : (1 << (count - i)) - 1);
+    _mm256_mask_storeu_epi16(to + i, mask, rounded(_mm512_maskz_loadu_ps(mask, from + i)));
+  }
+}
+
+// 0, 16, 1, 17, …: the numbers of two registers in turns.
+inline __m512i turns() {
+  return _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22,
+                          6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+}
+
+void pair(const float* first, const float* second, std::int64_t count, Bf16* to) {
+  const __m512i order = turns();
+  for (std::int64_t i = 0; i < count; i += 16)
+    store_numbers(to + 2 * i,
+                  _mm512_permutexvar_epi16(order, rounded(load(first + i), load(second + i))));
+}
+
+void pair_rows(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
+               Bf16* to, std::int64_t to_stride) {
+  const __m512i order = turns();
+  for (std::int64_t r = 0; r < rows; r += 2, from += 2 * from_stride, to += to_stride) {
+    const bool both = r + 1 < rows;
+    for (std::int64_t c = 0; c < columns; c += 16) {
+      const __m512i two = rounded(load(from + c), both ? load(from + from_stride + c) : vec{});
+      store_numbers(to + 2 * c, _mm512_permutexvar_epi16(order, two));
+    }
+  }
+}
+
+void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t rows,
+                     std::int64_t columns, Bf16* to, std::int64_t to_stride) {
+  for (std::int64_t c = 0; c < columns; c += 32) {
+    const bool both = c + 16 < columns;
+    for (std::int64_t r = 0; r < rows; r += 16) {
+      __m512 pairs[16];  // a lane has two columns of a row
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i) {
+        const float* row = from + (r + i) * from_stride + c;
+        pairs[i] = _mm512_castsi512_ps(rounded(load(row), both ? load(row + 16) : vec{}));
+      }
+      transpose_registers(pairs);
+      Bf16* corner = to + c / 2 * to_stride + 2 * r;
+#pragma GCC unroll 16
+      for (int i = 0; i < 16; ++i)
+        if (i < 8 || both) store_numbers(corner + i * to_stride, _mm512_castps_si512(pairs[i]));
+    }
+  }
+}
+
+// Four numbers of the first unit, four of the second, and so on: that is what unpacking two
+// registers takes apart, so that a register of pairs has one unit.
+void pair_units(const float* first, const float* second, std::int64_t positions, Bf16* to) {
+  const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
+  for (std::int64_t p = 0; p < positions; ++p, first += 16, second += 16, to += 32)
+    store_numbers(to, _mm512_permutexvar_epi64(order, rounded(load(first), load(second))));
+}
+
+struct RoundedPoints {
+  Bf16* points;
+  std::int64_t stride;
+  void operator()(int p, int, vec x) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(points + p * stride), rounded(x));
+  }
+};
+struct EvenPoints {
+  Bf16* points;
+  std::int64_t stride;
+  void operator()(int p, int, vec x) const {
+    store_numbers(points + p * stride, _mm512_cvtepu16_epi32(rounded(x)));
+  }
+};
+struct OddPoints {
+  Bf16* points;
+  std::int64_t stride;
+  void operator()(int p, int, vec x) const {
+    const __m512i odd = _mm512_slli_epi32(_mm512_cvtepu16_epi32(rounded(x)), 16);
+    store_numbers(points + p * stride, _mm512_or_si512(load_numbers(points + p * stride), odd));
+  }
+};
+
+void winograd_weights(std::int64_t r, const float* taps, std::int64_t tap_stride, bool odd,
+                      Bf16* points, std::int64_t point_stride) {
+  if (odd)
+    winograd_weights_any(r, taps, tap_stride, OddPoints{points, point_stride});
+  else
+    winograd_weights_any(r, taps, tap_stride, EvenPoints{points, point_stride});
+}
+
+void winograd_input(std::int64_t r, const float* plane, std::int64_t line_stride, Bf16* points,
+                    std::int64_t point_stride) {
+  winograd_input_any(r, plane, line_stride, RoundedPoints{points, point_stride});
+}
+
+// Some lines of a kernel: two accumulators for each tap.
+template <int lines, int width>
+inline void sparse_weight_lines(SparseWeights s, int line) {
+  constexpr int taps = lines * width;
+  float* first = s.first + line * width * 16;
+  float* second = s.second + line * width * 16;
+  vec sum[2][taps];
+#pragma GCC unroll 16
+  for (int t = 0; t < taps; ++t)
+    sum[0][t] = load(first + t * 16), sum[1][t] = load(second + t * 16);
+  const Bf16* input = s.input + line * s.line_stride;
+  for (std::int64_t e = 0; e < s.pairs; ++e) {
+    const __m512i g = spread_pair(s.gradients + 2 * e);
+    const Bf16* one = input + s.offsets[2 * e];
+    const Bf16* other = input + s.offsets[2 * e + 1];
+#pragma GCC unroll 8
+    for (int y = 0; y < lines; ++y, one += s.line_stride, other += s.line_stride)
+#pragma GCC unroll 8
+      for (int x = 0; x < width; ++x) {
+        const __m512i a = load_numbers(one + x * 32), b = load_numbers(other + x * 32);
+        const int t = y * width + x;
+        sum[0][t] = add_pairs(sum[0][t], g, _mm512_unpacklo_epi16(a, b));
+        sum[1][t] = add_pairs(sum[1][t], g, _mm512_unpackhi_epi16(a, b));
+      }
+  }
+#pragma GCC unroll 16
+  for (int t = 0; t < taps; ++t)
+    store(first + t * 16, sum[0][t]), store(second + t * 16, sum[1][t]);
+}
+
+template <int width>
+void sparse_weights_of(const SparseWeights& s) {
+  constexpr int lines = width <= 2 ? 4 : width == 3 ? 3 : 2;  // up to 20 accumulators
+  int line = 0;
+  for (; line + lines <= s.kernel_height; line += lines) sparse_weight_lines<lines, width>(s, line);
+  for (; line < s.kernel_height; ++line) sparse_weight_lines<1, width>(s, line);
+}
+
+void sparse_weights(const SparseWeights& s) {
+  switch (s.kernel_width) {
+    case 1:
+      return sparse_weights_of<1>(s);
+    case 2:
+      return sparse_weights_of<2>(s);
+    case 3:
+      return sparse_weights_of<3>(s);
+    case 4:
+      return sparse_weights_of<4>(s);
+    default:
+      return sparse_weights_of<5>(s);
+  }
+}
+
+// To columns [from, from + width) of the sums, which stay in registers.
+template <int from, int width>
+__attribute__((always_inline)) inline void add_winners(SparseData::Winners w, const Bf16* weights,
+                                                       vec (&first)[width + 1],
+                                                       vec (&second)[width + 1]) {
+  for (std::int64_t e = 0; e < w.pairs; ++e) {
+    const __m512i g = spread_pair(w.gradients + 2 * e);
+    const Bf16* one = weights + w.offsets[2 * e];
+    const Bf16* other = weights + w.offsets[2 * e + 1];
+#pragma GCC unroll 8
+    for (int x = 0; x < width; ++x) {
+      const __m512i a = load_numbers(one + x * 32), b = load_numbers(other + x * 32);
+      first[from + x] = add_pairs(first[from + x], g, _mm512_unpacklo_epi16(a, b));
+      second[from + x] = add_pairs(second[from + x], g, _mm512_unpackhi_epi16(a, b));
+    }
+  }
+}
+
+// Both positions' patches overlap but for one column.
+template <int width>
+void sparse_data_of(SparseData s) {
+  vec first[width + 1], second[width + 1];
+#pragma GCC unroll 8
+  for (int x = 0; x < width; ++x)
+    first[x] = load(s.first + x * 16), second[x] = load(s.second + x * 16);
+  const bool both = s.right.pairs > 0;
+  first[width] = both ? load(s.first + width * 16) : vec{};
+  second[width] = both ? load(s.second + width * 16) : vec{};
+  add_winners<0, width>(s.here, s.weights, first, second);
+  add_winners<1, width>(s.right, s.weights, first, second);
+#pragma GCC unroll 8
+  for (int x = 0; x < width; ++x)
+    store(s.first + x * 16, first[x]), store(s.second + x * 16, second[x]);
+  if (both) store(s.first + width * 16, first[width]), store(s.second + width * 16, second[width]);
+}
+
+void sparse_data(const SparseData& s) {
+  switch (s.kernel_width) {
+    case 1:
+      return sparse_data_of<1>(s);
+    case 2:
+      return sparse_data_of<2>(s);
+    case 3:
+      return sparse_data_of<3>(s);
+    case 4:
+      return sparse_data_of<4>(s);
+    default:
+      return sparse_data_of<5>(s);
+  }
+}
+
+// Appends what `mask` chooses to a list. Writes 16 of each, of which the rest is written over.
+inline void append(__mmask16 mask, __m512i offsets, vec gradients, WinnerList& list) {
+  _mm512_storeu_si512(list.offsets + list.count, _mm512_maskz_compress_epi32(mask, offsets));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(list.gradients + list.count),
+                      rounded(_mm512_maskz_compress_ps(mask, gradients)));
+  list.count += __builtin_popcount(mask);
+}
+
+inline __m512i winner_indices(const std::uint8_t* winner) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(winner)));
+}
+
+void winners_of_channels(const WindowGradients& w, const std::int32_t* offsets,
+                         const std::int32_t* slot_offsets, WinnerList* lists) {
+  __m512 gradients[16], winners[16];
+  for (int i = 0; i < 16; ++i) {
+    const bool there = i < w.windows;
+    gradients[i] = there ? load(w.gradients + i * 16) : vec{};
+    winners[i] = there ? _mm512_castsi512_ps(winner_indices(w.winner + i * 16)) : vec{};
+  }
+  transpose_registers(gradients);
+  transpose_registers(winners);
+  const __m512i first = _mm512_loadu_si512(offsets), of_slot = _mm512_loadu_si512(slot_offsets);
+  for (int c = 0; c < 16; ++c) {
+    const __m512i slot = _mm512_permutexvar_epi32(_mm512_castps_si512(winners[c]), of_slot);
+    append(_mm512_cmp_ps_mask(gradients[c], vec{}, _CMP_NEQ_UQ), _mm512_add_epi32(first, slot),
+           gradients[c], lists[c]);
+  }
+}
+
+void winners_of_positions(const WindowGradients& w, std::int64_t slots, std::int32_t first_offset,
+                          std::int32_t channel_offset, WinnerList* lists) {
+  const __m512i offsets = _mm512_add_epi32(
+      _mm512_set1_epi32(first_offset),
+      _mm512_mullo_epi32(_mm512_set1_epi32(channel_offset),
+                         _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)));
+  for (std::int64_t i = 0; i < w.windows; ++i) {
+    const vec g = load(w.gradients + i * 16);
+    const __m512i winner = winner_indices(w.winner + i * 16);
+    const __mmask16 passes = _mm512_cmp_ps_mask(g, vec{}, _CMP_NEQ_UQ);
+    for (std::int64_t s = 0; s < slots; ++s, ++lists)
+      append(_mm512_mask_cmpeq_epi32_mask(passes, winner,
+                                          _mm512_set1_epi32(static_cast<std::int32_t>(s))),
+             offsets, g, *lists);
+  }
+}
+
+}  // namespace
+
+const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
+                                        multiply,
+                                        outer,
+                                        round,
+                                        pair,
+                                        pair_rows,
+                                        transpose_pairs,
+                                        pair_units,
+                                        winograd_weights,
+                                        winograd_input,
+                                        winners_of_channels,
+                                        winners_of_positions,
+                                        sparse_weights,
+                                        sparse_data};
+
+}  // namespace sweetspot::engine::cpu
+
+#else
+
+namespace sweetspot::engine::cpu {
+const Bf16Kernels kernels_avx512bf16 = {};
+}  // namespace sweetspot::engine::cpu
+
+#endif

@@ -1,0 +1,94 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/cpu/kernels/kernels.h"
+
+namespace sweetspot::engine::cpu {
+
+// The inner loops over operands in bf16, for CPUs that multiply and add pairs of them in one
+// instruction: twice the arithmetic of fp32. Sums are fp32.
+
+// Winners of a pooled convolution (see Winners), their gradients rounded, for one output channel or
+// one position. Lists have room for 16 more than they can hold.
+struct WinnerList {
+  std::int32_t* offsets;
+  Bf16* gradients;
+  std::int64_t count;
+
+  // Winners are multiplied in pairs: an odd one is paired with a gradient of zero.
+  std::int64_t pairs() {
+    if (count % 2 != 0) offsets[count] = offsets[0], gradients[count] = Bf16{};
+    return (count + 1) / 2;
+  }
+};
+// Of one unit of output channels, up to 16 windows.
+struct WindowGradients {
+  const float* gradients;      // (windows, unit), zero where no winner takes any
+  const std::uint8_t* winner;  // (windows, unit)
+  std::int64_t windows;
+};
+// Inputs and weights of two units lie side by side, 32 numbers in pair_units' order, so that one
+// load has both.
+struct SparseWeights {
+  std::int64_t kernel_height, kernel_width;
+  std::int64_t line_stride;  // numbers from one line of the input to the next
+  std::int64_t pairs;        // of winners of one output channel
+  const std::int32_t* offsets;
+  const Bf16* gradients;
+  const Bf16* input;
+  float *first, *second;  // the weight gradients of both units, (taps, unit), which are added to
+};
+struct SparseData {
+  std::int64_t kernel_width;
+  // Of winners at one position, and at the one to the right of it.
+  struct Winners {
+    std::int64_t pairs;
+    const std::int32_t* offsets;
+    const Bf16* gradients;
+  } here, right;
+  const Bf16* weights;    // of one kernel line: (channels, kernel width, 32)
+  float *first, *second;  // the line in the input gradients of both units, which are added to
+};
+
+struct Bf16Kernels {
+  const char* name;
+  void (*multiply)(const Product<Bf16>&);
+  void (*outer)(const OuterProduct<Bf16>&);
+
+  // Any count.
+  void (*round)(const float* from, std::int64_t count, Bf16* to);
+  // to (count, 2) = both in turns; count is a multiple of unit.
+  void (*pair)(const float* first, const float* second, std::int64_t count, Bf16* to);
+  // to ((rows + 1) / 2, columns, 2) = from (rows, columns), an odd last row beside zeros.
+  void (*pair_rows)(const float* from, std::int64_t from_stride, std::int64_t rows,
+                    std::int64_t columns, Bf16* to, std::int64_t to_stride);
+  // to (columns / 2, rows, 2) = from (rows, columns)ᵀ; both counts are multiples of unit.
+  void (*transpose_pairs)(const float* from, std::int64_t from_stride, std::int64_t rows,
+                          std::int64_t columns, Bf16* to, std::int64_t to_stride);
+  // to (positions, 32): two units side by side.
+  void (*pair_units)(const float* first, const float* second, std::int64_t positions, Bf16* to);
+
+  // As Kernels::winograd_…, with rounded points: of an input 16 side by side, of weights every
+  // other number, `odd` ones behind the even, which must be there already.
+  void (*winograd_weights)(std::int64_t r, const float* taps, std::int64_t tap_stride, bool odd,
+                           Bf16* points, std::int64_t point_stride);
+  void (*winograd_input)(std::int64_t r, const float* plane, std::int64_t line_stride, Bf16* points,
+                         std::int64_t point_stride);
+
+  // Append the winners of each of 16 channels, whose offsets are those of their windows (16) and of
+  // the slot in the window (16), to lists[channel].
+  void (*winners_of_channels)(const WindowGradients&, const std::int32_t* offsets,
+                              const std::int32_t* slot_offsets, WinnerList* lists);
+  // Append the winners at each position, whose offsets are those of their channels, to
+  // lists[window][slot].
+  void (*winners_of_positions)(const WindowGradients&, std::int64_t slots,
+                               std::int32_t first_offset, std::int32_t channel_offset,
+                               WinnerList* lists);
+  // For kernels up to 5 wide.
+  void (*sparse_weights)(const SparseWeights&);
+  void (*sparse_data)(const SparseData&);
+};
+
+extern const Bf16Kernels kernels_avx512bf16;
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,15 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/search.h"
+
+namespace sweetspot::search {
+
+// Speed, and energy where any was read, of any batches (ascending), measured or not, on the curves
+// through all that was measured. Empty where nothing was.
+std::vector<BatchSpeed> speeds_at(std::span<const trial::Trial> trials,
+                                  std::span<const std::int64_t> batches, const Limits& limits);
+
+}  // namespace sweetspot::search

@@ -1,0 +1,100 @@
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sweetspot::store::postgres {
+
+// The server cannot be reached, or the connection broke: what was asked may be asked again.
+struct Lost {
+  std::string why;
+};
+// The server refused a statement.
+struct Rejected {
+  std::string state;  // SQLSTATE
+  std::string why;
+};
+
+// A parameter of a statement.
+class Value {
+ public:
+  Value(std::nullopt_t) {}
+  Value(std::string_view text);  // made valid UTF-8 without NUL: the server takes no other
+  Value(const std::string& text) : Value(std::string_view(text)) {}
+  Value(const char* text) : Value(std::string_view(text)) {}
+  Value(double number);
+  template <std::integral T>
+  Value(T number) : bytes_(std::to_string(number)) {}
+  template <class T>
+  Value(const std::optional<T>& known) {
+    if (known) *this = Value(*known);
+  }
+  static Value binary(std::string bytes);
+
+  const std::optional<std::string>& bytes() const { return bytes_; }
+  bool is_binary() const { return is_binary_; }
+
+ private:
+  std::optional<std::string> bytes_;  // nothing: NULL
+  bool is_binary_ = false;
+};
+using Values = std::vector<Value>;
+
+// A cell of a result; Damaged (errors.h) where it is not what is asked for.
+class Cell {
+ public:
+  Cell(const char* text, std::size_t size) : text_(text, size), is_null_(text == nullptr) {}
+  bool is_null() const { return is_null_; }
+  std::string text() const { return std::string(text_); }
+  std::int64_t whole() const;
+  double real() const;
+  std::string binary() const;
+
+ private:
+  std::string_view text_;
+  bool is_null_;
+};
+
+class Result {
+ public:
+  explicit Result(void* result);
+  std::size_t rows() const;
+  Cell at(std::size_t row, std::size_t column) const;
+  std::int64_t changed() const;  // rows that an INSERT, UPDATE or DELETE touched
+  const void* handle() const { return result_.get(); }
+
+ private:
+  std::shared_ptr<void> result_;
+};
+
+// One connection to the server, for one thread at a time.
+class Connection {
+ public:
+  explicit Connection(const std::string& url);  // Lost, Rejected
+  Result run(const std::string& sql, const Values& values = {});
+  void run_script(const std::string& sql);  // several statements, without parameters
+
+ private:
+  std::shared_ptr<void> connection_;
+};
+
+// Everything from here to commit(), or nothing: rolled back at the end of its life.
+class Transaction {
+ public:
+  explicit Transaction(Connection& connection, const char* kind = "");
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Connection& connection_;
+  bool open_ = true;
+};
+constexpr const char* snapshot = "ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+}  // namespace sweetspot::store::postgres

@@ -1,0 +1,15 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "store/store.h"
+
+namespace sweetspot::store::postgres {
+
+// Trial history in a PostgreSQL database, for processes on several machines. Connects to nothing
+// until it is asked for something; only open_study() and join_study() make its schema. InputError
+// for a URL with a password in it: libpq finds passwords in ~/.pgpass, a service file or
+// PGPASSWORD.
+std::unique_ptr<Store> open(const std::string& url);
+
+}  // namespace sweetspot::store::postgres

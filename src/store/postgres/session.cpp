@@ -1,0 +1,64 @@
+#include "store/postgres/session.h"
+
+#include <chrono>
+#include <thread>
+
+#include "store/postgres/errors.h"
+#include "store/postgres/schema.h"
+
+namespace sweetspot::store::postgres {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Two that wait for each other's rows: one of them begins again.
+bool is_deadlock(const Rejected& rejected) {
+  return rejected.state == "40P01" || rejected.state == "40001";
+}
+
+}  // namespace
+
+Session::Session(std::string url) : url_(std::move(url)) {
+  guarded(url_, [&] {
+    connection_.emplace(url_);
+    set_up(*connection_, url_);
+  });
+}
+
+void Session::transact(const std::function<void(Connection&)>& work) {
+  const auto give_up = Clock::now() + std::chrono::duration<double>(patience_seconds);
+  constexpr std::chrono::milliseconds between(100);
+  guarded(url_, [&] {
+    for (;;) try {
+        if (!connection_) reconnect();
+        Transaction transaction(*connection_);
+        work(*connection_);
+        transaction.commit();
+        return;
+      } catch (const Lost&) {
+        connection_.reset();
+        if (Clock::now() >= give_up) throw;
+        std::this_thread::sleep_for(between);
+      } catch (const Rejected& rejected) {
+        if (!is_deadlock(rejected) || Clock::now() >= give_up) throw;
+      }
+  });
+}
+
+bool Session::lock(Connection& connection, std::int64_t study, Share share) {
+  if (held_ && held_->study == study) return true;  // taken again by reconnect()
+  if (!try_lock(connection, study, share)) return false;
+  held_ = {study, share};
+  return true;
+}
+
+// The server may not know yet that the connection before is gone, and hold its lock for a while.
+void Session::reconnect() {
+  connection_.emplace(url_);
+  if (held_ && !try_lock(*connection_, held_->study, held_->share)) {
+    connection_.reset();
+    throw Lost{"the study is held by another connection"};
+  }
+}
+
+}  // namespace sweetspot::store::postgres

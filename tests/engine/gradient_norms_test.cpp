@@ -1,0 +1,214 @@
+#include "engine/gradient_norms.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "engine/cpu/cpu.h"
+#include "golden.h"
+#include "model/keras.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+
+model::Network network_named(const std::string& name) {
+  return model::load_network(name.ends_with(".json") ? golden_path(name) : name);
+}
+
+void expect_same(const Trainer& found, const Trainer& expected) {
+  const std::vector<Variable> a = found.variables(), b = expected.variables();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
+}
+
+class GradientNorms : public ::testing::TestWithParam<std::string> {
+ protected:
+  model::Network network = network_named(GetParam());
+};
+
+// Running statistics of batch normalisation are among the variables.
+TEST_P(GradientNorms, AreMeasuredWithoutChangingABit) {
+  for (const int threads : {1, 2}) {
+    TrainerOptions options;
+    options.threads = threads;
+    const auto plain = cpu::make_trainer(network, options);
+    options.gradient_norms = true;
+    const auto measuring = cpu::make_trainer(network, options);
+    const GoldenBatch batch(network, true, 100, 0);
+    int measured = 0;
+    for (int step = 0; step < 25; ++step)
+      for (const std::int64_t micro_batch : {100, 36}) {
+        const StepResult expected = plain->step(batch.view(), micro_batch);
+        const StepResult result = measuring->step(batch.view(), micro_batch);
+        ASSERT_EQ(result.loss, expected.loss) << "step " << step;
+        EXPECT_FALSE(expected.gradient_norms);
+        measured += result.gradient_norms.has_value();
+      }
+    EXPECT_GE(measured, 2);
+    expect_same(*measuring, *plain);
+  }
+}
+
+TEST_P(GradientNorms, AreThoseOfTheGradientsThatCanBeRead) {
+  TrainerOptions options;
+  options.gradient_norms = true;
+  options.threads = 2;
+  options.optimizer.learning_rate = 0;
+  const model::Network still = golden_network(
+      GetParam().ends_with(".json") ? GetParam().substr(7, GetParam().size() - 12) : GetParam());
+  const auto trainer = cpu::make_trainer(still, options);
+  const GoldenBatch batch(still, true, 48, 0);
+  const auto squared_norm = [&](std::int64_t count) {
+    BatchView front = batch.view();
+    front.count = count;
+    trainer->accumulate(front, 48);
+    double sum = 0;
+    for (const Variable& gradient : trainer->gradients())
+      for (const double value : gradient.values) sum += value * value;
+    return sum;
+  };
+  for (const std::int64_t micro_batch : {48, 16}) {
+    const auto again = cpu::make_trainer(still, options);
+    const auto norms = again->step(batch.view(), micro_batch).gradient_norms;
+    ASSERT_TRUE(norms);
+    EXPECT_EQ(norms->small_batch, 6);
+    EXPECT_EQ(norms->big_batch, 48);
+    EXPECT_NEAR(norms->small_squared, squared_norm(6), 1e-4 * norms->small_squared);
+    if (micro_batch == 48) {  // batch normalisation sees micro-batches
+      EXPECT_NEAR(norms->big_squared, squared_norm(48), 1e-4 * norms->big_squared);
+    }
+  }
+}
+
+TEST_P(GradientNorms, OfAnyTrainerLeaveItAsItWas) {
+  const auto plain = cpu::make_trainer(network, {}), asked = cpu::make_trainer(network, {});
+  const GoldenBatch batch(network, true, 32, 0);
+  for (int step = 0; step < 3; ++step) {
+    const stats::GradientNorms norms = gradient_norms(*asked, network, batch.view(), 16);
+    EXPECT_EQ(norms.small_batch, 4);
+    EXPECT_EQ(norms.big_batch, 32);
+    EXPECT_GT(norms.small_squared, 0);
+    EXPECT_EQ(asked->step(batch.view(), 32).loss, plain->step(batch.view(), 32).loss);
+  }
+  expect_same(*asked, *plain);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GradientNorms,
+                         ::testing::Values("small-cnn", "models/all-layers.json",
+                                           "models/norm-blocks.json"),
+                         [](const auto& model) { return "model" + std::to_string(model.index); });
+
+TEST(GradientNormsOf, ASingleSampleAreNotTold) {
+  TrainerOptions options;
+  options.gradient_norms = true;
+  const model::Network network = model::load_network("small-cnn");
+  const auto trainer = cpu::make_trainer(network, options);
+  const GoldenBatch batch(network, true, 1, 0);
+  EXPECT_FALSE(trainer->step(batch.view(), 1).gradient_norms);
+}
+
+TEST(GradientNormsOf, RareStepsTakeLittleTime) {
+  for (const std::int64_t batch : {2, 16, 128, 1000, 100000})
+    for (const std::int64_t micro_batch : {batch, std::max<std::int64_t>(1, batch / 16)}) {
+      const std::int64_t small = small_part(batch, micro_batch);
+      EXPECT_GE(small, 1);
+      EXPECT_LT(small, batch);
+      EXPECT_LE(small, micro_batch);
+      const double steps = static_cast<double>(steps_between_norms(batch, small));
+      EXPECT_LT(static_cast<double>(small) / static_cast<double>(batch) / steps, 0.02) << batch;
+    }
+}
+
+// y = w* · x + noise with independent uniform inputs: the moments of the gradient of the squared
+// error are sums over the inputs.
+struct Regression {
+  static constexpr int inputs = 48;
+  static constexpr double noise_variance = 0.5;
+  double variance[inputs], distance[inputs];  // of the inputs; of the weights from w*
+  float deviation[inputs];
+  std::mt19937 random;
+
+  explicit Regression(unsigned seed) : random(seed) {
+    for (int i = 0; i < inputs; ++i)
+      variance[i] = 0.5 + 0.02 * i, deviation[i] = static_cast<float>(std::sqrt(variance[i]));
+  }
+  // Of this deviation: on [−√3σ, √3σ], in 2^16 steps, two of a draw.
+  float uniform(float its_deviation) {
+    if (bits_left == 0) drawn = static_cast<std::uint32_t>(random()), bits_left = 32;
+    const float value = (static_cast<float>(drawn & 0xffff) + 0.5f) * 0x1p-15f - 1;
+    drawn >>= 16, bits_left -= 16;
+    return value * 1.7320508f * its_deviation;
+  }
+  std::uint32_t drawn = 0;
+  int bits_left = 0;
+
+  // The gradient of one sample is g = 2 (d·x − ε) x, so E[g] = 2Cd, and E|g|² needs x's fourth
+  // moment, 9/5 of the squared variance for a uniform one.
+  double noise_scale() const {
+    double trace_c = 0, gradient = 0, second = 0;
+    for (const double v : variance) trace_c += v;
+    for (int i = 0; i < inputs; ++i) {
+      const double d2 = distance[i] * distance[i], v = variance[i];
+      gradient += 4 * d2 * v * v;
+      second += 4 * d2 * (1.8 * v * v + v * (trace_c - v));
+    }
+    second += 4 * noise_variance * trace_c;
+    return (second - gradient) / gradient;
+  }
+};
+
+TEST(GradientNormsOf, LinearRegressionGiveItsNoiseScale) {
+  const model::Network network = model::read_keras(
+      R"({"class_name": "Sequential", "keras_version": "2.11.0", "config": {"name": "regression",
+         "layers": [{"class_name": "InputLayer", "config": {"name": "x", "batch_input_shape": [null, 48]}},
+         {"class_name": "Dense", "config": {"name": "y", "units": 1, "use_bias": false}}]}})",
+      "regression.json");
+  constexpr std::int64_t batch = 1024;
+  const auto noise_deviation = static_cast<float>(std::sqrt(Regression::noise_variance));
+  int held = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Regression problem(seed);
+    TrainerOptions options;
+    options.loss = model::Loss::mean_squared_error;
+    options.gradient_norms = true;
+    options.seed = seed;
+    options.optimizer.learning_rate = 0;
+    const auto trainer = cpu::make_trainer(network, options);
+    const std::vector<float> weights = trainer->variables().front().values;
+    float truth[Regression::inputs];
+    for (int i = 0; i < Regression::inputs; ++i) {
+      problem.distance[i] = problem.uniform(0.041f);
+      truth[i] = static_cast<float>(weights[static_cast<std::size_t>(i)] - problem.distance[i]);
+    }
+    std::vector<float> x(batch * Regression::inputs), y(batch);
+    stats::NoiseScale scale(1);
+    bool used = true;  // what is not measured may be of the same samples
+    for (int step = 0; step < 1200; ++step) {
+      for (std::size_t s = 0; used && s < batch; ++s) {
+        y[s] = problem.uniform(noise_deviation);
+        for (std::size_t i = 0; i < Regression::inputs; ++i) {
+          float& input = x[s * Regression::inputs + i];
+          input = problem.uniform(problem.deviation[i]);
+          y[s] += truth[i] * input;
+        }
+      }
+      const StepResult result = trainer->step({batch, x.data(), nullptr, y.data()}, batch);
+      used = result.gradient_norms.has_value();
+      if (used) scale.add(*result.gradient_norms);
+    }
+    const auto estimate = scale.estimate();
+    ASSERT_TRUE(estimate && estimate->samples);
+    EXPECT_NEAR(estimate->samples->mean, problem.noise_scale(), 0.1 * problem.noise_scale())
+        << "seed " << seed << ", interval " << estimate->samples->low << " to "
+        << estimate->samples->high << " from " << estimate->observations;
+    held += estimate->samples->low <= problem.noise_scale() &&
+            problem.noise_scale() <= estimate->samples->high;
+  }
+  EXPECT_GE(held, 17);  // of 20, where 19 are expected
+}
+
+}  // namespace
+}  // namespace sweetspot::engine

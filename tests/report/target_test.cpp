@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/forms.h"
+#include "report/glance.h"
+#include "report/screen.h"
+#include "report/stored.h"
+#include "report/table.h"
+#include "report/target_table.h"
+
+namespace sweetspot::report {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+advise::TargetRunTold run_of(std::uint64_t seed, double seconds, bool reached = true) {
+  advise::TargetRunTold run;
+  run.seed = seed, run.reached = reached;
+  run.samples = 10'000 * seconds, run.updates = 100 * seconds;
+  run.seconds = seconds, run.clock_seconds = 1.5 * seconds;
+  run.best = reached ? 0.991 : 0.981;
+  return run;
+}
+
+advise::TargetRow row_of(std::int64_t batch, double predicted,
+                         std::vector<advise::TargetRunTold> runs = {}) {
+  advise::TargetRow row;
+  row.batch = batch, row.learning_rate = 0.0011;
+  row.samples_per_second = {10'000, 9'900, 10'100};
+  row.predicted_seconds = {predicted, 0.8 * predicted, 1.2 * predicted};
+  row.predicted_samples = {1e4 * predicted, 8e3 * predicted, 1.2e4 * predicted};
+  row.runs = std::move(runs);
+  return row;
+}
+
+advise::TimeToTarget answer() {
+  advise::TimeToTarget made;
+  made.batch = 128;
+  made.command = "sweetspot train --batch 128 --lr 0.0011";
+  made.learning_rate_rule = "square-root", made.base_learning_rate = 0.001;
+  made.samples_in_epoch = 60'000;
+  made.critical_batch = {800, 400, 1600};
+  made.throughput_batch = 512;
+  made.rows = {row_of(64, 8.1), row_of(128, 6.5, {run_of(1, 6), run_of(2, 6.2), run_of(3, 6.1)}),
+               row_of(256, 6.9, {run_of(1, 12, false)}), row_of(512, 9.2), row_of(1024, 15)};
+  made.rows.back().failure = "crashed: the loss was no number any more at step 3";
+  return made;
+}
+
+TEST(TargetAnswer, BeginsWithTheSentenceToActOn) {
+  EXPECT_EQ(
+      sentence(answer()),
+      "Train with batch 128: 99% in 6.1 s (5.85 to 6.35 over 3 seeds), learning rate 0.0011.");
+  advise::TimeToTarget lost = answer();
+  lost.batch.reset();
+  lost.best = 0.981, lost.best_batch = 256;
+  EXPECT_EQ(sentence(lost), "99% was not reached within the budget; best was 98.1% at batch 256.");
+}
+
+TEST(TargetAnswer, HasARowForEachBatchAndSaysWhatThroughputWouldHaveBeen) {
+  Answer whole;
+  whole.to_target = answer();
+  const std::string text = screen(whole);
+  EXPECT_THAT(text, HasSubstr("predicted s"));
+  EXPECT_THAT(text, HasSubstr("▸ 128"));
+  EXPECT_THAT(text, AllOf(HasSubstr("6.10 ±0.25"), HasSubstr("3 of 3"), HasSubstr("> 12")));
+  EXPECT_THAT(text, HasSubstr("the loss was no number any more"));
+  std::string words = text;
+  std::ranges::replace(words, '\n', ' ');
+  EXPECT_THAT(words, HasSubstr("for throughput alone it would be batch 512, which is predicted to "
+                               "take 9.2 s to 99%"));
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(display_width(line), 80u);
+  EXPECT_LE(count, 20);
+  EXPECT_EQ(sentence(whole), advise::sentence(answer()));
+  EXPECT_THAT(markdown(whole), HasSubstr("|   256 |"));
+}
+
+TEST(TargetAnswer, KeepsWhatMattersOfManyBatches) {
+  advise::TimeToTarget made = answer();
+  made.rows.pop_back();
+  for (std::int64_t batch = 1024; batch < 1 << 24; batch *= 2)
+    made.rows.push_back(row_of(batch, static_cast<double>(batch) / 50));
+  Answer whole;
+  whole.to_target = made;
+  const std::string text = screen(whole);
+  EXPECT_THAT(text, AllOf(HasSubstr("▸ 128"), HasSubstr(" 256"), HasSubstr(" 512")));
+  EXPECT_THAT(text, Not(HasSubstr("8,388,608")));
+}
+
+TEST(TargetAnswer, ComesBackFromTheStoreAsItWas) {
+  trial::Study study;
+  study.id = 3, study.state = trial::StudyState::finished;
+  study.question.workload = "tune paper-cnn on mnist to 99%";
+  study.question.key = R"({"terms":{"kind":"tune"}})";
+  study.answer = advise::to_json(answer());
+  const Answer stored = answer_of(study);
+  EXPECT_EQ(stored.to_target, answer());
+  EXPECT_EQ(stored.status, "found");
+  EXPECT_EQ(stored.message, "");
+  const auto object = json(stored)["time_to_target"];
+  EXPECT_EQ(object["batch"], 128);
+  EXPECT_EQ(object["rows"][1]["reached"], 3);
+  EXPECT_NEAR(object["rows"][1]["epochs"].get<double>(), 1.0167, 1e-3);
+  EXPECT_TRUE(object["rows"][0]["measured_seconds"].is_null());
+}
+
+TEST(TargetAnswer, OfAnybodysTextIsNone) {
+  nlohmann::ordered_json whole = nlohmann::ordered_json::parse(advise::to_json(answer()));
+  for (const auto& [key, value] : whole.items()) {
+    auto other = whole;
+    other[key] = nlohmann::ordered_json::array({-1, "x"});
+    const auto read = advise::time_to_target_from_json(other.dump());
+    if (read) {
+      EXPECT_EQ(read->rows.size(), 5u) << key;  // derived: not read back
+    }
+  }
+  whole["batch"] = 77;  // of which there is no row
+  EXPECT_FALSE(advise::time_to_target_from_json(whole.dump()));
+  EXPECT_FALSE(advise::time_to_target_from_json("{}"));
+  EXPECT_FALSE(advise::time_to_target_from_json("nothing"));
+}
+
+}  // namespace
+}  // namespace sweetspot::report

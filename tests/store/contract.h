@@ -1,0 +1,41 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "store/store.h"
+
+namespace sweetspot::tests {
+
+// Where a store may be, with nothing there yet.
+class Place {
+ public:
+  virtual ~Place() = default;
+  virtual std::string url() const = 0;
+  virtual bool is_untouched() const = 0;
+};
+
+// A kind of store that the contract is held against.
+struct StoreKind {
+  std::string name;
+  std::function<std::unique_ptr<Place>()> make_place;
+};
+inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
+
+class StoreContract : public testing::TestWithParam<StoreKind> {
+ protected:
+  std::string url() const { return place_->url(); }
+  std::unique_ptr<store::Store> open() const { return store::open_store(url()); }
+  std::unique_ptr<Place> place_ = GetParam().make_place();
+};
+
+class QueueContract : public StoreContract {};
+
+inline std::string kind_name(const testing::TestParamInfo<StoreKind>& kind) {
+  return kind.param.name;
+}
+
+}  // namespace sweetspot::tests
