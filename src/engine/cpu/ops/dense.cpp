@@ -51,12 +51,12 @@ class Dense final : public Op {
         g_(geometry),
         most_rows_(micro_batch * g_.rows),
         split_(g_.depth, g_.columns, most_rows_),
-        bf16_(pays_in_bf16(g_, most_rows_)),
-        splits_(!bf16_ && g_.wants_input_gradient && split_.pays()),
-        transposes_(g_.wants_input_gradient && most_rows_ > few_rows),
+        splits_(g_.wants_input_gradient && split_.pays() && !pays_in_bf16(g_, most_rows_)),
+        transposes_(most_rows_ > few_rows),
         by_panels_(transposes_ && g_.columns >= many_columns &&
                    g_.depth * g_.columns >= weights_beyond_cache),
-        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel) {
+        packs_(most_rows_ >= 2 * packed_rows && g_.columns >= panel),
+        bf16_(pays_in_bf16(g_, most_rows_)) {
     shared_floats = transposes_ && !by_panels_ ? g_.depth * g_.columns : 0;
     working.bytes =
         sizeof(float) *
@@ -64,7 +64,7 @@ class Dense final : public Op {
                                            packs_ ? most_rows_ * panel + packed_input_floats : 0,
                                            splits_ ? split_.levels() * row_chunk * panel : 0}));
     passing.once = true;
-    if (g_.wants_input_gradient)
+    if (g_.wants_input_gradient && !bf16_)
       passing.bytes = sizeof(float) * static_cast<core::Bytes>(split_.most_sum_rows() * g_.columns);
     if (bf16_) {
       shared_floats = g_.depth * g_.columns / (by_panels_ ? 2 : 1);
@@ -89,16 +89,16 @@ class Dense final : public Op {
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu; }
   bool late() const override { return true; }
-  int forward_phases() const override { return bf16_ || splits_ ? 2 : 1; }
+  int forward_phases() const override { return splits_ || bf16_ ? 2 : 1; }
   int backward_phases() const override { return g_.relu || bf16_ ? 2 : 1; }
 
   void forward_part(const Pass& pass, int phase, int part, int parts) override {
+    if (splits_)
+      return phase == 0 ? multiply_own_weights(pass, part, parts) : add_up(pass, part, parts);
     if (bf16_)
       return phase == 0
                  ? round_rows(pass, inputs(pass), g_.depth, rounded_inputs(pass), part, parts)
                  : forward_rounded(pass, part, parts);
-    if (splits_)
-      return phase == 0 ? multiply_own_weights(pass, part, parts) : add_up(pass, part, parts);
     each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
               [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
                 Multiply m = product(pass, {n, row, rows}, {0, g_.depth});
@@ -112,11 +112,11 @@ class Dense final : public Op {
   void backward_part(const Pass& pass, int phase, int part, int parts) override {
     if (phase + 1 < backward_phases()) {
       if (g_.relu) mask(pass, part, parts);
-      if (bf16_ && g_.wants_input_gradient)
+      if (bf16_ && wants_input_gradient)
         round_rows(pass, gradients(pass), g_.columns, rounded_gradients(pass), part, parts);
       return;
     }
-    if (g_.wants_input_gradient) make_input_gradient(pass, part, parts);
+    if (wants_input_gradient) make_input_gradient(pass, part, parts);
     std::int64_t packed = -1;
     if (!pass.late_gradients)
       each_chunk(part, parts, [&](std::int64_t n, std::int64_t k, std::int64_t depth) {
@@ -127,7 +127,7 @@ class Dense final : public Op {
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     if (bf16_) return round_weights(pass, part, parts);
-    if (!transposes_ || by_panels_) return;
+    if (!transposes_ || by_panels_ || !wants_input_gradient || !pass.training) return;
     transpose_weights(pass, pass.weights + g_.weights, g_.depth, g_.columns,
                       pass.shared + shared_offset, part, parts);
   }
@@ -481,7 +481,7 @@ class Dense final : public Op {
   DenseGeometry g_;
   std::int64_t most_rows_;
   DepthSplit split_;
-  bool bf16_, splits_, transposes_, by_panels_, packs_, pairs_gradients_ = false;
+  bool splits_, transposes_, by_panels_, packs_, bf16_, pairs_gradients_ = false;
 };
 
 }  // namespace
