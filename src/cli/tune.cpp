@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "cli/cluster_tune.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
@@ -37,6 +38,7 @@ struct TuneFlags {
   std::string precisions;
   const CLI::Option* tolerance = nullptr;
   bool no_report = false;
+  ClusterFlags cluster;
 };
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
@@ -179,6 +181,10 @@ void check_global_batch(const TuneFlags& flags) {
 }
 
 int show_plan(const TuneFlags& flags, Output& output) {
+  if (flags.cluster.given()) {
+    output.print(cluster_script(flags.cluster, 1));
+    return 0;
+  }
   trial::Setting setting;
   setting.batch = flags.global_batch.value_or(flags.min);  // whose memory is known to be least
   setting.workers = flags.study.native.options.pipeline.workers;
@@ -197,7 +203,8 @@ int show_plan(const TuneFlags& flags, Output& output) {
 int tune(const TuneFlags& flags, Output& output) {
   check_global_batch(flags);
   check_objective(flags);
-  if (flags.study.command.dry_run) return show_plan(flags, output);
+  const std::optional<ClusterTask> task = cluster_task();
+  if (flags.study.command.dry_run && !task) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened = open_workload(flags.study);
@@ -240,7 +247,28 @@ int tune(const TuneFlags& flags, Output& output) {
   options.loop.budget = flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity, terms);
   const CountSignals signals;
-  const std::unique_ptr<store::Writer> writer = open_study(*store, question, opened, flags.study);
+  if (flags.cluster.given() && task) {
+    study::SweepOptions one;
+    one.limits = options.limits, one.loop = options.loop;
+    return run_cluster_task(*task, opened, question, one, 0);
+  }
+  std::unique_ptr<ClusterTune> cluster;
+  std::unique_ptr<store::Writer> writer;
+  workload::Workload* workload = opened.workload.get();
+  if (flags.cluster.given()) {
+    cluster = std::make_unique<ClusterTune>(flags.cluster, opened);
+    trial::Setting first = opened.base;
+    first.batch = std::lcm(options.limits.min, first.accumulation);
+    writer = cluster->open(*store, question, first, flags.study.fresh);
+    workload = &cluster->workload();
+    options.limits.memory_limit.reset();  // of this machine: a task holds itself to its own
+    options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
+                                     const std::atomic<int>& stop) {
+      return cluster->run(setting, stop);
+    };
+  } else {
+    writer = open_study(*store, question, opened, flags.study);
+  }
   study::TuneResult result;
   {
     LiveStudy live({"tuning " + opened.title,
@@ -248,7 +276,7 @@ int tune(const TuneFlags& flags, Output& output) {
                     {},
                     options.limits.tolerance,
                     flags.study.verbose});
-    result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
+    result = study::tune(*workload, *writer, options, live, CountSignals::presses());
   }
   report::Answer answer = answer_of(opened, result, *writer);
   const bool page = !flags.no_report && !result.trials.empty();
@@ -263,7 +291,8 @@ int tune(const TuneFlags& flags, Output& output) {
 
 }  // namespace
 
-void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program) {
+void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
+              const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
   const auto flags = std::make_shared<TuneFlags>();
   using search::Objective;
@@ -315,6 +344,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
+  add_cluster_flags(*command, flags->cluster);
   flags->tolerance = command->get_option("--tolerance");
   command->footer(
       "\nExamples:\n"
@@ -327,8 +357,9 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
       "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
       "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
       "--accumulate {accumulation}");
-  command->callback([&chosen, &program, flags] {
+  command->callback([&chosen, &program, &given, flags] {
     flags->study.command.options.argv = program;
+    flags->cluster.arguments = given;
     chosen = [flags](Output& output) {
       settle_gpus(flags->study.command.options);
       return tune(*flags, output);
