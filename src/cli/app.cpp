@@ -84,15 +84,16 @@ std::vector<std::string> split_program(std::vector<std::string>& arguments) {
 }
 
 int parse_and_run(std::vector<std::string> arguments) {
+  const std::vector<std::string> given = arguments;
   const std::vector<std::string> program = split_program(arguments);
   CLI::App app{"sweetspot: which batch size to train with on this machine, and why", "sweetspot"};
   app.require_subcommand(1);
   app.set_version_flag("--version", version_line());
   app.footer(examples);
   Action chosen;
-  add_tune(app, chosen, program);
-  add_sweep(app, chosen, program);
-  add_paper(app, chosen);
+  add_tune(app, chosen, program, given);
+  add_sweep(app, chosen, program, given);
+  add_paper(app, chosen, given);
   add_studies(app, chosen);
   add_report(app, chosen);
   add_serve(app, chosen);

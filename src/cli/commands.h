@@ -15,10 +15,12 @@ class Output;
 using Action = std::function<int(Output&)>;
 
 // Each adds its command to the program and sets `chosen` when the arguments name it.
-// `program` is what stands behind "--".
-void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program);
-void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program);
-void add_paper(CLI::App& app, Action& chosen);
+// `program` is what stands behind "--", `given` all arguments: the tasks of a cluster run them too.
+void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
+              const std::vector<std::string>& given);
+void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
+               const std::vector<std::string>& given);
+void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& given);
 void add_studies(CLI::App& app, Action& chosen);
 void add_report(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/cluster_job.h"
+#include "cli/cluster_sweep.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/live_study.h"
@@ -34,6 +36,7 @@ struct PaperFlags {
   std::string device = "all";
   std::filesystem::path output = "sweetspot-paper.html";
   StudyFlags study;  // those of any study: the store, --fresh, --json, --data
+  ClusterFlags cluster;
 };
 
 // One device's part of the experiment, as a study of its own.
@@ -59,25 +62,56 @@ std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t 
   return kept ? kept->trials : result.trials;
 }
 
-Part run_part(const PaperFlags& flags, const study::PaperPlan& plan, const StudyWorkload& opened,
-              store::Store& store) {
+study::SweepOptions options_of(const PaperFlags& flags, const study::PaperPlan& plan,
+                               const StudyWorkload& opened) {
   study::SweepOptions options = study::paper_sweep(plan, opened.base);
   put_memory_limits(flags.study, opened, options.limits);
+  return options;
+}
+
+trial::Question question_of(const study::PaperPlan& plan, const StudyWorkload& opened) {
+  return study::question(opened.title, opened.identity, terms_of(plan, opened));
+}
+
+// The trials as tasks of a cluster, and the study that has them.
+study::SweepResult run_on_cluster(const PaperFlags& flags, const study::PaperPlan& plan,
+                                  const StudyWorkload& opened, store::Store& store,
+                                  trial::Study& study) {
+  const study::SweepOptions options = options_of(flags, plan, opened);
+  study::Observer nobody;
+  const ClusterSweep found =
+      sweep_on_cluster(flags.cluster, flags.study, opened, question_of(plan, opened), options,
+                       store, [&](store::Writer& whole) {
+                         return study::sweep(*opened.training, plan.epochs, whole, options, nobody,
+                                             CountSignals::presses());
+                       });
+  if (!found.note.empty()) Output::talk(fmt::format("sweetspot: {}", found.note));
+  if (found.study) study = *found.study;
+  return found.result;
+}
+
+study::SweepResult run_here(const PaperFlags& flags, const study::PaperPlan& plan,
+                            const StudyWorkload& opened, store::Store& store, trial::Study& study) {
   const std::unique_ptr<store::Writer> writer =
-      store.open_study(study::question(opened.title, opened.identity, terms_of(plan, opened)),
-                       store_environment(opened), flags.study.fresh);
+      store.open_study(question_of(plan, opened), store_environment(opened), flags.study.fresh);
+  study = writer->study();
+  LiveStudy live({fmt::format("the paper on the {}", opened.device.gpu ? "GPU" : "CPU"),
+                  flags.study.precision, plan.batches.size() * plan.seeds.size()});
+  return study::sweep(*opened.training, plan.epochs, *writer, options_of(flags, plan, opened), live,
+                      CountSignals::presses());
+}
+
+Part run_part(const PaperFlags& flags, const study::PaperPlan& plan, const StudyWorkload& opened,
+              store::Store& store) {
   Part part;
-  {
-    LiveStudy live({fmt::format("the paper on the {}", opened.device.gpu ? "GPU" : "CPU"),
-                    flags.study.precision, plan.batches.size() * plan.seeds.size()});
-    part.result = study::sweep(*opened.training, plan.epochs, *writer, options, live,
-                               CountSignals::presses());
-  }
+  trial::Study study;
+  study.environment = store_environment(opened);
+  part.result = flags.cluster.given() ? run_on_cluster(flags, plan, opened, store, study)
+                                      : run_here(flags, plan, opened, store, study);
   part.device.name = name(opened.device);
-  part.device.hardware =
-      opened.device.gpu ? opened.device.model : store_environment(opened).machine;
-  part.device.study = std::to_string(writer->study().id);
-  part.device.trials = with_readings(store, writer->study().id, part.result);
+  part.device.hardware = opened.device.gpu ? opened.device.model : study.environment.machine;
+  part.device.study = std::to_string(study.id);
+  part.device.trials = with_readings(store, study.id, part.result);
   return part;
 }
 
@@ -153,6 +187,12 @@ int run(const PaperFlags& flags, Output& output) {
   experiment.quick = flags.quick;
   experiment.training = training_words(flags);
   const CountSignals signals;
+  if (const auto task = cluster_task(); task && flags.cluster.given()) {
+    std::string ignored;
+    const StudyWorkload opened = std::move(open_devices(flags, ignored).front());
+    return run_cluster_task(*task, opened, question_of(plan, opened),
+                            options_of(flags, plan, opened), plan.epochs);
+  }
   study::SweepResult last;
   for (const StudyWorkload& opened : open_devices(flags, experiment.no_gpu)) {
     if (experiment.workload.empty()) experiment.workload = opened.title;
@@ -178,7 +218,7 @@ int run(const PaperFlags& flags, Output& output) {
 
 }  // namespace
 
-void add_paper(CLI::App& app, Action& chosen) {
+void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand(
       "paper", "the paper's experiment on this machine, and a verdict on each of its claims");
   const auto flags = std::make_shared<PaperFlags>();
@@ -206,9 +246,14 @@ void add_paper(CLI::App& app, Action& chosen) {
                    "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
       ->type_name("URL");
   command->add_flag("--json", study.native.json, "the result as one JSON object on stdout");
+  add_cluster_flags(*command, flags->cluster);
   command->footer("\nExample:\n  sweetspot paper --quick");
-  command->callback(
-      [&chosen, flags] { chosen = [flags](Output& output) { return run(*flags, output); }; });
+  command->callback([&chosen, &given, flags] {
+    flags->cluster.arguments = given;
+    // Its tasks are of one device; which nodes have a GPU is not known here.
+    if (flags->cluster.given() && flags->device == "all") flags->device = "cpu";
+    chosen = [flags](Output& output) { return run(*flags, output); };
+  });
 }
 
 }  // namespace sweetspot::cli

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "cli/cluster_job.h"
+#include "cli/cluster_sweep.h"
 #include "cli/commands.h"
 #include "cli/epoch_answer.h"
 #include "cli/flags.h"
@@ -35,6 +37,7 @@ struct SweepFlags {
   int repeat = 1, seeds = 1;
   bool force = false, shared = false;
   store::QueueTerms queue;
+  ClusterFlags cluster;
 
   bool trains() const { return !epochs.empty(); }
 };
@@ -110,6 +113,11 @@ int show_plan(const SweepFlags& flags, Output& output) {
   StudyWorkload none;
   none.base.precision = flags.study.native.precision;
   const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
+  if (flags.cluster.given()) {
+    const auto of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
+    output.print(cluster_script(flags.cluster, points.size() * of_each));
+    return 0;
+  }
   output.print(
       dry_run_text(flags.study.command, handed(flags.study.command.options, points.front())));
   output.print(fmt::format("{:<10}{}, {} time{} each\n", "points", points.size(), flags.repeat,
@@ -138,17 +146,24 @@ study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
 
 // `where`: a writer of one's own, or a study that is shared.
 template <class Where>
-study::SweepResult run(const SweepFlags& flags, const StudyWorkload& opened,
-                       const study::Terms& terms, const study::SweepOptions& options,
-                       Where& where) {
+study::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
+                       const study::SweepOptions& options, Where& where,
+                       study::Observer& observer) {
+  if (opened.training)
+    return study::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, observer,
+                        CountSignals::presses());
+  return study::sweep(*opened.workload, where, options, observer, CountSignals::presses());
+}
+
+template <class Where>
+study::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened,
+                            const study::Terms& terms, const study::SweepOptions& options,
+                            Where& where) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
   LiveStudy live({"sweeping " + opened.title, flags.study.precision,
                   options.points.size() * trials_of_each, flags.study.tolerance,
                   flags.study.verbose});
-  if (opened.training)
-    return study::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, live,
-                        CountSignals::presses());
-  return study::sweep(*opened.workload, where, options, live, CountSignals::presses());
+  return run(opened, terms, options, where, live);
 }
 
 // Six beats may go astray before a worker is given up for lost.
@@ -157,7 +172,8 @@ study::Shared shared(store::Queue& queue, const store::Store& store, const Sweep
 }
 
 int sweep(const SweepFlags& flags, Output& output) {
-  if (flags.study.command.dry_run) return show_plan(flags, output);
+  const std::optional<ClusterTask> task = cluster_task();
+  if (flags.study.command.dry_run && !task) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened =
@@ -169,19 +185,35 @@ int sweep(const SweepFlags& flags, Output& output) {
   options.loop.power_limits = limited.guard.get();
   const CountSignals signals;
   const trial::Question question = study::question(opened.title, opened.identity, terms);
+  if (flags.cluster.given() && task)
+    return run_cluster_task(*task, opened, question, options,
+                            static_cast<int>(terms.epochs.value_or(0)));
   std::unique_ptr<store::Writer> writer;
   std::unique_ptr<store::Queue> queue;
+  ClusterSweep cluster;
   study::SweepResult result;
-  if (flags.shared) {
+  report::Answer answer;
+  answer.environment_json = store_environment(opened).json;
+  if (flags.cluster.given()) {
+    study::Observer nobody;
+    cluster = sweep_on_cluster(
+        flags.cluster, flags.study, opened, question, options, *store,
+        [&](store::Writer& whole) { return run(opened, terms, options, whole, nobody); });
+    result = cluster.result;
+    if (cluster.study) {
+      answer.study = std::to_string(cluster.study->id);
+      answer.environment_json = cluster.study->environment.json;
+    }
+  } else if (flags.shared) {
     queue = store->join_study(question, store_environment(opened), flags.queue);
     const study::Shared where = shared(*queue, *store, flags);
-    result = run(flags, opened, terms, options, where);
+    result = run_live(flags, opened, terms, options, where);
+    answer.study = std::to_string(queue->writer().study().id);
   } else {
     writer = open_study(*store, question, opened, flags.study);
-    result = run(flags, opened, terms, options, *writer);
+    result = run_live(flags, opened, terms, options, *writer);
+    answer.study = std::to_string(writer->study().id);
   }
-  report::Answer answer;
-  answer.study = std::to_string((queue ? queue->writer() : *writer).study().id);
   answer.workload = opened.title;
   answer.trials = result.trials;
   answer.resumed = result.resumed;
@@ -192,7 +224,6 @@ int sweep(const SweepFlags& flags, Output& output) {
   answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
   answer.facts.roofline = opened.roofline;
   answer.facts.cost = opened.cost;
-  answer.environment_json = store_environment(opened).json;
   const bool any_ok = std::ranges::any_of(
       result.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
   answer.doubt = result.doubt;
@@ -202,7 +233,8 @@ int sweep(const SweepFlags& flags, Output& output) {
     print_epochs(flags.study, answer, epochs_of(flags), output);
   else
     print_answer(flags.study, answer, "", output);
-  if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
+  for (const std::string& words : {cluster.note, answer.message})
+    if (!words.empty()) Output::talk(fmt::format("sweetspot: {}", words));
   if (opened.workload) opened.workload->finish();
   return sweep_exit_code(result, any_ok);
 }
@@ -213,7 +245,8 @@ void range_flag(CLI::App& app, const char* flag, std::string& target, const char
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program) {
+void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
+               const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand("sweep", "measure every point of a grid of settings");
   const auto flags = std::make_shared<SweepFlags>();
   range_flag(*command, "--batch", flags->batches,
@@ -240,6 +273,8 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
                         "take points that nobody else has: run the same command, on one store, as "
                         "often and on as many alike machines as you like");
   shared_flag->excludes(command->get_option("--fresh"));
+  add_cluster_flags(*command, flags->cluster);
+  shared_flag->excludes(command->get_option("--cluster"));
   text_flag(*command, "--lost-after", "TIME",
             "with --shared: a process that says nothing for so long is given up, and its point "
             "taken by another [60s]",
@@ -262,8 +297,9 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   command->footer(
       "\nExamples:\n  sweetspot sweep --batch 16..1024*2 --workers 0,1,2 --repeat 3\n"
       "  sweetspot sweep --batch 100..1000+100 --epochs 1..5 --seeds 3");
-  command->callback([&chosen, &program, flags] {
+  command->callback([&chosen, &program, &given, flags] {
     flags->study.command.options.argv = program;
+    flags->cluster.arguments = given;
     chosen = [flags](Output& output) {
       settle_gpus(flags->study.command.options);
       return sweep(*flags, output);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "cli/cluster_tune.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
@@ -41,6 +42,7 @@ struct TuneFlags {
   const CLI::Option* tolerance = nullptr;
   bool no_report = false;
   LearningRateFlags learning_rate;
+  ClusterFlags cluster;
 };
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
@@ -183,6 +185,10 @@ void check_global_batch(const TuneFlags& flags) {
 }
 
 int show_plan(const TuneFlags& flags, Output& output) {
+  if (flags.cluster.given()) {
+    output.print(cluster_script(flags.cluster, 1));
+    return 0;
+  }
   trial::Setting setting;
   setting.batch = flags.global_batch.value_or(flags.min);  // whose memory is known to be least
   setting.workers = flags.study.native.options.pipeline.workers;
@@ -206,6 +212,8 @@ void check_target(const TuneFlags& flags) {
   if (flags.global_batch || flags.confirm)
     throw core::InputError(
         "a target is reached by training whole batches; leave out --global-batch and --confirm");
+  if (flags.cluster.given())
+    throw core::InputError("a target is reached on this machine; leave out --cluster");
   if (!flags.study.native.options.evaluate)
     throw core::InputError("a target is looked for on the test split; leave out --no-eval");
 }
@@ -214,7 +222,8 @@ int tune(const TuneFlags& flags, Output& output) {
   check_global_batch(flags);
   check_objective(flags);
   check_target(flags);
-  if (flags.study.command.dry_run) return show_plan(flags, output);
+  const std::optional<ClusterTask> task = cluster_task();
+  if (flags.study.command.dry_run && !task) return show_plan(flags, output);
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened = open_workload(flags.study);
@@ -261,7 +270,28 @@ int tune(const TuneFlags& flags, Output& output) {
     options.loop.budget = share_for_speeds * *flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity, terms);
   const CountSignals signals;
-  std::unique_ptr<store::Writer> writer = open_study(*store, question, opened, flags.study);
+  if (flags.cluster.given() && task) {
+    study::SweepOptions one;
+    one.limits = options.limits, one.loop = options.loop;
+    return run_cluster_task(*task, opened, question, one, 0);
+  }
+  std::unique_ptr<ClusterTune> cluster;
+  std::unique_ptr<store::Writer> writer;
+  workload::Workload* workload = opened.workload.get();
+  if (flags.cluster.given()) {
+    cluster = std::make_unique<ClusterTune>(flags.cluster, opened);
+    trial::Setting first = opened.base;
+    first.batch = std::lcm(options.limits.min, first.accumulation);
+    writer = cluster->open(*store, question, first, flags.study.fresh);
+    workload = &cluster->workload();
+    options.limits.memory_limit.reset();  // of this machine: a task holds itself to its own
+    options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
+                                     const std::atomic<int>& stop) {
+      return cluster->run(setting, stop);
+    };
+  } else {
+    writer = open_study(*store, question, opened, flags.study);
+  }
   study::TuneResult result;
   {
     LiveStudy live({"tuning " + opened.title,
@@ -269,7 +299,7 @@ int tune(const TuneFlags& flags, Output& output) {
                     {},
                     options.limits.tolerance,
                     flags.study.verbose});
-    result = study::tune(*opened.workload, *writer, options, live, CountSignals::presses());
+    result = study::tune(*workload, *writer, options, live, CountSignals::presses());
   }
   if (flags.target.target && result.recommendation &&
       (result.status == study::Status::found || result.status == study::Status::budget)) {
@@ -291,7 +321,8 @@ int tune(const TuneFlags& flags, Output& output) {
 
 }  // namespace
 
-void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program) {
+void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
+              const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
   const auto flags = std::make_shared<TuneFlags>();
   using search::Objective;
@@ -351,6 +382,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   add_learning_rate_flags(*command, flags->learning_rate);
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
+  add_cluster_flags(*command, flags->cluster);
   flags->tolerance = command->get_option("--tolerance");
   command->footer(
       "\nExamples:\n"
@@ -364,9 +396,10 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
       "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
       "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
       "--accumulate {accumulation}");
-  command->callback([&chosen, &program, flags] {
+  command->callback([&chosen, &program, &given, flags] {
     flags->study.command.options.argv = program;
     if (flags->target.target) flags->study.command.options.metric = flags->target.target->metric;
+    flags->cluster.arguments = given;
     chosen = [flags](Output& output) {
       settle_gpus(flags->study.command.options);
       return tune(*flags, output);

@@ -28,8 +28,11 @@ core::Seconds steady_now() { return std::chrono::steady_clock::now().time_since_
 
 Loop::Loop(workload::Workload& workload, store::Writer& writer, const LoopOptions& options,
            Observer& observer, const std::atomic<int>& stop)
-    : Loop([&workload](const auto&... asked) { return measure::measure(workload, asked...); },
-           writer, options, observer, stop) {}
+    : Loop(
+          options.run_elsewhere
+              ? options.run_elsewhere
+              : [&workload](const auto&... asked) { return measure::measure(workload, asked...); },
+          writer, options, observer, stop) {}
 
 Loop::Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options,
            Observer& observer, const std::atomic<int>& stop)

@@ -43,16 +43,17 @@ void refuse_as(trial::Trial& trial, const std::string& why);
 using Clock = std::function<core::Seconds()>;
 core::Seconds steady_now();
 
+// One trial at a setting: what a loop does again and again.
+using RunTrial = std::function<trial::Trial(const trial::Setting&, const measure::MeasureOptions&,
+                                            const measure::Watch&, const std::atomic<int>& stop)>;
+
 struct LoopOptions {
   measure::MeasureOptions measure;
   std::optional<core::Seconds> budget;  // of this run, whatever was spent before
   Clock now = steady_now;
   PowerLimits* power_limits = nullptr;  // for settings that have one
+  RunTrial run_elsewhere = {};          // instead of measuring the workload here
 };
-
-// One trial at a setting: what a loop does again and again.
-using RunTrial = std::function<trial::Trial(const trial::Setting&, const measure::MeasureOptions&,
-                                            const measure::Watch&, const std::atomic<int>& stop)>;
 
 // Runs settings one by one, or takes the trials of settings that take turns, and keeps each in the
 // store before anything else begins.

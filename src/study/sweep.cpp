@@ -212,15 +212,13 @@ SweepResult run_shared(const RunTrial& run_trial, const Subject& tried, ArrivalC
   ClaimedWriter writer(shared.queue);
   StepCounter counter(observer);
   Loop loop(run_trial, writer, options.loop, counter, stop);
-  std::vector<trial::Setting> all;
-  for (int round = 0; round < rounds_of(options); ++round)
-    std::ranges::copy(settings_of_round(options, round), std::back_inserter(all));
+  const std::vector<trial::Setting> all = settings_of(options);
   shared.queue.plan(all);
   work_off(shared, writer, counter, loop,
            [&](const trial::Setting& setting) { run_point(loop, tried, options, setting); });
   trial::Study study = shared.store.study(writer.study().id).value_or(writer.study());
-  SweepResult result{loop.end(),    loop.error(), study.trials, loop.resumed(),
-                     all.size(),    loop.spent(), std::nullopt};
+  SweepResult result{loop.end(), loop.error(), study.trials, loop.resumed(),
+                     all.size(), loop.spent(), std::nullopt};
   if (result.end != End::none) return result;
   const bool had_doubt = !study.answer.empty();
   WholeStudy whole(std::move(study), writer);
@@ -248,6 +246,13 @@ std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_
   for (std::size_t left = points; left > 1; --left)
     std::swap(order[left - 1], order[random.below(left, left)]);
   return order;
+}
+
+std::vector<trial::Setting> settings_of(const SweepOptions& options) {
+  std::vector<trial::Setting> all;
+  for (int round = 0; round < rounds_of(options); ++round)
+    std::ranges::copy(settings_of_round(options, round), std::back_inserter(all));
+  return all;
 }
 
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,

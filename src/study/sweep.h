@@ -26,6 +26,9 @@ struct SweepOptions {
 // machine does not look like an effect of the batch.
 std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_t seed);
 
+// Every trial that is asked for, in order: each point as often as it is repeated, with its seed.
+std::vector<trial::Setting> settings_of(const SweepOptions& options);
+
 struct SweepResult {
   End end = End::none;
   std::string message;  // of the store's or the device's failure

@@ -158,13 +158,8 @@ class Compiler {
     DenseGeometry product;
     product.depth = g.depth(), product.columns = g.columns(), product.rows = rows;
     product.weights = g.weights, product.bias = g.bias, product.relu = g.relu;
-<<<<<<< HEAD
     product.bf16 = g.bf16;
     product.wants_input_gradient = program_.training && seen_trainable_;
-=======
-    product.wants_input_gradient = program_.training && seen_trainable_;
-    product.bf16 = g.bf16;
->>>>>>> sharing
     push(make_dense(name, product, program_.micro_batch, current_,
                     tensor({1, 1, rows * g.columns()})),
          true, true);

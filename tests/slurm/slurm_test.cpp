@@ -1,0 +1,193 @@
+// The real binary on a real Slurm of this machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/support.h"
+#include "slurm/cluster.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+class Slurm : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { cluster_ = new SlurmCluster; }
+  static void TearDownTestSuite() { delete cluster_; }
+
+  Slurm() {
+    // Prints steps until it is ended; a batch of 3000 takes 600 MB, and one of 5000 does nothing.
+    write_file(folder_ / "train.py",
+               "import sys, time\n"
+               "batch = int(sys.argv[1])\n"
+               "held = bytearray(600 << 20) if batch == 3000 else b''\n"
+               "for step in range(1, 100000):\n"
+               "    time.sleep(1000 if batch == 5000 else 0.2 if batch == 3000 else 0.02)\n"
+               "    print('step', step, flush=True)\n");
+  }
+
+  Launch launch(std::vector<std::string> arguments) const {
+    Launch launch;
+    launch.arguments = std::move(arguments);
+    launch.folder = folder_.path().string();
+    return launch;
+  }
+  // A sweep of train.py over these batches.
+  Launch program(const std::string& batches, std::vector<std::string> more) const {
+    std::vector<std::string> arguments{
+        "sweep", "--cluster", "slurm", "--batch", batches, "--json", "--precision-of-estimate",
+        "30%"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    for (const char* word : {"--batch-arrives", "--", "python3", "train.py", "{batch}"})
+      arguments.emplace_back(word);
+    return launch(arguments);
+  }
+  static std::map<std::int64_t, Json> by_batch(const Finished& finished) {
+    std::map<std::int64_t, Json> found;
+    const Json result = json_of(finished);
+    for (const Json& trial : result["trials"])
+      found[trial["setting"]["batch"].get<std::int64_t>()] = trial;
+    return found;
+  }
+
+  static SlurmCluster* cluster_;
+  TemporaryFolder folder_;
+};
+SlurmCluster* Slurm::cluster_ = nullptr;
+
+TEST_F(Slurm, AStudyByArrayJobsGivesTheTrialsOfALocalOne) {
+  const std::vector<std::string> asked{
+      "sweep",   "--workload", "fake:fixed=2ms,sample=10us,oom-above=64,side-by-side=false",
+      "--batch", "16..128*2",  "--repeat",
+      "2",       "--json",     "--db"};
+  std::vector<std::string> here = asked, there = asked;
+  here.push_back("here.db");
+  for (const char* word : {"there.db", "--cluster", "slurm", "--partition", "low", "--share-nodes"})
+    there.emplace_back(word);
+  const Finished local = run(launch(here)), cluster = run(launch(there));
+  ASSERT_EQ(local.exit_code, 0) << local.err;
+  ASSERT_EQ(cluster.exit_code, 0) << cluster.err;
+  const Json one = json_of(local)["trials"], other = json_of(cluster)["trials"];
+  ASSERT_EQ(one.size(), 8u);
+  ASSERT_EQ(other.size(), 8u);
+  for (const Json& trial : one) {
+    const auto same = [&](const Json& t) {
+      return t["setting"] == trial["setting"] && t["outcome"] == trial["outcome"] &&
+             t["samples_per_second"] == trial["samples_per_second"] &&
+             t["steps"] == trial["steps"] && t["stop_reason"] == trial["stop_reason"];
+    };
+    EXPECT_EQ(std::count_if(one.begin(), one.end(), same),
+              std::count_if(other.begin(), other.end(), same))
+        << trial;
+  }
+  // What is known is not run again, and the next machine's answer is the stored one.
+  const Finished again = run(launch(there));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(json_of(again)["trials"].size(), 8u);
+  EXPECT_THAT(again.err, testing::Not(HasSubstr("Slurm job")));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_FALSE(entry.is_directory()) << entry.path() << " was left behind";
+}
+
+TEST_F(Slurm, MemoryThatAJobDoesNotHaveIsAnOutcome) {
+  const Finished finished = run(program("8,3000", {"--sbatch=--mem=300M", "--share-nodes"}));
+  const auto trials = by_batch(finished);
+  ASSERT_EQ(trials.size(), 2u) << finished.err;
+  EXPECT_EQ(trials.at(8)["outcome"], "ok");
+  EXPECT_EQ(trials.at(3000)["outcome"], "out_of_memory") << trials.at(3000);
+}
+
+// The number of the running task, once there is one.
+std::string running_job() {
+  for (int look = 0; look < 300; ++look) {
+    const std::string job = ask("squeue --noheader --states=RUNNING --format=%A");
+    if (!job.empty()) return job.substr(0, job.find('\n'));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return "";
+}
+
+TEST_F(Slurm, ATaskThatIsTakenOffItsNodeRunsAgain) {
+  Finished finished;
+  std::jthread sweep([&] { finished = run(program("9", {"--partition", "low"})); });
+  const std::string job = running_job();
+  ASSERT_NE(job, "");
+  const std::string other =
+      ask("sbatch --parsable --partition=high --exclusive --output=/dev/null --wrap=true");
+  // Slurm lets what it took off wait for two minutes: not here.
+  for (int look = 0; look < 300; ++look) {
+    if (ask("squeue --noheader --states=PENDING --jobs=" + job + " --format=%T").find("PENDING") ==
+        0)
+      break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  while (ask("scontrol update JobId=" + job + " StartTime=now 2>&1").find("error") !=
+         std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  sweep.join();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(by_batch(finished).at(9)["outcome"], "ok");
+  EXPECT_THAT(ask("scontrol show job " + job), HasSubstr("Restarts=1")) << other;
+}
+
+TEST_F(Slurm, ATaskThatOthersCancelIsNoTrial) {
+  Finished finished;
+  std::jthread sweep([&] { finished = run(program("5000", {"--share-nodes"})); });
+  const std::string job = running_job();
+  ASSERT_NE(job, "");
+  ask("scancel " + job);
+  sweep.join();
+  EXPECT_NE(finished.exit_code, 0);
+  EXPECT_THAT(finished.err, HasSubstr("cancelled by others"));
+  EXPECT_TRUE(json_of(finished)["trials"].empty());
+}
+
+TEST_F(Slurm, CtrlCCancelsTheJob) {
+  Launch stopped = program("5000", {"--share-nodes"});
+  stopped.signal_when_seen = "Slurm job";
+  stopped.signal = SIGINT;
+  const Finished finished = run(stopped);
+  EXPECT_EQ(finished.exit_code, 130) << finished.err;
+  for (int look = 0; look < 300; ++look) {
+    if (ask("squeue --noheader").empty()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(ask("squeue --noheader"), "");
+}
+
+TEST_F(Slurm, TheScriptIsShownBeforeItIsSubmitted) {
+  const Finished finished = run(
+      program("8,16", {"--dry-run", "--gres", "gpu:1", "--time", "0:30:00", "--account", "me"}));
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  for (const char* line :
+       {"#!/bin/bash\n", "#SBATCH --array=0-1\n", "#SBATCH --gres=gpu:1\n",
+        "#SBATCH --time=0:30:00\n", "#SBATCH --account=me\n", "python3 train.py"})
+    EXPECT_THAT(finished.out, HasSubstr(line));
+  EXPECT_EQ(ask("squeue --noheader"), "");
+}
+
+TEST_F(Slurm, WhatSlurmRefusesIsASentence) {
+  const Finished finished = run(program("8", {"--partition", "nowhere"}));
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("invalid partition"));
+}
+
+// Slurm counts in minutes: run by the label slow.
+TEST_F(Slurm, DISABLED_ATaskThatTakesTooLongIsAnOutcome) {
+  write_file(
+      folder_ / "train.py",
+      "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(1000)\n");
+  const Finished finished = run(program("8", {"--time", "1", "--timeout", "10m", "--share-nodes"}));
+  EXPECT_EQ(by_batch(finished).at(8)["outcome"], "timed_out") << finished.err;
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
