@@ -29,7 +29,7 @@ namespace {
 namespace paper = report::paper;
 
 struct PaperFlags {
-  bool quick = false;
+  bool quick = false, sharpness = false;
   int seeds = 1;
   std::string device = "all";
   std::filesystem::path output = "sweetspot-paper.html";
@@ -42,10 +42,11 @@ struct Part {
   paper::Device device;
 };
 
-study::Terms terms_of(const study::PaperPlan& plan, const StudyWorkload& opened) {
+study::Terms terms_of(const study::PaperPlan& plan, const StudyWorkload& opened, bool sharpness) {
   study::Terms terms;
   terms.kind = "paper";  // of any batches and seeds: a quick run's trials count in the whole one
   terms.epochs = plan.epochs;
+  terms.sharpness = sharpness && !opened.device.gpu;
   terms.threads = opened.threads;
   terms.program_major = program_major();
   return terms;
@@ -63,9 +64,9 @@ Part run_part(const PaperFlags& flags, const study::PaperPlan& plan, const Study
               store::Store& store) {
   study::SweepOptions options = study::paper_sweep(plan, opened.base);
   put_memory_limits(flags.study, opened, options.limits);
-  const std::unique_ptr<store::Writer> writer =
-      store.open_study(study::question(opened.title, opened.identity, terms_of(plan, opened)),
-                       store_environment(opened), flags.study.fresh);
+  const std::unique_ptr<store::Writer> writer = store.open_study(
+      study::question(opened.title, opened.identity, terms_of(plan, opened, flags.sharpness)),
+      store_environment(opened), flags.study.fresh);
   Part part;
   {
     LiveStudy live({fmt::format("the paper on the {}", opened.device.gpu ? "GPU" : "CPU"),
@@ -125,7 +126,7 @@ std::vector<StudyWorkload> open_devices(const PaperFlags& flags, std::string& no
   StudyFlags asked = flags.study;
   if (flags.device != "cuda") {
     asked.native.device = "cpu";
-    opened.push_back(open_training(asked));
+    opened.push_back(open_training(asked, flags.sharpness));
   }
   if (flags.device == "cpu") return no_gpu = "--device cpu left it out", std::move(opened);
   asked.native.device = "cuda";
@@ -186,6 +187,9 @@ void add_paper(CLI::App& app, Action& chosen) {
   command->add_flag("--quick", flags->quick, "three of the ten batches: about a minute");
   whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
              "runs of each batch, with seeds from the paper's 1000 on");
+  command->add_flag("--sharpness", flags->sharpness,
+                    "look at where each run on the CPU ends: are the minima of larger batches "
+                    "sharper, and do they generalise worse?");
   command->add_option("--output", flags->output, "the page to write, with the figures")
       ->type_name("FILE")
       ->capture_default_str();

@@ -119,8 +119,9 @@ std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::
   return rows;
 }
 
-StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
+StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness) {
   native::Options options = flags.native.resolved();
+  options.sharpness = sharpness;
   options.pipeline.batch =
       options.accumulation;  // the smallest there is: the batch is the question
   native::Run run = native::open(options, Output::talk);
@@ -153,8 +154,8 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
   return opened;
 }
 
-StudyWorkload open_ours(const StudyFlags& flags, Trials trials) {
-  if (flags.workload == "native") return open_native(flags, trials);
+StudyWorkload open_ours(const StudyFlags& flags, Trials trials, bool sharpness = false) {
+  if (flags.workload == "native") return open_native(flags, trials, sharpness);
   if (flags.workload.starts_with("fake")) return open_fake(flags, trials);
   throw core::InputError(
       fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
@@ -183,9 +184,9 @@ StudyWorkload open_workload(const StudyFlags& flags) {
   return flags.command.given() ? open_command(flags) : open_ours(flags, Trials::steps);
 }
 
-StudyWorkload open_training(const StudyFlags& flags) {
+StudyWorkload open_training(const StudyFlags& flags, bool sharpness) {
   check_kind(flags.command);
-  return open_ours(flags, Trials::epochs);
+  return open_ours(flags, Trials::epochs, sharpness);
 }
 
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,

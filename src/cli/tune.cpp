@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cli/commands.h"
+#include "cli/critical_batch.h"
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
 #include "cli/live_study.h"
@@ -37,6 +38,7 @@ struct TuneFlags {
   std::string precisions;
   const CLI::Option* tolerance = nullptr;
   bool no_report = false;
+  CriticalBatchFlags critical;
 };
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
@@ -195,6 +197,7 @@ int show_plan(const TuneFlags& flags, Output& output) {
 }
 
 int tune(const TuneFlags& flags, Output& output) {
+  if (flags.critical.asked) return tune_critical_batch(flags.study, flags.critical, output);
   check_global_batch(flags);
   check_objective(flags);
   if (flags.study.command.dry_run) return show_plan(flags, output);
@@ -287,10 +290,14 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
               flags->precisions = text;
               flags->study.native.precision = text.substr(0, text.find(','));
             });
-  whole_flag(*command, "--min", flags->min, {1, most_batch}, "the smallest batch to try");
+  text_flag(*command, "--min", "N", "the smallest batch to try", [flags](const std::string& text) {
+    flags->min = core::parse_whole(text, "--min", 1, most_batch);
+    flags->critical.least = flags->min;
+  })->default_str(std::to_string(flags->min));
   text_flag(*command, "--max", "N", "the largest batch to try [the data set's size]",
             [flags](const std::string& text) {
               flags->max = core::parse_whole(text, "--max", 1, most_batch);
+              flags->critical.most = flags->max;
             });
   whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
              "try multiples of this only");
@@ -312,6 +319,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
               flags->confirm.emplace();
               if (text != "epoch") flags->confirm->steps = confirmed_steps(text);
             });
+  add_critical_batch_flags(*command, flags->critical);
   command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
@@ -319,6 +327,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   command->footer(
       "\nExamples:\n"
       "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
+      "  sweetspot tune --critical-batch --after 2\n"
       "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
       "  sweetspot tune --template config.yaml --set train.batch_size={batch} -- python train.py "
       "--config {config}\n"

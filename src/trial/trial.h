@@ -19,7 +19,7 @@ struct Setting {
   int workers = 1;
   int prefetch = 2;
   double learning_rate = 0.001;
-  std::uint64_t seed = 1000;                // of weights, shuffles and dropout; the paper's
+  std::uint64_t seed = 1000;                  // of weights, shuffles and dropout; the paper's
   std::optional<double> power_limit_watts{};  // of each GPU; nothing: as it is set
 
   std::int64_t micro_batch() const { return batch / accumulation; }
@@ -160,10 +160,13 @@ struct Trial {
   // Of a program that tells its loss: after 1, 2, 5, 10, 20, 50, … steps, and the last one.
   std::vector<Loss> losses;
   Contention contention;
-  std::string note;            // why it ended as it did, one short line
-  std::string last_output;     // the last lines of a program that failed, printable
-  double started_at = 0;       // seconds since 1970
-  double seconds = 0;          // wall time of the whole trial, warm-up and start-up included
+  std::string note;         // why it ended as it did, one short line
+  std::string last_output;  // the last lines of a program that failed, printable
+  double started_at = 0;    // seconds since 1970
+  double seconds = 0;       // wall time of the whole trial, warm-up and start-up included
+  // Where its training ended, over a fixed set of training samples with dropout off: the largest
+  // eigenvalue of the loss's Hessian, and the loss.
+  std::optional<double> sharpness, end_train_loss;
   std::vector<Epoch> epochs;   // empty unless it trained
   std::vector<Step> raw;       // every step, in order; empty where only summaries were read
   std::vector<Reading> trace;  // readings beside the steps; empty likewise
@@ -171,5 +174,8 @@ struct Trial {
 
 // Over the steps whose energy was read; nothing where it was not.
 std::optional<double> joules_per_sample(const Trial& trial);
+
+// By how much the test loss is above the training loss where training ended.
+std::optional<double> generalisation_gap(const Trial& trial);
 
 }  // namespace sweetspot::trial

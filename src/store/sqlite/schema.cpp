@@ -193,8 +193,14 @@ constexpr const char* gpus = R"sql(
   ) WITHOUT ROWID;
 )sql";
 
+// How the loss lies where a trial's training ended.
+constexpr const char* end_points = R"sql(
+  ALTER TABLE trial ADD COLUMN sharpness REAL;
+  ALTER TABLE trial ADD COLUMN end_train_loss REAL;
+)sql";
+
 constexpr const char* steps[] = {first,        runs,   commands, devices, uses,
-                                 disturbances, rounds, arrivals, gpus};
+                                 disturbances, rounds, arrivals, gpus,    end_points};
 
 }  // namespace
 
