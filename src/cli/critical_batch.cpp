@@ -123,25 +123,30 @@ int exit_code(const study::CriticalBatchResult& result) {
 }  // namespace
 
 void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
-  app.add_flag("--critical-batch", flags.asked,
-               "measure up to which batch (from --min [32], doubling) the loss after as many "
-               "samples stays within --tolerance: short branches from a checkpoint");
+  CLI::Option* asked =
+      app.add_flag("--critical-batch", flags.asked,
+                   "measure up to which batch (from --min [32], doubling) the loss after as many "
+                   "samples stays within --tolerance: short branches from a checkpoint");
   text_flag(app, "--after", "EPOCHS",
             "with --critical-batch: train so many before the branches [1; 0 with --load]",
             [&flags](const std::string& text) {
               flags.epochs = core::parse_whole(text, "--after", 0, most_epochs);
-            });
+            })
+      ->needs(asked);
   app.add_option("--load", flags.load,
                  "with --critical-batch: begin with these weights (safetensors)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->needs(asked);
   text_flag(app, "--branch-samples", "N",
             "with --critical-batch: samples of each branch [a quarter of the data set]",
             [&flags](const std::string& text) {
               flags.samples = core::parse_whole(text, "--branch-samples", 1);
-            });
+            })
+      ->needs(asked);
   whole_flag(app, "--branch-seeds", flags.seeds, {1, 1000},
-             "with --critical-batch: branches of each batch, in different orders of the samples");
-  learning_rate_rule_flag(app, flags.rule);
+             "with --critical-batch: branches of each batch, in different orders of the samples")
+      ->needs(asked);
+  learning_rate_rule_flag(app, flags.rule)->needs(asked);
 }
 
 int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags, Output& output) {

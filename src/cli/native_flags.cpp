@@ -143,25 +143,25 @@ void add_workload_flags(CLI::App& app, NativeFlags& flags) {
   app.add_flag("--drop-last", o.pipeline.drop_last, "leave out an epoch's last, smaller batch");
 }
 
-void learning_rate_rule_flag(CLI::App& app, std::optional<stats::LearningRateRule>& rule) {
-  text_flag(app, "--lr-rule", "NAME",
-            "how the learning rate follows a batch that changes: none, linear, square-root, "
-            "adascale, surge [by the optimizer]",
-            [&rule](const std::string& word) {
-              rule = stats::learning_rate_rule(word);
-              if (!rule)
-                throw core::InputError(
-                    fmt::format("--lr-rule '{}' is not known; choose one of none, linear, "
-                                "square-root, adascale, surge",
-                                core::printable(word)));
-            });
+CLI::Option* learning_rate_rule_flag(CLI::App& app, std::optional<stats::LearningRateRule>& rule) {
+  return text_flag(app, "--lr-rule", "NAME",
+                   "how the learning rate follows a batch that changes: none, linear, square-root, "
+                   "adascale, surge [by the optimizer]",
+                   [&rule](const std::string& word) {
+                     rule = stats::learning_rate_rule(word);
+                     if (!rule)
+                       throw core::InputError(
+                           fmt::format("--lr-rule '{}' is not known; choose one of none, linear, "
+                                       "square-root, adascale, surge",
+                                       core::printable(word)));
+                   });
 }
 
 void add_training_flags(CLI::App& app, NativeFlags& flags) {
   workload::native::Options& o = flags.options;
   text_flag(app, "--batch", "N|SCHEDULE",
             "samples per weight update; a schedule, 64@0,256@1,1024@3: batch 64 at first, 256 "
-            "after one epoch, 1024 after three; or dynamic, dynamic:16..1024: grows with the "
+            "after one epoch, 1024 after three; or dynamic, dynamic:32..1024: grows with the "
             "gradient's noise scale while that makes progress faster",
             [&o](const std::string& text) { read_batch(text, o); })
       ->default_str(std::to_string(o.batch()));

@@ -120,6 +120,7 @@ Json epoch_json(const native::EpochResult& e) {
           {"steps", e.steps},
           {"samples", e.samples},
           {"batch", e.batch},
+          {"noise_scale_at_least", or_null(e.noise_bound)},
           {"train_loss", or_null(e.train_loss)},
           {"train_accuracy", or_null(e.train_accuracy)},
           {"test_loss", or_null(e.test_loss)},
@@ -195,6 +196,14 @@ void introduce(const native::Run& run) {
         fmt::format("{} threads share {} cores, which is slower than one each", o.threads, cores));
 }
 
+// As --batch would take them.
+std::vector<native::BatchStage> stages_of(const native::Result& result) {
+  std::vector<native::BatchStage> stages;
+  for (const native::BatchChange& change : result.batches)
+    stages.push_back({change.batch, change.from_epoch});
+  return stages;
+}
+
 int exit_code(const native::Run& run, const native::Result& result) {
   if (result.status == native::Status::diverged)
     throw core::InputError(fmt::format(
@@ -221,6 +230,7 @@ int train(const NativeFlags& flags, Output& output) {
     json["setting"]["precision_reason"] = or_null(reason);
     output.print_json(json);
   }
+  if (run.options.dynamic) Output::talk("batches: " + native::text(stages_of(result)));
   Output::talk(fmt::format("memory: {} predicted, {} used",
                            core::format_bytes(result.predicted.total()),
                            core::format_bytes(result.measured.total())));

@@ -116,6 +116,22 @@ TEST(DynamicTraining, OfOneRungIsTrainingAtThatBatch) {
   EXPECT_EQ(losses(dynamic(8, 8)), losses(fixed));
 }
 
+TEST(DynamicTraining, ItsBatchesAsAScheduleGiveTheSameRun) {
+  Options options = dynamic(4, 64);
+  options.learning_rate_rule = stats::LearningRateRule::square_root;
+  Observer quiet;
+  const std::atomic<int> stop{0};
+  const auto trained = [&] { return train(open(options, [](std::string_view) {}), quiet, stop); };
+  const Result grown = trained();
+  options.dynamic.reset();
+  for (const BatchChange& change : grown.batches)
+    options.schedule.push_back({change.batch, change.from_epoch});
+  options.pipeline.batch = grown.batches.back().batch;
+  const Result scheduled = trained();
+  EXPECT_EQ(scheduled.steps, grown.steps);
+  EXPECT_EQ(*scheduled.epochs.back().test_loss, *grown.epochs.back().test_loss);
+}
+
 TEST(DynamicTraining, AsksForNoMoreThanTheDataSetHas) {
   Options options = dynamic(16, 1024);
   options.dynamic->most_given = false;

@@ -7,7 +7,7 @@ namespace sweetspot::workload::native {
 
 // A batch that grows with the noise scale, doubling from `least` to at most `most`.
 struct DynamicBatch {
-  std::int64_t least = 16, most = 1024;
+  std::int64_t least = 32, most = 1024;
   bool most_given = false;  // else what the data set and the memory allow
 
   std::vector<std::int64_t> ladder() const;

@@ -81,7 +81,7 @@ class TrainingRun {
     epoch.train_time = since(start);
     epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
-    epoch.batch = batch_;
+    epoch.batch = batch_, epoch.noise_bound = control_.noise_scale();
     epoch.complete =
         sums.samples == samples_in_epoch(sums.samples) && result_.status != Status::diverged;
     if (sums.samples == 0) return;

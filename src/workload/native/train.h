@@ -26,7 +26,8 @@ struct EpochResult {
   int epoch = 1;
   bool complete = false;  // false when --max-steps or a signal ended it early
   std::int64_t steps = 0, samples = 0;
-  std::int64_t batch = 0;                            // at its end
+  std::int64_t batch = 0;             // at its end
+  std::optional<double> noise_bound;  // of a batch that grows: what the noise scale is at least
   std::optional<double> train_loss, train_accuracy;  // mean over the epoch, as the weights moved
   std::optional<double> test_loss, test_accuracy;    // after the epoch
   core::Seconds train_time{0}, evaluation_time{0};
