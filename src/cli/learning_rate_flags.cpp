@@ -9,29 +9,8 @@
 #include "core/number.h"
 
 namespace sweetspot::cli {
-namespace {
-
-using stats::LearningRateRule;
-constexpr LearningRateRule rules[] = {LearningRateRule::none, LearningRateRule::linear,
-                                      LearningRateRule::square_root, LearningRateRule::adascale,
-                                      LearningRateRule::surge};
-
-std::vector<std::string_view> rule_names() {
-  std::vector<std::string_view> names;
-  for (const LearningRateRule rule : rules) names.push_back(name(rule));
-  return names;
-}
-
-}  // namespace
-
 void add_learning_rate_flags(CLI::App& app, LearningRateFlags& flags) {
-  text_flag(app, "--lr-rule", "RULE",
-            fmt::format("how the learning rate follows the batch: {} [by the optimizer and the "
-                        "noise scale]",
-                        fmt::join(rule_names(), ", ")),
-            [&flags](const std::string& word) {
-              flags.rule = rules[index_of(word, rule_names(), "--lr-rule")];
-            });
+  learning_rate_rule_flag(app, flags.rule);
   text_flag(app, "--lr-batch", "N",
             fmt::format("the batch that --lr suits [{}]", data::PipelineOptions().batch),
             [&flags](const std::string& text) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/flags.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "probe/proc/host.h"
 #include "workload/native/precision.h"
 
@@ -38,6 +40,22 @@ void real_flag(CLI::App& app, const std::string& flag, std::optional<double>& ta
   text_flag(app, flag, "X", help, [=, &target](const std::string& text) {
     target = core::parse_real(text, flag, least, most);
   });
+}
+
+void read_batch(const std::string& text, native::Options& options) {
+  options.schedule.clear();
+  options.dynamic.reset();
+  if (native::asks_for_dynamic_batch(text)) {
+    options.dynamic = native::parse_dynamic_batch(text);
+    options.pipeline.batch = options.dynamic->ladder().back();
+    return;
+  }
+  if (text.find('@') == std::string::npos) {
+    options.pipeline.batch = core::parse_whole(text, "--batch", 1, most_batch);
+    return;
+  }
+  options.schedule = native::parse_batch_schedule(text);
+  options.pipeline.batch = std::ranges::max(options.schedule, {}, &native::BatchStage::batch).batch;
 }
 
 // A GPU that is there and cannot be used is worth a word, where the choice was ours.
@@ -124,12 +142,31 @@ void add_workload_flags(CLI::App& app, NativeFlags& flags) {
   app.add_flag("--drop-last", o.pipeline.drop_last, "leave out an epoch's last, smaller batch");
 }
 
+void learning_rate_rule_flag(CLI::App& app, std::optional<stats::LearningRateRule>& rule) {
+  text_flag(app, "--lr-rule", "NAME",
+                   "how the learning rate follows the batch: none, linear, square-root, "
+                   "adascale, surge [by the optimizer]",
+                   [&rule](const std::string& word) {
+                     rule = stats::learning_rate_rule(word);
+                     if (!rule)
+                       throw core::InputError(
+                           fmt::format("--lr-rule '{}' is not known; choose one of none, linear, "
+                                       "square-root, adascale, surge",
+                                       core::printable(word)));
+                   });
+}
+
 void add_training_flags(CLI::App& app, NativeFlags& flags) {
   workload::native::Options& o = flags.options;
-  whole_flag(app, "--batch", o.pipeline.batch, {1, std::int64_t{1} << 40},
-             "samples per weight update");
+  text_flag(app, "--batch", "N|SCHEDULE",
+            "samples per weight update; a schedule, 64@0,256@1,1024@3: batch 64 at first, 256 "
+            "after one epoch, 1024 after three; or dynamic, dynamic:32..1024: grows with the "
+            "gradient's noise scale while that makes progress faster",
+            [&o](const std::string& text) { read_batch(text, o); })
+      ->default_str(std::to_string(o.batch()));
   add_workload_flags(app, flags);
   whole_flag(app, "--epochs", o.epochs, {1, most_epochs}, "passes over the training samples");
+  learning_rate_rule_flag(app, o.learning_rate_rule);
   text_flag(
       app, "--max-steps", "N", "end after so many weight updates",
       [&o](const std::string& text) { o.max_steps = core::parse_whole(text, "--max-steps", 1); });

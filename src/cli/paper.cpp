@@ -31,7 +31,7 @@ namespace {
 namespace paper = report::paper;
 
 struct PaperFlags {
-  bool quick = false;
+  bool quick = false, sharpness = false;
   int seeds = 1;
   std::string device = "all";
   std::filesystem::path output = "sweetspot-paper.html";
@@ -45,10 +45,11 @@ struct Part {
   paper::Device device;
 };
 
-study::Terms terms_of(const study::PaperPlan& plan, const StudyWorkload& opened) {
+study::Terms terms_of(const study::PaperPlan& plan, const StudyWorkload& opened, bool sharpness) {
   study::Terms terms;
   terms.kind = "paper";  // of any batches and seeds: a quick run's trials count in the whole one
   terms.epochs = plan.epochs;
+  terms.sharpness = sharpness && !opened.device.gpu;
   terms.threads = opened.threads;
   terms.program_major = program_major();
   return terms;
@@ -69,8 +70,9 @@ study::SweepOptions options_of(const PaperFlags& flags, const study::PaperPlan& 
   return options;
 }
 
-trial::Question question_of(const study::PaperPlan& plan, const StudyWorkload& opened) {
-  return study::question(opened.title, opened.identity, terms_of(plan, opened));
+trial::Question question_of(const PaperFlags& flags, const study::PaperPlan& plan,
+                            const StudyWorkload& opened) {
+  return study::question(opened.title, opened.identity, terms_of(plan, opened, flags.sharpness));
 }
 
 // The trials as tasks of a cluster, and the study that has them.
@@ -80,7 +82,7 @@ study::SweepResult run_on_cluster(const PaperFlags& flags, const study::PaperPla
   const study::SweepOptions options = options_of(flags, plan, opened);
   study::Observer nobody;
   const ClusterSweep found =
-      sweep_on_cluster(flags.cluster, flags.study, opened, question_of(plan, opened), options,
+      sweep_on_cluster(flags.cluster, flags.study, opened, question_of(flags, plan, opened), options,
                        store, [&](store::Writer& whole) {
                          return study::sweep(*opened.training, plan.epochs, whole, options, nobody,
                                              CountSignals::presses());
@@ -93,7 +95,7 @@ study::SweepResult run_on_cluster(const PaperFlags& flags, const study::PaperPla
 study::SweepResult run_here(const PaperFlags& flags, const study::PaperPlan& plan,
                             const StudyWorkload& opened, store::Store& store, trial::Study& study) {
   const std::unique_ptr<store::Writer> writer =
-      store.open_study(question_of(plan, opened), store_environment(opened), flags.study.fresh);
+      store.open_study(question_of(flags, plan, opened), store_environment(opened), flags.study.fresh);
   study = writer->study();
   LiveStudy live({fmt::format("the paper on the {}", opened.device.gpu ? "GPU" : "CPU"),
                   flags.study.precision, plan.batches.size() * plan.seeds.size()});
@@ -159,7 +161,7 @@ std::vector<StudyWorkload> open_devices(const PaperFlags& flags, std::string& no
   StudyFlags asked = flags.study;
   if (flags.device != "cuda") {
     asked.native.device = "cpu";
-    opened.push_back(open_training(asked));
+    opened.push_back(open_training(asked, flags.sharpness));
   }
   if (flags.device == "cpu") return no_gpu = "--device cpu left it out", std::move(opened);
   asked.native.device = "cuda";
@@ -190,7 +192,7 @@ int run(const PaperFlags& flags, Output& output) {
   if (const auto task = cluster_task(); task && flags.cluster.given()) {
     std::string ignored;
     const StudyWorkload opened = std::move(open_devices(flags, ignored).front());
-    return run_cluster_task(*task, opened, question_of(plan, opened),
+    return run_cluster_task(*task, opened, question_of(flags, plan, opened),
                             options_of(flags, plan, opened), plan.epochs);
   }
   study::SweepResult last;
@@ -226,6 +228,9 @@ void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
   command->add_flag("--quick", flags->quick, "three of the ten batches: about a minute");
   whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
              "runs of each batch, with seeds from the paper's 1000 on");
+  command->add_flag("--sharpness", flags->sharpness,
+                    "look at where each run on the CPU ends: are the minima of larger batches "
+                    "sharper, and do they generalise worse?");
   command->add_option("--output", flags->output, "the page to write, with the figures")
       ->type_name("FILE")
       ->capture_default_str();

@@ -123,8 +123,9 @@ std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::
   return rows;
 }
 
-StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
+StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness) {
   native::Options options = flags.native.resolved();
+  options.sharpness = sharpness;
   options.pipeline.batch =
       options.accumulation;  // the smallest there is: the batch is the question
   native::Run run = native::open(options, Output::talk);
@@ -157,8 +158,8 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials) {
   return opened;
 }
 
-StudyWorkload open_ours(const StudyFlags& flags, Trials trials) {
-  if (flags.workload == "native") return open_native(flags, trials);
+StudyWorkload open_ours(const StudyFlags& flags, Trials trials, bool sharpness = false) {
+  if (flags.workload == "native") return open_native(flags, trials, sharpness);
   if (flags.workload.starts_with("fake")) return open_fake(flags, trials);
   throw core::InputError(
       fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
@@ -188,10 +189,10 @@ StudyWorkload open_workload(const StudyFlags& flags) {
                                : open_ours(flags, Trials::steps);
 }
 
-StudyWorkload open_training(const StudyFlags& flags) {
+StudyWorkload open_training(const StudyFlags& flags, bool sharpness) {
   check_kind(flags.command);
   return flags.command.given() ? open_command(flags, Trials::epochs)
-                               : open_ours(flags, Trials::epochs);
+                               : open_ours(flags, Trials::epochs, sharpness);
 }
 
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,

@@ -41,8 +41,9 @@ struct StudyWorkload {
   }
 };
 StudyWorkload open_workload(const StudyFlags& flags);
-// The same to be trained rather than timed: by epochs, and a program until it is stopped.
-StudyWorkload open_training(const StudyFlags& flags);
+// The same to be trained rather than timed: by epochs, with the sharpness of each end if asked for,
+// and a program until it is stopped.
+StudyWorkload open_training(const StudyFlags& flags, bool sharpness = false);
 // What its trials' memory is held against.
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
                        search::Limits& limits);

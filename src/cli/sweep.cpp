@@ -35,7 +35,7 @@ struct SweepFlags {
   StudyFlags study;
   std::string batches = "16..4096*2", accumulations = "1", workers, precisions, epochs;
   int repeat = 1, seeds = 1;
-  bool force = false, shared = false;
+  bool force = false, shared = false, sharpness = false;
   store::QueueTerms queue;
   ClusterFlags cluster;
 
@@ -83,6 +83,7 @@ study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
   terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
                                         : parse_workers(flags.workers);
   if (flags.trains()) terms.epochs = epochs_of(flags).back();
+  terms.sharpness = flags.sharpness;
   terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
   terms.power_limits = flags.study.power_limits;
   terms.repeat = flags.repeat;
@@ -177,7 +178,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
   const StudyWorkload opened =
-      flags.trains() ? open_training(flags.study) : open_workload(flags.study);
+      flags.trains() ? open_training(flags.study, flags.sharpness) : open_workload(flags.study);
   const study::Terms terms = terms_of(flags, opened);
   const Limited limited = limit_power(flags.study, opened);
   if (!limited.refusal.empty()) throw core::InputError(limited.refusal);
@@ -293,10 +294,18 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   CLI::Option* seeds = whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
                                   "with --epochs: runs of each point, with seeds from --seed on")
                            ->needs(epochs);
-  for (CLI::Option* option : {epochs, seeds}) flags->study.command.native_only.push_back(option);
+  CLI::Option* sharpness =
+      command
+          ->add_flag("--sharpness", flags->sharpness,
+                     "with --epochs: how sharply the loss curves where each run ends, and the gap "
+                     "between its test and training loss")
+          ->needs(epochs);
+  for (CLI::Option* option : {epochs, seeds, sharpness})
+    flags->study.command.native_only.push_back(option);
   command->footer(
       "\nExamples:\n  sweetspot sweep --batch 16..1024*2 --workers 0,1,2 --repeat 3\n"
-      "  sweetspot sweep --batch 100..1000+100 --epochs 1..5 --seeds 3");
+      "  sweetspot sweep --batch 100..1000+100 --epochs 1..5 --seeds 3\n"
+      "  sweetspot sweep --batch 32..2048*4 --epochs 5 --seeds 3 --sharpness");
   command->callback([&chosen, &program, &given, flags] {
     flags->study.command.options.argv = program;
     flags->cluster.arguments = given;

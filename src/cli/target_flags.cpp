@@ -51,18 +51,6 @@ void add_target_flags(CLI::App& app, TargetFlags& flags) {
             });
   whole_flag(app, "--most-epochs", flags.most_epochs, {1, most_epochs},
              "for an accuracy or a loss: of a run that does not reach it");
-  whole_flag(app, "--lr-batch", flags.base_batch, {1, std::int64_t{1} << 40},
-             "for an accuracy or a loss: the batch that --lr suits");
-  text_flag(app, "--lr-rule", "NAME",
-            "for an accuracy or a loss: how the learning rate follows the batch: none, linear, "
-            "square-root, adascale, surge [by the optimizer]",
-            [&flags](const std::string& text) {
-              flags.rule = stats::learning_rate_rule(text);
-              if (!flags.rule)
-                throw core::InputError(fmt::format(
-                    "--lr-rule '{}' is not known; use none, linear, square-root, adascale or surge",
-                    core::printable(text)));
-            });
 }
 
 }  // namespace sweetspot::cli

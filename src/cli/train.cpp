@@ -45,21 +45,24 @@ std::string noise_words(const native::EpochResult& e) {
 // The table grows by a row with each epoch; with --json it is talk.
 class Display : public native::Observer {
  public:
-  Display(Output& output, bool json, bool noise_scale)
-      : output_(output), json_(json), noise_scale_(noise_scale), table_(columns(noise_scale)) {}
+  // With columns for the batch where that changes, and for the noise scale where it is measured.
+  Display(Output& output, bool json, const native::Options& options)
+      : output_(output),
+        json_(json),
+        noise_scale_(options.noise_scale),
+        batch_changes_(options.batch_changes()),
+        table_(columns(noise_scale_, batch_changes_)) {}
 
   void progress(const native::Progress& progress) override { line_.show(progress); }
 
   void epoch(const native::EpochResult& e) override {
-    std::vector<std::string> row{
-        e.complete ? std::to_string(e.epoch) : fmt::format("{} (part)", e.epoch),
-        number(e.train_loss),
-        percent(e.train_accuracy),
-        number(e.test_loss),
-        percent(e.test_accuracy),
-        fmt::format("{:.2f}", e.train_time.count()),
-        core::format_count(e.samples_per_second()),
-        fmt::format("{:.1f}%", 100 * e.data_wait_share())};
+    std::vector<std::string> row{e.complete ? std::to_string(e.epoch)
+                                            : fmt::format("{} (part)", e.epoch)};
+    if (batch_changes_) row.push_back(core::format_count(static_cast<double>(e.batch)));
+    row.insert(row.end(), {number(e.train_loss), percent(e.train_accuracy), number(e.test_loss),
+                           percent(e.test_accuracy), fmt::format("{:.2f}", e.train_time.count()),
+                           core::format_count(e.samples_per_second()),
+                           fmt::format("{:.1f}%", 100 * e.data_wait_share())});
     if (noise_scale_) row.push_back(noise_words(e));
     table_.add(std::move(row));
     line_.clear();
@@ -69,11 +72,16 @@ class Display : public native::Observer {
   }
 
  private:
-  static std::vector<report::Column> columns(bool noise_scale) {
-    std::vector<report::Column> list{{"epoch", false, 8},     {"loss", false, 7},
-                                     {"train accuracy"},      {"test loss", false, 7},
-                                     {"test accuracy"},       {"seconds", false, 8},
-                                     {"samples/s", false, 9}, {"data wait"}};
+  static std::vector<report::Column> columns(bool noise_scale, bool batch_changes) {
+    std::vector<report::Column> list{{"epoch", false, 8}};
+    if (batch_changes) list.push_back({"batch", false, 6});
+    list.insert(list.end(), {{"loss", false, 7},
+                             {"train accuracy"},
+                             {"test loss", false, 7},
+                             {"test accuracy"},
+                             {"seconds", false, 8},
+                             {"samples/s", false, 9},
+                             {"data wait"}});
     if (noise_scale) list.push_back({"noise scale", false, 16});
     return list;
   }
@@ -85,15 +93,24 @@ class Display : public native::Observer {
   }
 
   Output& output_;
-  bool json_, noise_scale_, headed_ = false;
+  bool json_, noise_scale_, batch_changes_, headed_ = false;
   LiveLine line_;
   report::Table table_;
 };
 
+Json schedule_json(const native::Options& o) {
+  if (o.schedule.empty()) return nullptr;
+  Json stages = Json::array();
+  for (const native::BatchStage& stage : o.schedule)
+    stages.push_back({{"batch", stage.batch}, {"from_epoch", stage.from_epoch}});
+  return stages;
+}
+
 Json setting_json(const native::Options& o, const engine::TrainerOptions& trainer) {
   const engine::Optimizer& optimizer = o.optimizer;
-  return {{"batch", o.batch()},
-          {"micro_batch", o.micro_batch()},
+  return {{"batch", o.first_batch()},
+          {"micro_batch", o.first_batch() / o.accumulation},
+          {"schedule", schedule_json(o)},
           {"accumulation", o.accumulation},
           {"precision", name(o.precision)},
           {"optimizer", name(optimizer.kind)},
@@ -131,6 +148,8 @@ Json epoch_json(const native::EpochResult& e) {
           {"complete", e.complete},
           {"steps", e.steps},
           {"samples", e.samples},
+          {"batch", e.batch},
+          {"noise_scale_at_least", or_null(e.noise_bound)},
           {"train_loss", or_null(e.train_loss)},
           {"train_accuracy", or_null(e.train_accuracy)},
           {"test_loss", or_null(e.test_loss)},
@@ -140,6 +159,13 @@ Json epoch_json(const native::EpochResult& e) {
           {"samples_per_second", e.samples_per_second()},
           {"data_wait_share", e.data_wait_share()},
           {"noise_scale", noise_json(e.noise)}};
+}
+
+Json batch_json(const native::BatchChange& change) {
+  return {{"from_epoch", change.from_epoch},
+          {"batch", change.batch},
+          {"learning_rate", change.learning_rate},
+          {"noise_scale", or_null(change.noise_scale)}};
 }
 
 Json memory_json(const native::Result& result) {
@@ -161,23 +187,51 @@ Json result_json(const native::Run& run, const native::Result& result) {
   json["epochs"] = Json::array();
   for (const native::EpochResult& epoch : result.epochs)
     json["epochs"].push_back(epoch_json(epoch));
+  json["batches"] = Json::array();
+  for (const native::BatchChange& change : result.batches)
+    json["batches"].push_back(batch_json(change));
+  json["ladder"] = Json::array();
+  for (const stats::BatchSpeed& speed : result.speeds)
+    json["ladder"].push_back(
+        {{"batch", speed.batch}, {"samples_per_second", speed.samples_per_second}});
   json["memory_bytes"] = memory_json(result);
   json["environment"] = environment(run.options.threads, run.options.device);
   return json;
 }
 
+std::string batch_words(const native::Options& o) {
+  if (o.dynamic)
+    return fmt::format("{}, growing to at most {}", o.first_batch(), o.batches().back());
+  if (o.schedule.empty()) return std::to_string(o.batch());
+  std::string words = std::to_string(o.first_batch());
+  for (const native::BatchStage& stage : std::span(o.schedule).subspan(1))
+    words += fmt::format(", {} after {:g} epoch{}", stage.batch, stage.from_epoch,
+                         stage.from_epoch == 1 ? "" : "s");
+  return words;
+}
+
 void introduce(const native::Run& run) {
   const native::Options& o = run.options;
-  Output::talk(fmt::format(
-      "training {} on {} ({} samples): batch {}{}, {} at {:g}, {}",
-      core::printable(run.network.name), core::printable(run.dataset.name),
-      core::format_count(static_cast<double>(run.dataset.train.count)), o.batch(),
-      o.accumulation > 1 ? fmt::format(" as {} × {}", o.accumulation, o.micro_batch()) : "",
-      name(o.optimizer.kind), o.optimizer.learning_rate, device_words(o)));
+  Output::talk(
+      fmt::format("training {} on {} ({} samples): batch {}{}, {} at {:g}, {}",
+                  core::printable(run.network.name), core::printable(run.dataset.name),
+                  core::format_count(static_cast<double>(run.dataset.train.count)), batch_words(o),
+                  o.accumulation == 1  ? ""
+                  : !o.batch_changes() ? fmt::format(" as {} × {}", o.accumulation, o.micro_batch())
+                                       : fmt::format(" in {} parts", o.accumulation),
+                  name(o.optimizer.kind), o.optimizer.learning_rate, device_words(o)));
   const int cores = probe::proc::usable_cores();
   if (!o.device.gpu && o.threads > cores)
     Output::talk(
         fmt::format("{} threads share {} cores, which is slower than one each", o.threads, cores));
+}
+
+// As --batch would take them.
+std::vector<native::BatchStage> stages_of(const native::Result& result) {
+  std::vector<native::BatchStage> stages;
+  for (const native::BatchChange& change : result.batches)
+    stages.push_back({change.batch, change.from_epoch});
+  return stages;
 }
 
 int exit_code(const native::Run& run, const native::Result& result) {
@@ -198,7 +252,7 @@ int train(const NativeFlags& flags, Output& output) {
   {
     const StopOnSignal stop;
     introduce(run);
-    Display display(output, flags.json, run.options.noise_scale);
+    Display display(output, flags.json, run.options);
     result = native::train(run, display, StopOnSignal::stopped());
   }
   if (flags.json) {
@@ -206,6 +260,7 @@ int train(const NativeFlags& flags, Output& output) {
     json["setting"]["precision_reason"] = or_null(reason);
     output.print_json(json);
   }
+  if (run.options.dynamic) Output::talk("batches: " + native::text(stages_of(result)));
   Output::talk(fmt::format("memory: {} predicted, {} used",
                            core::format_bytes(result.predicted.total()),
                            core::format_bytes(result.measured.total())));
@@ -224,7 +279,9 @@ void add_train(CLI::App& app, Action& chosen) {
                     "measure the noise scale of the gradients: the batch beyond which a sample is "
                     "worth less");
   command->footer(
-      "\nExample:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors");
+      "\nExamples:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors\n"
+      "  sweetspot train --batch 64@0,256@1,1024@3 --epochs 5\n"
+      "  sweetspot train --batch dynamic");
   command->callback(
       [&chosen, flags] { chosen = [flags](Output& output) { return train(*flags, output); }; });
 }

@@ -9,6 +9,7 @@
 
 #include "cli/cluster_tune.h"
 #include "cli/commands.h"
+#include "cli/critical_batch.h"
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
 #include "cli/learning_rate_flags.h"
@@ -43,6 +44,7 @@ struct TuneFlags {
   bool no_report = false;
   LearningRateFlags learning_rate;
   ClusterFlags cluster;
+  CriticalBatchFlags critical;
 };
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
@@ -219,6 +221,7 @@ void check_target(const TuneFlags& flags) {
 }
 
 int tune(const TuneFlags& flags, Output& output) {
+  if (flags.critical.asked) return tune_critical_batch(flags.study, flags.critical, output);
   check_global_batch(flags);
   check_objective(flags);
   check_target(flags);
@@ -352,10 +355,14 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
               flags->precisions = text;
               flags->study.native.precision = text.substr(0, text.find(','));
             });
-  whole_flag(*command, "--min", flags->min, {1, most_batch}, "the smallest batch to try");
+  text_flag(*command, "--min", "N", "the smallest batch to try", [flags](const std::string& text) {
+    flags->min = core::parse_whole(text, "--min", 1, most_batch);
+    flags->critical.least = flags->min;
+  })->default_str(std::to_string(flags->min));
   text_flag(*command, "--max", "N", "the largest batch to try [the data set's size]",
             [flags](const std::string& text) {
               flags->max = core::parse_whole(text, "--max", 1, most_batch);
+              flags->critical.most = flags->max;
             });
   whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
              "try multiples of this only");
@@ -378,6 +385,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
               if (text != "epoch") flags->confirm->steps = confirmed_steps(text);
             });
   add_target_flags(*command, flags->target);
+  add_critical_batch_flags(*command, flags->critical);
   command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
   add_learning_rate_flags(*command, flags->learning_rate);
   add_study_flags(*command, flags->study);
@@ -387,6 +395,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   command->footer(
       "\nExamples:\n"
       "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
+      "  sweetspot tune --critical-batch --after 2\n"
       "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
       "  sweetspot tune --template config.yaml --set train.batch_size={batch} -- python train.py "
       "--config {config}\n"
@@ -399,6 +408,8 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   command->callback([&chosen, &program, &given, flags] {
     flags->study.command.options.argv = program;
     if (flags->target.target) flags->study.command.options.metric = flags->target.target->metric;
+    flags->target.rule = flags->critical.rule = flags->learning_rate.rule;
+    flags->target.base_batch = flags->learning_rate.batch.value_or(flags->target.base_batch);
     flags->cluster.arguments = given;
     chosen = [flags](Output& output) {
       settle_gpus(flags->study.command.options);

@@ -12,25 +12,27 @@ Loader::Loader(const Samples& samples, const PipelineOptions& options)
       options_(options),
       layout_(lay_out(samples, options)),
       order_(layout_.order_bytes, core::Use::input),
-      cache_(layout_.cache_bytes(), core::Use::input) {}
+      cache_(layout_.cache_bytes(), core::Use::input),
+      batch_(options.batch) {}
 
 void Loader::start_epoch(std::uint32_t epoch) {
   epoch_ = epoch;
   if (options_.shuffle) shuffle({order_.as<std::uint32_t>(), samples_.count}, options_.seed, epoch);
 }
 
+void Loader::set_batch(std::int64_t batch, std::int64_t first) { batch_ = batch, first_ = first; }
+
 std::int64_t Loader::batches() const {
-  const auto samples = static_cast<std::int64_t>(samples_.count);
-  return (options_.drop_last ? samples : samples + options_.batch - 1) / options_.batch;
+  const std::int64_t samples = static_cast<std::int64_t>(samples_.count) - first_;
+  return (options_.drop_last ? samples : samples + batch_ - 1) / batch_;
 }
 
 std::int64_t Loader::count(std::int64_t batch) const {
-  return std::min(options_.batch,
-                  static_cast<std::int64_t>(samples_.count) - batch * options_.batch);
+  return std::min(batch_, static_cast<std::int64_t>(samples_.count) - first_ - batch * batch_);
 }
 
 std::uint64_t Loader::sample(std::int64_t batch, std::int64_t i) const {
-  const auto position = static_cast<std::uint64_t>(batch * options_.batch + i);
+  const auto position = static_cast<std::uint64_t>(first_ + batch * batch_ + i);
   return options_.shuffle ? order_.as<std::uint32_t>()[position] : position;
 }
 

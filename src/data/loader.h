@@ -21,7 +21,10 @@ class Loader {
  public:
   Loader(const Samples& samples, const PipelineOptions& options);
 
-  void start_epoch(std::uint32_t epoch);  // while nobody loads
+  // Both while nobody loads.
+  void start_epoch(std::uint32_t epoch);
+  // Batches are numbered anew from the epoch's sample `first` on.
+  void set_batch(std::int64_t batch, std::int64_t first);
   std::int64_t batches() const;
   std::int64_t count(std::int64_t batch) const;  // samples in it
   // How long slow storage would take for this batch; what is cached takes none.
@@ -37,6 +40,7 @@ class Loader {
   const Layout layout_;
   core::Buffer order_, cache_;
   std::uint32_t epoch_ = 0;
+  std::int64_t batch_, first_ = 0;
 };
 
 }  // namespace sweetspot::data

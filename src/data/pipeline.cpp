@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <limits>
+#include <stdexcept>
 
 #include "core/error.h"
 #include "data/layout.h"
@@ -66,9 +67,11 @@ const PipelineOptions& checked(const Samples& samples, const PipelineOptions& op
 struct Pipeline::State {
   State(const Samples& from, const PipelineOptions& options, const std::atomic<int>* stop)
       : samples(from),
+        most_batch(options.batch),
         layout(lay_out(from, options)),
         loader(from, options),
         memory(layout.ring_bytes(), core::Use::input),
+        batch_now(options.batch),
         ring(
             options.workers, layout.slots,
             [this](std::int64_t batch, std::size_t slot) {
@@ -97,10 +100,13 @@ struct Pipeline::State {
   }
 
   const Samples& samples;
+  const std::int64_t most_batch;
   const Layout layout;
   Loader loader;
   core::Buffer memory;
-  std::int64_t next_batch = 0;
+  std::int64_t batch_now, next_batch = 0;
+  std::int64_t delivered = 0;  // samples of this epoch
+  bool started = false;
   core::Seconds waited{0};
   Ring ring;  // last: its threads use all of the above
 };
@@ -116,15 +122,34 @@ core::Seconds Pipeline::waited() const { return state_->waited; }
 void Pipeline::start_epoch(std::uint32_t epoch) {
   state_->ring.cancel();
   state_->loader.start_epoch(epoch);
-  state_->next_batch = 0;
+  state_->loader.set_batch(state_->batch_now, 0);
+  state_->next_batch = state_->delivered = 0;
   state_->waited = core::Seconds(0);
   state_->ring.start(state_->loader.batches());
+  state_->started = true;
+}
+
+void Pipeline::set_batch(std::int64_t batch) {
+  if (batch < 1 || batch > state_->most_batch)
+    throw std::logic_error("a batch that the pipeline has no memory for");
+  if (batch == state_->batch_now) return;
+  state_->batch_now = batch;
+  if (!state_->started) return;
+  const auto begin = Clock::now();
+  state_->ring.cancel();
+  state_->loader.set_batch(batch, state_->delivered);
+  state_->next_batch = 0;
+  state_->ring.start(state_->loader.batches());
+  state_->waited += Clock::now() - begin;
 }
 
 bool Pipeline::next(Batch& batch) {
   const auto begin = Clock::now();
   const auto slot = state_->ring.next();
-  if (slot) batch = state_->view(state_->next_batch++, *slot);
+  if (slot) {
+    batch = state_->view(state_->next_batch++, *slot);
+    state_->delivered += batch.count;
+  }
   state_->waited += Clock::now() - begin;
   return slot.has_value();
 }

@@ -50,7 +50,10 @@ class Pipeline {
 
   std::int64_t batches_per_epoch() const;
   void start_epoch(std::uint32_t epoch);  // abandons what is left of the epoch before it
-  bool next(Batch& batch);                // false at the end of the epoch
+  // Of the batches from the next one on, in this epoch and the following ones; at most the options'
+  // batch, which memory was taken for. What was loaded ahead is loaded again.
+  void set_batch(std::int64_t batch);
+  bool next(Batch& batch);  // false at the end of the epoch
   // Time spent inside next() waiting (or, without workers, loading) since the last start_epoch.
   core::Seconds waited() const;
 

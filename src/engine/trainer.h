@@ -59,6 +59,12 @@ struct Variable {
   std::vector<float> values;
 };
 
+// Everything that the next step depends on beside its batch, as the engine lays it out.
+struct Checkpoint {
+  std::vector<float> weights, optimizer_state;
+  std::uint32_t steps = 0;
+};
+
 // One operation of a plan: the layer it runs, and how.
 struct Operation {
   std::string name;            // "conv2d"
@@ -116,10 +122,19 @@ class Trainer {
   // Loss and accuracy with dropout off and running statistics; uses the evaluation plan.
   virtual StepResult evaluate(const BatchView& batch) = 0;
 
+  // Loss and gradients of the network as evaluate() sees it, with no randomness in them; they stay
+  // readable below. Has a plan of its own, made by the first call. InputError on an engine that
+  // cannot.
+  virtual StepResult evaluate_gradients(const BatchView& batch);
+
   virtual std::vector<Variable> variables() const = 0;
-  virtual std::vector<Variable> gradients() const = 0;  // of the trainable ones, after accumulate()
-  virtual double squared_gradient_norm() const;         // of these
+  // Of the trainable ones, after accumulate() or evaluate_gradients().
+  virtual std::vector<Variable> gradients() const = 0;
+  virtual double squared_gradient_norm() const;  // of these
   virtual void assign(std::span<const Variable> variables) = 0;
+  // To go on from here as often as wanted, with this trainer. InputError on an engine that cannot.
+  virtual Checkpoint checkpoint() const;
+  virtual void restore(const Checkpoint& checkpoint);
   virtual void set_learning_rate(double learning_rate) = 0;
   virtual std::uint32_t steps_done() const = 0;
 };

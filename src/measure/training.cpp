@@ -105,6 +105,8 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.note = trained.note;
     trial_.steps = trained.steps;
     trial_.samples_seen = trained.samples;
+    trial_.sharpness = trained.sharpness;
+    trial_.end_train_loss = trained.end_train_loss;
     trial_.memory_measured = trained.memory_measured;
     trial_.memory_by_use = trained.memory_by_use;
     trial_.noise_scale = trained.noise_scale;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/end_points.h"
 #include "report/epochs.h"
 #include "report/forms.h"
 #include "report/over_seeds.h"
@@ -38,6 +39,7 @@ Json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs) {
          {"trials", c.train_seconds.size()},
          {"train_seconds", estimate(c.train_seconds, mean_seconds(c.train_seconds))},
          {"test_accuracy", estimate(c.test_accuracy, mean_share(c.test_accuracy))}});
+  result["end_points"] = end_point_json(answer.trials);
   return result;
 }
 

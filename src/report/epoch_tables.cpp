@@ -5,6 +5,7 @@
 
 #include "core/reach.h"
 #include "core/text.h"
+#include "report/end_points.h"
 #include "report/epochs.h"
 #include "report/over_seeds.h"
 #include "report/table.h"
@@ -112,6 +113,7 @@ std::string epoch_tables(std::span<const trial::Trial> trials,
   if (!cells.empty())
     text +=
         "Training time, seconds, by batch and epochs\n\n" + matrix(cells, epochs, seconds_words);
+  if (const std::string ends = end_point_table(trials); !ends.empty()) text += "\n" + ends;
   return text + failures(trials);
 }
 

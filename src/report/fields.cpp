@@ -138,6 +138,15 @@ const Field table[] = {
     {"/epoch_count", "epochs", epoch_count, Show::when_known, "epochs", false, epoch_words},
     {"/test_accuracy", "test_accuracy", accuracy, Show::when_known, "test accuracy", false,
      accuracy_words},
+    {"/sharpness", "sharpness", [](const Row& r) { return known(r.trial->sharpness); },
+     Show::when_known, "sharpness", false,
+     [](const Row& r) {
+       return r.trial->sharpness ? fmt::format("{:.4g}", *r.trial->sharpness) : dash();
+     }},
+    {"/end_train_loss", "end_train_loss",
+     [](const Row& r) { return known(r.trial->end_train_loss); }},
+    {"/generalisation_gap", "generalisation_gap",
+     [](const Row& r) { return known(trial::generalisation_gap(*r.trial)); }},
     {"/samples_per_second/mean", "samples_per_second",
      [](const Row& r) -> Value {
        if (!r.trial->samples_per_second) return {};

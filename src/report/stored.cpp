@@ -75,6 +75,9 @@ void recall_answer(const trial::Study& study, Answer& answer) {
   } else if ((answer.to_target = advise::time_to_target_from_json(study.answer))) {
   } else if ((answer.doubt = advise::doubt_from_json(study.answer))) {
     answer.message = words(*answer.doubt);
+  } else if (const auto critical = at<std::string>(Json::parse(study.answer, nullptr, false),
+                                                   "/critical_batch/sentence")) {
+    answer.message = *critical;
   } else if (!study.answer.empty()) {
     answer.message = "this version cannot read the answer of this study; run tune again";
   } else if (study.state != trial::StudyState::running &&

@@ -43,7 +43,7 @@ Interval around(double log_middle, double deviation) {
 
 }  // namespace
 
-std::optional<double> critical_batch(std::span<const NoiseAt> run, double batch) {
+std::optional<double> critical_batch_by_noise(std::span<const NoiseAt> run, double batch) {
   double updates = 0, samples = 0;  // without noise, and of the least
   std::int64_t before = 0;
   for (const NoiseAt& at : run) {

@@ -25,7 +25,7 @@ struct NoiseAt {
 // The critical batch of a whole run at this batch. An update with noise scale N makes as much
 // progress as 1/(1 + N/B) updates without noise, which would have needed N times as many samples:
 // summed over the run, that is E_min/S_min. Nothing below one point.
-std::optional<double> critical_batch(std::span<const NoiseAt> run, double batch);
+std::optional<double> critical_batch_by_noise(std::span<const NoiseAt> run, double batch);
 
 // A run that reached the target.
 struct TargetRun {

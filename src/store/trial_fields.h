@@ -53,6 +53,8 @@ void each_field(Trial& trial, Visit&& visit) {
   visit("energy_joules", trial.energy_joules);
   visit("energy_samples", trial.energy_samples);
   visit("noise_scale_samples", trial.noise_scale);
+  visit("sharpness", trial.sharpness);
+  visit("end_train_loss", trial.end_train_loss);
   visit("cpu_pressure_share", trial.contention.cpu_pressure_share);
   visit("other_cpu_share", trial.contention.other_cpu_share);
   visit("slowed_share", trial.contention.slowed_share);

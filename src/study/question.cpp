@@ -90,6 +90,12 @@ Json terms_json(const Terms& terms) {
   if (terms.gpu_memory_limit) json["gpu_memory_limit"] = *terms.gpu_memory_limit;
   if (terms.epochs) json["epochs"] = *terms.epochs;
   if (!terms.towards.empty()) json["towards"] = Json::parse(terms.towards);
+  if (terms.sharpness) json["sharpness"] = true;
+  if (terms.branch_samples) {
+    json["branch_samples"] = *terms.branch_samples;
+    json["learning_rate_rule"] = terms.learning_rate_rule;
+    json["weights_file"] = terms.weights_file;
+  }
   // One is the workload's own.
   if (terms.precisions.size() > 1) json["precisions"] = terms.precisions;
   if (!terms.power_limits.empty()) json["power_limits_watts"] = terms.power_limits;

@@ -22,6 +22,10 @@ struct Terms {
   std::vector<double> power_limits;                           // likewise; empty: as they are set
   std::optional<std::int64_t> epochs;                         // of trials that train, the last one
   std::string towards;  // of trials that train to a target: what is searched and how, as JSON
+  bool sharpness = false;                                     // of each end point, of such trials
+  // Of branches: their samples, and what else their losses depend on.
+  std::optional<std::int64_t> branch_samples;
+  std::string learning_rate_rule, weights_file;
   int repeat = 1;
   int threads = 1;
   std::string program_major;  // a new major version measures anew

@@ -159,7 +159,7 @@ class TargetSearch {
       std::vector<stats::NoiseAt> noise;
       for (const trial::Evaluation& at : trial.evaluations)
         if (at.noise_scale) noise.push_back({at.steps, *at.noise_scale});
-      return stats::critical_batch(noise, static_cast<double>(pilot_));
+      return stats::critical_batch_by_noise(noise, static_cast<double>(pilot_));
     }
     return std::nullopt;
   }

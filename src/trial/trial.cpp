@@ -54,6 +54,12 @@ bool is_block(const Step& step) {
   return step.round > 0 && !step.warm_up && step.seconds > 0 && step.samples > 0;
 }
 
+std::optional<double> generalisation_gap(const Trial& trial) {
+  if (!trial.end_train_loss || trial.epochs.empty() || !trial.epochs.back().test_loss)
+    return std::nullopt;
+  return *trial.epochs.back().test_loss - *trial.end_train_loss;
+}
+
 std::optional<double> joules_per_sample(const Trial& trial) {
   if (!trial.energy_joules || trial.energy_samples.value_or(0) <= 0) return std::nullopt;
   return *trial.energy_joules / static_cast<double>(*trial.energy_samples);

@@ -185,6 +185,9 @@ struct Trial {
   std::string last_output;    // the last lines of a program that failed, printable
   double started_at = 0;      // seconds since 1970
   double seconds = 0;         // wall time of the whole trial, warm-up and start-up included
+  // Where its training ended, over a fixed set of training samples with dropout off: the largest
+  // eigenvalue of the loss's Hessian, and the loss.
+  std::optional<double> sharpness, end_train_loss;
   std::vector<Epoch> epochs;  // empty unless it trained
   std::vector<Evaluation> evaluations;  // of one that trained towards a target, in order
   std::vector<Step> raw;       // every step, in order; empty where only summaries were read
@@ -193,5 +196,8 @@ struct Trial {
 
 // Over the steps whose energy was read; nothing where it was not.
 std::optional<double> joules_per_sample(const Trial& trial);
+
+// By how much the test loss is above the training loss where training ended.
+std::optional<double> generalisation_gap(const Trial& trial);
 
 }  // namespace sweetspot::trial

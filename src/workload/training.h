@@ -33,6 +33,7 @@ struct Trained {
   trial::Outcome outcome = trial::Outcome::ok;
   std::string note;  // why it is not `ok`
   std::int64_t steps = 0, samples = 0;
+  std::optional<double> sharpness, end_train_loss;  // as the trial's, where they were asked for
   std::optional<core::Bytes> memory_measured;
   std::optional<core::MemoryByUse> memory_by_use;  // of it
   std::optional<core::Interval> noise_scale;       // see trial::Trial

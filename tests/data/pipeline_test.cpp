@@ -211,6 +211,46 @@ TEST(Pipeline, MeasuresTheWaitWithinNext) {
   }
 }
 
+TEST(Pipeline, TheBatchChangesInMidEpochAndTheOrderDoesNot) {
+  const Samples samples = numbered(50);
+  for (const int workers : {0, 1, 3}) {
+    PipelineOptions options = of_batch(16);
+    options.workers = workers, options.prefetch = 3;
+    const std::vector<std::int32_t> order = run_epoch(samples, options, 5).labels;
+    Pipeline pipeline(samples, options);
+    pipeline.set_batch(3);
+    pipeline.start_epoch(5);
+    std::vector<std::int64_t> counts;
+    std::vector<std::int32_t> labels;
+    for (Batch batch; pipeline.next(batch);) {
+      counts.push_back(batch.count);
+      labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+      if (labels.size() == 6) pipeline.set_batch(16);
+      if (labels.size() == 22) pipeline.set_batch(5);
+    }
+    EXPECT_EQ(counts, (std::vector<std::int64_t>{3, 3, 16, 5, 5, 5, 5, 5, 3}));
+    EXPECT_EQ(labels, order);
+    pipeline.start_epoch(6);
+    Batch batch;
+    ASSERT_TRUE(pipeline.next(batch));
+    EXPECT_EQ(batch.count, 5) << "it stays in the next epoch";
+  }
+}
+
+TEST(Pipeline, DropLastCountsFromWhereTheBatchChanged) {
+  const Samples samples = numbered(50);
+  PipelineOptions options = of_batch(20);
+  options.drop_last = true;
+  Pipeline pipeline(samples, options);
+  pipeline.set_batch(4);
+  pipeline.start_epoch(0);
+  Batch batch;
+  ASSERT_TRUE(pipeline.next(batch));
+  pipeline.set_batch(20);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pipeline.next(batch));
+  EXPECT_FALSE(pipeline.next(batch)) << "6 are left";
+}
+
 TEST(Pipeline, SteadyStateAllocatesNothing) {
   const Samples samples = numbered(500);
   for (const int workers : {0, 2}) {

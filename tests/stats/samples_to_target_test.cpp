@@ -22,7 +22,7 @@ TEST(BatchTradeOff, HalvesWhatAStepIsWorthAtTheCriticalBatch) {
 TEST(CriticalBatch, OfSteadyNoiseIsTheNoiseScale) {
   const NoiseAt run[] = {{10, 400}, {50, 400}, {200, 400}};
   EXPECT_DOUBLE_EQ(critical_batch(run, 64).value(), 400);
-  EXPECT_FALSE(critical_batch({}, 64));
+  EXPECT_FALSE(critical_batch_by_noise({}, 64));
 }
 
 // Noise that grows takes more updates of the run, and each of them is worth less.

@@ -33,6 +33,7 @@ Trial full_trial() {
   trial.memory_source = "cgroup v2 memory.peak", trial.step_source = "tqdm bar";
   trial.start_up_seconds = 3.25, trial.cpu_seconds = 12.5;
   trial.phases = {0.1, 0.2, 0.3, 0.4, 0.5};
+  trial.sharpness = 31.5, trial.end_train_loss = 0.0625;
   trial.energy_joules = 42.5, trial.energy_samples = 5700;
   trial.contention = {0.11, 0.22, 0.33, 0.44, 55, "power cap", true, "somebody else"};
   trial.note = "it took “too” long; 'quoted'\n\x01";
@@ -88,6 +89,8 @@ void expect_equal(const Trial& a, const Trial& b) {
   EXPECT_EQ(a.inputs_vary, b.inputs_vary);
   EXPECT_EQ(a.gpus, b.gpus);
   EXPECT_EQ(a.energy_samples, b.energy_samples);
+  EXPECT_EQ(a.sharpness, b.sharpness);
+  EXPECT_EQ(a.end_train_loss, b.end_train_loss);
   EXPECT_EQ(a.losses, b.losses);
   EXPECT_EQ(a.evaluations, b.evaluations);
   EXPECT_EQ(a.phases, b.phases);

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <span>
 
 #include "engine/trainer.h"
 
@@ -12,6 +13,15 @@ constexpr std::int64_t evaluation_batch = 256;
 // plan of evaluation_batch samples) will hold.
 std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& options,
                            std::int64_t micro_batch, bool with_evaluation);
+
+// What a trainer with all these plans at once will hold.
+struct Plans {
+  std::span<const std::int64_t> micro_batches{};
+  bool evaluation = false;
+  bool evaluation_gradients = false;
+};
+core::MemoryByUse planned_memory(const model::Network& network, const TrainerOptions& options,
+                                 const Plans& plans);
 
 // InputError for a precision that this CPU does not have.
 std::unique_ptr<Trainer> make_trainer(const model::Network& network, const TrainerOptions& options);

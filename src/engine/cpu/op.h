@@ -34,9 +34,10 @@ struct Pass {
   std::uint32_t step = 0;
   std::uint64_t seed = 0;
   bool training = true;
-  bool keeps_averages = false;  // leaves batch normalisation's moving averages as they are
-  bool adds = false;            // gradients of earlier micro-batches are there already
-  bool late_gradients = false;  // dense layers make their weight gradients in the update
+  bool keeps_averages = false;     // leaves batch normalisation's moving averages as they are
+  bool moving_statistics = false;  // normalise by moving averages, and leave them as they are
+  bool adds = false;               // gradients of earlier micro-batches are there already
+  bool late_gradients = false;     // dense layers make their weight gradients in the update
 
   template <class T = float>
   T* at(const Room& room, std::int64_t sample, int thread) const {

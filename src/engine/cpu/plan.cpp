@@ -77,13 +77,22 @@ std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& 
   if (micro_batch < 1)
     throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", micro_batch));
   Program program = compile(network, options.loss, micro_batch, true, options.precision);
-  core::MemoryByUse memory = trainer_memory(program.weights, options.optimizer);
-  memory += program_memory(program, options.threads);
-  if (with_evaluation)
-    memory +=
-        program_memory(compile(network, options.loss, evaluation_batch, false, options.precision),
-                       options.threads);
-  return std::make_unique<CpuPlan>(std::move(program), memory);
+  core::MemoryByUse total = planned_memory(network, options, {.evaluation = with_evaluation});
+  total += program_memory(program, options.threads);
+  return std::make_unique<CpuPlan>(std::move(program), total);
+}
+
+core::MemoryByUse planned_memory(const model::Network& network, const TrainerOptions& options,
+                                 const Plans& plans) {
+  core::MemoryByUse total = trainer_memory(weight_layout(network), options.optimizer);
+  const auto add = [&](const model::Network& compiled, std::int64_t samples, bool training) {
+    total += program_memory(
+        compile(compiled, options.loss, samples, training, options.precision), options.threads);
+  };
+  for (const std::int64_t micro_batch : plans.micro_batches) add(network, micro_batch, true);
+  if (plans.evaluation) add(network, evaluation_batch, false);
+  if (plans.evaluation_gradients) add(without_randomness(network), evaluation_batch, true);
+  return total;
 }
 
 }  // namespace sweetspot::engine::cpu

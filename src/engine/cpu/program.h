@@ -42,6 +42,9 @@ struct Program {
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
                 bool training, Precision precision);
 
+// The network with dropout and noise left out: what evaluation sees, but to be differentiated.
+model::Network without_randomness(model::Network network);
+
 // Weights as they lie in the flat buffer, the same for every program of a network.
 WeightLayout weight_layout(const model::Network& network);
 

@@ -66,7 +66,7 @@ class CpuTrainer final : public Trainer {
     const OptimizerUpdate update(options_.optimizer, ++steps_, kernels(), penalties_,
                                  weights_.as<float>(), state_.as<float>(),
                                  layout_.trainable_floats());
-    for_passes(batch, micro_batch, &update, profile.result,
+    for_passes(executor_of(micro_batch), batch, micro_batch, &update, profile.result,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
                  executor.profile(pass, first, last, &update, profile);
                });
@@ -90,6 +90,22 @@ class CpuTrainer final : public Trainer {
     }
     sum.loss /= static_cast<double>(batch.count);
     sum.loss += penalties_.loss(weights_.as<float>(), team_);
+    return sum;
+  }
+
+  StepResult evaluate_gradients(const BatchView& batch) override {
+    if (!differentiator_)
+      differentiator_.emplace(
+          compile(without_randomness(network_), options_.loss, evaluation_batch, true,
+                  options_.precision),
+          team_);
+    StepResult sum;
+    for_passes(*differentiator_, batch, evaluation_batch, nullptr, sum,
+               [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
+                 pass.moving_statistics = true;
+                 executor.train(pass, first, last, nullptr, sum);
+               });
+    add_penalty_gradients();
     return sum;
   }
 
@@ -126,6 +142,19 @@ class CpuTrainer final : public Trainer {
     }
   }
 
+  Checkpoint checkpoint() const override {
+    const auto copied = [](const core::Buffer& buffer) {
+      return std::vector<float>(buffer.as<float>(),
+                                buffer.as<float>() + buffer.size() / sizeof(float));
+    };
+    return {copied(weights_), copied(state_), steps_};
+  }
+  void restore(const Checkpoint& checkpoint) override {
+    std::ranges::copy(checkpoint.weights, weights_.as<float>());
+    std::ranges::copy(checkpoint.optimizer_state, state_.as<float>());
+    steps_ = checkpoint.steps, norms_ = {};
+  }
+
   void set_learning_rate(double learning_rate) override {
     options_.optimizer.learning_rate = learning_rate;
   }
@@ -152,7 +181,7 @@ class CpuTrainer final : public Trainer {
     BatchView front = batch;
     front.count = samples;
     StepResult unused;
-    for_passes(front, micro_batch, nullptr, unused,
+    for_passes(executor_of(micro_batch), front, micro_batch, nullptr, unused,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
                  pass.keeps_averages = true;
                  executor.train(pass, first, last, nullptr, unused);
@@ -168,20 +197,24 @@ class CpuTrainer final : public Trainer {
 
   StepResult train(const BatchView& batch, std::int64_t micro_batch, const Update* update) {
     StepResult sum;
-    for_passes(batch, micro_batch, update, sum,
+    for_passes(executor_of(micro_batch), batch, micro_batch, update, sum,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
                  executor.train(pass, first, last, update, sum);
                });
     return sum;
   }
 
+  Executor& executor_of(std::int64_t micro_batch) {
+    const auto found = executors_.find(micro_batch);
+    if (found != executors_.end()) return found->second;
+    prepare(micro_batch);
+    return executors_.at(micro_batch);
+  }
+
   // Calls run(executor, pass, first, last) for each micro-batch and sums up what came out.
   template <class Run>
-  void for_passes(const BatchView& batch, std::int64_t micro_batch, const Update* update,
-                  StepResult& sum, Run run) {
-    auto found = executors_.find(micro_batch);
-    if (found == executors_.end()) prepare(micro_batch), found = executors_.find(micro_batch);
-    Executor& executor = found->second;
+  void for_passes(Executor& executor, const BatchView& batch, std::int64_t micro_batch,
+                  const Update* update, StepResult& sum, Run run) {
     const double penalty = penalties_.loss(weights_.as<float>(), team_);
     for (std::int64_t first = 0; first < batch.count; first += micro_batch) {
       Pass pass = pass_of(executor, batch, first, micro_batch);
@@ -220,7 +253,7 @@ class CpuTrainer final : public Trainer {
   Team team_;
   core::Buffer weights_, gradients_, state_;
   std::map<std::int64_t, Executor> executors_;
-  std::optional<Executor> evaluator_;
+  std::optional<Executor> evaluator_, differentiator_;
   std::uint32_t steps_ = 0;
   NormWindow norms_;
 };

@@ -52,8 +52,12 @@ std::string milliseconds(double seconds) { return core::format_duration(core::Se
 
 std::vector<Claim> judge(const Experiment& experiment) {
   std::vector<Claim> claims = judge_as_measured(experiment);
-  const Device* gpu = experiment.gpu();
-  if (!gpu) return claims;
+  const Device *gpu = experiment.gpu(), *cpu = experiment.cpu();
+  const std::vector<Claim> minima = cpu ? sharp_minima(*cpu) : std::vector<Claim>{};
+  if (!gpu) {
+    claims.insert(claims.end(), minima.begin(), minima.end());
+    return claims;
+  }
   // What does not hold here, and would if a step cost what it costs elsewhere, is the engine's
   // work.
   const std::vector<Claim> slower =
@@ -69,6 +73,7 @@ std::vector<Claim> judge(const Experiment& experiment) {
                               milliseconds(std::max(0.0, fixed->mean)), milliseconds(fixed->high))
                 : "",
           milliseconds(eager_step_seconds), slower[i].evidence);
+  claims.insert(claims.end(), minima.begin(), minima.end());
   return claims;
 }
 

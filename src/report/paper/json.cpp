@@ -26,6 +26,7 @@ Json device_json(const Device& device, const Experiment& experiment) {
            fixed ? Json{{"mean", fixed->mean}, {"low", fixed->low}, {"high", fixed->high}}
                  : Json(nullptr)},
           {"cells", all["cells"]},
+          {"end_points", all["end_points"]},
           {"trials", all["trials"]}};
 }
 

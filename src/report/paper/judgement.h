@@ -31,4 +31,7 @@ Claim above(const Curve& curve, double share, const std::string& source);
 Claim near_99_percent(const Curve& curve);
 Claim utilisation_rises(const Curve& gpu);
 
+// What is said of large batches in general; none where the ends of training were not looked at.
+std::vector<Claim> sharp_minima(const Device& device);
+
 }  // namespace sweetspot::report::paper

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/end_points.h"
 #include "report/epochs.h"
 #include "report/markup.h"
 #include "report/paper/figures.h"
@@ -100,6 +101,20 @@ std::string matrix(const Device& device, const Experiment& experiment, const std
       safe(caption), titles, rows, rows.empty() ? "" : "</tr>");
 }
 
+std::string end_points(const Device& device) {
+  std::string rows;
+  for (const EndPointRow& row : end_point_rows(device.trials))
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                        row.setting.batch, safe(mean_words(row.sharpness)),
+                        safe(mean_words(row.train_loss)), safe(mean_words(row.gap)));
+  if (rows.empty()) return "";
+  return "<div class=\"scroll\"><table class=\"numbers\"><caption>Where training ended, with "
+         "dropout off</caption><thead><tr><th scope=\"col\">batch</th><th scope=\"col\">sharpness "
+         "(largest eigenvalue of the Hessian)</th><th scope=\"col\">training loss</th><th "
+         "scope=\"col\">test loss above it</th></tr></thead>\n<tbody>" +
+         rows + "</tbody></table></div>\n";
+}
+
 std::string numbers(const Experiment& experiment) {
   std::string out =
       "<section aria-labelledby=\"numbers\">\n<h2 id=\"numbers\">Its numbers here</h2>\n";
@@ -107,6 +122,7 @@ std::string numbers(const Experiment& experiment) {
     const std::string kind = device.is_gpu() ? "GPU" : "CPU";
     out += matrix(device, experiment, "Training time on the " + kind + ", seconds", seconds_words);
     out += matrix(device, experiment, "Test accuracy on the " + kind + ", %", accuracy_words);
+    out += end_points(device);
   }
   return out + "</section>\n";
 }

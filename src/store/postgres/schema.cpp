@@ -94,6 +94,8 @@ constexpr const char* first = R"sql(
     noise_scale_samples_mean DOUBLE PRECISION,
     noise_scale_samples_low DOUBLE PRECISION,
     noise_scale_samples_high DOUBLE PRECISION,
+    sharpness DOUBLE PRECISION,
+    end_train_loss DOUBLE PRECISION,
     energy_joules DOUBLE PRECISION,
     energy_samples BIGINT,
     cpu_pressure_share DOUBLE PRECISION,

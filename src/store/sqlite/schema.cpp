@@ -247,8 +247,14 @@ constexpr const char* noise = R"sql(
   ALTER TABLE trial ADD COLUMN noise_scale_samples_high REAL;
 )sql";
 
-constexpr const char* steps[] = {first,  runs,     commands, devices,     uses,   disturbances,
-                                 rounds, arrivals, gpus,     evaluations, queues, noise};
+// How the loss lies where a trial's training ended.
+constexpr const char* end_points = R"sql(
+  ALTER TABLE trial ADD COLUMN sharpness REAL;
+  ALTER TABLE trial ADD COLUMN end_train_loss REAL;
+)sql";
+
+constexpr const char* steps[] = {first,    runs,   commands, devices,     uses,   disturbances, rounds,
+                                 arrivals, gpus,   evaluations, queues, noise,  end_points};
 
 }  // namespace
 

@@ -36,6 +36,8 @@ class Epochs {
   virtual engine::Trainer& trainer() = 0;
 
   virtual void start(std::uint32_t epoch) = 0;
+  // Of the updates from the next one on: one of the options' batches. Takes no memory.
+  virtual void set_batch(std::int64_t batch) = 0;
   // The next updates, at most so many, and no more than take about a twentieth of a second; none at
   // the end of the epoch, or once stopped. Valid until the next call.
   virtual std::span<const Update> next(std::int64_t most) = 0;

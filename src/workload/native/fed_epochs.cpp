@@ -15,12 +15,18 @@ using Clock = std::chrono::steady_clock;
 class FedEpochs : public Epochs {
  public:
   FedEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
-      : options_(options), batches_(run.dataset.train, options.pipeline, &stop) {
+      : options_(options),
+        batches_(run.dataset.train, options.pipeline, &stop),
+        micro_batch_(options.micro_batch()) {
     if (options.evaluate)
       test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test), &stop);
   }
 
   void start(std::uint32_t epoch) override { batches_.start_epoch(epoch); }
+  void set_batch(std::int64_t batch) override {
+    batches_.set_batch(batch);
+    micro_batch_ = batch / options_.accumulation;
+  }
   core::Seconds waited() const override { return batches_.waited(); }
 
   Sums evaluate() override {
@@ -34,12 +40,13 @@ class FedEpochs : public Epochs {
  protected:
   // All the memory now, not after an epoch: a run that cannot have it ends at once.
   void take_memory() {
-    trainer().prepare(options_.micro_batch());
+    for (const std::int64_t micro_batch : options_.micro_batches()) trainer().prepare(micro_batch);
     if (options_.evaluate) trainer().evaluate({});  // of nothing: makes its plan
   }
 
   const Options options_;
   data::Pipeline batches_;
+  std::int64_t micro_batch_;
 
  private:
   std::optional<data::Pipeline> test_batches_;
@@ -57,7 +64,7 @@ class CpuEpochs final : public FedEpochs {
   std::span<const Update> next(std::int64_t most) override {
     data::Batch batch;
     if (most < 1 || !batches_.next(batch)) return {};
-    done_ = {trainer_->step(view(batch), options_.micro_batch()), batch.count};
+    done_ = {trainer_->step(view(batch), micro_batch_), batch.count};
     return {&done_, 1};
   }
 
@@ -83,7 +90,7 @@ class FedGpuEpochs final : public FedEpochs {
     const std::int64_t asked = std::min(most, pace_.steps());
     const auto begin = Clock::now();
     while (static_cast<std::int64_t>(updates_.size()) < asked && batches_.next(batch)) {
-      trainer_->queue(view(batch), options_.micro_batch());
+      trainer_->queue(view(batch), micro_batch_);
       updates_.push_back({{}, batch.count});
     }
     std::vector<engine::StepResult> results = trainer_->finish();

@@ -31,6 +31,7 @@ class MeasuredEpochs final : public Epochs {
 
   engine::Trainer& trainer() override { return epochs_->trainer(); }
   void start(std::uint32_t epoch) override { epochs_->start(epoch); }
+  void set_batch(std::int64_t batch) override { epochs_->set_batch(batch); }
   core::Seconds waited() const override { return epochs_->waited(); }
   Sums evaluate() override { return epochs_->evaluate(); }
   core::MemoryByUse memory() const override { return epochs_->memory(); }

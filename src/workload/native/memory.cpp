@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/cpu.h"
+#include "workload/native/end_point.h"
 #include "workload/native/resident.h"
 
 namespace sweetspot::workload::native {
@@ -27,13 +28,19 @@ core::MemoryByUse predict_on_gpu(const model::Network& network, const Options& o
 core::MemoryByUse predict(const model::Network& network, const Options& options,
                           const data::Dataset& dataset) {
   if (options.device.gpu) return predict_on_gpu(network, options, dataset);
-  core::MemoryByUse memory = engine::cpu::plan(network, trainer_options(options, network),
-                                               options.micro_batch(), options.evaluate)
-                                 ->memory();
+  const std::vector<std::int64_t> micro_batches = options.micro_batches();
+  core::MemoryByUse memory =
+      engine::cpu::planned_memory(network, trainer_options(options, network),
+                                  {.micro_batches = micro_batches,
+                                   .evaluation = options.evaluate || options.sharpness,
+                                   .evaluation_gradients = options.sharpness});
   memory[core::Use::input] += data::pipeline_bytes(dataset.train, options.pipeline);
   if (options.evaluate)
     memory[core::Use::input] +=
         data::pipeline_bytes(dataset.test, evaluation_pipeline(dataset.test));
+  if (options.sharpness)
+    memory[core::Use::input] +=
+        data::pipeline_bytes(dataset.train, end_point_pipeline(dataset.train));
   return memory;
 }
 

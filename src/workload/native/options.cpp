@@ -29,12 +29,51 @@ void check_cpu_precision(engine::Precision precision) {
 
 }  // namespace
 
+std::int64_t Options::first_batch() const {
+  if (dynamic) return dynamic->least;
+  return schedule.empty() ? batch() : schedule.front().batch;
+}
+
+stats::LearningRateRule Options::rule(const std::optional<stats::LearningRateRule>& asked,
+                                      bool noise_known) const {
+  using Kind = engine::Optimizer::Kind;
+  const bool adaptive = optimizer.kind == Kind::adam || optimizer.kind == Kind::adamw;
+  return asked.value_or(stats::default_rule(adaptive, noise_known));
+}
+
+std::vector<std::int64_t> Options::batches() const {
+  if (dynamic) return dynamic->ladder();
+  std::vector<std::int64_t> all{batch()};
+  for (const BatchStage& stage : schedule) all.push_back(stage.batch);
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
+}
+
+std::vector<std::int64_t> Options::micro_batches() const {
+  std::vector<std::int64_t> all = batches();
+  for (std::int64_t& batch : all) batch /= accumulation;
+  return all;
+}
+
 void check(const Options& o) {
-  require(o.batch() >= 1, fmt::format("the batch of {} must be at least 1", o.batch()));
-  require(o.accumulation >= 1 && o.batch() % o.accumulation == 0,
-          fmt::format("an accumulation of {} does not divide the batch of {}; choose one that does",
-                      o.accumulation, o.batch()));
+  for (const std::int64_t batch : o.batches()) {
+    require(batch >= 1, fmt::format("the batch of {} must be at least 1", batch));
+    require(
+        o.accumulation >= 1 && batch % o.accumulation == 0,
+        fmt::format("an accumulation of {} does not divide the batch of {}; choose one that does",
+                    o.accumulation, batch));
+  }
+  require(!o.batch_changes() || !o.device.gpu,
+          "a batch that changes while it trains is for the CPU so far; add --device cpu");
   require(o.epochs >= 1, fmt::format("{} epochs train nothing; ask for at least 1", o.epochs));
+  if (!o.schedule.empty())
+    require(o.schedule.back().from_epoch < o.epochs,
+            fmt::format("the schedule's {}@{:g} would begin after the last of {} epochs; leave it "
+                        "out, or ask for more --epochs",
+                        o.schedule.back().batch, o.schedule.back().from_epoch, o.epochs));
+  require(!o.sharpness || !o.device.gpu,
+          "sharpness is measured on the CPU so far; add --device cpu, or leave out --sharpness");
   require(!o.max_steps || *o.max_steps >= 1, "at least 1 step is needed to train");
   require(o.threads >= 1, fmt::format("{} threads cannot train; ask for at least 1", o.threads));
   require(o.pipeline.workers >= 0 && o.pipeline.prefetch >= 1,
@@ -58,7 +97,9 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
   trainer.seed = options.seed;
   trainer.threads = options.threads;
   trainer.precision = options.precision;
-  trainer.gradient_norms = options.noise_scale;
+  trainer.gradient_norms =
+      options.noise_scale || options.dynamic ||
+      (options.batch_changes() && options.rule() != stats::rule_without_noise(options.rule()));
   if (trainer.loss != natural && natural == model::Loss::mean_squared_error)
     throw core::InputError(fmt::format(
         "the model {} does not end in softmax, which {} needs; use --loss {}",

@@ -21,9 +21,9 @@ class ResidentEpochs final : public Epochs {
         orders_(run.dataset.train.count, options.pipeline),
         samples_(static_cast<std::int64_t>(run.dataset.train.count)),
         test_samples_(static_cast<std::int64_t>(run.dataset.test.count)),
+        batch_(options.batch()),
         pace_(least_epoch_part_seconds) {
-    if (options.pipeline.drop_last) samples_ -= samples_ % options.batch();
-    trainer_->prepare(options.micro_batch());
+    for (const std::int64_t micro_batch : options.micro_batches()) trainer_->prepare(micro_batch);
     if (options.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
     orders_.at(0);
   }
@@ -37,11 +37,14 @@ class ResidentEpochs final : public Epochs {
     waited_ = Clock::now() - begin;
   }
 
+  void set_batch(std::int64_t batch) override { batch_ = batch; }
+
   std::span<const Update> next(std::int64_t most) override {
     updates_.clear();
     if (stop_ != 0) return {};
-    const std::int64_t left = samples_ - done_samples_;
-    const std::int64_t batch = options_.batch();
+    const std::int64_t batch = batch_;
+    std::int64_t left = samples_ - done_samples_;
+    if (options_.pipeline.drop_last) left -= left % batch;
     const std::int64_t steps =
         std::min({most, whole_graphs(pace_.steps()), (left + batch - 1) / batch});
     if (steps < 1) return {};
@@ -49,7 +52,7 @@ class ResidentEpochs final : public Epochs {
     const auto begin = Clock::now();
     trainer_->start(
         order_.subspan(static_cast<std::size_t>(done_samples_), static_cast<std::size_t>(taken)),
-        batch, options_.micro_batch());
+        batch, batch / options_.accumulation);
     if (taken == left) orders_.at(epoch_ + 1);  // while the device works
     for (const engine::StepResult& result : trainer_->finish())
       updates_.push_back(
@@ -73,6 +76,7 @@ class ResidentEpochs final : public Epochs {
   std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;
   Orders orders_;
   std::int64_t samples_, test_samples_, done_samples_ = 0;
+  std::int64_t batch_;
   Pace pace_;
   std::uint32_t epoch_ = 0;
   std::span<const std::uint32_t> order_;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "workload/native/epochs.h"
+#include "workload/native/ladder_speeds.h"
 #include "workload/native/memory.h"
 #include "workload/native/weights_file.h"
 
@@ -26,18 +27,19 @@ class TrainingRun {
         options_(run.options),
         observer_(observer),
         stop_(stop),
-        epochs_(make_epochs(run, run.options, stop)) {
+        epochs_(make_epochs(run, run.options, stop)),
+        control_(run.options) {
     engine::Trainer& trainer = epochs_->trainer();
     if (options_.load) trainer.assign(load_weights(*options_.load, trainer.variables()));
-    samples_in_epoch_ = static_cast<std::int64_t>(run.dataset.train.count);
-    if (options_.pipeline.drop_last) samples_in_epoch_ -= samples_in_epoch_ % options_.batch();
   }
 
   Result run() {
     result_.predicted = predict(run_.network, options_, run_.dataset);
     evaluate_after_ = observer_.evaluate_after();
+    if (options_.dynamic) control_.set_speeds(result_.speeds = ladder_speeds(*epochs_, options_));
     for (int epoch = 1; epoch <= options_.epochs && result_.status == Status::finished; ++epoch)
       run_epoch(epoch);
+    if (options_.sharpness && result_.status == Status::finished) measure_end_point();
     if (options_.save && result_.status != Status::diverged)
       save_weights(*options_.save, run_.network.name, epochs_->trainer().variables());
     return std::move(result_);
@@ -47,6 +49,7 @@ class TrainingRun {
   void run_epoch(int number) {
     EpochResult epoch;
     epoch.epoch = number;
+    choose_batch(number - 1);
     train_epoch(epoch);
     note_memory();
     if (options_.evaluate && result_.status != Status::cancelled &&
@@ -69,6 +72,10 @@ class TrainingRun {
       if (!take(updates, epoch, sums)) break;
       epoch.samples = sums.samples, epoch.train_time = trained();
       if (is_evaluation_due(sums)) evaluate_between(epoch);
+      if (options_.batch_changes())
+        choose_batch(epoch.epoch - 1 +
+                     static_cast<double>(sums.samples) /
+                         static_cast<double>(run_.dataset.train.count));
       if (since(told) >= progress_interval) {
         told = Clock::now();
         tell_progress(epoch, sums, trained());
@@ -79,13 +86,31 @@ class TrainingRun {
     epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
     epoch.noise = noise_.estimate();
-    epoch.complete = sums.samples == samples_in_epoch_ && result_.status != Status::diverged;
+    epoch.batch = batch_, epoch.noise_bound = control_.noise_scale();
+    epoch.complete =
+        sums.samples == samples_in_epoch(sums.samples) && result_.status != Status::diverged;
     if (sums.samples == 0) return;
     epoch.train_loss = sums.mean_loss();
     if (has_accuracy(run_.trainer.loss)) epoch.train_accuracy = sums.accuracy();
     if (epoch.complete && epoch.epoch == options_.epochs &&
         result_.status == Status::max_steps)  // it was the last step anyway
       result_.status = Status::finished;
+  }
+
+  // Of the next update, after so many epochs.
+  void choose_batch(double epochs) {
+    const std::optional<BatchChange> change = control_.after(epochs);
+    if (!change) return;
+    batch_ = change->batch;
+    epochs_->set_batch(batch_);
+    epochs_->trainer().set_learning_rate(change->learning_rate);
+    result_.batches.push_back(*change);
+  }
+
+  // Where an epoch ends that so many samples are behind of.
+  std::int64_t samples_in_epoch(std::int64_t done) const {
+    const auto samples = static_cast<std::int64_t>(run_.dataset.train.count);
+    return options_.pipeline.drop_last ? samples - (samples - done) % batch_ : samples;
   }
 
   // False when the loss has gone astray.
@@ -96,6 +121,7 @@ class TrainingRun {
       sums.add(update.result, update.samples);
       samples_ += update.samples;
       if (update.result.gradient_norms) noise_.add(*update.result.gradient_norms);
+      control_.add(update.result);
       if (std::isfinite(update.result.loss)) continue;
       result_.status = Status::diverged;
       return false;
@@ -108,15 +134,14 @@ class TrainingRun {
     const std::int64_t left =
         options_.max_steps.value_or(std::numeric_limits<std::int64_t>::max()) - result_.steps;
     if (!evaluate_after_ || !options_.evaluate) return left;
-    const std::int64_t batch = options_.batch();
-    const std::int64_t due = (*evaluate_after_ - samples_ + batch - 1) / batch;
+    const std::int64_t due = (*evaluate_after_ - samples_ + batch_ - 1) / batch_;
     return std::min(left, std::max(due, std::int64_t{1}));
   }
 
   // At an epoch's end it is evaluated anyway.
   bool is_evaluation_due(const Sums& sums) const {
     return options_.evaluate && evaluate_after_ && samples_ >= *evaluate_after_ &&
-           sums.samples < samples_in_epoch_;
+           sums.samples < samples_in_epoch(sums.samples);
   }
 
   bool may_go_on() {
@@ -178,19 +203,29 @@ class TrainingRun {
       result_.status = Status::enough;
   }
 
+  void measure_end_point() {
+    const data::Samples& train = run_.dataset.train;
+    data::Pipeline samples(train, end_point_pipeline(train), &stop_);
+    epochs_->trainer().evaluate_gradients({});  // of nothing: makes its plan
+    epochs_->trainer().evaluate({});
+    note_memory();
+    result_.end_point = end_point(epochs_->trainer(), samples, stop_);
+    if (!result_.end_point) result_.status = Status::cancelled;
+  }
+
   void tell_progress(const EpochResult& epoch, const Sums& sums, core::Seconds elapsed) {
     Progress progress;
     progress.epoch = epoch.epoch;
     progress.epochs = options_.epochs;
     progress.samples = sums.samples;
-    progress.samples_in_epoch = samples_in_epoch_;
+    progress.samples_in_epoch = samples_in_epoch(sums.samples);
     progress.loss = sums.mean_loss();
     progress.samples_per_second = static_cast<double>(sums.samples) / elapsed.count();
     const int epochs_left = options_.epochs - epoch.epoch;
-    std::int64_t samples_left = samples_in_epoch_ - sums.samples + epochs_left * samples_in_epoch_;
+    std::int64_t samples_left =
+        progress.samples_in_epoch - sums.samples + epochs_left * samples_in_epoch(0);
     if (options_.max_steps)
-      samples_left =
-          std::min(samples_left, (*options_.max_steps - result_.steps) * options_.batch());
+      samples_left = std::min(samples_left, (*options_.max_steps - result_.steps) * batch_);
     progress.left = core::Seconds(static_cast<double>(samples_left) / progress.samples_per_second);
     if (!result_.epochs.empty())
       progress.left += (epochs_left + 1) * result_.epochs.back().evaluation_time;
@@ -209,10 +244,11 @@ class TrainingRun {
   Observer& observer_;
   const std::atomic<int>& stop_;
   std::unique_ptr<Epochs> epochs_;
-  std::int64_t samples_in_epoch_ = 0;
   stats::NoiseScale noise_;                     // follows training, from one epoch into the next
   std::int64_t samples_ = 0;                    // of the whole run
   std::optional<std::int64_t> evaluate_after_;  // of them
+  BatchControl control_;
+  std::int64_t batch_ = 0;  // none yet
   Result result_;
 };
 

@@ -8,7 +8,9 @@
 #include "core/units.h"
 #include "stats/noise_scale.h"
 #include "trial/trial.h"
+#include "workload/native/batch_control.h"
 #include "workload/native/data_choice.h"
+#include "workload/native/end_point.h"
 #include "workload/native/options.h"
 
 namespace sweetspot::workload::native {
@@ -27,6 +29,8 @@ struct EpochResult {
   int epoch = 1;
   bool complete = false;  // false when --max-steps or a signal ended it early
   std::int64_t steps = 0, samples = 0;
+  std::int64_t batch = 0;             // at its end
+  std::optional<double> noise_bound;  // of a batch that grows: what the noise scale is at least
   std::optional<double> train_loss, train_accuracy;  // mean over the epoch, as the weights moved
   std::optional<double> test_loss, test_accuracy;    // after the epoch
   core::Seconds train_time{0}, evaluation_time{0};
@@ -48,8 +52,11 @@ std::string_view name(Status status);
 struct Result {
   Status status = Status::finished;
   std::vector<EpochResult> epochs;
+  std::vector<BatchChange> batches;       // the first one, and every other one as it came
+  std::vector<stats::BatchSpeed> speeds;  // of a dynamic batch's ladder, measured before it began
   std::int64_t steps = 0;  // weight updates made; the last one diverged if status says so
   double last_loss = 0;
+  std::optional<EndPoint> end_point;      // where it was asked for and training came to its end
   core::MemoryByUse predicted, measured;  // before anything ran, and at the run's peak
 };
 

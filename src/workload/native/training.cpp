@@ -56,6 +56,9 @@ class NativeTraining final : public Training {
     Trained trained;
     trained.steps = result.steps;
     for (const EpochResult& epoch : result.epochs) trained.samples += epoch.samples;
+    if (result.end_point)
+      trained.sharpness = result.end_point->sharpness,
+      trained.end_train_loss = result.end_point->train_loss;
     trained.memory_measured = result.measured.total();
     trained.memory_by_use = result.measured;
     if (!result.epochs.empty() && result.epochs.back().noise)

@@ -8,6 +8,9 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
+// Whether the statistics are the micro-batch's own.
+bool measures(const Pass& pass) { return pass.training && !pass.moving_statistics; }
+
 // What normalisation needs of `features` units of 16 features, in the pass' shared memory.
 class Statistics {
  public:
@@ -40,8 +43,11 @@ class Statistics {
                      const double* product, double n) const {
     for (std::int64_t c = 0; c < unit; ++c) {
       const double deviation = row(shared, Row::inverse_deviation, u)[c];
-      row(shared, Row::average, u)[c] = static_cast<float>(sum[c] / n);
-      row(shared, Row::slope, u)[c] = static_cast<float>(product[c] / n * deviation * deviation);
+      // Through the statistics every value depends on every other, unless they stand.
+      const double per_value = measures(pass) ? 1 / n : 0;
+      row(shared, Row::average, u)[c] = static_cast<float>(sum[c] * per_value);
+      row(shared, Row::slope, u)[c] =
+          static_cast<float>(product[c] * per_value * deviation * deviation);
       const auto add = [&](const std::optional<std::size_t>& offset, double value) {
         if (!offset) return;
         float& to = pass.gradients[static_cast<std::int64_t>(*offset) + u * unit + c];
@@ -122,7 +128,7 @@ class VectorNorm final : public Op {
     const Range units = share(statistics_.units(), part, parts);
     for (std::int64_t u = units.begin; u < units.end; ++u) {
       const float* x = pass.at(in_->value, 0, 0) + u * unit;
-      if (pass.training)
+      if (measures(pass))
         measure(pass, u, x);
       else
         statistics_.set_moving(pass, shared(pass), u);
@@ -179,7 +185,7 @@ class Measure final : public Op {
   bool keeps_input() const override { return true; }
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
-    if (!pass.training) return;
+    if (!measures(pass)) return;
     const float* x = pass.at(in_->value, sample, thread);
     float* to = sums(pass, sample);
     for (std::int64_t u = 0; u < statistics_.units(); ++u, to += 2 * unit)
@@ -220,7 +226,7 @@ class Combine final : public Op {
   void forward_part(const Pass& pass, int, int part, int parts) override {
     const Range units = share(statistics_.units(), part, parts);
     for (std::int64_t u = units.begin; u < units.end; ++u) {
-      if (!pass.training) {
+      if (!measures(pass)) {
         statistics_.set_moving(pass, measure_.shared(pass), u);
         continue;
       }

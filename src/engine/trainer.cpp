@@ -1,0 +1,20 @@
+#include "engine/trainer.h"
+
+#include "core/error.h"
+
+namespace sweetspot::engine {
+
+// What the CPU engine alone can do so far.
+StepResult Trainer::evaluate_gradients(const BatchView&) {
+  throw core::InputError(
+      "gradients without dropout are computed on the CPU only; use --device cpu");
+}
+
+Checkpoint Trainer::checkpoint() const {
+  throw core::InputError(
+      "a training run is continued from a checkpoint on the CPU only; use --device cpu");
+}
+
+void Trainer::restore(const Checkpoint&) { checkpoint(); }
+
+}  // namespace sweetspot::engine

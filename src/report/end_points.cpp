@@ -1,0 +1,96 @@
+#include "report/end_points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "core/text.h"
+#include "report/table.h"
+#include "stats/independent.h"
+#include "stats/moments.h"
+
+namespace sweetspot::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+auto place(const EndPointRow& row) {
+  const trial::Setting& s = row.setting;
+  return std::tie(s.batch, s.accumulation, s.workers, s.precision, s.learning_rate, row.epochs);
+}
+
+Json estimate(std::span<const double> values) {
+  if (values.empty()) return nullptr;
+  const auto interval = stats::independent_mean(values);
+  return {{"mean", stats::Moments(values).mean()},
+          {"low", interval ? Json(interval->low) : Json(nullptr)},
+          {"high", interval ? Json(interval->high) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::vector<EndPointRow> end_point_rows(std::span<const trial::Trial> trials) {
+  std::vector<EndPointRow> rows;
+  for (const trial::Trial& trial : trials) {
+    if (trial.outcome != trial::Outcome::ok || !trial.sharpness) continue;
+    EndPointRow one{trial.setting, static_cast<int>(trial.epochs.size()), {}, {}, {}, {}};
+    auto row =
+        std::ranges::find_if(rows, [&](const auto& known) { return place(known) == place(one); });
+    if (row == rows.end()) row = rows.insert(rows.end(), one);
+    const auto add = [](std::vector<double>& to, const std::optional<double>& value) {
+      if (value) to.push_back(*value);
+    };
+    add(row->sharpness, trial.sharpness);
+    add(row->train_loss, trial.end_train_loss);
+    if (!trial.epochs.empty()) add(row->test_loss, trial.epochs.back().test_loss);
+    add(row->gap, trial::generalisation_gap(trial));
+  }
+  std::ranges::sort(rows, [](const auto& a, const auto& b) { return place(a) < place(b); });
+  return rows;
+}
+
+std::string mean_words(std::span<const double> values) {
+  if (values.empty()) return std::string(unknown);
+  const std::string middle = fmt::format("{:.4g}", stats::Moments(values).mean());
+  const auto interval = stats::independent_mean(values);
+  return interval ? fmt::format("{} ±{:.2g}", middle, interval->high - interval->mean) : middle;
+}
+
+std::string end_point_table(std::span<const trial::Trial> trials) {
+  const std::vector<EndPointRow> rows = end_point_rows(trials);
+  if (rows.empty()) return "";
+  Table table({{"batch"},
+               {"learning rate"},
+               {"epochs"},
+               {"sharpness"},
+               {"training loss"},
+               {"test loss"},
+               {"gap"}});
+  for (const EndPointRow& row : rows)
+    table.add({core::format_count(static_cast<double>(row.setting.batch)),
+               fmt::format("{:g}", row.setting.learning_rate), std::to_string(row.epochs),
+               mean_words(row.sharpness), mean_words(row.train_loss), mean_words(row.test_loss),
+               mean_words(row.gap)});
+  return "Where training ended: the largest eigenvalue of the loss's Hessian, and by how much the "
+         "test loss is above the training loss, both with dropout off\n\n" +
+         table.text();
+}
+
+Json end_point_json(std::span<const trial::Trial> trials) {
+  Json rows = Json::array();
+  for (const EndPointRow& row : end_point_rows(trials))
+    rows.push_back({{"batch", row.setting.batch},
+                    {"accumulation", row.setting.accumulation},
+                    {"learning_rate", row.setting.learning_rate},
+                    {"epochs", row.epochs},
+                    {"trials", row.sharpness.size()},
+                    {"sharpness", estimate(row.sharpness)},
+                    {"train_loss", estimate(row.train_loss)},
+                    {"test_loss", estimate(row.test_loss)},
+                    {"generalisation_gap", estimate(row.gap)}});
+  return rows;
+}
+
+}  // namespace sweetspot::report

@@ -1,0 +1,29 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+
+namespace sweetspot::report {
+
+// Where training ended at one setting, in every trial of it whose end was looked at: one for each
+// seed.
+struct EndPointRow {
+  trial::Setting setting;  // with the first trial's seed
+  int epochs = 0;
+  std::vector<double> sharpness, train_loss, test_loss, gap;
+};
+// By setting, ascending.
+std::vector<EndPointRow> end_point_rows(std::span<const trial::Trial> trials);
+
+// "31.4 ±2.1": four figures of the mean, and how far its 95% interval over seeds reaches.
+std::string mean_words(std::span<const double> values);
+
+// Sharpness and generalisation gap against the batch, as a markdown table below a title; empty
+// where no end was looked at.
+std::string end_point_table(std::span<const trial::Trial> trials);
+nlohmann::ordered_json end_point_json(std::span<const trial::Trial> trials);  // an array of rows
+
+}  // namespace sweetspot::report

@@ -1,0 +1,14 @@
+#pragma once
+#include <memory>
+
+#include "workload/branching.h"
+#include "workload/native/train.h"
+
+namespace sweetspot::workload::native {
+
+// Branches of the run's model on its data. The checkpoint lies `epochs` behind the run's first
+// weights (or those of --load), trained with the run's batch; optimizer state included. InputError
+// on a GPU.
+std::unique_ptr<Branching> make_branching(Run run, int epochs);
+
+}  // namespace sweetspot::workload::native

@@ -1,0 +1,150 @@
+// Batches that change, the critical batch and the ends of training, through the real binary.
+#include <nlohmann/json.hpp>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+
+std::vector<std::string> train_mlp(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"train",         "--model",  "mlp", "--data",
+                                     "synthetic:500", "--device", "cpu"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(BatchSchedule, IsToldInTableAndJson) {
+  const Finished finished = run(train_mlp({"--batch", "50@0,100@1", "--epochs", "2", "--json"}));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json json = json_of(finished);
+  EXPECT_EQ(json["setting"]["batch"], 50);
+  EXPECT_EQ(json["setting"]["schedule"][1]["from_epoch"], 1);
+  EXPECT_EQ(json["epochs"][0]["steps"], 10);
+  EXPECT_EQ(json["epochs"][1]["steps"], 5);
+  EXPECT_EQ(json["batches"][1]["batch"], 100);
+  EXPECT_EQ(json["memory_bytes"]["predicted"], json["memory_bytes"]["measured"]);
+  EXPECT_THAT(finished.err, HasSubstr("batch 50, 100 after 1 epoch,"));
+  EXPECT_THAT(run(train_mlp({"--batch", "50@0,100@1", "--epochs", "2"})).out,
+              HasSubstr("|    epoch |  batch |"));
+}
+
+TEST(BatchSchedule, BadOnesAreRefusedInOneSentence) {
+  const auto refused = [](const char* batch, const char* epochs = "3") {
+    const Finished finished = run(train_mlp({"--batch", batch, "--epochs", epochs}));
+    EXPECT_EQ(finished.exit_code, 2) << batch;
+    return finished.err;
+  };
+  EXPECT_THAT(refused("64@0,0@1"), HasSubstr("the batch of '0@1'"));
+  EXPECT_THAT(refused("64@0,32@2,16@1"), HasSubstr("rising order"));
+  EXPECT_THAT(refused("64@0,32@1,16@1"), HasSubstr("two batches"));
+  EXPECT_THAT(refused("64@0,501@1"), HasSubstr("a batch of 501 is larger than the data set"));
+  EXPECT_THAT(refused("64@0,32@3"), HasSubstr("after the last of 3 epochs"));
+  EXPECT_THAT(refused("dynamic:64..16"), HasSubstr("write the smaller one first"));
+  EXPECT_THAT(refused("dynamic:16..1000"), HasSubstr("larger than the data set"));
+  EXPECT_THAT(refused("many"), HasSubstr("--batch"));
+}
+
+TEST(DynamicBatch, TrainsAndTellsItsLadder) {
+  const Finished finished =
+      run(train_mlp({"--batch", "dynamic:10..80", "--epochs", "2", "--json"}));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json json = json_of(finished);
+  EXPECT_EQ(json["batches"][0]["batch"], 10);
+  EXPECT_FALSE(json["ladder"].empty());
+  EXPECT_EQ(json["memory_bytes"]["predicted"], json["memory_bytes"]["measured"]);
+  EXPECT_EQ(json["epochs"][1]["samples"], 500);
+}
+
+TEST(CriticalBatch, IsMeasuredStoredAndShown) {
+  const TemporaryFolder folder;
+  const std::string db = (folder / "trials.db").string();
+  const std::vector<std::string> arguments{"tune",
+                                           "--critical-batch",
+                                           "--model",
+                                           "mlp",
+                                           "--data",
+                                           "synthetic:2000",
+                                           "--device",
+                                           "cpu",
+                                           "--min",
+                                           "16",
+                                           "--branch-samples",
+                                           "1024",
+                                           "--branch-seeds",
+                                           "2",
+                                           "--db",
+                                           db,
+                                           "--json"};
+  const Finished finished = run(arguments);
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json json = json_of(finished);
+  EXPECT_EQ(json["status"], "found");
+  EXPECT_EQ(json["branches"].size(), 4u) << "16 to 128: eight updates of 1,024 samples";
+  EXPECT_EQ(json["branches"][0]["updates"], 64);
+  EXPECT_EQ(json["branches"][3]["updates"], 8);
+  EXPECT_TRUE(json["checkpoint"]["noise_scale"].contains("mean"));
+  EXPECT_TRUE(json["critical_batch"]["batch"].is_number());
+  EXPECT_EQ(json["cost"]["trials"], 8);
+  const Json again = json_of(run(arguments));
+  EXPECT_EQ(again["cost"]["trials"], 0);
+  EXPECT_EQ(again["critical_batch"], json["critical_batch"]);
+  EXPECT_EQ(again["branches"], json["branches"]);
+  const Finished shown = run({"studies", "show", "1", "--db", db});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  const Finished text =
+      run({"tune", "--critical-batch", "--model", "mlp", "--data", "synthetic:2000", "--device",
+           "cpu", "--min", "16", "--branch-samples", "1024", "--branch-seeds", "2", "--db", db});
+  EXPECT_THAT(text.out, HasSubstr("The critical batch of mlp on synthetic after 1 epoch is"));
+  EXPECT_THAT(text.out, HasSubstr("noise scale"));
+}
+
+TEST(CriticalBatch, IsForOurOwnTraining) {
+  const Finished program = run({"tune", "--critical-batch", "--", "true", "{batch}"});
+  EXPECT_EQ(program.exit_code, 2);
+  EXPECT_THAT(program.err, HasSubstr("leave out the program"));
+  const Finished few = run(
+      {"tune", "--critical-batch", "--model", "mlp", "--data", "synthetic:100", "--device", "cpu"});
+  EXPECT_EQ(few.exit_code, 2);
+  EXPECT_THAT(few.err, HasSubstr("--branch-samples"));
+}
+
+TEST(Sharpness, IsAColumnOfASweepThatTrains) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> arguments{"sweep",
+                                           "--model",
+                                           "mlp",
+                                           "--data",
+                                           "synthetic:400",
+                                           "--device",
+                                           "cpu",
+                                           "--batch",
+                                           "20,100",
+                                           "--epochs",
+                                           "2",
+                                           "--seeds",
+                                           "2",
+                                           "--sharpness",
+                                           "--db",
+                                           (folder / "trials.db").string()};
+  const Finished finished = run(arguments);
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Where training ended"));
+  std::vector<std::string> for_json = arguments;
+  for_json.push_back("--json");
+  const Json json = json_of(run(for_json));
+  ASSERT_EQ(json["end_points"].size(), 2u);
+  EXPECT_EQ(json["end_points"][0]["trials"], 2);
+  EXPECT_TRUE(json["end_points"][0]["sharpness"]["mean"].is_number());
+  EXPECT_TRUE(json["end_points"][0]["generalisation_gap"]["low"].is_number());
+  EXPECT_EQ(json["trials"].size(), 4u);
+  EXPECT_EQ(json["cost"]["trials"], 0) << "all of it was in the store";
+  EXPECT_TRUE(json["trials"][0]["sharpness"].is_number());
+  EXPECT_EQ(run({"sweep", "--sharpness"}).exit_code, 2) << "it needs --epochs";
+}
+
+}  // namespace
+}  // namespace sweetspot::tests

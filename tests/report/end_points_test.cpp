@@ -1,0 +1,87 @@
+#include "report/end_points.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/critical_batch.h"
+#include "report/paper/judgement.h"
+
+namespace sweetspot::report {
+namespace {
+
+using testing::HasSubstr;
+
+trial::Trial ended(std::int64_t batch, std::uint64_t seed, double sharpness, double train_loss,
+                   double test_loss) {
+  trial::Trial trial;
+  trial.setting.batch = batch, trial.setting.seed = seed;
+  trial.sharpness = sharpness, trial.end_train_loss = train_loss;
+  trial::Epoch epoch;
+  epoch.test_loss = test_loss;
+  trial.epochs = {epoch};
+  return trial;
+}
+
+std::vector<trial::Trial> three_seeds() {
+  return {ended(512, 1, 40, 0.02, 0.050), ended(32, 1, 10, 0.01, 0.041),
+          ended(32, 2, 11, 0.01, 0.040),  ended(512, 2, 42, 0.02, 0.051),
+          ended(32, 3, 12, 0.01, 0.039),  ended(512, 3, 44, 0.02, 0.049)};
+}
+
+TEST(EndPoints, GatherTheSeedsOfABatch) {
+  std::vector<trial::Trial> trials = three_seeds();
+  trials.push_back(trials[0]);
+  trials.back().sharpness.reset();  // its end was not looked at
+  const auto rows = end_point_rows(trials);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].setting.batch, 32);
+  EXPECT_EQ(rows[0].sharpness, (std::vector<double>{10, 11, 12}));
+  EXPECT_NEAR(rows[1].gap[0], 0.03, 1e-12);
+  EXPECT_THAT(end_point_table(trials), HasSubstr("|   512 |"));
+  const auto json = end_point_json(trials);
+  EXPECT_EQ(json[0]["sharpness"]["mean"], 11);
+  EXPECT_LT(json[0]["sharpness"]["low"], 11);
+  EXPECT_EQ(end_point_table({}), "");
+}
+
+TEST(SharpMinima, AreJudgedByTheIntervalsOverSeeds) {
+  using paper::Verdict;
+  paper::Device cpu;
+  cpu.name = "cpu";
+  EXPECT_TRUE(paper::sharp_minima(cpu).empty());
+  cpu.trials = three_seeds();
+  auto claims = paper::sharp_minima(cpu);
+  ASSERT_EQ(claims.size(), 2u);
+  EXPECT_EQ(claims[0].verdict, Verdict::holds);
+  EXPECT_EQ(claims[1].verdict, Verdict::undecided) << "0.030 against 0.030";
+  for (trial::Trial& trial : cpu.trials) trial.sharpness = 1000 / *trial.sharpness;
+  EXPECT_EQ(paper::sharp_minima(cpu)[0].verdict, Verdict::does_not_hold);
+  cpu.trials.resize(2);
+  EXPECT_EQ(paper::sharp_minima(cpu)[0].verdict, Verdict::not_tested) << "one seed of each";
+}
+
+TEST(CriticalBatchAnswer, IsASentenceWithItsIntervalAndThePrediction) {
+  CriticalBatchAnswer answer;
+  answer.study = "7", answer.workload = "net on data", answer.epochs = 1;
+  answer.samples = 15'360;
+  answer.noise_scale = stats::Interval{400, 350, 460};
+  EXPECT_EQ(critical_batch_text(answer), "");
+  EXPECT_TRUE(critical_batch_json(answer)["critical_batch"].is_null());
+  std::vector<stats::BranchLoss> branches;
+  for (const std::uint64_t seed : {1, 2})
+    for (const std::int64_t batch : {32, 64, 128})
+      branches.push_back({batch, seed, batch == 128 ? 1.0 + 0.1 * static_cast<double>(seed) : 1.0});
+  answer.found = stats::critical_batch(branches, 0.05);
+  const std::string text = critical_batch_text(answer);
+  EXPECT_THAT(text, HasSubstr("The critical batch of net on data after 1 epoch is 64"));
+  EXPECT_THAT(text, HasSubstr("400 (350 to 460)"));
+  const auto json = critical_batch_json(answer);
+  EXPECT_EQ(json.begin().key(), "schema_version");
+  EXPECT_EQ(json["critical_batch"]["batch"], 64);
+  EXPECT_EQ(json["branches"][2]["within_tolerance"], false);
+}
+
+}  // namespace
+}  // namespace sweetspot::report
