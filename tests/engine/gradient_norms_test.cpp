@@ -111,7 +111,9 @@ TEST(Accumulation, GivesTheWeightsOfTheWholeBatchAfterManyUpdates) {
     TrainerOptions options;
     options.loss = model::natural_loss(network);
     options.optimizer.kind = Optimizer::Kind::momentum;
-    options.optimizer.learning_rate = 0.001;
+    // Small: where two values of a pooling window nearly tie, rounding decides which one learns, and
+    // the further weights move, the more such windows there are.
+    options.optimizer.learning_rate = 1e-4;
     const bool labelled = options.loss != model::Loss::mean_squared_error;
     const auto whole = cpu::make_trainer(network, options);
     const auto parts = cpu::make_trainer(network, options);
@@ -128,7 +130,7 @@ TEST(Accumulation, GivesTheWeightsOfTheWholeBatchAfterManyUpdates) {
     expect_same(*measured, *parts);
     const std::vector<Variable> a = parts->variables(), b = whole->variables();
     for (std::size_t i = 0; i < a.size(); ++i) {
-      // Of what the training moved it by; where windows of a pooling tie, rounding decides.
+      // Of what the training moved it by.
       double apart = 0, moved = 0;
       for (std::size_t j = 0; j < a[i].values.size(); ++j) {
         const double error = a[i].values[j] - b[i].values[j],

@@ -21,7 +21,7 @@ TEST(BatchTradeOff, HalvesWhatAStepIsWorthAtTheCriticalBatch) {
 
 TEST(CriticalBatch, OfSteadyNoiseIsTheNoiseScale) {
   const NoiseAt run[] = {{10, 400}, {50, 400}, {200, 400}};
-  EXPECT_DOUBLE_EQ(critical_batch(run, 64).value(), 400);
+  EXPECT_DOUBLE_EQ(critical_batch_by_noise(run, 64).value(), 400);
   EXPECT_FALSE(critical_batch_by_noise({}, 64));
 }
 
@@ -29,7 +29,7 @@ TEST(CriticalBatch, OfSteadyNoiseIsTheNoiseScale) {
 TEST(CriticalBatch, OfGrowingNoiseWeighsProgressAndNotUpdates) {
   const NoiseAt run[] = {{100, 100}, {200, 900}};
   // At batch 100: 50 updates' worth with 100, 10 with 900.
-  EXPECT_DOUBLE_EQ(critical_batch(run, 100).value(), (50 * 100 + 10 * 900) / 60.0);
+  EXPECT_DOUBLE_EQ(critical_batch_by_noise(run, 100).value(), (50 * 100 + 10 * 900) / 60.0);
 }
 
 TEST(SamplesToTarget, FollowTheGuessFromOneRun) {
