@@ -173,4 +173,20 @@ bool Loop::told_store(const Action& action) {
   }
 }
 
+advise::CutShort cut_short(End end) {
+  switch (end) {
+    case End::none:
+      return advise::CutShort::no;
+    case End::stopped:
+      return advise::CutShort::stopped;
+    case End::budget:
+      return advise::CutShort::budget;
+    case End::store_failed:
+      return advise::CutShort::store_failed;
+    case End::device_lost:
+      return advise::CutShort::device_lost;
+  }
+  return advise::CutShort::no;
+}
+
 }  // namespace sweetspot::study

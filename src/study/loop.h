@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "advise/advise.h"
 #include "measure/measure.h"
 #include "search/search.h"
 #include "store/store.h"
@@ -36,6 +37,7 @@ class Observer {
 
 // Why no further trial may begin.
 enum class End { none, stopped, budget, store_failed, device_lost };
+advise::CutShort cut_short(End end);  // what an answer is, then
 
 // Says of a trial that it is none of its setting.
 void refuse_as(trial::Trial& trial, const std::string& why);

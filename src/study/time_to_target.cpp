@@ -25,22 +25,6 @@ bool is_cut(const trial::Trial& trial) {
   return trial.stop_reason == trial::StopReason::time_limit;
 }
 
-advise::CutShort cut_short_of(End end) {
-  switch (end) {
-    case End::none:
-      return advise::CutShort::no;
-    case End::stopped:
-      return advise::CutShort::stopped;
-    case End::budget:
-      return advise::CutShort::budget;
-    case End::store_failed:
-      return advise::CutShort::store_failed;
-    case End::device_lost:
-      return advise::CutShort::device_lost;
-  }
-  return advise::CutShort::no;
-}
-
 class TargetSearch {
  public:
   TargetSearch(workload::Training& training, store::Writer& writer, const TargetOptions& options,
@@ -263,7 +247,7 @@ class TargetSearch {
       made.critical_batch = stats::SamplesToTarget(runs, guess()).critical_batch();
     made.throughput_batch = options_.throughput_batch;
     made.metric_missing = metric_is_missing();
-    made.cut_short = cut_short_of(loop_.end());
+    made.cut_short = cut_short(loop_.end());
     for (const search::BatchSpeed& each : options_.candidates) made.rows.push_back(row_of(each));
     for (const trial::Trial& trial : loop_.trials()) {
       made.seconds_spent += trial.seconds;

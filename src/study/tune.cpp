@@ -63,22 +63,6 @@ Status status_of(End end, bool found) {
   return Status::found;
 }
 
-advise::CutShort cut_short(End end) {
-  switch (end) {
-    case End::none:
-      return advise::CutShort::no;
-    case End::stopped:
-      return advise::CutShort::stopped;
-    case End::budget:
-      return advise::CutShort::budget;
-    case End::store_failed:
-      return advise::CutShort::store_failed;
-    case End::device_lost:
-      return advise::CutShort::device_lost;
-  }
-  return advise::CutShort::no;
-}
-
 // The trial of a batch that tells most of its phases.
 const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64_t batch) {
   for (const trial::Trial& t : trials)
