@@ -24,10 +24,13 @@ class Slurm : public testing::Test {
   static void TearDownTestSuite() { delete cluster_; }
 
   Slurm() {
-    // Prints steps until it is ended; a batch of 3000 takes 600 MB, and one of 5000 does nothing.
+    // Prints steps until it is ended; a batch of 3000 takes 600 MB, one of 5000 does nothing, and
+    // one of 9 nothing before its task runs again.
     write_file(folder_ / "train.py",
-               "import sys, time\n"
+               "import os, sys, time\n"
                "batch = int(sys.argv[1])\n"
+               "if batch == 9 and os.environ.get('SLURM_RESTART_COUNT', '0') == '0':\n"
+               "    time.sleep(1000)\n"
                "held = bytearray(600 << 20) if batch == 3000 else b''\n"
                "for step in range(1, 100000):\n"
                "    time.sleep(1000 if batch == 5000 else 0.2 if batch == 3000 else 0.02)\n"
@@ -129,9 +132,12 @@ TEST_F(Slurm, ATaskThatIsTakenOffItsNodeRunsAgain) {
       break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  while (ask("scontrol update JobId=" + job + " StartTime=now 2>&1").find("error") !=
-         std::string::npos)
+  for (int look = 0; look < 300; ++look) {
+    if (ask("scontrol update JobId=" + job + " StartTime=now 2>&1").find("error") ==
+        std::string::npos)
+      break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   sweep.join();
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(by_batch(finished).at(9)["outcome"], "ok");
