@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "workload/command/process/meter.h"
 #include "workload/command/process_support.h"
@@ -47,6 +49,20 @@ TEST(ProcessMemory, IsAddedUpWhereThereIsNoCgroup) {
   EXPECT_GE(meter.peak()->peak, block_bytes);
   EXPECT_LT(meter.peak()->peak, 2 * block_bytes);
   EXPECT_THAT(meter.peak()->how, testing::EndsWith("over the tree"));
+}
+
+// A busy machine made one reading take so long that the next was not due within the next trial.
+TEST(ProcessMemory, IsReadForEachTrialHoweverDearTheReadingBeforeWas) {
+  Meter meter([] {
+    const timespec dear{0, 20'000'000};  // the next is due after a hundred times this
+    nanosleep(&dear, nullptr);
+    return std::vector<pid_t>{getpid()};
+  });
+  meter.sample();
+  ASSERT_TRUE(meter.peak());
+  meter.forget();
+  meter.sample();
+  EXPECT_TRUE(meter.peak());
 }
 
 TEST(ProcessMemory, LeavesOutThePageCache) {

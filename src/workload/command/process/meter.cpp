@@ -52,7 +52,7 @@ Meter::Meter(std::function<std::vector<pid_t>()> members)
 void Meter::sample() {
   if (cgroup_) {
     sample_cgroup();
-  } else if (now_seconds() >= next_seconds_) {
+  } else if (!peak_ || now_seconds() >= next_seconds_) {  // a trial has one reading at least
     sample_processes();
   }
 }
