@@ -1,5 +1,6 @@
 #include "store/postgres/session.h"
 
+
 #include <chrono>
 #include <thread>
 
@@ -23,6 +24,14 @@ Session::Session(std::string url) : url_(std::move(url)) {
     connection_.emplace(url_);
     set_up(*connection_, url_);
   });
+}
+
+Session::~Session() {
+  if (!held_ || !connection_) return;
+  try {
+    connection_->run("SELECT pg_advisory_unlock_all()");
+  } catch (...) {  // the server is gone, and the lock with it
+  }
 }
 
 void Session::transact(const std::function<void(Connection&)>& work) {

@@ -15,6 +15,11 @@ constexpr double patience_seconds = 120;
 class Session {
  public:
   explicit Session(std::string url);  // MachineError, InputError
+  // The lock is let go of before it returns: the server takes its time to see that a connection is
+  // gone.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   // One transaction, done again where the server went away in the middle: `work` may run several
   // times, the one before committed or not. MachineError once the patience is over.
