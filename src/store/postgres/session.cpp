@@ -1,6 +1,5 @@
 #include "store/postgres/session.h"
 
-
 #include <chrono>
 #include <thread>
 
