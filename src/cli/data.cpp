@@ -103,6 +103,11 @@ int show(const DataFlags& flags, Output& output) {
 void add_data(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("data", "data sets: fetch, verify, show");
   command->require_subcommand(1);
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot data fetch mnist\n"
+      "  sweetspot data verify mnist\n"
+      "  sweetspot data show synthetic");
   const auto flags = std::make_shared<DataFlags>();
   const auto add = [&](const char* name, const char* help, const char* what, auto action) {
     CLI::App* sub = command->add_subcommand(name, help);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/about.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/json.h"
@@ -128,6 +129,7 @@ void add_doctor(CLI::App& app, Action& chosen) {
   command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
   command->add_flag("--measure", flags->measure,
                     "measure arithmetic and bandwidth anew, instead of once for each machine");
+  command->footer("\nExamples:\n  sweetspot doctor\n  sweetspot doctor --measure --json");
   command->callback([&chosen, flags] {
     chosen = [flags](Output& output) {
       flags->json ? output.print_json(json_of(flags->measure))
