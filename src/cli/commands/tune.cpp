@@ -122,6 +122,7 @@ std::int64_t confirmed_steps(const std::string& text) {
 study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
   study::Terms terms;
   terms.kind = "tune";
+  terms.name = flags.study.name;
   terms.limits = limits;
   put_memory_limits(flags.study, terms);
   terms.precision = flags.study.precision;
