@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "report/markup.h"
-#include "report/page_assets.h"
+#include "report/html/markup.h"
+#include "report/html/page_assets.h"
 
 namespace sweetspot::report::compare {
 

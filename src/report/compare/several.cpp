@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "report/charts/svg.h"
 #include "report/compare/forms.h"
 #include "report/compare/page_parts.h"
 #include "report/compare/sentence.h"
 #include "report/compare/tables.h"
-#include "report/svg.h"
 
 namespace sweetspot::report::compare {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/reach.h"
+#include "core/interval_format.h"
 #include "core/text.h"
 #include "report/compare/sentence.h"
 
@@ -33,7 +33,7 @@ std::string short_cell(const std::string& value) {
 std::string speed_words(const Point& point) {
   if (!point.samples_per_second) return dash();
   const trial::Interval& found = *point.samples_per_second;
-  return count(found.mean) + " " + core::format_reach_percent(found.mean, found.low, found.high);
+  return count(found.mean) + " " + core::format_interval_percent(found.mean, found.low, found.high);
 }
 
 Cells batch_cells(const Comparison& c) {
