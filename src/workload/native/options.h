@@ -20,7 +20,8 @@ namespace sweetspot::workload::native {
 // largest of them where the batch changes.
 struct Options {
   std::string model = "paper-cnn";  // a zoo name or a file
-  std::string data;  // empty: chosen by the model; "mnist", "synthetic[:N]", a folder
+  std::string data;  // empty: chosen by the model; "mnist" or another that can be fetched,
+                     // "synthetic[:N]", a folder
   data::PipelineOptions pipeline;
   std::vector<BatchStage> schedule;  // of the batch by epochs; empty: it stays
   std::optional<DynamicBatch> dynamic;
@@ -33,7 +34,7 @@ struct Options {
   std::optional<std::int64_t> max_steps;
   bool evaluate = true;
   bool noise_scale = false;  // of the gradients, measured while it trains
-  bool sharpness = false;  // of the loss at the end, measured there
+  bool sharpness = false;    // of the loss at the end, measured there
   std::uint64_t seed = 1000;
   int threads = 1;  // of the CPU engine
   Device device;
