@@ -156,7 +156,7 @@ class Trainer {
   virtual void restore(const Checkpoint& checkpoint);
   // Of several ranks: each takes the mean of all over what it has of its own, the running
   // statistics.
-  virtual void average_statistics() {}
+  virtual void average_statistics(collective::Group&) {}
   // The trainable weights as they lie in memory, to be read and changed between steps. InputError
   // on an engine that cannot.
   virtual std::span<float> trainable_weights();

@@ -203,7 +203,7 @@ TEST(Ranks, AverageTheirRunningStatistics) {
       const auto trainer = cpu::make_trainer(network, options);
       trainer->step(part_of(batch, network, rank, 2), 4);
       before[i] = trainer->variables();
-      trainer->average_statistics();
+      trainer->average_statistics(*groups[i]);
       after[i] = trainer->variables();
     });
   for (std::thread& member : members) member.join();

@@ -156,13 +156,12 @@ class CpuTrainer final : public Trainer {
     steps_ = checkpoint.steps, norms_ = {};
   }
 
-  void average_statistics() override {
-    collective::Group* group = options_.ranks.group;
+  void average_statistics(collective::Group& group) override {
     const std::span statistics(weights_.as<float>() + layout_.trainable_floats(),
                                weights_.as<float>() + layout_.floats());
-    if (!group || statistics.empty()) return;
-    group->all_reduce(statistics);
-    for (float& value : statistics) value /= static_cast<float>(group->size());
+    if (statistics.empty()) return;
+    group.all_reduce(statistics);
+    for (float& value : statistics) value /= static_cast<float>(group.size());
   }
   std::span<float> trainable_weights() override {
     return {weights_.as<float>(), static_cast<std::size_t>(layout_.trainable_floats())};
