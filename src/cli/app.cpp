@@ -103,6 +103,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_model(app, chosen);
   add_fill(app, chosen);
   add_data(app, chosen);
+  add_link(app, chosen, given);
   add_monitor(app, chosen);
   add_doctor(app, chosen);
   add_power_guard(app, chosen);

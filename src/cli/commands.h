@@ -15,8 +15,8 @@ class Output;
 using Action = std::function<int(Output&)>;
 
 // Each adds its command to the program and sets `chosen` when the arguments name it.
-// `program` is what stands behind "--", `given` all arguments: the tasks of a cluster, and ranks, run
-// them too.
+// `program` is what stands behind "--", `given` all arguments: the tasks of a cluster, and ranks,
+// run them too.
 void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
               const std::vector<std::string>& given);
 void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
@@ -31,6 +31,7 @@ void add_profile(CLI::App& app, Action& chosen);
 void add_model(CLI::App& app, Action& chosen);
 void add_fill(CLI::App& app, Action& chosen);
 void add_data(CLI::App& app, Action& chosen);
+void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& given);
 void add_monitor(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_power_guard(CLI::App& app, Action& chosen);  // hidden: see power_guard.h

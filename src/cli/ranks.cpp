@@ -62,11 +62,16 @@ int be_rank(collective::MpiGroup& group, const RankedCommand& command) {
 
 }  // namespace
 
-void add_rank_flags(CLI::App& app, RankFlags& flags) {
+void add_ranks_flag(CLI::App& app, RankFlags& flags) {
   whole_flag(app, "--ranks", flags.ranks, {1, most_ranks},
-             "processes that share every batch, on this machine; those that mpirun or srun started "
+             "processes that work together on this machine, each on its part of every batch; those "
+             "that mpirun or srun started "
              "need no flag")
       ->default_str("");
+}
+
+void add_rank_flags(CLI::App& app, RankFlags& flags) {
+  add_ranks_flag(app, flags);
   text_flag(app, "--bucket", "SIZE", "gradients that ranks sum at once, such as 1MiB",
             [&flags](const std::string& text) {
               flags.bucket_bytes = core::parse_bytes(text, "--bucket");

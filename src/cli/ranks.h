@@ -20,6 +20,7 @@ struct RankFlags {
   bool asynchronous = false;
   core::Bytes bucket_bytes = workload::native::RankOptions().bucket_bytes;
 };
+void add_ranks_flag(CLI::App& app, RankFlags& flags);  // --ranks alone
 void add_rank_flags(CLI::App& app, RankFlags& flags);
 void add_asynchronous_flags(CLI::App& app, RankFlags& flags);
 
