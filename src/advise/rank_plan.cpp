@@ -70,9 +70,9 @@ RankPlan plan_ranks(const RankPlanFacts& facts, std::span<const std::int64_t> ra
 
 std::vector<std::string> assumptions(const RankPlanFacts& facts) {
   std::vector<std::string> said;
-  said.push_back(fmt::format(
-      "every rank computes a step as fast as this machine does alone, and loads its data "
-      "as fast"));
+  said.push_back(
+      "every rank computes a step as fast as this machine does alone, loads its data as fast, and "
+      "loses no time of its cores to moving gradients");
   said.push_back(fmt::format(
       "all {} of gradients are summed in {} buckets while backward runs, {:.0f}% of a step, which "
       "makes them evenly",

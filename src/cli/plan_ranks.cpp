@@ -10,7 +10,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 #include "cli/link_file.h"
 #include "cli/output.h"
 #include "cluster/mpi/local_ranks.h"

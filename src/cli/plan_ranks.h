@@ -4,7 +4,7 @@
 
 #include "advise/advise.h"
 #include "advise/rank_plan.h"
-#include "cli/study_flags.h"
+#include "cli/flags/study_flags.h"
 
 namespace CLI {
 class App;

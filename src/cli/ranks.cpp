@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "cli/exit_codes.h"
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cluster/mpi/local_ranks.h"

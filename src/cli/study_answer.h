@@ -1,6 +1,6 @@
 #pragma once
 #include "advise/rank_plan.h"
-#include "cli/study_flags.h"
+#include "cli/flags/study_flags.h"
 #include "report/answer.h"
 
 namespace sweetspot::cli {

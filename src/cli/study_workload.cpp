@@ -8,7 +8,8 @@
 
 #include "advise/doubt.h"
 #include "cli/environment.h"
-#include "cli/fake_flags.h"
+#include "cli/flags/fake_flags.h"
+#include "cli/help/about.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/roofline.h"
@@ -20,14 +21,14 @@
 #include "probe/proc/host.h"
 #include "probe/proc/own_time.h"
 #include "study/question.h"
+#include "workload/command/command_training.h"
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"
-#include "workload/command/training.h"
 #include "workload/command/workload.h"
-#include "workload/fake/training.h"
+#include "workload/fake/fake_training.h"
 #include "workload/native/memory.h"
-#include "workload/native/training.h"
+#include "workload/native/native_training.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {

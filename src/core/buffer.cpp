@@ -13,6 +13,19 @@ namespace sweetspot::core {
 namespace {
 
 std::array<std::atomic<Bytes>, use_count> live{};
+std::atomic<bool> guarded = false;
+
+constexpr Bytes page = 4096;
+
+// Before the first byte and behind the last one.
+struct Margins {
+  Bytes before, behind;
+};
+Margins margins(Bytes size) {
+  if (!guarded) return {0, 0};
+  const Bytes rest = (page - size % page) % page;
+  return {rest / Buffer::alignment * Buffer::alignment, rest % Buffer::alignment + page};
+}
 
 }  // namespace
 
@@ -38,19 +51,25 @@ Buffer::Buffer(Bytes size, Use use) : size_(size), use_(use) {
   if (size == 0) return;
   // Mapped, not malloc'ed: zeroed by the kernel, returned at once, and huge pages where there are
   // any.
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto [before, behind] = margins(size);
+  void* memory = mmap(nullptr, before + size + behind, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     throw OutOfMemory(
         fmt::format("the machine refused {} for {}; use a smaller batch, or free memory",
                     format_bytes(size), name(use)));
-  madvise(memory, size, MADV_HUGEPAGE);
-  data_ = static_cast<std::byte*>(memory);
+  data_ = static_cast<std::byte*>(memory) + before;
+  if (guarded)
+    mprotect(data_ + size + behind - page, page, PROT_NONE);
+  else
+    madvise(memory, size, MADV_HUGEPAGE);
   live[static_cast<std::size_t>(use)] += size;
 }
 
 Buffer::~Buffer() {
   if (!data_) return;
-  munmap(data_, size_);
+  const auto [before, behind] = margins(size_);
+  munmap(data_ - before, before + size_ + behind);
   live[static_cast<std::size_t>(use_)] -= size_;
 }
 
@@ -59,5 +78,7 @@ MemoryByUse live_buffers() {
   for (std::size_t i = 0; i < use_count; ++i) now.bytes[i] = live[i];
   return now;
 }
+
+void guard_buffers() { guarded = true; }
 
 }  // namespace sweetspot::core

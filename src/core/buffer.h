@@ -55,4 +55,8 @@ class Buffer {
 // What the process holds in Buffers now.
 MemoryByUse live_buffers();
 
+// For tests: from now on a Buffer ends at a page that nobody may touch, so that a kernel which reads
+// or writes beyond it ends the program there. (A sanitizer does not see into mapped memory.)
+void guard_buffers();
+
 }  // namespace sweetspot::core

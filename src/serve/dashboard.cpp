@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "core/number.h"
-#include "report/html.h"
-#include "report/page_data.h"
+#include "report/html/html.h"
+#include "report/html/page_data.h"
 #include "report/stored.h"
 
 namespace sweetspot::serve {

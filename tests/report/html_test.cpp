@@ -1,4 +1,4 @@
-#include "report/html.h"
+#include "report/html/html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/made.h"
-#include "report/page_data.h"
+#include "report/html/page_data.h"
 
 namespace sweetspot::report {
 namespace {

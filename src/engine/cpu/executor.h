@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "core/buffer.h"
+#include "engine/cpu/compiled_plan.h"
 #include "engine/cpu/gradient_sums.h"
-#include "engine/cpu/program.h"
 #include "engine/cpu/team.h"
 
 namespace sweetspot::engine::cpu {

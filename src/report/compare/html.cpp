@@ -5,8 +5,8 @@
 #include "report/compare/forms.h"
 #include "report/compare/sentence.h"
 #include "report/compare/tables.h"
-#include "report/markup.h"
-#include "report/page_assets.h"
+#include "report/html/markup.h"
+#include "report/html/page_assets.h"
 
 namespace sweetspot::report::compare {
 namespace {

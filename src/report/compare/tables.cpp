@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/reach.h"
+#include "core/interval_format.h"
 #include "core/text.h"
 #include "report/compare/sentence.h"
 
@@ -18,7 +18,7 @@ std::string dash() { return std::string(unknown); }
 std::string speed(const Point& point) {
   if (!point.samples_per_second) return dash();
   const trial::Interval& found = *point.samples_per_second;
-  return count(found.mean) + " " + core::format_reach_percent(found.mean, found.low, found.high);
+  return count(found.mean) + " " + core::format_interval_percent(found.mean, found.low, found.high);
 }
 
 std::string memory(const Point& point) {

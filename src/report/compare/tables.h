@@ -1,6 +1,6 @@
 #pragma once
 #include "report/compare/compare.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace sweetspot::report::compare {
 

@@ -10,7 +10,7 @@
 #include "advise/made.h"
 #include "report/compare/forms.h"
 #include "report/forms.h"
-#include "report/html.h"
+#include "report/html/html.h"
 #include "report/paper/forms.h"
 #include "report/paper_made.h"
 #include "report/stored.h"

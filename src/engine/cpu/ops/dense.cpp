@@ -247,18 +247,19 @@ class Dense final : public Op {
   // those of the same panel, whose gradients are packed.
   template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
+    // Not of the last panel's width: deeper chunks would not fit where their inputs are packed.
+    const std::int64_t most = gradient_chunk / width(0);
     if (splits_) {
       for (std::int64_t n = 0; n < g_.columns; n += panel) {
         const Range mine = split_.rows(split_.leaves(n / panel, part, parts));
-        const std::int64_t step = gradient_chunk / width(n);
-        for (std::int64_t k = mine.begin; k < mine.end; k += step)
-          visit(n, k, std::min(step, mine.end - k));
+        for (std::int64_t k = mine.begin; k < mine.end; k += most)
+          visit(n, k, std::min(most, mine.end - k));
       }
       return;
     }
     const std::int64_t panels = pieces(g_.columns, panel);
     const std::int64_t even = round_up(pieces(panels * g_.depth, parts), least_depth);
-    const std::int64_t step = std::min(gradient_chunk / std::min(panel, g_.columns), even);
+    const std::int64_t step = std::min(most, even);
     const std::int64_t chunks = pieces(g_.depth, step);
     const Range mine = share(panels * chunks, part, parts);
     for (std::int64_t chunk = mine.begin; chunk < mine.end; ++chunk) {

@@ -1,0 +1,8 @@
+#include "core/buffer.h"
+
+namespace {
+
+// Before any test has made one.
+[[maybe_unused]] const bool guarded = (sweetspot::core::guard_buffers(), true);
+
+}  // namespace
