@@ -26,7 +26,7 @@ function(sweetspot_uses name version)
 endfunction()
 
 # sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder,
-# but for the subfolder EXCLUDE; COLD if no loop of it matters.
+# but for the subfolders that match EXCLUDE; COLD if no loop of it matters.
 function(sweetspot_library name)
   cmake_parse_arguments(ARG "COLD" "EXCLUDE" "DEPS;PRIVATE_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
