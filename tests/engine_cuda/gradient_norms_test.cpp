@@ -109,7 +109,7 @@ TEST(CudaGradientNormsOf, ResidentStepsAreToldAndChangeNothing) {
 
 TEST(CudaGradientNormsOf, TheSameBatchAreTheCpus) {
   REQUIRE_GPU();
-  const model::Network network = model::load_network("paper-cnn");
+  const model::Network network = golden_network("paper-cnn");
   const GoldenBatch batch(network, true, 256, 0);
   const auto gpu = cuda::make_trainer(network, {});
   const auto cpu = cpu::make_trainer(network, {});

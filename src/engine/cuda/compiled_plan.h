@@ -51,7 +51,7 @@ Program compile(const model::Network& network, model::Loss loss, std::int64_t mi
 std::vector<Operation> operations_of(const Program& program, Precision precision);
 
 // What the trainer holds whatever its plans, and what one program adds.
-constexpr core::Bytes history_steps = 1 << 16;  // of one start(): 1 MiB
+constexpr core::Bytes history_steps = 1 << 16;  // of one start(): 1.5 MiB
 core::MemoryByUse trainer_memory(const WeightLayout& weights, const Options& options);
 core::Bytes operand_bytes(const WeightLayout& weights, Precision precision);
 Math math_of(Precision precision);
