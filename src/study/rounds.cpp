@@ -19,7 +19,7 @@ constexpr double save_interval_seconds = 2;
 constexpr std::int32_t seldom = 2;
 // Of one setting, for the energy of its steps: a GPU renews its reading ten times a second. Enough
 // where energy decides nothing.
-constexpr double device_reading_seconds = 0.12;
+constexpr double device_reading_seconds = 0.12, most_reading_seconds = 1.2;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
 
@@ -203,14 +203,17 @@ class SearchInRounds {
     if (!rounds_.has_energy() || rounds_.rounds() == 0) return;
     if (limits_.objective == search::Objective::energy) return void(read_what_decides());
     std::vector<std::int64_t> sizes = in_turns_;
-    // Those that are out of the race stand in the same table, unless a step of them takes long.
+    // Those that are out of the race stand in the same table, unless a step of them takes long. They
+    // are read as long as the answer need not wait for it.
+    const double latest = limit_seconds_ + most_reading_seconds;
     for (const std::int64_t size : started_)
       if (std::ranges::find(in_turns_, size) == in_turns_.end() &&
           rounds_.took_part(axis_.at(size)) &&
           rounds_.turn_seconds(axis_.at(size)) <= device_reading_seconds)
         sizes.push_back(size);
-    for (const std::int64_t size : sizes)
-      if (loop_.may_go_on()) rounds_.read_device(axis_.at(size), device_reading_seconds);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (loop_.may_go_on() && (i < in_turns_.size() || rounds_.elapsed_seconds() < latest))
+        rounds_.read_device(axis_.at(sizes[i]), device_reading_seconds);
   }
 
   Loop& loop_;
