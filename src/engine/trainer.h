@@ -46,6 +46,7 @@ struct StepResult {
   core::Seconds forward{0}, backward{0}, update{0};
   // In some steps of a trainer that was asked for them.
   std::optional<stats::GradientNorms> gradient_norms;
+  std::optional<double> gradient_squared;  // norm of the batch's gradient, from a GPU's trainer
   // Of a trainer that is one of several ranks, whose loss and right answers are those of all.
   core::Seconds reduction_wait{0};  // for sums of gradients that were not there in time
   bool stops = false;               // one of the ranks was asked to stop, before this step ended
@@ -66,8 +67,8 @@ struct TrainerOptions {
   int threads = 1;
   Precision precision = Precision::fp32;  // of the CPU engine: fp32 or bf16
   // Measure the gradients' noise in passing: now and then a step is preceded by a pass over the
-  // first samples of its batch. Weights and losses stay the same, bit for bit. On the CPU; a GPU's
-  // trainer is asked by gradient_norms() between its steps.
+  // first samples of its batch. Weights and losses stay the same, bit for bit. On a GPU some of the
+  // steps that nobody waits for tell the norm of their batch alone.
   bool gradient_norms = false;
   Ranks ranks;
 };

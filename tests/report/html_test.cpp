@@ -65,7 +65,7 @@ TEST(Html, AsksForNothingFromElsewhere) {
 }
 
 TEST(Html, ALivePageListensAndLeavesOutRawSteps) {
-  const std::string page = html(page_answer(), Live{"events?study=7", "steps?trial="});
+  const std::string page = html(page_answer(), Live{"events?study=7", "steps?trial=", ""});
   EXPECT_THAT(page, HasSubstr("connect-src 'self'"));
   const Json data = embedded_data(page);
   EXPECT_EQ(data["live"]["events"], "events?study=7");

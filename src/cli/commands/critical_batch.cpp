@@ -60,6 +60,7 @@ study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
                       const Branches& branches, std::int64_t epochs, int threads) {
   study::Terms terms;
   terms.kind = "critical-batch";
+  terms.name = study.name;
   terms.batches = branches.batches;
   terms.epochs = epochs;
   terms.branch_samples = branches.samples;

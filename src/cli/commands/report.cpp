@@ -9,9 +9,10 @@
 #include "cli/report_file.h"
 #include "cli/stored_study.h"
 #include "core/error.h"
-#include "core/number.h"
 #include "core/text.h"
+#include "report/asked.h"
 #include "report/compare/forms.h"
+#include "report/compare/several.h"
 #include "report/exports/tensorboard/tensorboard.h"
 #include "report/forms.h"
 #include "report/html/html.h"
@@ -25,9 +26,9 @@ enum class Form { unsaid, html, markdown, csv, json };
 
 struct ReportFlags {
   std::optional<std::string> db, output;
-  std::optional<std::int64_t> study;
+  std::optional<std::string> study;
   std::optional<std::filesystem::path> tensorboard;
-  std::vector<std::string> compare;  // none or two
+  std::vector<std::string> compare;  // none, or two and more
   Form form = Form::unsaid;
 
   std::string url() const { return store::store_url(db); }
@@ -52,7 +53,9 @@ std::string text_of(report::Answer answer, Form form) {
   return "";
 }
 
-std::string text_of(const report::compare::Comparison& comparison, Form form) {
+// Of two studies, or of several.
+template <class Comparison>
+std::string comparison_text(const Comparison& comparison, Form form) {
   switch (form) {
     case Form::unsaid:
       return report::compare::text(comparison);
@@ -70,20 +73,13 @@ std::string text_of(const report::compare::Comparison& comparison, Form form) {
 
 report::compare::Side side_of(const std::string& text, const ReportFlags& flags) {
   const StudyName name = parse_study_name(text, flags.url());
-  trial::Study study = stored_study(name.url, name.id);
+  trial::Study study = stored_study(name.url, name.which);
   const std::string place = name.url == flags.url() ? "" : " of " + name.url;
-  return {fmt::format("study {}{}: {} on {}", study.id, place, study.question.workload,
-                      study.environment.machine),
+  const std::string label = report::asked(study.question).name;
+  return {fmt::format("study {}{}{}: {} on {}", study.id,
+                      label.empty() ? "" : fmt::format(" “{}”", label), place,
+                      study.question.workload, study.environment.machine),
           std::move(study)};
-}
-
-std::int64_t parse_study(const std::string& text) {
-  if (text.find_first_not_of("0123456789+-") != std::string::npos)
-    throw core::InputError(fmt::format(
-        "the study '{0}' is no number, as `studies list` has them; a file to write is named by -o: "
-        "-o {0}",
-        core::printable(text)));
-  return core::parse_whole(text, "the study", 1);
 }
 
 int write_tensorboard(const ReportFlags& flags, const report::Answer& answer, Output& output) {
@@ -101,9 +97,11 @@ int report(const ReportFlags& flags, Output& output) {
   std::filesystem::path file = flags.output.value_or("-");
   std::string text;
   if (!flags.compare.empty()) {
-    text = text_of(report::compare::compare(side_of(flags.compare[0], flags),
-                                            side_of(flags.compare[1], flags)),
-                   flags.form);
+    std::vector<report::compare::Side> sides;
+    for (const std::string& study : flags.compare) sides.push_back(side_of(study, flags));
+    text = sides.size() == 2
+               ? comparison_text(report::compare::compare(sides[0], sides[1]), flags.form)
+               : comparison_text(report::compare::compare(sides), flags.form);
     if (!flags.output && flags.form == Form::html) file = page_file(flags.url(), "comparison");
   } else {
     report::Answer answer = report::answer_of(stored_study(flags.url(), flags.study));
@@ -124,8 +122,8 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("report", "a study as a page to look at and send, or as text and data");
   const auto flags = std::make_shared<ReportFlags>();
-  text_flag(*command, "study", "STUDY", "its number in `studies list` [the newest]",
-            [flags](const std::string& text) { flags->study = parse_study(text); });
+  command->add_option("study", flags->study, "its number or name in `studies list` [the newest]")
+      ->type_name("STUDY");
   CLI::Option_group* forms = command->add_option_group("form");
   forms->require_option(0, 1);
   const auto form = [&](const char* flag, Form value, const char* help) {
@@ -143,10 +141,10 @@ void add_report(CLI::App& app, Action& chosen) {
   command
       ->add_option(
           "--compare", flags->compare,
-          "two studies side by side, each a number or FILE:NUMBER; as a table unless a form "
-          "is named")
-      ->type_name("A B")
-      ->expected(2)
+          "two studies or more side by side, each a number, a name or FILE:STUDY, the others with "
+          "the first; as a table unless a form is named")
+      ->type_name("A B...")
+      ->expected(2, static_cast<int>(report::compare::most_compared))
       ->excludes("study")
       ->excludes(tensorboard);
   command
@@ -164,7 +162,8 @@ void add_report(CLI::App& app, Action& chosen) {
       "  sweetspot report 3 --markdown       study 3 for a wiki or an issue\n"
       "  sweetspot report --csv -o trials.csv\n"
       "  sweetspot report --tensorboard runs  for: tensorboard --logdir runs\n"
-      "  sweetspot report --compare 3 gpu.db:1");
+      "  sweetspot report --compare 3 gpu.db:1\n"
+      "  sweetspot report --compare before after later --html");
   command->callback(
       [&chosen, flags] { chosen = [flags](Output& output) { return report(*flags, output); }; });
 }

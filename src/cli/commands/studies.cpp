@@ -10,9 +10,11 @@
 #include "cli/json.h"
 #include "cli/live/terminal.h"
 #include "cli/output.h"
+#include "cli/stored_study.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "report/asked.h"
 #include "report/charts/speeds.h"
 #include "report/forms.h"
 #include "report/stored.h"
@@ -28,7 +30,7 @@ using Json = nlohmann::ordered_json;
 
 struct StudiesFlags {
   std::optional<std::string> db;
-  std::int64_t study = 0;
+  std::string study;                  // its number or name
   std::optional<std::int64_t> trial;  // of it, in the order in which they were run
   bool json = false;
 
@@ -56,8 +58,15 @@ Json json_of(const trial::Study& study) {
   const report::Answer answer = report::answer_of(study);
   const std::optional<report::Measured> found = report::measured(answer);
   const auto& made = answer.recommendation;
+  const report::Asked asked = report::asked(study.question);
+  const auto said = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
   return {{"study", std::to_string(study.id)},
+          {"name", said(asked.name)},
           {"workload", study.question.workload},
+          {"goal", said(asked.goal)},
+          {"limit", said(asked.limit)},
           {"state", name(study.state)},
           {"trial_count", study.trials.size()},
           {"started_at_unix_seconds", study.started_at},
@@ -90,14 +99,23 @@ int list_studies(const StudiesFlags& flags, Output& output) {
                              core::printable(flags.url())));
     return 0;
   }
-  report::Table table({{"study"},
-                       {"workload", true},
-                       {"state", true},
-                       {"trials", false, 0, true},
-                       {"started", true, 0, true},
-                       {"answer"},
-                       {"fastest measured", false, 0, true},
-                       {"samples/s", false, 0, true}});
+  // The first that has to go on a narrow terminal is the last that is optional.
+  std::vector<report::Column> columns{{"study"},
+                                      {"name", true, 0, true},
+                                      {"goal", true, 0, true},
+                                      {"workload", true},
+                                      {"limit", true, 0, true},
+                                      {"state", true},
+                                      {"trials", false, 0, true},
+                                      {"started", true, 0, true},
+                                      {"answer"},
+                                      {"fastest measured", false, 0, true},
+                                      {"samples/s", false, 0, true}};
+  const bool has_names = std::ranges::any_of(studies, [](const trial::Study& study) {
+    return !report::asked(study.question).name.empty();
+  });
+  if (!has_names) columns.erase(columns.begin() + 1);
+  report::Table table(columns);
   const std::string dash(report::unknown);
   const auto batch = [](std::int64_t size) {
     return core::format_count(static_cast<double>(size));
@@ -108,20 +126,33 @@ int list_studies(const StudiesFlags& flags, Output& output) {
     std::optional<std::int64_t> chosen;
     if (answer.recommendation) chosen = answer.recommendation->setting.batch;
     if (answer.to_target) chosen = answer.to_target->batch;
-    table.add({std::to_string(study.id), core::printable(study.question.workload),
-               std::string(name(study.state)), std::to_string(study.trials.size()),
-               local_time(study.started_at), chosen ? batch(*chosen) : dash,
-               found ? batch(found->best_batch) : dash,
-               found ? core::format_count(found->best_samples_per_second) : dash});
+    const report::Asked asked = report::asked(study.question);
+    const auto said = [&](const std::string& text) {
+      return text.empty() ? dash : core::printable(text);
+    };
+    std::vector<std::string> cells{
+        std::to_string(study.id),
+        said(asked.name),
+        said(asked.goal),
+        said(asked.what),
+        said(asked.limit),
+        std::string(name(study.state)),
+        std::to_string(study.trials.size()),
+        local_time(study.started_at),
+        chosen ? batch(*chosen) : dash,
+        found ? batch(found->best_batch) : dash,
+        found ? core::format_count(found->best_samples_per_second) : dash};
+    if (!has_names) cells.erase(cells.begin() + 1);
+    table.add(std::move(cells));
   }
   table.fit(most_width());
   output.print(table.text());
   return 0;
 }
 
-[[noreturn]] void fail_unknown(const StudiesFlags& flags) {
+[[noreturn]] void fail_unknown(std::int64_t study, const StudiesFlags& flags) {
   throw core::InputError(fmt::format("there is no study {} in {}; see sweetspot studies list",
-                                     flags.study, core::printable(flags.url())));
+                                     study, core::printable(flags.url())));
 }
 
 int show_trial(const StudiesFlags& flags, const trial::Study& study, Output& output) {
@@ -156,8 +187,9 @@ std::string attempts_text(const std::vector<store::Attempt>& attempts) {
 
 int show_study(const StudiesFlags& flags, Output& output) {
   const std::unique_ptr<store::Store> store = store::open_store(flags.url());
-  const auto study = store->study(flags.study);
-  if (!study) fail_unknown(flags);
+  const std::int64_t id = number_of_study(*store, flags.url(), flags.study);
+  const auto study = store->study(id);
+  if (!study) fail_unknown(id, flags);
   if (flags.trial) return show_trial(flags, *study, output);
   if (flags.json) {
     Json json = result_object();
@@ -175,6 +207,10 @@ int show_study(const StudiesFlags& flags, Output& output) {
       study->trials.size() == 1 ? "" : "s", local_time(study->started_at))));
   output.print(wrapped_lines(fmt::format("{} · {}", core::printable(study->environment.program),
                                          core::printable(study->environment.machine))));
+  if (study->running)
+    output.print(fmt::format("measuring batch {} since {}\n",
+                             core::format_count(static_cast<double>(study->running->batch)),
+                             local_time(study->running->started_at)));
   output.print(attempts_text(store->attempts(study->id)));
   if (study->trials.empty()) return 0;
   const report::Answer answer = report::answer_of(*study);
@@ -188,10 +224,12 @@ int show_study(const StudiesFlags& flags, Output& output) {
 }
 
 int remove_study(const StudiesFlags& flags, Output& output) {
-  if (!store::open_store(flags.url())->remove(flags.study)) fail_unknown(flags);
-  if (!flags.json) return output.print(fmt::format("study {} deleted\n", flags.study)), 0;
+  const std::unique_ptr<store::Store> store = store::open_store(flags.url());
+  const std::int64_t id = number_of_study(*store, flags.url(), flags.study);
+  if (!store->remove(id)) fail_unknown(id, flags);
+  if (!flags.json) return output.print(fmt::format("study {} deleted\n", id)), 0;
   Json json = result_object();
-  json["study"] = std::to_string(flags.study);
+  json["study"] = std::to_string(id);
   json["status"] = "deleted";
   output.print_json(json);
   return 0;
@@ -220,11 +258,13 @@ void add_studies(CLI::App& app, Action& chosen) {
     return sub;
   };
   const auto take_number = [&](CLI::App* sub) {
-    text_flag(*sub, "study", "N", "its number, as in the list", [flags](const std::string& text) {
-      flags->study = core::parse_whole(text, "the study", 1);
-    })->required();
+    sub->add_option("study", flags->study, "its number or name, as in the list")
+        ->type_name("STUDY")
+        ->required();
   };
-  add("list", "every study: what, when, how far, its answer and the fastest batch measured",
+  add("list",
+      "every study: its goal, workload and limit, how far it is, its answer and the fastest "
+      "batch measured",
       list_studies);
   CLI::App* show = add("show", "one study with its trials, or all of one trial", show_study);
   take_number(show);

@@ -69,6 +69,7 @@ std::vector<std::int64_t> epochs_of(const SweepFlags& flags) {
 study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
   study::Terms terms;
   terms.kind = "sweep";
+  terms.name = flags.study.name;
   put_memory_limits(flags.study, terms);
   terms.precision = flags.study.precision;
   terms.batches = core::parse_range(flags.batches, "--batch");

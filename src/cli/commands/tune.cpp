@@ -124,6 +124,7 @@ std::int64_t confirmed_steps(const std::string& text) {
 study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
   study::Terms terms;
   terms.kind = "tune";
+  terms.name = flags.study.name;
   terms.limits = limits;
   put_memory_limits(flags.study, terms);
   terms.precision = flags.study.precision;
@@ -220,6 +221,19 @@ void check_target(const TuneFlags& flags) {
     throw core::InputError("a target is reached on this machine; leave out --cluster");
   if (!flags.study.native.options.evaluate)
     throw core::InputError("a target is looked for on the test split; leave out --no-eval");
+}
+
+// Branches from a checkpoint are another question than the search.
+void check_critical_batch(const CLI::App& command) {
+  for (const char* flag : {"--for", "--slower-at-most", "--precisions", "--multiple-of", "--repeat",
+                           "--global-batch", "--confirm", "--seeds", "--finalists", "--most-epochs",
+                           "--lr-batch", "--lr-check", "--power-limits", "--precision-of-estimate",
+                           "--plot", "--export-csv", "--export-markdown", "--cluster", "--dry-run"})
+    if (command.count(flag) > 0)
+      throw core::InputError(
+          fmt::format("--critical-batch compares short branches, of which {} says nothing; leave "
+                      "it out, or --critical-batch",
+                      flag));
 }
 
 int tune(const TuneFlags& flags, Output& output) {
@@ -417,12 +431,13 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
       "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
       "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
       "--accumulate {accumulation}");
-  command->callback([&chosen, &program, &given, flags] {
+  command->callback([&chosen, &program, &given, flags, command] {
     flags->study.command.options.argv = program;
     if (flags->target.target) flags->study.command.options.metric = flags->target.target->metric;
     flags->target.rule = flags->critical.rule = flags->learning_rate.rule;
     flags->target.base_batch = flags->learning_rate.batch.value_or(flags->target.base_batch);
     flags->cluster.arguments = given;
+    if (flags->critical.asked) check_critical_batch(*command);
     chosen = [flags](Output& output) {
       settle_gpus(flags->study.command.options);
       return tune(*flags, output);

@@ -124,6 +124,7 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
   if (study.budget) options.loop.budget = std::max(core::Seconds(0), *study.budget - speeds.spent);
   study::Terms terms;
   terms.kind = "tune";
+  terms.name = study.name;
   terms.limits = tuned.limits;
   put_memory_limits(study, terms);
   terms.threads = opened.threads;

@@ -10,6 +10,7 @@
 #include "cli/commands/power_guard.h"
 #include "cli/flags/flags.h"
 #include "cli/output.h"
+#include "cli/stored_study.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
@@ -61,6 +62,10 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
             "power limits of each GPU to try, such as 300W,500W,700W; set for the trials and put "
             "back afterwards (needs root)",
             [&flags](const std::string& text) { flags.power_limits = parse_power_limits(text); });
+  text_flag(app, "--name", "NAME",
+            "call the study so: under another name the same question is another study, and report "
+            "and studies take names for numbers",
+            [&flags](const std::string& text) { flags.name = parse_study_label(text); });
   app.add_flag("--fresh", flags.fresh, "measure anew what the store knows already");
   app.add_flag("--verbose", flags.verbose, "tell of every round and trial on stderr");
   app.add_flag("--plot", flags.plot, "draw the throughput over the batch, too");

@@ -37,6 +37,7 @@ struct StudyFlags {
   std::optional<core::Seconds> budget;
   std::vector<double> power_limits;  // in watts, descending; empty: as they are set
   bool fresh = false, verbose = false, plot = false;
+  std::string name;  // of the study
   std::optional<std::string> db;
   std::optional<std::filesystem::path> csv, markdown;
 };

@@ -165,7 +165,10 @@ std::string html(Answer answer, const std::optional<Live>& live) {
   const std::string title = "Batch size of " + escaped_markup(shown(answer.workload));
   Json data = page_data(answer);
   for (trial::Trial& trial : answer.trials) trial.raw = {}, trial.trace = {};  // cheap from here on
-  if (live) data["live"] = {{"events", live->events}, {"steps", live->steps}};
+  if (live) {
+    data["live"] = {{"events", live->events}, {"steps", live->steps}};
+    if (!live->studies.empty()) data["live"]["studies"] = live->studies;
+  }
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"

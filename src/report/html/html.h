@@ -10,6 +10,7 @@ namespace sweetspot::report {
 // the raw steps of a trial, page_steps(), are at `steps` followed by its id.
 struct Live {
   std::string events, steps;
+  std::string studies;  // which there are to choose from; empty: this one only
 };
 
 // The report as one file that needs nothing else. The recommendation, the headline chart and the

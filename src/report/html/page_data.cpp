@@ -199,6 +199,9 @@ Json page_data(Answer answer) {
   set_numbers(data, answer);
   data["program"] = shown(answer.program), data["machine"] = shown(answer.machine);
   data["started_at_unix_seconds"] = answer.started_at > 0 ? Json(answer.started_at) : Json(nullptr);
+  data["running"] = answer.running ? Json{{"batch", answer.running->batch},
+                                          {"started_at_unix_seconds", answer.running->started_at}}
+                                   : Json(nullptr);
   data["memory_by_use"] = memory_by_use(data["environment"]);
   data["environment"].erase("facts");
   data["series"] = Json::array();

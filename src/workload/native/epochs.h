@@ -76,9 +76,9 @@ std::unique_ptr<Epochs> make_fed_gpu_epochs(const Run& run, const Options& optio
 std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& options,
                                              const std::atomic<int>& stop);
 
-// The same epochs of a trainer that does not measure its gradients' noise in passing, as a GPU's
-// does not: now and then, in at most 1.5% of the time, an update has norms that were measured
-// behind it, on samples of its own. `run` must outlive it.
+// The same epochs of a trainer whose steps tell the norm of their batch alone, as a GPU's do: now
+// and then, in about 1% of the time, that of a small batch is measured between two of them, and an
+// update has both. `run` must outlive it.
 std::unique_ptr<Epochs> with_gradient_norms(std::unique_ptr<Epochs> epochs, const Run& run,
                                             const Options& options);
 

@@ -171,8 +171,9 @@ std::unique_ptr<Epochs> make_epochs(const Run& run, const Options& options,
   if (!options.device.gpu) return make_cpu_epochs(run, options, stop);
   auto epochs = is_resident(options, run.dataset) ? make_resident_epochs(run, options, stop)
                                                   : make_fed_gpu_epochs(run, options, stop);
-  return options.noise_scale ? with_gradient_norms(std::move(epochs), run, options)
-                             : std::move(epochs);
+  return trainer_options(options, run.network).gradient_norms
+             ? with_gradient_norms(std::move(epochs), run, options)
+             : std::move(epochs);
 }
 
 }  // namespace sweetspot::workload::native

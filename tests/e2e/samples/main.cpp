@@ -187,7 +187,7 @@ void write_samples(const fs::path& folder) {
   nothing.trials.clear();
   nothing.answer.clear();
   report::write_file(folder / "nothing.html", report::html(report::answer_of(nothing)));
-  const report::Live live{"events", "steps?trial="};
+  const report::Live live{"events", "steps?trial=", ""};
   report::write_file(folder / "live.html", report::html(report::answer_of(made_study(20)), live));
 }
 
