@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "convergence/noise_scale.h"
 #include "core/buffer.h"
 #include "engine/precision.h"
 #include "model/network.h"
-#include "stats/noise_scale.h"
 
 namespace sweetspot::engine {
 
@@ -38,7 +38,7 @@ struct StepResult {
   // Where the time went, over all micro-batches; the update includes gathering partial gradients.
   core::Seconds forward{0}, backward{0}, update{0};
   // In some steps of a trainer that was asked for them.
-  std::optional<stats::GradientNorms> gradient_norms;
+  std::optional<convergence::GradientNorms> gradient_norms;
 };
 
 struct TrainerOptions {

@@ -50,7 +50,7 @@ class SearchInRounds {
  public:
   SearchInRounds(Loop& loop, workload::Workload& workload, const Axis& axis,
                  const search::Limits& limits, const search::Predict& predict,
-                 const AnswerSoFar& answer, measure::Machine& machine)
+                 const AnswerSoFar& answer, telemetry::Machine& machine)
       : loop_(loop),
         axis_(axis),
         limits_(limits),
@@ -231,13 +231,13 @@ bool is_precise(const trial::Trial& trial, double precision) {
 
 std::string search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
                              const search::Limits& limits, const search::Predict& predict,
-                             const AnswerSoFar& answer, measure::Machine& machine) {
+                             const AnswerSoFar& answer, telemetry::Machine& machine) {
   return SearchInRounds(loop, workload, axis, limits, predict, answer, machine).run();
 }
 
 void measure_in_rounds(Loop& loop, workload::Workload& workload,
                        const std::vector<trial::Setting>& settings,
-                       std::optional<core::Bytes> memory, measure::Machine& machine) {
+                       std::optional<core::Bytes> memory, telemetry::Machine& machine) {
   const measure::MeasureOptions& asked = loop.options().measure;
   const measure::Watch watch = [&](const measure::Sight& sight) { loop.observer().sight(sight); };
   measure::Rounds rounds(workload, options_for(loop, workload, memory), watch, loop.stop(),

@@ -72,7 +72,7 @@ TEST_P(GradientNorms, AreThoseOfTheGradientsThatCanBeRead) {
   };
   for (const std::int64_t micro_batch : {48, 16}) {
     const auto again = cpu::make_trainer(still, options);
-    std::optional<stats::GradientNorms> norms;  // of weights that stay
+    std::optional<convergence::GradientNorms> norms;  // of weights that stay
     for (int step = 0; !norms && step < 100; ++step)
       norms = again->step(batch.view(), micro_batch).gradient_norms;
     ASSERT_TRUE(norms);
@@ -89,7 +89,7 @@ TEST_P(GradientNorms, OfAnyTrainerLeaveItAsItWas) {
   const auto plain = cpu::make_trainer(network, {}), asked = cpu::make_trainer(network, {});
   const GoldenBatch batch(network, true, 32, 0);
   for (int step = 0; step < 3; ++step) {
-    const stats::GradientNorms norms = gradient_norms(*asked, network, batch.view(), 16);
+    const convergence::GradientNorms norms = gradient_norms(*asked, network, batch.view(), 16);
     EXPECT_EQ(norms.small_batch, 4);
     EXPECT_EQ(norms.big_batch, 32);
     EXPECT_GT(norms.small_squared, 0);
@@ -111,8 +111,8 @@ TEST(Accumulation, GivesTheWeightsOfTheWholeBatchAfterManyUpdates) {
     TrainerOptions options;
     options.loss = model::natural_loss(network);
     options.optimizer.kind = Optimizer::Kind::momentum;
-    // Small: where two values of a pooling window nearly tie, rounding decides which one learns, and
-    // the further weights move, the more such windows there are.
+    // Small: where two values of a pooling window nearly tie, rounding decides which one learns,
+    // and the further weights move, the more such windows there are.
     options.optimizer.learning_rate = 1e-4;
     const bool labelled = options.loss != model::Loss::mean_squared_error;
     const auto whole = cpu::make_trainer(network, options);
@@ -269,7 +269,7 @@ TEST(GradientNormsOf, LinearRegressionGiveItsNoiseScale) {
         y[s] += truth[i] * input;
       }
     }
-    stats::NoiseScale scale(1);
+    convergence::NoiseScale scale(1);
     for (int step = 0; step < 2000; ++step) {
       const std::size_t first = problem.random() % (pool - batch);
       const StepResult result = trainer->step(
