@@ -1,6 +1,6 @@
 # Thin fronts over scripts/setup, the CMake presets and the program itself.
 .DEFAULT_GOAL := help
-.PHONY: help run test bench format asan tsan fuzz build data
+.PHONY: help run test slow bench format asan tsan fuzz build data installable install package
 
 sweetspot := build/release/sweetspot
 
@@ -22,6 +22,24 @@ test: build data ## set up, build, run every test
 	scripts/setup --test
 	cmake --build --preset release
 	ctest --preset release -LE slow
+
+slow: build data ## the tests of the slow label, which take long
+	scripts/setup --test
+	cmake --build --preset release
+	ctest --preset release -L slow
+
+installable:
+	scripts/setup
+	cmake --preset release
+	cmake --build --preset release --target installable
+
+PREFIX ?= /usr/local
+install: installable ## build and install below PREFIX [/usr/local]; DESTDIR is heeded
+	cmake --install build/release --prefix $(PREFIX)
+
+package: installable ## Debian packages, in build/release/packages
+	scripts/setup --package
+	cd build/release && cpack
 
 bench: ## against PyTorch on this machine
 	scripts/setup --bench

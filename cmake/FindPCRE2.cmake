@@ -1,8 +1,13 @@
 # PCRE2's 8-bit library by header and library: Debian ships no package configuration for CMake.
 find_path(PCRE2_INCLUDE_DIR pcre2.h)
 find_library(PCRE2_LIBRARY pcre2-8)
+if(PCRE2_INCLUDE_DIR)
+  file(STRINGS ${PCRE2_INCLUDE_DIR}/pcre2.h numbers REGEX "^#define PCRE2_(MAJOR|MINOR) +[0-9]+")
+  list(TRANSFORM numbers REPLACE "[^0-9]*2[^0-9]*([0-9]+).*" "\\1")
+  list(JOIN numbers . PCRE2_VERSION)
+endif()
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(PCRE2 REQUIRED_VARS PCRE2_LIBRARY PCRE2_INCLUDE_DIR)
+find_package_handle_standard_args(PCRE2 REQUIRED_VARS PCRE2_LIBRARY PCRE2_INCLUDE_DIR VERSION_VAR PCRE2_VERSION)
 if(PCRE2_FOUND AND NOT TARGET PCRE2::PCRE2)
   add_library(PCRE2::PCRE2 UNKNOWN IMPORTED)
   set_target_properties(PCRE2::PCRE2 PROPERTIES IMPORTED_LOCATION "${PCRE2_LIBRARY}"

@@ -14,6 +14,15 @@ endif()
 # that the engine needs.
 set(SWEETSPOT_COLD $<$<CONFIG:Release>:-O1>)
 
+# What the program is built with, for `sweetspot --version`; called where the library is found.
+function(sweetspot_uses name version)
+  string(STRIP "${name} ${version}" used)
+  get_property(all GLOBAL PROPERTY sweetspot_uses)
+  list(APPEND all "${used}")
+  list(REMOVE_DUPLICATES all)
+  set_property(GLOBAL PROPERTY sweetspot_uses "${all}")
+endfunction()
+
 # sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder,
 # but for the subfolder EXCLUDE; COLD if no loop of it matters.
 function(sweetspot_library name)

@@ -4,9 +4,21 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const [target = "page_assets.cpp"] = process.argv.slice(2);
 
-function constant(name, file) {
+// The licences of the packages whose code is in script and style: whoever gets a page gets them too.
+// Every page has the style, not every one the script.
+function notices() {
+  const { packages } = JSON.parse(readFileSync(new URL("package-lock.json", import.meta.url), "utf8"));
+  const carried = Object.entries(packages).filter(([path, { dev }]) => path && !dev);
+  return carried.map(([path, { version }]) => {
+    const text = readFileSync(new URL(`${path}/LICENSE`, import.meta.url), "utf8");
+    if (text.includes("*/")) throw new Error(`the licence of ${path} would end the comment it is in`);
+    return `/*! ${path.replace(/^.*node_modules\//, "")} ${version}\n${text.trim()}\n*/\n`;
+  }).join("");
+}
+
+function constant(name, file, before = "") {
   // The bytes between the tags are what the browser hashes.
-  const text = readFileSync(new URL(`dist/${file}`, import.meta.url), "utf8");
+  const text = before + readFileSync(new URL(`dist/${file}`, import.meta.url), "utf8");
   if (/<\/(script|style)|<!--|\)page"/i.test(text))
     throw new Error(`${file} has text that would end the element it is embedded in`);
   const hash = createHash("sha256").update(text).digest("base64");
@@ -19,6 +31,6 @@ writeFileSync(target, `// Made by web/embed.mjs.
 
 namespace sweetspot::report {
 
-${constant("page_script", "page.js")}${constant("page_style", "page.css")}
+${constant("page_script", "page.js")}${constant("page_style", "page.css", notices())}
 }  // namespace sweetspot::report
 `);

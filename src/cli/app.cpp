@@ -5,9 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/about.h"
 #include "cli/commands.h"
-#include "cli/environment.h"
 #include "cli/output.h"
+#include "cli/suggestion.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -44,6 +45,28 @@ int run_chosen(const Action& action) {
   return code;
 }
 
+// The innermost command that the arguments named.
+Command chosen_command(const CLI::App& app) {
+  Command command = command_tree(app);
+  const CLI::App* parsed = &app;
+  while (!parsed->get_subcommands().empty()) {
+    parsed = parsed->get_subcommands().front();
+    const auto below = std::ranges::find(command.commands, parsed->get_name(), &Command::name);
+    if (below == command.commands.end()) break;  // a hidden one
+    command = Command(*below);
+  }
+  return command;
+}
+
+std::string about_stray(const Command& command, const std::string& stray) {
+  std::string hint;
+  if (const auto meant = suggestion(command, stray))
+    hint = fmt::format(" (did you mean {}?)", *meant);
+  else if (!stray.starts_with('-') && command.commands.empty())
+    hint = " (a training program goes behind --)";
+  return fmt::format("'{}' is not expected here{}", stray, hint);
+}
+
 int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& chosen) {
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -55,14 +78,11 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& cho
     return run_chosen(chosen);
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> strays = app.remaining(true);
-    std::string sentence =
-        strays.empty()
-            ? error.what()
-            : fmt::format(
-                  "'{}' is not expected here{}", strays.front(),
-                  strays.front().starts_with('-') ? "" : " (a training program goes behind --)");
+    const Command command = chosen_command(app);
+    std::string sentence = strays.empty() ? error.what() : about_stray(command, strays.front());
     std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-    throw core::InputError(fmt::format("{}; see sweetspot --help", core::printable(sentence)));
+    throw core::InputError(
+        fmt::format("{}; see {} --help", core::printable(sentence), command.path));
   }
   return run_chosen(chosen);
 }
@@ -88,8 +108,10 @@ int parse_and_run(std::vector<std::string> arguments) {
   const std::vector<std::string> program = split_program(arguments);
   CLI::App app{"sweetspot: which batch size to train with on this machine, and why", "sweetspot"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", version_line());
-  app.footer(examples);
+  app.set_version_flag("--version", version_text(), "what this is, and what it was built with");
+  app.add_flag_callback(
+      "--licenses", [] { throw CLI::CallForVersion(licenses_text(), 0); },
+      "the licence, and those of everything that is linked or embedded");
   Action chosen;
   add_tune(app, chosen, program, given);
   add_sweep(app, chosen, program, given);
@@ -105,7 +127,10 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_data(app, chosen);
   add_monitor(app, chosen);
   add_doctor(app, chosen);
+  add_help(app, chosen);
   add_power_guard(app, chosen);
+  add_generate(app, chosen);
+  app.footer(examples);  // last: commands would inherit it
   return parse_and_run(app, std::move(arguments), chosen);
 }
 

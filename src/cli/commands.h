@@ -32,6 +32,8 @@ void add_fill(CLI::App& app, Action& chosen);
 void add_data(CLI::App& app, Action& chosen);
 void add_monitor(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_help(CLI::App& app, Action& chosen);
 void add_power_guard(CLI::App& app, Action& chosen);  // hidden: see power_guard.h
+void add_generate(CLI::App& app, Action& chosen);     // hidden: manual pages and completions
 
 }  // namespace sweetspot::cli

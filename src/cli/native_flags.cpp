@@ -84,8 +84,10 @@ void add_memory_flags(CLI::App& app, NativeFlags& flags) {
   app.add_option("--model", o.model, "a model of the zoo, or a Keras JSON file")
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  app.add_option("--data", o.data,
-                 "mnist, synthetic, synthetic:COUNT, or a folder of IDX files [by the model]")
+  app.add_option(
+         "--data", o.data,
+         "mnist, fashion-mnist, kmnist, cifar10, synthetic, synthetic:COUNT, or a folder of IDX "
+         "files or CIFAR-10 batches [by the model]")
       ->type_name("NAME|DIR");
   whole_flag(app, "--accumulation", o.accumulation, {1},
              "micro-batches per weight update; must divide the batch");

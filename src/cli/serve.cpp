@@ -125,6 +125,10 @@ void add_serve(CLI::App& app, Action& chosen) {
   command->add_flag("--no-token", flags->no_token,
                     "let every user of this machine read; on the loopback only");
   command->add_flag("--json", flags->json, "the URL as one JSON object on stdout");
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot serve                     in one terminal, sweetspot tune in another\n"
+      "  sweetspot serve --db other.db --port 0");
   command->callback(
       [&chosen, flags] { chosen = [flags](Output& output) { return run(*flags, output); }; });
 }

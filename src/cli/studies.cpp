@@ -202,6 +202,12 @@ int remove_study(const StudiesFlags& flags, Output& output) {
 void add_studies(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand("studies", "what was measured before: list, show, delete");
   command->require_subcommand(1);
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot studies list\n"
+      "  sweetspot studies show 3            its trials and its answer\n"
+      "  sweetspot studies show 3 2          all of its second trial\n"
+      "  sweetspot studies delete 3");
   const auto flags = std::make_shared<StudiesFlags>();
   const auto add = [&](const char* name, const char* help, auto action) {
     CLI::App* sub = command->add_subcommand(name, help);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/doubt.h"
+#include "cli/about.h"
 #include "cli/environment.h"
 #include "cli/fake_flags.h"
 #include "cli/json.h"

@@ -239,8 +239,9 @@ int tune(const TuneFlags& flags, Output& output) {
   options.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
   options.confirm = flags.confirm;
-  options.learning_rate = learning_rate_base(
-      flags.target.target ? LearningRateFlags{} : flags.learning_rate, flags.study);
+  // Towards a target each batch gets the rate that it is trained with there.
+  if (!flags.target.target)
+    options.learning_rate = learning_rate_base(flags.learning_rate, flags.study);
   options.check_rate = flags.learning_rate.check;
   options.gpus = flags.study.command.options.gpus;
   options.batch_is = flags.study.command.options.batch_is;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "data/catalog.h"
+#include "data/sources.h"
 
 namespace sweetspot::data {
 
@@ -12,7 +13,8 @@ std::filesystem::path cache_root();
 
 // As fetch, is_fetched and verify of sources.h, for a package that need not be in the catalog.
 std::filesystem::path fetch_package(const Package& package,
-                                    const std::function<void(std::string_view)>& say);
+                                    const std::function<void(std::string_view)>& say,
+                                    const FetchOptions& options = {});
 bool is_package_fetched(const Package& package);
 void verify_package(const Package& package);
 

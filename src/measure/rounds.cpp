@@ -22,8 +22,9 @@ using trial::Trial;
 // After a switch: data comes back into the caches, and the loader of the session before fills its
 // buffers.
 constexpr double switch_seconds = 0.002;
-// Steps that take longer bring their own data anyway.
-constexpr double long_step_seconds = 0.05;
+// Steps that take longer bring their own data anyway, and on a GPU, where no loader is in the way,
+// much sooner.
+constexpr double long_step_seconds = 0.05, long_resident_step_seconds = 0.01;
 // When a session is opened: pages are touched for the first time, graphs are made.
 constexpr double opening_seconds = 0.03;
 constexpr int opening_steps = 3;
@@ -92,6 +93,7 @@ Rounds::Rounds(workload::Workload& workload, const RoundsOptions& options, const
       machine_(machine),
       elapsed_(machine),
       began_(look(machine)),
+      resident_(workload.device() != "cpu" && !workload.has_loader()),
       round_(options.first_round) {
   meter_ = machine.meter(workload.device());
   has_energy_ = meter_ && meter_->energy_joules().has_value();
@@ -153,7 +155,8 @@ void Rounds::block(Member& member) {
   if (member.session->takes_real_time() && workload_.device() == "cpu")
     moments_.push_back(machine_.speed());
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
-  if (usual < long_step_seconds) warm_up(member, switch_seconds, member.switch_steps);
+  if (usual < (resident_ ? long_resident_step_seconds : long_step_seconds))
+    warm_up(member, switch_seconds, member.switch_steps);
   trial::Step block = empty_block(round_, false);
   do add(block, step(member));
   while (block.seconds < options_.block_seconds);
@@ -191,7 +194,8 @@ void Rounds::open(Member& member) {
     again = true;
   }
   if (again) alone();
-  const trial::Step last = warm_up(member, opening_seconds, opening_steps + trial.setting.prefetch);
+  const int to_load = resident_ ? 0 : trial.setting.prefetch;
+  const trial::Step last = warm_up(member, opening_seconds, opening_steps + to_load);
   // A session that rests finds its loader's buffers full: where loading limits it, the steps that
   // empty them are too fast. The first steps wait in any case, until the loader has begun.
   constexpr double waits_share = 0.05;

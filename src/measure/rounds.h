@@ -92,6 +92,7 @@ class Rounds {
   telemetry::Machine& machine_;
   mutable telemetry::Elapsed elapsed_;
   telemetry::Look began_;
+  const bool resident_;  // on a GPU, with all its data
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<probe::cpu::Beat> moments_;    // one before each block
   std::unique_ptr<telemetry::Meter> meter_;  // of the device, for its company

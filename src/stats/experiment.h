@@ -9,9 +9,9 @@ namespace sweetspot::experiment {
 // Short: blocks of a shared machine differ as much at ten milliseconds as at a second, so only
 // their number helps. Long enough that switching sessions costs little beside them.
 inline constexpr double block_seconds = 0.01;
-// A tune ends then if nothing ended it before; --budget says otherwise. Two seconds and more of
-// twenty are left for the noise scale of the gradients and for saving.
-inline constexpr double cpu_limit_seconds = 16.5, gpu_limit_seconds = 5.5;
+// A tune ends then if nothing ended it before; --budget says otherwise. Of twenty seconds, and of
+// eight on a GPU, three are left for energy, the noise scale of the gradients and saving.
+inline constexpr double cpu_limit_seconds = 16.5, gpu_limit_seconds = 5;
 // More batches at once, or in all, leave too few blocks for each.
 inline constexpr std::size_t most_in_rounds = 8, most_batches = 16;
 // Below so many rounds their spread is not known well enough to resample them.

@@ -8,8 +8,8 @@
 namespace sweetspot::study {
 namespace {
 
-// What is left of 20 seconds when the rounds have had theirs.
-constexpr core::Seconds noise_time{1.6};
+// What is left of 20 seconds on a CPU, and of 8 on a GPU, when the rounds have had theirs.
+constexpr core::Seconds cpu_noise_time{1.6}, gpu_noise_time{0.6};
 // Of each run at a learning rate.
 constexpr double rate_seconds = 3;
 constexpr std::int64_t least_rate_steps = 20, most_rate_steps = 2000;
@@ -33,7 +33,7 @@ std::optional<trial::GradientNoise> measure_noise(Loop& loop, workload::Workload
                                                   const advise::Recommendation& made,
                                                   const advise::LearningRateBase& base) {
   if (!loop.may_go_on()) return std::nullopt;
-  core::Seconds time = noise_time;
+  core::Seconds time = workload.device() == "cpu" ? cpu_noise_time : gpu_noise_time;
   if (loop.options().budget) time = std::min(time, *loop.options().budget - loop.spent());
   trial::Setting setting = made.setting;
   setting.batch =

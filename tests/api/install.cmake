@@ -12,7 +12,9 @@ endfunction()
 file(REMOVE_RECURSE ${FOLDER})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/installed)
 file(RENAME ${FOLDER}/installed ${FOLDER}/moved)
-foreach(file bin/sweetspot include/sweetspot/tune.h share/sweetspot/python/sweetspot.py share/doc/sweetspot/docs/protocol.md)
+foreach(file bin/sweetspot include/sweetspot/tune.h share/sweetspot/python/sweetspot.py share/doc/sweetspot/docs/protocol.md
+             share/doc/sweetspot/NOTICE share/man/man1/sweetspot-tune.1 share/bash-completion/completions/sweetspot
+             share/zsh/site-functions/_sweetspot share/fish/vendor_completions.d/sweetspot.fish)
   if(NOT EXISTS ${FOLDER}/moved/${file})
     message(FATAL_ERROR "${file} is not installed")
   endif()

@@ -47,7 +47,7 @@ const std::vector<Room> rooms = {
     {R"(nvml\.h)", {"probe/nvml/"}},
     {R"(sqlite3\.h|SQLiteCpp/.*)", {"store/sqlite/"}},
     {R"(libpq.*)", {"store/postgres/"}},
-    {R"(zlib\.h|openssl/.*)", {"data/"}},
+    {R"(zlib\.h|openssl/.*|curl/.*)", {"data/"}},
     {R"(CLI/.*)", {"cli/"}},
     {R"(pcre2.*)", {"workload/command/output/"}},
     {R"(yaml\.h|toml\+\+/.*)", {"workload/command/config/"}},

@@ -87,7 +87,10 @@ TEST_F(Data, ShowAsJson) {
 
 TEST_F(Data, WithoutNpmTheWayOutIsTold) {
   Launch launch;
-  launch.environment = {{"PATH", "/nonexistent"}, {"XDG_CACHE_HOME", (folder / "cache").string()}};
+  // And without a network: a proxy where nobody listens.
+  launch.environment = {{"PATH", "/nonexistent"},
+                        {"XDG_CACHE_HOME", (folder / "cache").string()},
+                        {"https_proxy", "http://127.0.0.1:9"}};
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"train", "--max-steps", "1"}, {"data", "fetch", "mnist"}}) {
     launch.arguments = command;

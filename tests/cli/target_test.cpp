@@ -106,5 +106,20 @@ TEST_F(TuneToTarget, TrainsAProgramToWhatItPrints) {
       }
 }
 
+// The rate that tune would recommend for speed is not the one it measured with.
+TEST_F(TuneToTarget, TrainsANativeModel) {
+  write_file(folder / "tiny.json", R"({"class_name": "Sequential", "config": {"name": "tiny", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "in", "batch_input_shape": [null, 12]}},
+    {"class_name": "Dense", "config": {"name": "out", "units": 3, "activation": "softmax"}}]}})");
+  const Finished finished =
+      tune({"--model", "tiny.json", "--data", "synthetic:256", "--device", "cpu", "--for",
+            "loss=1.5", "--seeds", "1", "--finalists", "1", "--min", "8", "--json"},
+           "");
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  const auto answer = json_of(finished)["time_to_target"];
+  EXPECT_FALSE(answer["batch"].is_null());
+  EXPECT_EQ(answer["rows"].size(), 4U) << "8 to 64";
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -41,12 +41,6 @@ TEST(Usage, TrainHelpNamesEveryFlag) {
     EXPECT_THAT(help, HasSubstr(flag));
 }
 
-TEST(Usage, VersionIsOneLine) {
-  const Finished version = run({"--version"});
-  EXPECT_EQ(version.exit_code, 0);
-  EXPECT_THAT(version.out, testing::MatchesRegex("sweetspot [0-9.]+ \\(.*\\)\n"));
-}
-
 TEST(Usage, WithoutOrWithAnUnknownCommand) {
   expect_sentence(run(std::vector<std::string>{}), 2, "--help");
   expect_sentence(run({"fly"}), 2, "fly");

@@ -99,8 +99,8 @@ data::Dataset open_data(const std::string& asked, const model::Network& network,
                     model::to_string(network.input)));
   data::Dataset dataset = is_synthetic(data)
                               ? data::make_synthetic(synthetic_options(data, network, loss, seed))
-                          : data == "mnist" ? open_fetched(data, say)
-                                            : data::read_folder(data);
+                          : data::is_known(data) ? open_fetched(data, say)
+                                                 : data::read_folder(data);
   fit_to_model(dataset, network, loss);
   return dataset;
 }
@@ -120,12 +120,8 @@ data::Dataset describe_data(const std::string& asked, const model::Network& netw
                             model::Loss loss) {
   const std::string data = asked.empty() ? default_data(network, loss) : asked;
   data::Dataset dataset;
-  if (data == "mnist") {
-    dataset.name = data;
-    dataset.classes = 10;
-    dataset.train.count = 60'000, dataset.test.count = 10'000;
-    for (data::Samples* samples : {&dataset.train, &dataset.test})
-      samples->height = samples->width = 28;
+  if (data::is_known(data)) {
+    dataset = data::describe(data);
   } else if (is_synthetic(data)) {
     const data::SyntheticOptions options = synthetic_options(data, network, loss, 0);
     dataset.name = synthetic;

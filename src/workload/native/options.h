@@ -20,7 +20,8 @@ namespace sweetspot::workload::native {
 // largest of them where the batch changes.
 struct Options {
   std::string model = "paper-cnn";  // a zoo name or a file
-  std::string data;  // empty: chosen by the model; "mnist", "synthetic[:N]", a folder
+  std::string data;  // empty: chosen by the model; "mnist" or another that can be fetched,
+                     // "synthetic[:N]", a folder
   data::PipelineOptions pipeline;
   std::vector<BatchStage> schedule;  // of the batch by epochs; empty: it stays
   std::optional<DynamicBatch> dynamic;
