@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "energy/power.h"
 #include "measure/rounds.h"
 #include "stats/experiment.h"
 
@@ -13,13 +14,11 @@ namespace sweetspot::study {
 namespace {
 
 using namespace experiment;
+using energy::device_reading_seconds;
 
 constexpr double save_interval_seconds = 2;
 // A dear batch is in one round of so many at least: replayed tunes agree most with this.
 constexpr std::int32_t seldom = 2;
-// Of one setting, for the energy of its steps: a GPU renews its reading ten times a second. Enough
-// where energy decides nothing.
-constexpr double device_reading_seconds = 0.12;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
 
@@ -191,7 +190,8 @@ class SearchInRounds {
       if (read_.contains(size) || !rounds_.took_part(axis_.at(size)) || !loop_.may_go_on())
         continue;
       read_.insert(size);
-      rounds_.read_device(axis_.at(size), power_reading_seconds, power_rise_seconds);
+      rounds_.read_device(axis_.at(size), energy::power_reading_seconds,
+                          energy::power_rise_seconds);
       any = true;
     }
     if (!loop_.options().budget) limit_seconds_ += rounds_.elapsed_seconds() - before;

@@ -1,4 +1,4 @@
-#include "search/power.h"
+#include "energy/power.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 #include "stats/experiment.h"
 #include "stats/moments.h"
 
-namespace sweetspot::search {
+namespace sweetspot::energy {
 namespace {
 
-using experiment::power_deviation;
-using experiment::power_deviation_per_octave;
+// Two readings of one batch lie as far apart as curves usually stray, before that is known.
+constexpr double power_deviation = experiment::roughness.front();
 
 double octaves_between(std::int64_t low, std::int64_t high) {
   return std::log2(static_cast<double>(high) / static_cast<double>(low));
@@ -70,4 +70,4 @@ std::vector<std::vector<double>> power_curves(const Powers& readings,
   return curves;
 }
 
-}  // namespace sweetspot::search
+}  // namespace sweetspot::energy

@@ -4,7 +4,17 @@
 #include <span>
 #include <vector>
 
-namespace sweetspot::search {
+namespace sweetspot::energy {
+
+// How far it may lie from its neighbours' for each octave between them.
+inline constexpr double power_deviation_per_octave = 0.03;
+// An answer that turns out to be slower than was allowed loses as much as this share of energy, and
+// what it is too slow by.
+inline constexpr double price_of_slowness = 0.05;
+// For a reading of power that decides: it has risen after the first, and is read over the second.
+inline constexpr double power_rise_seconds = 0.25, power_reading_seconds = 0.5;
+// A GPU renews its reading ten times a second: enough where energy decides nothing.
+inline constexpr double device_reading_seconds = 0.12;
 
 // The power of a batch while it trains, as far as its energy was read: the logarithm of the watts,
 // and what that may be wrong by (a standard deviation).
@@ -25,4 +35,4 @@ Power power_of(std::span<const double> joules_per_sample, double samples_per_sec
 std::vector<std::vector<double>> power_curves(const Powers& readings,
                                               std::span<const std::int64_t> batches, int count);
 
-}  // namespace sweetspot::search
+}  // namespace sweetspot::energy
