@@ -27,7 +27,7 @@ function constant(name, file, before = "") {
 }
 
 writeFileSync(target, `// Made by web/embed.mjs.
-#include "report/page_assets.h"
+#include "report/html/page_assets.h"
 
 namespace sweetspot::report {
 

@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/about.h"
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
+#include "cli/help/about.h"
+#include "cli/help/suggestion.h"
 #include "cli/output.h"
-#include "cli/suggestion.h"
 #include "core/error.h"
 #include "core/text.h"
 

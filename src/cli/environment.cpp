@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/about.h"
+#include "cli/help/about.h"
 #include "cli/json.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cuda/cuda.h"

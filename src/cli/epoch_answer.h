@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <span>
 
-#include "cli/study_flags.h"
+#include "cli/flags/study_flags.h"
 #include "report/answer.h"
 
 namespace sweetspot::cli {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json.h"
-#include "cli/monitor_view.h"
+#include "cli/live/monitor_view.h"
 
 namespace sweetspot::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "report/forms.h"
-#include "report/html.h"
+#include "report/html/html.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {

@@ -2,26 +2,65 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "report/asked.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {
+namespace {
+
+// Also what was meant as one: "-1" and "1.5" are told to be no number of a study.
+bool looks_like_a_number(const std::string& text) {
+  return text.find_first_not_of("0123456789+-.") == std::string::npos;
+}
+
+}  // namespace
+
+std::string parse_study_label(const std::string& text) {
+  constexpr std::size_t longest = 60;
+  if (looks_like_a_number(text) || text.size() > longest || text.find(':') != std::string::npos ||
+      core::printable(text) != text)
+    throw core::InputError(fmt::format(
+        "--name '{}' cannot be a study's name; use words of at most {} letters, without "
+        "a colon",
+        core::printable(text), longest));
+  return text;
+}
 
 StudyName parse_study_name(const std::string& text, const std::string& url) {
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos) return {url, core::parse_whole(text, "a study", 1)};
+  if (colon == std::string::npos) return {url, text};
   if (colon == 0)
     throw core::InputError(fmt::format("'{}' names no study; write its number, or FILE:NUMBER",
                                        core::printable(text)));
-  return {store::store_url(text.substr(0, colon)),
-          core::parse_whole(text.substr(colon + 1), "the study behind the colon", 1)};
+  return {store::store_url(text.substr(0, colon)), text.substr(colon + 1)};
 }
 
-trial::Study stored_study(const std::string& url, std::optional<std::int64_t> id) {
+std::int64_t number_of_study(const store::Store& store, const std::string& url,
+                             const std::string& which) {
+  if (looks_like_a_number(which)) return core::parse_whole(which, "the study", 1);
+  const std::vector<trial::Study> all = store.studies();  // newest first
+  const auto found = std::ranges::find_if(
+      all, [&](const trial::Study& study) { return report::asked(study.question).name == which; });
+  if (found != all.end()) return found->id;
+  throw core::InputError(fmt::format(
+      "the study '{0}' is not in {1}, by number or by name; see sweetspot studies list{2}",
+      core::printable(which), core::printable(url),
+      which.find_first_of("./") == std::string::npos
+          ? ""
+          : fmt::format(" (a file to write is named by -o: -o {})", core::printable(which))));
+}
+
+trial::Study stored_study(const std::string& url, const std::optional<std::string>& which) {
   const std::unique_ptr<store::Store> store = store::open_store(url);
-  if (!id) {
+  std::int64_t id = 0;
+  if (which) {
+    id = number_of_study(*store, url, *which);
+  } else {
     const std::vector<trial::Study> all = store->studies();
     if (all.empty())
       throw core::InputError(
@@ -29,8 +68,8 @@ trial::Study stored_study(const std::string& url, std::optional<std::int64_t> id
                       core::printable(url)));
     id = all.front().id;
   }
-  if (std::optional<trial::Study> study = store->study(*id)) return *std::move(study);
-  throw core::InputError(fmt::format("there is no study {} in {}; see sweetspot studies list", *id,
+  if (std::optional<trial::Study> study = store->study(id)) return *std::move(study);
+  throw core::InputError(fmt::format("there is no study {} in {}; see sweetspot studies list", id,
                                      core::printable(url)));
 }
 

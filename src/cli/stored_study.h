@@ -5,16 +5,28 @@
 
 #include "trial/study.h"
 
+namespace sweetspot::store {
+class Store;
+}
+
 namespace sweetspot::cli {
 
-// A study as the user names it: "3", of the store `url`, or "other.db:3", of another one.
+// What --name may be: so that it is no number and no FILE:STUDY. InputError otherwise.
+std::string parse_study_label(const std::string& text);
+
+// A study as the user names it: "3" or "before", of the store `url`, or "other.db:3", of another
+// one.
 struct StudyName {
-  std::string url;
-  std::int64_t id = 0;
+  std::string url, which;
 };
 StudyName parse_study_name(const std::string& text, const std::string& url);
 
-// With its raw steps; the newest one without a number. InputError when it is not there.
-trial::Study stored_study(const std::string& url, std::optional<std::int64_t> id);
+// The number of a study that is named by it, or by the name that it was given: then the newest one.
+// InputError when it is not there.
+std::int64_t number_of_study(const store::Store& store, const std::string& url,
+                             const std::string& which);
+
+// With its raw steps; the newest one where none is named. InputError when it is not there.
+trial::Study stored_study(const std::string& url, const std::optional<std::string>& which);
 
 }  // namespace sweetspot::cli

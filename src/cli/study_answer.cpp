@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/live/terminal.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "core/text.h"
+#include "report/charts/plot.h"
 #include "report/forms.h"
-#include "report/plot.h"
-#include "report/screen.h"
+#include "report/text/screen.h"
 
 namespace sweetspot::cli {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "cli/study_flags.h"
+#include "cli/flags/study_flags.h"
 #include "report/answer.h"
 
 namespace sweetspot::cli {

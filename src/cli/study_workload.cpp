@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/doubt.h"
-#include "cli/about.h"
+#include "cli/empty_study.h"
 #include "cli/environment.h"
-#include "cli/fake_flags.h"
+#include "cli/flags/fake_flags.h"
+#include "cli/help/about.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/roofline.h"
@@ -21,14 +22,14 @@
 #include "probe/proc/host.h"
 #include "probe/proc/own_time.h"
 #include "study/question.h"
+#include "workload/command/command_training.h"
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"
-#include "workload/command/training.h"
 #include "workload/command/workload.h"
-#include "workload/fake/training.h"
+#include "workload/fake/fake_training.h"
 #include "workload/native/memory.h"
-#include "workload/native/training.h"
+#include "workload/native/native_training.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
@@ -215,13 +216,13 @@ std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Ques
       });
   const bool is_doubtful = !flags.command.options.batch_arrives &&
                            advise::doubt_from_json(writer->study().answer).has_value();
-  if (!came_to_nothing && !is_doubtful) return writer;
+  if (!came_to_nothing && !is_doubtful) return removed_if_empty(store, std::move(writer));
   Output::talk(came_to_nothing
                    ? "no trial of the last run went well; measuring anew"
                    : "the batch was not seen to arrive in the last run; measuring anew");
   writer->set_state(came_to_nothing ? trial::StudyState::stopped : trial::StudyState::finished);
   writer.reset();  // and its lock with it
-  return store.open_study(question, environment, true);
+  return removed_if_empty(store, store.open_study(question, environment, true));
 }
 
 trial::Environment store_environment(const StudyWorkload& opened) {

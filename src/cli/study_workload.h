@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "advise/advise.h"
-#include "cli/study_flags.h"
+#include "cli/flags/study_flags.h"
 #include "core/buffer.h"
 #include "measure/measure.h"
 #include "report/command.h"

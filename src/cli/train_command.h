@@ -1,5 +1,5 @@
 #pragma once
-#include "cli/native_flags.h"
+#include "cli/flags/native_flags.h"
 #include "report/command.h"
 
 namespace sweetspot::cli {

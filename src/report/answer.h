@@ -7,7 +7,7 @@
 #include "advise/advise.h"
 #include "advise/doubt.h"
 #include "advise/time_to_target.h"
-#include "trial/trial.h"
+#include "trial/study.h"
 
 namespace sweetspot::report {
 
@@ -27,6 +27,7 @@ struct Answer {
   std::string environment_json;  // an object
   std::string program, machine;  // that measured it; may be empty
   double started_at = 0;         // seconds since 1970; 0 when unknown
+  std::optional<trial::Running> running{};
 };
 
 // The trials with their diagnosis, by batch.

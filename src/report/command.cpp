@@ -4,14 +4,14 @@
 
 #include <array>
 
-#include "core/holes.h"
+#include "core/placeholders.h"
 #include "core/shell.h"
 #include "core/text.h"
 
 namespace sweetspot::report {
 namespace {
 
-std::array<core::Hole, 8> holes_of(const trial::Setting& s) {
+std::array<core::Placeholder, 8> holes_of(const trial::Setting& s) {
   return {{{"{batch}", std::to_string(s.batch)},
            {"{micro_batch}", std::to_string(s.micro_batch())},
            {"{accumulation}", std::to_string(s.accumulation)},

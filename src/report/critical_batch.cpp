@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "report/forms.h"
 #include "report/over_seeds.h"
-#include "report/table.h"
+#include "report/text/table.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {

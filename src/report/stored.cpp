@@ -118,6 +118,7 @@ Answer answer_of(const trial::Study& study) {
   answer.environment_json = study.environment.json;
   answer.program = study.environment.program, answer.machine = study.environment.machine;
   answer.started_at = study.started_at;
+  answer.running = study.running;
   answer.facts = facts_of(terms, environment);
   if (kind == "tune")
     recall_answer(study, answer);

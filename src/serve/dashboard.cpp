@@ -8,8 +8,9 @@
 
 #include "core/error.h"
 #include "core/number.h"
-#include "report/html.h"
-#include "report/page_data.h"
+#include "report/asked.h"
+#include "report/html/html.h"
+#include "report/html/page_data.h"
 #include "report/stored.h"
 
 namespace sweetspot::serve {
@@ -101,6 +102,7 @@ Response Dashboard::page(const Request& request) {
   if (topic != newest) live.events += fmt::format("study={}", topic);
   if (live.events.back() == '&' || live.events.back() == '?') live.events.pop_back();
   live.steps = fmt::format("steps?{}trial=", token);
+  live.studies = token_.empty() ? "studies" : fmt::format("studies?token={}", token_);
   Response response;
   response.type = http::html_text;
   response.policy = report::page_policy(true);
@@ -129,12 +131,20 @@ Response Dashboard::steps(const Request& request) {
 Response Dashboard::list(const Request& request) {
   allow_only(request, {});
   Json json{{"schema_version", schema_version}, {"studies", Json::array()}};
-  for (const trial::Study& study : store_.studies())
+  const auto said = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  for (const trial::Study& study : store_.studies()) {
+    const report::Asked asked = report::asked(study.question);
     json["studies"].push_back({{"study", std::to_string(study.id)},
-                               {"workload", study.question.workload},
+                               {"name", said(asked.name)},
+                               {"goal", said(asked.goal)},
+                               {"limit", said(asked.limit)},
+                               {"workload", asked.what},
                                {"state", name(study.state)},
                                {"trial_count", study.trials.size()},
                                {"started_at_unix_seconds", study.started_at}});
+  }
   return json_response(json);
 }
 

@@ -27,6 +27,8 @@ class Writer {
   // The study's answer so far, as JSON.
   virtual void set_answer(const std::string& answer) = 0;
   virtual void set_state(trial::StudyState state) = 0;
+  // For whoever reads along: this batch is being run, until a trial is saved or the state is set.
+  virtual void set_running(std::int64_t batch) = 0;
 };
 
 // When a process that has taken work is given up.

@@ -71,6 +71,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting) {
 const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOptions options) {
   prepare(setting);
   observer_.started(setting);
+  told_store([&] { writer_.set_running(setting.batch); });
   if (std::ranges::find(trials_, setting, &trial::Trial::setting) != trials_.end())
     options.first_look = false;
   if (options_.budget) {

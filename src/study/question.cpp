@@ -86,6 +86,7 @@ Json terms_json(const Terms& terms) {
             {"repeat", terms.repeat},
             {"program", terms.program_major},
             {"machine", machine_json(terms.threads)}};
+  if (!terms.name.empty()) json["name"] = terms.name;
   if (terms.host_memory_limit) json["host_memory_limit"] = *terms.host_memory_limit;
   if (terms.gpu_memory_limit) json["gpu_memory_limit"] = *terms.gpu_memory_limit;
   if (terms.epochs) json["epochs"] = *terms.epochs;

@@ -12,6 +12,7 @@ namespace sweetspot::study {
 // happens to be free, is left out, or no study would ever be resumed.
 struct Terms {
   std::string kind;  // "tune" or "sweep"
+  std::string name;  // that the user gave the study: another one, another study; may be empty
   search::Limits limits;
   // Where limits.memory_limit is of whatever device it runs on, these are of the one named.
   std::optional<core::Bytes> host_memory_limit, gpu_memory_limit;
@@ -21,8 +22,8 @@ struct Terms {
   std::vector<std::string> precisions;                        // of either
   std::vector<double> power_limits;                           // likewise; empty: as they are set
   std::optional<std::int64_t> epochs;                         // of trials that train, the last one
-  std::string towards;  // of trials that train to a target: what is searched and how, as JSON
-  bool sharpness = false;                                     // of each end point, of such trials
+  std::string towards;     // of trials that train to a target: what is searched and how, as JSON
+  bool sharpness = false;  // of each end point, of such trials
   // Of branches: their samples, and what else their losses depend on.
   std::optional<std::int64_t> branch_samples;
   std::string learning_rate_rule, weights_file;

@@ -29,6 +29,7 @@ class ClaimedWriter : public store::Writer {
   void set_answer(const std::string& answer) override { queue_.writer().set_answer(answer); }
   // While others go on, the study does.
   void set_state(trial::StudyState state) override;
+  void set_running(std::int64_t) override {}  // the queue's attempts tell it
 
  private:
   store::Queue& queue_;

@@ -200,6 +200,7 @@ class WholeStudy : public store::Writer {
   void amend(const trial::Trial& trial) override { writer_.amend(trial); }
   void set_answer(const std::string& answer) override { writer_.set_answer(answer); }
   void set_state(trial::StudyState state) override { writer_.set_state(state); }
+  void set_running(std::int64_t batch) override { writer_.set_running(batch); }
 
  private:
   trial::Study study_;

@@ -22,9 +22,10 @@ constexpr std::size_t least_moments = 10;
 constexpr double slow_additions = 0.94, slow_exchange = 0.6;
 
 // What a tenth of the moments reach.
-double usual_best(std::span<const probe::cpu::Beat> moments, double probe::cpu::Beat::*part) {
+double usual_best(std::span<const probe::cpu::SpeedReading> moments,
+                  double probe::cpu::SpeedReading::*part) {
   std::vector<double> values;
-  for (const probe::cpu::Beat& moment : moments) values.push_back(moment.*part);
+  for (const probe::cpu::SpeedReading& moment : moments) values.push_back(moment.*part);
   const auto place = static_cast<std::ptrdiff_t>(values.size() / 10);
   std::ranges::nth_element(values, values.begin() + place, std::greater());
   return values[static_cast<std::size_t>(place)];
@@ -77,19 +78,19 @@ void add(const Company& company, trial::Contention& contention) {
     note(contention, fmt::format("the GPU's clocks were held back ({})", words(company.throttle)));
 }
 
-std::vector<bool> slow_moments(std::span<const probe::cpu::Beat> moments) {
+std::vector<bool> slow_moments(std::span<const probe::cpu::SpeedReading> moments) {
   std::vector<bool> slow(moments.size());
   if (moments.size() < least_moments) return slow;
-  using probe::cpu::Beat;
-  const double additions = usual_best(moments, &Beat::additions_per_second);
-  const double exchange = usual_best(moments, &Beat::exchange_bytes_per_second);
+  using probe::cpu::SpeedReading;
+  const double additions = usual_best(moments, &SpeedReading::additions_per_second);
+  const double exchange = usual_best(moments, &SpeedReading::exchange_bytes_per_second);
   for (std::size_t i = 0; i < moments.size(); ++i)
     slow[i] = moments[i].additions_per_second < slow_additions * additions ||
               moments[i].exchange_bytes_per_second < slow_exchange * exchange;
   return slow;
 }
 
-std::optional<double> slowed_share(std::span<const probe::cpu::Beat> moments) {
+std::optional<double> slowed_share(std::span<const probe::cpu::SpeedReading> moments) {
   if (moments.size() < least_moments) return std::nullopt;
   return static_cast<double>(std::ranges::count(slow_moments(moments), true)) /
          static_cast<double>(moments.size());

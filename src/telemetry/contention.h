@@ -28,8 +28,8 @@ void add(const Company& company, trial::Contention& contention);
 // At which of these moments the machine was slower than it can be: its additions by 6% (of two
 // cores, one that a neighbour shares takes a tenth from their sum), what passes between cores by
 // 40%. It can be what a tenth of the moments show. None below ten moments.
-std::vector<bool> slow_moments(std::span<const probe::cpu::Beat> moments);
+std::vector<bool> slow_moments(std::span<const probe::cpu::SpeedReading> moments);
 // Their share. Nothing below ten moments.
-std::optional<double> slowed_share(std::span<const probe::cpu::Beat> moments);
+std::optional<double> slowed_share(std::span<const probe::cpu::SpeedReading> moments);
 
 }  // namespace sweetspot::telemetry

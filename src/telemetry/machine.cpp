@@ -22,9 +22,9 @@ class ThisMachine final : public Machine {
         .count();
   }
   probe::proc::Load load() override { return probe::proc::load(); }
-  probe::cpu::Beat speed() override {
-    if (!pulse_) pulse_.emplace(probe::proc::usable_cores());
-    return pulse_->take();
+  probe::cpu::SpeedReading speed() override {
+    if (!speed_probe_) speed_probe_.emplace(probe::proc::usable_cores());
+    return speed_probe_->take();
   }
   std::unique_ptr<Meter> meter(const std::string& device) override {
     if (device == "cpu") return make_cpu_meter();
@@ -41,7 +41,7 @@ class ThisMachine final : public Machine {
     return "";
   }
   std::optional<probe::gpu::Found> gpus_;
-  std::optional<probe::cpu::Pulse> pulse_;
+  std::optional<probe::cpu::SpeedProbe> speed_probe_;
 };
 
 }  // namespace

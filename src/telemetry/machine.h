@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "probe/cpu/pulse.h"
+#include "probe/cpu/speed_probe.h"
 #include "probe/proc/load.h"
 #include "telemetry/meter.h"
 
@@ -17,7 +17,7 @@ class Machine {
   virtual double seconds_since_1970() = 0;
   virtual probe::proc::Load load() = 0;
   // Of two fixed computations on all cores, in a fifth of a millisecond.
-  virtual probe::cpu::Beat speed() = 0;
+  virtual probe::cpu::SpeedReading speed() = 0;
   // Of a trial's device, "cpu" or "cuda:0"; nullptr where there is nothing to read.
   virtual std::unique_ptr<Meter> meter(const std::string& device) = 0;
   // Between two readings of the meter beside a trial's steps; 0: none but at their begin and end.

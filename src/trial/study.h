@@ -24,12 +24,21 @@ enum class StudyState { running, finished, stopped };
 std::string_view name(StudyState);
 std::optional<StudyState> state_named(std::string_view);  // nothing for a name that is none
 
+// The trial that is being run, of a study whose trials are kept when they end.
+struct Running {
+  std::int64_t batch = 1;
+  double started_at = 0;  // seconds since 1970
+
+  bool operator==(const Running&) const = default;
+};
+
 struct Study {
   std::int64_t id = 0;
   Question question;
   Environment environment;
   StudyState state = StudyState::running;
   double started_at = 0;
+  std::optional<Running> running;
   std::vector<Trial> trials;  // oldest first, each as far as it was measured
   std::string answer;         // the recommendation as its command gave it, as JSON; empty: none
 };

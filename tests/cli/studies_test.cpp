@@ -143,5 +143,74 @@ TEST_F(Studies, OfABadDatabaseAreASentence) {
   EXPECT_EQ(read_file(file_), std::string(5000, 'x'));
 }
 
+class NamedStudies : public testing::Test {
+ protected:
+  Finished here(std::vector<std::string> arguments) const {
+    Launch launch;
+    launch.arguments = std::move(arguments);
+    launch.folder = folder.path().string();
+    return run(launch);
+  }
+  Finished tune(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"tune", "--workload", "fake:fixed=2ms,sample=10us", "--no-report"});
+    return here(more);
+  }
+  Json list() const { return json_of(here({"studies", "list", "--json"}))["studies"]; }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(NamedStudies, TellWhatTheyWereAsked) {
+  EXPECT_EQ(tune({"--memory-limit", "4GiB"}).exit_code, 0);
+  EXPECT_EQ(tune({"--for", "max-batch", "--max", "512"}).exit_code, 0);
+  EXPECT_EQ(
+      here({"sweep", "--workload", "fake:fixed=2ms,sample=10us", "--batch", "16..64*2"}).exit_code,
+      0);
+  const Json studies = list();
+  ASSERT_EQ(studies.size(), 3u);
+  EXPECT_EQ(studies[2]["goal"], "throughput");
+  EXPECT_THAT(studies[2]["limit"].get<std::string>(), HasSubstr("4.0 GiB"));
+  EXPECT_EQ(studies[1]["goal"], "max-batch");
+  EXPECT_THAT(studies[1]["limit"].get<std::string>(), HasSubstr("batch ≤ 512"));
+  EXPECT_EQ(studies[0]["goal"], "sweep 16–64");
+  EXPECT_TRUE(studies[0]["limit"].is_null());
+  EXPECT_TRUE(studies[0]["name"].is_null());
+  const std::string table = here({"studies", "list"}).out;
+  for (const char* word : {"| throughput ", "| max-batch ", "| sweep 16–64 ", "| fake:fixed=2ms"})
+    EXPECT_THAT(table, HasSubstr(word));
+}
+
+TEST_F(NamedStudies, AnotherNameIsAnotherStudyAndANumberToo) {
+  EXPECT_EQ(tune({"--name", "before"}).exit_code, 0);
+  EXPECT_EQ(tune({"--name", "after"}).exit_code, 0);
+  EXPECT_EQ(tune({"--name", "before"}).exit_code, 0);  // goes on
+  const Json studies = list();
+  ASSERT_EQ(studies.size(), 2u);
+  EXPECT_EQ(studies[0]["name"], "after");
+  EXPECT_EQ(json_of(here({"studies", "show", "before", "--json"}))["study"], "1");
+  EXPECT_THAT(here({"report", "after", "--markdown"}).out, HasSubstr("fake"));
+  EXPECT_THAT(here({"report", "--compare", "before", "after"}).out, HasSubstr("study 1 “before”"));
+  EXPECT_THAT(here({"report", "--compare", "before", "after", "1"}).out, HasSubstr(" C/A (95%) |"));
+  expect_sentence(here({"studies", "show", "nobody"}), 2, "sweetspot studies list");
+  expect_sentence(here({"report", "page.html"}), 2, "-o page.html");
+  EXPECT_THAT(here({"studies", "delete", "before"}).out, HasSubstr("study 1 deleted"));
+  EXPECT_EQ(list().size(), 1u);
+}
+
+TEST_F(NamedStudies, NamesThatCouldBeTakenForSomethingElseAreRefused) {
+  for (const char* name : {"", "7", "1.5", "a:b", "\033[31m"})
+    expect_sentence(tune({"--name", name}), 2, "--name");
+  expect_sentence(tune({"--name", std::string(61, 'x')}), 2, "--name");
+}
+
+TEST_F(NamedStudies, ARunThatCameToNothingLeavesNoStudy) {
+  const Finished failed =
+      here({"tune", "--setup", "false", "--no-report", "--", "true", "{batch}"});
+  EXPECT_NE(failed.exit_code, 0);
+  EXPECT_EQ(list().size(), 0u);
+  EXPECT_EQ(tune({}).exit_code, 0);
+  EXPECT_EQ(list().size(), 1u);
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -43,6 +43,25 @@ test("a study of another process shows up without a reload", async () => {
   await page.context().close();
 });
 
+test("a study can be chosen, and the page goes there", async () => {
+  execFileSync(sweetspot, ["sweep", "--workload", "fake:fixed=2ms,sample=10us", "--batch", "8,16",
+    "--name", "small ones", "--db", db], { stdio: "ignore" });
+  const page = await openUrl(url);
+  const picker = page.locator("#picker");
+  await picker.locator("option", { hasText: "“small ones” · sweep 8–16 · fake" }).waitFor({ state: "attached" });
+  assert.equal(await picker.inputValue(), "");
+  const others = await picker.locator("option").allInnerTexts();
+  const first = others.findIndex((words) => words.startsWith("1 · sweep 16–64"));
+  assert.ok(first > 0, others.join("\n"));
+  await Promise.all([page.waitForURL(/study=1\b/), picker.selectOption({ index: first })]);
+  await page.locator("#trials tbody tr").nth(2).waitFor();
+  assert.equal(await page.locator("#trials tbody tr").count(), 3);
+  await page.locator("#picker option").nth(1).waitFor({ state: "attached" });
+  assert.equal(await page.locator("#picker").inputValue(), "1");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("the policy of the dashboard's page holds as a header", async () => {
   const page = await openUrl(url);
   const response = await page.reload();

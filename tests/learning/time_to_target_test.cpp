@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "study/memory_store.h"
-#include "workload/fake/training.h"
+#include "workload/fake/fake_training.h"
 
 namespace sweetspot::learning {
 namespace {

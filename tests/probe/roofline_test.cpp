@@ -6,7 +6,7 @@
 
 #include "probe/cpu/bandwidth.h"
 #include "probe/cpu/peak.h"
-#include "probe/cpu/pulse.h"
+#include "probe/cpu/speed_probe.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::probe::cpu {
@@ -59,11 +59,11 @@ TEST(Speed, EveryKernelDoesWhatItSays) {
   EXPECT_GT(peak_flops_per_second(2, 0.002), 0);
 }
 
-TEST(Pulse, IsTakenAgainAndAgain) {
+TEST(SpeedProbe, IsTakenAgainAndAgain) {
   for (const int cores : {1, 2, 3}) {
-    Pulse pulse(cores);
+    SpeedProbe pulse(cores);
     for (int i = 0; i < 3; ++i) {
-      const Beat beat = pulse.take();
+      const SpeedReading beat = pulse.take();
       EXPECT_GT(beat.additions_per_second, 0);
       EXPECT_EQ(beat.exchange_bytes_per_second > 0, cores > 1) << "one core has no neighbour";
     }

@@ -7,6 +7,7 @@
 
 #include "advise/trials.h"
 #include "report/compare/forms.h"
+#include "report/compare/several.h"
 
 namespace sweetspot::report::compare {
 namespace {
@@ -151,6 +152,39 @@ TEST(Compare, HasItsTableVerdictAndKneesInEachForm) {
   EXPECT_EQ(object["batches"].size(), 2u);
   EXPECT_EQ(object["verdict"], "faster");
   EXPECT_EQ(object["b"]["knee_batch"], 512);
+}
+
+TEST(CompareSeveral, PutsEachOfTheOthersBesideTheFirst) {
+  Side third = side("three", 1, {512});
+  third.study.environment.machine = "another CPU";
+  const Several several = compare(
+      {side("one", 1, {1, 64, 512}), side("two", 2, {64, 256}), third, side("none", 1, {})});
+  ASSERT_EQ(several.to_first.size(), 3u);
+  EXPECT_EQ(several.to_first[0].verdict, Verdict::faster);
+  EXPECT_EQ(several.to_first[1].verdict, Verdict::no_difference);
+  EXPECT_FALSE(several.to_first[2].verdict);
+
+  const std::string shown = text(several);
+  EXPECT_THAT(shown, AllOf(HasSubstr("A  one\nB  two\nC  three\nD  none\n"),
+                           HasSubstr("B is faster than A"),
+                           HasSubstr("No difference between C and A is shown"),
+                           HasSubstr("Nothing was measured in D"), HasSubstr(" C/A (95%) |"),
+                           HasSubstr("another CPU")));
+  const std::string pasted = markdown(several), drawn = html(several);
+  for (const std::string* form : {&pasted, &drawn})
+    EXPECT_THAT(*form, AllOf(HasSubstr("C: three"), HasSubstr("B is faster than A")));
+  EXPECT_THAT(drawn, AllOf(HasSubstr("4 studies compared"), HasSubstr("id=\"speeds-title\""),
+                           Not(HasSubstr("<script"))));
+  const auto data = json(several);
+  EXPECT_EQ(data["studies"].size(), 4u);
+  EXPECT_EQ(data["to_first"][0], json(several.to_first[0]));
+}
+
+TEST(CompareSeveral, ABatchThatTheFirstHasNotIsShownAllTheSame) {
+  const Several several =
+      compare({side("one", 1, {64}), side("two", 1, {64, 256}), side("three", 1, {256, 1024})});
+  const std::string shown = text(several);
+  EXPECT_THAT(shown, AllOf(HasSubstr("|   256 |"), HasSubstr("| 1,024 |")));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/charts/series.h"
 #include "report/forms.h"
-#include "report/series.h"
 
 namespace sweetspot::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/html.h"
+#include "report/html/html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/made.h"
-#include "report/page_data.h"
+#include "report/html/page_data.h"
 
 namespace sweetspot::report {
 namespace {
@@ -65,7 +65,7 @@ TEST(Html, AsksForNothingFromElsewhere) {
 }
 
 TEST(Html, ALivePageListensAndLeavesOutRawSteps) {
-  const std::string page = html(page_answer(), Live{"events?study=7", "steps?trial="});
+  const std::string page = html(page_answer(), Live{"events?study=7", "steps?trial=", ""});
   EXPECT_THAT(page, HasSubstr("connect-src 'self'"));
   const Json data = embedded_data(page);
   EXPECT_EQ(data["live"]["events"], "events?study=7");

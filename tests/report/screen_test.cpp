@@ -1,4 +1,4 @@
-#include "report/screen.h"
+#include "report/text/screen.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "report/forms.h"
 #include "report/made_answer.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace sweetspot::report {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "advise/made.h"
 #include "report/forms.h"
-#include "report/html.h"
-#include "report/page_data.h"
-#include "report/screen.h"
+#include "report/html/html.h"
+#include "report/html/page_data.h"
+#include "report/text/screen.h"
 
 namespace sweetspot::report {
 namespace {

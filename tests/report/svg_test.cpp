@@ -1,4 +1,4 @@
-#include "report/svg.h"
+#include "report/charts/svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "report/markup.h"
+#include "report/html/markup.h"
 
 namespace sweetspot::report {
 namespace {

@@ -5,11 +5,11 @@
 #include <sstream>
 
 #include "report/forms.h"
-#include "report/glance.h"
-#include "report/screen.h"
 #include "report/stored.h"
-#include "report/table.h"
-#include "report/target_table.h"
+#include "report/text/glance.h"
+#include "report/text/screen.h"
+#include "report/text/table.h"
+#include "report/text/target_table.h"
 
 namespace sweetspot::report {
 namespace {

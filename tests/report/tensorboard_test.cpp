@@ -1,4 +1,4 @@
-#include "report/tensorboard/tensorboard.h"
+#include "report/exports/tensorboard/tensorboard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "advise/trials.h"
-#include "report/tensorboard/crc32c.h"
+#include "report/exports/tensorboard/crc32c.h"
 #include "report/tensorboard_reader.h"
 #include "temporary_folder.h"
 

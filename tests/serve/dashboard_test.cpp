@@ -129,6 +129,7 @@ TEST_F(DashboardTest, ListsTheStudies) {
   EXPECT_EQ(studies[1]["study"], "1");
   EXPECT_EQ(studies[1]["state"], "stopped");
   EXPECT_EQ(studies[1]["trial_count"], 1);
+  for (const char* key : {"name", "goal", "limit"}) EXPECT_TRUE(studies[1].contains(key)) << key;
 }
 
 TEST_F(DashboardTest, RefusesWhatThereIsNot) {
@@ -142,6 +143,16 @@ TEST_F(DashboardTest, RefusesWhatThereIsNot) {
     EXPECT_EQ(get("/", {{"study", number}}).status, 400) << number;
   EXPECT_EQ(get("/", {{"trial", "1"}}).status, 400);
   EXPECT_EQ(get("/studies", {{"study", "1"}}).status, 400);
+}
+
+TEST_F(DashboardTest, ATrialIsToldWhileItRuns) {
+  const auto writer = write("1");
+  writer->set_running(512);
+  dashboard_.refresh();
+  EXPECT_THAT(*dashboard_.current(1).bytes, testing::HasSubstr("\"running\":{\"batch\":512,"));
+  save(*writer, trial_of(512));
+  dashboard_.refresh();
+  EXPECT_THAT(*dashboard_.current(1).bytes, testing::HasSubstr("\"running\":null"));
 }
 
 TEST_F(DashboardTest, AStudyThatIsDeletedEndsItsStream) {

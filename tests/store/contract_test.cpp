@@ -40,6 +40,28 @@ TEST_P(StoreContract, WhatIsAddedIsReadBackByAnother) {
   EXPECT_GT(study->trials[0].id, 0);
 }
 
+TEST_P(StoreContract, WhatIsBeingRunIsSaidUntilItIsSavedOrTheRunEnds) {
+  auto writer = open()->open_study(question(), environment(), false);
+  const auto running = [&] { return open()->studies().at(0).running; };
+  EXPECT_FALSE(running());
+  const auto follower = open()->follow();
+  follower->changed();
+  writer->set_running(256);
+  EXPECT_TRUE(follower->changed());
+  ASSERT_TRUE(running());
+  EXPECT_EQ(running()->batch, 256);
+  EXPECT_GT(running()->started_at, 1.7e9);
+  add(*writer, full_trial());
+  EXPECT_FALSE(running());
+  writer->set_running(512);
+  writer->set_state(StudyState::stopped);
+  EXPECT_FALSE(running());
+  writer->set_state(StudyState::running);
+  writer->set_running(1024);
+  writer.reset();  // killed: it says nothing more
+  EXPECT_FALSE(running());
+}
+
 TEST_P(StoreContract, UnknownStaysUnknown) {
   const auto writer = open()->open_study(question(), environment(), false);
   trial::Trial trial;

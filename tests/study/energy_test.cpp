@@ -74,7 +74,7 @@ struct DeviceMachine final : telemetry::Machine {
   double now() override { return device.seconds; }
   double seconds_since_1970() override { return 1.7e9; }
   probe::proc::Load load() override { return {}; }
-  probe::cpu::Beat speed() override { return {1e9, 1e9}; }
+  probe::cpu::SpeedReading speed() override { return {1e9, 1e9}; }
   std::unique_ptr<telemetry::Meter> meter(const std::string&) override {
     return std::make_unique<Meter>(device);
   }

@@ -54,6 +54,27 @@ Ran past_the_budget(const Came& came, int stop_value = 0) {
   return {loop.end(), kept.study.trials};
 }
 
+TEST(Loop, ItsStoreKnowsWhichBatchIsRunning) {
+  Kept kept;
+  MemoryWriter writer(kept);
+  std::optional<trial::Running> told;
+  const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions&,
+                       const measure::Watch&, const std::atomic<int>&) {
+    told = kept.study.running;
+    trial::Trial trial;
+    trial.setting = setting;
+    return trial;
+  };
+  Observer quiet;
+  const std::atomic<int> stop{0};
+  Loop loop(run, writer, {}, quiet, stop);
+  trial::Setting setting;
+  setting.batch = 96;
+  loop.run(setting);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->batch, 96);
+}
+
 TEST(Loop, WhatIsRunAgainIsNoFirstLook) {
   LoopOptions options;
   options.measure.first_look = true;

@@ -39,6 +39,7 @@ class MemoryWriter : public store::Writer {
   }
   void set_answer(const std::string& answer) override { kept_.study.answer = answer; }
   void set_state(trial::StudyState state) override { kept_.study.state = state; }
+  void set_running(std::int64_t batch) override { kept_.study.running = {batch, 0}; }
 
  private:
   Kept& kept_;

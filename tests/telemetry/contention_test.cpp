@@ -46,10 +46,10 @@ TEST(Contention, UnknownReadingsAreNotContention) {
   EXPECT_FALSE(unknown.cpu_pressure_share);
 }
 
-using probe::cpu::Beat;
+using probe::cpu::SpeedReading;
 
 TEST(SlowedShare, IsThatOfTheMomentsThatWereSlower) {
-  std::vector<Beat> moments(20, Beat{100, 100});
+  std::vector<SpeedReading> moments(20, SpeedReading{100, 100});
   EXPECT_EQ(slowed_share(moments), 0);
   moments[3].additions_per_second = 95;  // a core's clock moves by that much
   moments[4].exchange_bytes_per_second = 70;
@@ -60,20 +60,20 @@ TEST(SlowedShare, IsThatOfTheMomentsThatWereSlower) {
 }
 
 TEST(SlowedShare, OneMomentOfLuckIsNotWhatTheMachineCanDo) {
-  std::vector<Beat> moments(20, Beat{100, 100});
+  std::vector<SpeedReading> moments(20, SpeedReading{100, 100});
   moments[9] = {130, 300};
   EXPECT_EQ(slowed_share(moments), 0);
 }
 
 TEST(SlowedShare, ASingleCoreHasNoNeighbourToExchangeWith) {
-  std::vector<Beat> moments(20, Beat{100, 0});
+  std::vector<SpeedReading> moments(20, SpeedReading{100, 0});
   moments[0].additions_per_second = 50;
   EXPECT_EQ(slowed_share(moments), 0.05);
 }
 
 TEST(SlowedShare, IsUnknownFromFewMoments) {
-  EXPECT_FALSE(slowed_share(std::vector<Beat>(9, Beat{100, 100})));
-  EXPECT_TRUE(slowed_share(std::vector<Beat>(10, Beat{100, 100})));
+  EXPECT_FALSE(slowed_share(std::vector<SpeedReading>(9, SpeedReading{100, 100})));
+  EXPECT_TRUE(slowed_share(std::vector<SpeedReading>(10, SpeedReading{100, 100})));
 }
 
 }  // namespace

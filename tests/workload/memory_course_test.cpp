@@ -1,16 +1,15 @@
-#include "workload/memory_course.h"
-
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "workload/memory_growth.h"
 
 namespace sweetspot::workload {
 namespace {
 
 using core::GiB;
 
-TEST(MemoryCourse, APeakThatStaysNeedsNoMargin) {
-  MemoryCourse course;
+TEST(MemoryGrowth, APeakThatStaysNeedsNoMargin) {
+  MemoryGrowth course;
   EXPECT_FALSE(course.margin());
   // The allocator's cache fills in the first steps.
   for (int step = 0; step < 30; ++step)
@@ -19,16 +18,16 @@ TEST(MemoryCourse, APeakThatStaysNeedsNoMargin) {
   EXPECT_FALSE(course.rises_in_jumps());
 }
 
-TEST(MemoryCourse, APeakThatRisesMayRiseWithEveryTriplingOfAnHour) {
-  MemoryCourse course;
+TEST(MemoryGrowth, APeakThatRisesMayRiseWithEveryTriplingOfAnHour) {
+  MemoryGrowth course;
   for (int step = 0; step <= 40; ++step) course.add(0.1 * step, 4 * GiB + (step > 30) * GiB / 8);
   // 3,600 s are 6.2 triplings of 4 s.
   EXPECT_NEAR(static_cast<double>(*course.margin()) / GiB, 6.19 / 8, 0.01);
   EXPECT_FALSE(course.rises_in_jumps());  // once is no habit
 }
 
-TEST(MemoryCourse, InputsOfVaryingLengthRaiseItAgainAndAgain) {
-  MemoryCourse course;
+TEST(MemoryGrowth, InputsOfVaryingLengthRaiseItAgainAndAgain) {
+  MemoryGrowth course;
   core::Bytes peak = 0;
   const core::Random random(3, core::Purpose::synthetic, 1);
   for (int step = 0; step < 60; ++step) {
@@ -41,8 +40,8 @@ TEST(MemoryCourse, InputsOfVaryingLengthRaiseItAgainAndAgain) {
   EXPECT_GT(*course.margin(), 0u);
 }
 
-TEST(MemoryCourse, TracesThatALanguageLeavesAreNoInputs) {
-  MemoryCourse course;
+TEST(MemoryGrowth, TracesThatALanguageLeavesAreNoInputs) {
+  MemoryGrowth course;
   for (int step = 0; step < 100; ++step) course.add(0.1 * step, GiB + 40'000u * step);
   EXPECT_FALSE(course.rises_in_jumps());
   EXPECT_LT(*course.margin(), GiB / 50);

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "workload/lack_of_memory.h"
+#include "workload/out_of_memory.h"
 
 namespace sweetspot::workload {
 namespace {
@@ -14,7 +14,7 @@ MemoryMessage read(std::initializer_list<const char*> lines) {
   bool shown = false;
   for (const char* line : lines) {
     EXPECT_TRUE(may_tell_of_memory(line)) << line;
-    shown = shown || prints_lack_of_memory(line);
+    shown = shown || prints_out_of_memory(line);
     message.read(line);
   }
   EXPECT_TRUE(shown) << *lines.begin();

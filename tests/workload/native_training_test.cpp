@@ -1,8 +1,9 @@
+#include "workload/native/native_training.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "workload/native/training.h"
 
 namespace sweetspot::workload::native {
 namespace {

@@ -86,8 +86,9 @@ export interface Data {
     columns: { title: string; left: boolean }[];
     rows: { cells: string[]; keys: Key[] }[];
   };
+  running: { batch: number; started_at_unix_seconds: number } | null; // a trial that is kept when it ends
   environment: Record<string, unknown>;
-  live?: { events: string; steps: string };
+  live?: { events: string; steps: string; studies?: string };
 }
 
 export function readData(): Data {

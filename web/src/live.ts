@@ -10,13 +10,19 @@ export function listen(first: Data, update: (data: Data) => void): void {
   const say = (text: string) => {
     if (state.textContent !== text) state.textContent = text;
   };
+  const now = ({ running }: Data) => {
+    if (!running) return "Live";
+    const since = new Date(1000 * running.started_at_unix_seconds).toLocaleTimeString();
+    return `Live: batch ${running.batch.toLocaleString("en")} is being measured since ${since}`;
+  };
   say("Connecting…");
   const events = new EventSource(live.events);
   events.addEventListener("open", () => say("Live"));
   events.addEventListener("error", () =>
     say(events.readyState === EventSource.CLOSED ? "Not connected" : "Reconnecting…"));
   events.addEventListener("study", (event) => {
-    say("Live");
-    update({ ...(JSON.parse((event as MessageEvent<string>).data) as Data), live });
+    const data = { ...(JSON.parse((event as MessageEvent<string>).data) as Data), live };
+    say(now(data));
+    update(data);
   });
 }

@@ -12,6 +12,7 @@ import { readData, type Data } from "./data";
 import { byId } from "./dom";
 import { keepPlace } from "./keep_place";
 import { listen } from "./live";
+import { offerStudies } from "./picker";
 import type { Spec } from "./spec";
 import { TrialTable } from "./table";
 import { onThemeChange } from "./theme";
@@ -49,7 +50,11 @@ function start(): void {
   });
   localTime();
   offerCopy();
+  const studiesChanged = offerStudies(data);
+  let shown = data;
   listen(data, (now) => keepPlace(() => {
+    if (now.study !== shown.study || now.status !== shown.status) studiesChanged();
+    shown = now;
     fillAnswer(now);
     show(now);
     table.update(now);

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "core/error.h"
+#include "engine/cpu/compiled_plan.h"
 #include "engine/cpu/extents.h"
+#include "engine/cpu/memory_planner.h"
 #include "engine/cpu/ops/batch_norm.h"
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/conv_product.h"
@@ -18,8 +20,6 @@
 #include "engine/cpu/ops/pool.h"
 #include "engine/cpu/ops/prelu.h"
 #include "engine/cpu/ops/shaping.h"
-#include "engine/cpu/program.h"
-#include "engine/cpu/rooms.h"
 #include "engine/fusion.h"
 
 namespace sweetspot::engine::cpu {
@@ -51,7 +51,7 @@ class Compiler {
           network_.name, model::name(loss_)));
     push(make_loss(loss_, softmax_, current_), false);
     make_stages();
-    assign_rooms(program_);
+    plan_memory(program_);
     return std::move(program_);
   }
 

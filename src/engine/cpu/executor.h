@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "core/buffer.h"
-#include "engine/cpu/program.h"
+#include "engine/cpu/compiled_plan.h"
 #include "engine/cpu/team.h"
 
 namespace sweetspot::engine::cpu {

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/cpu/program.h"
+#include "engine/cpu/compiled_plan.h"
 #include "engine/trainer.h"
 
 namespace sweetspot::engine::cpu {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/ops/function.h"
+#include "engine/cuda/compiled_plan.h"
 #include "engine/cuda/ops/depthwise.h"
 #include "engine/cuda/ops/function.h"
 #include "engine/cuda/ops/layer_norm.h"
@@ -15,7 +16,6 @@
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/ops/prelu.h"
 #include "engine/cuda/ops/shaping.h"
-#include "engine/cuda/program.h"
 #include "engine/cuda/shapes.h"
 #include "engine/fusion.h"
 

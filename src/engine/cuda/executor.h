@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 
-#include "engine/cuda/program.h"
+#include "engine/cuda/compiled_plan.h"
 
 namespace sweetspot::engine::cuda {
 

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "engine/cpu/optimize.h"
+#include "engine/cuda/compiled_plan.h"
 #include "engine/cuda/kernels/launch.h"
-#include "engine/cuda/program.h"
 #include "model/initialize.h"
 
 namespace sweetspot::engine::cuda {

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/optimize.h"
-#include "engine/cuda/program.h"
+#include "engine/cuda/compiled_plan.h"
 #include "engine/cuda/shapes.h"
 
 namespace sweetspot::engine::cuda {

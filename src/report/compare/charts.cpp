@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "report/charts/svg.h"
 #include "report/compare/sentence.h"
-#include "report/svg.h"
 
 namespace sweetspot::report::compare {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/speeds.h"
+#include "report/charts/speeds.h"
 #include "trial/study.h"
 
 namespace sweetspot::report::compare {

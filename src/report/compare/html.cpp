@@ -3,31 +3,12 @@
 #include "core/text.h"
 #include "report/compare/charts.h"
 #include "report/compare/forms.h"
+#include "report/compare/page_parts.h"
 #include "report/compare/sentence.h"
 #include "report/compare/tables.h"
-#include "report/markup.h"
-#include "report/page_assets.h"
 
 namespace sweetspot::report::compare {
 namespace {
-
-std::string escaped(const std::string& text) { return escaped_markup(shown(text)); }
-
-// Of our own words: numbers as on the other pages.
-std::string numbered(const std::string& text) { return escaped(with_thin_spaces(text)); }
-
-// Scrolled where it is too wide, also by keyboard.
-std::string figure(const std::string& id, const std::string& drawing) {
-  if (drawing.empty()) return "";
-  return fmt::format(
-      "<figure class=\"drawing\" tabindex=\"0\" role=\"region\" "
-      "aria-labelledby=\"{}-title\">{}</figure>\n",
-      id, drawing);
-}
-
-std::string fact(const std::string& name, const std::string& value) {
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", numbered(name), numbered(value));
-}
 
 std::string facts(const Comparison& c) {
   std::string list;
@@ -56,50 +37,18 @@ std::string answer(const Comparison& c) {
   return out + "</ul>\n</section>\n";
 }
 
-std::string table_html(const std::string& title, const std::string& id, const Cells& cells,
-                       std::string (*words)(const std::string&)) {
-  std::string out = fmt::format(
-      "<section>\n<h2 id=\"{0}\">{1}</h2>\n"
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-      "aria-labelledby=\"{0}\">\n"
-      "<table><thead><tr>",
-      id, title);
-  const auto left = [&](std::size_t column) {
-    return cells.columns[column].left ? " class=\"left\"" : "";
-  };
-  for (std::size_t i = 0; i < cells.columns.size(); ++i)
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", left(i), escaped(cells.columns[i].title));
-  out += "</tr></thead><tbody>\n";
-  for (const std::vector<std::string>& row : cells.rows) {
-    out += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      out += fmt::format("<td{}>{}</td>", left(i), words(row[i]));
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table>\n</div>\n</section>\n";
-}
-
 }  // namespace
 
 std::string html(const Comparison& c) {
-  std::string out = fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; "
-      "base-uri 'none'; form-action 'none'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>Two studies compared</title>\n<style>{}</style>\n</head>\n<body>\n"
-      "<header>\n<h1>Two studies compared</h1>\n<p id=\"provenance\">A: {}<br>B: {}</p>\n"
-      "</header>\n<main>\n",
-      page_style_hash, page_style, escaped(c.a_name), escaped(c.b_name));
-  out += answer(c);
+  std::string body = answer(c);
   if (!c.lines.empty()) {
-    out += "<section id=\"charts\" aria-label=\"Charts\">\n" + figure("speeds", speed_chart(c)) +
-           figure("ratios", ratio_chart(c)) + "</section>\n";
-    out += table_html("By batch", "batches", batch_cells(c), numbered);
+    body += "<section id=\"charts\" aria-label=\"Charts\">\n" + figure("speeds", speed_chart(c)) +
+            figure("ratios", ratio_chart(c)) + "</section>\n";
+    body += table_html("By batch", "batches", batch_cells(c), numbered);
   }
   if (!c.differences.empty())
-    out += table_html("What differs", "differences", difference_cells(c), escaped);
-  return out + "</main>\n</body>\n</html>\n";
+    body += table_html("What differs", "differences", difference_cells(c), escaped);
+  return page("Two studies compared", {c.a_name, c.b_name}, body);
 }
 
 }  // namespace sweetspot::report::compare

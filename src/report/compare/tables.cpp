@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/reach.h"
+#include "core/interval_format.h"
 #include "core/text.h"
 #include "report/compare/sentence.h"
 
@@ -15,17 +15,13 @@ constexpr std::size_t longest_difference = 60;
 std::string count(double value) { return core::format_count(value); }
 std::string dash() { return std::string(unknown); }
 
-std::string speed(const Point& point) {
-  if (!point.samples_per_second) return dash();
-  const trial::Interval& found = *point.samples_per_second;
-  return count(found.mean) + " " + core::format_reach_percent(found.mean, found.low, found.high);
-}
-
 std::string memory(const Point& point) {
   return point.memory ? core::format_bytes(*point.memory) : dash();
 }
 
-std::string shortened(const std::string& value) {
+}  // namespace
+
+std::string short_cell(const std::string& value) {
   if (value.empty()) return dash();
   const std::string text = core::printable(value);
   std::size_t end = std::min(text.size(), longest_difference);
@@ -34,18 +30,22 @@ std::string shortened(const std::string& value) {
   return end == text.size() ? text : text.substr(0, end) + "…";
 }
 
-}  // namespace
+std::string speed_words(const Point& point) {
+  if (!point.samples_per_second) return dash();
+  const trial::Interval& found = *point.samples_per_second;
+  return count(found.mean) + " " + core::format_interval_percent(found.mean, found.low, found.high);
+}
 
 Cells batch_cells(const Comparison& c) {
   Cells cells;
   cells.columns = {{"batch"},    {"A samples/s"}, {"B samples/s"}, {"B/A (95%)"},
                    {"A memory"}, {"B memory"},    {"B/A memory"},  {"B is", true}};
   for (const Line& line : c.lines)
-    cells.rows.push_back({count(static_cast<double>(line.batch)), speed(line.a), speed(line.b),
-                          line.speed_ratio ? ratio_words(*line.speed_ratio) : dash(),
-                          memory(line.a), memory(line.b),
-                          line.memory_ratio ? fmt::format("{:.3g}", *line.memory_ratio) : dash(),
-                          line.verdict ? std::string(words(*line.verdict)) : dash()});
+    cells.rows.push_back(
+        {count(static_cast<double>(line.batch)), speed_words(line.a), speed_words(line.b),
+         line.speed_ratio ? ratio_words(*line.speed_ratio) : dash(), memory(line.a), memory(line.b),
+         line.memory_ratio ? fmt::format("{:.3g}", *line.memory_ratio) : dash(),
+         line.verdict ? std::string(words(*line.verdict)) : dash()});
   return cells;
 }
 
@@ -53,7 +53,7 @@ Cells difference_cells(const Comparison& c) {
   Cells cells;
   cells.columns = {{"what differs", true}, {"A", true}, {"B", true}};
   for (const Difference& each : c.differences)
-    cells.rows.push_back({shortened(each.what), shortened(each.a), shortened(each.b)});
+    cells.rows.push_back({short_cell(each.what), short_cell(each.a), short_cell(each.b)});
   return cells;
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "report/charts/svg.h"
 #include "report/over_seeds.h"
-#include "report/svg.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report::paper {

@@ -4,7 +4,7 @@
 
 #include "report/epochs.h"
 #include "report/paper/forms.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace sweetspot::report::paper {
 namespace {

@@ -39,6 +39,8 @@ std::int64_t insert_study(Connection& connection, const trial::Question& questio
 std::int64_t insert_run(Connection& connection, std::int64_t study,
                         const trial::Environment& environment);
 void update_state(Connection& connection, std::int64_t study, trial::StudyState state);
+// What is being run now; nothing: no trial.
+void update_running(Connection& connection, std::int64_t study, std::optional<std::int64_t> batch);
 void update_answer(Connection& connection, std::int64_t study, const std::string& answer);
 // Something was said of it: who follows it looks again.
 void count_change(Connection& connection, std::int64_t study);

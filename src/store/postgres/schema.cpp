@@ -192,7 +192,13 @@ constexpr const char* first = R"sql(
   CREATE INDEX attempt_by_task ON attempt (task);
 )sql";
 
-constexpr const char* schema_steps[] = {first};
+// The trial that is being run, for whoever reads along.
+constexpr const char* running = R"sql(
+  ALTER TABLE study ADD COLUMN running_batch BIGINT;
+  ALTER TABLE study ADD COLUMN running_since DOUBLE PRECISION NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* schema_steps[] = {first, running};
 
 // Nothing: there is none. By the catalog's rows: a name that was looked up in vain before may be
 // remembered as such.

@@ -43,8 +43,16 @@ std::int64_t insert_run(Connection& connection, std::int64_t study,
 }
 
 void update_state(Connection& connection, std::int64_t study, trial::StudyState state) {
-  connection.run("UPDATE study SET state = $1, changes = changes + 1 WHERE id = $2",
-                 {name(state), study});
+  connection.run(
+      "UPDATE study SET state = $1, running_batch = NULL, changes = changes + 1 WHERE id = $2",
+      {name(state), study});
+}
+
+void update_running(Connection& connection, std::int64_t study, std::optional<std::int64_t> batch) {
+  connection.run(
+      "UPDATE study SET running_batch = $1, running_since = extract(epoch FROM clock_timestamp()),"
+      " changes = changes + 1 WHERE id = $2",
+      {batch, study});
 }
 
 void update_answer(Connection& connection, std::int64_t study, const std::string& answer) {
@@ -58,13 +66,14 @@ void count_change(Connection& connection, std::int64_t study) {
 
 std::vector<trial::Study> select_studies(Connection& connection, std::optional<std::int64_t> id) {
   const Result rows = connection.run(
-      fmt::format("SELECT study.id, workload, question,"
-                  " CASE WHEN state = 'running' AND NOT {} THEN 'stopped' ELSE state END,"
-                  " study.started_at, program, machine, environment, answer"
-                  " FROM study JOIN run ON run.id ="
-                  " (SELECT max(id) FROM run WHERE run.study = study.id)"
-                  " WHERE study.id = $1 OR $1::bigint IS NULL ORDER BY study.id DESC",
-                  is_locked_sql()),
+      fmt::format(
+          "SELECT study.id, workload, question,"
+          " CASE WHEN state = 'running' AND NOT {} THEN 'stopped' ELSE state END,"
+          " study.started_at, program, machine, environment, answer, running_batch, running_since"
+          " FROM study JOIN run ON run.id ="
+          " (SELECT max(id) FROM run WHERE run.study = study.id)"
+          " WHERE study.id = $1 OR $1::bigint IS NULL ORDER BY study.id DESC",
+          is_locked_sql()),
       {id});
   std::vector<trial::Study> studies(rows.rows());
   for (std::size_t row = 0; row < rows.rows(); ++row) {
@@ -75,6 +84,8 @@ std::vector<trial::Study> select_studies(Connection& connection, std::optional<s
     study.started_at = rows.at(row, 4).real();
     study.environment = {rows.at(row, 5).text(), rows.at(row, 6).text(), rows.at(row, 7).text()};
     study.answer = rows.at(row, 8).text();
+    if (study.state == trial::StudyState::running && !rows.at(row, 9).is_null())
+      study.running = {rows.at(row, 9).whole(), rows.at(row, 10).real()};
   }
   return studies;
 }

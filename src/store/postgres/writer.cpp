@@ -50,7 +50,7 @@ void PostgresWriter::save(std::span<trial::Trial> trials) {
     ids.clear();
     for (std::size_t i = 0; i < trials.size(); ++i)
       ids.push_back(save_trial(connection, study_.id, run_, tokens[i], trials[i]));
-    count_change(connection, study_.id);
+    update_running(connection, study_.id, std::nullopt);  // and counts the change
   });
   for (std::size_t i = 0; i < trials.size(); ++i) trials[i].id = ids[i];
 }
@@ -70,6 +70,10 @@ void PostgresWriter::set_answer(const std::string& answer) {
 void PostgresWriter::set_state(trial::StudyState state) {
   session_.transact([&](Connection& connection) { update_state(connection, study_.id, state); });
   study_.state = state;
+}
+
+void PostgresWriter::set_running(std::int64_t batch) {
+  session_.transact([&](Connection& connection) { update_running(connection, study_.id, batch); });
 }
 
 }  // namespace sweetspot::store::postgres

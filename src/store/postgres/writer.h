@@ -17,6 +17,7 @@ class PostgresWriter : public Writer {
   void amend(const trial::Trial& trial) override;
   void set_answer(const std::string& answer) override;
   void set_state(trial::StudyState state) override;
+  void set_running(std::int64_t batch) override;
 
   Session& session() { return session_; }
   std::int64_t run() const { return run_; }

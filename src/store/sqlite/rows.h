@@ -40,6 +40,9 @@ std::int64_t insert_study(SQLite::Database& database, const trial::Question& que
 std::int64_t insert_run(SQLite::Database& database, std::int64_t study,
                         const trial::Environment& environment);
 void update_state(SQLite::Database& database, std::int64_t study, trial::StudyState state);
+// What is being run now; nothing: no trial.
+void update_running(SQLite::Database& database, std::int64_t study,
+                    std::optional<std::int64_t> batch);
 void update_answer(SQLite::Database& database, std::int64_t study, const std::string& answer);
 
 // Newest first, without trials; all of them, or the one with this number.

@@ -253,8 +253,15 @@ constexpr const char* end_points = R"sql(
   ALTER TABLE trial ADD COLUMN end_train_loss REAL;
 )sql";
 
-constexpr const char* steps[] = {first,    runs,   commands, devices,     uses,   disturbances, rounds,
-                                 arrivals, gpus,   evaluations, queues, noise,  end_points};
+// The trial that is being run, for whoever reads along.
+constexpr const char* running = R"sql(
+  ALTER TABLE study ADD COLUMN running_batch INTEGER;
+  ALTER TABLE study ADD COLUMN running_since REAL;
+)sql";
+
+constexpr const char* steps[] = {first,        runs,   commands,   devices, uses,
+                                 disturbances, rounds, arrivals,   gpus,    evaluations,
+                                 queues,       noise,  end_points, running};
 
 }  // namespace
 

@@ -87,7 +87,10 @@ class SqliteStore : public Store {
       if (!database) return;
       studies = select_all(*database, id, with_steps);
       for (trial::Study& study : studies)
-        if (has_no_writer(study)) study.state = state_without_writer(*database, study.id);
+        if (has_no_writer(study)) {
+          study.state = state_without_writer(*database, study.id);
+          study.running.reset();
+        }
     });
     return studies;
   }

@@ -45,8 +45,19 @@ std::int64_t insert_run(SQLite::Database& database, std::int64_t study,
 }
 
 void update_state(SQLite::Database& database, std::int64_t study, StudyState state) {
-  SQLite::Statement update(database, "UPDATE study SET state = ? WHERE id = ?");
+  SQLite::Statement update(database,
+                           "UPDATE study SET state = ?, running_batch = NULL WHERE id = ?");
   SQLite::bind(update, std::string(name(state)), study);
+  update.exec();
+}
+
+void update_running(SQLite::Database& database, std::int64_t study,
+                    std::optional<std::int64_t> batch) {
+  SQLite::Statement update(database,
+                           "UPDATE study SET running_batch = ?, running_since = ? WHERE id = ?");
+  if (batch) update.bind(1, *batch);
+  update.bind(2, seconds_since_1970());
+  update.bind(3, study);
   update.exec();
 }
 
@@ -60,7 +71,7 @@ std::vector<trial::Study> select_studies(SQLite::Database& database,
                                          std::optional<std::int64_t> id) {
   SQLite::Statement row(database, R"sql(
       SELECT study.id, workload, question, state, study.started_at, program, machine, environment,
-        answer
+        answer, running_batch, running_since
       FROM study JOIN run ON run.id = (SELECT max(id) FROM run WHERE run.study = study.id)
       WHERE study.id = ?1 OR ?1 IS NULL ORDER BY study.id DESC)sql");
   if (id) row.bind(1, *id);
@@ -74,6 +85,8 @@ std::vector<trial::Study> select_studies(SQLite::Database& database,
     study.environment = {row.getColumn(5).getString(), row.getColumn(6).getString(),
                          row.getColumn(7).getString()};
     study.answer = row.getColumn(8).getString();
+    if (study.state == StudyState::running && !row.getColumn(9).isNull())
+      study.running = {row.getColumn(9).getInt64(), row.getColumn(10).getDouble()};
   }
   return studies;
 }

@@ -40,6 +40,7 @@ void SqliteWriter::save(std::span<trial::Trial> trials) {
   write([&](SQLite::Database& database) {
     for (const trial::Trial& trial : trials)
       ids.push_back(save_trial(database, study_.id, run_, trial));
+    update_running(database, study_.id, std::nullopt);
   });
   for (std::size_t i = 0; i < trials.size(); ++i) trials[i].id = ids[i];
 }
@@ -56,6 +57,10 @@ void SqliteWriter::set_answer(const std::string& answer) {
 void SqliteWriter::set_state(trial::StudyState state) {
   write([&](SQLite::Database& database) { update_state(database, study_.id, state); });
   study_.state = state;
+}
+
+void SqliteWriter::set_running(std::int64_t batch) {
+  write([&](SQLite::Database& database) { update_running(database, study_.id, batch); });
 }
 
 void SqliteWriter::write(const std::function<void(SQLite::Database&)>& work) {

@@ -25,6 +25,7 @@ class SqliteWriter : public Writer {
   void amend(const trial::Trial& trial) override;
   void set_answer(const std::string& answer) override;
   void set_state(trial::StudyState state) override;
+  void set_running(std::int64_t batch) override;
 
   // One transaction. Where the file was removed meanwhile, what it held is rescued, and told.
   void write(const std::function<void(SQLite::Database&)>& work);

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "workload/lack_of_memory.h"
+#include "workload/out_of_memory.h"
 #include "workload/workload.h"
 
 namespace sweetspot::workload::callback {
@@ -20,7 +20,7 @@ void guarded(const std::function<void()>& call) {
   } catch (const std::bad_alloc&) {
     throw Ended(Outcome::out_of_memory, "the callback threw std::bad_alloc");
   } catch (const std::exception& error) {
-    throw Ended(throws_lack_of_memory(error.what()) ? Outcome::out_of_memory : Outcome::crashed,
+    throw Ended(throws_out_of_memory(error.what()) ? Outcome::out_of_memory : Outcome::crashed,
                 error.what());
   } catch (...) {
     throw Ended(Outcome::crashed, "the callback threw something that is no std::exception");

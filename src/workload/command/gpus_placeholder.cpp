@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/holes.h"
+#include "core/placeholders.h"
 #include "workload/command/gpu/gpus.h"
 #include "workload/command/options.h"
 
@@ -58,7 +58,7 @@ void settle_gpus(Options& options) {
     throw core::InputError(
         "no GPU can be seen whose number could be counted; say --gpus N, for processes on the CPU "
         "too");
-  const std::vector<core::Hole> holes = {{placeholder, std::to_string(*options.gpus)}};
+  const std::vector<core::Placeholder> holes = {{placeholder, std::to_string(*options.gpus)}};
   for (std::string* text : texts_of(options)) *text = core::filled(*text, holes);
   if (options.folder) options.folder = core::filled(options.folder->string(), holes);
 }

@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "workload/command/batch_destinations.h"
 #include "workload/command/config_files.h"
 #include "workload/command/output/reader.h"
-#include "workload/command/places.h"
 #include "workload/command/redact.h"
 #include "workload/command/template.h"
 
@@ -41,7 +41,7 @@ void check(const Options& options) {
     throw core::InputError("there is no command after --; write one, like -- python train.py");
   check_templates(options);
   check_hooks(options);
-  if (batch_places(options).empty())
+  if (batch_destinations(options).empty())
     throw core::InputError(fmt::format(
         "the command '{}' does not say where its batch size goes; write {{batch}} in its place "
         "among the arguments, or use --env NAME={{batch}}, --template FILE with {{batch}} in the "

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "workload/command/program.h"
-#include "workload/command/trials.h"
+#include "workload/command/program_process.h"
+#include "workload/command/program_trials.h"
 #include "workload/command/verdict.h"
-#include "workload/memory_course.h"
+#include "workload/memory_growth.h"
 #include "workload/workload.h"
 
 namespace sweetspot::workload::command {
@@ -62,7 +62,7 @@ class CommandSession final : public Session {
   double longest_step_seconds_ = 0;
   bool failed_ = false, whole_runs_ = false, closed_ = false;
   MemoryMessage lack_;   // of a trial that ran out of memory
-  MemoryCourse course_;  // of its peak, while it stepped
+  MemoryGrowth course_;  // of its peak, while it stepped
   double next_look_at_ = 0;
   Account account_;
 };

@@ -73,7 +73,7 @@ trial::Setting handed(const Options& options, const trial::Setting& setting) {
 }
 
 std::string expand(std::string_view text, const trial::Setting& setting, const Configs& configs) {
-  std::vector<core::Hole> holes = configs;
+  std::vector<core::Placeholder> holes = configs;
   for (const Field& field : fields) holes.push_back({field.placeholder, field.value(setting)});
   return core::filled(text, holes);
 }

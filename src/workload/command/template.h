@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/holes.h"
+#include "core/placeholders.h"
 #include "trial/trial.h"
 #include "workload/command/options.h"
 
@@ -22,7 +22,8 @@ Placeholders used(const std::vector<std::string>& texts);
 // set to.
 Placeholders used(const Options& options);
 
-using Configs = std::vector<core::Hole>;  // {config} and {config:NAME}, with the copies' paths
+using Configs =
+    std::vector<core::Placeholder>;  // {config} and {config:NAME}, with the copies' paths
 
 // The setting as the program is given it: where its batch is that of each GPU, its part.
 trial::Setting handed(const Options& options, const trial::Setting& setting);

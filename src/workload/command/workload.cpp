@@ -1,8 +1,8 @@
 #include "workload/command/workload.h"
 
-#include "workload/command/places.h"
+#include "workload/command/batch_destinations.h"
+#include "workload/command/program_trials.h"
 #include "workload/command/session.h"
-#include "workload/command/trials.h"
 
 namespace sweetspot::workload::command {
 
@@ -24,7 +24,7 @@ std::string CommandWorkload::device() const {
 
 std::optional<std::string> CommandWorkload::batch_handover() const {
   if (trials_->options().batch_arrives) return std::nullopt;
-  return batch_places_words(trials_->options());
+  return batch_destinations_words(trials_->options());
 }
 
 std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {

@@ -10,7 +10,7 @@
 #include "advise/made.h"
 #include "report/compare/forms.h"
 #include "report/forms.h"
-#include "report/html.h"
+#include "report/html/html.h"
 #include "report/paper/forms.h"
 #include "report/paper_made.h"
 #include "report/stored.h"
@@ -187,7 +187,7 @@ void write_samples(const fs::path& folder) {
   nothing.trials.clear();
   nothing.answer.clear();
   report::write_file(folder / "nothing.html", report::html(report::answer_of(nothing)));
-  const report::Live live{"events", "steps?trial="};
+  const report::Live live{"events", "steps?trial=", ""};
   report::write_file(folder / "live.html", report::html(report::answer_of(made_study(20)), live));
 }
 

@@ -2,7 +2,7 @@
 
 #include "workload/command/output/evidence.h"
 #include "workload/command/output/reader.h"
-#include "workload/lack_of_memory.h"
+#include "workload/out_of_memory.h"
 
 namespace sweetspot::workload::command::output {
 namespace {
@@ -22,7 +22,7 @@ TEST(Evidence, OfMemoryThatRanOut) {
         "numpy.core._exceptions._ArrayMemoryError: Unable to allocate",
         "terminate called after throwing an instance of 'std::bad_alloc'",
         "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory"})
-    EXPECT_TRUE(prints_lack_of_memory(line)) << line;
+    EXPECT_TRUE(prints_out_of_memory(line)) << line;
 }
 
 TEST(Evidence, WhatMayHaveOtherCausesIsNone) {
@@ -32,15 +32,15 @@ TEST(Evidence, WhatMayHaveOtherCausesIsNone) {
         "RuntimeError: Unable to find an engine to execute this computation", "Killed",
         "    except MemoryError:", "catching (MemoryError) here", "GPU memory: 2.33 GiB",
         "memory is fine", "pinned memory allocated", ""})
-    EXPECT_FALSE(prints_lack_of_memory(line)) << line;
+    EXPECT_FALSE(prints_out_of_memory(line)) << line;
 }
 
 TEST(Evidence, FewerWordsWillDoInAnException) {
   for (const char* message :
        {"CUDA error: out of memory", "std::bad_alloc", "Cannot allocate memory",
         "cudaErrorMemoryAllocation: 2", "RESOURCE_EXHAUSTED"})
-    EXPECT_TRUE(throws_lack_of_memory(message)) << message;
-  EXPECT_FALSE(throws_lack_of_memory("the memory of a goldfish"));
+    EXPECT_TRUE(throws_out_of_memory(message)) << message;
+  EXPECT_FALSE(throws_out_of_memory("the memory of a goldfish"));
 }
 
 TEST(Evidence, OfABatchThatChanged) {

@@ -174,12 +174,12 @@ TEST(ProcessEnd, TheTreeDiesWithUsEvenBySigkill) {
   close(ready[1]);
 }
 
-TEST(ProcessEnd, FindsTheTreeWithoutItsWarden) {
-  Process process(python("import os\nprint('warden', os.getppid(), flush=True)\n" +
+TEST(ProcessEnd, FindsTheTreeWithoutItsSupervisor) {
+  Process process(python("import os\nprint('supervisor', os.getppid(), flush=True)\n" +
                          stubborn_grandchild + "time.sleep(100)"));
   std::string output;
   while (pids_in(output).empty() || output.back() != '\n') output += read_until(process, "\n").out;
-  kill(pids_in(output, "warden").at(0), SIGKILL);
+  kill(pids_in(output, "supervisor").at(0), SIGKILL);
   const Ending ending = process.end(impatient);
   EXPECT_EQ(ending.signal, SIGKILL);
   EXPECT_FALSE(runs(pids_in(output).at(0)));  // it is left to init to be reaped

@@ -40,7 +40,7 @@ TEST(ProcessMemory, IsAddedUpWhereThereIsNoCgroup) {
     read_until(process, "ready");
     return own_children();
   }();
-  ASSERT_EQ(parent.size(), 1u);  // the warden
+  ASSERT_EQ(parent.size(), 1u);  // the supervisor
   const Tree tree(parent.front(), nullptr, "SWEETSPOT_TREE=none");
   EXPECT_EQ(tree.members().size(), 2u);
   Meter meter(tree, nullptr);
@@ -104,7 +104,7 @@ TEST(ProcessMemory, AKillIsNotTakenForTheOomKillers) {
 }
 
 TEST(ProcessMemory, CpuTimeIsThatOfTheWholeTree) {
-  // Both children use 0.2 s; one is waited for by the program, the other is left to the warden.
+  // Both children use 0.2 s; one is waited for by the program, the other is left to the supervisor.
   const std::string burn = "'import time\\nwhile time.process_time() < 0.2: pass'";
   Process process(
       python("import subprocess, sys, os\n"

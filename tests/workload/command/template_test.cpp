@@ -8,9 +8,9 @@
 
 #include "core/error.h"
 #include "temporary_folder.h"
+#include "workload/command/batch_destinations.h"
 #include "workload/command/config_files.h"
 #include "workload/command/libraries.h"
-#include "workload/command/places.h"
 
 namespace sweetspot::workload::command {
 namespace {
@@ -138,7 +138,7 @@ TEST(Template, NamesEachPlaceOfTheBatch) {
     Options options = command();
     change(options);
     EXPECT_EQ(refusal(options), "it was accepted");
-    return batch_places_words(options);
+    return batch_destinations_words(options);
   };
   EXPECT_EQ(places([](Options& o) {
               o.argv.insert(o.argv.end(), {"--bs", "{batch}"});

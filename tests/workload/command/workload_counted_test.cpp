@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "workload/command/counted.h"
+#include "workload/command/step_counter.h"
 
 namespace sweetspot::workload::command {
 namespace {

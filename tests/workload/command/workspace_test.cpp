@@ -235,7 +235,8 @@ TEST_F(ScratchTest, ATemplateWhosePlaceIsOutsideIsRefusedBeforeAnythingRuns) {
 
 TEST_F(ScratchTest, CopiesWhatGitListsWhereThereIsGit) {
   write(project / ".gitignore", "data\n");
-  process::Launch git = process::shell("git init -q . && touch gone && git add train.py gone && rm gone");
+  process::Launch git =
+      process::shell("git init -q . && touch gone && git add train.py gone && rm gone");
   git.folder = project.path();
   process::Process made(git);
   process::read_all(made);
@@ -265,7 +266,7 @@ TEST_F(ScratchTest, RefusesToCopyTooMuch) {
 }
 
 TEST_F(ScratchTest, NothingIsLeftWhenWeAreKilled) {
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the warden comes to us when we lose ours
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the supervisor comes to us when we lose ours
   o.templates = {{.file = "x.cfg", .copy = project / "out.cfg", .text = "{batch}"}};
   const auto untouched = before();
   int ready[2];
@@ -285,7 +286,7 @@ TEST_F(ScratchTest, NothingIsLeftWhenWeAreKilled) {
   EXPECT_TRUE(fs::exists(project / "out.cfg"));
   EXPECT_FALSE(fs::is_empty(rooms.path()));
   kill(supervisor, SIGKILL);
-  while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {  // until the warden, too, has ended
+  while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {  // until the supervisor, too, has ended
   }
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   close(ready[0]);

@@ -1,12 +1,12 @@
 #include "workload/command/output/evidence.h"
 
 #include "workload/command/output/cursor.h"
-#include "workload/rare_part.h"
+#include "workload/rare_substring.h"
 
 namespace sweetspot::workload::command::output {
 namespace {
 
-constexpr RarePart batch_part{"atch", 2};
+constexpr RareSubstring batch_part{"atch", 2};
 
 // A number after the first of `part` and any of " :=".
 bool has_number_after(std::string_view line, std::string_view part) {

@@ -48,13 +48,13 @@ void LineShape::add_holes(const NumberUse& use) {
     while (end < text_.size() && is_digit(text_[end])) ++end;
     const bool is_whole = at == number.begin && end == number.digits_end;
     if (counts && !is_whole) return;  // "1,200": this one stays as it is
-    Hole hole{at, end, Hole::Takes::as_many_digits, use.counter};
+    Placeholder hole{at, end, Placeholder::Takes::as_many_digits, use.counter};
     const bool is_fraction = at > 0 && text_[at - 1] == '.';
     if (!may_be_grouped(text_, at, end)) {
       if (counts)
-        hole.takes = Hole::Takes::count;
+        hole.takes = Placeholder::Takes::count;
       else if (number.kind == Number::Kind::decimal)
-        hole.takes = is_fraction ? Hole::Takes::not_only_zeros : Hole::Takes::digits;
+        hole.takes = is_fraction ? Placeholder::Takes::not_only_zeros : Placeholder::Takes::digits;
     } else if (counts || is_fraction) {
       return;
     }
@@ -63,7 +63,7 @@ void LineShape::add_holes(const NumberUse& use) {
                                        text_.begin() + static_cast<std::ptrdiff_t>(end),
                                        [](char c) { return c == '0'; });
     const bool may_change = !is_fraction ||
-                            (hole.takes == Hole::Takes::not_only_zeros && !all_zeros) ||
+                            (hole.takes == Placeholder::Takes::not_only_zeros && !all_zeros) ||
                             number.kind == Number::Kind::other;
     if (may_change) holes_.push_back(hole);
     at = end;
@@ -72,7 +72,7 @@ void LineShape::add_holes(const NumberUse& use) {
 
 const LogLine* LineShape::read(std::string_view text) {
   std::size_t at = 0, from = 0;  // in the text, and in our own
-  for (const Hole& hole : holes_) {
+  for (const Placeholder& hole : holes_) {
     const std::size_t length = hole.begin - from;
     if (text.size() < at + length || std::memcmp(&text[at], &text_[from], length) != 0)
       return nullptr;
@@ -86,15 +86,15 @@ const LogLine* LineShape::read(std::string_view text) {
     const std::size_t digits = at - begin;
     if (digits == 0) return nullptr;
     switch (hole.takes) {
-      case Hole::Takes::digits:
+      case Placeholder::Takes::digits:
         break;
-      case Hole::Takes::as_many_digits:
+      case Placeholder::Takes::as_many_digits:
         if (digits != hole.end - hole.begin) return nullptr;
         break;
-      case Hole::Takes::not_only_zeros:
+      case Placeholder::Takes::not_only_zeros:
         if (value == 0) return nullptr;
         break;
-      case Hole::Takes::count: {
+      case Placeholder::Takes::count: {
         LineCounter& counter = line_.all[hole.counter];
         if (digits > most_count_digits || (counter.total && value > *counter.total)) return nullptr;
         counter.count = value;

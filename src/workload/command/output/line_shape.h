@@ -31,7 +31,7 @@ class LineShape {
   const LogLine* read(std::string_view text);
 
  private:
-  struct Hole {
+  struct Placeholder {
     enum class Takes : std::uint8_t { digits, as_many_digits, not_only_zeros, count };
     std::size_t begin = 0, end = 0;  // in the text
     Takes takes = Takes::digits;
@@ -40,7 +40,7 @@ class LineShape {
   void add_holes(const NumberUse& use);
 
   std::string text_;
-  std::vector<Hole> holes_;
+  std::vector<Placeholder> holes_;
   LogLine line_;
 };
 

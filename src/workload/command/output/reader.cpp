@@ -13,7 +13,7 @@
 #include "workload/command/output/source.h"
 #include "workload/command/output/steps_regex.h"
 #include "workload/command/output/tail.h"
-#include "workload/lack_of_memory.h"
+#include "workload/out_of_memory.h"
 
 namespace sweetspot::workload::command::output {
 namespace {
@@ -131,7 +131,7 @@ struct Reader::State final : Scanner::Sink {
       findings.changed_batch = printable_line(text);
     if (!may_tell_of_memory(text)) return;
     findings.memory_message.read(text);
-    if (!findings.memory_evidence && prints_lack_of_memory(text))
+    if (!findings.memory_evidence && prints_out_of_memory(text))
       findings.memory_evidence = printable_line(text);
   }
 

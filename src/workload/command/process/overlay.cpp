@@ -59,7 +59,7 @@ std::vector<std::string> mounts_in(const fs::path& folder) {
   return found;
 }
 
-// Everything that is needed after the fork, laid out before it: see warden.h.
+// Everything that is needed after the fork, laid out before it: see supervisor.h.
 struct Plan {
   std::string folder, options, options_in_user_namespace, uid_map, gid_map;
   std::vector<std::string> mounts;

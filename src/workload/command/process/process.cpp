@@ -18,18 +18,19 @@ Process::~Process() {
   try {
     end(core::Seconds(0));
   } catch (...) {
-    // The warden is told to kill by the closing of its socket; there is no more to be done here.
+    // The supervisor is told to kill by the closing of its socket; there is no more to be done
+    // here.
   }
 }
 
 std::vector<int> Process::descriptors() const {
   std::vector<int> found = state_->streams.open();
-  if (!state_->warden->main_status()) found.push_back(state_->warden->descriptor());
+  if (!state_->supervisor->main_status()) found.push_back(state_->supervisor->descriptor());
   return found;
 }
 
 std::vector<Chunk> Process::take() {
-  state_->warden->listen();
+  state_->supervisor->listen();
   std::vector<Chunk> chunks;
   chunks.swap(state_->kept);
   state_->streams.read(chunks, most_bytes_per_call);
@@ -37,8 +38,8 @@ std::vector<Chunk> Process::take() {
 }
 
 bool Process::ended() {
-  state_->warden->listen();
-  return state_->warden->main_status().has_value();
+  state_->supervisor->listen();
+  return state_->supervisor->main_status().has_value();
 }
 
 std::optional<Memory> Process::memory() {
@@ -67,14 +68,14 @@ Ending Process::end(core::Seconds grace) {
   }
   state.kill_all();
 
-  const int status = state.warden->main_status().value_or(SIGKILL);
+  const int status = state.supervisor->main_status().value_or(SIGKILL);
   if (WIFEXITED(status)) ending.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
   state.meter->sample_last();  // a cgroup's peak outlives its processes
   ending.memory = state.meter->peak();
   ending.oom_killed = state.oom_killed();
-  ending.cpu_seconds = state.warden->cpu_seconds();
-  state.warden->dismiss();
+  ending.cpu_seconds = state.supervisor->cpu_seconds();
+  state.supervisor->dismiss();
   state.cgroup.reset();
   state.ending = ending;
   return ending;

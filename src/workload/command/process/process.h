@@ -21,7 +21,7 @@ struct Launch {
   std::optional<core::Bytes> memory_limit = {};  // of the whole tree, where a cgroup can be made
   // Descriptors of the namespaces to run in, or -1: ours.
   int user_namespace = -1, mount_namespace = -1;
-  // Files and folders that the warden removes once the tree is gone, should we die before.
+  // Files and folders that the supervisor removes once the tree is gone, should we die before.
   std::vector<std::filesystem::path> leftovers = {};
 };
 
@@ -67,8 +67,8 @@ class Watched {
   virtual bool has(pid_t pid) const = 0;
 };
 
-// A program and everything it starts. A warden (warden.h) stands between us and the tree, so the
-// tree is gone when this process is, however it dies.
+// A program and everything it starts. A supervisor (supervisor.h) stands between us and the tree,
+// so the tree is gone when this process is, however it dies.
 class Process final : public Watched {
  public:
   // InputError when the program cannot be started; MachineError when nothing can.

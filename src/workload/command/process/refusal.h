@@ -1,6 +1,6 @@
 #pragma once
 #include "workload/command/process/process.h"
-#include "workload/command/process/warden.h"
+#include "workload/command/process/supervisor.h"
 
 namespace sweetspot::workload::command::process {
 

@@ -45,7 +45,7 @@ Process::State::State(const Launch& launch)
   if (launch.memory_limit && cgroup && cgroup->accounts_memory())
     memory_limited = cgroup->limit_memory(*launch.memory_limit);
   start(launch);
-  tree.emplace(warden->pid(), cgroup ? &*cgroup : nullptr, mark);
+  tree.emplace(supervisor->pid(), cgroup ? &*cgroup : nullptr, mark);
   meter.emplace(*tree, cgroup ? &*cgroup : nullptr);
 }
 
@@ -53,29 +53,31 @@ void Process::State::start(const Launch& launch) {
   const Image image(launch, mark);
   const Descriptor input = open_null();
   const Descriptor procs = cgroup ? cgroup->open_procs() : Descriptor();
-  warden.emplace(Charge{.candidates = image.candidates(),
-                        .argv = image.argv(),
-                        .environment = image.environment(),
-                        .folder = image.folder(),
-                        .input = input.number(),
-                        .output = streams.output(),
-                        .errors = streams.errors(),
-                        .control = -1,
-                        .employer = -1,
-                        .cgroup_procs = procs.number(),
-                        .cgroup_folder = cgroup ? cgroup->place().folder.c_str() : nullptr,
-                        .remove = image.remove(),
-                        .user_namespace = launch.user_namespace,
-                        .mount_namespace = launch.mount_namespace});
+  supervisor.emplace(Charge{.candidates = image.candidates(),
+                            .argv = image.argv(),
+                            .environment = image.environment(),
+                            .folder = image.folder(),
+                            .input = input.number(),
+                            .output = streams.output(),
+                            .errors = streams.errors(),
+                            .control = -1,
+                            .employer = -1,
+                            .cgroup_procs = procs.number(),
+                            .cgroup_folder = cgroup ? cgroup->place().folder.c_str() : nullptr,
+                            .remove = image.remove(),
+                            .user_namespace = launch.user_namespace,
+                            .mount_namespace = launch.mount_namespace});
   streams.close_program_ends();
-  if (warden->start().kind == Word::failed) refuse(launch, warden->start());
-  if (!warden->start().in_cgroup) {
+  if (supervisor->start().kind == Word::failed) refuse(launch, supervisor->start());
+  if (!supervisor->start().in_cgroup) {
     cgroup.reset();
     memory_limited = false;
   }
 }
 
-bool Process::State::empty() const { return warden->gone() || (warden->lost() && tree->empty()); }
+bool Process::State::empty() const {
+  return supervisor->gone() || (supervisor->lost() && tree->empty());
+}
 
 void Process::State::keep_output() {
   streams.read(kept, most_kept_bytes);
@@ -88,16 +90,16 @@ void Process::State::keep_output() {
 bool Process::State::wait_until_empty(core::Seconds time) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
   for (;;) {
-    warden->look();
-    if (warden->lost()) tree->lose_warden();
+    supervisor->look();
+    if (supervisor->lost()) tree->lose_supervisor();
     if (empty()) return true;
     const core::Seconds left = until - Clock::now();
     if (left.count() <= 0) return false;
     std::vector<pollfd> wait;
     for (const int number : streams.open()) wait.push_back({number, POLLIN, 0});
-    if (!warden->lost()) wait.push_back({warden->descriptor(), POLLIN, 0});
-    // A warden that is lost tells nothing: look again soon.
-    const double most = warden->lost() ? between_kills.count() : 1;
+    if (!supervisor->lost()) wait.push_back({supervisor->descriptor(), POLLIN, 0});
+    // A supervisor that is lost tells nothing: look again soon.
+    const double most = supervisor->lost() ? between_kills.count() : 1;
     poll(wait.data(), wait.size(), static_cast<int>(std::min(left.count(), most) * 1e3) + 1);
     keep_output();
   }
@@ -105,20 +107,20 @@ bool Process::State::wait_until_empty(core::Seconds time) {
 
 void Process::State::kill_all() {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(most_time_to_die);
-  warden->order_kill();
+  supervisor->order_kill();
   while (!wait_until_empty(core::Seconds(0))) {
     if (cgroup) cgroup->kill();
-    // The warden kills its children and what becomes such; this reaches all levels at once.
+    // The supervisor kills its children and what becomes such; this reaches all levels at once.
     tree->signal(SIGKILL);
     if (wait_until_empty(between_kills)) break;
     if (Clock::now() > until) {
-      warden->abandon();
+      supervisor->abandon();
       const auto left = tree->members();
       throw core::MachineError(
           fmt::format("process {} does not end although it was killed; see what it waits for in "
                       "/proc/{}/stack, and start over when it is gone",
-                      left.empty() ? warden->pid() : left.front(),
-                      left.empty() ? warden->pid() : left.front()));
+                      left.empty() ? supervisor->pid() : left.front(),
+                      left.empty() ? supervisor->pid() : left.front()));
     }
   }
 }

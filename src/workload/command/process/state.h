@@ -8,8 +8,8 @@
 #include "workload/command/process/meter.h"
 #include "workload/command/process/process.h"
 #include "workload/command/process/streams.h"
+#include "workload/command/process/supervisor_link.h"
 #include "workload/command/process/tree.h"
-#include "workload/command/process/warden_link.h"
 
 namespace sweetspot::workload::command::process {
 
@@ -25,7 +25,7 @@ struct Process::State {
   Streams streams;
   std::optional<Cgroup> cgroup;
   bool memory_limited = false;
-  std::optional<WardenLink> warden;
+  std::optional<SupervisorLink> supervisor;
   std::optional<Tree> tree;
   std::optional<Meter> meter;
   std::vector<Chunk> kept;  // read while ending, for take()

@@ -100,11 +100,11 @@ std::vector<pid_t> Tree::members() const {
   std::set<pid_t> found;
   if (cgroup_)
     for (const pid_t pid : cgroup_->processes()) found.insert(pid);
-  if (warden_lost_) {
+  if (supervisor_lost_) {
     for (const pid_t pid : all_processes())
       if (has_mark(pid, mark_)) found.insert(pid);
   } else {
-    add_descendants(warden_, found);
+    add_descendants(supervisor_, found);
   }
   std::erase_if(found, [](pid_t pid) {
     const auto status = status_of(pid);
@@ -114,7 +114,7 @@ std::vector<pid_t> Tree::members() const {
 }
 
 bool Tree::belongs(pid_t pid) const {
-  if (!warden_lost_ && is_below(pid, warden_)) return true;
+  if (!supervisor_lost_ && is_below(pid, supervisor_)) return true;
   const std::string groups = read_file(proc(pid, "cgroup")).value_or("");
   const std::string name =
       cgroup_ ? cgroup_->place().folder.substr(cgroup_->place().folder.rfind('/')) : "";
@@ -138,7 +138,7 @@ void Tree::signal(int number) {
       syscall(SYS_pidfd_send_signal, holder.number(), number, nullptr, 0);
     else
       kill(pid, number);  // a kernel before 5.3, or no descriptor left
-    if (holder && warden_lost_ && number == SIGKILL) dying_.push_back(std::move(holder));
+    if (holder && supervisor_lost_ && number == SIGKILL) dying_.push_back(std::move(holder));
   }
 }
 

@@ -9,25 +9,25 @@
 
 namespace sweetspot::workload::command::process {
 
-// Finds and signals the processes of a tree: those below the warden, those in the tree's cgroup
-// and, when the warden is lost, those that carry the tree's mark in their environment.
+// Finds and signals the processes of a tree: those below the supervisor, those in the tree's cgroup
+// and, when the supervisor is lost, those that carry the tree's mark in their environment.
 class Tree {
  public:
-  Tree(pid_t warden, const Cgroup* cgroup, std::string mark)
-      : warden_(warden), cgroup_(cgroup), mark_(std::move(mark)) {}
+  Tree(pid_t supervisor, const Cgroup* cgroup, std::string mark)
+      : supervisor_(supervisor), cgroup_(cgroup), mark_(std::move(mark)) {}
 
-  void lose_warden() { warden_lost_ = true; }
+  void lose_supervisor() { supervisor_lost_ = true; }
   std::vector<pid_t> members() const;  // zombies are none: they hold nothing
   void signal(int number);             // to each member, and to nobody who took over its id
   bool empty() const;                  // no member is left, nor one that is about to die
   bool belongs(pid_t pid) const;
 
  private:
-  pid_t warden_;
+  pid_t supervisor_;
   const Cgroup* cgroup_;
   std::string mark_;
-  bool warden_lost_ = false;
-  // One that dies loses its mark before it is dead: without the warden, these tell when it is.
+  bool supervisor_lost_ = false;
+  // One that dies loses its mark before it is dead: without the supervisor, these tell when it is.
   std::vector<Descriptor> dying_;
 };
 

@@ -1,0 +1,214 @@
+#include "cli/commands/critical_batch.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_codes.h"
+#include "cli/flags/flags.h"
+#include "cli/live/live_study.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/study_workload.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "learning/critical_batch.h"
+#include "probe/proc/host.h"
+#include "report/critical_batch.h"
+#include "report/forms.h"
+#include "store/store.h"
+#include "study/question.h"
+#include "workload/native/branching.h"
+#include "workload/native/workload.h"
+
+namespace sweetspot::cli {
+namespace {
+
+namespace native = workload::native;
+
+constexpr std::int64_t usual_least = 32, usual_epochs = 1;
+// Below as many updates a branch tells of its first steps only.
+constexpr std::int64_t fewest_updates = 8;
+
+// What is tried: B, 2B, 4B … as far as a branch has updates, each branch a whole number of them.
+struct Branches {
+  std::vector<std::int64_t> batches;
+  std::int64_t samples = 0;
+};
+
+Branches branches_of(const CriticalBatchFlags& flags, std::int64_t data_samples) {
+  const std::int64_t samples = flags.samples.value_or(
+      std::min(data_samples, std::max<std::int64_t>(data_samples / 4, 8192)));
+  const std::int64_t least = flags.least.value_or(usual_least);
+  const std::int64_t most =
+      std::min(flags.most.value_or(samples / fewest_updates), std::min(samples, data_samples));
+  Branches branches;
+  for (std::int64_t batch = least; batch <= most; batch *= 2) branches.batches.push_back(batch);
+  if (branches.batches.size() < 2)
+    throw core::InputError(
+        fmt::format("branches of {} samples leave no two batches from {} on with {} updates; raise "
+                    "--branch-samples, or lower --min",
+                    samples, least, fewest_updates));
+  const std::int64_t largest = branches.batches.back();
+  branches.samples = (samples + largest - 1) / largest * largest;
+  return branches;
+}
+
+study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
+                      const Branches& branches, std::int64_t epochs, int threads) {
+  study::Terms terms;
+  terms.kind = "critical-batch";
+  terms.name = study.name;
+  terms.batches = branches.batches;
+  terms.epochs = epochs;
+  terms.branch_samples = branches.samples;
+  if (flags.rule) terms.learning_rate_rule = name(*flags.rule);
+  if (flags.load) terms.weights_file = flags.load->string();
+  terms.threads = threads;
+  terms.program_major = program_major();
+  put_memory_limits(study, terms);
+  return terms;
+}
+
+std::string status_of(const learning::CriticalBatchResult& result) {
+  switch (result.end) {
+    case study::End::none:
+      return result.found ? "found" : "nothing_feasible";
+    case study::End::stopped:
+      return "stopped";
+    case study::End::budget:
+      return "budget";
+    case study::End::store_failed:
+      return "store_failed";
+    case study::End::device_lost:
+      return "device_lost";
+  }
+  return "";
+}
+
+std::string message_of(const learning::CriticalBatchResult& result) {
+  switch (result.end) {
+    case study::End::none:
+      return result.found ? ""
+                          : "no two batches could be compared: the smallest one's branches failed; "
+                            "choose a smaller --lr";
+    case study::End::stopped:
+      return "it was stopped; the same command goes on";
+    case study::End::budget:
+      return "the budget ended; the same command goes on";
+    case study::End::store_failed:
+    case study::End::device_lost:
+      return result.message;
+  }
+  return "";
+}
+
+int exit_code(const learning::CriticalBatchResult& result) {
+  switch (result.end) {
+    case study::End::none:
+      return result.found ? 0 : nothing_feasible_exit;
+    case study::End::stopped:
+      return signal_exit + CountSignals::last();
+    case study::End::budget:
+      return partial_exit;
+    case study::End::store_failed:
+      return 1;
+    case study::End::device_lost:
+      return unfit_exit;
+  }
+  return 1;
+}
+
+}  // namespace
+
+void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
+  CLI::Option* asked =
+      app.add_flag("--critical-batch", flags.asked,
+                   "measure up to which batch (from --min [32], doubling) the loss after as many "
+                   "samples stays within --tolerance: short branches from a checkpoint");
+  text_flag(app, "--after", "EPOCHS",
+            "with --critical-batch: train so many before the branches [1; 0 with --load]",
+            [&flags](const std::string& text) {
+              flags.epochs = core::parse_whole(text, "--after", 0, most_epochs);
+            })
+      ->needs(asked);
+  app.add_option("--load", flags.load,
+                 "with --critical-batch: begin with these weights (safetensors)")
+      ->type_name("FILE")
+      ->needs(asked);
+  text_flag(app, "--branch-samples", "N",
+            "with --critical-batch: samples of each branch [a quarter of the data set]",
+            [&flags](const std::string& text) {
+              flags.samples = core::parse_whole(text, "--branch-samples", 1);
+            })
+      ->needs(asked);
+  whole_flag(app, "--branch-seeds", flags.seeds, {1, 1000},
+             "with --critical-batch: branches of each batch, in different orders of the samples")
+      ->needs(asked);
+}
+
+int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags, Output& output) {
+  if (study.command.given() || study.workload != "native")
+    throw core::InputError(
+        "--critical-batch branches sweetspot's own training; leave out the program");
+  const std::unique_ptr<store::Store> store = store::open_store(store::store_url(study.db));
+  native::Options options = study.native.resolved();
+  options.load = flags.load;
+  options.pipeline.batch = flags.least.value_or(usual_least);
+  native::Run run = native::open(options, Output::talk);
+  const Branches branches = branches_of(flags, static_cast<std::int64_t>(run.dataset.train.count));
+  const std::int64_t epochs = flags.epochs.value_or(flags.load ? 0 : usual_epochs);
+
+  StudyWorkload opened;
+  opened.title =
+      fmt::format("{} on {}", core::printable(run.network.name), core::printable(run.dataset.name));
+  opened.identity = study::identity(run, true);
+  opened.threads = options.threads, opened.device = options.device;
+  opened.free_memory = probe::proc::memory().free;
+  learning::CriticalBatchOptions asked;
+  asked.batches = branches.batches, asked.samples = branches.samples;
+  for (int i = 0; i < flags.seeds; ++i)
+    asked.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
+  asked.tolerance = study.tolerance;
+  asked.base = native::setting_of(options);
+  asked.rule = options.rule(flags.rule, true);
+  asked.memory_limit = memory_allowed(study, opened.free_memory);
+  asked.loop.budget = study.budget;
+  const study::Terms terms = terms_of(study, flags, branches, epochs, options.threads);
+  const CountSignals signals;
+  const std::unique_ptr<store::Writer> writer =
+      open_study(*store, study::question(opened.title, opened.identity, terms), opened, study);
+  const std::unique_ptr<workload::Branching> branching =
+      native::make_branching(std::move(run), static_cast<int>(epochs));
+  learning::CriticalBatchResult result;
+  {
+    LiveStudy live({"critical batch of " + opened.title, study.precision,
+                    asked.batches.size() * asked.seeds.size(), study.tolerance, study.verbose});
+    result = learning::critical_batch(*branching, *writer, asked, live, CountSignals::presses());
+  }
+  report::CriticalBatchAnswer answer;
+  answer.study = std::to_string(writer->study().id);
+  answer.workload = opened.title;
+  answer.status = status_of(result), answer.message = message_of(result);
+  if (result.point)
+    answer.epochs = result.point->epochs, answer.checkpoint_loss = result.point->loss,
+    answer.noise_scale = result.point->noise_scale;
+  answer.samples = branches.samples, answer.tolerance = study.tolerance;
+  answer.learning_rate_rule = name(asked.rule);
+  answer.found = result.found;
+  answer.trials = result.trials, answer.resumed = result.resumed;
+  answer.seconds = result.spent.count();
+  const nlohmann::ordered_json json = report::critical_batch_json(answer);
+  if (result.found && result.end != study::End::store_failed)
+    writer->set_answer(nlohmann::ordered_json{{"critical_batch", json}}.dump());
+  if (study.native.json)
+    output.print_json(json);
+  else
+    output.print(report::critical_batch_text(answer));
+  if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
+  return exit_code(result);
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/flags/flags.h"
+#include "cli/output.h"
+#include "cli/report_file.h"
+#include "cli/stored_study.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "report/asked.h"
+#include "report/compare/forms.h"
+#include "report/compare/several.h"
+#include "report/exports/tensorboard/tensorboard.h"
+#include "report/forms.h"
+#include "report/html/html.h"
+#include "report/stored.h"
+#include "store/store.h"
+
+namespace sweetspot::cli {
+namespace {
+
+enum class Form { unsaid, html, markdown, csv, json };
+
+struct ReportFlags {
+  std::optional<std::string> db, output;
+  std::optional<std::string> study;
+  std::optional<std::filesystem::path> tensorboard;
+  std::vector<std::string> compare;  // none, or two and more
+  Form form = Form::unsaid;
+
+  std::string url() const { return store::store_url(db); }
+};
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string text_of(report::Answer answer, Form form) {
+  switch (form) {
+    case Form::unsaid:
+    case Form::html:
+      return report::html(std::move(answer));
+    case Form::markdown:
+      return report::markdown(answer);
+    case Form::csv:
+      return report::csv(answer);
+    case Form::json:
+      return json_text(report::json(answer));
+  }
+  return "";
+}
+
+// Of two studies, or of several.
+template <class Comparison>
+std::string comparison_text(const Comparison& comparison, Form form) {
+  switch (form) {
+    case Form::unsaid:
+      return report::compare::text(comparison);
+    case Form::html:
+      return report::compare::html(comparison);
+    case Form::markdown:
+      return report::compare::markdown(comparison);
+    case Form::csv:
+      throw core::InputError("--compare has no --csv; use --json, --markdown or --html");
+    case Form::json:
+      return json_text(report::compare::json(comparison));
+  }
+  return "";
+}
+
+report::compare::Side side_of(const std::string& text, const ReportFlags& flags) {
+  const StudyName name = parse_study_name(text, flags.url());
+  trial::Study study = stored_study(name.url, name.which);
+  const std::string place = name.url == flags.url() ? "" : " of " + name.url;
+  const std::string label = report::asked(study.question).name;
+  return {fmt::format("study {}{}{}: {} on {}", study.id,
+                      label.empty() ? "" : fmt::format(" “{}”", label), place,
+                      study.question.workload, study.environment.machine),
+          std::move(study)};
+}
+
+int write_tensorboard(const ReportFlags& flags, const report::Answer& answer, Output& output) {
+  const std::size_t runs = report::tensorboard::write(*flags.tensorboard, answer);
+  if (runs == 0)
+    throw core::InputError(fmt::format("study {} has no trials yet, so there is nothing to write",
+                                       core::printable(answer.study)));
+  output.print(fmt::format("{} run{} in {}\n", runs, runs == 1 ? "" : "s",
+                           core::printable(flags.tensorboard->string())));
+  return 0;
+}
+
+int report(const ReportFlags& flags, Output& output) {
+  if (flags.output && *flags.output != "-") report::check_can_write(*flags.output, "--output");
+  std::filesystem::path file = flags.output.value_or("-");
+  std::string text;
+  if (!flags.compare.empty()) {
+    std::vector<report::compare::Side> sides;
+    for (const std::string& study : flags.compare) sides.push_back(side_of(study, flags));
+    text = sides.size() == 2
+               ? comparison_text(report::compare::compare(sides[0], sides[1]), flags.form)
+               : comparison_text(report::compare::compare(sides), flags.form);
+    if (!flags.output && flags.form == Form::html) file = page_file(flags.url(), "comparison");
+  } else {
+    report::Answer answer = report::answer_of(stored_study(flags.url(), flags.study));
+    if (flags.tensorboard) return write_tensorboard(flags, answer, output);
+    if (!flags.output && (flags.form == Form::html || flags.form == Form::unsaid))
+      file = report_file(flags.url(), answer.study);
+    text = text_of(std::move(answer), flags.form);
+  }
+  if (file == "-") return output.print(text), 0;
+  report::write_file(file, text);
+  output.print(fmt::format("{}\n", core::printable(file.string())));
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& chosen) {
+  CLI::App* command =
+      app.add_subcommand("report", "a study as a page to look at and send, or as text and data");
+  const auto flags = std::make_shared<ReportFlags>();
+  command->add_option("study", flags->study, "its number or name in `studies list` [the newest]")
+      ->type_name("STUDY");
+  CLI::Option_group* forms = command->add_option_group("form");
+  forms->require_option(0, 1);
+  const auto form = [&](const char* flag, Form value, const char* help) {
+    forms->add_flag_callback(
+        flag, [flags, value] { flags->form = value; }, help);
+  };
+  form("--html", Form::html, "one self-contained page (what it does unless told otherwise)");
+  form("--markdown", Form::markdown, "sentence, table, reasons and command");
+  form("--csv", Form::csv, "the trials, one to a line");
+  form("--json", Form::json, "the result as tune --json prints it");
+  CLI::Option* tensorboard = forms
+                                 ->add_option("--tensorboard", flags->tensorboard,
+                                              "event files for TensorBoard below here")
+                                 ->type_name("DIR");
+  command
+      ->add_option(
+          "--compare", flags->compare,
+          "two studies or more side by side, each a number, a name or FILE:STUDY, the others with "
+          "the first; as a table unless a form is named")
+      ->type_name("A B...")
+      ->expected(2, static_cast<int>(report::compare::most_compared))
+      ->excludes("study")
+      ->excludes(tensorboard);
+  command
+      ->add_option("-o,--output", flags->output,
+                   "where to; - is stdout [a page: a file beside the store and named after it; "
+                   "else stdout]")
+      ->type_name("FILE");
+  command
+      ->add_option("--db", flags->db,
+                   "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
+      ->type_name("URL");
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot report                    the newest study as a page\n"
+      "  sweetspot report 3 --markdown       study 3 for a wiki or an issue\n"
+      "  sweetspot report --csv -o trials.csv\n"
+      "  sweetspot report --tensorboard runs  for: tensorboard --logdir runs\n"
+      "  sweetspot report --compare 3 gpu.db:1\n"
+      "  sweetspot report --compare before after later --html");
+  command->callback(
+      [&chosen, flags] { chosen = [flags](Output& output) { return report(*flags, output); }; });
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,277 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/flags/flags.h"
+#include "cli/json.h"
+#include "cli/live/terminal.h"
+#include "cli/output.h"
+#include "cli/stored_study.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "report/asked.h"
+#include "report/charts/speeds.h"
+#include "report/forms.h"
+#include "report/stored.h"
+#include "report/text/failures.h"
+#include "report/text/glance.h"
+#include "report/text/table.h"
+#include "store/store.h"
+
+namespace sweetspot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct StudiesFlags {
+  std::optional<std::string> db;
+  std::string study;                  // its number or name
+  std::optional<std::int64_t> trial;  // of it, in the order in which they were run
+  bool json = false;
+
+  std::string url() const { return store::store_url(db); }
+};
+
+std::string local_time(double unix_seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(unix_seconds)));
+}
+
+// What people read is as wide as their terminal; a pipe gets all of it.
+std::size_t most_width() {
+  constexpr std::size_t any = 10'000;
+  return stdout_is_live_terminal() ? terminal_width() : any;
+}
+
+std::string wrapped_lines(const std::string& text) {
+  std::string lines;
+  for (const std::string& line : report::wrapped(text, most_width())) lines += line + "\n";
+  return lines;
+}
+
+// What every form of a study begins with.
+Json json_of(const trial::Study& study) {
+  const report::Answer answer = report::answer_of(study);
+  const std::optional<report::Measured> found = report::measured(answer);
+  const auto& made = answer.recommendation;
+  const report::Asked asked = report::asked(study.question);
+  const auto said = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  return {{"study", std::to_string(study.id)},
+          {"name", said(asked.name)},
+          {"workload", study.question.workload},
+          {"goal", said(asked.goal)},
+          {"limit", said(asked.limit)},
+          {"state", name(study.state)},
+          {"trial_count", study.trials.size()},
+          {"started_at_unix_seconds", study.started_at},
+          {"answer", made ? Json{{"batch", made->setting.batch},
+                                 {"samples_per_second", made->samples_per_second}}
+                          : Json(nullptr)},
+          {"best", found ? Json{{"batch", found->best_batch},
+                                {"samples_per_second", found->best_samples_per_second}}
+                         : Json(nullptr)}};
+}
+
+// Text of ours from the store, which is JSON unless somebody else wrote it.
+Json parsed(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  return json.is_discarded() ? Json(text) : json;
+}
+
+int list_studies(const StudiesFlags& flags, Output& output) {
+  const std::vector<trial::Study> studies = store::open_store(flags.url())->studies();
+  if (flags.json) {
+    Json json = result_object();
+    json["db"] = flags.url();
+    json["studies"] = Json::array();
+    for (const trial::Study& study : studies) json["studies"].push_back(json_of(study));
+    output.print_json(json);
+    return 0;
+  }
+  if (studies.empty()) {
+    Output::talk(fmt::format("no study is in {} yet; sweetspot tune begins one",
+                             core::printable(flags.url())));
+    return 0;
+  }
+  // The first that has to go on a narrow terminal is the last that is optional.
+  std::vector<report::Column> columns{{"study"},
+                                      {"name", true, 0, true},
+                                      {"goal", true, 0, true},
+                                      {"workload", true},
+                                      {"limit", true, 0, true},
+                                      {"state", true},
+                                      {"trials", false, 0, true},
+                                      {"started", true, 0, true},
+                                      {"answer"},
+                                      {"fastest measured", false, 0, true},
+                                      {"samples/s", false, 0, true}};
+  const bool has_names = std::ranges::any_of(studies, [](const trial::Study& study) {
+    return !report::asked(study.question).name.empty();
+  });
+  if (!has_names) columns.erase(columns.begin() + 1);
+  report::Table table(columns);
+  const std::string dash(report::unknown);
+  const auto batch = [](std::int64_t size) {
+    return core::format_count(static_cast<double>(size));
+  };
+  for (const trial::Study& study : studies) {
+    const report::Answer answer = report::answer_of(study);
+    const auto found = report::measured(answer);
+    std::optional<std::int64_t> chosen;
+    if (answer.recommendation) chosen = answer.recommendation->setting.batch;
+    if (answer.to_target) chosen = answer.to_target->batch;
+    const report::Asked asked = report::asked(study.question);
+    const auto said = [&](const std::string& text) {
+      return text.empty() ? dash : core::printable(text);
+    };
+    std::vector<std::string> cells{
+        std::to_string(study.id),
+        said(asked.name),
+        said(asked.goal),
+        said(asked.what),
+        said(asked.limit),
+        std::string(name(study.state)),
+        std::to_string(study.trials.size()),
+        local_time(study.started_at),
+        chosen ? batch(*chosen) : dash,
+        found ? batch(found->best_batch) : dash,
+        found ? core::format_count(found->best_samples_per_second) : dash};
+    if (!has_names) cells.erase(cells.begin() + 1);
+    table.add(std::move(cells));
+  }
+  table.fit(most_width());
+  output.print(table.text());
+  return 0;
+}
+
+[[noreturn]] void fail_unknown(std::int64_t study, const StudiesFlags& flags) {
+  throw core::InputError(fmt::format("there is no study {} in {}; see sweetspot studies list",
+                                     study, core::printable(flags.url())));
+}
+
+int show_trial(const StudiesFlags& flags, const trial::Study& study, Output& output) {
+  const report::Answer answer = report::answer_of(study);
+  const std::vector<report::Row> rows = report::rows(answer);
+  const auto found = std::ranges::find(rows, *flags.trial, &report::Row::number);
+  if (found == rows.end())
+    throw core::InputError(fmt::format("study {} has no trial {}; it has {}", study.id,
+                                       *flags.trial, study.trials.size()));
+  if (!flags.json) return output.print(report::trial_text(*found)), 0;
+  Json json = result_object();
+  json["schema_version"] = report::schema_version;
+  json["study"] = std::to_string(study.id);
+  json["trial"] = report::json(*found);
+  output.print_json(json);
+  return 0;
+}
+
+// Of a study that several processes share: who is at work, and who was lost.
+std::string attempts_text(const std::vector<store::Attempt>& attempts) {
+  std::string text;
+  for (const store::Attempt& attempt : attempts) {
+    const bool runs = attempt.ending == store::Attempt::Ending::running;
+    if (!runs && attempt.ending != store::Attempt::Ending::lost) continue;
+    text += fmt::format("batch {}: {} on {} (pid {}), last heard of after {} and {} steps\n",
+                        core::format_count(static_cast<double>(attempt.setting.batch)),
+                        runs ? "running" : "lost", core::printable(attempt.host), attempt.pid,
+                        core::format_duration(core::Seconds(attempt.seconds)), attempt.steps);
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
+int show_study(const StudiesFlags& flags, Output& output) {
+  const std::unique_ptr<store::Store> store = store::open_store(flags.url());
+  const std::int64_t id = number_of_study(*store, flags.url(), flags.study);
+  const auto study = store->study(id);
+  if (!study) fail_unknown(id, flags);
+  if (flags.trial) return show_trial(flags, *study, output);
+  if (flags.json) {
+    Json json = result_object();
+    json["schema_version"] = report::schema_version;  // of its trials
+    json.update(json_of(*study));
+    json["question"] = parsed(study->question.key);
+    json["trials"] = report::json(report::answer_of(*study))["trials"];
+    json["environment"] = parsed(study->environment.json);
+    output.print_json(json);
+    return 0;
+  }
+  output.print(wrapped_lines(fmt::format(
+      "study {} · {} · {} · {} trial{} · begun {}", study->id,
+      core::printable(study->question.workload), name(study->state), study->trials.size(),
+      study->trials.size() == 1 ? "" : "s", local_time(study->started_at))));
+  output.print(wrapped_lines(fmt::format("{} · {}", core::printable(study->environment.program),
+                                         core::printable(study->environment.machine))));
+  if (study->running)
+    output.print(fmt::format("measuring batch {} since {}\n",
+                             core::format_count(static_cast<double>(study->running->batch)),
+                             local_time(study->running->started_at)));
+  output.print(attempts_text(store->attempts(study->id)));
+  if (study->trials.empty()) return 0;
+  const report::Answer answer = report::answer_of(*study);
+  output.print("\n" + report::trials_table(answer, most_width()));
+  constexpr std::size_t most_failures = 3, most_lines = 10;
+  output.print(report::failures_text(report::failures(answer, most_failures, most_lines)));
+  if (answer.doubt) output.print("\n" + wrapped_lines(core::printable(answer.message)));
+  if (const std::string words = report::sentence(answer); !words.empty())
+    output.print("\n" + wrapped_lines(words));
+  return 0;
+}
+
+int remove_study(const StudiesFlags& flags, Output& output) {
+  const std::unique_ptr<store::Store> store = store::open_store(flags.url());
+  const std::int64_t id = number_of_study(*store, flags.url(), flags.study);
+  if (!store->remove(id)) fail_unknown(id, flags);
+  if (!flags.json) return output.print(fmt::format("study {} deleted\n", id)), 0;
+  Json json = result_object();
+  json["study"] = std::to_string(id);
+  json["status"] = "deleted";
+  output.print_json(json);
+  return 0;
+}
+
+}  // namespace
+
+void add_studies(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("studies", "what was measured before: list, show, delete");
+  command->require_subcommand(1);
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot studies list\n"
+      "  sweetspot studies show 3            its trials and its answer\n"
+      "  sweetspot studies show 3 2          all of its second trial\n"
+      "  sweetspot studies delete 3");
+  const auto flags = std::make_shared<StudiesFlags>();
+  const auto add = [&](const char* name, const char* help, auto action) {
+    CLI::App* sub = command->add_subcommand(name, help);
+    sub->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
+        ->type_name("PATH");
+    sub->add_flag("--json", flags->json, "the result as one JSON object on stdout");
+    sub->callback([&chosen, flags, action] {
+      chosen = [flags, action](Output& output) { return action(*flags, output); };
+    });
+    return sub;
+  };
+  const auto take_number = [&](CLI::App* sub) {
+    sub->add_option("study", flags->study, "its number or name, as in the list")
+        ->type_name("STUDY")
+        ->required();
+  };
+  add("list",
+      "every study: its goal, workload and limit, how far it is, its answer and the fastest "
+      "batch measured",
+      list_studies);
+  CLI::App* show = add("show", "one study with its trials, or all of one trial", show_study);
+  take_number(show);
+  text_flag(
+      *show, "trial", "TRIAL", "the number of one of its trials",
+      [flags](const std::string& text) { flags->trial = core::parse_whole(text, "the trial", 1); });
+  take_number(add("delete", "forget a study and its trials", remove_study));
+}
+
+}  // namespace sweetspot::cli

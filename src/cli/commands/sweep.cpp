@@ -1,0 +1,320 @@
+#include "sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "cli/commands/cluster_job.h"
+#include "cli/commands/cluster_sweep.h"
+#include "cli/commands/commands.h"
+#include "cli/epoch_answer.h"
+#include "cli/flags/flags.h"
+#include "cli/flags/study_flags.h"
+#include "cli/live/live_study.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/study_answer.h"
+#include "cli/study_workload.h"
+#include "cli/sweep_end.h"
+#include "cli/variants.h"
+#include "core/error.h"
+#include "core/range.h"
+#include "core/text.h"
+#include "store/store.h"
+#include "study/question.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr std::size_t most_points = 10'000;
+
+struct SweepFlags {
+  StudyFlags study;
+  std::string batches = "16..4096*2", accumulations = "1", workers, precisions, epochs;
+  int repeat = 1, seeds = 1;
+  bool force = false, shared = false, sharpness = false;
+  store::QueueTerms queue;
+  ClusterFlags cluster;
+
+  bool trains() const { return !epochs.empty(); }
+};
+
+// As parse_range, but 0 is a number of workers too.
+std::vector<std::int64_t> parse_workers(const std::string& text) {
+  std::vector<std::int64_t> values;
+  std::string rest;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (part == "0")
+      values = {0};
+    else
+      rest += (rest.empty() ? "" : ",") + part;
+  }
+  if (values.empty() || !rest.empty())
+    for (const std::int64_t value : core::parse_range(rest, "--workers")) values.push_back(value);
+  return values;
+}
+
+std::vector<std::int64_t> epochs_of(const SweepFlags& flags) {
+  std::vector<std::int64_t> epochs = core::parse_range(flags.epochs, "--epochs");
+  if (epochs.back() > most_epochs)
+    throw core::InputError(fmt::format("--epochs {} would never end; ask for at most {}",
+                                       core::printable(flags.epochs), most_epochs));
+  return epochs;
+}
+
+study::Terms terms_of(const SweepFlags& flags, const StudyWorkload& opened) {
+  study::Terms terms;
+  terms.kind = "sweep";
+  terms.name = flags.study.name;
+  put_memory_limits(flags.study, terms);
+  terms.precision = flags.study.precision;
+  terms.batches = core::parse_range(flags.batches, "--batch");
+  const int gpus = flags.study.command.options.ranks_of_batch();
+  for (const std::int64_t batch : terms.batches)
+    if (batch % gpus != 0)
+      throw core::InputError(fmt::format(
+          "--batch {} cannot be divided among {} GPUs; with --batch-is per-gpu it is the batch of "
+          "all together",
+          batch, gpus));
+  terms.accumulations = core::parse_range(flags.accumulations, "--accumulation");
+  terms.workers = flags.workers.empty() ? std::vector<std::int64_t>{opened.base.workers}
+                                        : parse_workers(flags.workers);
+  if (flags.trains()) terms.epochs = epochs_of(flags).back();
+  terms.sharpness = flags.sharpness;
+  terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
+  terms.power_limits = flags.study.power_limits;
+  terms.repeat = flags.repeat;
+  terms.threads = opened.threads;
+  terms.program_major = program_major();
+  return terms;
+}
+
+std::vector<trial::Setting> grid(const study::Terms& terms, const trial::Setting& setting) {
+  if (terms.batches.size() * terms.accumulations.size() * terms.workers.size() *
+          terms.precisions.size() * std::max<std::size_t>(1, terms.power_limits.size()) >
+      most_points)
+    throw core::InputError(
+        fmt::format("the grid has more than {} points; take larger steps", most_points));
+  std::vector<trial::Setting> points;
+  for (trial::Setting each : variants_of(setting, terms.precisions, terms.power_limits))
+    for (const std::int64_t workers : terms.workers)
+      for (const std::int64_t accumulation : terms.accumulations)
+        for (const std::int64_t batch : terms.batches) {
+          each.batch = batch, each.accumulation = accumulation;
+          each.workers = static_cast<int>(workers);
+          points.push_back(each);
+        }
+  return points;
+}
+
+int show_plan(const SweepFlags& flags, Output& output) {
+  StudyWorkload none;
+  none.base.precision = flags.study.native.precision;
+  const std::vector<trial::Setting> points = grid(terms_of(flags, none), none.base);
+  if (flags.cluster.given()) {
+    const auto of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
+    output.print(cluster_script(flags.cluster, points.size() * of_each));
+    return 0;
+  }
+  output.print(
+      dry_run_text(flags.study.command, handed(flags.study.command.options, points.front())));
+  output.print(fmt::format("{:<10}{}, {} time{} each\n", "points", points.size(), flags.repeat,
+                           flags.repeat == 1 ? "" : "s"));
+  return 0;
+}
+
+sweep::SweepOptions options_of(const SweepFlags& flags, const study::Terms& terms,
+                               const StudyWorkload& opened) {
+  sweep::SweepOptions options;
+  options.points = grid(terms, opened.base);
+  options.repeat = flags.repeat;
+  options.seed = flags.study.native.options.seed;
+  if (flags.trains())
+    for (int i = 0; i < flags.seeds; ++i)
+      options.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
+  if (!flags.force) put_memory_limits(flags.study, opened, options.limits);
+  options.loop.measure = opened.measure;
+  options.loop.measure.reads_energy = !flags.study.power_limits.empty();
+  // The trials of a point are averaged: together they are as precise as asked.
+  options.loop.measure.precision =
+      flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
+  options.loop.budget = flags.study.budget;
+  return options;
+}
+
+// `where`: a writer of one's own, or a study that is shared.
+template <class Where>
+sweep::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
+                       const sweep::SweepOptions& options, Where& where,
+                       study::Observer& observer) {
+  if (opened.training)
+    return sweep::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, observer,
+                        CountSignals::presses());
+  return sweep::sweep(*opened.workload, where, options, observer, CountSignals::presses());
+}
+
+template <class Where>
+sweep::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened,
+                            const study::Terms& terms, const sweep::SweepOptions& options,
+                            Where& where) {
+  const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
+  LiveStudy live({"sweeping " + opened.title, flags.study.precision,
+                  options.points.size() * trials_of_each, flags.study.tolerance,
+                  flags.study.verbose});
+  return run(opened, terms, options, where, live);
+}
+
+// Six beats may go astray before a worker is given up for lost.
+sweep::Shared shared(store::Queue& queue, const store::Store& store, const SweepFlags& flags) {
+  return {queue, store, flags.queue.lost_after / 6};
+}
+
+int sweep(const SweepFlags& flags, Output& output) {
+  const std::optional<ClusterTask> task = cluster_task();
+  if (flags.study.command.dry_run && !task) return show_plan(flags, output);
+  check_exports(flags.study);
+  const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
+  const StudyWorkload opened =
+      flags.trains() ? open_training(flags.study, flags.sharpness) : open_workload(flags.study);
+  const study::Terms terms = terms_of(flags, opened);
+  const Limited limited = limit_power(flags.study, opened);
+  if (!limited.refusal.empty()) throw core::InputError(limited.refusal);
+  sweep::SweepOptions options = options_of(flags, terms, opened);
+  options.loop.power_limits = limited.guard.get();
+  const CountSignals signals;
+  const trial::Question question = study::question(opened.title, opened.identity, terms);
+  if (flags.cluster.given() && task)
+    return run_cluster_task(*task, opened, question, options,
+                            static_cast<int>(terms.epochs.value_or(0)));
+  std::unique_ptr<store::Writer> writer;
+  std::unique_ptr<store::Queue> queue;
+  ClusterSweep cluster;
+  sweep::SweepResult result;
+  report::Answer answer;
+  answer.environment_json = store_environment(opened).json;
+  if (flags.cluster.given()) {
+    study::Observer nobody;
+    cluster = sweep_on_cluster(
+        flags.cluster, flags.study, opened, question, options, *store,
+        [&](store::Writer& whole) { return run(opened, terms, options, whole, nobody); });
+    result = cluster.result;
+    if (cluster.study) {
+      answer.study = std::to_string(cluster.study->id);
+      answer.environment_json = cluster.study->environment.json;
+    }
+  } else if (flags.shared) {
+    queue = store->join_study(question, store_environment(opened), flags.queue);
+    const sweep::Shared where = shared(*queue, *store, flags);
+    result = run_live(flags, opened, terms, options, where);
+    answer.study = std::to_string(queue->writer().study().id);
+  } else {
+    writer = open_study(*store, question, opened, flags.study);
+    result = run_live(flags, opened, terms, options, *writer);
+    answer.study = std::to_string(writer->study().id);
+  }
+  answer.workload = opened.title;
+  answer.trials = result.trials;
+  answer.resumed = result.resumed;
+  answer.seconds = result.spent.count();
+  answer.facts.limits.tolerance = flags.study.tolerance;
+  put_memory_limits(flags.study, opened, answer.facts.limits);
+  answer.facts.limits.memory_limit = search::memory_allowed(answer.trials, answer.facts.limits);
+  answer.facts.limits.min = terms.batches.front(), answer.facts.limits.max = terms.batches.back();
+  answer.facts.roofline = opened.roofline;
+  answer.facts.cost = opened.cost;
+  const bool any_ok = std::ranges::any_of(
+      result.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
+  answer.doubt = result.doubt;
+  answer.status = sweep_status(result, any_ok);
+  answer.message = sweep_message(result, any_ok);
+  if (flags.trains())
+    print_epochs(flags.study, answer, epochs_of(flags), output);
+  else
+    print_answer(flags.study, answer, "", output);
+  for (const std::string& words : {cluster.note, answer.message})
+    if (!words.empty()) Output::talk(fmt::format("sweetspot: {}", words));
+  if (opened.workload) opened.workload->finish();
+  return sweep_exit_code(result, any_ok);
+}
+
+void range_flag(CLI::App& app, const char* flag, std::string& target, const char* help) {
+  app.add_option(flag, target, help)->type_name("RANGE")->capture_default_str();
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
+               const std::vector<std::string>& given) {
+  CLI::App* command = app.add_subcommand("sweep", "measure every point of a grid of settings");
+  const auto flags = std::make_shared<SweepFlags>();
+  range_flag(*command, "--batch", flags->batches,
+             "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100");
+  add_study_flags(*command, flags->study);
+  add_either_workload_flags(*command, flags->study);
+  command->remove_option(command->get_option("--accumulation"));
+  command->remove_option(command->get_option("--workers"));
+  command->remove_option(command->get_option("--precision"));
+  range_flag(*command, "--accumulation", flags->accumulations, "micro-batches per weight update");
+  range_flag(*command, "--workers", flags->workers, "threads that load batches [1]");
+  text_flag(*command, "--precision", "NAMES",
+            "auto (the fastest whose loss stays with fp32's), or some of fp32, tf32, bf16, "
+            "fp16, such as fp32,bf16",
+            [flags](const std::string& text) {
+              flags->precisions = text;
+              flags->study.native.precision = text.substr(0, text.find(','));
+            })
+      ->default_str(flags->study.native.precision);
+  command->add_flag("--force", flags->force,
+                    "launch also what is predicted not to fit into memory");
+  CLI::Option* shared_flag =
+      command->add_flag("--shared", flags->shared,
+                        "take points that nobody else has: run the same command, on one store, as "
+                        "often and on as many alike machines as you like");
+  shared_flag->excludes(command->get_option("--fresh"));
+  add_cluster_flags(*command, flags->cluster);
+  shared_flag->excludes(command->get_option("--cluster"));
+  text_flag(*command, "--lost-after", "TIME",
+            "with --shared: a process that says nothing for so long is given up, and its point "
+            "taken by another [60s]",
+            [flags](const std::string& text) {
+              flags->queue.lost_after = core::parse_duration(text, "--lost-after");
+              if (flags->queue.lost_after.count() <= 0)
+                throw core::InputError("--lost-after must be more than nothing, such as 60s");
+            })
+      ->needs(shared_flag);
+  whole_flag(*command, "--repeat", flags->repeat, {1, 1000}, "trials of each point, in rounds");
+  CLI::Option* epochs =
+      command
+          ->add_option("--epochs", flags->epochs,
+                       "train, and show accuracy and time after each of these: 5 or 1..5")
+          ->type_name("RANGE");
+  CLI::Option* seeds = whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
+                                  "with --epochs: runs of each point, with seeds from --seed on")
+                           ->needs(epochs);
+  CLI::Option* sharpness =
+      command
+          ->add_flag("--sharpness", flags->sharpness,
+                     "with --epochs: how sharply the loss curves where each run ends, and the gap "
+                     "between its test and training loss")
+          ->needs(epochs);
+  for (CLI::Option* option : {epochs, seeds, sharpness})
+    flags->study.command.native_only.push_back(option);
+  command->footer(
+      "\nExamples:\n  sweetspot sweep --batch 16..1024*2 --workers 0,1,2 --repeat 3\n"
+      "  sweetspot sweep --batch 100..1000+100 --epochs 1..5 --seeds 3\n"
+      "  sweetspot sweep --batch 32..2048*4 --epochs 5 --seeds 3 --sharpness");
+  command->callback([&chosen, &program, &given, flags] {
+    flags->study.command.options.argv = program;
+    flags->cluster.arguments = given;
+    chosen = [flags](Output& output) {
+      settle_gpus(flags->study.command.options);
+      return sweep(*flags, output);
+    };
+  });
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,289 @@
+#include "workload/native/train.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/environment.h"
+#include "cli/exit_codes.h"
+#include "cli/flags/native_flags.h"
+#include "cli/json.h"
+#include "cli/live/live_line.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "probe/proc/host.h"
+#include "report/text/table.h"
+
+namespace sweetspot::cli {
+namespace {
+
+namespace native = workload::native;
+using Json = nlohmann::ordered_json;
+
+std::string percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:.2f}%", 100 * *share) : std::string(report::unknown);
+}
+
+std::string number(const std::optional<double>& value) {
+  if (!value) return std::string(report::unknown);
+  return std::isnan(*value) ? "NaN" : fmt::format("{:.4f}", *value);  // fmt writes -nan
+}
+
+// "412 (350–490)", in samples.
+std::string noise_words(const native::EpochResult& e) {
+  if (!e.noise || !e.noise->samples) return std::string(report::unknown);
+  const stats::Interval& samples = *e.noise->samples;
+  return fmt::format("{} ({}–{})", core::format_rounded(samples.mean),
+                     core::format_rounded(samples.low), core::format_rounded(samples.high));
+}
+
+// The table grows by a row with each epoch; with --json it is talk.
+class Display : public native::Observer {
+ public:
+  // With columns for the batch where that changes, and for the noise scale where it is measured.
+  Display(Output& output, bool json, const native::Options& options)
+      : output_(output),
+        json_(json),
+        noise_scale_(options.noise_scale),
+        batch_changes_(options.batch_changes()),
+        table_(columns(noise_scale_, batch_changes_)) {}
+
+  void progress(const native::Progress& progress) override { line_.show(progress); }
+
+  void epoch(const native::EpochResult& e) override {
+    std::vector<std::string> row{e.complete ? std::to_string(e.epoch)
+                                            : fmt::format("{} (part)", e.epoch)};
+    if (batch_changes_) row.push_back(core::format_count(static_cast<double>(e.batch)));
+    row.insert(row.end(), {number(e.train_loss), percent(e.train_accuracy), number(e.test_loss),
+                           percent(e.test_accuracy), fmt::format("{:.2f}", e.train_time.count()),
+                           core::format_count(e.samples_per_second()),
+                           fmt::format("{:.1f}%", 100 * e.data_wait_share())});
+    if (noise_scale_) row.push_back(noise_words(e));
+    table_.add(std::move(row));
+    line_.clear();
+    if (!headed_) print(table_.head());
+    headed_ = true;
+    print(table_.last_row());
+  }
+
+ private:
+  static std::vector<report::Column> columns(bool noise_scale, bool batch_changes) {
+    std::vector<report::Column> list{{"epoch", false, 8}};
+    if (batch_changes) list.push_back({"batch", false, 6});
+    list.insert(list.end(), {{"loss", false, 7},
+                             {"train accuracy"},
+                             {"test loss", false, 7},
+                             {"test accuracy"},
+                             {"seconds", false, 8},
+                             {"samples/s", false, 9},
+                             {"data wait"}});
+    if (noise_scale) list.push_back({"noise scale", false, 16});
+    return list;
+  }
+
+  void print(std::string text) {
+    if (!json_) return output_.print(text);
+    text.pop_back();
+    Output::talk(text);
+  }
+
+  Output& output_;
+  bool json_, noise_scale_, batch_changes_, headed_ = false;
+  LiveLine line_;
+  report::Table table_;
+};
+
+Json schedule_json(const native::Options& o) {
+  if (o.schedule.empty()) return nullptr;
+  Json stages = Json::array();
+  for (const native::BatchStage& stage : o.schedule)
+    stages.push_back({{"batch", stage.batch}, {"from_epoch", stage.from_epoch}});
+  return stages;
+}
+
+Json setting_json(const native::Options& o, const engine::TrainerOptions& trainer) {
+  const engine::Optimizer& optimizer = o.optimizer;
+  return {{"batch", o.first_batch()},
+          {"micro_batch", o.first_batch() / o.accumulation},
+          {"schedule", schedule_json(o)},
+          {"accumulation", o.accumulation},
+          {"precision", name(o.precision)},
+          {"optimizer", name(optimizer.kind)},
+          {"learning_rate", optimizer.learning_rate},
+          {"loss", name(trainer.loss)},
+          {"epochs", o.epochs},
+          {"max_steps", or_null(o.max_steps)},
+          {"seed", o.seed},
+          {"threads", o.threads},
+          {"workers", o.pipeline.workers},
+          {"prefetch", o.pipeline.prefetch},
+          {"shuffle", o.pipeline.shuffle},
+          {"cache", o.pipeline.cache},
+          {"augment", o.pipeline.augment_shift ? Json("shift") : Json(nullptr)},
+          {"load_delay_seconds", o.pipeline.delay.duration.count()},
+          {"load_delay_per", o.pipeline.delay.per_sample ? "sample" : "batch"},
+          {"drop_last", o.pipeline.drop_last}};
+}
+
+Json noise_json(const std::optional<convergence::NoiseEstimate>& noise) {
+  if (!noise) return nullptr;
+  Json samples = nullptr;
+  if (noise->samples)
+    samples = {{"mean", noise->samples->mean},
+               {"low", noise->samples->low},
+               {"high", noise->samples->high}};
+  return {{"samples", samples},
+          {"gradient_squared", noise->gradient_squared},
+          {"variance_trace", noise->trace},
+          {"observations", noise->observations}};
+}
+
+Json epoch_json(const native::EpochResult& e) {
+  return {{"epoch", e.epoch},
+          {"complete", e.complete},
+          {"steps", e.steps},
+          {"samples", e.samples},
+          {"batch", e.batch},
+          {"noise_scale_at_least", or_null(e.noise_bound)},
+          {"train_loss", or_null(e.train_loss)},
+          {"train_accuracy", or_null(e.train_accuracy)},
+          {"test_loss", or_null(e.test_loss)},
+          {"test_accuracy", or_null(e.test_accuracy)},
+          {"train_seconds", e.train_time.count()},
+          {"evaluation_seconds", e.evaluation_time.count()},
+          {"samples_per_second", e.samples_per_second()},
+          {"data_wait_share", e.data_wait_share()},
+          {"noise_scale", noise_json(e.noise)}};
+}
+
+Json batch_json(const native::BatchChange& change) {
+  return {{"from_epoch", change.from_epoch},
+          {"batch", change.batch},
+          {"learning_rate", change.learning_rate},
+          {"noise_scale", or_null(change.noise_scale)}};
+}
+
+Json memory_json(const native::Result& result) {
+  Json memory{{"predicted", result.predicted.total()}, {"measured", result.measured.total()}};
+  for (const core::Use use : uses) memory[std::string(name(use))] = result.measured[use];
+  for (const core::Use use : uses)
+    memory["predicted_by_use"][std::string(name(use))] = result.predicted[use];
+  return memory;
+}
+
+Json result_json(const native::Run& run, const native::Result& result) {
+  Json json = result_object();
+  json["model"] = run.network.name;
+  json["data"] = run.dataset.name;
+  json["device"] = name(run.options.device);
+  json["setting"] = setting_json(run.options, run.trainer);
+  json["status"] = name(result.status);
+  json["steps"] = result.steps;
+  json["epochs"] = Json::array();
+  for (const native::EpochResult& epoch : result.epochs)
+    json["epochs"].push_back(epoch_json(epoch));
+  json["batches"] = Json::array();
+  for (const native::BatchChange& change : result.batches)
+    json["batches"].push_back(batch_json(change));
+  json["ladder"] = Json::array();
+  for (const convergence::BatchSpeed& speed : result.speeds)
+    json["ladder"].push_back(
+        {{"batch", speed.batch}, {"samples_per_second", speed.samples_per_second}});
+  json["memory_bytes"] = memory_json(result);
+  json["environment"] = environment(run.options.threads, run.options.device);
+  return json;
+}
+
+std::string batch_words(const native::Options& o) {
+  if (o.dynamic)
+    return fmt::format("{}, growing to at most {}", o.first_batch(), o.batches().back());
+  if (o.schedule.empty()) return std::to_string(o.batch());
+  std::string words = std::to_string(o.first_batch());
+  for (const native::BatchStage& stage : std::span(o.schedule).subspan(1))
+    words += fmt::format(", {} after {:g} epoch{}", stage.batch, stage.from_epoch,
+                         stage.from_epoch == 1 ? "" : "s");
+  return words;
+}
+
+void introduce(const native::Run& run) {
+  const native::Options& o = run.options;
+  Output::talk(
+      fmt::format("training {} on {} ({} samples): batch {}{}, {} at {:g}, {}",
+                  core::printable(run.network.name), core::printable(run.dataset.name),
+                  core::format_count(static_cast<double>(run.dataset.train.count)), batch_words(o),
+                  o.accumulation == 1  ? ""
+                  : !o.batch_changes() ? fmt::format(" as {} × {}", o.accumulation, o.micro_batch())
+                                       : fmt::format(" in {} parts", o.accumulation),
+                  name(o.optimizer.kind), o.optimizer.learning_rate, device_words(o)));
+  const int cores = probe::proc::usable_cores();
+  if (!o.device.gpu && o.threads > cores)
+    Output::talk(
+        fmt::format("{} threads share {} cores, which is slower than one each", o.threads, cores));
+}
+
+// As --batch would take them.
+std::vector<native::BatchStage> stages_of(const native::Result& result) {
+  std::vector<native::BatchStage> stages;
+  for (const native::BatchChange& change : result.batches)
+    stages.push_back({change.batch, change.from_epoch});
+  return stages;
+}
+
+int exit_code(const native::Run& run, const native::Result& result) {
+  if (result.status == native::Status::diverged)
+    throw core::InputError(fmt::format(
+        "the loss became {} at step {} (epoch {}); choose a learning rate below --lr {:g}",
+        std::isnan(result.last_loss) ? "NaN" : "infinite", result.steps, result.epochs.back().epoch,
+        run.options.optimizer.learning_rate));
+  if (result.status == native::Status::cancelled) return signal_exit + StopOnSignal::stopped();
+  return 0;
+}
+
+int train(const NativeFlags& flags, Output& output) {
+  native::Run run = native::open(flags.resolved(), Output::talk);
+  const auto reason = settle_precision(flags, run, run.options.batch());
+  if (reason) Output::talk(*reason);
+  native::Result result;
+  {
+    const StopOnSignal stop;
+    introduce(run);
+    Display display(output, flags.json, run.options);
+    result = native::train(run, display, StopOnSignal::stopped());
+  }
+  if (flags.json) {
+    Json json = result_json(run, result);
+    json["setting"]["precision_reason"] = or_null(reason);
+    output.print_json(json);
+  }
+  if (run.options.dynamic) Output::talk("batches: " + native::text(stages_of(result)));
+  Output::talk(fmt::format("memory: {} predicted, {} used",
+                           core::format_bytes(result.predicted.total()),
+                           core::format_bytes(result.measured.total())));
+  if (run.options.save && result.status != native::Status::diverged)
+    Output::talk(fmt::format("weights saved to {}", core::printable(run.options.save->string())));
+  return exit_code(run, result);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& chosen) {
+  CLI::App* command = app.add_subcommand("train", "one training run, accuracy after each epoch");
+  const auto flags = std::make_shared<NativeFlags>();
+  add_training_flags(*command, *flags);
+  command->add_flag("--noise-scale", flags->options.noise_scale,
+                    "measure the noise scale of the gradients: the batch beyond which a sample is "
+                    "worth less");
+  command->footer(
+      "\nExamples:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors\n"
+      "  sweetspot train --batch 64@0,256@1,1024@3 --epochs 5\n"
+      "  sweetspot train --batch dynamic");
+  command->callback(
+      [&chosen, flags] { chosen = [flags](Output& output) { return train(*flags, output); }; });
+}
+
+}  // namespace sweetspot::cli

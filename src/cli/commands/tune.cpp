@@ -1,0 +1,424 @@
+#include "study/tune.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cli/commands/cluster_tune.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/critical_batch.h"
+#include "cli/exit_codes.h"
+#include "cli/flags/flags.h"
+#include "cli/flags/learning_rate_flags.h"
+#include "cli/flags/study_flags.h"
+#include "cli/flags/target_flags.h"
+#include "cli/live/live_study.h"
+#include "cli/output.h"
+#include "cli/report_file.h"
+#include "cli/signals.h"
+#include "cli/study_answer.h"
+#include "cli/study_workload.h"
+#include "cli/variants.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "store/store.h"
+#include "study/question.h"
+#include "workload/command/template.h"
+
+namespace sweetspot::cli {
+namespace {
+
+struct TuneFlags {
+  StudyFlags study;
+  TargetFlags target;
+  search::Objective objective = search::Objective::throughput;
+  std::int64_t min = 1, multiple_of = 1;
+  std::optional<std::int64_t> max, global_batch, repeat;
+  std::optional<study::Confirm> confirm;
+  std::optional<double> slower_at_most;
+  std::string precisions;
+  const CLI::Option* tolerance = nullptr;
+  bool no_report = false;
+  LearningRateFlags learning_rate;
+  ClusterFlags cluster;
+  CriticalBatchFlags critical;
+};
+
+constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
+
+// Of a batch that matters, unless --repeat says how many.
+constexpr int usual_runs = 2;
+
+// What may be tried: the flags, the accumulation and the data set together.
+search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
+  search::Limits limits;
+  limits.objective = flags.objective;
+  limits.multiple_of = std::lcm(flags.multiple_of, opened.base.accumulation * opened.batch_parts);
+  limits.min = (flags.min + limits.multiple_of - 1) / limits.multiple_of * limits.multiple_of;
+  limits.max = flags.max.value_or(most_batch);
+  if (const auto samples = opened.workload->samples()) limits.max = std::min(limits.max, *samples);
+  if (flags.global_batch) {  // sizes are micro-batches then
+    limits.divisor_of = *flags.global_batch;
+    limits.max = std::min(limits.max, *flags.global_batch);
+    limits.multiple_of = std::lcm(flags.multiple_of, opened.batch_parts);
+  }
+  limits.max = limits.max / limits.multiple_of * limits.multiple_of;
+  limits.tolerance = flags.objective == search::Objective::energy
+                         ? flags.slower_at_most.value_or(usual_slower_at_most)
+                         : flags.study.tolerance;
+  put_memory_limits(flags.study, opened, limits);
+  if (flags.repeat) limits.passes = static_cast<int>(*flags.repeat);
+  if (limits.max < limits.min)
+    throw core::InputError(fmt::format(
+        "there is no batch to try from {} to {}{}; change --min, --max or --multiple-of", flags.min,
+        limits.max,
+        limits.multiple_of > 1 ? fmt::format(" in steps of {}", limits.multiple_of) : ""));
+  return limits;
+}
+
+// Before anything is measured. Which GPU a program uses is not known by then: one will do.
+void check_energy(const StudyWorkload& opened, bool of_program) {
+  const auto can_be_read = [](const std::string& device) {
+    const auto meter = telemetry::this_machine().meter(device);
+    return meter && meter->energy_joules();
+  };
+  const std::string device = opened.workload->device();
+  const auto tells = [](const auto& gpu) { return gpu->energy_joules().has_value(); };
+  if (can_be_read(device) || (of_program && std::ranges::any_of(probe::gpu::find().gpus, tells)))
+    return;
+  throw core::InputError(
+      device == "cpu"
+          ? "--for energy: this machine does not tell its energy (there is no GPU that does, and "
+            "/sys/class/powercap has no CPU package that this user may read); leave it out"
+          : fmt::format("--for energy: {} does not tell its energy; leave it out", device));
+}
+
+void check_objective(const TuneFlags& flags) {
+  if (flags.objective == search::Objective::energy) {
+    if (flags.tolerance->count() > 0)
+      throw core::InputError(
+          "--for energy has no --tolerance: --slower-at-most says what it may cost in time");
+    return;
+  }
+  if (flags.slower_at_most)
+    throw core::InputError(
+        "--slower-at-most says what saving energy may cost; add --for energy, or use --tolerance");
+  if (!flags.study.power_limits.empty())
+    throw core::InputError("less power is never faster; add --for energy to --power-limits");
+}
+
+std::int64_t confirmed_steps(const std::string& text) {
+  constexpr std::int64_t most_steps = 1'000'000'000;
+  try {
+    return core::parse_whole(text, "--confirm", 1, most_steps);
+  } catch (const core::InputError& error) {
+    throw core::InputError(fmt::format("{}, or epoch", error.what()));
+  }
+}
+
+study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
+  study::Terms terms;
+  terms.kind = "tune";
+  terms.name = flags.study.name;
+  terms.limits = limits;
+  put_memory_limits(flags.study, terms);
+  terms.precision = flags.study.precision;
+  terms.repeat = limits.passes.value_or(usual_runs);
+  terms.threads = threads;
+  terms.program_major = program_major();
+  return terms;
+}
+
+report::Answer answer_of(const StudyWorkload& opened, const study::TuneResult& result,
+                         const store::Writer& writer) {
+  report::Answer answer;
+  answer.study = std::to_string(writer.study().id);
+  answer.workload = opened.title;
+  answer.status = name(result.status);
+  answer.message = result.message;
+  answer.trials = result.trials;
+  answer.resumed = result.resumed;
+  answer.seconds = result.spent.count();
+  answer.recommendation = result.recommendation;
+  answer.doubt = result.doubt;
+  answer.facts = result.facts;
+  answer.environment_json = store_environment(opened).json;
+  return answer;
+}
+
+int exit_code(const study::TuneResult& result) {
+  switch (result.status) {
+    case study::Status::found:
+      return 0;
+    case study::Status::nothing_feasible:
+      return nothing_feasible_exit;
+    case study::Status::batch_unconfirmed:
+    case study::Status::energy_unknown:
+      return usage_exit;
+    case study::Status::budget:
+      return partial_exit;
+    case study::Status::stopped:
+      return signal_exit + CountSignals::last();
+    case study::Status::store_failed:
+      return 1;
+    case study::Status::device_lost:
+      return unfit_exit;
+  }
+  return 1;
+}
+
+void check_global_batch(const TuneFlags& flags) {
+  if (!flags.global_batch) return;
+  if (flags.objective == search::Objective::max_batch)
+    throw core::InputError(
+        "--global-batch keeps the batch, so there is no largest one to find; leave out --for "
+        "max-batch, or --global-batch");
+  if (flags.study.native.options.accumulation != 1)
+    throw core::InputError(
+        "--global-batch chooses the accumulation itself; leave out --accumulation");
+  const auto found = workload::command::used(flags.study.command.options);
+  if (flags.study.command.given() && !(found.accumulation && found.micro_batch) &&
+      !flags.study.command.options.batch_from_environment)
+    throw core::InputError(
+        "--global-batch needs {micro_batch} and {accumulation} in the program's arguments, "
+        "variables or templates");
+}
+
+int show_plan(const TuneFlags& flags, Output& output) {
+  if (flags.cluster.given()) {
+    output.print(cluster_script(flags.cluster, 1));
+    return 0;
+  }
+  trial::Setting setting;
+  setting.batch = flags.global_batch.value_or(flags.min);  // whose memory is known to be least
+  setting.workers = flags.study.native.options.pipeline.workers;
+  setting.precision = flags.study.native.precision;
+  const workload::command::Options& program = flags.study.command.options;
+  if (!flags.global_batch)
+    setting.batch = std::max<std::int64_t>(setting.batch, program.ranks_of_batch());
+  output.print(dry_run_text(flags.study.command, handed(program, setting)));
+  output.print(fmt::format(
+      "{:<10}searched from {}{}, each trial until its throughput is known to {:g}%\n",
+      flags.global_batch ? "micro-batch" : "batch", flags.min,
+      flags.max ? fmt::format(" to {}", *flags.max) : " upwards", 100 * flags.study.precision));
+  return 0;
+}
+
+// Speeds are measured first, in a part of the time.
+constexpr double share_for_speeds = 0.25;
+
+void check_target(const TuneFlags& flags) {
+  if (!flags.target.target) return;
+  if (flags.global_batch || flags.confirm)
+    throw core::InputError(
+        "a target is reached by training whole batches; leave out --global-batch and --confirm");
+  if (flags.cluster.given())
+    throw core::InputError("a target is reached on this machine; leave out --cluster");
+  if (!flags.study.native.options.evaluate)
+    throw core::InputError("a target is looked for on the test split; leave out --no-eval");
+}
+
+int tune(const TuneFlags& flags, Output& output) {
+  if (flags.critical.asked) return tune_critical_batch(flags.study, flags.critical, output);
+  check_global_batch(flags);
+  check_objective(flags);
+  check_target(flags);
+  const std::optional<ClusterTask> task = cluster_task();
+  if (flags.study.command.dry_run && !task) return show_plan(flags, output);
+  check_exports(flags.study);
+  const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
+  const StudyWorkload opened = open_workload(flags.study);
+  study::TuneOptions options;
+  options.limits = limits_of(flags, opened);
+  options.base = opened.base;
+  options.roofline = opened.roofline;
+  options.operations_roofline = opened.operations_roofline;
+  options.cost = opened.cost;
+  options.global_batch = flags.global_batch;
+  options.most_workers = opened.most_workers;
+  options.confirm = flags.confirm;
+  // Towards a target each batch gets the rate that it is trained with there.
+  if (!flags.target.target)
+    options.learning_rate = learning_rate_base(flags.learning_rate, flags.study);
+  options.check_rate = flags.learning_rate.check;
+  options.gpus = flags.study.command.options.gpus;
+  options.batch_is = flags.study.command.options.batch_is;
+  options.notes = opened.reasons;
+  study::Terms terms = terms_of(flags, options.limits, opened.threads);
+  terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
+  const Limited limited = limit_power(flags.study, opened);
+  terms.power_limits = limited.watts;
+  if (!limited.refusal.empty()) {  // energy is told all the same
+    Output::talk(fmt::format("sweetspot: {}", limited.refusal));
+    options.notes.push_back(limited.refusal);
+  }
+  if (flags.objective == search::Objective::energy)
+    check_energy(opened, flags.study.command.given());
+  options.variants = variants_of(opened.base, terms.precisions, terms.power_limits);
+  options.loop.power_limits = limited.guard.get();
+  options.command = [&](const trial::Setting& setting) {
+    const std::string line = report::command_at(opened.command, opened.handed(setting));
+    if (!setting.power_limit_watts || line.empty()) return line;
+    return limit_command(limited.gpus, *setting.power_limit_watts) + " && " + line;
+  };
+  options.loop.measure = opened.measure;
+  // The trials of a batch are averaged: together they are as precise as asked.
+  options.loop.measure.precision =
+      flags.study.precision *
+      std::sqrt(static_cast<double>(options.limits.passes.value_or(usual_runs)));
+  options.loop.measure.first_look = !options.limits.passes;
+  options.loop.measure.reads_energy = flags.objective == search::Objective::energy;
+  options.loop.budget = flags.study.budget;
+  if (flags.target.target && flags.study.budget)
+    options.loop.budget = share_for_speeds * *flags.study.budget;
+  const trial::Question question = study::question(opened.title, opened.identity, terms);
+  const CountSignals signals;
+  if (flags.cluster.given() && task) {
+    sweep::SweepOptions one;
+    one.limits = options.limits, one.loop = options.loop;
+    return run_cluster_task(*task, opened, question, one, 0);
+  }
+  std::unique_ptr<ClusterTune> cluster;
+  std::unique_ptr<store::Writer> writer;
+  workload::Workload* workload = opened.workload.get();
+  if (flags.cluster.given()) {
+    cluster = std::make_unique<ClusterTune>(flags.cluster, opened);
+    trial::Setting first = opened.base;
+    first.batch = std::lcm(options.limits.min, first.accumulation);
+    writer = cluster->open(*store, question, first, flags.study.fresh);
+    workload = &cluster->workload();
+    options.limits.memory_limit.reset();  // of this machine: a task holds itself to its own
+    options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
+                                     const std::atomic<int>& stop) {
+      return cluster->run(setting, stop);
+    };
+  } else {
+    writer = open_study(*store, question, opened, flags.study);
+  }
+  study::TuneResult result;
+  {
+    LiveStudy live({"tuning " + opened.title,
+                    flags.study.precision,
+                    {},
+                    options.limits.tolerance,
+                    flags.study.verbose});
+    result = study::tune(*workload, *writer, options, live, CountSignals::presses());
+  }
+  if (flags.target.target && result.recommendation &&
+      (result.status == study::Status::found || result.status == study::Status::budget)) {
+    writer.reset();
+    opened.workload->finish();
+    return tune_to_target(flags.target, flags.study, options, result, flags.max, !flags.no_report,
+                          *store, output);
+  }
+  report::Answer answer = answer_of(opened, result, *writer);
+  const bool page = !flags.no_report && !result.trials.empty();
+  const std::string url = store::store_url(flags.study.db);
+  print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "", output);
+  if (result.status != study::Status::found && !result.message.empty())
+    Output::talk(fmt::format("sweetspot: {}", result.message));
+  if (page) leave_report(std::move(answer), *store, url);
+  opened.workload->finish();
+  return exit_code(result);
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
+              const std::vector<std::string>& given) {
+  CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
+  const auto flags = std::make_shared<TuneFlags>();
+  using search::Objective;
+  text_flag(
+      *command, "--for", "GOAL",
+      "throughput: the smallest batch that is about as fast as any; max-batch: the largest "
+      "that fits; energy: the least for each sample; accuracy=0.99 or loss=0.1: the batch "
+      "that is trained to it soonest; energy-to-accuracy=0.99: with the least energy",
+      [flags](const std::string& word) {
+        if (read_target(word, flags->target)) {
+          flags->objective = flags->target.for_energy ? Objective::energy : Objective::throughput;
+          return;
+        }
+        flags->objective =
+            static_cast<Objective>(index_of(word, {"throughput", "max-batch", "energy"}, "--for"));
+      })
+      ->default_str("throughput");
+  text_flag(*command, "--slower-at-most", "SHARE",
+            "for energy: what saving it may cost of the fastest speed [10%]",
+            [flags](const std::string& text) {
+              flags->slower_at_most = parse_share(text, "--slower-at-most", 0.9);
+            });
+  text_flag(*command, "--precisions", "NAMES",
+            "search each of these, and compare: of our own engine on a GPU, or of a program with "
+            "{precision}, such as fp32,bf16",
+            [flags](const std::string& text) {
+              flags->precisions = text;
+              flags->study.native.precision = text.substr(0, text.find(','));
+            });
+  text_flag(*command, "--min", "N", "the smallest batch to try", [flags](const std::string& text) {
+    flags->min = core::parse_whole(text, "--min", 1, most_batch);
+    flags->critical.least = flags->min;
+  })->default_str(std::to_string(flags->min));
+  text_flag(*command, "--max", "N", "the largest batch to try [the data set's size]",
+            [flags](const std::string& text) {
+              flags->max = core::parse_whole(text, "--max", 1, most_batch);
+              flags->critical.most = flags->max;
+            });
+  whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
+             "try multiples of this only");
+  text_flag(*command, "--repeat", "N",
+            "of a program: so many passes over all batches that matter, every other one in "
+            "reverse; else a batch is run twice where the answer turns on it",
+            [flags](const std::string& text) {
+              flags->repeat = core::parse_whole(text, "--repeat", 1, 100);
+            });
+  text_flag(*command, "--global-batch", "N",
+            "keep this batch, and find the micro-batch and the accumulation that make it",
+            [flags](const std::string& text) {
+              flags->global_batch = core::parse_whole(text, "--global-batch", 1, most_batch);
+            });
+  text_flag(*command, "--confirm", "STEPS",
+            "run the answer for so many steps, or for an epoch (epoch), and step down if it grows "
+            "beyond what is allowed or dies",
+            [flags](const std::string& text) {
+              flags->confirm.emplace();
+              if (text != "epoch") flags->confirm->steps = confirmed_steps(text);
+            });
+  add_target_flags(*command, flags->target);
+  add_critical_batch_flags(*command, flags->critical);
+  command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
+  add_learning_rate_flags(*command, flags->learning_rate);
+  add_study_flags(*command, flags->study);
+  add_either_workload_flags(*command, flags->study);
+  add_cluster_flags(*command, flags->cluster);
+  flags->tolerance = command->get_option("--tolerance");
+  command->footer(
+      "\nExamples:\n"
+      "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
+      "  sweetspot tune --critical-batch --after 2\n"
+      "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
+      "  sweetspot tune --template config.yaml --set train.batch_size={batch} -- python train.py "
+      "--config {config}\n"
+      "  sweetspot tune --for energy --slower-at-most 5% --power-limits 300W,500W,700W -- python "
+      "train.py --batch-size {batch}\n"
+      "  sweetspot tune --for accuracy=0.99 --seeds 5 --budget 10m\n"
+      "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
+      "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
+      "--accumulate {accumulation}");
+  command->callback([&chosen, &program, &given, flags] {
+    flags->study.command.options.argv = program;
+    if (flags->target.target) flags->study.command.options.metric = flags->target.target->metric;
+    flags->target.rule = flags->critical.rule = flags->learning_rate.rule;
+    flags->target.base_batch = flags->learning_rate.batch.value_or(flags->target.base_batch);
+    flags->cluster.arguments = given;
+    chosen = [flags](Output& output) {
+      settle_gpus(flags->study.command.options);
+      return tune(*flags, output);
+    };
+  });
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,156 @@
+#include "cli/flags/study_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "cli/commands/power_guard.h"
+#include "cli/flags/flags.h"
+#include "cli/output.h"
+#include "cli/stored_study.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "report/forms.h"
+
+namespace sweetspot::cli {
+namespace {
+
+void share_flag(CLI::App& app, const std::string& flag, double& target, double most,
+                const std::string& help) {
+  text_flag(app, flag, "SHARE", help, [=, &target](const std::string& text) {
+    target = parse_share(text, flag, most);
+  })->default_str(fmt::format("{:g}%", 100 * target));
+}
+
+}  // namespace
+
+double parse_share(const std::string& text, const std::string& flag, double most) {
+  if (!text.ends_with('%')) return core::parse_real(text, flag, {0, false}, {most});
+  const std::string number = text.substr(0, text.size() - 1);
+  return core::parse_real(number, flag, {0, false}, {100 * most}) / 100;
+}
+
+void add_study_flags(CLI::App& app, StudyFlags& flags) {
+  app.add_option_function<std::vector<std::string>>(
+         "--memory-limit",
+         [&flags](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) parse_memory_limit(text, flags.memory_limit);
+         },
+         "memory a run may take, such as 4GiB, of the device that it computes on; gpu=16GiB: of "
+         "each GPU; host=8GiB: of the host; may be repeated")
+      ->type_name("BYTES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  share_flag(app, "--memory-share", flags.memory_share, 1,
+             "of the free memory that a run may take");
+  share_flag(app, "--tolerance", flags.tolerance, 0.5,
+             "of the best throughput that a smaller batch may give up");
+  share_flag(app, "--precision-of-estimate", flags.precision, 0.5,
+             "half-width of the 95% interval to measure each throughput to");
+  text_flag(app, "--budget", "TIME",
+            "measure for so long, and answer with what is known then, such as 2m",
+            [&flags](const std::string& text) {
+              flags.budget = core::parse_duration(text, "--budget");
+              if (flags.budget->count() <= 0)
+                throw core::InputError("--budget must be more than nothing, such as 5m");
+            });
+  text_flag(app, "--power-limits", "WATTS",
+            "power limits of each GPU to try, such as 300W,500W,700W; set for the trials and put "
+            "back afterwards (needs root)",
+            [&flags](const std::string& text) { flags.power_limits = parse_power_limits(text); });
+  text_flag(app, "--name", "NAME",
+            "call the study so: under another name the same question is another study, and report "
+            "and studies take names for numbers",
+            [&flags](const std::string& text) { flags.name = parse_study_label(text); });
+  app.add_flag("--fresh", flags.fresh, "measure anew what the store knows already");
+  app.add_flag("--verbose", flags.verbose, "tell of every round and trial on stderr");
+  app.add_flag("--plot", flags.plot, "draw the throughput over the batch, too");
+  app.add_option("--db", flags.db,
+                 "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
+      ->type_name("URL");
+  app.add_option("--export-csv", flags.csv, "write the trials here as CSV")->type_name("FILE");
+  app.add_option("--export-markdown", flags.markdown, "write the result here as markdown")
+      ->type_name("FILE");
+  app.add_option("--workload", flags.workload)->group("");  // hidden: a fake one, for tests
+}
+
+void add_either_workload_flags(CLI::App& app, StudyFlags& flags) {
+  // A program takes these too, as placeholders.
+  constexpr std::array shared{"--json", "--accumulation", "--workers", "--lr", "--precision"};
+  const std::vector<CLI::Option*> before = app.get_options();
+  add_workload_flags(app, flags.native);
+  for (CLI::Option* option : app.get_options())
+    if (std::ranges::find(before, option) == before.end() &&
+        std::ranges::find(shared, option->get_name()) == shared.end())
+      flags.command.native_only.push_back(option);
+  add_command_flags(app, flags.command);
+}
+
+void check_exports(const StudyFlags& flags) {
+  if (flags.csv) report::check_can_write(*flags.csv, "--export-csv");
+  if (flags.markdown) report::check_can_write(*flags.markdown, "--export-markdown");
+}
+
+void write_exports(const StudyFlags& flags, const report::Answer& answer) {
+  if (flags.csv) report::write_file(*flags.csv, report::csv(answer));
+  if (flags.markdown) report::write_file(*flags.markdown, report::markdown(answer));
+}
+
+void parse_memory_limit(const std::string& text, MemoryLimits& limits) {
+  constexpr const char* flag = "--memory-limit";
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    const std::string device = equals == part.npos ? "" : part.substr(0, equals);
+    if (equals != part.npos && device != "gpu" && device != "host")
+      throw core::InputError(
+          fmt::format("{} '{}' is of no known device; write gpu=16GiB, host=8GiB or 16GiB", flag,
+                      core::printable(part)));
+    std::optional<core::Bytes>& limit = device == "gpu"    ? limits.gpu
+                                        : device == "host" ? limits.host
+                                                           : limits.any;
+    if (limit)
+      throw core::InputError(fmt::format("{} says twice what {} may take; leave one out", flag,
+                                         device == "gpu"    ? "a GPU"
+                                         : device == "host" ? "the host"
+                                                            : "a run"));
+    limit = core::parse_bytes(equals == part.npos ? part : part.substr(equals + 1), flag);
+  }
+}
+
+namespace {
+
+std::optional<core::Bytes> within_share(const StudyFlags& flags,
+                                        const std::optional<core::Bytes>& limit,
+                                        const std::optional<core::Bytes>& free) {
+  if (!free) return limit;
+  const auto share = static_cast<core::Bytes>(static_cast<double>(*free) * flags.memory_share);
+  return limit ? std::min(*limit, share) : share;
+}
+
+}  // namespace
+
+std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free,
+                                          bool on_gpu) {
+  const std::optional<core::Bytes>& named =
+      on_gpu ? flags.memory_limit.gpu : flags.memory_limit.host;
+  return within_share(flags, named ? named : flags.memory_limit.any, free);
+}
+
+std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
+                                               std::optional<core::Bytes> free) {
+  return within_share(flags, flags.memory_limit.host, free);
+}
+
+void put_memory_limits(const StudyFlags& flags, study::Terms& terms) {
+  terms.limits.memory_limit = flags.memory_limit.any;
+  terms.host_memory_limit = flags.memory_limit.host;
+  terms.gpu_memory_limit = flags.memory_limit.gpu;
+  terms.memory_share = flags.memory_share;
+}
+
+}  // namespace sweetspot::cli

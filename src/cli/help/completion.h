@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+
+#include "cli/help/command_tree.h"
+
+namespace sweetspot::cli {
+
+// Scripts that complete commands, flags and files; behind "--" they complete a program's own
+// command line.
+std::string bash_completion(const Command& program);
+std::string zsh_completion(const Command& program);
+std::string fish_completion(const Command& program);
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,69 @@
+#include "cli/live/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "report/text/table.h"
+
+namespace sweetspot::cli {
+namespace {
+
+constexpr std::size_t usual_width = 80, usual_height = 24;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+winsize size() {
+  winsize found{};
+  for (const int stream : {STDERR_FILENO, STDOUT_FILENO})
+    if (ioctl(stream, TIOCGWINSZ, &found) == 0) return found;
+  return {};
+}
+
+bool is_live(int stream) {
+  const std::string term = variable("TERM");
+  return isatty(stream) && !term.empty() && term != "dumb";
+}
+
+}  // namespace
+
+bool is_live_terminal() { return is_live(STDERR_FILENO); }
+bool has_colour() { return is_live_terminal() && variable("NO_COLOR").empty(); }
+
+bool stdout_is_live_terminal() { return is_live(STDOUT_FILENO); }
+bool stdout_has_colour() { return stdout_is_live_terminal() && variable("NO_COLOR").empty(); }
+
+std::size_t terminal_width() { return size().ws_col ? size().ws_col : usual_width; }
+std::size_t terminal_height() { return size().ws_row ? size().ws_row : usual_height; }
+
+std::string cut(const std::string& text, std::size_t columns) {
+  if (report::display_width(text) <= columns) return text;
+  std::string kept;
+  for (const char c : text) {
+    const bool begins_a_character = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (begins_a_character && report::display_width(kept) == columns) break;
+    kept += c;
+  }
+  return kept;
+}
+
+bool is_utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = variable(name);
+    if (value.empty()) continue;
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace sweetspot::cli

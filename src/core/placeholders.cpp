@@ -1,0 +1,20 @@
+#include "core/placeholders.h"
+
+#include <algorithm>
+
+namespace sweetspot::core {
+
+std::string filled(std::string_view text, std::span<const Placeholder> holes) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto found = std::ranges::find_if(
+        holes, [&](const Placeholder& hole) { return text.substr(at).starts_with(hole.name); });
+    if (found == holes.end())
+      out += text[at++];
+    else
+      out += found->value, at += found->name.size();
+  }
+  return out;
+}
+
+}  // namespace sweetspot::core

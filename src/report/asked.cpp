@@ -1,0 +1,84 @@
+#include "report/asked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/text.h"
+#include "core/units.h"
+
+namespace sweetspot::report {
+namespace {
+
+using Json = nlohmann::json;
+
+// A member of an object, null where there is none: keys are of any version, or somebody else's.
+Json member(const Json& json, const char* name) {
+  return json.is_object() && json.contains(name) ? json[name] : Json();
+}
+
+std::string text(const Json& json) { return json.is_string() ? json.get<std::string>() : ""; }
+
+std::string count(const Json& json) { return core::format_count(json.get<double>()); }
+
+std::string swept(const Json& terms) {
+  const Json batches = member(terms, "batches");
+  if (!batches.is_array() || batches.empty() ||
+      !std::ranges::all_of(batches, [](const Json& batch) { return batch.is_number(); }))
+    return "sweep";
+  return batches.size() == 1
+             ? fmt::format("sweep {}", count(batches.front()))
+             : fmt::format("sweep {}–{}", count(batches.front()), count(batches.back()));
+}
+
+std::string goal(const Json& terms) {
+  const std::string kind = text(member(terms, "kind"));
+  if (kind == "sweep") return swept(terms);
+  if (kind != "tune") return kind;
+  const Json towards = member(terms, "towards");
+  if (member(towards, "value").is_number())
+    return fmt::format("{}{}={:g}", member(towards, "energy") == true ? "energy-to-" : "",
+                       text(member(towards, "metric")), member(towards, "value").get<double>());
+  std::string objective = text(member(member(terms, "limits"), "objective"));
+  std::ranges::replace(objective, '_', '-');  // as --for takes it
+  return objective;
+}
+
+void add(std::string& list, const std::string& more) { list += (list.empty() ? "" : ", ") + more; }
+
+void add_bytes(std::string& list, const std::string& of, const Json& bytes) {
+  if (bytes.is_number_unsigned()) add(list, of + core::format_bytes(bytes.get<core::Bytes>()));
+}
+
+std::string limit(const Json& terms, const Json& workload) {
+  const Json limits = member(terms, "limits");
+  std::string list;
+  add_bytes(list, "", member(limits, "memory_limit"));
+  add_bytes(list, "gpu ", member(terms, "gpu_memory_limit"));
+  add_bytes(list, "host ", member(terms, "host_memory_limit"));
+  if (const Json whole = member(limits, "divisor_of"); whole.is_number())
+    add(list, "global batch " + count(whole));
+  const Json max = member(limits, "max"), samples = member(member(workload, "data"), "samples");
+  if (text(member(terms, "kind")) == "tune" && max.is_number() && max != samples)
+    add(list, "batch ≤ " + count(max));
+  return list;
+}
+
+}  // namespace
+
+Asked asked(const trial::Question& question) {
+  const Json key = Json::parse(question.key, nullptr, false);
+  const Json terms = member(key, "terms");
+  Asked asked;
+  asked.name = text(member(terms, "name"));
+  asked.goal = goal(terms);
+  asked.limit = limit(terms, member(key, "workload"));
+  asked.what = question.workload;  // "tune paper-cnn on mnist"
+  const std::string kind = text(member(terms, "kind"));
+  if (!kind.empty() && asked.what.starts_with(kind + " ")) asked.what.erase(0, kind.size() + 1);
+  return asked;
+}
+
+}  // namespace sweetspot::report

@@ -1,0 +1,163 @@
+#include "report/exports/tensorboard/hparams.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "core/text.h"
+
+namespace sweetspot::report::tensorboard {
+namespace {
+
+// Fields of the HParams plugin's api.proto and plugin_data.proto, and of protobuf's struct.proto.
+namespace plugin_data {
+enum : int { experiment = 2, session_start_info = 3, session_end_info = 4 };
+}
+namespace experiment {
+enum : int { description = 1, time_created_secs = 3, hparam_infos = 4, metric_infos = 5, name = 6 };
+}
+namespace hparam_info {
+enum : int { name = 1, description = 3, type = 4, domain_discrete = 5, domain_interval = 6 };
+enum : int { type_string = 1, type_float64 = 3 };
+}  // namespace hparam_info
+namespace interval {
+enum : int { min_value = 1, max_value = 2 };
+}
+namespace list_value {
+enum : int { values = 1 };
+}
+namespace metric_info {
+enum : int { name = 1, display_name = 3 };
+enum : int { name_tag = 2 };
+}  // namespace metric_info
+namespace session_start {
+enum : int { hparams = 1, group_name = 4, start_time_secs = 5 };
+enum : int { entry_key = 1, entry_value = 2 };
+}  // namespace session_start
+namespace session_end {
+enum : int { status = 1, end_time_secs = 2 };
+enum : int { success = 1, failure = 2 };
+}  // namespace session_end
+namespace value {
+enum : int { number = 2, text = 3 };
+}
+
+constexpr const char* plugin = "hparams";
+
+using Hyperparameter = std::variant<double, std::string>;
+
+// One column of the HParams view.
+struct Column {
+  const char* name;
+  const char* description;
+  Hyperparameter (*of)(const trial::Trial&);
+};
+const Column columns[] = {
+    {"batch", "samples per weight update",
+     [](const trial::Trial& t) -> Hyperparameter { return static_cast<double>(t.setting.batch); }},
+    {"accumulation", "micro-batches per weight update",
+     [](const trial::Trial& t) -> Hyperparameter {
+       return static_cast<double>(t.setting.accumulation);
+     }},
+    {"precision", "", [](const trial::Trial& t) -> Hyperparameter { return t.setting.precision; }},
+    {"workers", "loader workers",
+     [](const trial::Trial& t) -> Hyperparameter {
+       return static_cast<double>(t.setting.workers);
+     }},
+    {"learning_rate", "",
+     [](const trial::Trial& t) -> Hyperparameter { return t.setting.learning_rate; }},
+    {"seed", "of weights, shuffles and dropout",
+     [](const trial::Trial& t) -> Hyperparameter { return static_cast<double>(t.setting.seed); }},
+    {"device", "", [](const trial::Trial& t) -> Hyperparameter { return t.device; }},
+};
+
+struct MetricColumn {
+  const char* tag;
+  const char* title;
+};
+constexpr MetricColumn metrics[] = {{metric::samples_per_second, "samples/s"},
+                                    {metric::step_seconds, "step, s (median)"},
+                                    {metric::memory_bytes, "memory, bytes"},
+                                    {metric::energy_joules, "energy, J"},
+                                    {metric::joules_per_sample, "energy of a sample, J"},
+                                    {metric::test_accuracy, "test accuracy"}};
+
+Message as_value(const Hyperparameter& hyperparameter) {
+  if (const auto* number = std::get_if<double>(&hyperparameter))
+    return Message().number(value::number, *number);
+  return Message().text(value::text, core::printable(std::get<std::string>(hyperparameter)));
+}
+
+// With the values there are: without them the view can neither filter nor sort by the column.
+Message column_info(const Column& column, const std::vector<trial::Trial>& trials) {
+  std::set<Hyperparameter> values;
+  for (const trial::Trial& trial : trials) values.insert(column.of(trial));
+  Message info;
+  info.text(hparam_info::name, column.name).text(hparam_info::description, column.description);
+  if (const auto* least = std::get_if<double>(&*values.begin()))
+    return info.whole(hparam_info::type, hparam_info::type_float64)
+        .message(hparam_info::domain_interval,
+                 Message()
+                     .number(interval::min_value, *least)
+                     .number(interval::max_value, std::get<double>(*values.rbegin())));
+  Message list;
+  for (const Hyperparameter& each : values) list.message(list_value::values, as_value(each));
+  return info.whole(hparam_info::type, hparam_info::type_string)
+      .message(hparam_info::domain_discrete, list);
+}
+
+Message in_plugin(int field, const Message& data) { return Message().message(field, data); }
+
+std::string group_of(const trial::Trial& trial) {
+  std::string name;
+  for (const Column& column : columns)
+    std::visit(
+        [&](const auto& v) {
+          name += fmt::format("{}{}={}", name.empty() ? "" : " ", column.name, v);
+        },
+        column.of(trial));
+  return core::printable(name);
+}
+
+}  // namespace
+
+void add_experiment(Events& events, const Answer& answer, double at_unix_seconds) {
+  Message made;
+  made.text(experiment::description, core::printable(answer.workload))
+      .number(experiment::time_created_secs, at_unix_seconds)
+      .text(experiment::name, fmt::format("sweetspot study {}", core::printable(answer.study)));
+  for (const Column& column : columns)
+    made.message(experiment::hparam_infos, column_info(column, answer.trials));
+  for (const MetricColumn& column : metrics)
+    made.message(experiment::metric_infos,
+                 Message()
+                     .message(metric_info::name, Message().text(metric_info::name_tag, column.tag))
+                     .text(metric_info::display_name, column.title));
+  events.plugin("_hparams_/experiment", plugin, in_plugin(plugin_data::experiment, made),
+                at_unix_seconds);
+}
+
+void add_session(Events& events, const trial::Trial& trial) {
+  Message start;
+  for (const Column& column : columns)
+    start.message(session_start::hparams,
+                  Message()
+                      .text(session_start::entry_key, column.name)
+                      .message(session_start::entry_value, as_value(column.of(trial))));
+  start.text(session_start::group_name, group_of(trial))
+      .number(session_start::start_time_secs, trial.started_at);
+  events.plugin("_hparams_/session_start_info", plugin,
+                in_plugin(plugin_data::session_start_info, start), trial.started_at);
+  const double ended_at = trial.started_at + trial.seconds;
+  const Message end =
+      Message()
+          .whole(session_end::status,
+                 trial.outcome == trial::Outcome::ok ? session_end::success : session_end::failure)
+          .number(session_end::end_time_secs, ended_at);
+  events.plugin("_hparams_/session_end_info", plugin, in_plugin(plugin_data::session_end_info, end),
+                ended_at);
+}
+
+}  // namespace sweetspot::report::tensorboard

@@ -1,0 +1,84 @@
+#include "report/text/glance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/text.h"
+#include "report/charts/speeds.h"
+#include "report/epochs.h"
+#include "report/html/markup.h"
+
+namespace sweetspot::report {
+namespace {
+
+std::string count(double value) { return core::format_count(value); }
+std::string count(std::int64_t value) { return count(static_cast<double>(value)); }
+
+std::vector<Figure> recommended(const advise::Recommendation& made) {
+  const trial::Setting& setting = made.setting;
+  std::vector<Figure> list{{"Batch", count(setting.batch)}};
+  if (setting.accumulation > 1)
+    list.push_back({"Made of", fmt::format("{} × {}", count(setting.accumulation),
+                                           count(setting.micro_batch()))});
+  list.push_back({"Samples per second", core::format_rounded(made.samples_per_second)});
+  list.push_back({"Of the best", fmt::format("{:.0f}%", 100 * made.throughput_share)});
+  if (made.joules_per_sample)
+    list.push_back({"Energy of a sample", core::format_joules(*made.joules_per_sample)});
+  if (setting.power_limit_watts)
+    list.push_back({"Power limit", fmt::format("{:.0f} W", *setting.power_limit_watts)});
+  if (made.variants.size() > 1 && made.variants.front().precision != made.variants.back().precision)
+    list.push_back({"Precision", core::printable(setting.precision)});
+  if (!alike(made).empty())
+    list.push_back(
+        {"About as good", fmt::format("{} to {}", count(made.alike_low), count(made.alike_high))});
+  if (made.memory_bytes)
+    list.push_back({"Memory", core::format_bytes(*made.memory_bytes) +
+                                  (made.memory_device.empty() ? "" : " on " + made.memory_device)});
+  if (made.limited_by) list.push_back({"Limited by", std::string(words(*made.limited_by))});
+  return list;
+}
+
+// Of whole training runs, after each number of epochs that any of them came to.
+std::string trained_sentence(const Answer& answer) {
+  std::size_t most = 0;
+  for (const trial::Trial& t : answer.trials) most = std::max(most, t.epochs.size());
+  std::vector<std::int64_t> epochs(most);
+  std::iota(epochs.begin(), epochs.end(), 1);
+  return most == 0 ? "" : epoch_sentence(answer.trials, epochs);
+}
+
+}  // namespace
+
+std::string sentence(const Answer& answer) {
+  if (answer.recommendation) return advise::sentence(*answer.recommendation);
+  if (answer.to_target) return advise::sentence(*answer.to_target);
+  if (const std::string trained = trained_sentence(answer); !trained.empty()) return trained;
+  const auto found = measured(answer);
+  if (!found) return "";
+  std::string text =
+      fmt::format("The fastest was batch {} with {} samples/s", count(found->best_batch),
+                  core::format_rounded(found->best_samples_per_second));
+  if (found->knee_batch != found->best_batch)
+    text += fmt::format("; the smallest within {:g}% of it is batch {} with {} samples/s",
+                        100 * answer.facts.limits.tolerance, count(found->knee_batch),
+                        core::format_rounded(found->knee_samples_per_second));
+  if (found->contended) text += fmt::format("; {}", advise::measured_while_busy);
+  return text + ".";
+}
+
+std::vector<Figure> figures(const Answer& answer) {
+  std::vector<Figure> list;
+  if (answer.recommendation)
+    list = recommended(*answer.recommendation);
+  else if (const auto found = measured(answer))
+    list = {{"Fastest batch", count(found->best_batch)},
+            {"Samples per second", core::format_rounded(found->best_samples_per_second)},
+            {fmt::format("Smallest within {:g}%", 100 * answer.facts.limits.tolerance),
+             count(found->knee_batch)}};
+  for (Figure& figure : list) figure.value = with_thin_spaces(figure.value);
+  return list;
+}
+
+}  // namespace sweetspot::report

@@ -1,0 +1,180 @@
+#include "report/text/screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "core/text.h"
+#include "core/utf8.h"
+#include "report/forms.h"
+#include "report/text/answer_table.h"
+#include "report/text/failures.h"
+#include "report/text/glance.h"
+#include "report/text/screen_parts.h"
+#include "report/text/table.h"
+#include "report/text/target_table.h"
+
+namespace sweetspot::report {
+namespace {
+
+constexpr std::size_t most_lines = 20;
+constexpr std::size_t last_lines_shown = 10;  // of a program that failed
+
+// The rows that matter most: the chosen, the best, the ends, and those next to the chosen.
+std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const AnswerTable& table,
+                                   std::size_t most) {
+  const std::size_t all = table.lines.size();
+  if (all <= most) return table.lines;
+  const auto place = [&](std::int64_t batch) {
+    const auto found = std::ranges::find(table.lines, batch, &AnswerLine::size);
+    return static_cast<std::size_t>(found - table.lines.begin());
+  };
+  const std::size_t chosen = place(made.batch);
+  std::set<std::size_t> kept;
+  const auto keep = [&](std::size_t i) {
+    if (i < all && kept.size() < most) kept.insert(i);
+  };
+  for (const std::size_t i : {chosen, place(made.best_batch), std::size_t{0}, all - 1}) keep(i);
+  for (std::size_t away = 1; away < all && kept.size() < most; ++away)
+    keep(chosen + away), keep(chosen - std::min(chosen, away));
+  std::vector<AnswerLine> lines;
+  for (const std::size_t i : kept) lines.push_back(table.lines[i]);
+  return lines;
+}
+
+std::vector<ScreenColumn> columns_of(const AnswerTable& table, const std::vector<AnswerLine>& lines,
+                                     const ScreenOptions& options) {
+  std::size_t reach = 0;
+  for (const AnswerLine& line : lines) reach = std::max(reach, display_width(line.reach));
+  const auto batch = [](const AnswerLine& line) { return (line.chosen ? "▸ " : "") + line.batch; };
+  const auto share = [&](const AnswerLine& line) {
+    if (reach == 0 || line.share.empty()) return line.share;
+    return fmt::format("{} {}{}", line.share, line.reach,
+                       std::string(reach - display_width(line.reach), ' '));
+  };
+  std::vector<ScreenColumn> columns;
+  const auto add = [&](const std::string& title, const std::string& short_title, bool left,
+                       const auto& cell) {
+    ScreenColumn& column = columns.emplace_back(ScreenColumn{title, short_title, left, {}});
+    for (const AnswerLine& line : lines) column.cells.push_back(said(cell(line), options));
+  };
+  add(table.batch_title, table.batch_title, false, batch);
+  for (std::size_t i = 0; i < table.variant_titles.size(); ++i)
+    add(table.variant_titles[i], table.variant_titles[i], false,
+        [i](const AnswerLine& line) { return line.by_variant[i]; });
+  if (!table.variant_titles.empty()) return columns;
+  add("samples/s", "samples/s", false, [](const AnswerLine& l) { return l.samples_per_second; });
+  add("of the best", "of best", false, share);
+  add(table.within_title, "in" + table.within_title.substr(6), false,
+      [](const AnswerLine& l) { return l.within; });
+  if (table.has_energy)
+    add("energy/sample", "energy", false, [](const AnswerLine& l) { return l.energy; });
+  add("memory", "memory", false, [](const AnswerLine& l) { return l.memory; });
+  add("limited by", "limited by", true, [](const AnswerLine& l) { return l.limited_by; });
+  return columns;
+}
+
+// What the sentence and its parenthesis say already is left out.
+bool is_shown(advise::Reason reason, const advise::Recommendation& made) {
+  if (reason == advise::Reason::knee || reason == advise::Reason::accumulation ||
+      reason == advise::Reason::energy)
+    return false;
+  return reason != advise::Reason::memory || made.limited_by == advise::Bottleneck::memory_capacity;
+}
+
+Lines shown_reasons(const advise::Recommendation& made, const ScreenOptions& options) {
+  Lines list;
+  for (const advise::Reason reason : made.reasons)
+    if (is_shown(reason, made)) list.push_back(said(words(reason, made), options));
+  return list;
+}
+
+bool could_be_surer(const advise::Recommendation& made) {
+  constexpr double small_regret = 0.005;  // of the throughput: such answers are equal
+  return made.objective != search::Objective::max_batch &&
+         made.cut_short != advise::CutShort::stopped && made.regret > small_regret;
+}
+
+Lines footer(const advise::Recommendation& made, const ScreenOptions& options) {
+  Lines parts;
+  if (!options.more_certain.empty() && could_be_surer(made))
+    parts.push_back("More certain: " + options.more_certain);
+  if (!options.page.empty()) parts.push_back("Page: " + core::printable(options.page));
+  if (!options.trials.empty()) parts.push_back("Every trial: " + core::printable(options.trials));
+  Lines lines;
+  for (const std::string& part : parts) {
+    constexpr std::size_t gap = 4;
+    if (!lines.empty() && display_width(lines.back()) + gap + display_width(part) <= options.width)
+      lines.back() += std::string(gap, ' ') + part;
+    else
+      lines.push_back(part);
+  }
+  return lines;
+}
+
+Lines sentence_lines(const advise::Recommendation& made, const ScreenOptions& options) {
+  const std::size_t width = options.width;
+  Lines lines = wrapped(said(advise::sentence(made), options), width);
+  const std::string others = said(advise::alike(made), options);
+  if (others.empty()) return lines;
+  const std::string aside = "(" + others + ")";
+  if (lines.size() == 1 && display_width(lines[0]) + 3 + display_width(aside) <= width)
+    lines[0] += "   " + aside;
+  else
+    for (const std::string& line : wrapped(aside, width - 2)) lines.push_back("  " + line);
+  return lines;
+}
+
+std::string recommended(const advise::Recommendation& made, const ScreenOptions& options) {
+  constexpr std::size_t most_rows = 10, few_rows = 4, fewest_rows = 2, few_reason_lines = 2;
+  const Lines head = sentence_lines(made, options);
+  const Lines command = command_lines(core::printable(made.command), options.width);
+  Lines foot = footer(made, options), reasons = shown_reasons(made, options);
+  Lines why = why_lines(reasons, options.width);
+  const AnswerTable table = answer_table(made);
+  std::size_t rows = std::min(most_rows, table.lines.size());
+  const std::size_t fixed = head.size() + command.size() + 2;  // a blank line, the titles
+  // What gives way, and in which order.
+  while (fixed + rows + why.size() + foot.size() > most_lines) {
+    if (rows > few_rows)
+      --rows;
+    else if (why.size() > few_reason_lines && reasons.size() > 1)
+      reasons.pop_back(), why = why_lines(reasons, options.width);
+    else if (why.size() > few_reason_lines)
+      why.pop_back();
+    else if (rows > fewest_rows)
+      --rows;
+    else if (!foot.empty())
+      foot.pop_back();
+    else
+      break;
+  }
+  const std::vector<AnswerLine> kept = kept_lines(made, table, rows);
+  Lines failed;
+  for (const AnswerLine& line : kept) failed.push_back(line.failure);
+  const Lines body = table_lines(columns_of(table, kept, options), failed, options);
+  return joined(head) + joined(command) + "\n" + joined(body) + joined(why) + joined(foot);
+}
+
+}  // namespace
+
+std::string screen(const Answer& answer, const ScreenOptions& options) {
+  ScreenOptions sane = options;
+  sane.width = std::max<std::size_t>(20, options.width);
+  if (answer.recommendation) return recommended(*answer.recommendation, sane);
+  if (answer.to_target) return target_screen(*answer.to_target, sane);
+  const std::string known = sentence(answer);
+  std::string text;
+  for (const std::string& words : {answer.message, known})
+    if (!words.empty())
+      for (const std::string& line : wrapped(core::printable(words), sane.width))
+        text += line + "\n";
+  if (!answer.trials.empty()) text += (text.empty() ? "" : "\n") + table(answer);
+  text += failures_text(failures(answer, 1, last_lines_shown));
+  return sane.utf8 ? text : plain(text);
+}
+
+}  // namespace sweetspot::report

@@ -1,0 +1,152 @@
+#include "workload/command/process/supervisor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "core/error.h"
+#include "workload/command/process/start_program.h"
+
+namespace sweetspot::workload::command::process {
+namespace {
+
+void tell(const Charge& charge, const Word& word) {
+  [[maybe_unused]] const ssize_t sent =
+      send(charge.control, &word, sizeof word, MSG_NOSIGNAL);  // nobody there: nobody to tell
+}
+
+// Direct children only: when they are dead, theirs are ours. Unreaped, their ids are not used
+// again.
+void kill_children(pid_t main) {
+  const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  if (file < 0) {  // a kernel without the file: at least the main process and its group
+    kill(main, SIGKILL);
+    kill(-main, SIGKILL);
+    return;
+  }
+  char buffer[4096];
+  pid_t pid = 0;
+  for (ssize_t got = 0; (got = read(file, buffer, sizeof buffer)) > 0;)
+    for (ssize_t i = 0; i < got; ++i) {
+      if (buffer[i] >= '0' && buffer[i] <= '9') {
+        pid = pid * 10 + (buffer[i] - '0');
+      } else {
+        if (pid > 0) kill(pid, SIGKILL);
+        pid = 0;
+      }
+    }
+  if (pid > 0) kill(pid, SIGKILL);
+  close(file);
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+// Takes in the dead. False when no child is left.
+bool reap(const Charge& charge, pid_t main, double& cpu_seconds) {
+  for (;;) {
+    int status = 0;
+    rusage used{};
+    // A process's usage has that of the children it waited for in it. __WALL: clones that announce
+    // their end by another signal than SIGCHLD count too.
+    const pid_t pid = wait4(-1, &status, WNOHANG | __WALL, &used);
+    if (pid == 0) return true;
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) return false;
+    cpu_seconds += seconds(used.ru_utime) + seconds(used.ru_stime);
+    if (pid == main) tell(charge, {.kind = Word::main_ended, .status = status});
+  }
+}
+
+// Keeps nothing of our process's but the two descriptors it needs: pipes must end when their
+// writers do.
+void keep_only(int one, int other) {
+  const unsigned low = static_cast<unsigned>(std::min(one, other));
+  const unsigned high = static_cast<unsigned>(std::max(one, other));
+  if (one >= 0 && other >= 0) {
+    if (low > 0) close_from_to(0, low - 1);
+    if (high > low + 1) close_from_to(low + 1, high - 1);
+  } else if (high > 0) {
+    close_from_to(0, high - 1);
+  }
+  close_from_to(high + 1, ~0u);
+}
+
+void remove_cgroup(const char* folder) {
+  for (int attempt = 0; folder && rmdir(folder) != 0 && errno == EBUSY && attempt < 100; ++attempt)
+    poll(nullptr, 0, 1);  // the kernel lets go of it a little after the last process
+}
+
+[[noreturn]] void watch(const Charge& charge) {
+  setsid();  // Ctrl-C on our terminal is for us alone
+  prctl(PR_SET_NAME, "sweetspot-ward");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  signal(SIGCHLD, SIG_DFL);  // ignored, the dead would vanish unseen
+
+  Word start;
+  const pid_t main = start_program(charge, start);
+  keep_only(charge.control, charge.employer);
+  const int deaths = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+  tell(charge, start);
+
+  double cpu_seconds = 0;
+  bool killing = false, deserted = false;
+  int pause_ms = 1;
+  while (reap(charge, main, cpu_seconds)) {
+    if (killing) kill_children(main);
+    pollfd wait[] = {{deaths, POLLIN, 0},
+                     {deserted ? -1 : charge.control, POLLIN, 0},
+                     {deserted ? -1 : charge.employer, POLLIN, 0}};
+    // Deaths further down are not announced to us, hence the pause that grows.
+    poll(wait, 3, killing ? pause_ms : -1);
+    if (killing) pause_ms = std::min(pause_ms * 2, 64);
+    signalfd_siginfo ignored;
+    while (read(deaths, &ignored, sizeof ignored) > 0) pause_ms = 1;
+    char order = 0;
+    if (wait[1].revents && recv(charge.control, &order, 1, MSG_DONTWAIT) == 0) deserted = true;
+    if (wait[2].revents) deserted = true;
+    killing = killing || deserted || order == kill_order;
+  }
+  tell(charge, {.kind = Word::gone, .cpu_seconds = cpu_seconds});
+  if (deserted) {
+    remove_cgroup(charge.cgroup_folder);
+    if (charge.remove) execve(charge.remove[0], charge.remove, charge.environment);
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+pid_t appoint(const Charge& charge) {
+  // No handler of ours may run in the supervisor, nor a signal for us end it.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) watch(charge);
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0)
+    throw core::MachineError(
+        fmt::format("cannot start another process: {}; see the limits on processes (ulimit -u) and "
+                    "free memory",
+                    std::generic_category().message(error)));
+  return pid;
+}
+
+}  // namespace sweetspot::workload::command::process

@@ -1,0 +1,107 @@
+#include "workload/command/program_trials.h"
+
+#include <utility>
+
+#include "core/error.h"
+#include "workload/command/hook.h"
+#include "workload/command/program_file.h"
+#include "workload/command/template.h"
+#include "workload/workload.h"
+
+namespace sweetspot::workload::command {
+
+Trials::Trials(Options options)
+    : options_((check(options), std::move(options))),
+      secrets_(options_),
+      terminal_(options_.terminal == Terminal::yes) {
+  if (options_.setup) {
+    const auto failed = run_hook("--setup", *options_.setup, options_.environment, options_,
+                                 secrets_, [this] { return told_to_give_up(options_); });
+    if (failed) throw core::InputError(*failed + "; nothing was run");
+  }
+  if (!options_.caller) check_program_file(options_);
+}
+
+std::unique_ptr<Program> Trials::start(const trial::Setting& setting) {
+  if (options_.budget && !deadline_) deadline_ = monotonic_seconds() + options_.budget->count();
+  if (failed_conclude_) throw Ended(trial::Outcome::crashed, *failed_conclude_);
+  if (kept_) {
+    kept_->wait(0);
+    if (!kept_->asks() || kept_->ended()) end_kept();
+  }
+  if (!kept_) {
+    workspace_.reset();  // of a trial that did not begin: the same file may be in both
+    workspace_ = std::make_unique<Workspace>(options_, handed(options_, setting));
+  }
+  if (options_.prepare) {
+    const auto no_time = [this] { return told_to_give_up(options_) || time_is_up(); };
+    const auto failed = run_trial_hook("--prepare", *options_.prepare, setting, no_time);
+    if (no_time()) throw Ended(trial::Outcome::cancelled, "it was stopped");
+    if (failed) throw Ended(trial::Outcome::crashed, *failed);
+  }
+  if (kept_) {
+    if (kept_->answer(setting)) return std::move(kept_);
+    end_kept();
+  }
+  if (options_.caller && std::exchange(caller_met_, true))
+    throw Ended(trial::Outcome::cancelled, "the program that called has gone away");
+  return std::make_unique<Program>(options_, setting, terminal_, *workspace_, gpus_,
+                                   host_memory_limit());
+}
+
+std::optional<core::Bytes> Trials::host_memory_limit() const {
+  const auto& limit = options_.memory_limit;
+  const auto& without_gpu = options_.memory_limit_without_gpu;
+  if (!without_gpu) return limit;
+  const std::vector<gpu::Device>* gpus = gpus_.within(core::Seconds(0));
+  const bool known_without = device_ == "cpu" || (gpus && gpus->empty());
+  if (!known_without) return limit;
+  return limit ? std::min(*limit, *without_gpu) : *without_gpu;
+}
+
+std::optional<std::string> Trials::run_trial_hook(const char* flag, const std::string& hook,
+                                                  const trial::Setting& setting,
+                                                  const std::function<bool()>& give_up) {
+  const Configs& configs = workspace_->configs();
+  const trial::Setting given = handed(options_, setting);
+  return run_hook(flag, expand(hook, given, configs), trial_environment(options_, given, configs),
+                  options_, secrets_, give_up, workspace_.get());
+}
+
+void Trials::conclude(const trial::Setting& setting) {
+  if (options_.conclude && workspace_)
+    failed_conclude_ =
+        run_trial_hook("--conclude", *options_.conclude, setting, after_grace(options_));
+  if (!kept_) workspace_.reset();
+}
+
+bool Trials::time_is_up() const { return deadline_ && monotonic_seconds() >= *deadline_; }
+
+bool Trials::try_terminal() {
+  if (options_.terminal != Terminal::automatic || std::exchange(tried_terminal_, true))
+    return false;
+  terminal_ = true;
+  return true;
+}
+
+void Trials::finish() {
+  if (std::exchange(finished_, true)) return;
+  end_kept();
+  workspace_.reset();
+  if (!options_.cleanup) return;
+  const auto failed = run_hook("--cleanup", *options_.cleanup, options_.environment, options_,
+                               secrets_, after_grace(options_));
+  if (failed) throw core::InputError(*failed + "; every trial had been run");
+}
+
+void Trials::end_kept() {
+  if (!kept_) return;
+  const double deadline = monotonic_seconds() + options_.grace.count();
+  if (kept_->say_done())  // it may have something to save
+    while (!kept_->ended() && monotonic_seconds() < deadline && !told_to_give_up(options_))
+      kept_->wait(0.1);
+  kept_->end(options_.grace);
+  kept_.reset();
+}
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,68 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "workload/command/gpu/account.h"
+#include "workload/command/options.h"
+#include "workload/command/program_process.h"
+#include "workload/command/redact.h"
+#include "workload/command/workspace.h"
+
+namespace sweetspot::workload::command {
+
+// What lives longer than a trial: the options, the process of a session between two settings, and
+// what earlier trials taught.
+class Trials {
+ public:
+  explicit Trials(Options options);
+
+  const Options& options() const { return options_; }
+  const Secrets& secrets() const { return secrets_; }
+
+  // --prepare, then a process for the setting: the one that was kept, or a new one. Ended(crashed)
+  // when a hook failed, this one or the last --conclude; Ended(cancelled) when there is no more
+  // time.
+  std::unique_ptr<Program> start(const trial::Setting& setting);
+  void conclude(const trial::Setting& setting);
+  // For the next setting: it waits for one.
+  void keep(std::unique_ptr<Program> program) { kept_ = std::move(program); }
+
+  // The budget's end has come: what runs is to end now.
+  bool time_is_up() const;
+
+  // Whether the program is worth a second run on a terminal: once, and no more unless it helped.
+  bool try_terminal();
+  void terminal_was_no_help() { terminal_ = false; }
+
+  // Where the last trial that went well computed; "" before.
+  const std::string& device() const { return device_; }
+  void note_device(std::string device) { device_ = std::move(device); }
+
+  // What earlier trials held on GPUs.
+  gpu::History& gpu_history() { return gpu_history_; }
+
+  // Ends what was kept and runs --cleanup, once.
+  void finish();
+
+ private:
+  void end_kept();
+  std::optional<core::Bytes> host_memory_limit() const;
+  std::optional<std::string> run_trial_hook(const char* flag, const std::string& hook,
+                                            const trial::Setting& setting,
+                                            const std::function<bool()>& give_up);
+
+  Options options_;
+  gpu::Gpus gpus_;
+  gpu::History gpu_history_;
+  std::string device_;
+  Secrets secrets_;
+  std::unique_ptr<Workspace> workspace_;  // of the trial that runs, or of what is kept
+  bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false;
+  std::optional<double> deadline_;  // once the first trial has begun
+  std::unique_ptr<Program> kept_;
+  std::optional<std::string> failed_conclude_;
+};
+
+}  // namespace sweetspot::workload::command

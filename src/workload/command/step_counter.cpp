@@ -1,0 +1,50 @@
+#include "workload/command/step_counter.h"
+
+namespace sweetspot::workload::command {
+
+std::optional<trial::Step> Counted::add(const std::vector<output::Advance>& advances,
+                                        const output::Counter& counter) {
+  output::Advance all;
+  for (const output::Advance& advance : advances) {
+    all.seconds += advance.seconds;
+    all.updates += advance.updates;
+    all.samples += advance.samples * ranks_;
+    stride_.add(advance.samples * ranks_);
+  }
+  if (setting_.accumulation > 1 && !counter.counts_weight_updates) {
+    seconds_ += all.seconds;
+    micro_batches_ += all.updates + all.samples / setting_.micro_batch();
+    return whole_updates();
+  }
+  trial::Step step;
+  step.seconds = all.seconds;
+  step.updates = all.updates;
+  step.samples = all.updates * setting_.batch;
+  if (all.samples > 0) {
+    step.samples = all.samples;
+    step.updates = (all.samples + setting_.batch - 1) / setting_.batch;
+  }
+  if (step.seconds <= 0 || step.updates <= 0) return std::nullopt;
+  return step;
+}
+
+std::int64_t Counted::updates_at(std::int64_t count, const output::Counter& counter) const {
+  if (counter.counts_samples) return count / setting_.batch;
+  return counter.counts_weight_updates ? count : count / setting_.accumulation;
+}
+
+// A bar is redrawn by time, in the midst of an update: what is over waits for the next, with its
+// share of the time.
+std::optional<trial::Step> Counted::whole_updates() {
+  trial::Step step;
+  step.updates = micro_batches_ / setting_.accumulation;
+  if (step.updates == 0 || seconds_ <= 0) return std::nullopt;
+  const std::int64_t taken = step.updates * setting_.accumulation;
+  step.samples = step.updates * setting_.batch;
+  step.seconds = seconds_ * static_cast<double>(taken) / static_cast<double>(micro_batches_);
+  seconds_ -= step.seconds;
+  micro_batches_ -= taken;
+  return step;
+}
+
+}  // namespace sweetspot::workload::command

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/units.h"
+
+namespace sweetspot::workload {
+
+// The course of a peak over the steps of a run: what it was when, and what it may be later.
+class MemoryGrowth {
+ public:
+  void add(double at_seconds, core::Bytes peak);
+  // What the peak may still grow by in an hour. A peak that goes on rising, as over inputs of
+  // varying length, rises by as much from a third of the time to all of it as over every tripling
+  // that follows. Nothing before there is enough to tell.
+  std::optional<core::Bytes> margin() const;
+  // Whether it rose again and again, long after the first steps.
+  bool rises_in_jumps() const;
+
+ private:
+  struct Point {
+    double at_seconds = 0;
+    core::Bytes peak = 0;
+  };
+  core::Bytes peak_at(double at_seconds) const;
+  bool is_short() const;
+  double begin() const;
+
+  std::vector<Point> rises_;  // when there was a new one
+  std::int64_t count_ = 0;
+  double first_ = 0, last_ = 0;
+};
+
+}  // namespace sweetspot::workload

@@ -1,0 +1,14 @@
+#pragma once
+#include <string_view>
+
+namespace sweetspot::workload {
+
+// Frameworks tell of a lack of memory in words only. Does this line of a program's output? What may
+// have other causes (CUDNN_STATUS_NOT_SUPPORTED, "Killed") or only mentions it does not.
+bool prints_out_of_memory(std::string_view line);
+// Whether a line may tell of it, or more of it: most do not.
+bool may_tell_of_memory(std::string_view line);
+// Does the text of this exception? It is about a failure anyway, so fewer words will do.
+bool throws_out_of_memory(std::string_view message);
+
+}  // namespace sweetspot::workload
