@@ -15,6 +15,9 @@ add_custom_command(
 add_custom_target(sweetspot_generated ALL DEPENDS ${generated}/written.stamp)
 # Everything that is installed, and nothing else: for `make install` and `make package`.
 add_custom_target(installable DEPENDS sweetspot sweetspot_library sweetspot_client sweetspot_generated)
+if(TARGET sweetspot_mpi)  # component "mpi": what ranks need (src/collective)
+  add_dependencies(installable sweetspot_mpi)
+endif()
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 install(TARGETS sweetspot RUNTIME)

@@ -1,5 +1,5 @@
 # `make package`: Debian packages by CPack. "sweetspot" is the program; "sweetspot-dev" the library and
-# its headers. What the program links is found by dpkg-shlibdeps.
+# its headers; "sweetspot-mpi" what links MPI. What the program links is found by dpkg-shlibdeps.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME sweetspot)
 set(CPACK_PACKAGE_VENDOR sweetspot)
@@ -27,4 +27,11 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/cmake/debian/
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME sweetspot-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, zlib1g-dev, libssl-dev, libcurl4-openssl-dev, libsqlitecpp-dev, libsqlite3-dev, libpq-dev")
+if(TARGET sweetspot_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  set(CPACK_COMPONENT_MPI_DESCRIPTION "This package has what sweetspot opens to train with several ranks by MPI.")
+  set(CPACK_DEBIAN_MPI_PACKAGE_NAME sweetspot-mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "sweetspot, openmpi-bin")
+endif()
 include(CPack)

@@ -3,7 +3,9 @@
 add_library(sweetspot_flags INTERFACE)
 target_compile_options(sweetspot_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -fno-math-errno
                        # GCC 12 warns falsely on std::string::insert, and of anonymous namespaces in a folder that is compiled as one.
-                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+                       # To Clang, a local name shadows one of another file's anonymous namespace there.
+                       $<$<AND:$<CXX_COMPILER_ID:Clang>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-shadow>)
 if(SWEETSPOT_SANITIZE)
   target_compile_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)  # undefined behaviour fails the test, not only prints
@@ -24,7 +26,7 @@ function(sweetspot_uses name version)
 endfunction()
 
 # sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder,
-# but for the subfolder EXCLUDE; COLD if no loop of it matters.
+# but for the subfolders that match EXCLUDE; COLD if no loop of it matters.
 function(sweetspot_library name)
   cmake_parse_arguments(ARG "COLD" "EXCLUDE" "DEPS;PRIVATE_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)

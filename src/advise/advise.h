@@ -193,6 +193,17 @@ struct Variant {
   bool operator==(const Variant&) const = default;
 };
 
+// The fastest batch that was measured, where it is another one than the answer: what is given up,
+// and what it would cost.
+struct GivenUp {
+  std::int64_t batch = 1;
+  double samples_per_second = 0;
+  double faster = 0;                  // share by which it is, of the answer's speed
+  std::optional<core::Bytes> memory;  // of a whole run
+  std::optional<double> times_memory, times_noise_scale;
+  bool operator==(const GivenUp&) const = default;
+};
+
 // Why this is the answer: each quotes figures of the recommendation.
 enum class Reason {
   energy,         // what a sample takes, what that saves and what it costs in time
@@ -202,6 +213,7 @@ enum class Reason {
   learning_rate,  // by which rule
   step_cost,      // what a step costs whatever its batch, and a sample
   limit,          // what limits the chosen batch
+  given_up,       // how much faster another batch is, and what that would take
   slow_kernel,    // a kernel of ours is slower than the machine asks for
   memory,         // what it takes, what is allowed, the largest batch that fits
   knee,           // between which batches the knee lies
@@ -232,6 +244,7 @@ struct Recommendation {
   std::int64_t batch = 1, best_batch = 1;    // of the table
   double samples_per_second = 0, best_samples_per_second = 0;
   double throughput_share = 0;              // of the best
+  std::optional<GivenUp> given_up;          // nothing: it is the fastest itself
   std::optional<core::Bytes> memory_bytes;  // of a whole run, its evaluation included
   std::optional<core::Bytes> memory_limit;
   std::optional<core::Bytes> memory_margin;  // by which it may grow in an hour

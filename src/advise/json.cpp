@@ -111,6 +111,25 @@ void read_noise(auto& from, trial::GradientNoise& noise) {
   from.read("trained_epochs", noise.epochs);
 }
 
+Json given_up_json(const std::optional<GivenUp>& given_up) {
+  if (!given_up) return nullptr;
+  return {{"batch", given_up->batch},
+          {"samples_per_second", given_up->samples_per_second},
+          {"faster_share", given_up->faster},
+          {"memory_bytes", or_null(given_up->memory)},
+          {"memory_times", or_null(given_up->times_memory)},
+          {"noise_scale_times", or_null(given_up->times_noise_scale)}};
+}
+
+void read_given_up(auto& from, GivenUp& given_up) {
+  from.read("batch", given_up.batch);
+  from.read("samples_per_second", given_up.samples_per_second);
+  from.read("faster_share", given_up.faster);
+  from.read("memory_bytes", given_up.memory);
+  from.read("memory_times", given_up.times_memory);
+  from.read("noise_scale_times", given_up.times_noise_scale);
+}
+
 Json rate_json(const std::optional<LearningRate>& rate) {
   if (!rate) return nullptr;
   Json json{{"rule", convergence::name(rate->rule)},
@@ -421,6 +440,8 @@ void read_all(Reader& from, Recommendation& made) {
   made.inputs_vary = inputs_vary.value_or(false);
   from.object("confirmation", made.confirmation,
               [](Reader& inner, Confirmation& run) { read_confirmation(inner, run); });
+  from.object("given_up", made.given_up,
+              [](Reader& inner, GivenUp& given_up) { read_given_up(inner, given_up); });
   from.object("noise_scale", made.noise,
               [](Reader& inner, trial::GradientNoise& noise) { read_noise(inner, noise); });
   from.object("learning_rate_rule", made.learning_rate,
@@ -502,6 +523,7 @@ std::string to_json(const Recommendation& made) {
             {"global_batch", or_null(made.global_batch)},
             {"best_batch", made.best_batch},
             {"best_samples_per_second", made.best_samples_per_second},
+            {"given_up", given_up_json(made.given_up)},
             {"knee", {{"low_batch", made.knee_low}, {"high_batch", made.knee_high}}},
             {"alike", {{"low_batch", made.alike_low}, {"high_batch", made.alike_high}}},
             {"regret_share", made.regret},

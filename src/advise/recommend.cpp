@@ -174,8 +174,24 @@ bool line_holds(const Recommendation& made) {
   return std::abs(made.step_cost->seconds(made.batch) / step - 1) <= about;
 }
 
+void add_given_up(Recommendation& made) {
+  const auto row = std::ranges::find(made.rows, made.best_batch, &BatchRow::batch);
+  if (row == made.rows.end() || row->batch == made.batch || !row->samples_per_second) return;
+  GivenUp given_up;
+  given_up.batch = row->batch;
+  given_up.samples_per_second = row->samples_per_second->mean;
+  given_up.faster = std::max(0.0, given_up.samples_per_second / made.samples_per_second - 1);
+  given_up.memory = row->memory;
+  if (row->memory && made.memory_bytes && *made.memory_bytes > 0)
+    given_up.times_memory =
+        static_cast<double>(*row->memory) / static_cast<double>(*made.memory_bytes);
+  if (const auto noise = noise_scale(made); noise && noise->mean > 0 && !made.global_batch)
+    given_up.times_noise_scale = static_cast<double>(row->batch) / noise->mean;
+  made.given_up = given_up;
+}
+
 std::vector<Reason> reasons_of(const Recommendation& made) {
-  constexpr double worth_a_word = 0.05;
+  constexpr double worth_a_word = 0.05, worth_giving_up = 0.01;
   const bool knee = made.objective == search::Objective::throughput;
   std::vector<Reason> list;
   const auto add = [&](bool there, Reason reason) {
@@ -193,6 +209,10 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(made.learning_rate.has_value(), Reason::learning_rate);
   add(line_holds(made), Reason::step_cost);
   add(made.limited_by.has_value(), Reason::limit);
+  // For energy the sentence itself holds it against the fastest.
+  add(made.objective != search::Objective::energy && made.given_up &&
+          made.given_up->faster >= worth_giving_up,
+      Reason::given_up);
   add(made.slow_kernel.has_value(), Reason::slow_kernel);
   add(made.slowed_share.value_or(0) >= worth_a_word, Reason::neighbours);
   add(made.loader_check.has_value(), Reason::loader);
@@ -296,6 +316,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   add_loaders(made, by_batch, facts);
   add_contention(made, trials, by_batch);
   add_learning_rate(made, of_chosen->second, facts);
+  add_given_up(made);
   if (facts.limits.previous && *facts.limits.previous != decision.batch)
     made.previous_batch = facts.limits.previous;
   made.cut_short = facts.cut_short, made.budget_seconds = facts.budget_seconds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "advise/advise.h"
 #include "core/text.h"
@@ -15,6 +16,11 @@ std::string percent(double share) { return fmt::format("{:.0f}%", 100 * share); 
 std::string duration(double seconds) { return core::format_duration(core::Seconds(seconds)); }
 std::string workers_word(int workers) {
   return fmt::format("{} loader worker{}", workers, workers == 1 ? "" : "s");
+}
+
+// "1.4", "267".
+std::string times_words(double times) {
+  return times < 10 ? fmt::format("{:.2g}", times) : core::format_count(std::round(times));
 }
 
 bool has_searched_workers(const Recommendation& made) {
@@ -58,6 +64,24 @@ std::string limit_words(const Recommendation& made) {
         "compute limits it (done directly, its arithmetic would take {} of this machine's peak)",
         share);
   return fmt::format("compute limits it, at {} of this machine's peak", share);
+}
+
+// "batch 57,344 would be 4% faster, take 9.1 times the memory and be 267 times the noise scale"
+std::string given_up_words(const Recommendation& made) {
+  constexpr double about_as_much = 1.05;
+  const GivenUp& fastest = *made.given_up;
+  std::vector<std::string> parts{fmt::format("be {} faster", percent(fastest.faster))};
+  if (const double times = fastest.times_memory.value_or(1); times > about_as_much)
+    parts.push_back(fmt::format("take {} times the memory", times_words(times)));
+  else if (times < 1 / about_as_much)
+    parts.push_back(fmt::format("take {} of the memory", percent(times)));
+  if (const double times = fastest.times_noise_scale.value_or(0); times > 1)
+    parts.push_back(fmt::format("be {} times the noise scale", times_words(times)));
+  std::string text =
+      fmt::format("{} {} would {}", size_word(made), size(fastest.batch), parts.front());
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    text += (i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
 }
 
 std::string slow_kernel_words(const SlowKernel& kernel) {
@@ -409,6 +433,8 @@ std::string words(Reason reason, const Recommendation& made) {
                             : "";
     case Reason::limit:
       return made.limited_by ? limit_words(made) : "";
+    case Reason::given_up:
+      return made.given_up ? given_up_words(made) : "";
     case Reason::slow_kernel:
       return made.slow_kernel ? slow_kernel_words(*made.slow_kernel) : "";
     case Reason::memory:

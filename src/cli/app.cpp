@@ -119,12 +119,13 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_studies(app, chosen);
   add_report(app, chosen);
   add_serve(app, chosen);
-  add_train(app, chosen);
+  add_train(app, chosen, given);
   add_memory(app, chosen);
   add_profile(app, chosen);
   add_model(app, chosen);
   add_fill(app, chosen);
   add_data(app, chosen);
+  add_link(app, chosen, given);
   add_monitor(app, chosen);
   add_doctor(app, chosen);
   add_help(app, chosen);

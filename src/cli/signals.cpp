@@ -70,14 +70,16 @@ void turn_signals_into_errors() {
   handle(SIGXFSZ, SIG_IGN, 0);
 }
 
-StopOnSignal::StopOnSignal() {
+StopOnSignal::StopOnSignal(bool of_rank) {
   handle(SIGINT, note, SA_RESTART);
   handle(SIGTERM, note, SA_RESTART);
+  if (of_rank) handle(SIGUSR1, note, SA_RESTART);
 }
 
 StopOnSignal::~StopOnSignal() {
   handle(SIGINT, SIG_DFL, 0);
   handle(SIGTERM, SIG_DFL, 0);
+  // SIGUSR1 stays noted: of ranks that are about to end, none is to be killed by it.
 }
 
 const std::atomic<int>& StopOnSignal::stopped() { return received; }

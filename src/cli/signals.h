@@ -11,7 +11,8 @@ void turn_signals_into_errors();
 // While it lives, the first Ctrl-C or SIGTERM is noted in stopped(), and the next one kills.
 class StopOnSignal {
  public:
-  StopOnSignal();
+  // A rank hears of it by SIGUSR1, which mpirun hands on; the others of all ranks it kills.
+  explicit StopOnSignal(bool of_rank = false);
   ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;
   StopOnSignal& operator=(const StopOnSignal&) = delete;

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "report/charts/plot.h"
 #include "report/forms.h"
+#include "report/text/rank_plan.h"
 #include "report/text/screen.h"
 
 namespace sweetspot::cli {
@@ -17,12 +18,16 @@ namespace {
 
 constexpr std::size_t widest_plot = 76, plot_height = 13;
 
-std::string plot_of(const report::Answer& answer) {
+report::PlotOptions plot_options() {
   report::PlotOptions options;
   options.width = std::min(terminal_width() - 1, widest_plot);
   options.height = plot_height;
   options.utf8 = is_utf8_locale();
-  const std::string plot = report::plot(answer, options);
+  return options;
+}
+
+std::string plot_of(const report::Answer& answer) {
+  const std::string plot = report::plot(answer, plot_options());
   return plot.empty() ? "" : "\nsamples/s by batch\n" + plot;
 }
 
@@ -38,9 +43,11 @@ std::string more_certain(const StudyFlags& flags) {
 }  // namespace
 
 void print_answer(const StudyFlags& flags, const report::Answer& answer, const std::string& page,
-                  Output& output) {
+                  const advise::RankPlan* plan, Output& output) {
   if (flags.native.json) {
-    output.print_json(report::json(answer));
+    nlohmann::ordered_json json = report::json(answer);
+    if (plan) json["rank_plan"] = report::rank_plan_json(*plan);
+    output.print_json(json);
   } else {
     report::ScreenOptions options;
     options.width = std::min<std::size_t>(terminal_width(), 100);
@@ -52,6 +59,7 @@ void print_answer(const StudyFlags& flags, const report::Answer& answer, const s
     shown.message.clear();  // it goes to stderr
     output.print(report::screen(shown, options));
     if (flags.plot) output.print(plot_of(answer));
+    if (plan) output.print(report::rank_plan_text(*plan, plot_options()));
   }
   write_exports(flags, answer);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "advise/rank_plan.h"
 #include "cli/flags/study_flags.h"
 #include "report/answer.h"
 
@@ -7,8 +8,9 @@ namespace sweetspot::cli {
 class Output;
 
 // The result on stdout: one object with --json, else one screen. `page`: the file of the report
-// that will be left, or empty. The files asked for are written too.
+// that will be left, or empty; `plan`: for more ranks, where it was asked for. The files asked for
+// are written too.
 void print_answer(const StudyFlags& flags, const report::Answer& answer, const std::string& page,
-                  Output& output);
+                  const advise::RankPlan* plan, Output& output);
 
 }  // namespace sweetspot::cli

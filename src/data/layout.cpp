@@ -25,7 +25,7 @@ core::Bytes whole_lines(core::Bytes bytes) {
 }  // namespace
 
 Layout lay_out(const Samples& samples, const PipelineOptions& options) {
-  const auto batch = static_cast<core::Bytes>(options.batch);
+  const auto batch = static_cast<core::Bytes>(options.most_samples());
   const auto sample_bytes = times(static_cast<core::Bytes>(samples.sample_size()), sizeof(float));
   const core::Bytes answer_bytes =
       samples.target_size > 0 ? static_cast<core::Bytes>(samples.target_size) * sizeof(float)

@@ -24,15 +24,27 @@ void Loader::set_batch(std::int64_t batch, std::int64_t first) { batch_ = batch,
 
 std::int64_t Loader::batches() const {
   const std::int64_t samples = static_cast<std::int64_t>(samples_.count) - first_;
-  return (options_.drop_last ? samples : samples + batch_ - 1) / batch_;
+  const std::int64_t all = (options_.drop_last ? samples : samples + batch_ - 1) / batch_;
+  const Share& share = options_.share;
+  return share.whole_batches ? (all - share.rank + share.ranks - 1) / share.ranks : all;
 }
 
-std::int64_t Loader::count(std::int64_t batch) const {
-  return std::min(batch_, static_cast<std::int64_t>(samples_.count) - first_ - batch * batch_);
+std::int64_t Loader::first_of(std::int64_t batch) const {
+  const Share& share = options_.share;
+  return first_ + (share.whole_batches ? batch * share.ranks + share.rank : batch) * batch_;
+}
+
+Loader::Part Loader::part(std::int64_t batch) const {
+  const std::int64_t whole =
+      std::min(batch_, static_cast<std::int64_t>(samples_.count) - first_of(batch));
+  const Share& share = options_.share;
+  if (share.whole_batches) return {0, whole, whole};
+  const std::int64_t begin = whole * share.rank / share.ranks;
+  return {begin, whole * (share.rank + 1) / share.ranks - begin, whole};
 }
 
 std::uint64_t Loader::sample(std::int64_t batch, std::int64_t i) const {
-  const auto position = static_cast<std::uint64_t>(first_ + batch * batch_ + i);
+  const auto position = static_cast<std::uint64_t>(first_of(batch) + part(batch).first + i);
   return options_.shuffle ? order_.as<std::uint32_t>()[position] : position;
 }
 

@@ -26,13 +26,19 @@ class Loader {
   // Batches are numbered anew from the epoch's sample `first` on.
   void set_batch(std::int64_t batch, std::int64_t first);
   std::int64_t batches() const;
-  std::int64_t count(std::int64_t batch) const;  // samples in it
+  // Which samples of a batch are loaded, and how many it has: all of them, unless ranks share it.
+  struct Part {
+    std::int64_t first, count, whole;
+  };
+  Part part(std::int64_t batch) const;
+  std::int64_t count(std::int64_t batch) const { return part(batch).count; }
   // How long slow storage would take for this batch; what is cached takes none.
   core::Seconds delay(std::int64_t batch) const;
   void load(std::int64_t batch, const BatchMemory& to);
 
  private:
   std::uint64_t sample(std::int64_t batch, std::int64_t i) const;
+  std::int64_t first_of(std::int64_t batch) const;  // its place in the epoch
   void load_input(std::uint64_t sample, float* to);
 
   const Samples& samples_;

@@ -88,9 +88,10 @@ struct Pipeline::State {
 
   Batch view(std::int64_t index, std::size_t slot) const {
     const BatchMemory where = at(slot);
-    const auto count = static_cast<std::size_t>(loader.count(index));
+    const Loader::Part part = loader.part(index);
+    const auto count = static_cast<std::size_t>(part.count);
     Batch batch;
-    batch.count = loader.count(index);
+    batch.count = part.count, batch.first = part.first, batch.whole = part.whole;
     batch.inputs = {where.inputs, count * static_cast<std::size_t>(samples.sample_size())};
     if (samples.target_size > 0)
       batch.targets = {where.targets, count * static_cast<std::size_t>(samples.target_size)};
@@ -148,7 +149,7 @@ bool Pipeline::next(Batch& batch) {
   const auto slot = state_->ring.next();
   if (slot) {
     batch = state_->view(state_->next_batch++, *slot);
-    state_->delivered += batch.count;
+    state_->delivered += batch.whole;
   }
   state_->waited += Clock::now() - begin;
   return slot.has_value();

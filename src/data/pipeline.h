@@ -18,10 +18,16 @@ struct LoadDelay {
 };
 LoadDelay parse_load_delay(std::string_view text);  // "1ms", "20ms/batch", "50us/sample"
 
+// What one of several ranks loads: its part of every batch, or every so many-th batch whole.
+struct Share {
+  int rank = 0, ranks = 1;
+  bool whole_batches = false;
+};
+
 struct PipelineOptions {
-  std::int64_t batch = 100;
-  int workers = 1;   // threads that fill batches; 0: the trainer's own thread does
-  int prefetch = 2;  // batches that may be ready ahead of the trainer
+  std::int64_t batch = 100;  // of all ranks together, unless each has batches of its own
+  int workers = 1;           // threads that fill batches; 0: the trainer's own thread does
+  int prefetch = 2;          // batches that may be ready ahead of the trainer
   bool shuffle = true;
   bool drop_last = false;
   bool cache =
@@ -29,11 +35,18 @@ struct PipelineOptions {
   bool augment_shift = false;  // shift each image by up to two pixels each way, anew each epoch
   LoadDelay delay;
   std::uint64_t seed = 1000;
+  Share share{};
+
+  // Of one pipeline.
+  std::int64_t most_samples() const {
+    return share.whole_batches ? batch : (batch + share.ranks - 1) / share.ranks;
+  }
 };
 
 // A batch ready to train on; valid until the next call of next().
 struct Batch {
-  std::int64_t count = 0;                // below `batch` only for an epoch's last
+  std::int64_t count = 0;                // below `batch` only for an epoch's last, or of a part
+  std::int64_t first = 0, whole = 0;     // where the part begins; the samples of all parts
   std::span<const float> inputs;         // (count, height, width, channels)
   std::span<const std::int32_t> labels;  // (count), or empty
   std::span<const float> targets;        // (count, target_size), or empty

@@ -26,10 +26,12 @@ BatchView part_of(const model::Network& network, const BatchView& batch, std::in
           batch.targets ? batch.targets + first * network.output().size() : nullptr};
 }
 
-// Puts running statistics back where a network has any.
+// Puts running statistics back where a network has any; a GPU's trainer takes long to read them.
 class KeptStatistics {
  public:
-  explicit KeptStatistics(Trainer& trainer) : trainer_(trainer), kept_(trainer.variables()) {
+  KeptStatistics(Trainer& trainer, const model::Network& network) : trainer_(trainer) {
+    if (std::ranges::all_of(model::parameters(network), &model::Parameter::trainable)) return;
+    kept_ = trainer.variables();
     std::erase_if(kept_, [](const Variable& v) { return v.parameter.trainable; });
   }
   void restore() const {
@@ -80,10 +82,19 @@ std::optional<convergence::GradientNorms> NormWindow::add(std::optional<double> 
                                     big_sum_ / static_cast<double>(length_)};
 }
 
+double squared_gradient_norm(Trainer& trainer, const model::Network& network,
+                             const BatchView& batch, std::int64_t micro_batch) {
+  const KeptStatistics statistics(trainer, network);
+  trainer.accumulate(batch, micro_batch);
+  const double squared = trainer.squared_gradient_norm();
+  statistics.restore();
+  return squared;
+}
+
 convergence::GradientNorms gradient_norms(Trainer& trainer, const model::Network& network,
                                           const BatchView& batch, std::int64_t micro_batch) {
   constexpr std::int64_t most_parts = 4;
-  const KeptStatistics statistics(trainer);
+  const KeptStatistics statistics(trainer, network);
   const std::int64_t small = small_part(batch.count, micro_batch);
   const std::int64_t parts = std::min(batch.count / small, most_parts);
   convergence::GradientNorms norms{static_cast<double>(small), 0, static_cast<double>(batch.count),

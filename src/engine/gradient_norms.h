@@ -35,10 +35,15 @@ class NormWindow {
   double small_squared_ = 0, big_sum_ = 0;
 };
 
+// The squared norm of the batch's gradient at the weights that there are, without an update; leaves
+// weights, optimizer and running statistics as they were.
+double squared_gradient_norm(Trainer& trainer, const model::Network& network,
+                             const BatchView& batch, std::int64_t micro_batch);
+
 // The norms for a batch of at least two samples at the weights that there are, on any engine and
 // without an update: passes over some parts of the batch and one over all of it. Dear beside
-// TrainerOptions::gradient_norms, which hides most of that in a step; leaves
-// weights, optimizer and running statistics as they were.
+// TrainerOptions::gradient_norms, which hides most of that in a step; leaves the trainer as the one
+// above does.
 convergence::GradientNorms gradient_norms(Trainer& trainer, const model::Network& network,
                                           const BatchView& batch, std::int64_t micro_batch);
 

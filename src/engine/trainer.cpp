@@ -17,4 +17,8 @@ Checkpoint Trainer::checkpoint() const {
 
 void Trainer::restore(const Checkpoint&) { checkpoint(); }
 
+std::span<float> Trainer::trainable_weights() {
+  throw core::InputError("ranks share weights on the CPU only; use --device cpu");
+}
+
 }  // namespace sweetspot::engine

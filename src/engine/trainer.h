@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collective/group.h"
 #include "convergence/noise_scale.h"
 #include "core/buffer.h"
 #include "engine/precision.h"
@@ -30,6 +32,11 @@ struct BatchView {
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;
+  // Of a batch that ranks share: where this part begins, and the samples of all parts.
+  std::int64_t first = 0;
+  std::optional<std::int64_t> whole = std::nullopt;
+
+  std::int64_t batch() const { return whole.value_or(count); }
 };
 
 struct StepResult {
@@ -39,6 +46,18 @@ struct StepResult {
   core::Seconds forward{0}, backward{0}, update{0};
   // In some steps of a trainer that was asked for them.
   std::optional<convergence::GradientNorms> gradient_norms;
+  std::optional<double> gradient_squared;  // norm of the batch's gradient, from a GPU's trainer
+  // Of a trainer that is one of several ranks, whose loss and right answers are those of all.
+  core::Seconds reduction_wait{0};  // for sums of gradients that were not there in time
+  bool stops = false;               // one of the ranks was asked to stop, before this step ended
+};
+
+// The ranks that train one model together, each on its part of every batch: the gradients are
+// summed over them, so that all keep the same weights. On the CPU.
+struct Ranks {
+  collective::Group* group = nullptr;      // none: the trainer is alone
+  core::Bytes bucket_bytes = core::MiB;    // of gradients that are summed at once
+  const std::atomic<int>* stop = nullptr;  // not 0 when this rank is to stop
 };
 
 struct TrainerOptions {
@@ -48,9 +67,10 @@ struct TrainerOptions {
   int threads = 1;
   Precision precision = Precision::fp32;  // of the CPU engine: fp32 or bf16
   // Measure the gradients' noise in passing: now and then a step is preceded by a pass over the
-  // first samples of its batch. Weights and losses stay the same, bit for bit. On the CPU; a GPU's
-  // trainer is asked by gradient_norms() between its steps.
+  // first samples of its batch. Weights and losses stay the same, bit for bit. On a GPU some of the
+  // steps that nobody waits for tell the norm of their batch alone.
   bool gradient_norms = false;
+  Ranks ranks;
 };
 
 // A trainable or running variable in Keras' layout, for saving, loading and tests.
@@ -135,6 +155,12 @@ class Trainer {
   // To go on from here as often as wanted, with this trainer. InputError on an engine that cannot.
   virtual Checkpoint checkpoint() const;
   virtual void restore(const Checkpoint& checkpoint);
+  // Of several ranks: each takes the mean of all over what it has of its own, the running
+  // statistics.
+  virtual void average_statistics(collective::Group&) {}
+  // The trainable weights as they lie in memory, to be read and changed between steps. InputError
+  // on an engine that cannot.
+  virtual std::span<float> trainable_weights();
   virtual void set_learning_rate(double learning_rate) = 0;
   virtual std::uint32_t steps_done() const = 0;
 };

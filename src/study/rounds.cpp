@@ -202,7 +202,14 @@ class SearchInRounds {
   void read_devices() {
     if (!rounds_.has_energy() || rounds_.rounds() == 0) return;
     if (limits_.objective == search::Objective::energy) return void(read_what_decides());
-    for (const std::int64_t size : in_turns_)
+    std::vector<std::int64_t> sizes = in_turns_;
+    // Those that are out of the race stand in the same table, unless a step of them takes long.
+    for (const std::int64_t size : started_)
+      if (std::ranges::find(in_turns_, size) == in_turns_.end() &&
+          rounds_.took_part(axis_.at(size)) &&
+          rounds_.turn_seconds(axis_.at(size)) <= device_reading_seconds)
+        sizes.push_back(size);
+    for (const std::int64_t size : sizes)
       if (loop_.may_go_on()) rounds_.read_device(axis_.at(size), device_reading_seconds);
   }
 

@@ -178,7 +178,8 @@ TEST(Recommend, HasTheFiguresOfTheDecision) {
   EXPECT_NEAR(made.step_cost->fixed_seconds, 0.002, 1e-9);
   EXPECT_NEAR(made.step_cost->per_sample_seconds, 1e-4, 1e-9);
   EXPECT_FALSE(made.contended);
-  EXPECT_EQ(made.reasons, (std::vector{Reason::step_cost, Reason::limit, Reason::memory}));
+  EXPECT_EQ(made.reasons,
+            (std::vector{Reason::step_cost, Reason::limit, Reason::given_up, Reason::memory}));
   EXPECT_EQ(sentence(made), "Train with batch 128: 8,650 samples/s, 88% of the fastest, 1.1 MiB.");
   EXPECT_EQ(words(Reason::step_cost, made), "a step costs 2 ms + 100 µs a sample");
   EXPECT_EQ(words(Reason::limit, made), "compute limits it");
@@ -390,6 +391,40 @@ TEST(Recommend, SaysWhenLoadingLimitsSmallerBatches) {
   Facts fixed = facts();
   fixed.has_loader = false;
   EXPECT_FALSE(made_of(trials, decision(), fixed).loading_batch);
+}
+
+TEST(GivenUp, IsTheFastestBatchAndWhatItWouldTake) {
+  const Recommendation made = made_of(curve(0.002, 1e-4), decision(), facts());
+  ASSERT_TRUE(made.given_up);
+  EXPECT_EQ(made.given_up->batch, 1024);
+  EXPECT_NEAR(made.given_up->samples_per_second, 1024 / 0.1044, 1e-6);
+  EXPECT_NEAR(made.given_up->faster, 1024 / 0.1044 * 0.0148 / 128 - 1, 1e-9);
+  EXPECT_EQ(made.given_up->memory, 2'024'000u);
+  EXPECT_NEAR(made.given_up->times_memory.value(), 2024. / 1128, 1e-9);
+  EXPECT_FALSE(made.given_up->times_noise_scale);
+  EXPECT_EQ(words(Reason::given_up, made),
+            "batch 1,024 would be 13% faster and take 1.8 times the memory");
+  Facts noisy = facts();
+  noisy.noise = trial::GradientNoise{core::Interval{64, 50, 80}, std::nullopt, 0};
+  EXPECT_EQ(words(Reason::given_up, made_of(curve(0.002, 1e-4), decision(), noisy)),
+            "batch 1,024 would be 13% faster, take 1.8 times the memory and be 16 times the noise "
+            "scale");
+}
+
+TEST(GivenUp, IsNotTalkedOfWhereItIsNothing) {
+  search::Decision fastest = decision();
+  fastest.batch = fastest.best_batch;
+  EXPECT_FALSE(made_of(curve(0.002, 1e-4), fastest, facts()).given_up);
+  search::Decision level = decision();
+  for (search::BatchSpeed& speed : level.speeds)
+    if (speed.batch == 1024) speed.samples_per_second = {8700, 8600, 8800};  // 0.6% faster
+  const Recommendation made = made_of(curve(0.002, 1e-4), level, facts());
+  EXPECT_TRUE(made.given_up);
+  EXPECT_THAT(made.reasons, Not(Contains(Reason::given_up)));
+  Facts energy = facts();
+  energy.limits.objective = search::Objective::energy;
+  EXPECT_THAT(made_of(curve(0.002, 1e-4), decision(), energy).reasons,
+              Not(Contains(Reason::given_up)));
 }
 
 TEST(Recommend, EveryReasonHasWords) {

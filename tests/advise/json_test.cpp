@@ -103,6 +103,9 @@ Recommendation random_recommendation(Dice& dice) {
     if (dice.heads()) rate.tried = {{real(), size(), dice.maybe(real)}, {real(), size(), {}}};
     return rate;
   });
+  r.given_up = dice.maybe([&] {
+    return GivenUp{size(), real(), real(), dice.maybe(bytes), dice.maybe(real), dice.maybe(real)};
+  });
   r.slowed_share = dice.maybe(real);
   r.contended = dice.heads();
   if (dice.heads()) r.contention_reason = dice.text();

@@ -103,6 +103,14 @@ TEST(CriticalBatch, IsMeasuredStoredAndShown) {
 }
 
 TEST(CriticalBatch, IsForOurOwnTraining) {
+  for (const std::vector<std::string>& unrelated :
+       {std::vector<std::string>{"--for", "max-batch"}, {"--global-batch", "64"}, {"--lr-check"}}) {
+    std::vector<std::string> words{"tune", "--critical-batch", "--model", "mlp"};
+    words.insert(words.end(), unrelated.begin(), unrelated.end());
+    const Finished refused = run(words);
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("of which " + unrelated.front() + " says nothing"));
+  }
   const Finished program = run({"tune", "--critical-batch", "--", "true", "{batch}"});
   EXPECT_EQ(program.exit_code, 2);
   EXPECT_THAT(program.err, HasSubstr("leave out the program"));

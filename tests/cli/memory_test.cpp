@@ -106,5 +106,13 @@ TEST(Memory, AnAbsurdBatchIsPlannedOrRefusedButNeverACrash) {
   EXPECT_TRUE(finished.exit_code == 0 || finished.exit_code == 2) << finished.exit_code;
 }
 
+TEST(Memory, OfABatchThatChangesIsRefused) {
+  for (const char* batch : {"64@0,256@1", "dynamic", "dynamic:32..2048"}) {
+    const Finished finished = run({"memory", "--model", "mlp", "--batch", batch});
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_THAT(finished.err, HasSubstr("batches that stay"));
+  }
+}
+
 }  // namespace
 }  // namespace sweetspot::tests

@@ -320,5 +320,50 @@ TEST(Order, IsAPermutationAndFair) {
   for (const int times : first) EXPECT_NEAR(times, 1000, 150);  // five standard deviations
 }
 
+// All labels of an epoch in the order they come, batch by batch.
+std::vector<std::vector<std::int32_t>> epoch_of(const Samples& samples, const PipelineOptions& o) {
+  Pipeline pipeline(samples, o);
+  pipeline.start_epoch(2);
+  std::vector<std::vector<std::int32_t>> batches;
+  for (Batch batch; pipeline.next(batch);) {
+    batches.emplace_back(batch.labels.begin(), batch.labels.end());
+    EXPECT_EQ(batch.count, static_cast<std::int64_t>(batch.labels.size()));
+  }
+  return batches;
+}
+
+TEST(SharedPipelines, RanksHaveEachTheirPartOfEveryBatch) {
+  const Samples samples = numbered(103);  // the last batch has 3 samples, for 4 ranks
+  PipelineOptions options;
+  options.batch = 20;
+  const auto whole = epoch_of(samples, options);
+  std::vector<std::vector<std::int32_t>> together(whole.size());
+  for (int rank = 0; rank < 4; ++rank) {
+    options.share = {rank, 4, false};
+    const auto parts = epoch_of(samples, options);
+    ASSERT_EQ(parts.size(), whole.size()) << "each rank takes part in each batch";
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      EXPECT_LE(parts[i].size(), 5u);
+      together[i].insert(together[i].end(), parts[i].begin(), parts[i].end());
+    }
+  }
+  EXPECT_EQ(together, whole);
+}
+
+TEST(SharedPipelines, AsynchronousRanksHaveBatchesInTurn) {
+  const Samples samples = numbered(103);
+  PipelineOptions options;
+  options.batch = 20;
+  const auto whole = epoch_of(samples, options);
+  for (int rank = 0; rank < 4; ++rank) {
+    options.share = {rank, 4, true};
+    const auto own = epoch_of(samples, options);
+    std::vector<std::vector<std::int32_t>> expected;
+    for (std::size_t i = static_cast<std::size_t>(rank); i < whole.size(); i += 4)
+      expected.push_back(whole[i]);
+    EXPECT_EQ(own, expected);
+  }
+}
+
 }  // namespace
 }  // namespace sweetspot::data

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "engine/cpu/cpu.h"
 #include "golden.h"
-#include "model/keras.h"
+#include "regression.h"
 
 namespace sweetspot::engine {
 namespace {
@@ -197,92 +195,22 @@ TEST(GradientNormsOf, RareStepsTakeLittleTime) {
     }
 }
 
-// y = w* · x + noise with independent uniform inputs: the moments of the gradient of the squared
-// error are sums over the inputs.
-struct Regression {
-  static constexpr int inputs = 48;
-  static constexpr double noise_variance = 0.5;
-  double variance[inputs], distance[inputs];  // of the inputs; of the weights from w*
-  float deviation[inputs];
-  std::mt19937 random;
-
-  explicit Regression(unsigned seed) : random(seed) {
-    for (int i = 0; i < inputs; ++i)
-      variance[i] = 0.5 + 0.02 * i, deviation[i] = static_cast<float>(std::sqrt(variance[i]));
-  }
-  // Of this deviation: on [−√3σ, √3σ], in 2^16 steps, two of a draw.
-  float uniform(float its_deviation) {
-    if (bits_left == 0) drawn = static_cast<std::uint32_t>(random()), bits_left = 32;
-    const float value = (static_cast<float>(drawn & 0xffff) + 0.5f) * 0x1p-15f - 1;
-    drawn >>= 16, bits_left -= 16;
-    return value * 1.7320508f * its_deviation;
-  }
-  std::uint32_t drawn = 0;
-  int bits_left = 0;
-
-  // The gradient of one sample is g = 2 (d·x − ε) x, so E[g] = 2Cd, and E|g|² needs x's fourth
-  // moment, 9/5 of the squared variance for a uniform one.
-  double noise_scale() const {
-    double trace_c = 0, gradient = 0, second = 0;
-    for (const double v : variance) trace_c += v;
-    for (int i = 0; i < inputs; ++i) {
-      const double d2 = distance[i] * distance[i], v = variance[i];
-      gradient += 4 * d2 * v * v;
-      second += 4 * d2 * (1.8 * v * v + v * (trace_c - v));
-    }
-    second += 4 * noise_variance * trace_c;
-    return (second - gradient) / gradient;
-  }
-};
-
 TEST(GradientNormsOf, LinearRegressionGiveItsNoiseScale) {
-  const model::Network network = model::read_keras(
-      R"({"class_name": "Sequential", "keras_version": "2.11.0", "config": {"name": "regression",
-         "layers": [{"class_name": "InputLayer", "config": {"name": "x", "batch_input_shape": [null, 48]}},
-         {"class_name": "Dense", "config": {"name": "y", "units": 1, "use_bias": false}}]}})",
-      "regression.json");
-  constexpr std::int64_t batch = 2048;
-  const auto noise_deviation = static_cast<float>(std::sqrt(Regression::noise_variance));
   int held = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
-    Regression problem(seed);
     TrainerOptions options;
     options.loss = model::Loss::mean_squared_error;
     options.gradient_norms = true;
     options.seed = seed;
     options.optimizer.learning_rate = 0;
-    const auto trainer = cpu::make_trainer(network, options);
-    const std::vector<float> weights = trainer->variables().front().values;
-    float truth[Regression::inputs];
-    for (int i = 0; i < Regression::inputs; ++i) {
-      problem.distance[i] = problem.uniform(0.041f);
-      truth[i] = static_cast<float>(weights[static_cast<std::size_t>(i)] - problem.distance[i]);
-    }
-    // Batches begin anywhere in a pool that is far larger than the noise scale.
-    constexpr std::size_t pool = 1 << 16;
-    std::vector<float> x(pool * Regression::inputs), y(pool);
-    for (std::size_t s = 0; s < pool; ++s) {
-      y[s] = problem.uniform(noise_deviation);
-      for (std::size_t i = 0; i < Regression::inputs; ++i) {
-        float& input = x[s * Regression::inputs + i];
-        input = problem.uniform(problem.deviation[i]);
-        y[s] += truth[i] * input;
-      }
-    }
+    const auto trainer = cpu::make_trainer(regression_network(), options);
+    Regression problem(seed, trainer->variables().front().values);
     convergence::NoiseScale scale(1);
     for (int step = 0; step < 2000; ++step) {
-      const std::size_t first = problem.random() % (pool - batch);
-      const StepResult result = trainer->step(
-          {batch, x.data() + first * Regression::inputs, nullptr, y.data() + first}, batch);
+      const StepResult result = trainer->step(problem.batch(2048), 2048);
       if (result.gradient_norms) scale.add(*result.gradient_norms);
     }
-    const auto estimate = scale.estimate();
-    ASSERT_TRUE(estimate && estimate->samples);
-    EXPECT_NEAR(estimate->samples->mean, problem.noise_scale(), 0.1 * problem.noise_scale())
-        << "seed " << seed << ", interval " << estimate->samples->low << " to "
-        << estimate->samples->high << " from " << estimate->observations;
-    held += estimate->samples->low <= problem.noise_scale() &&
-            problem.noise_scale() <= estimate->samples->high;
+    held += expect_noise_scale(scale, problem);
   }
   EXPECT_GE(held, 17);  // of 20, where 19 are expected
 }

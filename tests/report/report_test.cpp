@@ -166,6 +166,19 @@ TEST(Json, HasTheFormOfTheDesign) {
   EXPECT_EQ(json["environment"]["cpu"], "none");
 }
 
+TEST(Json, EveryRowNamesTheTrialsItRestsOn) {
+  Answer answer = tuned();
+  answer.trials.push_back(answer.trials[1]);  // batch 1 once more
+  answer.trials.push_back(answer.trials[0]);
+  answer.trials.back().setting.workers += 1;  // of another loader
+  const auto json = report::json(answer);
+  const auto& rows = json["recommendation"]["rows"];
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["trials"], nlohmann::ordered_json::array({2, 4}));
+  EXPECT_EQ(rows[1]["trials"], nlohmann::ordered_json::array({3}));
+  EXPECT_EQ(rows[2]["trials"], nlohmann::ordered_json::array({1}));
+}
+
 TEST(Json, UnknownIsNull) {
   Answer answer = swept();
   answer.trials = {failed(4, "")};

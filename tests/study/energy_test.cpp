@@ -141,6 +141,24 @@ TEST_F(EnergyTune, TheLeastEnergyWithinWhatItMayCostInTime) {
   EXPECT_EQ(device.seconds, before);
 }
 
+// Also of those that were out of the race before its end, but for the ones whose steps take long.
+TEST_F(EnergyTune, EveryBatchOfTheTableIsReadWhateverIsAskedFor) {
+  const TuneResult result = run();
+  ASSERT_EQ(result.status, Status::found) << result.message;
+  std::size_t rows = 0;
+  for (const advise::BatchRow& row : result.recommendation->rows) {
+    trial::Setting setting;
+    setting.batch = row.batch;
+    if (Device::step_seconds(setting, 700) > 0.03) continue;
+    ++rows;
+    ASSERT_TRUE(row.joules_per_sample) << row.batch;
+    const double expected = Device::watts(setting, 700) * Device::step_seconds(setting, 700) /
+                            static_cast<double>(row.batch);
+    EXPECT_NEAR(row.joules_per_sample->mean, expected, 0.05 * expected) << row.batch;
+  }
+  EXPECT_GE(rows, 5u);
+}
+
 TEST_F(EnergyTune, WithoutTimeToSpareItIsFaster) {
   for_energy(0.05);
   const TuneResult result = run();

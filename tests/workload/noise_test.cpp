@@ -52,28 +52,91 @@ TEST(TriedRate, TellsItsLossOrTheStepAtWhichItDiverged) {
   EXPECT_LT(bad.steps, 30);
 }
 
-// As a GPU's epochs are wrapped: weights go the same way, and some updates have norms.
+// Epochs of the CPU whose updates tell a norm as a GPU's do: several at a time, of every other one.
+class ToldNorms final : public Epochs {
+ public:
+  explicit ToldNorms(std::unique_ptr<Epochs> epochs) : epochs_(std::move(epochs)) {}
+  engine::Trainer& trainer() override { return epochs_->trainer(); }
+  void start(std::uint32_t epoch) override { epochs_->start(epoch); }
+  void set_batch(std::int64_t batch) override { epochs_->set_batch(batch); }
+  core::Seconds waited() const override { return epochs_->waited(); }
+  Sums evaluate() override { return epochs_->evaluate(); }
+  core::MemoryByUse memory() const override { return epochs_->memory(); }
+  std::span<const Update> next(std::int64_t most) override {
+    updates_.clear();
+    while (static_cast<std::int64_t>(updates_.size()) < std::min<std::int64_t>(most, 4)) {
+      const auto done = epochs_->next(1);
+      if (done.empty()) break;
+      updates_.push_back(done.front());
+      if (++steps_ % 2 == 0) updates_.back().result.gradient_squared = told(steps_);
+    }
+    return updates_;
+  }
+  static double told(std::int64_t step) { return 1. / static_cast<double>(step); }
+
+ private:
+  std::unique_ptr<Epochs> epochs_;
+  std::int64_t steps_ = 0;
+  std::vector<Update> updates_;
+};
+
+// As a GPU's epochs are wrapped: weights go the same way, and now and then an update has both
+// norms, the big one over all steps since the last. Nine batches of 64 and one of 24 are an epoch.
 TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
-  const auto run = small_run(50);
+  const auto run = small_run(64);
   const auto plain = make_epochs(run, run.options, go_on);
-  const auto measured = with_gradient_norms(make_epochs(run, run.options, go_on), run, run.options);
-  int told = 0;
-  for (std::uint32_t epoch = 0; epoch < 2; ++epoch) {
+  const auto measured = with_gradient_norms(
+      std::make_unique<ToldNorms>(make_epochs(run, run.options, go_on)), run, run.options);
+  int observations = 0;
+  double sum = 0, count = 0;
+  std::int64_t step = 0;
+  for (std::uint32_t epoch = 0; observations < 2 && epoch < 300; ++epoch) {
     plain->start(epoch), measured->start(epoch);
     for (;;) {
-      const auto expected = plain->next(std::numeric_limits<std::int64_t>::max());
-      const auto found = measured->next(std::numeric_limits<std::int64_t>::max());
-      ASSERT_EQ(found.size(), expected.size());
-      if (found.empty()) break;
-      EXPECT_EQ(found.back().result.loss, expected.back().result.loss);
-      if (!found.back().result.gradient_norms) continue;
-      ++told;
-      EXPECT_EQ(found.back().result.gradient_norms->big_batch, 50);
-      EXPECT_GT(found.back().result.gradient_norms->small_squared, 0);
+      const auto updates = measured->next(std::numeric_limits<std::int64_t>::max());
+      if (updates.empty()) break;
+      for (const Update& update : updates) {
+        ASSERT_EQ(update.result.loss, plain->next(1).front().result.loss);
+        if (++step % 2 == 0 && update.samples == 64) sum += ToldNorms::told(step), ++count;
+        if (!update.result.gradient_norms) continue;
+        const convergence::GradientNorms& norms = *update.result.gradient_norms;
+        EXPECT_EQ(norms.small_batch, 8);
+        EXPECT_EQ(norms.big_batch, 64);
+        EXPECT_GT(norms.small_squared, 0);
+        EXPECT_NEAR(norms.big_squared, sum / count, 1e-12);
+        ++observations, sum = count = 0;
+      }
     }
+    EXPECT_TRUE(plain->next(1).empty());
   }
-  EXPECT_GE(told, 1);
-  EXPECT_LT(told, 24);  // of 24 updates, some
+  EXPECT_GE(observations, 2);
+}
+
+TEST(MeasuredEpochs, FollowTheBatch) {
+  Options options;
+  options.model = "small-cnn", options.data = "synthetic:600";
+  options.schedule = {{.batch = 16, .from_epoch = 0}, {.batch = 64, .from_epoch = 1}};
+  options.pipeline.batch = 64;
+  options.evaluate = false;
+  const auto run = open(options, [](std::string_view) {});
+  const auto epochs = with_gradient_norms(
+      std::make_unique<ToldNorms>(make_cpu_epochs(run, run.options, go_on)), run, run.options);
+  for (const std::int64_t batch : {16, 64}) {
+    epochs->set_batch(batch);
+    bool told = false;
+    for (std::uint32_t epoch = 0; !told && epoch < 300; ++epoch) {
+      epochs->start(epoch);
+      for (auto updates = epochs->next(1000); !told && !updates.empty();
+           updates = epochs->next(1000)) {
+        const auto& norms = updates.back().result.gradient_norms;
+        if (!norms) continue;
+        told = true;
+        EXPECT_EQ(norms->big_batch, static_cast<double>(batch));
+        EXPECT_EQ(norms->small_batch, static_cast<double>(batch) / 8);
+      }
+    }
+    EXPECT_TRUE(told) << batch;
+  }
 }
 
 }  // namespace

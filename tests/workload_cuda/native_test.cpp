@@ -140,6 +140,28 @@ TEST(NativeOnGpu, TrainingHoldsWhatWasPredictedAndLearns) {
   }
 }
 
+TEST(NativeOnGpu, TrainingMeasuresTheNoiseScaleAndStaysAsItIs) {
+  REQUIRE_GPU();
+  for (const bool resident : {true, false}) {
+    Options options = on_gpu("small-cnn", "synthetic:4000", 32);
+    options.epochs = 80;
+    options.evaluate = false;
+    options.pipeline.augment_shift = !resident;
+    Silent silent;
+    const std::atomic<int> stop = 0;
+    const Result plain = train(open(options, quiet), silent, stop);
+    options.noise_scale = true;
+    const Result measured = train(open(options, quiet), silent, stop);
+    EXPECT_EQ(measured.last_loss, plain.last_loss);
+    EXPECT_EQ(measured.measured, measured.predicted);
+    const EpochResult& end = measured.epochs.back();
+    ASSERT_TRUE(end.noise) << resident;
+    EXPECT_GT(end.noise->observations, 2) << resident;
+    EXPECT_GT(end.noise->trace, 0) << resident;
+    EXPECT_FALSE(plain.epochs.back().noise);
+  }
+}
+
 TEST(NativeOnGpu, MaxStepsAreCountedToTheStep) {
   REQUIRE_GPU();
   Options options = on_gpu("small-cnn", "synthetic:1000", 10);

@@ -15,7 +15,8 @@ class Output;
 using Action = std::function<int(Output&)>;
 
 // Each adds its command to the program and sets `chosen` when the arguments name it.
-// `program` is what stands behind "--", `given` all arguments: the tasks of a cluster run them too.
+// `program` is what stands behind "--", `given` all arguments: the tasks of a cluster, and ranks,
+// run them too.
 void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
               const std::vector<std::string>& given);
 void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
@@ -24,12 +25,13 @@ void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
 void add_studies(CLI::App& app, Action& chosen);
 void add_report(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);
-void add_train(CLI::App& app, Action& chosen);
+void add_train(CLI::App& app, Action& chosen, const std::vector<std::string>& given);
 void add_memory(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);
 void add_model(CLI::App& app, Action& chosen);
 void add_fill(CLI::App& app, Action& chosen);
 void add_data(CLI::App& app, Action& chosen);
+void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& given);
 void add_monitor(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_help(CLI::App& app, Action& chosen);

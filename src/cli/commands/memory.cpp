@@ -68,7 +68,17 @@ std::optional<core::Bytes> machine_limit(const native::Device& device,
   return *free - std::min(*free, native::sample_bytes(dataset));
 }
 
+// A run of several batches holds a plan for each: that is no row of this table.
+void refuse_changing_batch(const std::string& batches) {
+  if (batches.find('@') != std::string::npos || native::asks_for_dynamic_batch(batches))
+    throw core::InputError(
+        fmt::format("memory is told for batches that stay, not for '{}'; write them as 64,256 or "
+                    "16..4096*2",
+                    core::printable(batches)));
+}
+
 Answer find(const MemoryFlags& flags) {
+  refuse_changing_batch(flags.batches);
   native::Options options = options_of(flags);
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
   const model::Network network = model::load_network(options.model);

@@ -234,7 +234,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   if (flags.trains())
     print_epochs(flags.study, answer, epochs_of(flags), output);
   else
-    print_answer(flags.study, answer, "", output);
+    print_answer(flags.study, answer, "", nullptr, output);
   for (const std::string& words : {cluster.note, answer.message})
     if (!words.empty()) Output::talk(fmt::format("sweetspot: {}", words));
   if (opened.workload) opened.workload->finish();

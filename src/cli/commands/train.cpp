@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/commands/commands.h"
 #include "cli/environment.h"
@@ -13,6 +15,7 @@
 #include "cli/json.h"
 #include "cli/live/live_line.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cli/signals.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -109,7 +112,9 @@ Json schedule_json(const native::Options& o) {
 Json setting_json(const native::Options& o, const engine::TrainerOptions& trainer) {
   const engine::Optimizer& optimizer = o.optimizer;
   return {{"batch", o.first_batch()},
-          {"micro_batch", o.first_batch() / o.accumulation},
+          {"micro_batch", o.micro_batch(o.first_batch())},
+          {"ranks", o.ranks.count()},
+          {"asynchronous", o.ranks.asynchronous},
           {"schedule", schedule_json(o)},
           {"accumulation", o.accumulation},
           {"precision", name(o.precision)},
@@ -143,7 +148,7 @@ Json noise_json(const std::optional<convergence::NoiseEstimate>& noise) {
           {"observations", noise->observations}};
 }
 
-Json epoch_json(const native::EpochResult& e) {
+Json epoch_json(const native::EpochResult& e, bool has_ranks) {
   return {{"epoch", e.epoch},
           {"complete", e.complete},
           {"steps", e.steps},
@@ -158,6 +163,7 @@ Json epoch_json(const native::EpochResult& e) {
           {"evaluation_seconds", e.evaluation_time.count()},
           {"samples_per_second", e.samples_per_second()},
           {"data_wait_share", e.data_wait_share()},
+          {"reduction_wait_share", has_ranks ? Json(e.reduction_wait_share()) : Json(nullptr)},
           {"noise_scale", noise_json(e.noise)}};
 }
 
@@ -186,7 +192,7 @@ Json result_json(const native::Run& run, const native::Result& result) {
   json["steps"] = result.steps;
   json["epochs"] = Json::array();
   for (const native::EpochResult& epoch : result.epochs)
-    json["epochs"].push_back(epoch_json(epoch));
+    json["epochs"].push_back(epoch_json(epoch, run.options.ranks.group != nullptr));
   json["batches"] = Json::array();
   for (const native::BatchChange& change : result.batches)
     json["batches"].push_back(batch_json(change));
@@ -194,6 +200,7 @@ Json result_json(const native::Run& run, const native::Result& result) {
   for (const convergence::BatchSpeed& speed : result.speeds)
     json["ladder"].push_back(
         {{"batch", speed.batch}, {"samples_per_second", speed.samples_per_second}});
+  json["staleness"] = run.options.ranks.asynchronous ? Json(result.staleness) : Json(nullptr);
   json["memory_bytes"] = memory_json(result);
   json["environment"] = environment(run.options.threads, run.options.device);
   return json;
@@ -210,20 +217,44 @@ std::string batch_words(const native::Options& o) {
   return words;
 }
 
+// What a rank's pass has of a batch.
+std::string parts_words(const native::Options& o) {
+  const std::string ranks = o.ranks.group ? fmt::format(" on {} ranks", o.ranks.count()) : "";
+  if (o.ranks.asynchronous) return fmt::format(" each{}, asynchronously", ranks);
+  if (o.batch_changes() && o.accumulation > 1)
+    return fmt::format("{} in {} parts", ranks, o.accumulation);
+  if (o.batch_changes() || o.parts() * o.accumulation == 1) return ranks;
+  return fmt::format(" as {}{} × {}", o.ranks.group ? fmt::format("{} ranks", o.parts()) : "",
+                     o.accumulation == 1 ? ""
+                     : o.ranks.group     ? fmt::format(" × {}", o.accumulation)
+                                         : std::to_string(o.accumulation),
+                     o.micro_batch());
+}
+
 void introduce(const native::Run& run) {
   const native::Options& o = run.options;
-  Output::talk(
-      fmt::format("training {} on {} ({} samples): batch {}{}, {} at {:g}, {}",
-                  core::printable(run.network.name), core::printable(run.dataset.name),
-                  core::format_count(static_cast<double>(run.dataset.train.count)), batch_words(o),
-                  o.accumulation == 1  ? ""
-                  : !o.batch_changes() ? fmt::format(" as {} × {}", o.accumulation, o.micro_batch())
-                                       : fmt::format(" in {} parts", o.accumulation),
-                  name(o.optimizer.kind), o.optimizer.learning_rate, device_words(o)));
+  Output::talk(fmt::format("training {} on {} ({} samples): batch {}{}, {} at {:g}, {}",
+                           core::printable(run.network.name), core::printable(run.dataset.name),
+                           core::format_count(static_cast<double>(run.dataset.train.count)),
+                           batch_words(o), parts_words(o), name(o.optimizer.kind),
+                           o.optimizer.learning_rate, device_words(o)));
   const int cores = probe::proc::usable_cores();
-  if (!o.device.gpu && o.threads > cores)
+  const int threads = o.threads * (o.ranks.group ? o.ranks.group->local_size() : 1);
+  if (!o.device.gpu && threads > cores)
     Output::talk(
-        fmt::format("{} threads share {} cores, which is slower than one each", o.threads, cores));
+        fmt::format("{} threads share {} cores, which is slower than one each", threads, cores));
+}
+
+// "staleness: 0 for 55%, 1 for 45% of 600 updates"
+std::string staleness_words(const std::vector<std::int64_t>& staleness) {
+  const std::int64_t all = std::accumulate(staleness.begin(), staleness.end(), std::int64_t{0});
+  std::string words;
+  for (std::size_t late = 0; late < staleness.size(); ++late)
+    if (staleness[late] > 0)
+      words += fmt::format("{}{} for {:.1f}%", words.empty() ? "" : ", ", late,
+                           100 * static_cast<double>(staleness[late]) / static_cast<double>(all));
+  return fmt::format("staleness, in updates of other ranks: {} of {} updates", words,
+                     core::format_count(static_cast<double>(all)));
 }
 
 // As --batch would take them.
@@ -240,21 +271,55 @@ int exit_code(const native::Run& run, const native::Result& result) {
         "the loss became {} at step {} (epoch {}); choose a learning rate below --lr {:g}",
         std::isnan(result.last_loss) ? "NaN" : "infinite", result.steps, result.epochs.back().epoch,
         run.options.optimizer.learning_rate));
-  if (result.status == native::Status::cancelled) return signal_exit + StopOnSignal::stopped();
+  // Of ranks, another one may have been told.
+  if (result.status == native::Status::cancelled)
+    return signal_exit + (StopOnSignal::stopped() != 0 ? StopOnSignal::stopped().load() : SIGTERM);
   return 0;
 }
 
-int train(const NativeFlags& flags, Output& output) {
-  native::Run run = native::open(flags.resolved(), Output::talk);
+struct TrainFlags {
+  NativeFlags native;
+  RankFlags ranks;
+  bool threads_given = false;
+};
+
+// As one of these ranks, if there are any.
+native::Options options_of(const TrainFlags& flags, collective::Group* group) {
+  NativeFlags native = flags.native;
+  if (group && native.device == "auto") native.device = "cpu";
+  if (group && native.precision == "auto")
+    throw core::InputError("--precision auto is one process's choice; name one for --ranks");
+  native::Options options = native.resolved();
+  options.ranks = {group, flags.ranks.asynchronous, flags.ranks.bucket_bytes,
+                   &StopOnSignal::stopped()};
+  if (group && !flags.threads_given) options.threads = threads_of_rank(*group);
+  return options;
+}
+
+// The others say nothing: what they do is what the first tells of.
+int train_rank(const native::Options& options) {
+  native::Run run = native::open(options, [](std::string_view) {});
+  native::Observer nobody;
+  const StopOnSignal stop(true);
+  native::train(run, nobody, StopOnSignal::stopped());
+  return 0;
+}
+
+int train(const TrainFlags& train_flags, collective::Group* group, Output& output) {
+  const NativeFlags& flags = train_flags.native;
+  const native::Options options = options_of(train_flags, group);
+  if (!options.ranks.is_first()) return train_rank(options);
+  native::Run run = native::open(options, Output::talk);
   const auto reason = settle_precision(flags, run, run.options.batch());
   if (reason) Output::talk(*reason);
   native::Result result;
   {
-    const StopOnSignal stop;
+    const StopOnSignal stop(group != nullptr);
     introduce(run);
     Display display(output, flags.json, run.options);
     result = native::train(run, display, StopOnSignal::stopped());
   }
+  if (!result.staleness.empty()) Output::talk(staleness_words(result.staleness));
   if (flags.json) {
     Json json = result_json(run, result);
     json["setting"]["precision_reason"] = or_null(reason);
@@ -271,19 +336,31 @@ int train(const NativeFlags& flags, Output& output) {
 
 }  // namespace
 
-void add_train(CLI::App& app, Action& chosen) {
+void add_train(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand("train", "one training run, accuracy after each epoch");
-  const auto flags = std::make_shared<NativeFlags>();
-  add_training_flags(*command, *flags);
-  command->add_flag("--noise-scale", flags->options.noise_scale,
+  const auto flags = std::make_shared<TrainFlags>();
+  add_training_flags(*command, flags->native);
+  add_rank_flags(*command, flags->ranks);
+  add_asynchronous_flags(*command, flags->ranks);
+  command->add_flag("--noise-scale", flags->native.options.noise_scale,
                     "measure the noise scale of the gradients: the batch beyond which a sample is "
                     "worth less");
   command->footer(
       "\nExamples:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors\n"
       "  sweetspot train --batch 64@0,256@1,1024@3 --epochs 5\n"
-      "  sweetspot train --batch dynamic");
-  command->callback(
-      [&chosen, flags] { chosen = [flags](Output& output) { return train(*flags, output); }; });
+      "  sweetspot train --batch dynamic\n"
+      "  sweetspot train --batch 256 --ranks 2");
+  command->callback([&chosen, flags, given, command] {
+    flags->threads_given = command->count("--threads") > 0;
+    chosen = [flags, given](Output& output) {
+      return run_ranks(flags->ranks,
+                       {given,
+                        [&](collective::Group& group) {
+                          native::open(options_of(*flags, &group), Output::talk);
+                        },
+                        [&](collective::Group* group) { return train(*flags, group, output); }});
+    };
+  });
 }
 
 }  // namespace sweetspot::cli

@@ -17,6 +17,7 @@
 #include "cli/flags/target_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
+#include "cli/plan_ranks.h"
 #include "cli/report_file.h"
 #include "cli/signals.h"
 #include "cli/study_answer.h"
@@ -45,6 +46,7 @@ struct TuneFlags {
   LearningRateFlags learning_rate;
   ClusterFlags cluster;
   CriticalBatchFlags critical;
+  PlanFlags plan;
 };
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
@@ -221,11 +223,25 @@ void check_target(const TuneFlags& flags) {
     throw core::InputError("a target is looked for on the test split; leave out --no-eval");
 }
 
+// Branches from a checkpoint are another question than the search.
+void check_critical_batch(const CLI::App& command) {
+  for (const char* flag : {"--for", "--slower-at-most", "--precisions", "--multiple-of", "--repeat",
+                           "--global-batch", "--confirm", "--seeds", "--finalists", "--most-epochs",
+                           "--lr-batch", "--lr-check", "--power-limits", "--precision-of-estimate",
+                           "--plot", "--export-csv", "--export-markdown", "--cluster", "--dry-run"})
+    if (command.count(flag) > 0)
+      throw core::InputError(
+          fmt::format("--critical-batch compares short branches, of which {} says nothing; leave "
+                      "it out, or --critical-batch",
+                      flag));
+}
+
 int tune(const TuneFlags& flags, Output& output) {
   if (flags.critical.asked) return tune_critical_batch(flags.study, flags.critical, output);
   check_global_batch(flags);
   check_objective(flags);
   check_target(flags);
+  check_plan(flags.plan, flags.study);
   const std::optional<ClusterTask> task = cluster_task();
   if (flags.study.command.dry_run && !task) return show_plan(flags, output);
   check_exports(flags.study);
@@ -317,7 +333,12 @@ int tune(const TuneFlags& flags, Output& output) {
   report::Answer answer = answer_of(opened, result, *writer);
   const bool page = !flags.no_report && !result.trials.empty();
   const std::string url = store::store_url(flags.study.db);
-  print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "", output);
+  std::optional<advise::RankPlan> plan;
+  if (!flags.plan.ranks.empty() && result.recommendation)
+    plan = plan_of(flags.plan, flags.study, *result.recommendation, result.trials,
+                   opened.workload->samples());
+  print_answer(flags.study, answer, page ? report_file(url, answer.study).string() : "",
+               plan ? &*plan : nullptr, output);
   if (result.status != study::Status::found && !result.message.empty())
     Output::talk(fmt::format("sweetspot: {}", result.message));
   if (page) leave_report(std::move(answer), *store, url);
@@ -394,11 +415,13 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   add_study_flags(*command, flags->study);
   add_either_workload_flags(*command, flags->study);
   add_cluster_flags(*command, flags->cluster);
+  add_plan_flags(*command, flags->plan);
   flags->tolerance = command->get_option("--tolerance");
   command->footer(
       "\nExamples:\n"
       "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
       "  sweetspot tune --critical-batch --after 2\n"
+      "  sweetspot tune --threads 1 --plan-ranks 1..4096 --link 400Gb/s,2us\n"
       "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
       "  sweetspot tune --template config.yaml --set train.batch_size={batch} -- python train.py "
       "--config {config}\n"
@@ -408,12 +431,13 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
       "  sweetspot tune --scratch --env BATCH_SIZE={batch} -- ./train.sh\n"
       "  sweetspot tune --global-batch 512 -- python train.py --micro-batch {micro_batch} "
       "--accumulate {accumulation}");
-  command->callback([&chosen, &program, &given, flags] {
+  command->callback([&chosen, &program, &given, flags, command] {
     flags->study.command.options.argv = program;
     if (flags->target.target) flags->study.command.options.metric = flags->target.target->metric;
     flags->target.rule = flags->critical.rule = flags->learning_rate.rule;
     flags->target.base_batch = flags->learning_rate.batch.value_or(flags->target.base_batch);
     flags->cluster.arguments = given;
+    if (flags->critical.asked) check_critical_batch(*command);
     chosen = [flags](Output& output) {
       settle_gpus(flags->study.command.options);
       return tune(*flags, output);

@@ -156,7 +156,7 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
   answer.environment_json = store_environment(opened).json;
   const bool page = leaves_report && !result.trials.empty();
   const std::string url = store::store_url(study.db);
-  print_answer(study, answer, page ? report_file(url, answer.study).string() : "", output);
+  print_answer(study, answer, page ? report_file(url, answer.study).string() : "", nullptr, output);
   if (!result.message.empty()) Output::talk(fmt::format("sweetspot: {}", result.message));
   if (page) leave_report(std::move(answer), store, url);
   return exit_code(result.status);

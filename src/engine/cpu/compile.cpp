@@ -43,8 +43,11 @@ class Compiler {
       throw core::InputError(
           fmt::format("model {} has nothing to train; add a layer with weights", network_.name));
     if (!starts_with_conv()) push(make_input(network_.input, tensor(extents_.front())), false);
-    for (layer_ = 0; layer_ < network_.layers.size(); ++layer_)
+    first_operation_.assign(network_.layers.size(), 0);
+    for (layer_ = 0; layer_ < network_.layers.size(); ++layer_) {
+      first_operation_[layer_] = program_.ops.size();
       std::visit([this](const auto& kind) { add(kind); }, network_.layers[layer_].kind);
+    }
     if (loss_ != model::Loss::mean_squared_error && !softmax_)
       throw core::InputError(fmt::format(
           "model {} does not end in softmax, which {} needs; use --loss mean_squared_error",
@@ -293,6 +296,16 @@ class Compiler {
     stage.samples = std::clamp<std::int64_t>(cached_floats / floats, 1, stage.samples);
   }
 
+  // Weights lie in the order of their layers, and backward goes through these from the last to the
+  // first. A layer's gradients are made when its first operation is done.
+  std::int64_t made_from(const Stage& stage) const {
+    std::int64_t from = program_.weights.trainable_floats();
+    for (const PackedVariable& variable : program_.weights.variables())
+      if (variable.parameter.trainable && first_operation_[variable.parameter.layer] >= stage.begin)
+        from = std::min(from, variable.offset);
+    return from;
+  }
+
   void make_stages() {
     // The convolutions of a stage want as many samples at once: where that changes, a new stage
     // begins. Their inputs are kept in the arena anyhow.
@@ -311,7 +324,10 @@ class Compiler {
       stage.samples = std::max({stage.samples, samples, op.samples_welcome()});
       if (samples > 0) convolution_samples = std::max(convolution_samples, samples);
     }
-    for (Stage& stage : program_.stages) bound_samples(stage);
+    for (Stage& stage : program_.stages) {
+      bound_samples(stage);
+      stage.made_from = made_from(stage);
+    }
     std::int64_t at = 0;
     for (const auto& op : program_.ops) {
       const Range late = op->late_weights();
@@ -327,6 +343,8 @@ class Compiler {
   bool bf16_;
   std::vector<Extent> extents_;
   Program program_;
+  std::vector<std::size_t>
+      first_operation_;  // of each layer; of one that is merged with another, 0
   Tensor* current_ = nullptr;
   std::size_t layer_ = 0;
   bool softmax_ = false, seen_trainable_ = false;

@@ -15,6 +15,8 @@ struct Stage {
   std::size_t begin, end;
   bool whole;
   std::int64_t samples = 1;  // that go through each operation together
+  // Once this stage is behind, backward has made the gradients of all weights from here on.
+  std::int64_t made_from = 0;
 };
 
 // A network compiled for one micro-batch: operations, stages, and the place of every byte. Nothing

@@ -93,13 +93,14 @@ void Executor::each_of(std::int64_t count, std::int64_t grab, std::size_t counte
 }
 
 template <class Make>
-void Executor::run(Pass& pass, bool first, Last last, const Update* update, StepResult& times,
-                   Make make_told) {
+void Executor::run(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
+                   StepResult& times, Make make_told) {
   reset_counters();
   const Clock::time_point start = Clock::now();
   Clock::time_point forward_end, backward_end;
   pass.adds = !first;
-  pass.late_gradients = first && last == Last::update;
+  if (last != Last::update) sums = nullptr;
+  pass.late_gradients = first && last == Last::update && !sums;
   auto work = [&](int member) {
     auto told = make_told(member);
     if (first) {
@@ -113,10 +114,13 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Step
     forward(pass, member, told);
     if (member == 0) forward_end = Clock::now();
     told.phase(&Times::backward);
-    backward(pass, member, told);
+    backward(pass, member, sums, times, told);
     if (member == 0) backward_end = Clock::now();
     told.phase(&Times::update);
-    if (last != Last::no) finish(pass, update, member, told);
+    if (sums)
+      update_with(pass, *update, *sums, member, told);
+    else if (last != Last::no)
+      finish(pass, update, member, told);
   };
   team_.run(work);
   times.forward += forward_end - start;
@@ -124,14 +128,26 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Step
   times.update += Clock::now() - backward_end;
 }
 
-void Executor::train(Pass& pass, bool first, Last last, const Update* update, StepResult& times) {
-  run(pass, first, last, update, times, [](int) { return Untold(); });
+void Executor::train(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
+                     StepResult& times) {
+  run(pass, first, last, update, sums, times, [](int) { return Untold(); });
 }
 
-void Executor::profile(Pass& pass, bool first, Last last, const Update* update,
+void Executor::profile(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
                        StepProfile& profile) {
-  run(pass, first, last, update, profile.result,
+  run(pass, first, last, update, sums, profile.result,
       [&](int member) { return Told(profile.threads[static_cast<std::size_t>(member)]); });
+}
+
+void Executor::update_only(Pass& pass, const Update& update, GradientSums& sums) {
+  std::fill_n(pass.gradients, program_.weights.trainable_floats(), 0.f);
+  sums.begin({});
+  sums.made(0);
+  auto work = [&](int member) {
+    Untold nobody;
+    update_with(pass, update, sums, member, nobody);
+  };
+  team_.run(work);
 }
 
 void Executor::evaluate(Pass& pass) {
@@ -183,8 +199,23 @@ void Executor::forward(const Pass& pass, int member, Told& told) {
 }
 
 template <class Told>
-void Executor::backward(const Pass& pass, int member, Told& told) {
+void Executor::backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
+                        Told& told) {
   const std::int64_t slots = std::min(pass.used_slots, pass.count);
+  // What a stage made is gathered at once where others wait for it.
+  const auto hand_over = [&](const Stage& stage) {
+    if (!sums) return;
+    gather(pass, stage.begin, stage.end, member, told);
+    team_.barrier();
+    told.waited();
+    if (member > 0) return;
+    if (&stage == &program_.stages.back()) {  // it has the loss
+      StepResult part = result(pass);
+      part.loss += before.loss, part.correct += before.correct;
+      sums->begin(part);
+    }
+    sums->made(stage.made_from);
+  };
   for (std::size_t s = program_.stages.size(); s-- > 0;) {
     const Stage& stage = program_.stages[s];
     if (stage.end <= program_.first_trainable) break;
@@ -196,6 +227,7 @@ void Executor::backward(const Pass& pass, int member, Told& told) {
         team_.barrier();
         told.waited();
       }
+      hand_over(stage);
       continue;
     }
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
@@ -217,15 +249,37 @@ void Executor::backward(const Pass& pass, int member, Told& told) {
     });
     team_.barrier();
     told.waited();
+    hand_over(stage);
+  }
+}
+
+template <class Told>
+void Executor::gather(const Pass& pass, std::size_t begin, std::size_t end, int member,
+                      Told& told) {
+  for (std::size_t i = begin; i < end; ++i) {
+    program_.ops[i]->gather_part(pass, member, team_.size());
+    told.did(program_.operation_of[i]);
+  }
+}
+
+// A bucket is applied while later ones are on their way.
+template <class Told>
+void Executor::update_with(const Pass& pass, const Update& update, GradientSums& sums, int member,
+                           Told& told) {
+  for (std::size_t i = 0; i < sums.buckets(); ++i) {
+    if (member == 0) bucket_ = sums.wait(i);
+    team_.barrier();
+    told.waited();
+    apply(update, bucket_, pass, member);
+    told.did(program_.operation_count());
+    team_.barrier();
+    told.waited();
   }
 }
 
 template <class Told>
 void Executor::finish(const Pass& pass, const Update* update, int member, Told& told) {
-  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-    program_.ops[i]->gather_part(pass, member, team_.size());
-    told.did(program_.operation_of[i]);
-  }
+  gather(pass, 0, program_.ops.size(), member, told);
   if (!update) return;
   team_.barrier();
   told.waited();

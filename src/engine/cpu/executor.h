@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "engine/cpu/compiled_plan.h"
+#include "engine/cpu/gradient_sums.h"
 #include "engine/cpu/team.h"
 
 namespace sweetspot::engine::cpu {
@@ -21,24 +22,37 @@ class Executor {
   // Forward and backward of one micro-batch, with their times added to `times`. Behind the last one
   // of a batch the partial gradients are gathered, and the update is applied if there is one.
   // Allocates nothing.
-  void train(Pass& pass, bool first, Last last, const Update* update, StepResult& times);
+  // With `sums` an update is of the gradients of all ranks, whose results come with them.
+  void train(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
+             StepResult& times);
   // The same, with every operation's time added to `profile`, which has a place for each.
-  void profile(Pass& pass, bool first, Last last, const Update* update, StepProfile& profile);
+  void profile(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
+               StepProfile& profile);
+  // The update of a rank that has no sample of a batch, with the gradients of the others.
+  void update_only(Pass& pass, const Update& update, GradientSums& sums);
   void evaluate(Pass& pass);
   StepResult result(const Pass& pass) const;
 
  private:
   // `Told` hears what was just done; for a plain step it is nobody, and compiles to nothing.
   template <class Make>
-  void run(Pass& pass, bool first, Last last, const Update* update, StepResult& times, Make told);
+  void run(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
+           StepResult& times, Make told);
   template <class Told>
   void prepare(const Pass& pass, int member, Told& told);
   template <class Told>
   void forward(const Pass& pass, int member, Told& told);
   template <class Told>
-  void backward(const Pass& pass, int member, Told& told);
+  // `before`: the result of the batch's earlier micro-batches.
+  void backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
+                Told& told);
+  template <class Told>
+  void gather(const Pass& pass, std::size_t begin, std::size_t end, int member, Told& told);
   template <class Told>
   void finish(const Pass& pass, const Update* update, int member, Told& told);
+  template <class Told>
+  void update_with(const Pass& pass, const Update& update, GradientSums& sums, int member,
+                   Told& told);
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
   // Calls visit(range) for some of [0, count), `grab` at a time: the member's own share first,
@@ -53,6 +67,7 @@ class Executor {
   struct alignas(64) Counter {
     std::atomic<std::int64_t> taken{0};
   };
+  Range bucket_{0, 0};               // of gradients, that the members apply
   std::unique_ptr<Counter[]> next_;  // for each stage's forward and backward, one of each member
 };
 

@@ -37,6 +37,8 @@ class CpuTrainer final : public Trainer {
       model::initialize(variable.parameter, i, options.seed, values);
       pack(variable, values, weights_.as<float>());
     }
+    if (options.ranks.group)
+      sums_.emplace(options.ranks, gradients_.as<float>(), layout_.trainable_floats());
   }
 
   void prepare(std::int64_t micro_batch) override {
@@ -68,7 +70,7 @@ class CpuTrainer final : public Trainer {
                                  layout_.trainable_floats());
     for_passes(executor_of(micro_batch), batch, micro_batch, &update, profile.result,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
-                 executor.profile(pass, first, last, &update, profile);
+                 executor.profile(pass, first, last, &update, sums(), profile);
                });
     return profile;
   }
@@ -95,15 +97,14 @@ class CpuTrainer final : public Trainer {
 
   StepResult evaluate_gradients(const BatchView& batch) override {
     if (!differentiator_)
-      differentiator_.emplace(
-          compile(without_randomness(network_), options_.loss, evaluation_batch, true,
-                  options_.precision),
-          team_);
+      differentiator_.emplace(compile(without_randomness(network_), options_.loss, evaluation_batch,
+                                      true, options_.precision),
+                              team_);
     StepResult sum;
     for_passes(*differentiator_, batch, evaluation_batch, nullptr, sum,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
                  pass.moving_statistics = true;
-                 executor.train(pass, first, last, nullptr, sum);
+                 executor.train(pass, first, last, nullptr, nullptr, sum);
                });
     add_penalty_gradients();
     return sum;
@@ -155,6 +156,17 @@ class CpuTrainer final : public Trainer {
     steps_ = checkpoint.steps, norms_ = {};
   }
 
+  void average_statistics(collective::Group& group) override {
+    const std::span statistics(weights_.as<float>() + layout_.trainable_floats(),
+                               weights_.as<float>() + layout_.floats());
+    if (statistics.empty()) return;
+    group.all_reduce(statistics);
+    for (float& value : statistics) value /= static_cast<float>(group.size());
+  }
+  std::span<float> trainable_weights() override {
+    return {weights_.as<float>(), static_cast<std::size_t>(layout_.trainable_floats())};
+  }
+
   void set_learning_rate(double learning_rate) override {
     options_.optimizer.learning_rate = learning_rate;
   }
@@ -184,7 +196,7 @@ class CpuTrainer final : public Trainer {
     for_passes(executor_of(micro_batch), front, micro_batch, nullptr, unused,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
                  pass.keeps_averages = true;
-                 executor.train(pass, first, last, nullptr, unused);
+                 executor.train(pass, first, last, nullptr, nullptr, unused);
                });
     add_penalty_gradients();
     return squared_gradient_norm();
@@ -199,10 +211,12 @@ class CpuTrainer final : public Trainer {
     StepResult sum;
     for_passes(executor_of(micro_batch), batch, micro_batch, update, sum,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
-                 executor.train(pass, first, last, update, sum);
+                 executor.train(pass, first, last, update, sums(), sum);
                });
     return sum;
   }
+
+  GradientSums* sums() { return sums_ ? &*sums_ : nullptr; }
 
   Executor& executor_of(std::int64_t micro_batch) {
     const auto found = executors_.find(micro_batch);
@@ -225,7 +239,14 @@ class CpuTrainer final : public Trainer {
                    : Executor::Last::gather);
       add(sum, executor.result(pass));
     }
-    sum.loss /= static_cast<double>(batch.count);
+    if (update && sums_) {
+      if (batch.count == 0) {
+        Pass nothing = pass_of(executor, batch, 0, micro_batch);
+        executor.update_only(nothing, *update, *sums_);
+      }
+      sums_->finish(sum);
+    }
+    sum.loss /= static_cast<double>(batch.batch());
     sum.loss += penalty;
   }
 
@@ -236,8 +257,8 @@ class CpuTrainer final : public Trainer {
     pass.inputs = batch.inputs + first * network_.input.size();
     pass.labels = batch.labels ? batch.labels + first : nullptr;
     pass.targets = batch.targets ? batch.targets + first * network_.output().size() : nullptr;
-    pass.first = first, pass.count = std::min(micro_batch, batch.count - first),
-    pass.batch = batch.count;
+    pass.first = batch.first + first, pass.count = std::min(micro_batch, batch.count - first),
+    pass.batch = batch.batch();
     pass.step = steps_, pass.seed = options_.seed;
     return pass;
   }
@@ -252,6 +273,7 @@ class CpuTrainer final : public Trainer {
   Penalties penalties_;
   Team team_;
   core::Buffer weights_, gradients_, state_;
+  std::optional<GradientSums> sums_;  // over the ranks
   std::map<std::int64_t, Executor> executors_;
   std::optional<Executor> evaluator_, differentiator_;
   std::uint32_t steps_ = 0;

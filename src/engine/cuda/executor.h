@@ -16,6 +16,7 @@ using Graph = std::unique_ptr<CUgraphExec_st, GraphDeleter>;
 struct GraphKey {
   std::int64_t batch = 0, steps = 1;
   int room = resident;
+  std::int64_t norm_every = 0;  // such step, from the first on, has its gradient's norm; 0: none
   auto operator<=>(const GraphKey&) const = default;
 
   static constexpr int resident = -1;

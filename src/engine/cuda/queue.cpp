@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/error.h"
@@ -13,11 +14,21 @@ namespace {
 // Steps of one graph launch: long enough that the host's launches hide behind the device's work.
 constexpr std::int64_t steps_per_graph = 20;
 
+// A norm takes another look at the partial gradients: a few µs, where a step of a small batch takes
+// 40, and one of thousands of samples hundreds.
+std::int64_t steps_for_a_norm(std::int64_t batch) {
+  return std::clamp<std::int64_t>(4096 / batch, 1, 10);
+}
+
 void refuse_empty(std::int64_t batch) {
   if (batch < 1) throw core::InputError(fmt::format("batch {} is no batch; use 1 or more", batch));
 }
 
 }  // namespace
+
+bool CudaTrainer::measures_next(std::int64_t batch) const {
+  return options_.trainer.gradient_norms && steps_done_ % steps_for_a_norm(batch) == 0;
+}
 
 void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch,
                         std::int64_t micro_batch) {
@@ -43,32 +54,36 @@ void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch
   copied_[turn_].record(stream_);
   check(cudaMemsetAsync(&parameters_.state()->cursor, 0, sizeof(std::uint32_t), stream_), "a step");
 
+  const auto launch = [&](const GraphKey& key) {
+    check(cudaGraphLaunch(steps_.graph(executor, key, train.source), stream_), "its steps");
+    steps_done_ += static_cast<std::uint32_t>(key.steps);
+  };
+  const std::int64_t norm_every = options_.trainer.gradient_norms ? steps_for_a_norm(batch) : 0;
   std::int64_t done = 0;
-  for (const std::int64_t steps : {steps_per_graph, std::int64_t{1}})
-    for (; done + steps <= whole; done += steps)
-      check(cudaGraphLaunch(steps_.graph(executor, {.batch = batch, .steps = steps}, train.source),
-                            stream_),
-            "its steps");
-  if (left > 0) steps_.resident(executor, train.source, left, 0, left);
+  for (; done + steps_per_graph <= whole; done += steps_per_graph)
+    launch({.batch = batch, .steps = steps_per_graph, .norm_every = norm_every});
+  for (; done < whole; ++done) launch({.batch = batch, .norm_every = measures_next(batch)});
+  if (left > 0) steps_.resident(executor, train.source, 0, {0, left, left, left}), ++steps_done_;
   queued_.insert(queued_.end(), static_cast<std::size_t>(whole), batch);
   if (left > 0) queued_.push_back(left);
-  steps_done_ += static_cast<std::uint32_t>(whole + (left > 0));
 }
 
 void CudaTrainer::queue(const BatchView& batch, std::int64_t micro_batch) {
   refuse_empty(batch.count);
   Executor& executor = executor_of(micro_batch);
   make_room(1);
+  const bool measured = measures_next(batch.count);
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
     const auto [source, room] =
         staging_.stage(executor, part_of(batch, executor.program().host_batch, first, count));
     if (count == batch.count)
-      check(
-          cudaGraphLaunch(
-              steps_.graph(executor, {.batch = count, .steps = 1, .room = room}, source), stream_),
-          "its steps");
+      check(cudaGraphLaunch(
+                steps_.graph(executor, {.batch = count, .room = room, .norm_every = measured},
+                             source),
+                stream_),
+            "its steps");
     else
-      steps_.run(executor, source, {first, count, batch.count, 0});
+      steps_.run(executor, source, {first, count, batch.count, 0, measured});
     staging_.used();
   });
   queued_.push_back(batch.count);

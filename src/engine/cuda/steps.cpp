@@ -24,17 +24,25 @@ void Steps::settle(const Executor& executor, const Micro& micro, bool updates) c
       launch(u);
     }
   };
-  if (whole && updates)
-    return each([&](const Update& u) { check(launch_update(u, stream_), "the update"); });
-  each([&](const Update& u) {
-    check(launch_sum_partials(u, micro.first > 0, stream_), "summing gradients");
-    if (u.ends_step) check(launch_record(u, micro.first > 0, stream_), "the loss");
-  });
-  if (!last || !updates) return;
-  each([&](Update& u) {
-    u.samples = 0, u.from_gradients = true;
-    check(launch_update(u, stream_), "the update");
-  });
+  const bool at_once = whole && updates;
+  if (at_once)
+    each([&](const Update& u) { check(launch_update(u, stream_), "the update"); });
+  else
+    each([&](const Update& u) {
+      check(launch_sum_partials(u, micro.first > 0, stream_), "summing gradients");
+      if (u.ends_step) check(launch_record(u, micro.first > 0, stream_), "the loss");
+    });
+  if (!last) return;
+  if (!at_once && updates)
+    each([&](Update& u) {
+      u.samples = 0, u.from_gradients = true;
+      check(launch_update(u, stream_), "the update");
+    });
+  if (micro.measured)
+    each([&](Update& u) {
+      u.from_gradients = !at_once;
+      check(launch_squared_norm(u, updates, stream_), "the gradient's norm");
+    });
 }
 
 void Steps::run(const Executor& executor, const Source& source, const Micro& micro) const {
@@ -44,12 +52,13 @@ void Steps::run(const Executor& executor, const Source& source, const Micro& mic
   settle(executor, micro, true);
 }
 
-void Steps::resident(const Executor& executor, Source split, std::int64_t batch,
-                     std::int64_t offset, std::int64_t advance) const {
-  for_passes(batch, executor.program().micro_batch, [&](std::int64_t first, std::int64_t count) {
-    split.first = static_cast<std::uint32_t>(offset + first);
-    run(executor, split, {first, count, batch, advance});
-  });
+void Steps::resident(const Executor& executor, Source split, std::int64_t offset,
+                     const Micro& batch) const {
+  for_passes(batch.count, executor.program().micro_batch,
+             [&](std::int64_t first, std::int64_t count) {
+               split.first = static_cast<std::uint32_t>(offset + first);
+               run(executor, split, {first, count, batch.count, batch.advance, batch.measured});
+             });
 }
 
 cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, Source source) const {
@@ -61,12 +70,15 @@ cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, Source sou
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "its graph");
   cudaGraph_t captured = nullptr;
   try {
-    for (std::int64_t i = 0; i < key.steps; ++i)
-      if (key.room == GraphKey::resident)
-        resident(executor, source, key.batch, i * key.batch,
-                 i + 1 == key.steps ? key.steps * key.batch : 0);
-      else
-        run(executor, source, {0, key.batch, key.batch, 0});
+    for (std::int64_t i = 0; i < key.steps; ++i) {
+      Micro micro{0, key.batch, key.batch, 0, key.norm_every > 0 && i % key.norm_every == 0};
+      if (key.room == GraphKey::resident) {
+        micro.advance = i + 1 == key.steps ? key.steps * key.batch : 0;
+        resident(executor, source, i * key.batch, micro);
+      } else {
+        run(executor, source, micro);
+      }
+    }
   } catch (...) {
     cudaStreamEndCapture(stream_, &captured);
     cudaGraphDestroy(captured);

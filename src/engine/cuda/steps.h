@@ -17,6 +17,7 @@ void for_passes(std::int64_t batch, std::int64_t micro_batch, Run run) {
 struct Micro {
   std::int64_t first = 0, count = 0, batch = 0;
   std::int64_t advance = 0;  // of the cursor, behind the batch
+  bool measured = false;     // the norm of the batch's gradient is wanted
 };
 
 // The launches that make up a step, one by one or captured as graphs.
@@ -36,9 +37,9 @@ class Steps {
   // `steps` steps of `batch` samples from wherever the state's cursor is in a resident split, or
   // one over the samples in a room.
   cudaGraphExec_t graph(Executor& executor, const GraphKey& key, Source source) const;
-  // A step whose samples lie `offset` behind the cursor, and which moves it on by `advance`.
-  void resident(const Executor& executor, Source split, std::int64_t batch, std::int64_t offset,
-                std::int64_t advance) const;
+  // A step over a whole batch whose samples lie `offset` behind the cursor.
+  void resident(const Executor& executor, Source split, std::int64_t offset,
+                const Micro& batch) const;
 
  private:
   const Options& options_;

@@ -24,6 +24,7 @@ const Options& usable(const Options& options) {
 
 void set_record(StepResult& result, const StepRecord& record, std::int64_t samples) {
   result.loss = record.loss / static_cast<double>(samples), result.correct = record.correct;
+  if (record.gradient_squared > 0) result.gradient_squared = record.gradient_squared;
 }
 
 }  // namespace
@@ -70,7 +71,9 @@ StepResult CudaTrainer::step(const BatchView& batch, std::int64_t micro_batch) {
 }
 
 StepResult CudaTrainer::accumulate(const BatchView& batch, std::int64_t micro_batch) {
-  return train(batch, micro_batch, false);
+  const StepResult result = train(batch, micro_batch, false);
+  gradient_squared_ = result.gradient_squared.value_or(0);
+  return result;
 }
 
 StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, bool updates) {
@@ -79,8 +82,8 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
   StepResult result;
   reset_slot();
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count),
-                            {first, count, batch.count, 0});
+    const Micro micro{first, count, batch.count, 0, !updates};
+    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count), micro);
     pass.ahead = updates ? 1 : 0;
     clock_.start();
     clock_.mark();
@@ -88,7 +91,7 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
     clock_.mark();
     executor.backward(pass);
     clock_.mark();
-    steps_.settle(executor, {first, count, batch.count, 0}, updates);
+    steps_.settle(executor, micro, updates);
     clock_.mark();
     wait("a step");
     result.forward += clock_.between(0, 1), result.backward += clock_.between(1, 2);

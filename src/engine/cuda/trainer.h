@@ -25,6 +25,7 @@ class CudaTrainer final : public ResidentTrainer {
 
   std::vector<Variable> variables() const override { return use(), parameters_.variables(); }
   std::vector<Variable> gradients() const override { return use(), parameters_.gradients(); }
+  double squared_gradient_norm() const override { return gradient_squared_; }
   void assign(std::span<const Variable> variables) override {
     use(), parameters_.assign(variables);
   }
@@ -53,6 +54,8 @@ class CudaTrainer final : public ResidentTrainer {
   // Room in the history for so many more steps, whose first record begins a new one if none waits.
   void make_room(std::size_t steps);
   void reset_slot() const;
+  // Whether the next step that is queued has its gradient's norm.
+  bool measures_next(std::int64_t batch) const;
   // Waits, and takes over the records of what was queued.
   void collect();
 
@@ -72,6 +75,7 @@ class CudaTrainer final : public ResidentTrainer {
   std::map<std::int64_t, Executor> executors_;
   std::optional<Executor> evaluator_;
   std::uint32_t steps_done_ = 0;
+  double gradient_squared_ = 0;  // norm, of the last accumulate()
 
   Pinned<std::uint32_t> orders_[2];  // in turns, since the copy of the last one may not be done
   Event copied_[2];

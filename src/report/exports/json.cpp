@@ -70,6 +70,18 @@ Json limits_json(const search::Limits& limits) {
           {"memory_bytes", or_null(limits.memory_limit)}};
 }
 
+// The recommendation with the numbers of the trials that each of its rows rests on.
+Json recommendation_json(const Answer& answer, const std::vector<Row>& trials) {
+  if (!answer.recommendation) return nullptr;
+  Json made = Json::parse(advise::to_json(*answer.recommendation));
+  for (Json& row : made["rows"]) row["trials"] = Json::array();
+  for (const Row& each : trials)
+    if (const advise::BatchRow* row = row_of(*each.trial, answer))
+      made["rows"][static_cast<std::size_t>(row - answer.recommendation->rows.data())]["trials"]
+          .push_back(each.number);
+  return made;
+}
+
 }  // namespace
 
 Json json(const Row& row) {
@@ -88,14 +100,13 @@ Json json(const Row& row) {
 }
 
 Json json(const Answer& answer) {
+  const std::vector<Row> trials = rows(answer);
   Json result{{"schema_version", schema_version},
               {"study", answer.study},
               {"workload", answer.workload},
               {"status", answer.status},
               {"message", answer.message.empty() ? Json(nullptr) : Json(answer.message)},
-              {"recommendation", answer.recommendation
-                                     ? Json::parse(advise::to_json(*answer.recommendation))
-                                     : Json(nullptr)}};
+              {"recommendation", recommendation_json(answer, trials)}};
   result["doubt"] = answer.doubt ? Json::parse(advise::to_json(*answer.doubt)) : Json(nullptr);
   if (answer.to_target) result["time_to_target"] = Json::parse(advise::to_json(*answer.to_target));
   const auto found = answer.recommendation ? std::nullopt : measured(answer);
@@ -105,7 +116,7 @@ Json json(const Answer& answer) {
                                     {"smallest_samples_per_second", found->knee_samples_per_second}}
                              : Json(nullptr);
   result["trials"] = Json::array();
-  for (const Row& row : rows(answer)) result["trials"].push_back(json(row));
+  for (const Row& row : trials) result["trials"].push_back(json(row));
   result["limits"] = limits_json(answer.facts.limits);
   result["cost"] = {{"seconds", answer.seconds},
                     {"trials", answer.trials.size() - answer.resumed},

@@ -19,6 +19,7 @@ struct Update {
 struct Sums {
   double loss = 0;
   std::int64_t correct = 0, samples = 0;
+  bool stopped = false;  // before all samples were there, or soon after
 
   void add(const engine::StepResult& step, std::int64_t count) {
     loss += step.loss * static_cast<double>(count);
@@ -27,6 +28,13 @@ struct Sums {
   }
   double mean_loss() const { return loss / static_cast<double>(samples); }
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(samples); }
+};
+
+// What an epoch came to.
+struct EpochEnd {
+  Sums sums;
+  std::int64_t steps = 0;
+  bool diverged = false;
 };
 
 // How a run's samples reach the engine, epoch by epoch. All its memory is taken when it is made.
@@ -44,7 +52,13 @@ class Epochs {
   // Waiting for data since the epoch began.
   virtual core::Seconds waited() const = 0;
 
-  // The test split; part of it once stopped.
+  // Of ranks that went through the epoch each on its own: what all of them came to, which the
+  // trainer has from then on. Every rank.
+  virtual void gather(EpochEnd&) {}
+  // How many updates of this rank came how many updates of others late, where that may happen.
+  virtual std::vector<std::int64_t> staleness() const { return {}; }
+
+  // The test split; part of it once stopped. Every rank has the sums of all.
   virtual Sums evaluate() = 0;
   virtual core::MemoryByUse memory() const = 0;  // what it holds now
 };
@@ -62,9 +76,9 @@ std::unique_ptr<Epochs> make_fed_gpu_epochs(const Run& run, const Options& optio
 std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& options,
                                              const std::atomic<int>& stop);
 
-// The same epochs of a trainer that does not measure its gradients' noise in passing, as a GPU's
-// does not: now and then, in at most 1.5% of the time, an update has norms that were measured
-// behind it, on samples of its own. `run` must outlive it.
+// The same epochs of a trainer whose steps tell the norm of their batch alone, as a GPU's do: now
+// and then, in about 1% of the time, that of a small batch is measured between two of them, and an
+// update has both. `run` must outlive it.
 std::unique_ptr<Epochs> with_gradient_norms(std::unique_ptr<Epochs> epochs, const Run& run,
                                             const Options& options);
 

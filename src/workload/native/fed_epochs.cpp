@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "workload/native/asynchronous.h"
 #include "workload/native/epochs.h"
 #include "workload/native/feed.h"
 #include "workload/native/resident.h"
@@ -16,16 +17,18 @@ class FedEpochs : public Epochs {
  public:
   FedEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
       : options_(options),
-        batches_(run.dataset.train, options.pipeline, &stop),
+        stop_(stop),
+        batches_(run.dataset.train, options.pipeline, alone_or_null(options, stop)),
         micro_batch_(options.micro_batch()) {
     if (options.evaluate)
-      test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test), &stop);
+      test_batches_.emplace(run.dataset.test, evaluation_pipeline(run.dataset.test, options.ranks),
+                            alone_or_null(options, stop));
   }
 
   void start(std::uint32_t epoch) override { batches_.start_epoch(epoch); }
   void set_batch(std::int64_t batch) override {
     batches_.set_batch(batch);
-    micro_batch_ = batch / options_.accumulation;
+    micro_batch_ = options_.micro_batch(batch);
   }
   core::Seconds waited() const override { return batches_.waited(); }
 
@@ -33,7 +36,10 @@ class FedEpochs : public Epochs {
     Sums sums;
     data::Batch batch;
     test_batches_->start_epoch(0);
-    while (test_batches_->next(batch)) sums.add(trainer().evaluate(view(batch)), batch.count);
+    while (test_batches_->next(batch))
+      if (batch.count > 0) sums.add(trainer().evaluate(view(batch)), batch.count);
+    sums.stopped = stop_ != 0;
+    sum_over_ranks(sums, {});
     return sums;
   }
 
@@ -44,11 +50,29 @@ class FedEpochs : public Epochs {
     if (options_.evaluate) trainer().evaluate({});  // of nothing: makes its plan
   }
 
+  void sum_over_ranks(Sums& sums, std::span<double> others) const {
+    if (!options_.ranks.group) return;
+    std::vector<double> all{sums.loss, static_cast<double>(sums.correct),
+                            static_cast<double>(sums.samples), sums.stopped ? 1. : 0.};
+    all.insert(all.end(), others.begin(), others.end());
+    options_.ranks.group->sum(all);
+    sums = {all[0], static_cast<std::int64_t>(all[1]), static_cast<std::int64_t>(all[2]),
+            all[3] > 0};
+    std::copy(all.begin() + 4, all.end(), others.begin());
+  }
+
   const Options options_;
+  const std::atomic<int>& stop_;
   data::Pipeline batches_;
   std::int64_t micro_batch_;
 
  private:
+  // Ranks stop together, in a step that all have made, and not where one of them waits for data.
+  static const std::atomic<int>* alone_or_null(const Options& options,
+                                               const std::atomic<int>& stop) {
+    return options.ranks.group ? nullptr : &stop;
+  }
+
   std::optional<data::Pipeline> test_batches_;
 };
 
@@ -58,18 +82,42 @@ class CpuEpochs final : public FedEpochs {
       : FedEpochs(run, options, stop), trainer_(make_trainer(run, options)) {
     take_memory();
   }
+  // The weights are shared as they are when training begins.
+  void start(std::uint32_t epoch) override {
+    FedEpochs::start(epoch);
+    if (options_.ranks.asynchronous && !asynchronous_)
+      asynchronous_.emplace(*options_.ranks.group, *trainer_);
+  }
   engine::Trainer& trainer() override { return *trainer_; }
   core::MemoryByUse memory() const override { return core::live_buffers(); }
 
   std::span<const Update> next(std::int64_t most) override {
     data::Batch batch;
     if (most < 1 || !batches_.next(batch)) return {};
-    done_ = {trainer_->step(view(batch), micro_batch_), batch.count};
+    done_ = {asynchronous_ ? asynchronous_->step(view(batch), micro_batch_)
+                           : trainer_->step(view(batch), micro_batch_),
+             batch.whole};
     return {&done_, 1};
+  }
+
+  void gather(EpochEnd& end) override {
+    if (!asynchronous_) return;
+    double others[] = {static_cast<double>(end.steps), end.diverged ? 1. : 0.};
+    sum_over_ranks(end.sums, others);
+    end.steps = static_cast<std::int64_t>(others[0]), end.diverged = others[1] > 0;
+    asynchronous_->read();
+  }
+  std::vector<std::int64_t> staleness() const override {
+    if (!asynchronous_) return {};
+    std::vector<double> sums(asynchronous_->staleness().begin(), asynchronous_->staleness().end());
+    options_.ranks.group->sum(sums);
+    while (!sums.empty() && sums.back() == 0) sums.pop_back();
+    return {sums.begin(), sums.end()};
   }
 
  private:
   std::unique_ptr<engine::Trainer> trainer_;
+  std::optional<AsynchronousUpdates> asynchronous_;
   Update done_;
 };
 
@@ -123,8 +171,9 @@ std::unique_ptr<Epochs> make_epochs(const Run& run, const Options& options,
   if (!options.device.gpu) return make_cpu_epochs(run, options, stop);
   auto epochs = is_resident(options, run.dataset) ? make_resident_epochs(run, options, stop)
                                                   : make_fed_gpu_epochs(run, options, stop);
-  return options.noise_scale ? with_gradient_norms(std::move(epochs), run, options)
-                             : std::move(epochs);
+  return trainer_options(options, run.network).gradient_norms
+             ? with_gradient_norms(std::move(epochs), run, options)
+             : std::move(epochs);
 }
 
 }  // namespace sweetspot::workload::native

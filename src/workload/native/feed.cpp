@@ -5,8 +5,12 @@
 namespace sweetspot::workload::native {
 
 engine::BatchView view(const data::Batch& batch) {
-  return {batch.count, batch.inputs.data(), batch.labels.empty() ? nullptr : batch.labels.data(),
-          batch.targets.empty() ? nullptr : batch.targets.data()};
+  return {batch.count,
+          batch.inputs.data(),
+          batch.labels.empty() ? nullptr : batch.labels.data(),
+          batch.targets.empty() ? nullptr : batch.targets.data(),
+          batch.first,
+          batch.whole == batch.count ? std::nullopt : std::optional(batch.whole)};
 }
 
 data::Batch Feed::next() {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/cpu.h"
+#include "workload/native/asynchronous.h"
 #include "workload/native/end_point.h"
 #include "workload/native/resident.h"
 
@@ -34,10 +35,13 @@ core::MemoryByUse predict(const model::Network& network, const Options& options,
                                   {.micro_batches = micro_batches,
                                    .evaluation = options.evaluate || options.sharpness,
                                    .evaluation_gradients = options.sharpness});
+  if (options.ranks.asynchronous)
+    memory[core::Use::gradients] += asynchronous_bytes(engine::cpu::planned_memory(
+        network, trainer_options(options, network), {})[core::Use::gradients]);
   memory[core::Use::input] += data::pipeline_bytes(dataset.train, options.pipeline);
   if (options.evaluate)
     memory[core::Use::input] +=
-        data::pipeline_bytes(dataset.test, evaluation_pipeline(dataset.test));
+        data::pipeline_bytes(dataset.test, evaluation_pipeline(dataset.test, options.ranks));
   if (options.sharpness)
     memory[core::Use::input] +=
         data::pipeline_bytes(dataset.train, end_point_pipeline(dataset.train));

@@ -45,6 +45,8 @@ void fit_dynamic_batch(Options& options, const model::Network& network,
 
 Run open(const Options& asked, const Say& say) {
   Options options = asked;
+  options.pipeline.share = {options.ranks.rank(), options.ranks.count(),
+                            options.ranks.asynchronous};
   check(options);
   if (options.save) check_can_save(*options.save);
   if (options.load) check_can_load(*options.load);

@@ -27,6 +27,20 @@ void check_cpu_precision(engine::Precision precision) {
           fmt::format("the CPU trains in fp32: {}; leave out --precision", backend.bf16_reason));
 }
 
+void check_ranks(const Options& o) {
+  if (!o.ranks.group) return;
+  require(!o.device.gpu,
+          "ranks train on CPUs so far; add --device cpu (a program of yours that trains on several "
+          "GPUs is tuned with sweetspot tune -- torchrun …)");
+  require(!o.noise_scale && !o.dynamic,
+          "the noise scale is measured by one rank alone; leave out --ranks, or what needs it "
+          "(--noise-scale, --batch dynamic)");
+  require(!o.sharpness, "sharpness is measured by one rank alone; leave out --ranks");
+  require(!o.ranks.asynchronous || !o.batch_changes(),
+          "ranks that update asynchronously keep one batch; leave out the schedule of --batch, or "
+          "--asynchronous");
+}
+
 }  // namespace
 
 std::int64_t Options::first_batch() const {
@@ -52,7 +66,7 @@ std::vector<std::int64_t> Options::batches() const {
 
 std::vector<std::int64_t> Options::micro_batches() const {
   std::vector<std::int64_t> all = batches();
-  for (std::int64_t& batch : all) batch /= accumulation;
+  for (std::int64_t& batch : all) batch = micro_batch(batch);
   return all;
 }
 
@@ -63,7 +77,13 @@ void check(const Options& o) {
         o.accumulation >= 1 && batch % o.accumulation == 0,
         fmt::format("an accumulation of {} does not divide the batch of {}; choose one that does",
                     o.accumulation, batch));
+    require(batch % (o.accumulation * o.parts()) == 0,
+            fmt::format("a batch of {} cannot be divided among {} ranks{}; choose a multiple of {}",
+                        batch, o.parts(),
+                        o.accumulation > 1 ? fmt::format(" in {} parts each", o.accumulation) : "",
+                        o.accumulation * o.parts()));
   }
+  check_ranks(o);
   require(!o.batch_changes() || !o.device.gpu,
           "a batch that changes while it trains is for the CPU so far; add --device cpu");
   require(o.epochs >= 1, fmt::format("{} epochs train nothing; ask for at least 1", o.epochs));
@@ -100,6 +120,8 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
   trainer.gradient_norms = options.noise_scale || options.dynamic ||
                            (options.batch_changes() &&
                             options.rule() != convergence::rule_without_noise(options.rule()));
+  if (options.ranks.group && !options.ranks.asynchronous)
+    trainer.ranks = {options.ranks.group, options.ranks.bucket_bytes, options.ranks.stop};
   if (trainer.loss != natural && natural == model::Loss::mean_squared_error)
     throw core::InputError(fmt::format(
         "the model {} does not end in softmax, which {} needs; use --loss {}",
@@ -111,12 +133,13 @@ engine::cuda::Options gpu_options(const Options& options, const model::Network& 
   return {trainer_options(options, network), options.precision, options.device.gpu.value()};
 }
 
-data::PipelineOptions evaluation_pipeline(const data::Samples& test) {
+data::PipelineOptions evaluation_pipeline(const data::Samples& test, const RankOptions& ranks) {
   data::PipelineOptions pipeline;
   pipeline.batch = std::min(engine::cpu::evaluation_batch, static_cast<std::int64_t>(test.count));
   pipeline.workers = 0;
   pipeline.prefetch = 1;
   pipeline.shuffle = false;
+  pipeline.share = {ranks.rank(), ranks.count(), false};
   return pipeline;
 }
 

@@ -16,6 +16,20 @@
 
 namespace sweetspot::workload::native {
 
+// The ranks that train together, of which this process is one: each has its part of every batch and
+// all keep the same weights, or each has batches of its own and changes shared weights when it
+// likes.
+struct RankOptions {
+  collective::Group* group = nullptr;  // none: this process trains alone
+  bool asynchronous = false;
+  core::Bytes bucket_bytes = engine::Ranks().bucket_bytes;
+  const std::atomic<int>* stop = nullptr;  // not 0 when this rank is to stop
+
+  int count() const { return group ? group->size() : 1; }
+  int rank() const { return group ? group->rank() : 0; }
+  bool is_first() const { return rank() == 0; }
+};
+
 // One training run as asked for. `pipeline.batch` is the batch: samples per weight update, and the
 // largest of them where the batch changes.
 struct Options {
@@ -37,12 +51,19 @@ struct Options {
   bool sharpness = false;    // of the loss at the end, measured there
   std::uint64_t seed = 1000;
   int threads = 1;  // of the CPU engine
+  RankOptions ranks;
   Device device;
   engine::Precision precision = engine::Precision::fp32;
   std::optional<std::filesystem::path> save, load;
 
   std::int64_t batch() const { return pipeline.batch; }
-  std::int64_t micro_batch() const { return pipeline.batch / accumulation; }
+  // Of a batch, what one rank has.
+  int parts() const { return ranks.asynchronous ? 1 : ranks.count(); }
+  std::int64_t micro_batch(std::int64_t of_batch) const {
+    const std::int64_t part = accumulation * parts();
+    return (of_batch + part - 1) / part;
+  }
+  std::int64_t micro_batch() const { return micro_batch(pipeline.batch); }
   std::int64_t first_batch() const;
   bool batch_changes() const { return dynamic || !schedule.empty(); }
   convergence::LearningRateRule rule() const {
@@ -62,6 +83,7 @@ void check(const Options& options);
 engine::TrainerOptions trainer_options(const Options& options, const model::Network& network);
 engine::cuda::Options gpu_options(const Options& options, const model::Network& network);
 // How the test split is read: in the order it has, by the trainer's own thread.
-data::PipelineOptions evaluation_pipeline(const data::Samples& test);
+// Ranks share it.
+data::PipelineOptions evaluation_pipeline(const data::Samples& test, const RankOptions& ranks = {});
 
 }  // namespace sweetspot::workload::native

@@ -43,7 +43,7 @@ void PhaseShares::divide(trial::Step& step, double data_wait) const {
   const double scale = whole > 0 ? (step.seconds - data_wait) / whole : 0;
   native::divide(
       step, data_wait,
-      {0, 0, scale * sample_.forward, scale * sample_.backward, scale * sample_.update, {}});
+      {0, 0, scale * sample_.forward, scale * sample_.backward, scale * sample_.update, {}, {}});
 }
 
 }  // namespace sweetspot::workload::native

@@ -66,6 +66,7 @@ class ResidentEpochs final : public Epochs {
   Sums evaluate() override {
     Sums sums;
     sums.add(trainer_->evaluate_resident(), test_samples_);
+    sums.stopped = stop_ != 0;
     return sums;
   }
   core::MemoryByUse memory() const override { return trainer_->memory(); }

@@ -27,6 +27,7 @@ class TrainingRun {
         options_(run.options),
         observer_(observer),
         stop_(stop),
+        max_steps_(own_steps(run.options)),
         epochs_(make_epochs(run, run.options, stop)),
         control_(run.options) {
     engine::Trainer& trainer = epochs_->trainer();
@@ -40,12 +41,30 @@ class TrainingRun {
     for (int epoch = 1; epoch <= options_.epochs && result_.status == Status::finished; ++epoch)
       run_epoch(epoch);
     if (options_.sharpness && result_.status == Status::finished) measure_end_point();
-    if (options_.save && result_.status != Status::diverged)
+    result_.staleness = epochs_->staleness();
+    average_statistics();
+    if (options_.save && result_.status != Status::diverged && options_.ranks.is_first())
       save_weights(*options_.save, run_.network.name, epochs_->trainer().variables());
     return std::move(result_);
   }
 
  private:
+  // Of the updates that all ranks make together, the ones that this one makes.
+  static std::optional<std::int64_t> own_steps(const Options& options) {
+    if (!options.max_steps || !options.ranks.asynchronous) return options.max_steps;
+    const int ranks = options.ranks.count();
+    return (*options.max_steps - options.ranks.rank() + ranks - 1) / ranks;
+  }
+
+  // Ranks that share batches stop in the same step; others when they like, till the epoch's end.
+  bool is_stopped() const {
+    return options_.ranks.group && !options_.ranks.asynchronous ? ranks_stop_ : stop_ != 0;
+  }
+
+  void average_statistics() {
+    if (options_.ranks.group) epochs_->trainer().average_statistics(*options_.ranks.group);
+  }
+
   void run_epoch(int number) {
     EpochResult epoch;
     epoch.epoch = number;
@@ -81,7 +100,8 @@ class TrainingRun {
         tell_progress(epoch, sums, trained());
       }
     }
-    if (stop_ != 0 && result_.status == Status::finished) result_.status = Status::cancelled;
+    if (is_stopped() && result_.status == Status::finished) result_.status = Status::cancelled;
+    gather(epoch, sums);
     epoch.train_time = trained();
     epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
@@ -95,6 +115,19 @@ class TrainingRun {
     if (epoch.complete && epoch.epoch == options_.epochs &&
         result_.status == Status::max_steps)  // it was the last step anyway
       result_.status = Status::finished;
+  }
+
+  // What ranks came to that went through the epoch each on its own.
+  void gather(EpochResult& epoch, Sums& sums) {
+    sums.stopped = result_.status == Status::cancelled;
+    EpochEnd end{sums, epoch.steps, result_.status == Status::diverged};
+    epochs_->gather(end);
+    result_.steps += end.steps - epoch.steps;
+    sums = end.sums, epoch.steps = end.steps;
+    if (end.diverged)
+      result_.status = Status::diverged;
+    else if (end.sums.stopped)
+      result_.status = Status::cancelled;
   }
 
   // Of the next update, after so many epochs.
@@ -116,7 +149,9 @@ class TrainingRun {
   // False when the loss has gone astray.
   bool take(std::span<const Update> updates, EpochResult& epoch, Sums& sums) {
     for (const Update& update : updates) {
-      ++result_.steps, ++epoch.steps;
+      ++result_.steps, ++epoch.steps, ++own_steps_;
+      epoch.reduction_wait += update.result.reduction_wait;
+      ranks_stop_ |= update.result.stops;
       result_.last_loss = update.result.loss;
       sums.add(update.result, update.samples);
       samples_ += update.samples;
@@ -132,7 +167,7 @@ class TrainingRun {
   // To the end of the run, or to the next evaluation.
   std::int64_t steps_left() const {
     const std::int64_t left =
-        options_.max_steps.value_or(std::numeric_limits<std::int64_t>::max()) - result_.steps;
+        max_steps_.value_or(std::numeric_limits<std::int64_t>::max()) - own_steps_;
     if (!evaluate_after_ || !options_.evaluate) return left;
     const std::int64_t due = (*evaluate_after_ - samples_ + batch_ - 1) / batch_;
     return std::min(left, std::max(due, std::int64_t{1}));
@@ -145,9 +180,9 @@ class TrainingRun {
   }
 
   bool may_go_on() {
-    if (stop_ != 0)
+    if (is_stopped())
       result_.status = Status::cancelled;
-    else if (options_.max_steps && result_.steps >= *options_.max_steps)
+    else if (max_steps_ && own_steps_ >= *max_steps_)
       result_.status = Status::max_steps;
     return result_.status == Status::finished;
   }
@@ -171,8 +206,9 @@ class TrainingRun {
 
   // Nothing of half an evaluation, or of a loss that has gone astray.
   std::optional<trial::Evaluation> evaluate(const EpochResult& epoch) {
+    average_statistics();
     const Sums sums = epochs_->evaluate();
-    if (stop_ != 0) {
+    if (sums.stopped) {
       result_.status = Status::cancelled;
       return std::nullopt;
     }
@@ -224,8 +260,7 @@ class TrainingRun {
     const int epochs_left = options_.epochs - epoch.epoch;
     std::int64_t samples_left =
         progress.samples_in_epoch - sums.samples + epochs_left * samples_in_epoch(0);
-    if (options_.max_steps)
-      samples_left = std::min(samples_left, (*options_.max_steps - result_.steps) * batch_);
+    if (max_steps_) samples_left = std::min(samples_left, (*max_steps_ - own_steps_) * batch_);
     progress.left = core::Seconds(static_cast<double>(samples_left) / progress.samples_per_second);
     if (!result_.epochs.empty())
       progress.left += (epochs_left + 1) * result_.epochs.back().evaluation_time;
@@ -243,12 +278,15 @@ class TrainingRun {
   const Options& options_;
   Observer& observer_;
   const std::atomic<int>& stop_;
+  const std::optional<std::int64_t> max_steps_;  // of this rank
   std::unique_ptr<Epochs> epochs_;
   convergence::NoiseScale noise_;               // follows training, from one epoch into the next
   std::int64_t samples_ = 0;                    // of the whole run
   std::optional<std::int64_t> evaluate_after_;  // of them
   BatchControl control_;
-  std::int64_t batch_ = 0;  // none yet
+  std::int64_t batch_ = 0;      // none yet
+  std::int64_t own_steps_ = 0;  // that this rank made
+  bool ranks_stop_ = false;     // one of them was asked to
   Result result_;
 };
 

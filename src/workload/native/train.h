@@ -35,6 +35,7 @@ struct EpochResult {
   std::optional<double> test_loss, test_accuracy;    // after the epoch
   core::Seconds train_time{0}, evaluation_time{0};
   core::Seconds data_wait{0};
+  core::Seconds reduction_wait{0};  // of this rank, for the sums of the others' gradients
   std::optional<convergence::NoiseEstimate> noise;  // at its end, where it is measured
 
   double samples_per_second() const { return static_cast<double>(samples) / train_time.count(); }
@@ -43,6 +44,7 @@ struct EpochResult {
     return noise && noise->samples ? std::optional(noise->samples->mean) : std::nullopt;
   }
   double data_wait_share() const { return data_wait / train_time; }
+  double reduction_wait_share() const { return reduction_wait / train_time; }
 };
 
 // `enough`: the observer ended it.
@@ -57,6 +59,8 @@ struct Result {
       speeds;              // of a dynamic batch's ladder, measured before it began
   std::int64_t steps = 0;  // weight updates made; the last one diverged if status says so
   double last_loss = 0;
+  // Of ranks that update asynchronously: how many updates came 0, 1, 2, … updates of others late.
+  std::vector<std::int64_t> staleness;
   std::optional<EndPoint> end_point;      // where it was asked for and training came to its end
   core::MemoryByUse predicted, measured;  // before anything ran, and at the run's peak
 };

@@ -139,6 +139,8 @@ cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream)
 cudaError_t launch_update(const Update& u, cudaStream_t stream);
 // history[state->slot] of a micro-batch: set by the first, added to by the others.
 cudaError_t launch_record(const Update& u, bool adds, cudaStream_t stream);
+// Adds the squared norm of the step's gradient to its record, behind its update or without one.
+cudaError_t launch_squared_norm(const Update& u, bool updated, cudaStream_t stream);
 
 // `count` weights from `from` on as operands, into element `at` of `to`.
 struct Rounding {

@@ -123,7 +123,7 @@ __device__ StepRecord summed(const Update& u) {
           corrects[threadIdx.x] += corrects[threadIdx.x + half];
   }
   if (threadIdx.x != 0) return {};
-  return {losses[0], corrects[0], static_cast<std::uint32_t>(u.samples)};
+  return {losses[0], corrects[0], static_cast<std::uint32_t>(u.samples), 0};
 }
 
 // Dynamic loss scaling: halve at once when a gradient overflowed, double after two thousand healthy
@@ -206,8 +206,35 @@ __global__ void __launch_bounds__(threads) record_kernel(const __grid_constant__
   const StepRecord made = summed(a.u);
   if (threadIdx.x != 0) return;
   StepRecord& to = a.u.history[a.u.state->slot];
-  if (!a.adds) to = {0, 0, 0};
+  if (!a.adds) to = {};
   to.loss += made.loss, to.correct += made.correct, to.samples += made.samples;
+}
+
+struct SquaredNorm {
+  Update u;
+  bool updated;
+};
+// Blocks add to the record in any order, which the last digits of a double show.
+__global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ SquaredNorm a) {
+  __shared__ double sums[threads];
+  wait_for_predecessor();
+  const Segment& s = segment_of(a.u);
+  const int block = blockIdx.x - s.first_block, i = place_in(s, block);
+  float4 g{};
+  if (!a.u.from_gradients)
+    g = gathered(s, block);
+  else if (i >= 0)
+    g = at4(a.u.gradients + s.begin + i);
+  const double x = g.x, y = g.y, z = g.z, w = g.w;
+  sums[threadIdx.x] = i >= 0 ? x * x + y * y + z * z + w * w : 0;
+  for (int half = threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  if (threadIdx.x != 0) return;
+  const double unscale = a.u.scaled ? __ldcg(&a.u.state->unscale) : 1.f;
+  const std::uint32_t slot = __ldcg(&a.u.state->slot) - a.updated;
+  atomicAdd(&a.u.history[slot].gradient_squared, sums[0] * unscale * unscale);
 }
 
 __global__ void __launch_bounds__(threads) round_kernel(const __grid_constant__ Rounding r) {
@@ -233,6 +260,9 @@ cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream)
 }
 cudaError_t launch_update(const Update& u, cudaStream_t stream) {
   return launch(update_kernel, u.blocks + u.ends_step, threads, 0, stream, u);
+}
+cudaError_t launch_squared_norm(const Update& u, bool updated, cudaStream_t stream) {
+  return launch(norm_kernel, u.blocks, threads, 0, stream, SquaredNorm{u, updated});
 }
 cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream) {
   const auto blocks = static_cast<int>((r.count + 4 * threads - 1) / (4 * threads));

@@ -58,6 +58,7 @@ struct StepState {
 struct StepRecord {
   double loss;  // sum over its samples
   std::uint32_t correct, samples;
+  double gradient_squared;  // norm; 0: not measured
 };
 
 // Where a micro-batch comes from: floats in the order of the batch, or samples of a resident data

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "stats/link.h"
+
+namespace sweetspot::advise {
+
+// What a prediction for more ranks starts from: all of it measured on one, or given.
+struct RankPlanFacts {
+  struct Speed {
+    std::int64_t micro_batch = 1;
+    double step_seconds = 0;
+  };
+  std::vector<Speed> speeds;  // of one rank
+  double backward_share = 0;  // of a step
+  core::Bytes gradient_bytes = 0, bucket_bytes = core::MiB;
+  stats::Link link;
+  bool link_measured = false;           // else it was given
+  std::optional<double> noise_scale;    // in samples
+  std::optional<std::int64_t> samples;  // of the data set: no batch is larger
+  double tolerance = 0.05;
+};
+
+// One number of ranks, at the batch that is best there. All of it is a prediction.
+struct RankPlanRow {
+  std::int64_t ranks = 1;
+  std::int64_t micro_batch = 1, global_batch = 1;
+  double step_seconds = 0, exposed_seconds = 0;  // of it, waiting for sums of gradients
+  double samples_per_second = 0;
+  double efficiency = 0;  // of so many times the speed of one rank with the same micro-batch
+  std::optional<double>
+      sooner;  // how many times as soon at the same accuracy as one rank at its best
+};
+
+struct RankPlan {
+  RankPlanFacts facts;
+  std::vector<RankPlanRow> rows;
+};
+
+// Where the noise scale is known, the best batch is that with the least time to the same accuracy:
+// updates go as 1 + noise scale / batch (McCandlish et al. 2018). Else it is the smallest whose
+// speed is within the tolerance of the fastest.
+RankPlan plan_ranks(const RankPlanFacts& facts, std::span<const std::int64_t> ranks);
+
+// What it rests on, a sentence each.
+std::vector<std::string> assumptions(const RankPlanFacts& facts);
+
+}  // namespace sweetspot::advise

@@ -1,0 +1,151 @@
+#include "cli/plan_ranks.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "cli/flags/flags.h"
+#include "cli/link_file.h"
+#include "cli/output.h"
+#include "cluster/mpi/local_ranks.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "core/range.h"
+#include "core/text.h"
+#include "model/keras.h"
+
+namespace sweetspot::cli {
+namespace {
+
+// Where trials tell no phases: backward does twice forward's arithmetic.
+constexpr double usual_backward_share = 2. / 3;
+
+double backward_share(std::span<const trial::Trial> trials, std::int64_t batch) {
+  for (const trial::Trial& trial : trials) {
+    if (trial.setting.batch != batch || !trial.phases) continue;
+    const double backward = (*trial.phases)[static_cast<std::size_t>(trial::Phase::backward)];
+    const double all = std::accumulate(trial.phases->begin(), trial.phases->end(), 0.0);
+    if (backward > 0) return backward / all;
+  }
+  return usual_backward_share;
+}
+
+// Between two processes of this machine, which pass gradients through its memory.
+stats::Link measured_link() {
+  std::string file = (std::filesystem::temp_directory_path() / "sweetspot-link-XXXXXX").string();
+  const int descriptor = mkstemp(file.data());
+  if (descriptor < 0)
+    throw core::MachineError("no temporary file could be made; set TMPDIR, or give --link");
+  close(descriptor);
+  const std::atomic<int> stop{0};
+  cluster::mpi::run_local_ranks(
+      {std::filesystem::read_symlink("/proc/self/exe").string(), "link", "--save", file}, 2, stop,
+      [](const std::string& line) { Output::talk(line); });
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::filesystem::remove(file);
+  const auto link = read_link(text.str());
+  if (!link)
+    throw core::MachineError("no link fits the sums that were timed here; give one with --link");
+  return *link;
+}
+
+core::Bytes gradient_bytes(const model::Network& network) {
+  core::Bytes bytes = 0;
+  for (const model::Parameter& parameter : model::parameters(network))
+    if (parameter.trainable) bytes += static_cast<core::Bytes>(parameter.size()) * sizeof(float);
+  return bytes;
+}
+
+}  // namespace
+
+stats::Link parse_link(const std::string& text) {
+  const auto refuse = [&] {
+    return core::InputError(fmt::format(
+        "--link '{}' is no bandwidth and latency; write for example 400Gb/s,2us or 10GB/s,5us",
+        core::printable(text)));
+  };
+  const std::size_t comma = text.find(',');
+  const std::size_t unit = text.find_first_not_of("0123456789.eE+-");
+  if (comma == std::string::npos || unit == std::string::npos || unit > comma) throw refuse();
+  const std::string word = text.substr(unit, comma - unit);
+  struct Unit {
+    const char* name;
+    double bytes;
+  };
+  constexpr Unit units[] = {
+      {"b/s", 1. / 8}, {"Kb/s", 1e3 / 8}, {"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8},
+      {"B/s", 1},      {"KB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},     {"TB/s", 1e12}};
+  const auto found = std::ranges::find(units, word, &Unit::name);
+  if (found == std::end(units)) throw refuse();
+  stats::Link link;
+  link.bytes_per_second =
+      found->bytes * core::parse_real(text.substr(0, unit), "--link", {0, false}, {1e15});
+  link.latency_seconds = core::parse_duration(text.substr(comma + 1), "--link").count();
+  return link;
+}
+
+void add_plan_flags(CLI::App& app, PlanFlags& flags) {
+  app.add_option("--plan-ranks", flags.ranks,
+                 "predict speed, efficiency and the best global batch for so many ranks, such as "
+                 "1..4096*2; nothing of it is run")
+      ->type_name("RANGE");
+  text_flag(app, "--link", "SPEED",
+            "for --plan-ranks: what connects ranks, such as 400Gb/s,2us [measured between two "
+            "processes of this machine]",
+            [&flags](const std::string& text) { flags.link = parse_link(text); });
+  text_flag(app, "--gradients", "SIZE",
+            "for --plan-ranks: the gradients' bytes, of a program whose model is not known",
+            [&flags](const std::string& text) {
+              flags.gradient_bytes = core::parse_bytes(text, "--gradients");
+            });
+}
+
+void check_plan(const PlanFlags& flags, const StudyFlags& study) {
+  if (flags.ranks.empty()) {
+    if (flags.link || flags.gradient_bytes)
+      throw core::InputError("--link and --gradients are for --plan-ranks; add it");
+    return;
+  }
+  core::parse_range(flags.ranks, "--plan-ranks");
+  if (study.command.given() && !flags.gradient_bytes)
+    throw core::InputError(
+        "what ranks of a program would sum is not known; add --gradients with the bytes of its "
+        "trainable weights, such as --gradients 100MiB");
+}
+
+advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
+                         const advise::Recommendation& made, std::span<const trial::Trial> trials,
+                         std::optional<std::int64_t> samples) {
+  advise::RankPlanFacts facts;
+  for (const advise::BatchRow& row : made.rows)
+    if (row.samples_per_second)
+      facts.speeds.push_back(
+          {row.batch, static_cast<double>(row.batch) / row.samples_per_second->mean});
+  facts.backward_share = backward_share(trials, made.batch);
+  facts.gradient_bytes = flags.gradient_bytes
+                             ? *flags.gradient_bytes
+                             : gradient_bytes(model::load_network(study.native.options.model));
+  facts.link_measured = !flags.link;
+  facts.link = flags.link ? *flags.link : measured_link();
+  if (const auto noise = advise::noise_scale(made)) facts.noise_scale = noise->mean;
+  facts.samples = samples;
+  facts.tolerance = made.tolerance;
+  std::vector<std::int64_t> ranks = core::parse_range(flags.ranks, "--plan-ranks");
+  constexpr std::size_t most_rows = 20;
+  if (ranks.size() > most_rows) {  // "1..4096" means the scale, not each number of it
+    std::vector<std::int64_t> doubled;
+    for (std::int64_t n = ranks.front(); n < ranks.back(); n *= 2) doubled.push_back(n);
+    doubled.push_back(ranks.back());
+    ranks = doubled;
+  }
+  return advise::plan_ranks(facts, ranks);
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+// What libsweetspot_mpi.so offers, in C: it alone links MPI, so that sweetspot runs where MPI is
+// not. Each function returns 0, or MPI's error code, which `explain` puts into words. They are
+// called by one thread at a time, whichever.
+struct SweetspotMpi {
+  int version;  // of this table
+  int rank, size, local_size;
+
+  // At most `most_at_once` reductions are under way; each has a number of its own below that.
+  int (*begin_all_reduce)(int number, float* values, std::size_t count);
+  int (*is_done)(int number, int* done);
+  int (*sum)(double* values, std::size_t count);
+  int (*broadcast)(float* values, std::size_t count, int root);
+  int (*barrier)();
+
+  // Floats of rank 0 that all may read and add to, and the count of changes.
+  int (*share)(const float* values, std::size_t count, void** shared);
+  int (*read)(void* shared, float* to, std::size_t count, std::uint64_t* changes);
+  int (*add)(void* shared, const float* changes, std::size_t count, std::uint64_t* changes_before);
+  int (*unshare)(void* shared);  // every rank
+  int (*progress)();             // for others that want something of this rank
+
+  void (*explain)(int error, char* text, std::size_t size);
+  void (*finish)();
+  void (*abandon)(int exit_code);
+};
+
+namespace sweetspot::collective {
+constexpr int mpi_table_version = 1;
+constexpr int most_at_once = 64;
+}  // namespace sweetspot::collective
+
+// Joins the others; null, with a reason, where that fails.
+using SweetspotJoinMpi = const SweetspotMpi* (*)(char* reason, std::size_t size);

@@ -1,0 +1,19 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "collective/group.h"
+
+namespace sweetspot::tests {
+
+// A kind of group that the contract is tested with.
+struct Kind {
+  std::string name;
+  int ranks = 1;
+  // Calls work on every rank, and returns when all are done.
+  std::function<void(const std::function<void(collective::Group&)>& work)> run;
+  bool shares = true;  // has one-sided floats
+};
+
+}  // namespace sweetspot::tests

@@ -1,0 +1,27 @@
+// The contract on ranks that mpirun started: each runs the same tests.
+#include "collective/mpi/mpi.h"
+
+#include "collective/contract.h"
+
+namespace sweetspot::tests {
+namespace {
+
+// MPI is joined once in a process.
+collective::MpiGroup& group() {
+  static const auto joined = collective::join_mpi(SWEETSPOT_MPI_LIBRARY);
+  return *joined;
+}
+
+class Mpi : public testing::Environment {
+ public:
+  void TearDown() override { group().finish(); }
+};
+[[maybe_unused]] const auto* environment = testing::AddGlobalTestEnvironment(new Mpi);
+
+const Kind mpi{"ranks", collective::started_ranks().value_or(1),
+               [](const auto& work) { work(group()); }};
+
+INSTANTIATE_TEST_SUITE_P(Mpi, GroupContract, testing::Values(mpi), name_of);
+
+}  // namespace
+}  // namespace sweetspot::tests

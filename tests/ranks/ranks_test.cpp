@@ -1,0 +1,212 @@
+// The real binary on ranks that a real mpirun started.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "cli/support.h"
+#include "temporary_folder.h"
+
+namespace sweetspot::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+// All floats of a safetensors file.
+std::vector<float> weights_of(const fs::path& file) {
+  const std::string bytes = read_file(file);
+  std::uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::size_t begin = sizeof header + header;
+  std::vector<float> values((bytes.size() - begin) / sizeof(float));
+  std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(float));
+  return values;
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double squares = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    squares += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+  return std::sqrt(squares);
+}
+
+// The process that is this rank of those that `launcher` started.
+pid_t rank_below(pid_t launcher, int rank) {
+  const std::string wanted = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+  const auto parent = [](pid_t pid) {
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    const auto end = text.rfind(')');
+    pid_t found = 0;
+    if (end != std::string::npos) std::sscanf(text.c_str() + end + 1, " %*c %d", &found);
+    return found;
+  };
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid <= 1) continue;
+    std::ifstream file(entry.path() / "environ");
+    const std::string environment((std::istreambuf_iterator<char>(file)), {});
+    if (environment.find(wanted + '\0') == std::string::npos) continue;
+    for (pid_t at = pid; at > 1; at = parent(at))
+      if (at == launcher) return pid;
+  }
+  return 0;
+}
+
+class Ranks : public testing::Test {
+ protected:
+  Launch launch(std::vector<std::string> arguments) const {
+    Launch launch;
+    launch.arguments = std::move(arguments);
+    launch.folder = folder_.path().string();
+    return launch;
+  }
+  // Small enough for 20 updates in no time; with dropout, which all ranks must draw alike.
+  static std::vector<std::string> training(const std::vector<std::string>& more) {
+    std::vector<std::string> words{"train",   "--model", "paper-cnn", "--data",    "synthetic:2000",
+                                   "--batch", "32",      "--no-eval", "--threads", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  // Tells of an epoch after every second update.
+  static std::vector<std::string> endless() {
+    return {"train",   "--data", "synthetic:64", "--batch", "32",       "--no-eval",
+            "--ranks", "2",      "--threads",    "1",       "--epochs", "1000000"};
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Ranks, TrainAsOneWithTheSameBatch) {
+  // Rounding decides where two values of a pooling window are nearly the same, and with Adam, on
+  // data without anything to learn, it grows as large as any gradient.
+  const std::vector<std::string> optimizer{"--optimizer", "momentum", "--lr", "0.01"};
+  const auto save = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.end(), optimizer.begin(), optimizer.end());
+    more.insert(more.end(), {"--max-steps", "20", "--save", name, "--json"});
+    const Finished finished = run(launch(training(more)));
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return json_of(finished);
+  };
+  const Json one = save("one", {});
+  run(launch(training({"--max-steps", "1", "--lr", "1e-30", "--save", "initial"})));
+  const std::vector<float> expected = weights_of(folder_ / "one");
+  const double moved = distance(expected, weights_of(folder_ / "initial"));
+  ASSERT_GT(moved, 0);
+  for (const std::string ranks : {"2", "4"}) {
+    const Json json = save(ranks, {"--ranks", ranks, "--bucket", "100KiB"});
+    EXPECT_EQ(json["setting"]["ranks"], std::stoi(ranks));
+    EXPECT_EQ(json["setting"]["micro_batch"], 32 / std::stoi(ranks));
+    EXPECT_EQ(json["steps"], 20);
+    EXPECT_EQ(json["epochs"][0]["samples"], 20 * 32);
+    EXPECT_NEAR(json["epochs"][0]["train_loss"].get<double>(),
+                one["epochs"][0]["train_loss"].get<double>(), 1e-4);
+    EXPECT_EQ(json["memory_bytes"]["predicted"], json["memory_bytes"]["measured"]);
+    EXPECT_LT(distance(weights_of(folder_ / ranks), expected), 1e-2 * moved) << ranks << " ranks";
+  }
+}
+
+TEST_F(Ranks, EvaluateTogetherWhatOneEvaluates) {
+  const auto accuracy = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"train",   "--model", "small-cnn", "--data", "synthetic:1001",
+                                   "--batch", "26",      "--epochs",  "1",      "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Json json = json_of(run(launch(words)));
+    return json["epochs"][0];
+  };
+  const Json one = accuracy({}), two = accuracy({"--ranks", "2"});
+  EXPECT_EQ(one["samples"], 1001);
+  EXPECT_EQ(two["samples"], 1001);  // the last batch is of 13: 6 and 7
+  EXPECT_TRUE(two["complete"]);
+  EXPECT_NEAR(two["test_loss"].get<double>(), one["test_loss"].get<double>(), 1e-3);
+  EXPECT_NEAR(two["test_accuracy"].get<double>(), one["test_accuracy"].get<double>(), 0.01);
+}
+
+TEST_F(Ranks, OneThatIsKilledIsNamedAndEndsAll) {
+  Launch asked = launch(endless());
+  asked.cues.push_back({"|        3 |", [](pid_t pid) {
+                          const pid_t rank = rank_below(pid, 1);
+                          ASSERT_GT(rank, 0) << "no rank 1 was found";
+                          kill(rank, SIGKILL);
+                        }});
+  const auto start = std::chrono::steady_clock::now();
+  const Finished finished = run(asked);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(2)) << "it hung";
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("sweetspot: rank 1 of 2 was killed by signal 9 (Killed)"));
+  EXPECT_THAT(finished.err, Not(HasSubstr("mpirun"))) << "one sentence tells it";
+}
+
+TEST_F(Ranks, StopTogetherAndSaveWhatTheyHave) {
+  Launch asked = launch(endless());
+  asked.arguments.insert(asked.arguments.end(), {"--save", "weights", "--json"});
+  asked.signal_when_seen = "|        3 |";
+  asked.signal = SIGINT;
+  const Finished finished = run(asked);
+  EXPECT_EQ(finished.exit_code, 130) << finished.err;
+  EXPECT_EQ(json_of(finished)["status"], "cancelled");
+  EXPECT_FALSE(weights_of(folder_ / "weights").empty());
+}
+
+TEST_F(Ranks, UpdateAsynchronouslyWithTheirStaleness) {
+  const Finished finished =
+      run(launch({"train", "--model", "small-cnn", "--data", "synthetic:2000", "--batch", "20",
+                  "--epochs", "2", "--ranks", "2", "--asynchronous", "--threads", "1", "--json"}));
+  const Json json = json_of(finished);
+  EXPECT_EQ(json["steps"], 200);
+  EXPECT_EQ(json["setting"]["micro_batch"], 20);
+  for (const Json& epoch : json["epochs"]) {
+    EXPECT_EQ(epoch["samples"], 2000);
+    EXPECT_EQ(epoch["steps"], 100);
+    EXPECT_TRUE(epoch["complete"]);
+  }
+  const auto staleness = json["staleness"].get<std::vector<std::int64_t>>();
+  EXPECT_EQ(std::accumulate(staleness.begin(), staleness.end(), std::int64_t{0}), 200);
+  EXPECT_LT(json["epochs"][1]["train_loss"], json["epochs"][0]["train_loss"]);
+  EXPECT_EQ(json["memory_bytes"]["predicted"], json["memory_bytes"]["measured"]);
+  EXPECT_THAT(finished.err, HasSubstr("of 200 updates"));
+}
+
+// As in a job of a cluster: nothing but the launcher tells them.
+TEST_F(Ranks, JoinThoseThatMpirunStarted) {
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  const std::string command =
+      "cd " + folder_.path().string() +
+      " && mpirun --oversubscribe --mca plm isolated --mca mpi_yield_when_idle 1 -n "
+      "2 " SWEETSPOT_BINARY
+      " train --model small-cnn --data synthetic:500 --batch 20 --max-steps 5 --no-eval "
+      "--threads 1 --json >out 2>err";
+  const int status = std::system(command.c_str());
+  unsetenv("OMPI_ALLOW_RUN_AS_ROOT"), unsetenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM");
+  EXPECT_EQ(status, 0) << read_file(folder_ / "err");
+  const Json json = Json::parse(read_file(folder_ / "out"));  // one object, by one rank
+  EXPECT_EQ(json["setting"]["ranks"], 2);
+  EXPECT_EQ(json["epochs"][0]["samples"], 100);
+}
+
+TEST_F(Ranks, WhatCannotBeIsSaidOnceBeforeTheyStart) {
+  expect_sentence(run(launch(training({"--ranks", "3"}))), 2,
+                  "a batch of 32 cannot be divided among 3 ranks; choose a multiple of 3");
+  expect_sentence(run(launch(training({"--ranks", "2", "--noise-scale"}))), 2, "by one rank alone");
+  expect_sentence(run(launch(training({"--asynchronous"}))), 2, "add --ranks 2 or more");
+  Launch without_mpirun = launch(training({"--ranks", "2"}));
+  without_mpirun.environment["PATH"] = "/nowhere";
+  expect_sentence(run(without_mpirun), 2, "there is no mpirun");
+  Launch torchrun = launch(training({}));
+  torchrun.environment = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}};
+  expect_sentence(run(torchrun), 2, "start sweetspot with mpirun or srun");
+}
+
+}  // namespace
+}  // namespace sweetspot::tests
