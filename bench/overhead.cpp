@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
-#include "measure/machine.h"
 #include "measure/measure.h"
-#include "measure/sampler.h"
 #include "probe/proc/host.h"
 #include "stats/median_interval.h"
 #include "stats/quantile.h"
+#include "telemetry/machine.h"
+#include "telemetry/sampler.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::bench {
@@ -67,7 +67,7 @@ std::string text(const std::vector<double>& logs, double by = 1) {
 }
 
 void compare_readings(workload::Session& session, std::int64_t batch, double seconds) {
-  measure::Machine& machine = measure::this_machine();
+  telemetry::Machine& machine = telemetry::this_machine();
   const double usual_interval = machine.reading_interval_seconds;
   machine.reading_interval_seconds = dense_interval_seconds;
   std::vector<double> shares;
@@ -78,7 +78,7 @@ void compare_readings(workload::Session& session, std::int64_t batch, double sec
     const bool first = coin.toss();
     double took[2] = {};
     for (const bool read : {first, !first}) {
-      const auto sampler = read ? measure::start_sampler(machine, "cpu", machine.now()) : nullptr;
+      const auto sampler = read ? telemetry::start_sampler(machine, "cpu", machine.now()) : nullptr;
       const auto began = Clock::now();
       session.step();  // the sampler's thread starts meanwhile
       took[read] = block(session, read_block_seconds);
@@ -171,7 +171,7 @@ struct Told {
 };
 
 void compare_trial(workload::Session& session, std::int64_t batch, double seconds) {
-  measure::Machine& machine = measure::this_machine();
+  telemetry::Machine& machine = telemetry::this_machine();
   const double usual_interval = machine.reading_interval_seconds;
   machine.reading_interval_seconds = 0;  // the readings have a comparison of their own
   const double guess = block(session, 4 * block_seconds);
@@ -210,7 +210,7 @@ void print_cost(const std::string& what, const Action& action) {
 
 // Of which the sampler takes one at each interval; counter and processes only around the steps.
 void print_cost_of_readings() {
-  measure::Machine& machine = measure::this_machine();
+  telemetry::Machine& machine = telemetry::this_machine();
   fmt::print("one reading each {:g} s\n", machine.reading_interval_seconds);
   const auto meter = machine.meter("cpu");
   print_cost("a reading of the CPU", [&] { meter->read(); });

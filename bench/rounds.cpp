@@ -7,8 +7,9 @@
 // FILE is gzip: a line of JSON (model, machine, batches, rounds), then for each round a float of
 // its other processes' share of the CPUs, for each column a float of log seconds of a weight
 // update, and a float of which columns' blocks the machine was slowed in (1 for the first, 2 for
-// the second, 4 ...; where the JSON says `slowed`). Rounds in which other processes of this machine took more than a twentieth are left out:
-// those are not the machine's neighbours but somebody who compiles beside it.
+// the second, 4 ...; where the JSON says `slowed`). Rounds in which other processes of this machine
+// took more than a twentieth are left out: those are not the machine's neighbours but somebody who
+// compiles beside it.
 #include "measure/rounds.h"
 
 #include <fmt/format.h>
@@ -76,19 +77,19 @@ void run(const std::string& model, double seconds, const std::string& file,
   twice.prefetch += 1;  // that alone tells the two entries apart
   settings.push_back(twice), batches.push_back(twice.batch);
 
-  measure::Machine& machine = measure::this_machine();
+  telemetry::Machine& machine = telemetry::this_machine();
   measure::RoundsOptions asked;
   asked.renews = device == "cpu";
   const measure::Watch nobody;
   const std::atomic<int> stop{0};
   measure::Rounds rounds(*workload, asked, nobody, stop, machine);
   std::vector<float> others;
-  measure::Look before = measure::look(machine);
+  telemetry::Look before = telemetry::look(machine);
   while (rounds.elapsed_seconds() < seconds) {
     rounds.run(settings);
-    const measure::Look after = measure::look(machine);
+    const telemetry::Look after = telemetry::look(machine);
     others.push_back(
-        static_cast<float>(measure::contention(before, after).other_cpu_share.value_or(0)));
+        static_cast<float>(telemetry::contention(before, after).other_cpu_share.value_or(0)));
     before = after;
   }
   std::vector<std::vector<float>> table(others.size());

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "convergence/learning_rate_rule.h"
 #include "search/search.h"
-#include "stats/learning_rate_rule.h"
 #include "trial/gpus.h"
 #include "trial/gradient_noise.h"
 #include "trial/trial.h"
@@ -81,14 +81,14 @@ struct Confirmation {
 struct LearningRateBase {
   double rate = 0.001;
   std::int64_t batch = 1;
-  bool adaptive = true;                         // of Adam's kind
-  std::optional<stats::LearningRateRule> rule;  // asked for; else by optimizer and noise
+  bool adaptive = true;                               // of Adam's kind
+  std::optional<convergence::LearningRateRule> rule;  // asked for; else by optimizer and noise
   bool operator==(const LearningRateBase&) const = default;
 };
 // The learning rate of an answer, and where it comes from.
 struct LearningRate {
   LearningRateBase base;
-  stats::LearningRateRule rule = stats::LearningRateRule::none;
+  convergence::LearningRateRule rule = convergence::LearningRateRule::none;
   std::optional<double> noise_scale;  // that the rule went by
   double by_rule = 0.001, rate = 0.001;
   std::vector<trial::RateRun> tried;  // half, that by the rule and twice, where that was asked

@@ -11,8 +11,6 @@ namespace sweetspot::advise {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using search::Arrival;
-using search::BatchSigns;
 
 std::string figure(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
 

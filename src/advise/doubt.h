@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "search/arrival.h"
+#include "advise/arrival.h"
 
 namespace sweetspot::advise {
 
 // Why a study has no answer: nothing shows that the program uses its batch. Stored in its place.
 struct Doubt {
-  search::Arrival arrival = search::Arrival::silent;
-  std::vector<search::BatchSigns> batches;  // what it showed, ascending
-  std::string handover;                     // "as argument 3, behind --batch-size"
+  Arrival arrival = Arrival::silent;
+  std::vector<BatchSigns> batches;  // what it showed, ascending
+  std::string handover;             // "as argument 3, behind --batch-size"
   std::optional<double> scale;
   std::optional<std::int64_t> used;
   bool operator==(const Doubt&) const = default;

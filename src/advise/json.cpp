@@ -132,7 +132,7 @@ void read_given_up(auto& from, GivenUp& given_up) {
 
 Json rate_json(const std::optional<LearningRate>& rate) {
   if (!rate) return nullptr;
-  Json json{{"rule", stats::name(rate->rule)},
+  Json json{{"rule", convergence::name(rate->rule)},
             {"learning_rate", rate->by_rule},
             {"base_learning_rate", rate->base.rate},
             {"base_batch", rate->base.batch},
@@ -147,7 +147,7 @@ Json rate_json(const std::optional<LearningRate>& rate) {
 }
 
 void read_rate(auto& from, LearningRate& rate) {
-  constexpr auto last = stats::LearningRateRule::surge;
+  constexpr auto last = convergence::LearningRateRule::surge;
   from.named("rule", rate.rule, last);
   from.read("learning_rate", rate.by_rule);
   from.read("base_learning_rate", rate.base.rate);

@@ -35,10 +35,11 @@ LearningRate learning_rate_for(const LearningRateBase& base, std::int64_t batch,
   found.base = base;
   if (noise && noise->mean > 0) found.noise_scale = noise->mean;
   found.rule =
-      base.rule.value_or(stats::default_rule(base.adaptive, found.noise_scale.has_value()));
-  if (!found.noise_scale) found.rule = stats::rule_without_noise(found.rule);
-  const double exact = stats::learning_rate(found.rule, base.rate, static_cast<double>(base.batch),
-                                            static_cast<double>(batch), found.noise_scale);
+      base.rule.value_or(convergence::default_rule(base.adaptive, found.noise_scale.has_value()));
+  if (!found.noise_scale) found.rule = convergence::rule_without_noise(found.rule);
+  const double exact =
+      convergence::learning_rate(found.rule, base.rate, static_cast<double>(base.batch),
+                                 static_cast<double>(batch), found.noise_scale);
   found.by_rule = found.rate =
       batch == base.batch || exact == base.rate ? base.rate : rounded(exact);
   return found;

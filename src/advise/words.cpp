@@ -154,7 +154,7 @@ std::string noise_words(const Recommendation& made) {
 }
 
 std::string rule_words(const LearningRate& rate) {
-  using stats::LearningRateRule;
+  using convergence::LearningRateRule;
   switch (rate.rule) {
     case LearningRateRule::none:
       return "whatever the batch";

@@ -8,7 +8,7 @@
 
 namespace sweetspot::cli {
 
-std::string sweep_status(const study::SweepResult& result, bool any_ok) {
+std::string sweep_status(const sweep::SweepResult& result, bool any_ok) {
   switch (result.end) {
     case study::End::none:
       if (result.doubt) return std::string(name(study::Status::batch_unconfirmed));
@@ -25,7 +25,7 @@ std::string sweep_status(const study::SweepResult& result, bool any_ok) {
   return "";
 }
 
-std::string sweep_message(const study::SweepResult& result, bool any_ok) {
+std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {
   const std::string done = fmt::format("{} of {} trials are done; the same command goes on",
                                        result.trials.size(), result.planned);
   switch (result.end) {
@@ -44,7 +44,7 @@ std::string sweep_message(const study::SweepResult& result, bool any_ok) {
   return "";
 }
 
-int sweep_exit_code(const study::SweepResult& result, bool any_ok) {
+int sweep_exit_code(const sweep::SweepResult& result, bool any_ok) {
   switch (result.end) {
     case study::End::none:
       if (result.doubt) return usage_exit;

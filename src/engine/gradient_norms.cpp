@@ -72,13 +72,14 @@ std::optional<std::int64_t> NormWindow::wants(std::int64_t batch, std::int64_t m
   return steps_ == length_ / 2 ? small_ : 0;
 }
 
-std::optional<stats::GradientNorms> NormWindow::add(std::optional<double> small_squared,
-                                                    double big_squared) {
+std::optional<convergence::GradientNorms> NormWindow::add(std::optional<double> small_squared,
+                                                          double big_squared) {
   if (small_squared) small_squared_ = *small_squared;
   big_sum_ += big_squared;
   if (++steps_ < length_) return std::nullopt;
-  return stats::GradientNorms{static_cast<double>(small_), small_squared_,
-                              static_cast<double>(batch_), big_sum_ / static_cast<double>(length_)};
+  return convergence::GradientNorms{static_cast<double>(small_), small_squared_,
+                                    static_cast<double>(batch_),
+                                    big_sum_ / static_cast<double>(length_)};
 }
 
 double squared_gradient_norm(Trainer& trainer, const model::Network& network,
@@ -90,13 +91,14 @@ double squared_gradient_norm(Trainer& trainer, const model::Network& network,
   return squared;
 }
 
-stats::GradientNorms gradient_norms(Trainer& trainer, const model::Network& network,
-                                    const BatchView& batch, std::int64_t micro_batch) {
+convergence::GradientNorms gradient_norms(Trainer& trainer, const model::Network& network,
+                                          const BatchView& batch, std::int64_t micro_batch) {
   constexpr std::int64_t most_parts = 4;
   const KeptStatistics statistics(trainer, network);
   const std::int64_t small = small_part(batch.count, micro_batch);
   const std::int64_t parts = std::min(batch.count / small, most_parts);
-  stats::GradientNorms norms{static_cast<double>(small), 0, static_cast<double>(batch.count), 0};
+  convergence::GradientNorms norms{static_cast<double>(small), 0, static_cast<double>(batch.count),
+                                   0};
   for (std::int64_t i = 0; i < parts; ++i) {
     trainer.accumulate(part_of(network, batch, i * small, small), micro_batch);
     norms.small_squared += trainer.squared_gradient_norm() / static_cast<double>(parts);

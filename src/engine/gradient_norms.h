@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "convergence/noise_scale.h"
 #include "engine/trainer.h"
-#include "stats/noise_scale.h"
 
 namespace sweetspot::engine {
 
@@ -25,7 +25,8 @@ class NormWindow {
   // this step's norms are of no use: a single sample, or an epoch's last batch.
   std::optional<std::int64_t> wants(std::int64_t batch, std::int64_t micro_batch);
   // After it, where they are. Gives both once there are enough.
-  std::optional<stats::GradientNorms> add(std::optional<double> small_squared, double big_squared);
+  std::optional<convergence::GradientNorms> add(std::optional<double> small_squared,
+                                                double big_squared);
 
  private:
   void begin(std::int64_t batch, std::int64_t micro_batch);
@@ -43,7 +44,7 @@ double squared_gradient_norm(Trainer& trainer, const model::Network& network,
 // without an update: passes over some parts of the batch and one over all of it. Dear beside
 // TrainerOptions::gradient_norms, which hides most of that in a step; leaves the trainer as the one
 // above does.
-stats::GradientNorms gradient_norms(Trainer& trainer, const model::Network& network,
-                                    const BatchView& batch, std::int64_t micro_batch);
+convergence::GradientNorms gradient_norms(Trainer& trainer, const model::Network& network,
+                                          const BatchView& batch, std::int64_t micro_batch);
 
 }  // namespace sweetspot::engine

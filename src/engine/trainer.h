@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "collective/group.h"
+#include "convergence/noise_scale.h"
 #include "core/buffer.h"
 #include "engine/precision.h"
 #include "model/network.h"
-#include "stats/noise_scale.h"
 
 namespace sweetspot::engine {
 
@@ -45,7 +45,7 @@ struct StepResult {
   // Where the time went, over all micro-batches; the update includes gathering partial gradients.
   core::Seconds forward{0}, backward{0}, update{0};
   // In some steps of a trainer that was asked for them.
-  std::optional<stats::GradientNorms> gradient_norms;
+  std::optional<convergence::GradientNorms> gradient_norms;
   std::optional<double> gradient_squared;  // norm of the batch's gradient, from a GPU's trainer
   // Of a trainer that is one of several ranks, whose loss and right answers are those of all.
   core::Seconds reduction_wait{0};  // for sums of gradients that were not there in time

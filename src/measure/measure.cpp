@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "measure/contention.h"
-#include "measure/machine.h"
 #include "measure/run_guarded.h"
-#include "measure/sampler.h"
 #include "measure/sampling.h"
 #include "stats/outliers.h"
 #include "stats/quantile.h"
+#include "telemetry/contention.h"
+#include "telemetry/machine.h"
+#include "telemetry/sampler.h"
 #include "trial/gpus.h"
 
 namespace sweetspot::measure {
@@ -26,7 +26,7 @@ class Measurement {
  public:
   Measurement(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-              Machine& machine)
+              telemetry::Machine& machine)
       : workload_(workload),
         options_(options),
         watch_(watch),
@@ -81,7 +81,7 @@ class Measurement {
 
   // False when the trial is over, with its outcome set.
   bool warm_up() {
-    std::optional<Elapsed> elapsed(std::in_place, machine_);
+    std::optional<telemetry::Elapsed> elapsed(std::in_place, machine_);
     std::vector<double> seconds;
     std::size_t next_judgement = 1;
     do {
@@ -115,17 +115,17 @@ class Measurement {
 
   bool sample_beside_readings() {
     if (!session_->rests_between_steps()) start_reading_program();
-    const Look before = look(machine_);
+    const telemetry::Look before = look(machine_);
     const auto samplers = [this] {
-      std::vector<Sampler*> all;
+      std::vector<telemetry::Sampler*> all;
       if (sampler_) all.push_back(sampler_.get());
       for (ProgramGpu& gpu : program_gpus_) all.push_back(gpu.sampler.get());
       return all;
     }();
-    for (Sampler* sampler : samplers) sampler->begin_steps();
+    for (telemetry::Sampler* sampler : samplers) sampler->begin_steps();
     const bool finished = sample();
-    Company company;
-    for (Sampler* sampler : samplers) {
+    telemetry::Company company;
+    for (telemetry::Sampler* sampler : samplers) {
       sampler->end_steps();
       company |= sampler->company();
     }
@@ -137,17 +137,17 @@ class Measurement {
   // Of what runs in this process.
   void start_reading() {
     if (session_->takes_real_time() && session_->rests_between_steps())
-      sampler_ = start_sampler(machine_, trial_.device, whole_.start());
+      sampler_ = telemetry::start_sampler(machine_, trial_.device, whole_.start());
   }
 
   // Which devices a program uses is known once it steps.
   void start_reading_program() {
     for (const workload::SeenGpu& seen : session_->gpus()) {
-      auto sampler = std::make_unique<Sampler>(make_gpu_meter(*seen.gpu, seen.is_own), machine_,
-                                               whole_.start());
+      auto sampler = std::make_unique<telemetry::Sampler>(
+          telemetry::make_gpu_meter(*seen.gpu, seen.is_own), machine_, whole_.start());
       program_gpus_.push_back({seen, std::move(sampler)});
     }
-    if (program_gpus_.empty()) sampler_ = start_sampler(machine_, "cpu", whole_.start());
+    if (program_gpus_.empty()) sampler_ = telemetry::start_sampler(machine_, "cpu", whole_.start());
     reads_program_ = true;
   }
 
@@ -172,7 +172,7 @@ class Measurement {
   }
 
   bool sample() {
-    Elapsed elapsed(machine_);
+    telemetry::Elapsed elapsed(machine_);
     while (!sampling_.stop()) {
       try {
         if (!step(false, elapsed)) return false;
@@ -190,7 +190,7 @@ class Measurement {
     return true;
   }
 
-  bool step(bool warming_up, Elapsed& elapsed) {
+  bool step(bool warming_up, telemetry::Elapsed& elapsed) {
     if (stop_.load(std::memory_order_relaxed) >= give_up) {
       end(Outcome::cancelled, "it was stopped before it was measured");
       return false;
@@ -312,14 +312,14 @@ class Measurement {
   const MeasureOptions& options_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
-  Machine& machine_;
-  Elapsed whole_;
+  telemetry::Machine& machine_;
+  telemetry::Elapsed whole_;
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
-  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<telemetry::Sampler> sampler_;
   struct ProgramGpu {
     workload::SeenGpu seen;
-    std::unique_ptr<Sampler> sampler;
+    std::unique_ptr<telemetry::Sampler> sampler;
   };
   std::vector<ProgramGpu> program_gpus_;
   bool reads_program_ = false;
@@ -332,12 +332,12 @@ class Measurement {
 
 Trial measure(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop) {
-  return Measurement(workload, setting, options, watch, stop, this_machine()).run();
+  return Measurement(workload, setting, options, watch, stop, telemetry::this_machine()).run();
 }
 
 Trial measure(workload::Workload& workload, const trial::Setting& setting,
               const MeasureOptions& options, const Watch& watch, const std::atomic<int>& stop,
-              Machine& machine) {
+              telemetry::Machine& machine) {
   return Measurement(workload, setting, options, watch, stop, machine).run();
 }
 

@@ -8,6 +8,9 @@
 #include "trial/trial.h"
 #include "workload/workload.h"
 
+namespace sweetspot::telemetry {
+class Machine;
+}
 namespace sweetspot::measure {
 
 struct MeasureOptions {
@@ -56,9 +59,8 @@ trial::Trial measure(workload::Workload& workload, const trial::Setting& setting
                      const std::atomic<int>& stop);
 
 // The same on a machine of the caller's.
-class Machine;
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
-                     const std::atomic<int>& stop, Machine& machine);
+                     const std::atomic<int>& stop, telemetry::Machine& machine);
 
 }  // namespace sweetspot::measure

@@ -85,7 +85,7 @@ void summarize(Trial& trial) {
 }  // namespace
 
 Rounds::Rounds(workload::Workload& workload, const RoundsOptions& options, const Watch& watch,
-               const std::atomic<int>& stop, Machine& machine)
+               const std::atomic<int>& stop, telemetry::Machine& machine)
     : workload_(workload),
       options_(options),
       watch_(watch),
@@ -269,7 +269,7 @@ void Rounds::read_device(const trial::Setting& setting, double seconds, double r
     while (rise.seconds < rise_seconds) add(rise, step(member));
     if (rise.updates > 0) member.trial.raw.push_back(rise);
     member.trial.warm_up_steps += rise.updates;
-    auto sampler = start_sampler(machine_, member.trial.device, machine_.now());
+    auto sampler = telemetry::start_sampler(machine_, member.trial.device, machine_.now());
     if (!sampler) return;
     trial::Step block = empty_block(0, false);
     sampler->begin_steps();
@@ -284,7 +284,7 @@ void Rounds::read_device(const trial::Setting& setting, double seconds, double r
 
 std::vector<Trial> Rounds::blocks() const {
   std::vector<Trial> all;
-  const std::vector<bool> slow = slow_moments(moments_);
+  const std::vector<bool> slow = telemetry::slow_moments(moments_);
   for (const auto& member : members_) {
     Trial& trial = all.emplace_back(member->trial);
     auto moment = member->moments.begin();
@@ -315,8 +315,8 @@ std::vector<Trial> Rounds::trials() const {
 trial::Contention Rounds::contention_so_far() const {
   if (moments_.empty() && workload_.device() == "cpu") return {};  // virtual time
   trial::Contention found = contention(began_, look(machine_));
-  found.slowed_share = slowed_share(moments_);
-  if (meter_) measure::add(meter_->company(), found);
+  found.slowed_share = telemetry::slowed_share(moments_);
+  if (meter_) add(meter_->company(), found);
   return found;
 }
 

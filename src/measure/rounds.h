@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "measure/contention.h"
 #include "measure/measure.h"
-#include "measure/sampler.h"
 #include "stats/experiment.h"
+#include "telemetry/contention.h"
+#include "telemetry/sampler.h"
 #include "workload/workload.h"
 
 namespace sweetspot::measure {
@@ -34,7 +34,7 @@ class Rounds {
  public:
   // All of these must outlive it; the workload opens side by side. `stop` is as measure()'s.
   Rounds(workload::Workload& workload, const RoundsOptions& options, const Watch& watch,
-         const std::atomic<int>& stop, Machine& machine);
+         const std::atomic<int>& stop, telemetry::Machine& machine);
   ~Rounds();
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
@@ -89,13 +89,13 @@ class Rounds {
   RoundsOptions options_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
-  Machine& machine_;
-  mutable Elapsed elapsed_;
-  Look began_;
+  telemetry::Machine& machine_;
+  mutable telemetry::Elapsed elapsed_;
+  telemetry::Look began_;
   const bool resident_;  // on a GPU, with all its data
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<probe::cpu::SpeedReading> moments_;  // one before each block
-  std::unique_ptr<Meter> meter_;                   // of the device, for its company
+  std::unique_ptr<telemetry::Meter> meter_;        // of the device, for its company
   bool has_energy_ = false;
   bool one_at_a_time_ = false;  // sessions did not fit side by side
   std::int32_t round_;

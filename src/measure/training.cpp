@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "measure/contention.h"
 #include "measure/evaluation_schedule.h"
-#include "measure/machine.h"
 #include "measure/run_guarded.h"
-#include "measure/sampler.h"
 #include "measure/sampling.h"
 #include "stats/quantile.h"
+#include "telemetry/contention.h"
+#include "telemetry/machine.h"
+#include "telemetry/sampler.h"
 
 namespace sweetspot::measure {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 class TrainingTrial final : public workload::TrainingObserver {
  public:
   TrainingTrial(workload::Training& training, const trial::Setting& setting, const TrainFor& wanted,
-                const Watch& watch, const std::atomic<int>& stop, Machine& machine)
+                const Watch& watch, const std::atomic<int>& stop, telemetry::Machine& machine)
       : training_(training),
         wanted_(wanted),
         watch_(watch),
@@ -88,8 +88,8 @@ class TrainingTrial final : public workload::TrainingObserver {
   void train() {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
-    const Look before = look(machine_);
-    sampler_ = start_sampler(machine_, trial_.device, started_);
+    const telemetry::Look before = look(machine_);
+    sampler_ = telemetry::start_sampler(machine_, trial_.device, started_);
     if (sampler_) sampler_->begin_steps();
     train_now();
     if (sampler_) sampler_->end_steps();
@@ -141,10 +141,10 @@ class TrainingTrial final : public workload::TrainingObserver {
   std::optional<EvaluationSchedule> schedule_;
   const Watch& watch_;
   const std::atomic<int>& stop_;
-  Machine& machine_;
+  telemetry::Machine& machine_;
   std::atomic<int> give_up_{0};
   double started_, next_told_ = 0;
-  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<telemetry::Sampler> sampler_;
   trial::Trial trial_;
 };
 
@@ -152,12 +152,12 @@ class TrainingTrial final : public workload::TrainingObserver {
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
                    const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop) {
-  return train(training, setting, wanted, watch, stop, this_machine());
+  return train(training, setting, wanted, watch, stop, telemetry::this_machine());
 }
 
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
                    const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop,
-                   Machine& machine) {
+                   telemetry::Machine& machine) {
   return TrainingTrial(training, setting, wanted, watch, stop, machine).run();
 }
 

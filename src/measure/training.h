@@ -21,6 +21,6 @@ trial::Trial train(workload::Training& training, const trial::Setting& setting,
                    const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop);
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
                    const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop,
-                   Machine& machine);
+                   telemetry::Machine& machine);
 
 }  // namespace sweetspot::measure

@@ -26,7 +26,7 @@ std::string epochs_words(double epochs) {
 }
 
 // How many seeds took part.
-std::size_t seeds(const stats::CriticalBatch& found) {
+std::size_t seeds(const convergence::CriticalBatch& found) {
   return found.rows.front().losses.size() + found.rows.front().diverged;
 }
 
@@ -45,7 +45,7 @@ std::string noise_words(const CriticalBatchAnswer& answer) {
                      count(answer.noise_scale->high));
 }
 
-std::string loss_words(const stats::BranchRow& row) {
+std::string loss_words(const convergence::BranchRow& row) {
   if (row.losses.empty()) return std::string(unknown);
   std::string words = fmt::format("{:.4f}", mean(row.losses));
   if (const auto interval = mean_seconds(row.losses))
@@ -58,7 +58,7 @@ Json interval_json(const std::optional<stats::Interval>& interval) {
   return {{"mean", interval->mean}, {"low", interval->low}, {"high", interval->high}};
 }
 
-Json row_json(const CriticalBatchAnswer& answer, const stats::BranchRow& row) {
+Json row_json(const CriticalBatchAnswer& answer, const convergence::BranchRow& row) {
   const trial::Trial* trial = trial_of(answer, row.batch);
   return {{"batch", row.batch},
           {"learning_rate", trial ? Json(trial->setting.learning_rate) : Json(nullptr)},
@@ -73,7 +73,7 @@ Json row_json(const CriticalBatchAnswer& answer, const stats::BranchRow& row) {
 
 std::string critical_batch_sentence(const CriticalBatchAnswer& answer) {
   if (!answer.found) return "";
-  const stats::CriticalBatch& found = *answer.found;
+  const convergence::CriticalBatch& found = *answer.found;
   const std::string reach =
       found.crossing ? fmt::format(" ({} to {} over {} seeds)", count(found.crossing->low),
                                    count(found.crossing->high), seeds(found))
@@ -99,7 +99,7 @@ std::string critical_batch_text(const CriticalBatchAnswer& answer) {
                {"test loss"},
                {"against the smallest"},
                {"within?"}});
-  for (const stats::BranchRow& row : answer.found->rows) {
+  for (const convergence::BranchRow& row : answer.found->rows) {
     const trial::Trial* trial = trial_of(answer, row.batch);
     const std::string against =
         row.losses.empty() ? std::string(unknown) : fmt::format("{:+.1f}%", 100 * (row.ratio - 1));
@@ -136,7 +136,8 @@ Json critical_batch_json(const CriticalBatchAnswer& answer) {
              {"at_least", answer.found->at_least},
              {"crossing", interval_json(answer.found->crossing)},
              {"seeds", seeds(*answer.found)}};
-    for (const stats::BranchRow& row : answer.found->rows) rows.push_back(row_json(answer, row));
+    for (const convergence::BranchRow& row : answer.found->rows)
+      rows.push_back(row_json(answer, row));
   }
   json["critical_batch"] = std::move(found);
   json["branches"] = std::move(rows);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "stats/critical_batch.h"
+#include "convergence/critical_batch.h"
 #include "trial/trial.h"
 
 namespace sweetspot::report {
@@ -19,7 +19,7 @@ struct CriticalBatchAnswer {
   std::int64_t samples = 0;                    // of each branch
   double tolerance = 0.05;
   std::string learning_rate_rule;
-  std::optional<stats::CriticalBatch> found;
+  std::optional<convergence::CriticalBatch> found;
   std::vector<trial::Trial> trials;
   std::size_t resumed = 0;
   double seconds = 0;

@@ -26,7 +26,7 @@ struct Run {
 struct Readings {
   std::map<std::int64_t, stats::RoundTimes> rounds;
   std::map<std::int64_t, stats::RoundTimes> slowed;  // blocks of a machine that was
-  std::set<std::int64_t> only_slowed{};  // whose blocks all were, unlike others'
+  std::set<std::int64_t> only_slowed{};              // whose blocks all were, unlike others'
   bool rounds_on_cpu = false;
   std::map<std::int64_t, std::vector<Run>> runs;
   std::map<std::int64_t, std::vector<double>> joules_per_sample;
@@ -38,8 +38,8 @@ bool add_blocks(const trial::Trial& trial, Readings& readings) {
   bool any = false;
   for (const trial::Step& step : trial.raw) {
     if (!trial::is_block(step)) continue;
-    (step.slowed ? readings.slowed : readings.rounds)[batch][step.round] = std::log(
-        step.seconds / static_cast<double>(step.samples) * static_cast<double>(batch));
+    (step.slowed ? readings.slowed : readings.rounds)[batch][step.round] =
+        std::log(step.seconds / static_cast<double>(step.samples) * static_cast<double>(batch));
     any = true;
   }
   if (any) readings.rounds_on_cpu |= trial.device == "cpu";
@@ -97,7 +97,7 @@ double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs, bo
     scale += weights - squares / weights;
   }
   const double found = freedom > 0 ? std::max(0.0, excess / scale) : 0;
-  const double prior = square(on_gpu ? gpu_run_deviation : run_deviation);
+  const double prior = square(on_gpu ? fine_run_deviation : run_deviation);
   return (freedom * found + prior_freedom * prior) / (freedom + prior_freedom);
 }
 
@@ -143,7 +143,8 @@ stats::StepTimes times_of(const Readings& readings) {
         times.covariance[place[a] * n + place[b]] = covariance[a * place.size() + b];
       double& own = times.covariance[place[a] * n + place[a]];
       if (readings.rounds_on_cpu) own += square(place_deviation);
-      if (readings.only_slowed.contains(times.batches[place[a]])) own += square(contended_deviation);
+      if (readings.only_slowed.contains(times.batches[place[a]]))
+        own += square(contended_deviation);
     }
   }
   add_runs(readings, times);
@@ -161,12 +162,12 @@ bool began_in_one_process(std::span<const trial::Trial> trials) {
   return std::ranges::count_if(starts, [&](double s) { return s > hardly * start; }) == 1;
 }
 
-Powers powers_of(const Readings& readings, const stats::StepTimes& times) {
-  Powers powers;
+energy::Powers powers_of(const Readings& readings, const stats::StepTimes& times) {
+  energy::Powers powers;
   for (std::size_t i = 0; i < times.batches.size(); ++i)
     if (const auto read = readings.joules_per_sample.find(times.batches[i]);
         read != readings.joules_per_sample.end())
-      powers[times.batches[i]] = power_of(
+      powers[times.batches[i]] = energy::power_of(
           read->second, static_cast<double>(times.batches[i]) / std::exp(times.log_seconds[i]));
   return powers;
 }

@@ -4,7 +4,7 @@
 #include <set>
 #include <span>
 
-#include "search/power.h"
+#include "energy/power.h"
 #include "search/search.h"
 #include "stats/step_model.h"
 
@@ -17,7 +17,7 @@ struct Evidence {
   std::optional<std::int64_t> too_large;  // the smallest that ran out of memory or time
   std::optional<std::int64_t> largest_ok;
   std::map<std::int64_t, std::size_t> rounds;  // how many each batch was in
-  Powers powers;                               // of the batches whose energy was read
+  energy::Powers powers;                       // of the batches whose energy was read
   bool repeats = false;         // runs are of a GPU on which steps repeat: a second run says little
   bool in_one_process = false;  // and it would share the fate of the first
 

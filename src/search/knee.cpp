@@ -62,7 +62,7 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
   const double tolerance = tolerance_;
   const double price = evidence.repeats ? price_of_excess : 1;
   std::vector<std::vector<double>> powers;
-  if (!evidence.powers.empty()) powers = power_curves(evidence.powers, sizes_, curve_count);
+  if (!evidence.powers.empty()) powers = energy::power_curves(evidence.powers, sizes_, curve_count);
   for (std::vector<double>& drawn : model.curves(sizes_, curve_count)) {
     Curve curve;
     curve.best = limits.best_elsewhere ? std::log(*limits.best_elsewhere)
@@ -96,7 +96,7 @@ void Losses::add_energy_losses(Curve& curve, const Evidence& evidence) const {
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     const double shortfall = 1 - std::exp(curve.log_speeds[i] - curve.best);
     if (shortfall > tolerance_)
-      curve.losses[i] = price_of_slowness + shortfall - tolerance_;
+      curve.losses[i] = energy::price_of_slowness + shortfall - tolerance_;
     else if (std::isfinite(least))
       curve.losses[i] = std::exp(curve.log_joules[i] - least) - 1;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -34,6 +35,10 @@ constexpr double prior_degrees = 2;
 // How far the curve's ends are open, likewise.
 constexpr double prior_share = 1000;
 constexpr double certainty = 0.95;
+// Of the bytes that a further sample took before: where it takes less than this, an allocator is at
+// its limit. (Of a program that capped itself at 16 GiB a sample took 39 MiB up to batch 256, and
+// 15 to 25 beyond.) What grew by less than the second share of all tells nothing.
+constexpr double levelling_off = 2.0 / 3, least_told_growth = 0.05;
 
 // The unit in which memory is taken, by what all sizes are multiples of: up to that much of each
 // says nothing.
@@ -90,6 +95,7 @@ MemoryFit::MemoryFit(std::span<const trial::Trial> trials, const Predict& predic
   };
   for (const trial::Trial& trial : trials) {
     const std::int64_t batch = trial.setting.batch;
+    on_gpu_ |= !trial.gpus.empty();
     if (trial.outcome == trial::Outcome::ok && trial.memory_measured.value_or(0) > 0) {
       add(measured_, batch, *trial.memory_measured);
       if (trial.memory_margin)
@@ -180,6 +186,16 @@ std::optional<double> MemoryFit::least_bytes(std::int64_t batch) const {
   if (predicted(batch)) return expected_bytes(batch);
   if (measured_.size() < 2) return std::nullopt;
   return quantile(batch, 1 - certainty);
+}
+
+bool MemoryFit::levels_off() const {
+  if (!on_gpu_ || measured_.size() < 3 || predicted(measured_.rbegin()->first)) return false;
+  const auto last = std::prev(measured_.end()), middle = std::prev(last), first = std::prev(middle);
+  const auto growth = [](const auto& from, const auto& to) {
+    return (to->second - from->second) / static_cast<double>(to->first - from->first);
+  };
+  const bool grew = middle->second - first->second > least_told_growth * middle->second;
+  return grew && growth(middle, last) < levelling_off * growth(first, middle);
 }
 
 // Larger batches take no less, and by each shape no more than if none of it were fixed. A single

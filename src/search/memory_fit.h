@@ -30,6 +30,9 @@ class MemoryFit {
   std::optional<double> least_bytes(std::int64_t batch) const;
   // Whether the workload itself can tell.
   bool predicted(std::int64_t batch) const { return predict_ && predict_(batch); }
+  // Whether what a program takes of a GPU has stopped growing with its batch, although it did: its
+  // allocator has come to a limit of its own, which no driver shows.
+  bool levels_off() const;
   // Whether it is guessed from trials.
   bool guessed(std::int64_t batch) const { return !predicted(batch) && !measured_.empty(); }
 
@@ -50,8 +53,9 @@ class MemoryFit {
 
   const Predict& predict_;
   std::map<std::int64_t, double> measured_;  // the peak of each batch
-  double margin_share_ = 0;                  // of the memory, by which it may grow later
-  double largest_ = 1;                       // batch of the fit
+  bool on_gpu_ = false;
+  double margin_share_ = 0;  // of the memory, by which it may grow later
+  double largest_ = 1;       // batch of the fit
   std::vector<Shape> shapes_;
 };
 

@@ -66,6 +66,9 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
                                            : below(*evidence.too_large, evidence.largest_ok, low);
     high = std::min(high, most / step * step);
   }
+  // A search for speed does not go where a program is likely to die.
+  if (limits.objective != Objective::max_batch && evidence.largest_ok && memory.levels_off())
+    high = std::min(high, std::max(low, *evidence.largest_ok / step * step));
   const auto fits = [&evidence, &memory, allowed, low, step](std::int64_t batch) {
     if (!allowed) return true;
     if (!memory.predicted(batch)) {

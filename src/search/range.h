@@ -24,6 +24,8 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
 // Where a search begins: small enough to be cheap and to fit, large enough that padding does not
 // decide.
 constexpr std::int64_t first_batch = 16;
+// And by how much it grows from one batch to the next where nothing tells how far to go.
+constexpr std::int64_t most_growth = 4;
 
 // The sizes worth a thought, ascending: four to an octave (4, 5, 6 and 7 times a power of two), so
 // that a smaller one is never a quarter away and larger ones are multiples of 8, 16 and so on,

@@ -66,21 +66,23 @@ std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
   return std::nullopt;
 }
 
-// Where runs repeat, one batch is run twice in any case, so that it is seen how far they lie apart,
-// and the others where the answer turns on them, unless all of it happens in one process, whose
-// second run of a batch tells nothing of another process; elsewhere all that matter.
+// Where runs repeat, those on which the answer turns, unless all of it happens in one process,
+// whose second run of a batch tells nothing of another process; elsewhere all that matter.
 std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
                                            const Evidence& known, const Turns& worth,
                                            const Limits& limits) {
   if (limits.passes || !known.repeats)
     return next_of_a_pass(trials, known, worth.batches, limits.passes.value_or(most_runs));
   if (known.in_one_process) return std::nullopt;
-  if (const auto batch = next_of_a_pass(trials, known, worth.unclear, most_runs)) return batch;
-  const bool repeated = std::ranges::any_of(
-      known.times.batches, [&](std::int64_t batch) { return runs_of(trials, batch) > 1; });
-  if (repeated) return std::nullopt;
-  return next_of_a_pass(trials, known, {worth.decision.batch, worth.decision.best_batch},
-                        most_runs);
+  return next_of_a_pass(trials, known, worth.unclear, most_runs);
+}
+
+// Whether a batch was run a second time on a GPU whose runs repeat. The look upwards is over then:
+// each further batch takes a program's start, and may be the one that dies.
+bool has_looked_up(std::span<const trial::Trial> trials, const Evidence& known) {
+  return known.repeats && std::ranges::any_of(known.times.batches, [&](std::int64_t batch) {
+           return runs_of(trials, batch) > 1;
+         });
 }
 
 Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, const Range& range,
@@ -88,13 +90,15 @@ Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, 
   const std::size_t tried = known.times.batches.size() + known.failed.size();
   if (known.times.batches.empty() && known.failed.size() >= most_failures_at_first)
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
-  if (tried < experiment::most_batches)
+  const bool may_try = tried < experiment::most_batches;
+  const bool may_look_up = may_try && !(with_care && has_looked_up(trials, known));
+  if (may_look_up)
     if (const auto batch = next_to_scout(known, range, limits, with_care)) return {batch, ""};
   if (known.times.batches.empty())
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
   const Turns worth = turns(known, range, limits);
-  if (tried < experiment::most_batches && worth.unmeasured) return {worth.unmeasured, ""};
-  if (with_care && tried < experiment::most_batches)
+  if (may_try && worth.unmeasured) return {worth.unmeasured, ""};
+  if (with_care && may_look_up)
     if (const auto batch = next_above(known, range, limits, worth.decision)) return {batch, ""};
   if (const auto batch = next_to_repeat(trials, known, worth, limits)) return {batch, ""};
   return {std::nullopt, "no other batch promises to be a better answer"};

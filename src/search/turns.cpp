@@ -11,10 +11,10 @@ namespace {
 
 using namespace experiment;
 
-// Of a first look, one batch is at most so many times the one before.
-constexpr double most_growth = 4;
 // Batches that enter at the same time are at least so far from each other.
 constexpr double apart_octaves = 0.6;
+// Neighbouring candidates differ by no more, four of them to an octave.
+constexpr double quarter_octave = 1.25;
 // Of the time, what each end of the range gets, and each batch that may be the fastest: blocks of
 // large batches are long.
 constexpr double share_of_an_end = 0.1, share_of_a_fastest = 0.3;
@@ -27,10 +27,13 @@ double fixed_share(double small, double small_seconds, double large, double larg
   return std::clamp(1 - slope * large / large_seconds, 0.0, 1.0);
 }
 
-// The candidate that is nearest below.
-std::optional<std::int64_t> at_most(const std::vector<std::int64_t>& sizes, double batch) {
+// The largest candidate up to this batch, if it is worth a run beside the largest that had one.
+std::optional<std::int64_t> further_up(const std::vector<std::int64_t>& sizes, double largest,
+                                       double batch) {
   const auto above = std::ranges::upper_bound(sizes, static_cast<std::int64_t>(batch));
-  return above == sizes.begin() ? std::nullopt : std::optional(*std::prev(above));
+  if (above == sizes.begin()) return std::nullopt;
+  const std::int64_t found = *std::prev(above);
+  return static_cast<double>(found) < worth_an_end * largest ? std::nullopt : std::optional(found);
 }
 
 std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range,
@@ -47,10 +50,8 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
                                          std::exp(times.log_seconds.front()), largest, seconds);
   limit *= fixed > 2 * tolerance ? 100 : fixed > tolerance / 5 ? 10 : 1;
   // No batch's step takes longer than in proportion to its size.
-  const double wanted = largest * std::clamp(limit / seconds, 1.0, most_growth);
-  const auto next = at_most(sizes, wanted);
-  if (!next || static_cast<double>(*next) < worth_an_end * largest) return std::nullopt;
-  return next;
+  const double growth = std::clamp(limit / seconds, 1.0, static_cast<double>(most_growth));
+  return further_up(sizes, largest, growth * largest);
 }
 
 // The line through the step times of the two largest batches.
@@ -82,7 +83,8 @@ std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
                                               double tolerance) {
   const auto& times = evidence.times;
   const double largest = static_cast<double>(times.batches.back());
-  double wanted = std::max(most_growth * largest, static_cast<double>(first_batch));
+  double wanted =
+      std::max(static_cast<double>(most_growth) * largest, static_cast<double>(first_batch));
   std::optional<LastLine> line;
   if (times.batches.size() > 1) {
     line.emplace(times);
@@ -93,10 +95,9 @@ std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
   // No batch's step takes longer than in proportion to its size.
   constexpr double most_step_seconds = 100 * cheap_step_seconds;
   wanted = std::min(wanted, largest * most_step_seconds / std::exp(times.log_seconds.back()));
-  const auto next = at_most(sizes, wanted);
-  if (!next || static_cast<double>(*next) < worth_an_end * largest) return std::nullopt;
+  const auto next = further_up(sizes, largest, wanted);
   // The end of what fits is not worth the risk for little.
-  if (line && line->gain(static_cast<double>(*next)) <= tolerance / 2) return std::nullopt;
+  if (next && line && line->gain(static_cast<double>(*next)) <= tolerance / 2) return std::nullopt;
   return next;
 }
 
@@ -112,22 +113,21 @@ std::vector<std::int64_t> runnable_octaves(const Evidence& evidence, const Range
 
 // The size that is closest to a batch, if it is about that batch.
 std::optional<std::int64_t> nearest(const std::vector<std::int64_t>& sizes, double batch) {
-  constexpr double about = 1.25;
   const auto distance = [&](std::int64_t size) {
     return std::abs(std::log(static_cast<double>(size) / batch));
   };
   const std::int64_t found = *std::ranges::min_element(sizes, {}, distance);
-  return distance(found) <= std::log(about) ? std::optional(found) : std::nullopt;
+  return distance(found) <= std::log(quarter_octave) ? std::optional(found) : std::nullopt;
 }
 
 // Where the knee is open: a batch in the middle of its bounds, not measured yet.
 std::optional<std::int64_t> inside_bounds(const Decision& decision, const Evidence& evidence,
                                           const Range& range,
                                           const std::vector<std::int64_t>& sizes) {
-  constexpr double wide = 1.3;
   const auto low = static_cast<double>(decision.knee_low);
   const auto high = static_cast<double>(decision.knee_high);
-  if (high < wide * low || evidence.times.batches.size() >= most_batches) return std::nullopt;
+  if (high < quarter_octave * low || evidence.times.batches.size() >= most_batches)
+    return std::nullopt;
   std::optional<std::int64_t> found;
   const auto distance = [&](std::int64_t batch) {
     return std::abs(std::log(static_cast<double>(batch) / std::sqrt(low * high)));
@@ -159,7 +159,7 @@ double seconds_in_rounds(const Evidence& evidence, std::int64_t batch) {
 // The smallest batch that is about as fast as the fastest: it stands for a plateau whose larger
 // batches would tell the same, but whose blocks are longer.
 std::int64_t fastest(const Decision& decision) {
-  constexpr double about_as_fast = 0.99;
+  constexpr double about_as_fast = 1 - roughness.front();
   double best = 0;
   for (const BatchSpeed& speed : decision.speeds)
     best = std::max(best, speed.samples_per_second.mean);
@@ -202,8 +202,8 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
   const auto& measured = evidence.times.batches;
   if (limits.divisor_of || measured.size() < 2) return std::nullopt;
   const auto largest = static_cast<double>(measured.back());
-  const auto next = at_most(runnable_octaves(evidence, range, limits), 2 * largest);
-  if (!next || static_cast<double>(*next) < worth_an_end * largest) return std::nullopt;
+  const auto next = further_up(runnable_octaves(evidence, range, limits), largest, 2 * largest);
+  if (!next) return std::nullopt;
   const LastLine line(evidence.times);
   const double gain = line.gain(static_cast<double>(*next));
   const double promised =
@@ -212,8 +212,8 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
   const double shortfall = 1 - decision.chosen().samples_per_second.mean / promised;
   // A line through two batches promises too little where the curve goes on to bend: the gain has to
   // be noticeable, and not large, for an answer that it would put nearly out of the tolerance.
-  constexpr double noticeable = 0.01;
-  if (gain <= noticeable || shortfall <= limits.tolerance - roughness.front()) return std::nullopt;
+  constexpr double noticeable = roughness.front();
+  if (gain <= noticeable || shortfall <= limits.tolerance - noticeable) return std::nullopt;
   return next;
 }
 

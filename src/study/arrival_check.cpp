@@ -9,20 +9,20 @@
 namespace sweetspot::study {
 namespace {
 
-std::string clamp_note(const search::ArrivalVerdict& verdict) {
+std::string clamp_note(const advise::ArrivalVerdict& verdict) {
   return fmt::format("the program seems to clamp its batch at about {}",
                      core::format_count(static_cast<double>(*verdict.clamp)));
 }
 
 }  // namespace
 
-const search::ArrivalVerdict& ArrivalCheck::look(const std::vector<trial::Trial>& curve,
+const advise::ArrivalVerdict& ArrivalCheck::look(const std::vector<trial::Trial>& curve,
                                                  Loop& loop) {
   if (handover_) {
-    signs_ = search::batch_signs(curve);
-    verdict_ = search::arrival(signs_);
-    if (verdict_.arrival == search::Arrival::clamped && !verdict_.exhausted && !settled_)
-      verdict_ = {.arrival = search::Arrival::arrives};
+    signs_ = advise::batch_signs(curve);
+    verdict_ = advise::arrival(signs_);
+    if (verdict_.arrival == advise::Arrival::clamped && !verdict_.exhausted && !settled_)
+      verdict_ = {.arrival = advise::Arrival::arrives};
   }
   using trial::Outcome;
   for (const trial::Trial& trial : curve) {
@@ -40,7 +40,7 @@ std::optional<advise::Doubt> ArrivalCheck::doubt() const {
 }
 
 std::optional<std::string> ArrivalCheck::objection(std::int64_t batch) const {
-  if (verdict_.arrival != search::Arrival::clamped || batch <= *verdict_.limit) return std::nullopt;
+  if (verdict_.arrival != advise::Arrival::clamped || batch <= *verdict_.limit) return std::nullopt;
   return clamp_note(verdict_);
 }
 

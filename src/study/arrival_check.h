@@ -18,9 +18,9 @@ class ArrivalCheck {
       : handover_(workload.batch_handover()) {}
 
   // `curve`: trials that differ in nothing but the batch, ours among them (by id).
-  const search::ArrivalVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
+  const advise::ArrivalVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
 
-  const search::ArrivalVerdict& verdict() const { return verdict_; }
+  const advise::ArrivalVerdict& verdict() const { return verdict_; }
   // No larger batch follows: from now on, what may be a clamp is one. False when that is known.
   bool settle() { return !std::exchange(settled_, true); }
   bool is_over() const { return is_settled_doubt(verdict_); }
@@ -31,9 +31,9 @@ class ArrivalCheck {
 
  private:
   std::optional<std::string> handover_;  // nothing: there is nothing to look for
-  search::ArrivalVerdict verdict_;
+  advise::ArrivalVerdict verdict_;
   bool settled_ = false;
-  std::vector<search::BatchSigns> signs_;
+  std::vector<advise::BatchSigns> signs_;
 };
 
 }  // namespace sweetspot::study

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "energy/power.h"
 #include "measure/rounds.h"
 #include "stats/experiment.h"
 
@@ -13,13 +14,13 @@ namespace sweetspot::study {
 namespace {
 
 using namespace experiment;
+using energy::device_reading_seconds;
 
 constexpr double save_interval_seconds = 2;
 // A dear batch is in one round of so many at least: replayed tunes agree most with this.
 constexpr std::int32_t seldom = 2;
-// Of one setting, for the energy of its steps: a GPU renews its reading ten times a second. Enough
-// where energy decides nothing.
-constexpr double device_reading_seconds = 0.12, most_reading_seconds = 1.2;
+// What reading energy may take beyond the rounds' time, for batches that are out of the race.
+constexpr double most_reading_seconds = 1.2;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
 
@@ -50,7 +51,7 @@ class SearchInRounds {
  public:
   SearchInRounds(Loop& loop, workload::Workload& workload, const Axis& axis,
                  const search::Limits& limits, const search::Predict& predict,
-                 const AnswerSoFar& answer, measure::Machine& machine)
+                 const AnswerSoFar& answer, telemetry::Machine& machine)
       : loop_(loop),
         axis_(axis),
         limits_(limits),
@@ -191,7 +192,8 @@ class SearchInRounds {
       if (read_.contains(size) || !rounds_.took_part(axis_.at(size)) || !loop_.may_go_on())
         continue;
       read_.insert(size);
-      rounds_.read_device(axis_.at(size), power_reading_seconds, power_rise_seconds);
+      rounds_.read_device(axis_.at(size), energy::power_reading_seconds,
+                          energy::power_rise_seconds);
       any = true;
     }
     if (!loop_.options().budget) limit_seconds_ += rounds_.elapsed_seconds() - before;
@@ -241,13 +243,13 @@ bool is_precise(const trial::Trial& trial, double precision) {
 
 std::string search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
                              const search::Limits& limits, const search::Predict& predict,
-                             const AnswerSoFar& answer, measure::Machine& machine) {
+                             const AnswerSoFar& answer, telemetry::Machine& machine) {
   return SearchInRounds(loop, workload, axis, limits, predict, answer, machine).run();
 }
 
 void measure_in_rounds(Loop& loop, workload::Workload& workload,
                        const std::vector<trial::Setting>& settings,
-                       std::optional<core::Bytes> memory, measure::Machine& machine) {
+                       std::optional<core::Bytes> memory, telemetry::Machine& machine) {
   const measure::MeasureOptions& asked = loop.options().measure;
   const measure::Watch watch = [&](const measure::Sight& sight) { loop.observer().sight(sight); };
   measure::Rounds rounds(workload, options_for(loop, workload, memory), watch, loop.stop(),

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "measure/machine.h"
 #include "search/search.h"
 #include "study/axis.h"
 #include "study/loop.h"
+#include "telemetry/machine.h"
 
 namespace sweetspot::study {
 
@@ -17,12 +17,12 @@ namespace sweetspot::study {
 using AnswerSoFar = std::function<std::string()>;
 std::string search_in_rounds(Loop& loop, workload::Workload& workload, const Axis& axis,
                              const search::Limits& limits, const search::Predict& predict,
-                             const AnswerSoFar& answer, measure::Machine& machine);
+                             const AnswerSoFar& answer, telemetry::Machine& machine);
 
 // These settings, of one power limit, in rounds until each is as precise as the loop's options ask,
 // or took as long as they allow.
 void measure_in_rounds(Loop& loop, workload::Workload& workload,
                        const std::vector<trial::Setting>& settings,
-                       std::optional<core::Bytes> memory, measure::Machine& machine);
+                       std::optional<core::Bytes> memory, telemetry::Machine& machine);
 
 }  // namespace sweetspot::study

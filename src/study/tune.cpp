@@ -207,7 +207,7 @@ class Tuning {
             const auto made = answer();
             return made ? advise::to_json(*made) : "";
           },
-          options_.machine ? *options_.machine : measure::this_machine());
+          options_.machine ? *options_.machine : telemetry::this_machine());
     look_for_the_batch();
     while (!arrival_.is_over() && !energy_is_unknown() && loop_.may_go_on()) {
       const auto known = curve();
@@ -237,7 +237,7 @@ class Tuning {
 
   // What is above a clamp is neither tried nor recommended, for as long as it looks like one.
   void look_for_the_batch() {
-    const search::ArrivalVerdict& verdict = arrival_.look(curve(), loop_);
+    const advise::ArrivalVerdict& verdict = arrival_.look(curve(), loop_);
     facts_.clamp = verdict.clamp;
     limits_.max = std::min(options_.limits.max, verdict.limit.value_or(options_.limits.max));
     limits_.max = std::max(limits_.min, limits_.max);

@@ -7,9 +7,9 @@
 
 #include "advise/advise.h"
 #include "advise/doubt.h"
-#include "measure/machine.h"
 #include "search/search.h"
 #include "study/loop.h"
+#include "telemetry/machine.h"
 
 namespace sweetspot::study {
 
@@ -42,7 +42,7 @@ struct TuneOptions {
   advise::Roofline operations_roofline;
   std::vector<std::string> notes;  // what else the user should know of the answer
   std::function<std::string(const trial::Setting&)> command;  // that trains at a setting
-  measure::Machine* machine = nullptr;                        // else this one
+  telemetry::Machine* machine = nullptr;                      // else this one
 };
 
 // `batch_unconfirmed`: nothing shows that the program uses its batch. `energy_unknown`: it was

@@ -96,7 +96,7 @@ Recommendation random_recommendation(Dice& dice) {
   });
   r.learning_rate = dice.maybe([&] {
     LearningRate rate;
-    const auto rule = [&] { return dice.one_to(stats::LearningRateRule::surge); };
+    const auto rule = [&] { return dice.one_to(convergence::LearningRateRule::surge); };
     rate.base = {real(), size(), dice.heads(), dice.maybe(rule)};
     rate.rule = rule(), rate.noise_scale = dice.maybe(real);
     rate.by_rule = real(), rate.rate = r.setting.learning_rate;

@@ -6,7 +6,7 @@
 namespace sweetspot::advise {
 namespace {
 
-using stats::LearningRateRule;
+using convergence::LearningRateRule;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;

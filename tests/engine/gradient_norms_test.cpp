@@ -70,7 +70,7 @@ TEST_P(GradientNorms, AreThoseOfTheGradientsThatCanBeRead) {
   };
   for (const std::int64_t micro_batch : {48, 16}) {
     const auto again = cpu::make_trainer(still, options);
-    std::optional<stats::GradientNorms> norms;  // of weights that stay
+    std::optional<convergence::GradientNorms> norms;  // of weights that stay
     for (int step = 0; !norms && step < 100; ++step)
       norms = again->step(batch.view(), micro_batch).gradient_norms;
     ASSERT_TRUE(norms);
@@ -87,7 +87,7 @@ TEST_P(GradientNorms, OfAnyTrainerLeaveItAsItWas) {
   const auto plain = cpu::make_trainer(network, {}), asked = cpu::make_trainer(network, {});
   const GoldenBatch batch(network, true, 32, 0);
   for (int step = 0; step < 3; ++step) {
-    const stats::GradientNorms norms = gradient_norms(*asked, network, batch.view(), 16);
+    const convergence::GradientNorms norms = gradient_norms(*asked, network, batch.view(), 16);
     EXPECT_EQ(norms.small_batch, 4);
     EXPECT_EQ(norms.big_batch, 32);
     EXPECT_GT(norms.small_squared, 0);
@@ -205,7 +205,7 @@ TEST(GradientNormsOf, LinearRegressionGiveItsNoiseScale) {
     options.optimizer.learning_rate = 0;
     const auto trainer = cpu::make_trainer(regression_network(), options);
     Regression problem(seed, trainer->variables().front().values);
-    stats::NoiseScale scale(1);
+    convergence::NoiseScale scale(1);
     for (int step = 0; step < 2000; ++step) {
       const StepResult result = trainer->step(problem.batch(2048), 2048);
       if (result.gradient_norms) scale.add(*result.gradient_norms);

@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "convergence/noise_scale.h"
 #include "engine/trainer.h"
 #include "model/keras.h"
-#include "stats/noise_scale.h"
 
 namespace sweetspot::engine::testing {
 
@@ -85,7 +85,7 @@ class Regression {
 };
 
 // Within a tenth; whether it is within the interval too.
-inline bool expect_noise_scale(const stats::NoiseScale& scale, const Regression& problem) {
+inline bool expect_noise_scale(const convergence::NoiseScale& scale, const Regression& problem) {
   const auto estimate = scale.estimate();
   const double truth = problem.noise_scale();
   if (!estimate || !estimate->samples) {

@@ -113,8 +113,8 @@ TEST(CudaGradientNormsOf, TheSameBatchAreTheCpus) {
   const GoldenBatch batch(network, true, 256, 0);
   const auto gpu = cuda::make_trainer(network, {});
   const auto cpu = cpu::make_trainer(network, {});
-  const stats::GradientNorms found = gradient_norms(*gpu, network, batch.view(), 128),
-                             expected = gradient_norms(*cpu, network, batch.view(), 128);
+  const convergence::GradientNorms found = gradient_norms(*gpu, network, batch.view(), 128),
+                                   expected = gradient_norms(*cpu, network, batch.view(), 128);
   EXPECT_EQ(found.small_batch, expected.small_batch);
   EXPECT_NEAR(found.small_squared, expected.small_squared, 1e-3 * expected.small_squared);
   EXPECT_NEAR(found.big_squared, expected.big_squared, 1e-3 * expected.big_squared);
@@ -130,7 +130,7 @@ TEST(CudaGradientNormsOf, LinearRegressionGiveItsNoiseScale) {
     const model::Network network = regression_network();
     const auto trainer = cuda::make_trainer(network, options);
     Regression problem(seed, trainer->variables().front().values);
-    stats::NoiseScale scale(1);
+    convergence::NoiseScale scale(1);
     for (int i = 0; i < 400; ++i)
       scale.add(gradient_norms(*trainer, network, problem.batch(2048), 2048));
     held += expect_noise_scale(scale, problem);

@@ -2,13 +2,13 @@
 #include <cmath>
 #include <functional>
 
-#include "measure/machine.h"
 #include "measure/measure.h"
+#include "telemetry/machine.h"
 
 namespace sweetspot::measure {
 
 // A clock that only the workload moves, and a machine that does nothing else.
-struct StillMachine : Machine {
+struct StillMachine : telemetry::Machine {
   double time = 1000;
   probe::cpu::SpeedReading speed_now{1e9, 1e9};
   probe::proc::Load load_now;
@@ -16,23 +16,23 @@ struct StillMachine : Machine {
   double seconds_since_1970() override { return 1.7e9 + time; }
   probe::proc::Load load() override { return load_now; }
   probe::cpu::SpeedReading speed() override { return speed_now; }
-  std::unique_ptr<Meter> meter(const std::string&) override { return nullptr; }
+  std::unique_ptr<telemetry::Meter> meter(const std::string&) override { return nullptr; }
 };
 
 // Readings by the script; what it is asked is counted.
-struct ScriptedMeter : Meter {
+struct ScriptedMeter : telemetry::Meter {
   std::function<trial::Reading(int n)> script = [](int n) {
     return trial::Reading{0, 0.5, 100, 10.0 * n};
   };
   std::function<std::optional<double>()> counter = [] { return std::optional<double>(); };
   double interval = 0.1;
-  Company with;
+  telemetry::Company with;
   int reads = 0;
 
   trial::Reading read() override { return script(reads++); }
   std::optional<double> energy_joules() override { return counter(); }
   double energy_interval_seconds() const override { return interval; }
-  Company company() override { return with; }
+  telemetry::Company company() override { return with; }
 };
 
 // Step n (from 0) as `script` says; each moves the clock by its seconds.

@@ -454,7 +454,7 @@ TEST_F(InRounds, WhatCannotBePlannedIsNotOpened) {
 // A machine whose device counts its energy: 20 W.
 struct PoweredMachine : StillMachine {
   PoweredMachine() { reading_interval_seconds = 0; }
-  std::unique_ptr<Meter> meter(const std::string&) override {
+  std::unique_ptr<telemetry::Meter> meter(const std::string&) override {
     auto made = std::make_unique<ScriptedMeter>();
     made->script = [](int) { return trial::Reading{0, 0.9, 100, 20.0}; };
     made->counter = [this] { return std::optional(20 * time); };

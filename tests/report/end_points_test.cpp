@@ -69,11 +69,11 @@ TEST(CriticalBatchAnswer, IsASentenceWithItsIntervalAndThePrediction) {
   answer.noise_scale = stats::Interval{400, 350, 460};
   EXPECT_EQ(critical_batch_text(answer), "");
   EXPECT_TRUE(critical_batch_json(answer)["critical_batch"].is_null());
-  std::vector<stats::BranchLoss> branches;
+  std::vector<convergence::BranchLoss> branches;
   for (const std::uint64_t seed : {1, 2})
     for (const std::int64_t batch : {32, 64, 128})
       branches.push_back({batch, seed, batch == 128 ? 1.0 + 0.1 * static_cast<double>(seed) : 1.0});
-  answer.found = stats::critical_batch(branches, 0.05);
+  answer.found = convergence::critical_batch(branches, 0.05);
   const std::string text = critical_batch_text(answer);
   EXPECT_THAT(text, HasSubstr("The critical batch of net on data after 1 epoch is 64"));
   EXPECT_THAT(text, HasSubstr("400 (350 to 460)"));

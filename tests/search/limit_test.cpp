@@ -180,6 +180,41 @@ TEST(Limit, NoRunHasToDieForTheFastestBatch) {
   EXPECT_LE(10 * deaths, studies) << deaths << " of " << studies;
 }
 
+// A program that goes on gaining beyond 1,024, by what it is seen to hold of its GPU.
+Study growing(const Limits& limits, const Bytes& held) {
+  return study(limits, [&](std::int64_t batch) {
+    trial::Trial trial = on_gpu(ok(batch, line_speed(batch, 400), 0.002));
+    trial.gpus.resize(1);
+    trial.memory_capacity = static_cast<core::Bytes>(130 * gib);
+    trial.memory_measured = static_cast<core::Bytes>(held(batch));
+    return trial;
+  });
+}
+
+// An allocator with a limit of its own frees and takes again, and grows no longer as it did.
+TEST(Limit, NothingLargerIsRunOnceMemoryStopsGrowingWithTheBatch) {
+  const std::map<std::int64_t, double> at = {{16, 1.4}, {64, 3.2}, {256, 10.5}};
+  for (const double at_512 : {14.2, 16.7, 10.6}) {
+    const Bytes capped = [&](std::int64_t batch) {
+      return (at.contains(batch) ? at.at(batch) : batch <= 1024 ? at_512 : 17.0) * gib;
+    };
+    const Limits limits{.max = 65536, .gpu_memory_limit = core::Bytes{130} << 30};
+    EXPECT_LE(std::ranges::max(growing(limits, capped).asked), 1024) << at_512;
+    Limits largest = limits;
+    largest.objective = Objective::max_batch;
+    EXPECT_GT(std::ranges::max(growing(largest, capped).asked), 1024) << "as was asked for";
+  }
+}
+
+TEST(Limit, MemoryThatGrowsOrNeverDidIsNoReasonToStop) {
+  const Limits limits{.max = 65536, .gpu_memory_limit = core::Bytes{130} << 30};
+  const auto most = [&](const Bytes& held) {
+    return std::ranges::max(growing(limits, held).asked);
+  };
+  EXPECT_GT(most([](auto b) { return 1 * gib + 38 * mib * static_cast<double>(b); }), 1024);
+  EXPECT_GT(most([](auto) { return 98 * gib; }), 1024) << "all of it was taken at the start";
+}
+
 TEST(Limit, TheLargestBatchIsFoundFromBelow) {
   for (const Program& program : programs()) {
     const std::int64_t largest = largest_fitting_truly(program);

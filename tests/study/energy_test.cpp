@@ -6,8 +6,8 @@
 #include <set>
 
 #include "study/memory_store.h"
-#include "study/sweep.h"
 #include "study/tune.h"
+#include "sweep/sweep.h"
 
 namespace sweetspot::study {
 namespace {
@@ -62,9 +62,9 @@ struct OnDevice final : workload::Workload {
   bool takes_turns_;
 };
 
-struct DeviceMachine final : measure::Machine {
+struct DeviceMachine final : telemetry::Machine {
   explicit DeviceMachine(Device& its_device) : device(its_device) { reading_interval_seconds = 0; }
-  struct Meter final : measure::Meter {
+  struct Meter final : telemetry::Meter {
     explicit Meter(Device& its_device) : device(its_device) {}
     trial::Reading read() override { return {}; }
     std::optional<double> energy_joules() override { return device.joules; }
@@ -75,7 +75,7 @@ struct DeviceMachine final : measure::Machine {
   double seconds_since_1970() override { return 1.7e9; }
   probe::proc::Load load() override { return {}; }
   probe::cpu::SpeedReading speed() override { return {1e9, 1e9}; }
-  std::unique_ptr<measure::Meter> meter(const std::string&) override {
+  std::unique_ptr<telemetry::Meter> meter(const std::string&) override {
     return std::make_unique<Meter>(device);
   }
   Device& device;
@@ -254,7 +254,7 @@ TEST_F(EnergyTune, StoppedAfterTheFirstLimitItAnswersWithThat) {
 }
 
 TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
-  SweepOptions grid;
+  sweep::SweepOptions grid;
   for (const double watts : {300.0, 700.0})
     for (const std::int64_t batch : {64, 512}) {
       trial::Setting setting;
@@ -266,7 +266,7 @@ TEST_F(EnergyTune, ASweepMeasuresEachLimitByItself) {
   grid.loop.now = [this] { return core::Seconds(device.seconds); };
   OnDevice workload(device, true);
   MemoryWriter writer(kept);
-  const SweepResult result = sweep(workload, writer, grid, quiet, stop);
+  const sweep::SweepResult result = sweep::sweep(workload, writer, grid, quiet, stop);
   ASSERT_EQ(result.trials.size(), 4u);
   EXPECT_THAT(limiter.asked, ElementsAre(300, 700));
   for (const trial::Trial& trial : result.trials) {

@@ -93,7 +93,7 @@ TEST_F(NoiseOfAStudy, ThatCannotBeMeasuredLeavesTheAnswer) {
   const TuneResult result = run();
   ASSERT_TRUE(result.recommendation);
   EXPECT_FALSE(result.recommendation->noise);
-  EXPECT_EQ(result.recommendation->learning_rate->rule, stats::LearningRateRule::square_root);
+  EXPECT_EQ(result.recommendation->learning_rate->rule, convergence::LearningRateRule::square_root);
 }
 
 TEST_F(NoiseOfAStudy, RatesAreTriedAtHalfAndTwiceWhenAsked) {

@@ -217,8 +217,8 @@ TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
 }
 
 // A machine whose device counts its energy.
-struct PoweredMachine : measure::Machine {
-  struct PowerMeter : measure::Meter {
+struct PoweredMachine : telemetry::Machine {
+  struct PowerMeter : telemetry::Meter {
     trial::Reading read() override { return {0, 0.9, 100, 20.0}; }
     std::optional<double> energy_joules() override { return joules += 1; }
     double energy_interval_seconds() const override { return 1e-6; }
@@ -228,7 +228,7 @@ struct PoweredMachine : measure::Machine {
   double seconds_since_1970() override { return 1.7e9; }
   probe::proc::Load load() override { return {}; }
   probe::cpu::SpeedReading speed() override { return {1e9, 1e9}; }
-  std::unique_ptr<measure::Meter> meter(const std::string&) override {
+  std::unique_ptr<telemetry::Meter> meter(const std::string&) override {
     return std::make_unique<PowerMeter>();
   }
 };

@@ -23,12 +23,13 @@ Options dynamic(std::int64_t least, std::int64_t most) {
 // A step that tells of gradients whose noise scale is exactly this.
 engine::StepResult noisy(double noise_scale) {
   engine::StepResult step;
-  step.gradient_norms = stats::GradientNorms{4, 1 + noise_scale / 4, 64, 1 + noise_scale / 64};
+  step.gradient_norms =
+      convergence::GradientNorms{4, 1 + noise_scale / 4, 64, 1 + noise_scale / 64};
   return step;
 }
 
-std::vector<stats::BatchSpeed> speeds(const Options& options) {
-  std::vector<stats::BatchSpeed> all;
+std::vector<convergence::BatchSpeed> speeds(const Options& options) {
+  std::vector<convergence::BatchSpeed> all;
   for (const std::int64_t batch : options.batches())
     all.push_back({batch, static_cast<double>(batch) / static_cast<double>(9 + batch)});
   return all;
@@ -118,7 +119,7 @@ TEST(DynamicTraining, OfOneRungIsTrainingAtThatBatch) {
 
 TEST(DynamicTraining, ItsBatchesAsAScheduleGiveTheSameRun) {
   Options options = dynamic(4, 64);
-  options.learning_rate_rule = stats::LearningRateRule::square_root;
+  options.learning_rate_rule = convergence::LearningRateRule::square_root;
   Observer quiet;
   const std::atomic<int> stop{0};
   const auto trained = [&] { return train(open(options, [](std::string_view) {}), quiet, stop); };

@@ -61,7 +61,7 @@ Options tiny(const std::string& schedule, int epochs) {
   options.pipeline.batch = 0;
   for (const BatchStage& stage : options.schedule)
     options.pipeline.batch = std::max(options.pipeline.batch, stage.batch);
-  options.learning_rate_rule = stats::LearningRateRule::none;
+  options.learning_rate_rule = convergence::LearningRateRule::none;
   return options;
 }
 

@@ -99,7 +99,7 @@ TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
         ASSERT_EQ(update.result.loss, plain->next(1).front().result.loss);
         if (++step % 2 == 0 && update.samples == 64) sum += ToldNorms::told(step), ++count;
         if (!update.result.gradient_norms) continue;
-        const stats::GradientNorms& norms = *update.result.gradient_norms;
+        const convergence::GradientNorms& norms = *update.result.gradient_norms;
         EXPECT_EQ(norms.small_batch, 8);
         EXPECT_EQ(norms.big_batch, 64);
         EXPECT_GT(norms.small_squared, 0);

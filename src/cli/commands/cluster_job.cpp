@@ -11,10 +11,10 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "cluster/slurm/slurm.h"
+#include "cluster/task_files.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
-#include "study/task_files.h"
 #include "workload/one_at_a_time.h"
 
 namespace sweetspot::cli {
@@ -100,8 +100,8 @@ ClusterJob::~ClusterJob() {
   if (!keeps_folder_) fs::remove_all(folder_, ignored);
 }
 
-study::ClusterRun ClusterJob::run() const {
-  study::ClusterRun run{*scheduler_, folder_};
+cluster::ClusterRun ClusterJob::run() const {
+  cluster::ClusterRun run{*scheduler_, folder_};
   run.submitted = [](const std::string& job, std::size_t tasks) {
     Output::talk(fmt::format("Slurm job {}: {} task{}; squeue --jobs={} shows them", job, tasks,
                              tasks == 1 ? "" : "s", job));
@@ -110,8 +110,8 @@ study::ClusterRun ClusterJob::run() const {
 }
 
 int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
-                     const trial::Question& question, study::SweepOptions options, int epochs) {
-  options.points = {study::read_setting(task.folder, task.number)};
+                     const trial::Question& question, sweep::SweepOptions options, int epochs) {
+  options.points = {cluster::read_setting(task.folder, task.number)};
   options.seeds.clear();
   options.repeat = 1;
   if (const auto left = time_left())
@@ -121,25 +121,25 @@ int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
   const auto store = store::open_store(file.string());
   const trial::Environment environment = store_environment(opened);
   store->open_study(question, environment, false).reset();  // and closed: the file is whole
-  study::leave_store(task.folder, task.number, study::Stage::begun, file);
+  cluster::leave_store(task.folder, task.number, cluster::Stage::begun, file);
   std::size_t trials = 0;
   {
     const auto writer = store->open_study(question, environment, false);
     LiveStudy live({"running " + opened.title, options.loop.measure.precision, 1, 0.05, true});
     const std::atomic<int>& stop = CountSignals::presses();
     if (opened.training) {
-      trials = study::sweep(*opened.training, epochs, *writer, options, live, stop).trials.size();
+      trials = sweep::sweep(*opened.training, epochs, *writer, options, live, stop).trials.size();
     } else {
       // Rounds of several tasks would pass for the same ones.
       workload::OneAtATime alone(*opened.workload, true);
-      trials = study::sweep(alone, *writer, options, live, stop).trials.size();
+      trials = sweep::sweep(alone, *writer, options, live, stop).trials.size();
     }
   }
   if (opened.workload) opened.workload->finish();
   // Told to stop, and the program was told as well: what it came to is no trial. Who submitted it
   // learns from Slurm why.
   if (trials == 0 || CountSignals::presses() > 1) return partial_exit;
-  study::leave_store(task.folder, task.number, study::Stage::finished, file);
+  cluster::leave_store(task.folder, task.number, cluster::Stage::finished, file);
   return 0;
 }
 

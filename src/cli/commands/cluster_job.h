@@ -6,9 +6,9 @@
 
 #include "cli/flags/cluster_flags.h"
 #include "cli/study_workload.h"
+#include "cluster/cluster_run.h"
 #include "cluster/scheduler.h"
-#include "study/cluster_run.h"
-#include "study/sweep.h"
+#include "sweep/sweep.h"
 
 namespace sweetspot::cli {
 
@@ -24,7 +24,7 @@ class ClusterJob {
   ClusterJob(const ClusterJob&) = delete;
   ClusterJob& operator=(const ClusterJob&) = delete;
 
-  study::ClusterRun run() const;
+  cluster::ClusterRun run() const;
   const std::filesystem::path& folder() const { return folder_; }
   void keep_folder() { keeps_folder_ = true; }
 
@@ -42,6 +42,6 @@ std::optional<trial::Study> newest_anywhere(const store::Store& store,
 // the job's folder. A trial that could not end before the job does is cut short in time to be kept.
 // `epochs`: of a training; else 0. The caller counts signals.
 int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
-                     const trial::Question& question, study::SweepOptions options, int epochs);
+                     const trial::Question& question, sweep::SweepOptions options, int epochs);
 
 }  // namespace sweetspot::cli

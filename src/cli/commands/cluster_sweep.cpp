@@ -30,7 +30,7 @@ class Studies {
           const trial::Environment& environment, bool fresh)
       : store_(store), question_(question), environment_(environment), fresh_(fresh) {}
 
-  void keep(const study::TaskTrial& taken) {
+  void keep(const cluster::TaskTrial& taken) {
     trial::Trial trial = taken.trial;
     writer_of(taken).save({&trial, 1});
   }
@@ -60,7 +60,7 @@ class Studies {
 
  private:
   // A task that never began tells nothing of its machine: it is counted with the others.
-  store::Writer& writer_of(const study::TaskTrial& taken) {
+  store::Writer& writer_of(const cluster::TaskTrial& taken) {
     if (!taken.study && !writers_.empty()) return *writers_.begin()->second;
     const trial::Question& question = taken.study ? taken.study->question : question_;
     auto& writer = writers_[question.key];
@@ -81,9 +81,9 @@ class Studies {
 
 ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& flags,
                               const StudyWorkload& opened, const trial::Question& question,
-                              const study::SweepOptions& options, store::Store& store,
+                              const sweep::SweepOptions& options, store::Store& store,
                               const Conclude& conclude) {
-  const std::vector<trial::Setting> all = study::settings_of(options);
+  const std::vector<trial::Setting> all = sweep::settings_of(options);
   const std::optional<trial::Study> before =
       flags.fresh ? std::nullopt : newest_anywhere(store, question);
   const std::vector<trial::Setting> missing = store::missing(all, settings_in(before));
@@ -93,14 +93,14 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
   const core::Seconds started = study::steady_now();
   LiveStudy live(
       {"sweeping " + opened.title, flags.precision, all.size(), flags.tolerance, flags.verbose});
-  const auto take = [&](const study::TaskTrial& taken) {
+  const auto take = [&](const cluster::TaskTrial& taken) {
     studies.keep(taken);
     ++taken_in;
     if (taken.trial.outcome == trial::Outcome::crashed) job.keep_folder();
     live.finished(taken.trial);
   };
-  const study::ClusterEnd end =
-      study::run_on_cluster(job.run(), missing, take, CountSignals::presses());
+  const cluster::ClusterEnd end =
+      cluster::run_on_cluster(job.run(), missing, take, CountSignals::presses());
   live.clear();
   ClusterSweep found;
   if (studies.kinds() > 1)
@@ -113,7 +113,7 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
                               end.cancelled, end.cancelled == 1 ? " was" : "s were");
   found.study = studies.largest();
   if (!found.study) found.study = before;
-  study::SweepResult& result = found.result;
+  sweep::SweepResult& result = found.result;
   if (found.study) result.trials = std::exchange(found.study->trials, {});
   std::vector<trial::Setting> measured;
   for (const trial::Trial& trial : result.trials) measured.push_back(trial.setting);

@@ -8,14 +8,14 @@
 
 namespace sweetspot::cli {
 
-study::TaskTrial ClusterTune::run_task(const trial::Setting& setting,
-                                       const std::atomic<int>& stop) {
-  study::TaskTrial found;
+cluster::TaskTrial ClusterTune::run_task(const trial::Setting& setting,
+                                         const std::atomic<int>& stop) {
+  cluster::TaskTrial found;
   found.trial.setting = setting;
   found.trial.outcome = trial::Outcome::cancelled;
   found.trial.note = "its job was cancelled";
-  study::run_on_cluster(
-      job_.run(), {&setting, 1}, [&](const study::TaskTrial& taken) { found = taken; }, stop);
+  cluster::run_on_cluster(
+      job_.run(), {&setting, 1}, [&](const cluster::TaskTrial& taken) { found = taken; }, stop);
   if (found.trial.outcome == trial::Outcome::crashed) job_.keep_folder();
   return found;
 }
@@ -25,7 +25,7 @@ std::unique_ptr<store::Writer> ClusterTune::open(store::Store& store,
                                                  const trial::Setting& first, bool fresh) {
   std::optional<trial::Study> study = fresh ? std::nullopt : newest_anywhere(store, question);
   if (!study) {
-    study::TaskTrial seen = run_task(first, CountSignals::presses());
+    cluster::TaskTrial seen = run_task(first, CountSignals::presses());
     study = std::move(seen.study);
     if (!study)
       study.emplace(), study->question = question, study->environment = store_environment(opened_);
@@ -37,7 +37,7 @@ std::unique_ptr<store::Writer> ClusterTune::open(store::Store& store,
 }
 
 trial::Trial ClusterTune::run(const trial::Setting& setting, const std::atomic<int>& stop) {
-  const study::TaskTrial found = run_task(setting, stop);
+  const cluster::TaskTrial found = run_task(setting, stop);
   if (found.study && found.study->question.key != key_)
     throw core::DeviceLost(fmt::format(
         "batch {} ran on another kind of machine than those before ({}); name one kind with "

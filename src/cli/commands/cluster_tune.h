@@ -24,7 +24,7 @@ class ClusterTune {
   workload::Workload& workload() { return workload_; }
 
  private:
-  study::TaskTrial run_task(const trial::Setting& setting, const std::atomic<int>& stop);
+  cluster::TaskTrial run_task(const trial::Setting& setting, const std::atomic<int>& stop);
 
   ClusterJob job_;
   const StudyWorkload& opened_;

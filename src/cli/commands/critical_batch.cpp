@@ -14,11 +14,11 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "learning/critical_batch.h"
 #include "probe/proc/host.h"
 #include "report/critical_batch.h"
 #include "report/forms.h"
 #include "store/store.h"
-#include "study/critical_batch.h"
 #include "study/question.h"
 #include "workload/native/branching.h"
 #include "workload/native/workload.h"
@@ -72,7 +72,7 @@ study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
   return terms;
 }
 
-std::string status_of(const study::CriticalBatchResult& result) {
+std::string status_of(const learning::CriticalBatchResult& result) {
   switch (result.end) {
     case study::End::none:
       return result.found ? "found" : "nothing_feasible";
@@ -88,7 +88,7 @@ std::string status_of(const study::CriticalBatchResult& result) {
   return "";
 }
 
-std::string message_of(const study::CriticalBatchResult& result) {
+std::string message_of(const learning::CriticalBatchResult& result) {
   switch (result.end) {
     case study::End::none:
       return result.found ? ""
@@ -105,7 +105,7 @@ std::string message_of(const study::CriticalBatchResult& result) {
   return "";
 }
 
-int exit_code(const study::CriticalBatchResult& result) {
+int exit_code(const learning::CriticalBatchResult& result) {
   switch (result.end) {
     case study::End::none:
       return result.found ? 0 : nothing_feasible_exit;
@@ -167,7 +167,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   opened.identity = study::identity(run, true);
   opened.threads = options.threads, opened.device = options.device;
   opened.free_memory = probe::proc::memory().free;
-  study::CriticalBatchOptions asked;
+  learning::CriticalBatchOptions asked;
   asked.batches = branches.batches, asked.samples = branches.samples;
   for (int i = 0; i < flags.seeds; ++i)
     asked.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
@@ -182,11 +182,11 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
       open_study(*store, study::question(opened.title, opened.identity, terms), opened, study);
   const std::unique_ptr<workload::Branching> branching =
       native::make_branching(std::move(run), static_cast<int>(epochs));
-  study::CriticalBatchResult result;
+  learning::CriticalBatchResult result;
   {
     LiveStudy live({"critical batch of " + opened.title, study.precision,
                     asked.batches.size() * asked.seeds.size(), study.tolerance, study.verbose});
-    result = study::critical_batch(*branching, *writer, asked, live, CountSignals::presses());
+    result = learning::critical_batch(*branching, *writer, asked, live, CountSignals::presses());
   }
   report::CriticalBatchAnswer answer;
   answer.study = std::to_string(writer->study().id);

@@ -11,7 +11,7 @@ struct CriticalBatchFlags {
   std::optional<std::int64_t> least, most;  // --min, --max
   std::optional<std::int64_t> epochs, samples;
   int seeds = 3;
-  std::optional<stats::LearningRateRule> rule;
+  std::optional<convergence::LearningRateRule> rule;
   std::optional<std::filesystem::path> load;
 };
 void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags);

@@ -1,4 +1,4 @@
-#include "study/paper.h"
+#include "sweep/paper.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -41,11 +41,11 @@ struct PaperFlags {
 
 // One device's part of the experiment, as a study of its own.
 struct Part {
-  study::SweepResult result;
+  sweep::SweepResult result;
   paper::Device device;
 };
 
-study::Terms terms_of(const study::PaperPlan& plan, const StudyWorkload& opened, bool sharpness) {
+study::Terms terms_of(const sweep::PaperPlan& plan, const StudyWorkload& opened, bool sharpness) {
   study::Terms terms;
   terms.kind = "paper";  // of any batches and seeds: a quick run's trials count in the whole one
   terms.epochs = plan.epochs;
@@ -57,34 +57,34 @@ study::Terms terms_of(const study::PaperPlan& plan, const StudyWorkload& opened,
 
 // The trials with their readings, which a writer does not keep in memory.
 std::vector<trial::Trial> with_readings(const store::Store& store, std::int64_t study,
-                                        const study::SweepResult& result) {
+                                        const sweep::SweepResult& result) {
   if (result.end == study::End::store_failed) return result.trials;
   const auto kept = store.study(study);
   return kept ? kept->trials : result.trials;
 }
 
-study::SweepOptions options_of(const PaperFlags& flags, const study::PaperPlan& plan,
+sweep::SweepOptions options_of(const PaperFlags& flags, const sweep::PaperPlan& plan,
                                const StudyWorkload& opened) {
-  study::SweepOptions options = study::paper_sweep(plan, opened.base);
+  sweep::SweepOptions options = sweep::paper_sweep(plan, opened.base);
   put_memory_limits(flags.study, opened, options.limits);
   return options;
 }
 
-trial::Question question_of(const PaperFlags& flags, const study::PaperPlan& plan,
+trial::Question question_of(const PaperFlags& flags, const sweep::PaperPlan& plan,
                             const StudyWorkload& opened) {
   return study::question(opened.title, opened.identity, terms_of(plan, opened, flags.sharpness));
 }
 
 // The trials as tasks of a cluster, and the study that has them.
-study::SweepResult run_on_cluster(const PaperFlags& flags, const study::PaperPlan& plan,
+sweep::SweepResult run_on_cluster(const PaperFlags& flags, const sweep::PaperPlan& plan,
                                   const StudyWorkload& opened, store::Store& store,
                                   trial::Study& study) {
-  const study::SweepOptions options = options_of(flags, plan, opened);
+  const sweep::SweepOptions options = options_of(flags, plan, opened);
   study::Observer nobody;
   const ClusterSweep found =
       sweep_on_cluster(flags.cluster, flags.study, opened, question_of(flags, plan, opened),
                        options, store, [&](store::Writer& whole) {
-                         return study::sweep(*opened.training, plan.epochs, whole, options, nobody,
+                         return sweep::sweep(*opened.training, plan.epochs, whole, options, nobody,
                                              CountSignals::presses());
                        });
   if (!found.note.empty()) Output::talk(fmt::format("sweetspot: {}", found.note));
@@ -92,18 +92,18 @@ study::SweepResult run_on_cluster(const PaperFlags& flags, const study::PaperPla
   return found.result;
 }
 
-study::SweepResult run_here(const PaperFlags& flags, const study::PaperPlan& plan,
+sweep::SweepResult run_here(const PaperFlags& flags, const sweep::PaperPlan& plan,
                             const StudyWorkload& opened, store::Store& store, trial::Study& study) {
   const std::unique_ptr<store::Writer> writer = store.open_study(
       question_of(flags, plan, opened), store_environment(opened), flags.study.fresh);
   study = writer->study();
   LiveStudy live({fmt::format("the paper on the {}", opened.device.gpu ? "GPU" : "CPU"),
                   flags.study.precision, plan.batches.size() * plan.seeds.size()});
-  return study::sweep(*opened.training, plan.epochs, *writer, options_of(flags, plan, opened), live,
+  return sweep::sweep(*opened.training, plan.epochs, *writer, options_of(flags, plan, opened), live,
                       CountSignals::presses());
 }
 
-Part run_part(const PaperFlags& flags, const study::PaperPlan& plan, const StudyWorkload& opened,
+Part run_part(const PaperFlags& flags, const sweep::PaperPlan& plan, const StudyWorkload& opened,
               store::Store& store) {
   Part part;
   trial::Study study;
@@ -182,7 +182,7 @@ int run(const PaperFlags& flags, Output& output) {
   report::check_can_write(flags.output, "--output");
   check_exports(flags.study);
   const std::unique_ptr<store::Store> store = store::open_store(store::store_url(flags.study.db));
-  const study::PaperPlan plan = study::paper_plan(flags.quick, flags.seeds);
+  const sweep::PaperPlan plan = sweep::paper_plan(flags.quick, flags.seeds);
   paper::Experiment experiment;
   experiment.batches = plan.batches;
   experiment.epochs = plan.epochs;
@@ -195,7 +195,7 @@ int run(const PaperFlags& flags, Output& output) {
     return run_cluster_task(*task, opened, question_of(flags, plan, opened),
                             options_of(flags, plan, opened), plan.epochs);
   }
-  study::SweepResult last;
+  sweep::SweepResult last;
   for (const StudyWorkload& opened : open_devices(flags, experiment.no_gpu)) {
     if (experiment.workload.empty()) experiment.workload = opened.title;
     experiment.test_samples = opened.training->test_samples().value_or(1);

@@ -19,10 +19,10 @@
 #include "core/number.h"
 #include "core/range.h"
 #include "core/text.h"
-#include "measure/contention.h"
-#include "measure/trace.h"
 #include "report/forms.h"
 #include "report/text/table.h"
+#include "telemetry/contention.h"
+#include "workload/native/chrome_trace.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
@@ -230,9 +230,10 @@ int profile(const ProfileFlags& flags, Output& output) {
     if (StopOnSignal::stopped() != 0) break;
     trial::Setting setting = native::setting_of(run.options);
     setting.batch = batch;
-    const measure::Look before = measure::look(measure::this_machine());
+    const telemetry::Look before = telemetry::look(telemetry::this_machine());
     profiles.push_back(native::profile(run, setting, flags.options, StopOnSignal::stopped()));
-    contentions.push_back(measure::contention(before, measure::look(measure::this_machine())));
+    contentions.push_back(
+        telemetry::contention(before, telemetry::look(telemetry::this_machine())));
     if (!flags.native.json) output.print(text_of(run, profiles.back(), roofline));
     if (contentions.back().contended)
       Output::talk(fmt::format("the machine was contended at batch {} ({}): alone it may be faster",
@@ -240,7 +241,7 @@ int profile(const ProfileFlags& flags, Output& output) {
   }
   if (flags.native.json) output.print_json(json_of(run, profiles, contentions, roofline));
   if (flags.trace) {
-    report::write_file(*flags.trace, measure::chrome_trace(profiles));
+    report::write_file(*flags.trace, workload::native::chrome_trace(profiles));
     Output::talk(fmt::format("trace written to {}; open it in chrome://tracing or Perfetto",
                              core::printable(flags.trace->string())));
   }

@@ -1,4 +1,4 @@
-#include "study/sweep.h"
+#include "sweep/sweep.h"
 
 #include <fmt/format.h>
 
@@ -127,9 +127,9 @@ int show_plan(const SweepFlags& flags, Output& output) {
   return 0;
 }
 
-study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& terms,
+sweep::SweepOptions options_of(const SweepFlags& flags, const study::Terms& terms,
                                const StudyWorkload& opened) {
-  study::SweepOptions options;
+  sweep::SweepOptions options;
   options.points = grid(terms, opened.base);
   options.repeat = flags.repeat;
   options.seed = flags.study.native.options.seed;
@@ -148,18 +148,18 @@ study::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
 
 // `where`: a writer of one's own, or a study that is shared.
 template <class Where>
-study::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
-                       const study::SweepOptions& options, Where& where,
+sweep::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
+                       const sweep::SweepOptions& options, Where& where,
                        study::Observer& observer) {
   if (opened.training)
-    return study::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, observer,
+    return sweep::sweep(*opened.training, static_cast<int>(*terms.epochs), where, options, observer,
                         CountSignals::presses());
-  return study::sweep(*opened.workload, where, options, observer, CountSignals::presses());
+  return sweep::sweep(*opened.workload, where, options, observer, CountSignals::presses());
 }
 
 template <class Where>
-study::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened,
-                            const study::Terms& terms, const study::SweepOptions& options,
+sweep::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened,
+                            const study::Terms& terms, const sweep::SweepOptions& options,
                             Where& where) {
   const auto trials_of_each = static_cast<std::size_t>(flags.repeat * flags.seeds);
   LiveStudy live({"sweeping " + opened.title, flags.study.precision,
@@ -169,7 +169,7 @@ study::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened
 }
 
 // Six beats may go astray before a worker is given up for lost.
-study::Shared shared(store::Queue& queue, const store::Store& store, const SweepFlags& flags) {
+sweep::Shared shared(store::Queue& queue, const store::Store& store, const SweepFlags& flags) {
   return {queue, store, flags.queue.lost_after / 6};
 }
 
@@ -183,7 +183,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   const study::Terms terms = terms_of(flags, opened);
   const Limited limited = limit_power(flags.study, opened);
   if (!limited.refusal.empty()) throw core::InputError(limited.refusal);
-  study::SweepOptions options = options_of(flags, terms, opened);
+  sweep::SweepOptions options = options_of(flags, terms, opened);
   options.loop.power_limits = limited.guard.get();
   const CountSignals signals;
   const trial::Question question = study::question(opened.title, opened.identity, terms);
@@ -193,7 +193,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   std::unique_ptr<store::Writer> writer;
   std::unique_ptr<store::Queue> queue;
   ClusterSweep cluster;
-  study::SweepResult result;
+  sweep::SweepResult result;
   report::Answer answer;
   answer.environment_json = store_environment(opened).json;
   if (flags.cluster.given()) {
@@ -208,7 +208,7 @@ int sweep(const SweepFlags& flags, Output& output) {
     }
   } else if (flags.shared) {
     queue = store->join_study(question, store_environment(opened), flags.queue);
-    const study::Shared where = shared(*queue, *store, flags);
+    const sweep::Shared where = shared(*queue, *store, flags);
     result = run_live(flags, opened, terms, options, where);
     answer.study = std::to_string(queue->writer().study().id);
   } else {

@@ -135,7 +135,7 @@ Json setting_json(const native::Options& o, const engine::TrainerOptions& traine
           {"drop_last", o.pipeline.drop_last}};
 }
 
-Json noise_json(const std::optional<stats::NoiseEstimate>& noise) {
+Json noise_json(const std::optional<convergence::NoiseEstimate>& noise) {
   if (!noise) return nullptr;
   Json samples = nullptr;
   if (noise->samples)
@@ -197,7 +197,7 @@ Json result_json(const native::Run& run, const native::Result& result) {
   for (const native::BatchChange& change : result.batches)
     json["batches"].push_back(batch_json(change));
   json["ladder"] = Json::array();
-  for (const stats::BatchSpeed& speed : result.speeds)
+  for (const convergence::BatchSpeed& speed : result.speeds)
     json["ladder"].push_back(
         {{"batch", speed.batch}, {"samples_per_second", speed.samples_per_second}});
   json["staleness"] = run.options.ranks.asynchronous ? Json(result.staleness) : Json(nullptr);

@@ -84,7 +84,7 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
 // Before anything is measured. Which GPU a program uses is not known by then: one will do.
 void check_energy(const StudyWorkload& opened, bool of_program) {
   const auto can_be_read = [](const std::string& device) {
-    const auto meter = measure::this_machine().meter(device);
+    const auto meter = telemetry::this_machine().meter(device);
     return meter && meter->energy_joules();
   };
   const std::string device = opened.workload->device();
@@ -293,7 +293,7 @@ int tune(const TuneFlags& flags, Output& output) {
   const trial::Question question = study::question(opened.title, opened.identity, terms);
   const CountSignals signals;
   if (flags.cluster.given() && task) {
-    study::SweepOptions one;
+    sweep::SweepOptions one;
     one.limits = options.limits, one.loop = options.loop;
     return run_cluster_task(*task, opened, question, one, 0);
   }

@@ -14,11 +14,11 @@
 #include "cli/study_answer.h"
 #include "cli/study_workload.h"
 #include "core/error.h"
+#include "learning/time_to_target.h"
 #include "search/speeds_at.h"
 #include "store/store.h"
 #include "study/axis.h"
 #include "study/question.h"
-#include "study/time_to_target.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::cli {
@@ -59,12 +59,12 @@ std::string towards(const TargetFlags& flags) {
       {"energy", flags.for_energy},
       {"most_epochs", flags.most_epochs},
       {"base_batch", flags.base_batch},
-      {"rule", flags.rule ? nlohmann::json(stats::name(*flags.rule)) : nlohmann::json(nullptr)}}
+      {"rule", flags.rule ? nlohmann::json(convergence::name(*flags.rule)) : nlohmann::json(nullptr)}}
       .dump();
 }
 
-int exit_code(study::TargetStatus status) {
-  using study::TargetStatus;
+int exit_code(learning::TargetStatus status) {
+  using learning::TargetStatus;
   switch (status) {
     case TargetStatus::found:
       return 0;
@@ -103,7 +103,7 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
                    store::Store& store, Output& output) {
   StudyWorkload opened = open_training(study);
   const advise::Recommendation& fastest = *speeds.recommendation;
-  study::TargetOptions options;
+  learning::TargetOptions options;
   options.target = *flags.target;
   options.for_energy = flags.for_energy;
   options.base = fastest.setting;
@@ -133,13 +133,14 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
   const trial::Question question = study::question(
       fmt::format("{} to {}", opened.title, words(*flags.target)), opened.identity, terms);
   const std::unique_ptr<store::Writer> writer = open_study(store, question, opened, study);
-  study::TargetResult result;
+  learning::TargetResult result;
   {
     LiveStudy live(
         {"training " + opened.title, study.precision, {}, study.tolerance, study.verbose});
-    result = study::reach_target(*opened.training, *writer, options, live, CountSignals::presses());
+    result =
+        learning::reach_target(*opened.training, *writer, options, live, CountSignals::presses());
   }
-  if (result.status == study::TargetStatus::metric_missing)
+  if (result.status == learning::TargetStatus::metric_missing)
     result.message = fmt::format("no run told its {}{}", trial::name(flags.target->metric),
                                  way_out(flags, study.command.given()));
   report::Answer answer;

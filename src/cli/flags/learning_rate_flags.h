@@ -9,7 +9,7 @@ namespace sweetspot::cli {
 
 // How the learning rate of an answer is found from the one that was given.
 struct LearningRateFlags {
-  std::optional<stats::LearningRateRule> rule;
+  std::optional<convergence::LearningRateRule> rule;
   std::optional<std::int64_t> batch;
   bool check = false;
 };

@@ -144,12 +144,12 @@ void add_workload_flags(CLI::App& app, NativeFlags& flags) {
   app.add_flag("--drop-last", o.pipeline.drop_last, "leave out an epoch's last, smaller batch");
 }
 
-void learning_rate_rule_flag(CLI::App& app, std::optional<stats::LearningRateRule>& rule) {
+void learning_rate_rule_flag(CLI::App& app, std::optional<convergence::LearningRateRule>& rule) {
   text_flag(app, "--lr-rule", "NAME",
             "how the learning rate follows the batch: none, linear, square-root, "
             "adascale, surge [by the optimizer]",
             [&rule](const std::string& word) {
-              rule = stats::learning_rate_rule(word);
+              rule = convergence::learning_rate_rule(word);
               if (!rule)
                 throw core::InputError(
                     fmt::format("--lr-rule '{}' is not known; choose one of none, linear, "

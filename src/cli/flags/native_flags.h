@@ -44,6 +44,6 @@ std::optional<std::string> settle_precision(const NativeFlags& flags, workload::
 void add_memory_flags(CLI::App& app, NativeFlags& flags);
 void add_workload_flags(CLI::App& app, NativeFlags& flags);  // those of memory too
 void add_training_flags(CLI::App& app, NativeFlags& flags);
-void learning_rate_rule_flag(CLI::App& app, std::optional<stats::LearningRateRule>& rule);
+void learning_rate_rule_flag(CLI::App& app, std::optional<convergence::LearningRateRule>& rule);
 
 }  // namespace sweetspot::cli

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "stats/learning_rate_rule.h"
+#include "convergence/learning_rate_rule.h"
 #include "study/tune.h"
 #include "trial/target.h"
 
@@ -29,7 +29,7 @@ struct TargetFlags {
   std::optional<int> finalists = 4;  // nothing: all
   int most_epochs = 20;
   std::int64_t base_batch = 100;  // that --lr suits: train's own
-  std::optional<stats::LearningRateRule> rule;
+  std::optional<convergence::LearningRateRule> rule;
 };
 void add_target_flags(CLI::App& app, TargetFlags& flags);
 // Whether this goal of --for is a target: "accuracy=0.99", "accuracy=99%", "loss=0.1",

@@ -83,7 +83,7 @@ void Program::begin(const trial::Setting& setting) {
   counted_ = Counted(setting, options_.ranks_of_batch());
   printed_losses_ = client_losses_ = {};
   metrics_.clear();
-  noise_ = stats::NoiseScale();
+  noise_ = convergence::NoiseScale();
   client_updates_ = 0;
   client_steps_ = client::Steps(setting.batch, started_at_);
   counted_steps_.clear();
@@ -182,7 +182,7 @@ void Program::take(const client::Message& message, double now) {
   if (const auto* epoch = std::get_if<client::Epoch>(&message)) epoch_batches_ = epoch->batches;
   if (const auto* metric = std::get_if<client::Metric>(&message))
     metrics_.push_back({metric->accuracy, metric->loss, {}});
-  if (const auto* norms = std::get_if<stats::GradientNorms>(&message)) noise_.add(*norms);
+  if (const auto* norms = std::get_if<convergence::GradientNorms>(&message)) noise_.add(*norms);
   if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
 }
 

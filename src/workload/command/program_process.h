@@ -125,7 +125,7 @@ class Program {
   std::optional<double> first_count_at_;
   Counted counted_;
   output::LossCurve printed_losses_, client_losses_;
-  stats::NoiseScale noise_;
+  convergence::NoiseScale noise_;
   std::int64_t client_updates_ = 0;
   std::vector<Metric> metrics_;
   client::Steps client_steps_;

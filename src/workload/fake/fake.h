@@ -16,7 +16,7 @@ struct Cliff {
 };
 
 // How a fake network learns: its error falls with the samples that it has seen, of which a batch B
-// wants 1 + B/critical_batch times as many as a small one (stats::BatchTradeOff).
+// wants 1 + B/critical_batch times as many as a small one (convergence::BatchTradeOff).
 struct Learning {
   double samples_to_99 = 60'000;  // to an accuracy of 99%, in small batches
   double critical_batch = 500;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "stats/learning_rate_rule.h"
+#include "convergence/learning_rate_rule.h"
 
 namespace sweetspot::workload::native {
 namespace {
@@ -23,9 +23,9 @@ std::optional<BatchChange> BatchControl::after(double epochs) {
   noise_.reset();
   const engine::Optimizer& optimizer = options_.optimizer;
   return BatchChange{epochs, batch,
-                     stats::learning_rate(options_.rule(), optimizer.learning_rate,
-                                          static_cast<double>(options_.first_batch()),
-                                          static_cast<double>(batch), noise),
+                     convergence::learning_rate(options_.rule(), optimizer.learning_rate,
+                                                static_cast<double>(options_.first_batch()),
+                                                static_cast<double>(batch), noise),
                      noise};
 }
 
@@ -37,7 +37,7 @@ std::int64_t BatchControl::batch_after(double epochs) {
   if (due == decisions_) return batch_;
   decisions_ = due;
   const std::optional<double> noise = noise_scale();
-  return noise && !speeds_.empty() ? stats::grown_batch(speeds_, batch_, *noise) : batch_;
+  return noise && !speeds_.empty() ? convergence::grown_batch(speeds_, batch_, *noise) : batch_;
 }
 
 }  // namespace sweetspot::workload::native

@@ -2,8 +2,8 @@
 #include <optional>
 #include <vector>
 
-#include "stats/batch_growth.h"
-#include "stats/noise_bound.h"
+#include "convergence/batch_growth.h"
+#include "convergence/noise_bound.h"
 #include "workload/native/options.h"
 
 namespace sweetspot::workload::native {
@@ -24,8 +24,8 @@ class BatchControl {
   explicit BatchControl(const Options& options) : options_(options) {}
 
   // Of the dynamic batch's ladder, ascending; those left out are never taken.
-  void set_speeds(std::vector<stats::BatchSpeed> speeds) { speeds_ = std::move(speeds); }
-  const std::vector<stats::BatchSpeed>& speeds() const { return speeds_; }
+  void set_speeds(std::vector<convergence::BatchSpeed> speeds) { speeds_ = std::move(speeds); }
+  const std::vector<convergence::BatchSpeed>& speeds() const { return speeds_; }
 
   void add(const engine::StepResult& update);  // what it tells of the noise
   // After so many epochs; at the start of the run, and wherever something changes.
@@ -36,8 +36,8 @@ class BatchControl {
   std::int64_t batch_after(double epochs);
 
   const Options& options_;
-  std::vector<stats::BatchSpeed> speeds_;
-  stats::NoiseBound noise_;
+  std::vector<convergence::BatchSpeed> speeds_;
+  convergence::NoiseBound noise_;
   std::int64_t batch_ = 0;  // none yet
   std::int64_t decisions_ = 0;
 };

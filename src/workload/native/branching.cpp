@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "convergence/noise_scale.h"
 #include "core/error.h"
 #include "engine/gradient_norms.h"
-#include "stats/noise_scale.h"
 #include "workload/native/epochs.h"
 #include "workload/native/feed.h"
 #include "workload/native/memory.h"
@@ -102,7 +102,7 @@ class NativeBranching final : public Branching {
         std::max<std::int64_t>(2, static_cast<std::int64_t>(run_.dataset.train.count) / 4));
     if (static_cast<std::size_t>(pipeline.batch) > run_.dataset.train.count) return std::nullopt;
     data::Pipeline batches(run_.dataset.train, pipeline, &stop);
-    stats::NoiseScale noise(1);
+    convergence::NoiseScale noise(1);
     data::Batch batch;
     batches.start_epoch(0);
     for (std::int64_t i = 0; i < times && batches.next(batch); ++i)

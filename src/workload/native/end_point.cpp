@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "stats/largest_eigenvalue.h"
+#include "convergence/largest_eigenvalue.h"
 #include "workload/native/feed.h"
 
 namespace sweetspot::workload::native {
@@ -61,7 +61,7 @@ std::optional<EndPoint> end_point(engine::Trainer& trainer, data::Pipeline& batc
     trainer.evaluate_gradients(view(batch));
     return FlatWeights::joined(trainer.gradients());
   };
-  const auto curvature = stats::largest_eigenvalue(gradient, here);
+  const auto curvature = convergence::largest_eigenvalue(gradient, here);
   trainer.assign(weights.at(here));
   if (!curvature) return std::nullopt;
   found.train_loss = trainer.evaluate(view(batch)).loss;

@@ -34,10 +34,10 @@ std::optional<double> update_seconds(Epochs& epochs, std::int64_t batch) {
 
 }  // namespace
 
-std::vector<stats::BatchSpeed> ladder_speeds(Epochs& epochs, const Options& options) {
+std::vector<convergence::BatchSpeed> ladder_speeds(Epochs& epochs, const Options& options) {
   constexpr double noticeable = 1.02;
   const engine::Checkpoint start = epochs.trainer().checkpoint();
-  std::vector<stats::BatchSpeed> speeds;
+  std::vector<convergence::BatchSpeed> speeds;
   double best = 0;
   int no_faster = 0;
   for (const std::int64_t batch : options.batches()) {

@@ -55,7 +55,7 @@ class NoiseMeter {
 
   std::optional<core::Interval> measure(core::Seconds time, const std::atomic<int>& stop) {
     constexpr int least_observations = 4;
-    stats::NoiseScale scale(1);
+    convergence::NoiseScale scale(1);
     if (pipeline_.batch < 2) return std::nullopt;
     ++pipeline_.seed;  // other samples each time
     Feed feed(run_.dataset.train, pipeline_);

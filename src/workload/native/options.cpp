@@ -48,11 +48,11 @@ std::int64_t Options::first_batch() const {
   return schedule.empty() ? batch() : schedule.front().batch;
 }
 
-stats::LearningRateRule Options::rule(const std::optional<stats::LearningRateRule>& asked,
-                                      bool noise_known) const {
+convergence::LearningRateRule Options::rule(
+    const std::optional<convergence::LearningRateRule>& asked, bool noise_known) const {
   using Kind = engine::Optimizer::Kind;
   const bool adaptive = optimizer.kind == Kind::adam || optimizer.kind == Kind::adamw;
-  return asked.value_or(stats::default_rule(adaptive, noise_known));
+  return asked.value_or(convergence::default_rule(adaptive, noise_known));
 }
 
 std::vector<std::int64_t> Options::batches() const {
@@ -117,9 +117,9 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
   trainer.seed = options.seed;
   trainer.threads = options.threads;
   trainer.precision = options.precision;
-  trainer.gradient_norms =
-      options.noise_scale || options.dynamic ||
-      (options.batch_changes() && options.rule() != stats::rule_without_noise(options.rule()));
+  trainer.gradient_norms = options.noise_scale || options.dynamic ||
+                           (options.batch_changes() &&
+                            options.rule() != convergence::rule_without_noise(options.rule()));
   if (options.ranks.group && !options.ranks.asynchronous)
     trainer.ranks = {options.ranks.group, options.ranks.bucket_bytes, options.ranks.stop};
   if (trainer.loss != natural && natural == model::Loss::mean_squared_error)

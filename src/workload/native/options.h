@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "convergence/learning_rate_rule.h"
 #include "data/pipeline.h"
 #include "engine/cuda/cuda.h"
 #include "engine/trainer.h"
-#include "stats/learning_rate_rule.h"
 #include "workload/native/batch_schedule.h"
 #include "workload/native/device.h"
 #include "workload/native/dynamic_batch.h"
@@ -41,7 +41,7 @@ struct Options {
   std::optional<DynamicBatch> dynamic;
   engine::Optimizer optimizer;  // with the learning rate of the first batch
   // How it follows a batch that changes; else as it suits the optimizer.
-  std::optional<stats::LearningRateRule> learning_rate_rule;
+  std::optional<convergence::LearningRateRule> learning_rate_rule;
   std::optional<model::Loss> loss;  // else the model's natural one
   std::int64_t accumulation = 1;
   int epochs = 5;
@@ -66,10 +66,12 @@ struct Options {
   std::int64_t micro_batch() const { return micro_batch(pipeline.batch); }
   std::int64_t first_batch() const;
   bool batch_changes() const { return dynamic || !schedule.empty(); }
-  stats::LearningRateRule rule() const { return rule(learning_rate_rule, dynamic.has_value()); }
+  convergence::LearningRateRule rule() const {
+    return rule(learning_rate_rule, dynamic.has_value());
+  }
   // The one asked for, else what suits the optimizer.
-  stats::LearningRateRule rule(const std::optional<stats::LearningRateRule>& asked,
-                               bool noise_known) const;
+  convergence::LearningRateRule rule(const std::optional<convergence::LearningRateRule>& asked,
+                                     bool noise_known) const;
   // All that the run may come to, ascending, each once.
   std::vector<std::int64_t> batches() const;
   std::vector<std::int64_t> micro_batches() const;

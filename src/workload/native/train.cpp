@@ -280,7 +280,7 @@ class TrainingRun {
   const std::atomic<int>& stop_;
   const std::optional<std::int64_t> max_steps_;  // of this rank
   std::unique_ptr<Epochs> epochs_;
-  stats::NoiseScale noise_;                     // follows training, from one epoch into the next
+  convergence::NoiseScale noise_;               // follows training, from one epoch into the next
   std::int64_t samples_ = 0;                    // of the whole run
   std::optional<std::int64_t> evaluate_after_;  // of them
   BatchControl control_;

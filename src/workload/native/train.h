@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "convergence/noise_scale.h"
 #include "core/buffer.h"
 #include "core/units.h"
-#include "stats/noise_scale.h"
 #include "trial/trial.h"
 #include "workload/native/batch_control.h"
 #include "workload/native/data_choice.h"
@@ -35,8 +35,8 @@ struct EpochResult {
   std::optional<double> test_loss, test_accuracy;    // after the epoch
   core::Seconds train_time{0}, evaluation_time{0};
   core::Seconds data_wait{0};
-  core::Seconds reduction_wait{0};            // of this rank, for the sums of the others' gradients
-  std::optional<stats::NoiseEstimate> noise;  // at its end, where it is measured
+  core::Seconds reduction_wait{0};  // of this rank, for the sums of the others' gradients
+  std::optional<convergence::NoiseEstimate> noise;  // at its end, where it is measured
 
   double samples_per_second() const { return static_cast<double>(samples) / train_time.count(); }
   // In samples; nothing where it is not measured, or not known yet.
@@ -54,8 +54,9 @@ std::string_view name(Status status);
 struct Result {
   Status status = Status::finished;
   std::vector<EpochResult> epochs;
-  std::vector<BatchChange> batches;       // the first one, and every other one as it came
-  std::vector<stats::BatchSpeed> speeds;  // of a dynamic batch's ladder, measured before it began
+  std::vector<BatchChange> batches;  // the first one, and every other one as it came
+  std::vector<convergence::BatchSpeed>
+      speeds;              // of a dynamic batch's ladder, measured before it began
   std::int64_t steps = 0;  // weight updates made; the last one diverged if status says so
   double last_loss = 0;
   // Of ranks that update asynchronously: how many updates came 0, 1, 2, … updates of others late.

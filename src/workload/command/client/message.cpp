@@ -87,7 +87,7 @@ std::optional<double> real(const Json& object, const char* key) {
   return value->get<double>();
 }
 
-stats::GradientNorms norms(const Json& object) {
+convergence::GradientNorms norms(const Json& object) {
   const auto size = [&](const char* key) {
     return static_cast<double>(needed(whole(object, key, 1)));
   };

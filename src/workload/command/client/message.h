@@ -5,8 +5,8 @@
 #include <string_view>
 #include <variant>
 
+#include "convergence/noise_scale.h"
 #include "core/units.h"
-#include "stats/noise_scale.h"
 #include "trial/trial.h"
 
 // What a client says, see docs/protocol.md.
@@ -49,9 +49,9 @@ struct Failed {
 struct Ready {};
 struct Unknown {};  // to be ignored
 
-// Squared norms of gradients are said as stats::GradientNorms.
+// Squared norms of gradients are said as convergence::GradientNorms.
 using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Epoch, Metric,
-                             stats::GradientNorms, Failed, Ready, Unknown>;
+                             convergence::GradientNorms, Failed, Ready, Unknown>;
 
 // Nothing for a bad line: no JSON object, or a known type with a value that cannot be.
 std::optional<Message> parse(std::string_view line);

@@ -1,0 +1,253 @@
+#include "advise/arrival.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
+
+namespace sweetspot::advise {
+namespace {
+
+// Batches that are closer than this are not held against each other.
+constexpr std::int64_t far_apart = 4;
+// A total that stays says nothing closer than this: many programs are told their number of steps.
+constexpr std::int64_t far_apart_for_totals = 16;
+// Step times and memory that rest over less are no clamp yet: another kernel or more threads make
+// a plateau too.
+constexpr std::int64_t clamp_apart = 16;
+// Steps that are all overhead up to so many times the smallest batch are not believed unseen.
+constexpr std::int64_t exhausting = 4096;
+// Runs of the same work differ by some percent on a calm machine and by a quarter on a busy one.
+constexpr double longer = 1.25;
+// So much longer is no noise.
+constexpr double much_longer = 2;
+// Allocators and interpreters differ by some hundred KiB from run to run.
+constexpr core::Bytes least_growth = 4 * core::MiB;
+constexpr double least_growth_share = 0.03;
+
+// What tells a larger batch from a smaller one.
+struct Moves {
+  bool total = false, samples = false, memory = false, much_time = false, time = false;
+  bool counted_alike = false;  // a count that would have to move did not
+
+  // More than a time that may be noise.
+  bool plainly() const { return total || samples || memory || much_time; }
+  bool at_all() const { return plainly() || time; }
+};
+
+// "500", "50,000", "12,000": somebody typed this number of steps. The length of a loader is seldom
+// so round.
+bool looks_typed(std::int64_t total) {
+  std::int64_t digits = total, zeros = 0;
+  while (digits > 0 && digits % 10 == 0) digits /= 10, ++zeros;
+  return digits <= 9 ? zeros >= 2 : digits <= 99 && zeros >= 3;
+}
+
+bool grew(core::Bytes from, core::Bytes to) {
+  const auto least =
+      std::max(static_cast<double>(least_growth), least_growth_share * static_cast<double>(from));
+  return static_cast<double>(to) - static_cast<double>(from) >= least;
+}
+
+Moves moves(const BatchSigns& small, const BatchSigns& large) {
+  Moves found;
+  if (large.too_large) {  // the small one was not
+    found.much_time = found.time = true;
+    return found;
+  }
+  if (small.steps_total && large.steps_total) {
+    // A fifth of what a step count must fall by: epochs may be counted in.
+    found.total = 5 * *large.steps_total <= 4 * *small.steps_total;
+    found.counted_alike = *large.steps_total == *small.steps_total &&
+                          large.batch / far_apart_for_totals >= small.batch &&
+                          !looks_typed(*large.steps_total);
+  }
+  for (const auto sign : {&BatchSigns::samples_per_step, &BatchSigns::sample_stride}) {
+    const std::optional<std::int64_t>&before = small.*sign, &after = large.*sign;
+    if (!before || !after) continue;
+    found.samples = found.samples || 4 * *after >= 5 * *before;
+    found.counted_alike = found.counted_alike || *after == *before;
+  }
+  if (small.memory && large.memory) found.memory = grew(*small.memory, *large.memory);
+  if (small.step_seconds && large.step_seconds) {
+    found.time = *large.step_seconds >= longer * *small.step_seconds;
+    found.much_time = *large.step_seconds >= much_longer * *small.step_seconds;
+  }
+  return found;
+}
+
+bool are_far_apart(const BatchSigns& small, const BatchSigns& large) {
+  return large.batch / far_apart >= small.batch;
+}
+
+// Its own count of a step's samples says it all, where none is as was asked for.
+std::optional<ArrivalVerdict> told_by_its_own_count(std::span<const BatchSigns> batches) {
+  const auto is_wrong = [](const BatchSigns& one) {
+    return one.samples_per_step && *one.samples_per_step != one.batch;
+  };
+  const BatchSigns &small = batches.front(), &large = batches.back();
+  if (!std::ranges::all_of(batches, is_wrong)) return std::nullopt;
+  const std::int64_t first = *small.samples_per_step, last = *large.samples_per_step;
+  if (first == last) return ArrivalVerdict{.arrival = Arrival::ignored, .used = first};
+  if (first * large.batch == last * small.batch)
+    return ArrivalVerdict{.arrival = Arrival::scaled,
+                          .scale = static_cast<double>(last) / static_cast<double>(large.batch)};
+  return std::nullopt;
+}
+
+// Where the line through two batches comes to this value.
+template <class Value>
+double batch_at(const BatchSigns& a, const BatchSigns& b, double value, const Value& of) {
+  const double rise = (of(b) - of(a)) / static_cast<double>(b.batch - a.batch);
+  return rise > 0 ? static_cast<double>(b.batch) + (value - of(b)) / rise
+                  : static_cast<double>(b.batch);
+}
+
+struct Clamp {
+  double batch = 1, most = 1;  // about, and at most
+};
+
+// The batch that the ones from `edge` on are run as, by the program's own counts.
+std::optional<Clamp> counted_clamp(const BatchSigns& first, const BatchSigns& edge) {
+  const auto batch = static_cast<double>(first.batch);
+  for (const auto sign : {&BatchSigns::samples_per_step, &BatchSigns::sample_stride})
+    if (first.*sign && edge.*sign) {
+      const double found =
+          batch * static_cast<double>(*(edge.*sign)) / static_cast<double>(*(first.*sign));
+      return Clamp{found, found};
+    }
+  if (!first.steps_total || !edge.steps_total || *edge.steps_total < 1) return std::nullopt;
+  // The last step of an epoch may be a short one.
+  const double samples = batch * static_cast<double>(*first.steps_total);
+  const auto steps = static_cast<double>(*edge.steps_total);
+  return Clamp{samples / steps, steps > 1 ? samples / (steps - 1) : samples};
+}
+
+// The same by the line through step times or memory.
+Clamp estimated_clamp(std::span<const BatchSigns> below, const BatchSigns& edge) {
+  constexpr double reach = 1.1;  // as they differ from run to run
+  const BatchSigns& last = below.back();
+  const BatchSigns* before = below.size() > 1 ? &below[below.size() - 2] : nullptr;
+  const auto batch = [](const BatchSigns& one) { return static_cast<double>(one.batch); };
+  const auto seconds = [](const BatchSigns& one) { return *one.step_seconds; };
+  const auto bytes = [](const BatchSigns& one) { return static_cast<double>(*one.memory); };
+  double found = batch(last);
+  if (last.step_seconds && edge.step_seconds && seconds(edge) > longer * seconds(last)) {
+    // Of one batch nobody knows what is fixed: nothing, at the least.
+    found = before && before->step_seconds ? batch_at(*before, last, seconds(edge), seconds)
+                                           : batch(last) * seconds(edge) / seconds(last);
+  } else if (before && before->memory && last.memory && edge.memory) {
+    found = batch_at(*before, last, bytes(edge), bytes);
+  }
+  found = std::clamp(found, batch(last), batch(edge));
+  return {found, reach * found};
+}
+
+std::int64_t power_of_two_up_to(double value) {
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::max(1.0, value))));
+}
+
+// A clamp is a power of two more often than not.
+ArrivalVerdict clamped_at(std::span<const BatchSigns> below, const BatchSigns& edge) {
+  const auto counted = counted_clamp(below.front(), edge);
+  const Clamp clamp = counted ? *counted : estimated_clamp(below, edge);
+  ArrivalVerdict verdict{.arrival = Arrival::clamped};
+  verdict.clamp = std::llround(clamp.batch);
+  std::int64_t limit = std::max(below.back().batch, power_of_two_up_to(clamp.most));
+  if (static_cast<double>(edge.batch) <= clamp.most) limit = std::max(limit, edge.batch);
+  verdict.limit = limit;
+  verdict.clamp = std::max(*verdict.clamp, limit);  // within the error, the likelier one
+  return verdict;
+}
+
+ArrivalVerdict judged(std::span<const BatchSigns> batches) {
+  const BatchSigns& top = batches.back();
+  // The batches below it that look the same, as far down as they follow each other.
+  std::size_t edge = batches.size() - 1;
+  while (edge > 0 && !moves(batches[edge - 1], top).at_all()) --edge;
+  if (!are_far_apart(batches[edge], top)) {
+    if (edge > 0) return {.arrival = Arrival::arrives};
+    return {.arrival = Arrival::too_few};
+  }
+  const Moves across = moves(batches[edge], top);
+  const bool exhausted = top.batch / exhausting >= batches.front().batch;
+  if (edge == 0) {
+    if (top.step_seconds && batches[0].step_seconds && !top.samples_per_step &&
+        much_longer * *top.step_seconds <= *batches[0].step_seconds)
+      return {.arrival = Arrival::miscounted};
+    if (across.counted_alike) return {.arrival = Arrival::ignored};
+    return {.arrival = Arrival::silent, .exhausted = exhausted};
+  }
+  // Something moved below. A step that grows a little and then stays may be one of a GPU, which
+  // larger batches fill.
+  if (moves(batches.front(), batches[edge]).plainly()) {
+    ArrivalVerdict clamped = clamped_at(batches.first(edge), batches[edge]);
+    clamped.exhausted = counted_clamp(batches.front(), batches[edge]) ||
+                        top.batch / clamp_apart >= batches[edge].batch;
+    return clamped;
+  }
+  return {.arrival = Arrival::silent, .exhausted = exhausted};
+}
+
+}  // namespace
+
+std::vector<BatchSigns> batch_signs(std::span<const trial::Trial> trials) {
+  struct Runs {
+    BatchSigns signs;
+    double log_seconds = 0;
+    int timed = 0;
+  };
+  std::map<std::int64_t, Runs> by_batch;
+  for (const trial::Trial& trial : trials) {
+    const bool is_ok = trial.outcome == trial::Outcome::ok;
+    const bool too_large = trial.outcome == trial::Outcome::out_of_memory ||
+                           (trial.outcome == trial::Outcome::timed_out && trial.steps > 0);
+    const bool tells = trial.samples_per_step || trial.sample_stride || trial.step_seconds_median;
+    if (!is_ok && !too_large && !tells) continue;
+    Runs& runs = by_batch[trial.setting.batch];
+    BatchSigns& signs = runs.signs;
+    signs.batch = trial.setting.batch;
+    signs.too_large = signs.too_large || too_large;
+    if (trial.steps_total) signs.steps_total = trial.steps_total;
+    if (trial.samples_per_step) signs.samples_per_step = trial.samples_per_step;
+    if (trial.sample_stride) signs.sample_stride = trial.sample_stride;
+    // Log lines of samples say nothing of steps: their time is that of the samples asked for.
+    const bool has_step_time = !trial.sample_stride;
+    if (trial.memory_measured)
+      signs.memory = std::max(signs.memory.value_or(0), *trial.memory_measured);
+    std::optional<double> seconds;
+    if (has_step_time && trial.samples_per_second && trial.samples_per_second->mean > 0)
+      seconds = static_cast<double>(trial.setting.batch) / trial.samples_per_second->mean;
+    else if (has_step_time)
+      seconds = trial.step_seconds_median;
+    if (seconds && *seconds > 0 && std::isfinite(*seconds)) {
+      runs.log_seconds += std::log(*seconds), ++runs.timed;
+      signs.step_seconds = std::exp(runs.log_seconds / runs.timed);
+    }
+  }
+  std::vector<BatchSigns> list;
+  for (const auto& [batch, runs] : by_batch) list.push_back(runs.signs);
+  return list;
+}
+
+ArrivalVerdict arrival(std::span<const BatchSigns> batches) {
+  if (batches.empty()) return {};
+  if (const auto told = told_by_its_own_count(batches)) return *told;
+  return batches.size() < 2 ? ArrivalVerdict{} : judged(batches);
+}
+
+bool is_doubtful(const ArrivalVerdict& verdict) { return verdict.arrival >= Arrival::scaled; }
+
+bool is_settled_doubt(const ArrivalVerdict& verdict) {
+  return is_doubtful(verdict) && (verdict.arrival != Arrival::silent || verdict.exhausted);
+}
+
+std::string_view name(Arrival arrival) {
+  constexpr std::array<std::string_view, 7> names{"too_few",    "arrives", "clamped", "scaled",
+                                                  "miscounted", "silent",  "ignored"};
+  return names[static_cast<std::size_t>(arrival)];
+}
+
+}  // namespace sweetspot::advise

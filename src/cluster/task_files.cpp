@@ -1,0 +1,109 @@
+#include "cluster/task_files.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "store/store.h"
+
+namespace sweetspot::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+fs::path settings_file(const fs::path& folder) { return folder / "settings"; }
+
+fs::path store_file(const fs::path& folder, std::size_t task, Stage stage) {
+  return folder / fmt::format("{}.{}.db", task, stage == Stage::begun ? "begun" : "finished");
+}
+
+[[noreturn]] void fail_folder(const fs::path& folder, const std::error_code& error) {
+  throw core::MachineError(
+      fmt::format("the folder {} of the job's files cannot be used ({}); it has to be one that all "
+                  "nodes see, and there has to be room in it",
+                  core::printable(folder.string()), error.message()));
+}
+
+Json json_of(const trial::Setting& s) {
+  return {{"batch", s.batch},
+          {"accumulation", s.accumulation},
+          {"precision", s.precision},
+          {"workers", s.workers},
+          {"prefetch", s.prefetch},
+          {"learning_rate", s.learning_rate},
+          {"seed", s.seed},
+          {"power_limit_watts", s.power_limit_watts ? Json(*s.power_limit_watts) : Json(nullptr)}};
+}
+
+trial::Setting setting_of(const Json& json) {
+  trial::Setting s;
+  json.at("batch").get_to(s.batch);
+  json.at("accumulation").get_to(s.accumulation);
+  json.at("precision").get_to(s.precision);
+  json.at("workers").get_to(s.workers);
+  json.at("prefetch").get_to(s.prefetch);
+  json.at("learning_rate").get_to(s.learning_rate);
+  json.at("seed").get_to(s.seed);
+  if (const Json& watts = json.at("power_limit_watts"); !watts.is_null())
+    s.power_limit_watts = watts.get<double>();
+  return s;
+}
+
+// By way of another name: who looks finds a whole file or none.
+void copy_whole(const fs::path& from, const fs::path& to) {
+  const fs::path partial = to.string() + ".part";
+  std::error_code error;
+  fs::copy_file(from, partial, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(partial, to, error);
+  if (error) fail_folder(to.parent_path(), error);
+}
+
+}  // namespace
+
+void write_settings(const fs::path& folder, std::span<const trial::Setting> settings) {
+  std::ofstream file(settings_file(folder));
+  for (const trial::Setting& setting : settings) file << json_of(setting).dump() << '\n';
+  if (!file.flush()) fail_folder(folder, std::make_error_code(std::errc::io_error));
+}
+
+trial::Setting read_setting(const fs::path& folder, std::size_t task) {
+  std::ifstream file(settings_file(folder));
+  std::string line;
+  for (std::size_t i = 0; i <= task; ++i)
+    if (!std::getline(file, line))
+      fail_folder(folder, std::make_error_code(std::errc::no_such_file_or_directory));
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) fail_folder(folder, std::make_error_code(std::errc::io_error));
+  return setting_of(json);
+}
+
+void leave_store(const fs::path& folder, std::size_t task, Stage stage, const fs::path& store) {
+  copy_whole(store, store_file(folder, task, stage));
+}
+
+// Read from a copy on a disk of this machine: the folder may be on a network, where no SQLite file
+// is safe to open.
+std::optional<trial::Study> study_left(const fs::path& folder, std::size_t task, Stage stage) {
+  const fs::path left = store_file(folder, task, stage);
+  std::error_code error;
+  if (!fs::exists(left, error)) return std::nullopt;
+  std::string name = (fs::temp_directory_path() / "sweetspot-task-XXXXXX").string();
+  if (!mkdtemp(name.data())) fail_folder(name, std::make_error_code(std::errc::io_error));
+  const fs::path copy = fs::path(name) / "task.db";
+  copy_whole(left, copy);
+  auto study = store::open_store(copy.string())->study(1);
+  fs::remove_all(name, error);
+  return study;
+}
+
+void forget(const fs::path& folder, std::size_t task) {
+  std::error_code ignored;
+  for (const Stage stage : {Stage::begun, Stage::finished})
+    fs::remove(store_file(folder, task, stage), ignored);
+}
+
+}  // namespace sweetspot::cluster

@@ -1,0 +1,77 @@
+#include "convergence/noise_scale.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/quantile.h"
+
+namespace sweetspot::convergence {
+namespace {
+
+constexpr double least_observations = 3;  // before a variance means anything
+
+// The mean's ratio to another's mean, as Fieller has it; nothing unless the denominator is above 0
+// by its own interval, without which the ratio's is not bounded.
+struct MeanPair {
+  double numerator, denominator;
+  double numerator_variance, denominator_variance, covariance;
+};
+std::optional<stats::Interval> fieller(const MeanPair& m, double t) {
+  const double g = stats::square(t) * m.denominator_variance / stats::square(m.denominator);
+  if (m.denominator <= 0 || !(g < 1)) return std::nullopt;
+  const double ratio = m.numerator / m.denominator;
+  if (m.denominator_variance == 0 && m.numerator_variance == 0)
+    return stats::Interval{ratio, ratio, ratio};
+  const double slope = m.denominator_variance > 0 ? m.covariance / m.denominator_variance : 0.0;
+  const double inside = m.numerator_variance - 2 * ratio * m.covariance +
+                        stats::square(ratio) * m.denominator_variance -
+                        g * (m.numerator_variance - slope * m.covariance);
+  const double centre = ratio - g * slope;
+  const double reach = t / m.denominator * std::sqrt(std::max(inside, 0.0));
+  return stats::Interval{ratio, (centre - reach) / (1 - g), (centre + reach) / (1 - g)};
+}
+
+}  // namespace
+
+std::optional<GradientMoments> gradient_moments(const GradientNorms& n) {
+  if (!(n.small_batch > 0) || !(n.big_batch > n.small_batch)) return std::nullopt;
+  const GradientMoments moments{
+      (n.big_batch * n.big_squared - n.small_batch * n.small_squared) /
+          (n.big_batch - n.small_batch),
+      (n.small_squared - n.big_squared) / (1 / n.small_batch - 1 / n.big_batch)};
+  if (!std::isfinite(moments.gradient_squared) || !std::isfinite(moments.trace))
+    return std::nullopt;
+  return moments;
+}
+
+void NoiseScale::add(const GradientNorms& norms) {
+  const auto moments = gradient_moments(norms);
+  if (!moments) return;
+  weight_ = decay_ * weight_ + 1;
+  squared_weights_ = stats::square(decay_) * squared_weights_ + 1;
+  // Welford's recurrence, with weights.
+  const double gradient = moments->gradient_squared - gradient_, trace = moments->trace - trace_;
+  gradient_ += gradient / weight_, trace_ += trace / weight_;
+  gradient_spread_ = decay_ * gradient_spread_ + gradient * (moments->gradient_squared - gradient_);
+  trace_spread_ = decay_ * trace_spread_ + trace * (moments->trace - trace_);
+  common_ = decay_ * common_ + gradient * (moments->trace - trace_);
+}
+
+std::optional<NoiseEstimate> NoiseScale::estimate() const {
+  if (weight_ == 0) return std::nullopt;
+  NoiseEstimate estimate{gradient_, trace_, std::nullopt,
+                         stats::square(weight_) / squared_weights_};
+  if (estimate.observations < least_observations) return estimate;
+  // Variances of the means: the sample's, unbiased for weights, by the number that they count for.
+  const double to_mean =
+      1 / (weight_ - squared_weights_ / weight_) * squared_weights_ / stats::square(weight_);
+  const auto ratio = fieller(
+      {trace_, gradient_, trace_spread_ * to_mean, gradient_spread_ * to_mean, common_ * to_mean},
+      stats::t95(estimate.observations - 1));
+  if (ratio)
+    estimate.samples = stats::Interval{std::max(ratio->mean, 0.0), std::max(ratio->low, 0.0),
+                                       std::max(ratio->high, 0.0)};
+  return estimate;
+}
+
+}  // namespace sweetspot::convergence

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stats/interval.h"
+
+namespace sweetspot::convergence {
+
+// What a training run needs to reach a target, by its batch B (McCandlish et al. 2018, arXiv
+// 1812.06162): S = S_min (1 + B_crit/B) updates, and so E = E_min (1 + B/B_crit) samples, with
+// E_min = B_crit S_min. Up to the critical batch a sample is worth about as much as in a small one.
+struct BatchTradeOff {
+  double least_samples = 1, critical_batch = 1;
+  double samples(double batch) const { return least_samples * (1 + batch / critical_batch); }
+  double updates(double batch) const { return samples(batch) / batch; }
+};
+
+// The noise scale of the gradient after so many updates of a run.
+struct NoiseAt {
+  std::int64_t updates = 0;
+  double noise_scale = 0;
+};
+// The critical batch of a whole run at this batch. An update with noise scale N makes as much
+// progress as 1/(1 + N/B) updates without noise, which would have needed N times as many samples:
+// summed over the run, that is E_min/S_min. Nothing below one point.
+std::optional<double> critical_batch_by_noise(std::span<const NoiseAt> run, double batch);
+
+// A run that reached the target.
+struct TargetRun {
+  std::int64_t batch = 1;
+  double samples = 0;
+};
+// What is believed of the critical batch before two batches were compared, as a factor either way
+// (one standard deviation).
+struct CriticalBatchGuess {
+  double batch = 1000;
+  double factor = 8;
+};
+
+// Samples to the target at any batch, by the trade-off above: its critical batch weighed by the
+// guess and by how well it explains the runs, which depart from the law by more than their seeds
+// do.
+class SamplesToTarget {
+ public:
+  SamplesToTarget(std::span<const TargetRun> runs, const CriticalBatchGuess& guess);
+
+  // With the 95% interval of a single run's. Without any run the target's distance is not known:
+  // then it is in units of E_min, and good for nothing but comparing batches.
+  stats::Interval at(double batch) const;
+  stats::Interval critical_batch() const;
+
+ private:
+  struct Hypothesis {
+    double log_critical = 0, log_least = 0, weight = 0;
+  };
+  std::vector<Hypothesis> hypotheses_;
+  double least_variance_ = 0;  // of log_least, within a hypothesis
+};
+
+}  // namespace sweetspot::convergence

@@ -1,0 +1,97 @@
+#include "learning/critical_batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/text.h"
+#include "measure/run_guarded.h"
+#include "telemetry/machine.h"
+
+namespace sweetspot::learning {
+namespace {
+
+trial::Trial run_branch(workload::Branching& branching, const trial::Setting& setting,
+                        std::int64_t samples, const std::atomic<int>& stop) {
+  telemetry::Machine& machine = telemetry::this_machine();
+  trial::Trial trial;
+  trial.setting = setting;
+  trial.device = branching.device();
+  trial.started_at = machine.seconds_since_1970();
+  trial.memory_predicted = branching.predict(setting);
+  const double begin = machine.now();
+  measure::run_guarded(trial, [&] {
+    const workload::Branch branch = branching.branch(setting, samples, stop);
+    trial.outcome = branch.outcome, trial.note = branch.note;
+    trial.steps = branch.steps, trial.samples_seen = branch.samples;
+    if (branch.outcome == trial::Outcome::ok) trial.losses = {{branch.steps, branch.loss}};
+  });
+  trial.seconds = machine.now() - begin;
+  return trial;
+}
+
+// Of the branches of these settings: a diverged one has a loss beyond any other.
+std::vector<convergence::BranchLoss> losses_of(std::span<const trial::Trial> trials) {
+  std::vector<convergence::BranchLoss> losses;
+  for (const trial::Trial& trial : trials) {
+    const bool diverged = trial.outcome == trial::Outcome::crashed;
+    if (!diverged && (trial.outcome != trial::Outcome::ok || trial.losses.empty())) continue;
+    losses.push_back(
+        {trial.setting.batch, trial.setting.seed,
+         diverged ? std::numeric_limits<double>::infinity() : trial.losses.back().value});
+  }
+  return losses;
+}
+
+bool is_done(const study::Loop& loop, const trial::Setting& setting) {
+  return std::ranges::find(loop.trials(), setting, &trial::Trial::setting) != loop.trials().end();
+}
+
+}  // namespace
+
+CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer& writer,
+                                   const CriticalBatchOptions& options, study::Observer& observer,
+                                   const std::atomic<int>& stop) {
+  const auto run = [&](const trial::Setting& setting, const measure::MeasureOptions&,
+                       const measure::Watch&, const std::atomic<int>& its_stop) {
+    return run_branch(branching, setting, options.samples, its_stop);
+  };
+  study::Loop loop(run, writer, options.loop, observer, stop);
+  CriticalBatchResult result;
+  result.point = branching.begin(stop);
+  const auto noise = result.point && result.point->noise_scale
+                         ? std::optional(result.point->noise_scale->mean)
+                         : std::nullopt;
+  for (const std::uint64_t seed : options.seeds)
+    for (const std::int64_t batch : options.batches) {
+      trial::Setting setting = options.base;
+      setting.batch = batch, setting.seed = seed;
+      setting.learning_rate = convergence::learning_rate(
+          options.rule, options.base.learning_rate, static_cast<double>(options.batches.front()),
+          static_cast<double>(batch), noise);
+      if (!loop.may_go_on()) break;
+      if (is_done(loop, setting)) continue;
+      const auto bytes = branching.predict(setting);
+      if (bytes && options.memory_limit && *bytes > *options.memory_limit) {
+        trial::Trial refused;
+        refused.setting = setting, refused.device = branching.device();
+        refused.outcome = trial::Outcome::refused;
+        refused.memory_predicted = bytes;
+        refused.note = fmt::format("{} predicted, {} allowed", core::format_bytes(*bytes),
+                                   core::format_bytes(*options.memory_limit));
+        loop.keep(std::move(refused));
+      } else {
+        loop.run(setting);
+      }
+    }
+  loop.may_go_on();  // a stop at the very end is one
+  result.end = loop.end(), result.message = loop.error();
+  result.trials = loop.trials(), result.resumed = loop.resumed(), result.spent = loop.spent();
+  result.found = convergence::critical_batch(losses_of(result.trials), options.tolerance);
+  loop.close();
+  return result;
+}
+
+}  // namespace sweetspot::learning

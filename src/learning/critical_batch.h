@@ -1,0 +1,41 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "convergence/critical_batch.h"
+#include "convergence/learning_rate_rule.h"
+#include "study/loop.h"
+#include "workload/branching.h"
+
+namespace sweetspot::learning {
+
+struct CriticalBatchOptions {
+  std::vector<std::int64_t> batches;  // ascending
+  std::vector<std::uint64_t> seeds;
+  std::int64_t samples = 0;  // of each branch
+  double tolerance = 0.05;
+  trial::Setting base;  // with the learning rate of the smallest batch
+  convergence::LearningRateRule rule = convergence::LearningRateRule::surge;
+  std::optional<core::Bytes> memory_limit;
+  study::LoopOptions loop;
+};
+
+struct CriticalBatchResult {
+  study::End end = study::End::none;
+  std::string message;  // of the store's failure
+  std::vector<trial::Trial> trials;
+  std::size_t resumed = 0;
+  core::Seconds spent{0};
+  std::optional<workload::BranchPoint> point;
+  std::optional<convergence::CriticalBatch> found;
+};
+
+// Short branches from one checkpoint, a seed's batches after the other's, for as many samples each:
+// the largest batch whose loss stays within the tolerance of the smallest's. Every branch is a
+// trial of the study, whose last loss is the test split's; those that the store has are not run
+// again.
+CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer& writer,
+                                   const CriticalBatchOptions& options, study::Observer& observer,
+                                   const std::atomic<int>& stop);
+
+}  // namespace sweetspot::learning

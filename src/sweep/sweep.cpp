@@ -1,0 +1,291 @@
+#include "sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "core/text.h"
+#include "measure/training.h"
+#include "study/arrival_check.h"
+#include "study/predict.h"
+#include "study/rounds.h"
+
+namespace sweetspot::sweep {
+namespace {
+
+// What a setting will take, or why it cannot be planned at all.
+struct Planned {
+  study::MemoryExpected memory;
+  std::string refusal;
+};
+
+// What a sweep asks of whatever it tries.
+struct Subject {
+  std::function<Planned(const trial::Setting&)> plan;
+  std::optional<std::int64_t> samples;
+  std::string device;
+};
+
+template <class Tried>
+Subject subject(const Tried& tried) {
+  return {[&tried](const trial::Setting& setting) -> Planned {
+            try {
+              const std::optional<core::Bytes> bytes = tried.predict(setting);
+              return {{bytes, bytes}, ""};
+            } catch (const core::Error& error) {
+              return {{}, error.what()};
+            }
+          },
+          tried.samples(), tried.device()};
+}
+
+// Of a point that exists: its own prediction, else what the trials before let expect.
+Planned planned(const Subject& tried, const study::Loop& loop, const trial::Setting& setting) {
+  if (setting.batch % setting.accumulation != 0) return {};
+  Planned found = tried.plan(setting);
+  if (!found.memory.bytes && found.refusal.empty())
+    found.memory = study::expected_memory(loop.trials(), setting);
+  return found;
+}
+
+// Why the point cannot be run, or nothing.
+std::optional<std::string> objection(const Subject& tried, const trial::Setting& setting,
+                                     const std::optional<core::Bytes>& memory_allowed,
+                                     const Planned& plan) {
+  if (setting.batch % setting.accumulation != 0)
+    return fmt::format("an accumulation of {} does not divide it", setting.accumulation);
+  if (tried.samples && setting.batch > *tried.samples)
+    return fmt::format("the data set has {} samples",
+                       core::format_count(static_cast<double>(*tried.samples)));
+  if (!plan.refusal.empty()) return plan.refusal;
+  const study::MemoryExpected& memory = plan.memory;
+  if (memory.least && memory_allowed && *memory.least > *memory_allowed)
+    return fmt::format("{} predicted, {} allowed", core::format_bytes(*memory.bytes),
+                       core::format_bytes(*memory_allowed));
+  return std::nullopt;
+}
+
+trial::Trial refused(const Subject& tried, const trial::Setting& setting, const std::string& why,
+                     const Planned& plan) {
+  trial::Trial trial;
+  trial.setting = setting;
+  trial.device = tried.device;
+  trial.outcome = trial::Outcome::refused;
+  trial.note = why;
+  trial.memory_predicted = plan.memory.bytes;
+  return trial;
+}
+
+std::int64_t times_done(const study::Loop& loop, const trial::Setting& setting) {
+  return std::count_if(loop.trials().begin(), loop.trials().end(),
+                       [&](const trial::Trial& trial) { return trial.setting == setting; });
+}
+
+// Settings that take turns: as many at a time as leave each enough blocks.
+constexpr std::size_t most_together = 16;
+
+void run_at_one_limit(study::Loop& loop, workload::Workload& workload,
+                      const std::vector<trial::Setting>& settings, const SweepOptions& options) {
+  for (std::size_t from = 0; from < settings.size() && loop.may_go_on(); from += most_together) {
+    const std::size_t to = std::min(from + most_together, settings.size());
+    study::measure_in_rounds(loop, workload,
+                             {settings.begin() + static_cast<std::ptrdiff_t>(from),
+                              settings.begin() + static_cast<std::ptrdiff_t>(to)},
+                             options.limits.memory_limit,
+                             options.machine ? *options.machine : telemetry::this_machine());
+  }
+}
+
+void run_together(study::Loop& loop, workload::Workload& workload,
+                  std::vector<trial::Setting> settings, const SweepOptions& options) {
+  const auto limit = [](const trial::Setting& setting) { return setting.power_limit_watts; };
+  std::ranges::stable_sort(settings, {}, limit);
+  while (!settings.empty()) {
+    const auto others = std::ranges::upper_bound(settings, limit(settings.front()), {}, limit);
+    run_at_one_limit(loop, workload, {settings.begin(), others}, options);
+    settings.erase(settings.begin(), others);
+  }
+}
+
+// The trials that differ from this setting in nothing but the batch.
+std::vector<trial::Trial> alongside(const study::Loop& loop, const trial::Setting& setting) {
+  std::vector<trial::Trial> found;
+  for (const trial::Trial& trial : loop.trials()) {
+    trial::Setting same = setting;
+    same.batch = trial.setting.batch;
+    if (trial.setting == same) found.push_back(trial);
+  }
+  return found;
+}
+
+int rounds_of(const SweepOptions& options) {
+  return options.repeat * std::max(1, static_cast<int>(options.seeds.size()));
+}
+
+// Every point once, in the order of this round; a round has one seed, so that the seeds done are
+// whole when it is stopped.
+std::vector<trial::Setting> settings_of_round(const SweepOptions& options, int round) {
+  std::vector<trial::Setting> settings;
+  for (const std::size_t i : round_order(options.points.size(), round, options.seed)) {
+    settings.push_back(options.points[i]);
+    if (!options.seeds.empty())
+      settings.back().seed = options.seeds[static_cast<std::size_t>(round) % options.seeds.size()];
+  }
+  return settings;
+}
+
+SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptions& options,
+                       study::ArrivalCheck* arrival = nullptr, bool had_doubt = false,
+                       workload::Workload* side_by_side = nullptr) {
+  const int rounds = rounds_of(options), seeds = rounds / options.repeat;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<trial::Setting> together;
+    for (const trial::Setting& setting : settings_of_round(options, round)) {
+      if (times_done(loop, setting) > round / seeds) continue;
+      if (arrival) arrival->look(alongside(loop, setting), loop);
+      if ((arrival && arrival->is_over()) || !loop.may_go_on()) break;
+      const Planned plan = planned(tried, loop, setting);
+      const auto beyond_clamp = arrival ? arrival->objection(setting.batch) : std::nullopt;
+      const auto allowed = search::memory_allowed(loop.trials(), options.limits);
+      if (const auto why = beyond_clamp ? beyond_clamp : objection(tried, setting, allowed, plan))
+        loop.keep(refused(tried, setting, *why, plan));
+      else if (side_by_side)
+        together.push_back(setting);
+      else
+        loop.run(setting);
+    }
+    if (side_by_side && !together.empty()) run_together(loop, *side_by_side, together, options);
+  }
+  std::optional<advise::Doubt> doubt;
+  if (arrival) arrival->settle();
+  if (arrival)
+    for (const trial::Setting& point : options.points) {
+      arrival->look(alongside(loop, point), loop);
+      if (!doubt) doubt = arrival->doubt();
+    }
+  if (doubt || had_doubt) loop.set_answer(doubt ? advise::to_json(*doubt) : "");
+  loop.close();
+  return {loop.end(),
+          loop.error(),
+          loop.trials(),
+          loop.resumed(),
+          options.points.size() * static_cast<std::size_t>(rounds),
+          loop.spent(),
+          std::move(doubt)};
+}
+
+// A point that was claimed from a queue: run, or kept as refused.
+void run_point(study::Loop& loop, const Subject& tried, const SweepOptions& options,
+               const trial::Setting& setting) {
+  const Planned plan = planned(tried, loop, setting);
+  const auto allowed = search::memory_allowed(loop.trials(), options.limits);
+  if (const auto why = objection(tried, setting, allowed, plan))
+    loop.keep(refused(tried, setting, *why, plan));
+  else
+    loop.run(setting);
+}
+
+// The trials of all processes, as one that had run them all would have them.
+class WholeStudy : public store::Writer {
+ public:
+  WholeStudy(trial::Study study, ClaimedWriter& writer)
+      : study_(std::move(study)), writer_(writer) {}
+  const trial::Study& study() const override { return study_; }
+  void save(std::span<trial::Trial> trials) override { writer_.save(trials); }
+  void amend(const trial::Trial& trial) override { writer_.amend(trial); }
+  void set_answer(const std::string& answer) override { writer_.set_answer(answer); }
+  void set_state(trial::StudyState state) override { writer_.set_state(state); }
+  void set_running(std::int64_t batch) override { writer_.set_running(batch); }
+
+ private:
+  trial::Study study_;
+  ClaimedWriter& writer_;
+};
+
+SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
+                       study::ArrivalCheck* arrival, const Shared& shared,
+                       const SweepOptions& options, study::Observer& observer,
+                       const std::atomic<int>& stop) {
+  ClaimedWriter writer(shared.queue);
+  StepCounter counter(observer);
+  study::Loop loop(run_trial, writer, options.loop, counter, stop);
+  const std::vector<trial::Setting> all = settings_of(options);
+  shared.queue.plan(all);
+  work_off(shared, writer, counter, loop,
+           [&](const trial::Setting& setting) { run_point(loop, tried, options, setting); });
+  trial::Study study = shared.store.study(writer.study().id).value_or(writer.study());
+  SweepResult result{loop.end(), loop.error(), study.trials, loop.resumed(),
+                     all.size(), loop.spent(), std::nullopt};
+  if (result.end != study::End::none) return result;
+  const bool had_doubt = !study.answer.empty();
+  WholeStudy whole(std::move(study), writer);
+  study::Observer nobody;
+  study::Loop concluding(run_trial, whole, options.loop, nobody, stop);
+  result = run_rounds(concluding, tried, options, arrival, had_doubt);
+  result.resumed = loop.resumed(), result.spent = loop.spent();
+  return result;
+}
+
+study::RunTrial training_trials(workload::Training& training, int epochs) {
+  return [&training, epochs](const trial::Setting& setting, const measure::MeasureOptions&,
+                             const measure::Watch& watch, const std::atomic<int>& stop) {
+    return measure::train(training, setting, {epochs}, watch, stop);
+  };
+}
+
+}  // namespace
+
+// Fisher-Yates, with the round's own numbers.
+std::vector<std::size_t> round_order(std::size_t points, int round, std::uint64_t seed) {
+  std::vector<std::size_t> order(points);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const core::Random random(seed, core::Purpose::shuffle, static_cast<std::uint32_t>(round));
+  for (std::size_t left = points; left > 1; --left)
+    std::swap(order[left - 1], order[random.below(left, left)]);
+  return order;
+}
+
+std::vector<trial::Setting> settings_of(const SweepOptions& options) {
+  std::vector<trial::Setting> all;
+  for (int round = 0; round < rounds_of(options); ++round)
+    std::ranges::copy(settings_of_round(options, round), std::back_inserter(all));
+  return all;
+}
+
+SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
+                  study::Observer& observer, const std::atomic<int>& stop) {
+  study::Loop loop(workload, writer, options.loop, observer, stop);
+  study::ArrivalCheck arrival(workload);
+  return run_rounds(loop, subject(workload), options, &arrival, !writer.study().answer.empty(),
+                    workload.opens_side_by_side() ? &workload : nullptr);
+}
+
+SweepResult sweep(workload::Training& training, int epochs, store::Writer& writer,
+                  const SweepOptions& options, study::Observer& observer,
+                  const std::atomic<int>& stop) {
+  study::Loop loop(training_trials(training, epochs), writer, options.loop, observer, stop);
+  return run_rounds(loop, subject(training), options);
+}
+
+SweepResult sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
+                  study::Observer& observer, const std::atomic<int>& stop) {
+  study::ArrivalCheck arrival(workload);
+  const study::RunTrial run_trial = [&workload](const auto&... asked) {
+    return measure::measure(workload, asked...);
+  };
+  return run_shared(run_trial, subject(workload), &arrival, shared, options, observer, stop);
+}
+
+SweepResult sweep(workload::Training& training, int epochs, const Shared& shared,
+                  const SweepOptions& options, study::Observer& observer,
+                  const std::atomic<int>& stop) {
+  return run_shared(training_trials(training, epochs), subject(training), nullptr, shared, options,
+                    observer, stop);
+}
+
+}  // namespace sweetspot::sweep

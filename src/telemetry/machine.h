@@ -1,0 +1,45 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "probe/cpu/speed_probe.h"
+#include "probe/proc/load.h"
+#include "telemetry/meter.h"
+
+namespace sweetspot::telemetry {
+
+// The machine that a trial runs on: its clock, what else it does, and how fast it is. Tests have
+// one of their own.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual double now() = 0;  // seconds, never backwards; for every thread
+  virtual double seconds_since_1970() = 0;
+  virtual probe::proc::Load load() = 0;
+  // Of two fixed computations on all cores, in a fifth of a millisecond.
+  virtual probe::cpu::SpeedReading speed() = 0;
+  // Of a trial's device, "cpu" or "cuda:0"; nullptr where there is nothing to read.
+  virtual std::unique_ptr<Meter> meter(const std::string& device) = 0;
+  // Between two readings of the meter beside a trial's steps; 0: none but at their begin and end.
+  double reading_interval_seconds = 0.1;
+};
+Machine& this_machine();
+
+// Time as the steps tell it or as the clock does, whichever is more: a workload's steps may take
+// virtual time, and its clock may run on between them.
+class Elapsed {
+ public:
+  explicit Elapsed(Machine& machine) : machine_(machine), start_(machine.now()) {}
+  void add(double step_seconds) { stepped_ += step_seconds; }
+  double start() const { return start_; }
+  double seconds() const {
+    const double passed = machine_.now() - start_;
+    return stepped_ > passed ? stepped_ : passed;
+  }
+
+ private:
+  Machine& machine_;
+  double start_, stepped_ = 0;
+};
+
+}  // namespace sweetspot::telemetry

@@ -1,0 +1,58 @@
+#pragma once
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "telemetry/machine.h"
+#include "telemetry/meter.h"
+
+namespace sweetspot::telemetry {
+
+// Reads a trial's device beside its steps, on a thread of its own: at once, every interval of the
+// machine's, when the sampled steps begin and end, and at the end.
+class Sampler {
+ public:
+  Sampler(std::unique_ptr<Meter> meter, Machine& machine, double trial_started);
+  ~Sampler() { stop(); }
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  // Around the steps whose energy counts.
+  void begin_steps();
+  void end_steps();
+  // Once those steps ended.
+  const Company& company() const { return company_; }
+  // What the device did over them.
+  void tell(trial::GpuUse& use) const;
+  void stop();  // takes the last reading and ends the thread
+  // Stops, and hands over the trace and the energy.
+  void tell(trial::Trial& trial);
+
+ private:
+  void read();
+  void run();
+  void thin_out();
+  std::optional<double> integrated_power(double from, double to) const;
+
+  std::unique_ptr<Meter> meter_;
+  Machine& machine_;
+  const double trial_started_;
+  double interval_;  // of the readings between
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool end_ = false;
+  std::vector<trial::Reading> trace_;
+  std::optional<double> counter_, energy_;
+  std::optional<double> clock_;
+  double began_ = 0, over_ = 0;
+  Company company_;
+  std::thread thread_;
+};
+
+// nullptr where the device has nothing to tell.
+std::unique_ptr<Sampler> start_sampler(Machine& machine, const std::string& device,
+                                       double trial_started);
+
+}  // namespace sweetspot::telemetry

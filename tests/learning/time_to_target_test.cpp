@@ -1,0 +1,213 @@
+#include "learning/time_to_target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "study/memory_store.h"
+#include "workload/fake/fake_training.h"
+
+namespace sweetspot::learning {
+namespace {
+
+using testing::HasSubstr;
+using tests::Kept;
+using tests::MemoryWriter;
+using workload::fake::FakeTraining;
+using workload::fake::Learning;
+
+workload::fake::Options machine(const Learning& learning) {
+  workload::fake::Options options;
+  options.fixed_seconds = 1e-3, options.per_sample_seconds = 2e-5;
+  options.samples = 10'000;
+  options.learning = learning;
+  return options;
+}
+
+Learning law(double critical_batch) {
+  Learning learning;
+  learning.samples_to_99 = 20'000, learning.critical_batch = critical_batch;
+  return learning;
+}
+
+TargetOptions asked(const workload::fake::Options& made, std::int64_t largest = 4096) {
+  TargetOptions options;
+  options.target = {trial::Target::Metric::accuracy, 0.99};
+  options.rule = convergence::LearningRateRule::none;
+  for (std::int64_t batch = 16; batch <= largest; batch *= 2) {
+    const double speed = samples_per_second(made, batch);
+    options.candidates.push_back({batch, {speed, speed, speed}, {1, 1, 1}, 1});
+  }
+  return options;
+}
+
+struct Search {
+  Kept kept;
+  std::atomic<int> stop{0};
+  study::Observer quiet;
+
+  TargetResult run(const workload::fake::Options& made, const TargetOptions& options) {
+    FakeTraining training(made);
+    MemoryWriter writer(kept);
+    return reach_target(training, writer, options, quiet, stop);
+  }
+};
+
+double true_seconds(const workload::fake::Options& made, std::int64_t batch,
+                    std::uint64_t seed = 1000) {
+  trial::Setting setting;
+  setting.batch = batch, setting.seed = seed;
+  return samples_to(*made.learning, setting, 0.99) / samples_per_second(made, batch);
+}
+
+std::int64_t soonest(const workload::fake::Options& made, const TargetOptions& options) {
+  return std::ranges::min_element(
+             options.candidates, {},
+             [&](const search::BatchSpeed& each) { return true_seconds(made, each.batch); })
+      ->batch;
+}
+
+// Ten laws, from a network that wants small batches to one that does not mind.
+TEST(TimeToTarget, FindsTheBatchThatIsThereSoonest) {
+  for (const double critical : {20., 60., 150., 400., 1000., 5000.}) {
+    const auto made = machine(law(critical));
+    const TargetOptions options = asked(made);
+    Search search;
+    const TargetResult result = search.run(made, options);
+    ASSERT_EQ(result.status, TargetStatus::found) << critical;
+    const double best = true_seconds(made, soonest(made, options));
+    EXPECT_LT(true_seconds(made, *result.answer.batch), 1.1 * best) << critical;
+    const advise::TargetRow& row = *result.answer.chosen();
+    EXPECT_NEAR(measured_seconds(row)->mean / true_seconds(made, row.batch), 1, 0.03);
+    EXPECT_EQ(row.reached(), 3);
+    for (const advise::TargetRow& each : result.answer.rows)
+      EXPECT_NEAR(std::log(each.predicted_seconds->mean / true_seconds(made, each.batch)), 0, 0.2)
+          << critical << ", batch " << each.batch;
+  }
+}
+
+TEST(TimeToTarget, CostsAFractionOfTrainingThemAll) {
+  const auto made = machine(law(300));
+  TargetOptions options = asked(made);
+  const double raced = Search().run(made, options).answer.seconds_spent;
+  options.finalists.reset();
+  const TargetResult all = Search().run(made, options);
+  EXPECT_EQ(all.trials.size(), 27u);
+  EXPECT_LT(raced, all.answer.seconds_spent / 3);
+}
+
+// What the noise scale would have told is learned from the runs themselves.
+TEST(TimeToTarget, NeedsNoNoiseScale) {
+  Learning quiet = law(100);
+  quiet.tells_noise_scale = false;
+  const auto made = machine(quiet);
+  const TargetOptions options = asked(made);
+  Search search;
+  const TargetResult result = search.run(made, options);
+  EXPECT_FALSE(result.answer.noise_batch);
+  EXPECT_LT(true_seconds(made, *result.answer.batch),
+            1.15 * true_seconds(made, soonest(made, options)));
+}
+
+TEST(TimeToTarget, OfUnequalSeedsHasAnInterval) {
+  Learning learning = law(300);
+  learning.seed_deviation = 0.1;
+  Search search;
+  const auto made = machine(learning);
+  const TargetResult result = search.run(made, asked(made));
+  const advise::TargetRow& row = *result.answer.chosen();
+  ASSERT_EQ(row.runs.size(), 3u);
+  for (const advise::TargetRunTold& run : row.runs)
+    EXPECT_NEAR(run.seconds / true_seconds(made, row.batch, run.seed), 1, 0.03);
+  const core::Interval seconds = *measured_seconds(row);
+  EXPECT_LT(seconds.low, seconds.mean);
+  EXPECT_THAT(sentence(result.answer), HasSubstr("over 3 seeds"));
+}
+
+TEST(TimeToTarget, BeyondWhatTheModelReachesIsAnOutcome) {
+  Learning learning = law(300);
+  learning.best_accuracy = 0.9876;
+  Search search;
+  const auto made = machine(learning);
+  const TargetResult result = search.run(made, asked(made));
+  EXPECT_EQ(result.status, TargetStatus::not_reached);
+  EXPECT_FALSE(result.answer.batch);
+  EXPECT_DOUBLE_EQ(result.answer.best.value(), 0.9876);
+  EXPECT_THAT(result.message, HasSubstr("99% was not reached within the budget; best was 98.76%"));
+}
+
+TEST(TimeToTarget, GoesOnWithoutABatchWhoseLearningRateDiverges) {
+  Learning learning = law(100'000);
+  learning.diverges_above = 0.002;
+  const auto made = machine(learning);
+  TargetOptions options = asked(made);
+  options.rule = convergence::LearningRateRule::linear;  // 0.001 at 100: 256 is too much
+  Search search;
+  const TargetResult result = search.run(made, options);
+  ASSERT_EQ(result.status, TargetStatus::found);
+  EXPECT_EQ(result.answer.batch, 128);
+  const advise::TargetRow* failed = result.answer.row(4096);
+  ASSERT_TRUE(failed);
+  EXPECT_THAT(failed->failure, HasSubstr("crashed: the loss was no number any more at step 3"));
+}
+
+TEST(TimeToTarget, OfAModelThatNeverTellsTheMetricIsSaidSo) {
+  Search search;
+  const auto made = machine(law(300));
+  TargetOptions options = asked(made);
+  options.target = {trial::Target::Metric::loss, 0.1};  // the fake has none
+  const TargetResult result = search.run(made, options);
+  EXPECT_EQ(result.status, TargetStatus::metric_missing);
+  EXPECT_EQ(result.trials.size(), 1u) << "one run shows it";
+  EXPECT_THAT(result.message, HasSubstr("No run told its loss"));
+}
+
+TEST(TimeToTarget, IsKeptAndResumed) {
+  Search search;
+  const auto made = machine(law(300));
+  const TargetOptions options = asked(made);
+  const TargetResult first = search.run(made, options);
+  const TargetResult again = search.run(made, options);
+  EXPECT_EQ(again.trials.size(), first.trials.size());
+  EXPECT_EQ(again.resumed, first.trials.size());
+  EXPECT_EQ(again.answer.batch, first.answer.batch);
+  const auto stored = advise::time_to_target_from_json(search.kept.study.answer);
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(*stored, again.answer);
+  EXPECT_FALSE(advise::from_json(search.kept.study.answer)) << "it is no recommendation";
+}
+
+// A first answer, then the reference: what was given up is trained to the end.
+TEST(TimeToTarget, GoesOnToTrainThemAll) {
+  const auto made = machine(law(300));
+  TargetOptions options = asked(made, 1024);
+  Search search;
+  const TargetResult first = search.run(made, options);
+  trial::Trial& slow = search.kept.study.trials[1];
+  slow.stop_reason = trial::StopReason::max_steps;
+  slow.evaluations.pop_back();
+  options.finalists.reset();
+  const TargetResult all = search.run(made, options);
+  EXPECT_EQ(all.resumed, first.trials.size());
+  EXPECT_EQ(all.trials.size(), 22u) << "seven batches with three seeds, and one of them once more";
+  for (const advise::TargetRow& row : all.answer.rows) EXPECT_EQ(row.reached(), 3) << row.batch;
+}
+
+TEST(TimeToTarget, OfEnergyCountsJoules) {
+  const auto made = machine(law(300));
+  TargetOptions options = asked(made);
+  options.for_energy = true;
+  // Small batches take less of it, whatever their speed.
+  for (search::BatchSpeed& each : options.candidates) {
+    const double joules = 1 + 0.01 * static_cast<double>(each.batch);
+    each.joules_per_sample = {joules, joules, joules};
+  }
+  Search search;
+  const TargetResult result = search.run(made, options);
+  EXPECT_LE(*result.answer.batch, 32);
+  EXPECT_THAT(sentence(result.answer), HasSubstr("J ("));
+}
+
+}  // namespace
+}  // namespace sweetspot::learning
