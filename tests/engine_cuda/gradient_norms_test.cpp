@@ -135,7 +135,9 @@ TEST(CudaGradientNormsOf, LinearRegressionGiveItsNoiseScale) {
       scale.add(gradient_norms(*trainer, network, problem.batch(2048), 2048));
     held += expect_noise_scale(scale, problem);
   }
-  EXPECT_GE(held, 16);  // of 20, where 19 are expected; batches of the pool overlap
+  // Of 20, where 19 are expected of samples that are new each time; 400 batches take each of the
+  // pool's twelve times, which the interval does not know of.
+  EXPECT_GE(held, 14);
 }
 
 }  // namespace
