@@ -23,22 +23,28 @@ inline model::Network regression_network() {
 // error are sums over the inputs, so that the noise scale is known.
 class Regression {
  public:
+  static constexpr std::size_t pool = 1 << 16;
+
   // At these weights of regression_network().
   Regression(unsigned seed, const std::vector<float>& weights) : random_(seed) {
     for (int i = 0; i < inputs; ++i)
       variance_[i] = 0.5 + 0.02 * i, deviation_[i] = static_cast<float>(std::sqrt(variance_[i]));
-    float truth[inputs];
     for (int i = 0; i < inputs; ++i) {
       distance_[i] = uniform(0.041f);
-      truth[i] = static_cast<float>(weights[static_cast<std::size_t>(i)] - distance_[i]);
+      truth_[i] = static_cast<float>(weights[static_cast<std::size_t>(i)] - distance_[i]);
     }
+    draw();
+  }
+
+  // Other samples of the same problem: an interval holds for samples that are new.
+  void draw() {
     const auto noise_deviation = static_cast<float>(std::sqrt(noise_variance));
     for (std::size_t s = 0; s < pool; ++s) {
       y_[s] = uniform(noise_deviation);
       for (std::size_t i = 0; i < inputs; ++i) {
         float& input = x_[s * inputs + i];
         input = uniform(deviation_[i]);
-        y_[s] += truth[i] * input;
+        y_[s] += truth_[i] * input;
       }
     }
   }
@@ -65,7 +71,6 @@ class Regression {
 
  private:
   static constexpr int inputs = 48;
-  static constexpr std::size_t pool = 1 << 16;
   static constexpr double noise_variance = 0.5;
 
   // Of this deviation: on [−√3σ, √3σ], in 2^16 steps, two of a draw.
@@ -77,7 +82,7 @@ class Regression {
   }
 
   double variance_[inputs], distance_[inputs];  // of the inputs; of the weights from w*
-  float deviation_[inputs];
+  float deviation_[inputs], truth_[inputs];
   std::mt19937 random_;
   std::uint32_t drawn_ = 0;
   int bits_left_ = 0;
