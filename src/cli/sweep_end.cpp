@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/end_exit_code.h"
 #include "cli/exit_codes.h"
-#include "cli/signals.h"
 #include "study/tune.h"
 
 namespace sweetspot::cli {
@@ -45,20 +45,7 @@ std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {
 }
 
 int sweep_exit_code(const sweep::SweepResult& result, bool any_ok) {
-  switch (result.end) {
-    case study::End::none:
-      if (result.doubt) return usage_exit;
-      return any_ok ? 0 : nothing_feasible_exit;
-    case study::End::stopped:
-      return signal_exit + CountSignals::last();
-    case study::End::budget:
-      return partial_exit;
-    case study::End::store_failed:
-      return 1;
-    case study::End::device_lost:
-      return unfit_exit;
-  }
-  return 1;
+  return end_exit_code(result.end, result.doubt ? usage_exit : any_ok ? 0 : nothing_feasible_exit);
 }
 
 }  // namespace sweetspot::cli

@@ -18,8 +18,8 @@ report::Command train_command(const NativeFlags& flags) {
     if (needed) command.push_back({{flag}});
   };
   // What a setting may vary.
-  const auto varied = [&](const char* flag, const char* hole, const auto& usual_value) {
-    command.push_back({{flag, hole}, {flag, fmt::format("{}", usual_value)}});
+  const auto varied = [&](const char* flag, const char* placeholder, const auto& usual_value) {
+    command.push_back({{flag, placeholder}, {flag, fmt::format("{}", usual_value)}});
   };
   add(o.model != d.model, "--model", o.model);
   add(!o.data.empty(), "--data", o.data);

@@ -10,8 +10,8 @@ struct Placeholder {
   std::string name;
   std::string value;
 };
-// Nothing escapes a hole, what is filled in is not filled again, and any other {word} stays as it
-// is.
-std::string filled(std::string_view text, std::span<const Placeholder> holes);
+// Nothing escapes a placeholder, what is filled in is not filled again, and any other {word} stays
+// as it is.
+std::string filled(std::string_view text, std::span<const Placeholder> placeholders);
 
 }  // namespace sweetspot::core

@@ -11,7 +11,7 @@
 namespace sweetspot::report {
 namespace {
 
-std::array<core::Placeholder, 8> holes_of(const trial::Setting& s) {
+std::array<core::Placeholder, 8> placeholders_of(const trial::Setting& s) {
   return {{{"{batch}", std::to_string(s.batch)},
            {"{micro_batch}", std::to_string(s.micro_batch())},
            {"{accumulation}", std::to_string(s.accumulation)},
@@ -34,11 +34,11 @@ std::string written(const std::string& word, CommandPart::Form form) {
 }  // namespace
 
 std::string command_at(const Command& command, const trial::Setting& setting) {
-  const auto holes = holes_of(setting);
+  const auto placeholders = placeholders_of(setting);
   std::string line;
   for (const CommandPart& part : command) {
     std::vector<std::string> words;
-    for (const std::string& word : part.words) words.push_back(core::filled(word, holes));
+    for (const std::string& word : part.words) words.push_back(core::filled(word, placeholders));
     if (words == part.usual) continue;
     for (const std::string& word : words)
       line += (line.empty() ? "" : " ") + written(word, part.form);

@@ -6,8 +6,8 @@
 
 namespace sweetspot::report {
 
-// A part of the command that trains, with holes for what a setting decides: {batch}, {micro_batch},
-// {accumulation}, {precision}, {workers}, {prefetch}, {lr} and {seed}.
+// A part of the command that trains, with placeholders for what a setting decides: {batch},
+// {micro_batch}, {accumulation}, {precision}, {workers}, {prefetch}, {lr} and {seed}.
 struct CommandPart {
   std::vector<std::string> words;
   std::vector<std::string> usual{};  // left out where it comes to these, its defaults

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/end_exit_code.h"
 #include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/live/live_study.h"
@@ -105,22 +106,6 @@ std::string message_of(const learning::CriticalBatchResult& result) {
   return "";
 }
 
-int exit_code(const learning::CriticalBatchResult& result) {
-  switch (result.end) {
-    case study::End::none:
-      return result.found ? 0 : nothing_feasible_exit;
-    case study::End::stopped:
-      return signal_exit + CountSignals::last();
-    case study::End::budget:
-      return partial_exit;
-    case study::End::store_failed:
-      return 1;
-    case study::End::device_lost:
-      return unfit_exit;
-  }
-  return 1;
-}
-
 }  // namespace
 
 void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
@@ -208,7 +193,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   else
     output.print(report::critical_batch_text(answer));
   if (!answer.message.empty()) Output::talk(fmt::format("sweetspot: {}", answer.message));
-  return exit_code(result);
+  return end_exit_code(result.end, result.found ? 0 : nothing_feasible_exit);
 }
 
 }  // namespace sweetspot::cli

@@ -15,8 +15,8 @@ namespace command = workload::command;
 namespace fs = std::filesystem;
 using Written = report::CommandPart::Form;
 
-// Without secrets, and with its holes: numbers are no secrets, and a hole does not look like one,
-// so it is filled before the decision.
+// Without secrets, and with its placeholders: numbers are no secrets, and a placeholder does not
+// look like one, so it is filled before the decision.
 std::vector<std::string> clean(const std::vector<std::string>& words) {
   const std::vector<std::string> shown = command::expand(words, {});
   std::vector<std::string> safe = command::redacted(shown);

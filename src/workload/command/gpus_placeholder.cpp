@@ -58,9 +58,10 @@ void settle_gpus(Options& options) {
     throw core::InputError(
         "no GPU can be seen whose number could be counted; say --gpus N, for processes on the CPU "
         "too");
-  const std::vector<core::Placeholder> holes = {{placeholder, std::to_string(*options.gpus)}};
-  for (std::string* text : texts_of(options)) *text = core::filled(*text, holes);
-  if (options.folder) options.folder = core::filled(options.folder->string(), holes);
+  const std::vector<core::Placeholder> placeholders = {
+      {placeholder, std::to_string(*options.gpus)}};
+  for (std::string* text : texts_of(options)) *text = core::filled(*text, placeholders);
+  if (options.folder) options.folder = core::filled(options.folder->string(), placeholders);
 }
 
 }  // namespace sweetspot::workload::command

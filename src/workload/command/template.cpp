@@ -73,9 +73,10 @@ trial::Setting handed(const Options& options, const trial::Setting& setting) {
 }
 
 std::string expand(std::string_view text, const trial::Setting& setting, const Configs& configs) {
-  std::vector<core::Placeholder> holes = configs;
-  for (const Field& field : fields) holes.push_back({field.placeholder, field.value(setting)});
-  return core::filled(text, holes);
+  std::vector<core::Placeholder> placeholders = configs;
+  for (const Field& field : fields)
+    placeholders.push_back({field.placeholder, field.value(setting)});
+  return core::filled(text, placeholders);
 }
 
 std::vector<std::string> expand(const std::vector<std::string>& argv, const trial::Setting& setting,
