@@ -1,4 +1,4 @@
-#include "engine/cpu/extents.h"
+#include "engine/extents.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 
-namespace sweetspot::engine::cpu {
+namespace sweetspot::engine {
 namespace {
 
 // How far into an axis of `size` positions the first `needed` windows reach.
@@ -188,4 +188,4 @@ DepthwisePlane depthwise_plane(const model::Network& network, const std::vector<
           before(input.width, conv.kernel.width, conv.strides.width)};
 }
 
-}  // namespace sweetspot::engine::cpu
+}  // namespace sweetspot::engine
