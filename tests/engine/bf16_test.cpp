@@ -23,7 +23,6 @@ namespace {
 
 using namespace testing;
 using cpu::Bf16;
-using cpu::unit;
 
 // On tiles without AMX, everything but the instructions themselves is the same.
 constexpr const char* sets[] = {"avx512bf16", "amx", "emulated"};
