@@ -29,7 +29,7 @@ std::unique_ptr<Trainer> make_trainer(const model::Network& network, const Train
 // The kernels that run here, and why: for doctor.
 struct Backend {
   std::string library;
-  std::string isa;  // "avx512", "avx2", "generic"
+  std::string isa;  // "avx512", "avx2", "neon", "generic"
   std::string reason;
   std::string bf16;         // "avx512bf16"; empty: none
   std::string bf16_reason;  // why, or why not: one sentence

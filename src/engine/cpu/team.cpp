@@ -14,20 +14,41 @@ namespace sweetspot::engine::cpu {
 namespace {
 
 // Denormals cost a hundred cycles each, and Adam's moments decay into them: flush them to zero.
+#if defined(__x86_64__)
+using ControlWord = unsigned;
+constexpr ControlWord flush_to_zero = 0x8040;  // results and operands
+ControlWord control_word() { return _mm_getcsr(); }
+void set_control_word(ControlWord word) { _mm_setcsr(word); }
+#elif defined(__aarch64__)
+using ControlWord = std::uint64_t;
+constexpr ControlWord flush_to_zero = 1u << 24;
+ControlWord control_word() {
+  ControlWord word;
+  asm volatile("mrs %0, fpcr" : "=r"(word));
+  return word;
+}
+void set_control_word(ControlWord word) { asm volatile("msr fpcr, %0" : : "r"(word)); }
+#else
+using ControlWord = unsigned;
+constexpr ControlWord flush_to_zero = 0;
+ControlWord control_word() { return 0; }
+void set_control_word(ControlWord) {}
+#endif
+
 class FlushDenormals {
  public:
-#if defined(__x86_64__)
-  FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
-  ~FlushDenormals() { _mm_setcsr(before_); }
+  FlushDenormals() : before_(control_word()) { set_control_word(before_ | flush_to_zero); }
+  ~FlushDenormals() { set_control_word(before_); }
 
  private:
-  unsigned before_;
-#endif
+  ControlWord before_;
 };
 
 inline void pause() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #endif
 }
 

@@ -297,9 +297,8 @@ Backend backend() {
   const std::string isa = kernels().name;
   const Bf16Support& bf16 = bf16_support();
   return {"sweetspot kernels", isa,
-          isa == "generic" ? "this CPU has neither AVX-512 nor AVX2 with FMA"
-                           : fmt::format("the widest of avx512, avx2 and generic that this CPU "
-                                         "runs; SWEETSPOT_ISA overrides it"),
+          isa == "generic" ? "this CPU has none of AVX-512, AVX2 with FMA and NEON"
+                           : "the widest that this CPU runs; SWEETSPOT_ISA overrides it",
           bf16.kernels ? bf16.kernels->name : "", bf16.reason};
 }
 

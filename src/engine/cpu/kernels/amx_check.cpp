@@ -1,5 +1,6 @@
 #include "engine/cpu/kernels/amx_check.h"
 
+#if defined(__x86_64__)
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,12 +17,8 @@ namespace {
 
 // Of arch/x86/include/uapi/asm/prctl.h: a process has to ask before its threads may use tiles.
 bool ask_for_tiles() {
-#if defined(__x86_64__)
   constexpr int request_permission = 0x1023, tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-#else
-  return false;
-#endif
 }
 
 Bf16 small_integer(std::int64_t i) {
@@ -78,12 +75,11 @@ bool works_in_a_child() {
 }  // namespace
 
 bool amx_works() {
-#if defined(__x86_64__)
   return products_amx.multiply && __builtin_cpu_supports("amx-tile") &&
          __builtin_cpu_supports("amx-bf16") && works_in_a_child() && ask_for_tiles();
-#else
-  return false;
-#endif
 }
 
 }  // namespace sweetspot::engine::cpu
+#else
+bool sweetspot::engine::cpu::amx_works() { return false; }
+#endif

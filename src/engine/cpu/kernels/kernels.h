@@ -239,10 +239,11 @@ struct Kernels {
   LayerKernels layers;
 };
 
-extern const Kernels kernels_avx512, kernels_avx2, kernels_generic;
+// Each is there for the CPUs that have it only.
+extern const Kernels kernels_avx512, kernels_avx2, kernels_neon, kernels_generic;
 
-// The best this CPU runs; SWEETSPOT_ISA=avx512|avx512bf16|avx2|generic asks for another, avx512bf16
-// being avx512 with products of bf16 that are not on AMX's tiles.
+// The best this CPU runs; SWEETSPOT_ISA=avx512|avx512bf16|avx2|neon|generic asks for another.
+// avx512bf16 is avx512 with products of bf16 that are not on AMX's tiles.
 const Kernels& kernels();
 
 }  // namespace sweetspot::engine::cpu

@@ -3,9 +3,11 @@
 // read, and the multiply-add itself. Included by the kernels of each instruction set.
 
 // Rows of A that are multiplied at once, for a panel of `units` units: as many accumulators as the
-// register file holds beside the operands (24 of 32 for AVX-512, 12 of 16 for AVX2).
+// register file holds beside the operands (24 of 32 for AVX-512 and NEON, 12 of 16 for AVX2, 8 of
+// 16 for SSE).
 template <int units>
-constexpr int tile_rows = lanes == 16 ? 24 / units : (lanes == 8 ? 6 : 2);
+constexpr int tile_rows = lanes == 4 && registers == 16 ? 2
+                                                        : registers * 3 / 4 / (vectors * units);
 
 // Rows of B that are multiplied with every row of A before the next ones, so that they are read
 // from first-level cache: segments [first, end), elements [from, to) of each.

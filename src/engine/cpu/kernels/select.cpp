@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -12,18 +13,27 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-bool runs(const Kernels& kernels) {
+// The best first.
 #if defined(__x86_64__)
+constexpr std::array<const Kernels*, 3> compiled{&kernels_avx512, &kernels_avx2, &kernels_generic};
+
+bool runs(const Kernels& kernels) {
   if (&kernels == &kernels_avx512)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (&kernels == &kernels_avx2)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-  if (&kernels != &kernels_generic) return false;
-#endif
   return true;
 }
+#elif defined(__aarch64__)
+constexpr std::array<const Kernels*, 2> compiled{&kernels_neon, &kernels_generic};
+
+bool runs(const Kernels&) { return true; }  // NEON is part of the architecture
+#else
+constexpr std::array<const Kernels*, 1> compiled{&kernels_generic};
+
+bool runs(const Kernels&) { return true; }
+#endif
 
 // What SWEETSPOT_ISA asks for; empty: the best.
 std::string_view asked_isa() {
@@ -35,7 +45,7 @@ constexpr std::string_view without_tiles = "avx512bf16";
 
 const Kernels& choose() {
   const std::string_view asked = asked_isa() == without_tiles ? "avx512" : asked_isa();
-  for (const Kernels* candidate : {&kernels_avx512, &kernels_avx2, &kernels_generic})
+  for (const Kernels* candidate : compiled)
     if (asked.empty() ? runs(*candidate) : asked == candidate->name) {
       if (!runs(*candidate))
         throw core::InputError(
@@ -43,15 +53,15 @@ const Kernels& choose() {
       return *candidate;
     }
   throw core::InputError(
-      "SWEETSPOT_ISA names no instruction set; use avx512, avx512bf16, avx2 or generic, or unset "
-      "it");
+      "SWEETSPOT_ISA names no instruction set; use avx512, avx512bf16, avx2, neon or generic, or "
+      "unset it");
 }
 
 Bf16Support look_for_bf16() {
+#if defined(__x86_64__)
   if (&kernels() != &kernels_avx512)
     return {nullptr,
             fmt::format("bf16 needs AVX512-BF16, and the kernels here are {}", kernels().name)};
-#if defined(__x86_64__)
   if (kernels_avx512bf16.name && __builtin_cpu_supports("avx512bf16")) {
     static const Bf16Kernels amx = kernels_on_tiles("amx", products_amx);
     if (asked_isa() != without_tiles && amx_works()) return {&amx, "this CPU has AMX"};

@@ -3,6 +3,11 @@
 
 constexpr int lanes = SWEETSPOT_LANES;
 constexpr int vectors = 16 / lanes;  // registers in a unit
+#if SWEETSPOT_LANES == 16 || defined(__aarch64__)
+constexpr int registers = 32;  // that the CPU has
+#else
+constexpr int registers = 16;
+#endif
 typedef float vec __attribute__((vector_size(lanes * 4)));
 typedef float vec_unaligned __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 typedef std::int32_t ivec __attribute__((vector_size(lanes * 4)));
