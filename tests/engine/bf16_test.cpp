@@ -18,7 +18,6 @@ namespace {
 
 using namespace testing;
 using cpu::Bf16;
-using cpu::unit;
 
 #define REQUIRE_BF16() \
   if (!cpu::bf16_support().kernels) GTEST_SKIP() << cpu::bf16_support().reason

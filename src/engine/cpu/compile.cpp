@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "engine/cpu/compiled_plan.h"
-#include "engine/cpu/extents.h"
 #include "engine/cpu/memory_planner.h"
 #include "engine/cpu/ops/batch_norm.h"
 #include "engine/cpu/ops/conv.h"
@@ -20,6 +19,7 @@
 #include "engine/cpu/ops/pool.h"
 #include "engine/cpu/ops/prelu.h"
 #include "engine/cpu/ops/shaping.h"
+#include "engine/extents.h"
 #include "engine/fusion.h"
 
 namespace sweetspot::engine::cpu {
