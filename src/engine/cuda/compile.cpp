@@ -51,6 +51,8 @@ class Compiler {
       push_loss(make_loss(std::string(model::name(loss_)), loss_kind(), softmax_, current_), false);
     mark_last_launch();
     check_sizes();
+    hand_over_functions();
+    hand_over_terms();
     lay_out();
     return std::move(program_);
   }
@@ -110,6 +112,15 @@ class Compiler {
          false);
   }
 
+  // Sigmoid is not zero at zero, but what pads the channels is.
+  bool takes_function(ProductOp& product, model::Activation activation, const Tensor& out) {
+    const bool known = activation == model::Activation::tanh ||
+                       (activation == model::Activation::sigmoid && out.channels == out.pitch);
+    if (!known || !product.takes_function()) return false;
+    product.function = function_of(activation);
+    return true;
+  }
+
   FusedDropout dropout_of(const model::Dropout& dropout, std::size_t layer,
                           const Tensor& in) const {
     const model::Shape& full = network_.layers[layer].input;
@@ -145,6 +156,9 @@ class Compiler {
                                         const std::optional<FusedDropout>& dropout,
                                         const ProductWeights& weights, Tensor* out) {
     const Chip& chip = planner_.chip();
+    if (!runs_resident(chip, shape) && runs_matmul(shape, program_.micro_batch, planner_.math()))
+      return make_matmul_product(name, shape, relu, dropout, weights, current_, out,
+                                 program_.micro_batch, planner_.math());
     if (runs_thin(shape, program_.micro_batch))
       return make_thin_product(name, shape, relu, dropout, weights, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
@@ -177,8 +191,9 @@ class Compiler {
     auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
     if (training() && first_conv_ && first_conv_->out() == current_)
       product->merge(*first_conv_, program_.micro_batch), merging_ = product.get();
+    const bool taken = takes_function(*product, conv.activation, *out);
     push_product(std::move(product));
-    add_activation(conv.activation);
+    if (!taken) add_activation(conv.activation);
   }
 
   void add(const model::DepthwiseConv2D& conv) {
@@ -201,15 +216,18 @@ class Compiler {
       auto head = make_head(name, shape.channels, static_cast<int>(dense.units), loss_kind(),
                             softmax_, product_weights(at), current_);
       if (last_product_ && last_product_->out() == current_)
-        last_product_->head_follows = true, head->before = last_product_;
+        last_product_->head_follows = last_product_->function == Function::linear,
+        head->before = last_product_;
       push_loss(std::move(head), true);
       return;
     }
     const bool relu = takes_relu(network_, layer_, dense.activation);
     Tensor* out = tensor({1, 1, dense.units});
     const auto dropout = takes_dropout(dense.activation, *out);
-    push_product(product_of(name, shape, relu, dropout, product_weights(at), out));
-    add_activation(dense.activation);
+    auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
+    const bool taken = takes_function(*product, dense.activation, *out);
+    push_product(std::move(product));
+    if (!taken) add_activation(dense.activation);
   }
 
   // Whether the loss follows: nothing, or a layer of softmax, is left.
@@ -336,11 +354,41 @@ class Compiler {
                       program_.micro_batch));
   }
 
+  // A function that runs in a product's pass is undone by whoever writes its gradient, if it can.
+  void hand_over_functions() {
+    const auto& ops = program_.ops;
+    for (std::size_t i = 0; i + 1 < ops.size(); ++i)
+      if (const auto* product = dynamic_cast<const ProductOp*>(ops[i].get());
+          product && ops[i + 1]->in() == product->out() && ops[i + 1]->passes_through_function())
+        product->out()->gradient_function = product->function;
+  }
+
+  // Who computes what a product takes as 16-bit terms, its input or the gradient of its output,
+  // writes it so, if it can, and floats of it are nowhere. Three terms would be more than the
+  // floats.
+  void hand_over_terms() {
+    const int terms = packed_terms(planner_.math());
+    for (std::size_t i = 1; i < program_.ops.size() && terms <= 2; ++i) {
+      Op &before = *program_.ops[i - 1], &op = *program_.ops[i];
+      if (before.out() != op.in()) continue;
+      const ValueTerms as{terms, planner_.math() == Math::fp16,
+                          program_.micro_batch * op.in()->floats()};
+      if (before.writes_terms() && op.reads_terms()) op.in()->value_terms = as;
+      if (training() && before.reads_gradient_terms() && op.writes_gradient_terms(planner_))
+        op.in()->gradient_terms = as;
+    }
+  }
+
   // In training every value stays for the backward pass, and two rooms are enough for the gradients
   // on their way back; in evaluation two are enough for the values.
   void lay_out() {
     const auto bytes = [](const Tensor& t) {
       return static_cast<core::Bytes>(t.floats()) * sizeof(float);
+    };
+    const auto value_bytes = [&](const Tensor& t) {
+      const int terms = t.value_terms.terms;
+      return terms == 0 ? bytes(t)
+                        : static_cast<core::Bytes>(t.floats() * terms) * sizeof(std::uint16_t);
     };
     core::Bytes largest[2] = {0, 0}, rooms[2];
     for (std::size_t i = 0; i < program_.tensors.size(); ++i)
@@ -349,7 +397,7 @@ class Compiler {
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
       Tensor& t = *program_.tensors[i];
       t.gradient = rooms[i % 2];
-      t.value = training() ? planner_.claim_samples(bytes(t)) : rooms[i % 2];
+      t.value = training() ? planner_.claim_samples(value_bytes(t)) : rooms[i % 2];
     }
     for (const auto& op : program_.ops) op->claim(planner_);
     add_penalties();

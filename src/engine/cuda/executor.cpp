@@ -11,25 +11,38 @@ Executor::Executor(Program program, cudaStream_t stream)
   arena_ = make(core::Use::activations), partials_ = make(core::Use::gradients);
   input_ = make(core::Use::input);
   if (!program_.training) return;
-  for (const PartialGradients& p : program_.partials())
-    segments_.push_back({p.weights, static_cast<int>(p.floats), p.splits,
-                         partials_.as<float>() + p.offset, p.floats, p.early, 0, p.operands,
-                         static_cast<int>(p.operand_count)});
-  // What waits for nothing comes first: it runs on the multiprocessors that the last kernel of the
-  // backward pass leaves early.
-  std::ranges::stable_partition(segments_, &Segment::early);
-  // Of several launches each waits for the one before: none may run past the backward pass.
-  if (updates() > 1)
-    for (Segment& s : segments_) s.early = false;
-  for (int i = 0; i < updates(); ++i)
-    update_blocks_.push_back(lay_out_blocks(segments_.data() + i * most_segments, segments_of(i)));
+  for (const PartialGradients& p : program_.partials()) {
+    const Segment segment{p.weights,
+                          static_cast<int>(p.floats),
+                          p.splits,
+                          partials_.as<float>() + p.offset,
+                          p.floats,
+                          p.early,
+                          0,
+                          p.operands,
+                          static_cast<int>(p.operand_count)};
+    all_.segments.push_back(segment);
+    if (!p.in_place) rest_.segments.push_back(segment);
+  }
+  all_.lay_out(), rest_.lay_out();
 }
 
-int Executor::updates() const {
-  return std::max(1, (static_cast<int>(segments_.size()) + most_segments - 1) / most_segments);
+void Executor::Updates::lay_out() {
+  // What waits for nothing comes first: it runs on the multiprocessors that the last kernel of the
+  // backward pass leaves early.
+  std::ranges::stable_partition(segments, &Segment::early);
+  const int launches =
+      std::max(1, (static_cast<int>(segments.size()) + most_segments - 1) / most_segments);
+  // Of several launches each waits for the one before: none may run past the backward pass.
+  if (launches > 1)
+    for (Segment& s : segments) s.early = false;
+  blocks.resize(static_cast<std::size_t>(launches));
+  for (int i = 0; i < launches; ++i)
+    blocks[static_cast<std::size_t>(i)] =
+        lay_out_blocks(segments.data() + i * most_segments, segments_of(i));
 }
-int Executor::segments_of(int i) const {
-  return std::min(static_cast<int>(segments_.size()) - i * most_segments, most_segments);
+int Executor::Updates::segments_of(int i) const {
+  return std::min(static_cast<int>(segments.size()) - i * most_segments, most_segments);
 }
 
 core::MemoryByUse Executor::memory() const {
@@ -50,12 +63,13 @@ Pass Executor::pass() const {
   return pass;
 }
 
-Update Executor::update(int i) const {
+Update Executor::update(int i, bool rest) const {
   Update u{};
   if (program_.training) {
-    u.segment_count = segments_of(i), u.blocks = update_blocks_[static_cast<std::size_t>(i)];
-    std::copy_n(segments_.begin() + i * most_segments, u.segment_count, u.segments);
-    u.ends_step = i + 1 == updates();
+    const Updates& from = of(rest);
+    u.segment_count = from.segments_of(i), u.blocks = from.blocks[static_cast<std::size_t>(i)];
+    std::copy_n(from.segments.begin() + i * most_segments, u.segment_count, u.segments);
+    u.ends_step = i + 1 == updates(rest);
   }
   u.losses = arena_.as<float>(program_.loss->rooms.losses);
   u.correct = arena_.as<std::uint8_t>(program_.loss->rooms.correct);

@@ -32,9 +32,10 @@ class Executor {
   // The pass with this program's memory filled in.
   Pass pass() const;
   // The update over this program's partial gradients, with losses and all but the trainer's part.
-  // There are several where one launch does not take all of them.
-  Update update(int i = 0) const;
-  int updates() const;
+  // There are several where one launch does not take all of them. `rest`: without what operations
+  // update in place.
+  Update update(int i = 0, bool rest = false) const;
+  int updates(bool rest = false) const { return static_cast<int>(of(rest).blocks.size()); }
 
   // A room for a micro-batch of the host, and what the kernels read there.
   std::byte* room(int i) const;
@@ -58,9 +59,14 @@ class Executor {
   Program program_;
   cudaStream_t stream_;
   DeviceBuffer arena_, partials_, input_;
-  int segments_of(int i) const;
-  std::vector<Segment> segments_;
-  std::vector<int> update_blocks_;
+  struct Updates {
+    std::vector<Segment> segments;
+    std::vector<int> blocks;  // of each launch
+    void lay_out();
+    int segments_of(int i) const;
+  };
+  const Updates& of(bool rest) const { return rest ? rest_ : all_; }
+  Updates all_, rest_;
 };
 
 }  // namespace sweetspot::engine::cuda

@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "engine/cuda/device.h"
+#include "engine/cuda/kernels/in_place.h"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/packing.h"
 
@@ -18,11 +19,17 @@ struct Tensor {
   int height = 1, width = 1, channels = 1, pitch = 4;
   // Byte offsets in the arena; the gradient is that of the value behind dropout.
   core::Bytes value = 0, gradient = 0;
+  ValueTerms value_terms, gradient_terms;  // as what they lie there
+  // Where whoever writes the gradient leaves the sums of its columns, in so many slices; 0:
+  // nowhere.
+  std::int64_t gradient_sums = 0;
+  int gradient_sum_slices = 0;
   // The gradient as so many slices of its sum, each of a whole micro-batch, in a room of their own.
   int gradient_slices = 1;
   std::int64_t gradient_stride = 0;
   bool sliceable = false;    // whoever reads the gradient can add them up
   float gradient_scale = 1;  // what whoever writes the gradient multiplies it by: dropout's 1/(1-p)
+  Function gradient_function = Function::linear;  // and passes it through: what made the value
 
   int positions() const { return height * width; }
   int floats() const { return positions() * pitch; }
@@ -48,7 +55,8 @@ struct Pass {
   double beta1 = 0, beta2 = 0;
   Math math = Math::fp32;
   cudaStream_t stream = nullptr;
-  GemmParts pending{};  // gradients that may run with the next one
+  InPlaceUpdate in_place;  // where this backward pass is the whole batch's
+  GemmParts pending{};     // gradients that may run with the next one
   bool pending_resident = false;
 
   template <class T = float>
@@ -118,7 +126,8 @@ struct PartialGradients {
   std::int64_t weights = 0;  // offset of the first weight
   std::int64_t floats = 0, offset = 0;
   int splits = 1;
-  bool early = false;                            // not of the last launch of the backward pass
+  bool early = false;     // not of the last launch of the backward pass
+  bool in_place = false;  // the operation updates these weights itself, where a pass lets it
   std::int64_t operands = 0, operand_count = 0;  // the first of them are kept as operands too
 };
 
@@ -133,6 +142,14 @@ class Op {
   virtual void forward(Pass&) const = 0;
   virtual void backward(Pass&) const {}
   virtual std::vector<PartialGradients> partials() const { return {}; }
+  // Whether it can write its output, or read its input, as 16-bit terms: then nobody packs it.
+  virtual bool writes_terms() const { return false; }
+  virtual bool reads_terms() const { return false; }
+  // The same of the gradients: that of its input, and that of its output.
+  virtual bool writes_gradient_terms(const Planner&) const { return false; }
+  virtual bool reads_gradient_terms() const { return false; }
+  // Whether it passes the gradient of its input through the function that made the input.
+  virtual bool passes_through_function() const { return false; }
 
   Tensor* in() const { return in_; }
   Tensor* out() const { return out_; }

@@ -1,6 +1,12 @@
 #include "engine/cuda/steps.h"
 
 namespace sweetspot::engine::cuda {
+
+bool Steps::in_place(const Executor& executor, const Micro& micro) const {
+  return executor.program().training && micro.count == micro.batch && !micro.measured &&
+         !parameters_.scaled() && executor.program().penalties.empty();
+}
+
 Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {
   Pass pass = executor.pass();
   pass.weights = parameters_.weights(), pass.operands = parameters_.operands();
@@ -10,14 +16,20 @@ Pass Steps::pass(const Executor& executor, const Source& source, const Micro& mi
   pass.batch = static_cast<float>(micro.batch);
   pass.seed = options_.trainer.seed, pass.math = math_of(options_.precision);
   pass.beta1 = options_.trainer.optimizer.beta1, pass.beta2 = options_.trainer.optimizer.beta2;
+  if (in_place(executor, micro)) {
+    Update u{};
+    parameters_.fill(u);
+    pass.in_place = {u.weights, u.mean, u.square, u.rule, u.state};
+  }
   return pass;
 }
 
 void Steps::settle(const Executor& executor, const Micro& micro, bool updates) const {
   const bool whole = micro.count == micro.batch, last = micro.first + micro.count == micro.batch;
+  const bool rest = in_place(executor, micro);
   const auto each = [&](auto launch) {
-    for (int i = 0; i < executor.updates(); ++i) {
-      Update u = executor.update(i);
+    for (int i = 0; i < executor.updates(rest); ++i) {
+      Update u = executor.update(i, rest);
       parameters_.fill(u);
       u.samples = static_cast<int>(micro.count);
       u.advance = static_cast<std::uint32_t>(micro.advance);

@@ -42,6 +42,10 @@ class Steps {
                 const Micro& batch) const;
 
  private:
+  // Whether operations may update their weights in the backward pass: it is the whole batch's, and
+  // nothing else is added to its gradient or wants to see it.
+  bool in_place(const Executor& executor, const Micro& micro) const;
+
   const Options& options_;
   const Parameters& parameters_;
   cudaStream_t stream_;

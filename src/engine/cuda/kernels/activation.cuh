@@ -33,5 +33,10 @@ __device__ inline float through_activation(Function function, float y, float gra
   }
   return gradient;
 }
+__device__ inline float4 through_activation(Function function, float4 y, float4 gradient) {
+  return {
+      through_activation(function, y.x, gradient.x), through_activation(function, y.y, gradient.y),
+      through_activation(function, y.z, gradient.z), through_activation(function, y.w, gradient.w)};
+}
 
 }  // namespace sweetspot::engine::cuda

@@ -69,9 +69,7 @@ __global__ void __launch_bounds__(threads)
   wait_for_predecessor();
   EACH(i, e.count / 4) {
     const float4 y = load4(e.output + 4 * i), g = load4(e.gradient + 4 * i);
-    store4(e.to + 4 * i,
-           {through_activation(e.function, y.x, g.x), through_activation(e.function, y.y, g.y),
-            through_activation(e.function, y.z, g.z), through_activation(e.function, y.w, g.w)});
+    store4(e.to + 4 * i, through_activation(e.function, y, g));
   }
 }
 
@@ -247,7 +245,10 @@ __global__ void __launch_bounds__(threads)
           sum = sum + g * (1 / static_cast<float>(high * wide));
         }
       }
-    store4(p.to + std::int64_t{row} * p.padded + c, sum);
+    const std::int64_t to = std::int64_t{row} * p.padded + c;
+    store4(p.to + to, p.function == Function::linear
+                          ? sum
+                          : through_activation(p.function, load4(p.value + to), sum));
   });
 }
 

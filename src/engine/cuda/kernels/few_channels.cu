@@ -1,6 +1,6 @@
-#include "engine/cuda/kernels/device.cuh"
+#include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/few_channels.h"
-#include "engine/cuda/kernels/vectors.cuh"
+#include "engine/cuda/kernels/terms.cuh"
 
 // A first convolution has so few multiplications for each value it writes that tensor cores would
 // wait for their operands: here each thread reads pixels as they lie, and multiplies them, in fp32,
@@ -32,7 +32,7 @@ __device__ void add_products(float4& sum, float4 w, float x) {
   sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
 }
 
-template <int channels>
+template <int channels, bool special>
 __global__ void __launch_bounds__(few_threads, 3)
     few_channels_kernel(const __grid_constant__ FewChannels p) {
   extern __shared__ __align__(16) float kernel[];  // (tap, channel, filter)
@@ -96,12 +96,25 @@ __global__ void __launch_bounds__(few_threads, 3)
       const std::int64_t at = static_cast<std::int64_t>(position(i)) * s.filters + n;
       float4 v = sums[i][half] + bias;
       if (p.relu) v = each(v, [](float e) { return rectified(e); });
-      store4(p.value + at, v);
+      if constexpr (special) {
+        v = each(v, [&](float e) { return activated(p.function, e); });
+        store_value4(p.value, p.value_terms, at, v);
+      } else {
+        store4(p.value + at, v);
+      }
       const auto code = [](float e) { return e == 0 ? no_gradient : std::uint8_t{0}; };
       if (p.code)
         *reinterpret_cast<uchar4*>(p.code + at) = {code(v.x), code(v.y), code(v.z), code(v.w)};
     }
   }
+}
+
+template <bool special>
+auto kernel_of(int channels) {
+  return channels == 1   ? few_channels_kernel<1, special>
+         : channels == 2 ? few_channels_kernel<2, special>
+         : channels == 3 ? few_channels_kernel<3, special>
+                         : few_channels_kernel<4, special>;
 }
 
 int shared_bytes(const ConvShape& shape, int channels, int lanes) {
@@ -134,10 +147,8 @@ cudaError_t launch_few_channels(const FewChannels& p, cudaStream_t stream) {
   const std::int64_t positions = std::int64_t{p.count} * p.shape.positions();
   const auto blocks = static_cast<int>((positions + rows - 1) / rows) * p.filter_tiles;
   const int bytes = shared_bytes(p.shape, p.channels, p.filter_lanes);
-  const auto kernel = p.channels == 1   ? few_channels_kernel<1>
-                      : p.channels == 2 ? few_channels_kernel<2>
-                      : p.channels == 3 ? few_channels_kernel<3>
-                                        : few_channels_kernel<4>;
+  const bool special = p.function != Function::linear || p.value_terms.terms > 0;
+  const auto kernel = special ? kernel_of<true>(p.channels) : kernel_of<false>(p.channels);
   return launch(kernel, blocks, few_threads, bytes, stream, p);
 }
 

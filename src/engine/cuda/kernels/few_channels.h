@@ -11,8 +11,10 @@ struct FewChannels {
   Divider by_out, by_out_w, by_tiles;
   int filter_lanes, filter_tiles;  // a thread has eight filters, a block so many threads of them
   bool relu;
+  Function function;  // or another one
   const float *input, *weights, *bias;
   float* value;
+  ValueTerms value_terms;
   std::uint8_t* code;  // null: none is wanted
 };
 // Whether it can: a block's kernels must fit into shared memory.

@@ -1,8 +1,10 @@
 #pragma once
+#include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/loaders.cuh"
 #include "engine/cuda/kernels/math.cuh"
+#include "engine/cuda/kernels/terms.cuh"
 
 // Every convolution and dense layer, forward and backward, is a matrix product with one of three
 // pairs of loaders and one of three epilogues. One launch runs up to three products side by side,
@@ -16,6 +18,24 @@ __device__ inline void store2(float* to, float a, float b) {
   *reinterpret_cast<float2*>(to) = {a, b};
 }
 
+// What few products do at their ends: a function of the output or of the input, an output of terms.
+// Code that is not there need not be loaded, which small batches would wait for.
+inline bool ends_specially(const GemmPart& p) {
+  return p.kind == GemmKind::data ? p.input_function != Function::linear
+                                  : p.function != Function::linear || p.value_terms.terms > 0;
+}
+
+// A gradient of the input, at element `at` of it: on through the function that made the input.
+template <bool special>
+__device__ void store2_through(const GemmPart& p, float* to, std::int64_t at, float a, float b) {
+  if (special && p.input_function != Function::linear) {
+    const float2 y = *reinterpret_cast<const float2*>(p.input + at);
+    a = through_activation(p.input_function, y.x, a);
+    b = through_activation(p.input_function, y.y, b);
+  }
+  store2(to + at, a, b);
+}
+
 // Asks the generator for each element.
 struct DrawnDropout {
   __device__ bool operator()(const GemmPart& p, int sample, int position, int n) const {
@@ -24,7 +44,7 @@ struct DrawnDropout {
   }
 };
 
-template <class Dropout>
+template <bool special, class Dropout>
 __device__ void finish_element(const GemmPart& p, int sample, int position, int n, float (&v)[2],
                                std::uint8_t (&code)[2], const Dropout& dropout) {
 #pragma unroll
@@ -39,12 +59,15 @@ __device__ void finish_element(const GemmPart& p, int sample, int position, int 
   }
   const std::int64_t at =
       (static_cast<std::int64_t>(sample) * p.by_windows.divisor + position) * p.shape.filters + n;
-  store2(p.value + at, v[0], v[1]);
+  if constexpr (special)
+    store_value2(p.value, p.value_terms, at, v[0], v[1]);
+  else
+    store2(p.value + at, v[0], v[1]);
   if (p.code) *reinterpret_cast<uchar2*>(p.code + at) = {code[0], code[1]};
 }
 
 // The four positions of a pooling window become one value.
-template <class Dropout = DrawnDropout>
+template <bool special, class Dropout = DrawnDropout>
 __device__ void finish_pooled(const GemmPart& p, int sample, int at, int n, Finished& v,
                               const Dropout& dropout = {}) {
   float best[2] = {v[0][0], v[0][1]};
@@ -55,33 +78,38 @@ __device__ void finish_pooled(const GemmPart& p, int sample, int at, int n, Fini
     for (int e = 0; e < 2; ++e)
       if (beats(v[i][e], best[e])) best[e] = v[i][e], code[e] = i;
   if (p.bias) best[0] += p.bias[n], best[1] += p.bias[n + 1];
-  finish_element(p, sample, at, n, best, code, dropout);
+  finish_element<special>(p, sample, at, n, best, code, dropout);
 }
 
-template <class Dropout = DrawnDropout>
+template <bool special, class Dropout = DrawnDropout>
 __device__ void finish_plain(const GemmPart& p, int sample, int at, int n, float (&v)[2],
                              const Dropout& dropout = {}) {
   std::uint8_t code[2] = {0, 0};
   if (p.bias) v[0] += p.bias[n], v[1] += p.bias[n + 1];
-  finish_element(p, sample, at, n, v, code, dropout);
+  if (special && p.function != Function::linear)
+    v[0] = activated(p.function, v[0]), v[1] = activated(p.function, v[1]);
+  finish_element<special>(p, sample, at, n, v, code, dropout);
 }
 
-__device__ inline void finish_forward(const GemmPart& p, int group, int g, int n, Finished& v) {
+template <bool special>
+__device__ void finish_forward(const GemmPart& p, int group, int g, int n, Finished& v) {
   if (n >= p.shape.filters) return;
   if (p.shape.pool == 2) {
     const int window = group / 4 + g, sample = p.by_windows.quotient(window);
-    if (sample < p.count) finish_pooled(p, sample, window - sample * p.by_windows.divisor, n, v);
+    if (sample < p.count)
+      finish_pooled<special>(p, sample, window - sample * p.by_windows.divisor, n, v);
     return;
   }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int m = group + g + 8 * i, sample = p.by_windows.quotient(m);
-    if (sample < p.count) finish_plain(p, sample, m - sample * p.by_windows.divisor, n, v[i]);
+    if (sample < p.count)
+      finish_plain<special>(p, sample, m - sample * p.by_windows.divisor, n, v[i]);
   }
 }
 
 // The gradient of the input, or one of its slices.
-template <bool dense>
+template <bool dense, bool special>
 __device__ void finish_data(const GemmPart& p, const Phase& phase, int split, int group, int g,
                             int n, Finished& v) {
   const ConvShape& s = p.shape;
@@ -100,7 +128,7 @@ __device__ void finish_data(const GemmPart& p, const Phase& phase, int split, in
       if (y >= s.in_h || x >= s.in_w) continue;
       row = (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
     }
-    store2(to + row * s.channels + n, v[i][0] * p.scale, v[i][1] * p.scale);
+    store2_through<special>(p, to, row * s.channels + n, v[i][0] * p.scale, v[i][1] * p.scale);
   }
 }
 
@@ -298,7 +326,7 @@ __device__ void finish_bias(const GemmPart& p, int split, int n0, const Columns&
   p.partials[split * p.partial_stride + depth * p.shape.filters + n0 + n] = sum;
 }
 
-template <class M, class T, GemmKind kind, bool dense, bool gathers = false>
+template <class M, class T, GemmKind kind, bool dense, bool special, bool gathers = false>
 __device__ void run_part(const GemmPart& p, int block, typename M::Element* shared) {
   typename T::Sums sums{};
   const int rest = p.by_tiles_n.quotient(block), tile_n = block - rest * p.tiles_n;
@@ -318,7 +346,7 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
                                 if (!gathers && p.splits > 1)
                                   finish_slice(p, split, p.count, s.filters, group, g, n, v);
                                 else
-                                  finish_forward(p, group, g, n, v);
+                                  finish_forward<special>(p, group, g, n, v);
                               });
   } else if constexpr (kind == GemmKind::data) {
     // The splits of one phase are neighbours.
@@ -333,7 +361,7 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
     tile += which * p.tiles_m * p.tiles_n;
     each_finished<T, gathers>(p, tile, split, sums, shared, m0, n0,
                               [&](int group, int g, int n, Finished& v) {
-                                finish_data<dense>(p, phase, split, group, g, n, v);
+                                finish_data<dense, special>(p, phase, split, group, g, n, v);
                               });
   } else {
     const int depth = p.count * static_cast<int>(p.by_out.divisor);
@@ -351,40 +379,45 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
   }
 }
 
-template <class M, GemmKind kind, bool dense>
+template <class M, GemmKind kind, bool dense, bool special>
 __device__ void run_tile(const GemmPart& p, int block, typename M::Element* shared) {
-  if (p.tile == TileKind::small) return run_part<M, SmallTile, kind, dense>(p, block, shared);
+  if (p.tile == TileKind::small)
+    return run_part<M, SmallTile, kind, dense, special>(p, block, shared);
   if constexpr (kind != GemmKind::weights && !dense)
-    if (p.tile == TileKind::tall) return run_part<M, TallTile, kind, dense>(p, block, shared);
-  run_part<M, WideTile, kind, dense>(p, block, shared);
+    if (p.tile == TileKind::tall)
+      return run_part<M, TallTile, kind, dense, special>(p, block, shared);
+  run_part<M, WideTile, kind, dense, special>(p, block, shared);
 }
 
-template <class M, GemmKind kind>
+template <class M, GemmKind kind, bool special>
 __device__ void run_product(const GemmPart& p, int block, typename M::Element* shared) {
   if (p.dense)
-    run_tile<M, kind, true>(p, block, shared);
+    run_tile<M, kind, true, special>(p, block, shared);
   else
-    run_tile<M, kind, false>(p, block, shared);
+    run_tile<M, kind, false, special>(p, block, shared);
 }
 
-template <class M>
+template <class M, bool special>
 __global__ void __launch_bounds__(block_threads, 2)
     forward_kernel(const __grid_constant__ GemmPart part) {
   extern __shared__ __align__(16) unsigned char raw[];
-  run_product<M, GemmKind::forward>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw));
+  run_product<M, GemmKind::forward, special>(part, blockIdx.x,
+                                             reinterpret_cast<typename M::Element*>(raw));
 }
 
-template <class M>
+template <class M, bool special>
 __global__ void __launch_bounds__(block_threads, 2)
     backward_kernel(const __grid_constant__ GemmParts parts) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
   int block = blockIdx.x;
-  if (block < parts.data_blocks) return run_product<M, GemmKind::data>(parts.data, block, shared);
+  if (block < parts.data_blocks)
+    return run_product<M, GemmKind::data, special>(parts.data, block, shared);
   block -= parts.data_blocks;
   if (block < parts.weight_blocks[0])
-    return run_product<M, GemmKind::weights>(parts.weights[0], block, shared);
-  run_product<M, GemmKind::weights>(parts.weights[1], block - parts.weight_blocks[0], shared);
+    return run_product<M, GemmKind::weights, false>(parts.weights[0], block, shared);
+  run_product<M, GemmKind::weights, false>(parts.weights[1], block - parts.weight_blocks[0],
+                                           shared);
 }
 
 // Products that run alone have kernels of their own, one for each: what large tiles need in
@@ -392,13 +425,13 @@ __global__ void __launch_bounds__(block_threads, 2)
 // load for those that have none.
 template <class M, class T>
 constexpr int blocks_at_once = std::is_same_v<M, Fp32>&& T::warp_rows == 64 ? 1 : 2;
-template <class M, class T, GemmKind kind, bool dense>
+template <class M, class T, GemmKind kind, bool dense, bool special>
 __global__ void __launch_bounds__(block_threads, blocks_at_once<M, T>)
     alone_kernel(const __grid_constant__ GemmPart part) {
   extern __shared__ __align__(16) unsigned char raw[];
   constexpr bool gathers = kind != GemmKind::weights;
-  run_part<M, T, kind, dense, gathers>(part, blockIdx.x,
-                                       reinterpret_cast<typename M::Element*>(raw));
+  run_part<M, T, kind, dense, special, gathers>(part, blockIdx.x,
+                                                reinterpret_cast<typename M::Element*>(raw));
 }
 
 // Two buffers of both tiles in their largest layout.
@@ -431,13 +464,20 @@ constexpr int most_tile_bytes() {
                                                                 : tile_bytes<M, TallTile>();
 }
 
+template <class M, class T, GemmKind kind, bool dense, bool special>
+cudaError_t launch_alone_with(const GemmPart& p, cudaStream_t stream) {
+  constexpr auto kernel = alone_kernel<M, T, kind, dense, special>;
+  constexpr int bytes = tile_bytes<M, T>();
+  static const cudaError_t allowed = allow_shared_memory(kernel, bytes);
+  if (allowed != cudaSuccess) return allowed;
+  return launch(kernel, p.phases * p.tiles_m * p.tiles_n * p.splits, block_threads, bytes, stream,
+                p);
+}
 template <class M, class T, GemmKind kind, bool dense>
 cudaError_t launch_alone_as(const GemmPart& p, cudaStream_t stream) {
-  constexpr int bytes = tile_bytes<M, T>();
-  static const cudaError_t allowed = allow_shared_memory(alone_kernel<M, T, kind, dense>, bytes);
-  if (allowed != cudaSuccess) return allowed;
-  return launch(alone_kernel<M, T, kind, dense>, p.phases * p.tiles_m * p.tiles_n * p.splits,
-                block_threads, bytes, stream, p);
+  if constexpr (kind != GemmKind::weights)
+    if (ends_specially(p)) return launch_alone_with<M, T, kind, dense, true>(p, stream);
+  return launch_alone_with<M, T, kind, dense, false>(p, stream);
 }
 template <class M, GemmKind kind>
 cudaError_t launch_alone(const GemmPart& p, cudaStream_t stream) {
@@ -449,30 +489,42 @@ cudaError_t launch_alone(const GemmPart& p, cudaStream_t stream) {
                  : launch_alone_as<M, LargeTile, kind, false>(p, stream);
 }
 
+template <class M, bool special>
+cudaError_t launch_forward_as(const GemmPart& p, cudaStream_t stream) {
+  constexpr auto kernel = forward_kernel<M, special>;
+  static const cudaError_t allowed = allow_shared_memory(kernel, most_tile_bytes<M>());
+  if (allowed != cudaSuccess) return allowed;
+  return launch(kernel, p.tiles_m * p.tiles_n * p.splits, block_threads, bytes_of<M>(p.tile),
+                stream, p);
+}
 template <class M>
 cudaError_t launch_forward_with(const GemmPart& p, cudaStream_t stream) {
   if (runs_alone(p)) return launch_alone<M, GemmKind::forward>(p, stream);
-  static const cudaError_t allowed = allow_shared_memory(forward_kernel<M>, most_tile_bytes<M>());
-  if (allowed != cudaSuccess) return allowed;
-  return launch(forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, block_threads,
-                bytes_of<M>(p.tile), stream, p);
+  return ends_specially(p) ? launch_forward_as<M, true>(p, stream)
+                           : launch_forward_as<M, false>(p, stream);
 }
 
+template <class M, bool special>
+cudaError_t launch_backward_as(const GemmParts& parts, cudaStream_t stream) {
+  constexpr auto kernel = backward_kernel<M, special>;
+  static const cudaError_t allowed = allow_shared_memory(kernel, most_tile_bytes<M>());
+  if (allowed != cudaSuccess) return allowed;
+  int bytes = parts.data_blocks ? bytes_of<M>(parts.data.tile) : 0;
+  for (int i = 0; i < 2; ++i)
+    if (parts.weight_blocks[i] && bytes_of<M>(parts.weights[i].tile) > bytes)
+      bytes = bytes_of<M>(parts.weights[i].tile);
+  return launch(kernel, parts.data_blocks + parts.weight_blocks[0] + parts.weight_blocks[1],
+                block_threads, bytes, stream, parts);
+}
 template <class M>
 cudaError_t launch_backward_with(const GemmParts& parts, cudaStream_t stream) {
   if (parts.data_blocks && runs_alone(parts.data))
     return launch_alone<M, GemmKind::data>(parts.data, stream);
   if (parts.weight_blocks[0] && runs_alone(parts.weights[0]))
     return launch_alone<M, GemmKind::weights>(parts.weights[0], stream);
-  static const cudaError_t allowed = allow_shared_memory(backward_kernel<M>, most_tile_bytes<M>());
-  if (allowed != cudaSuccess) return allowed;
-  int bytes = parts.data_blocks ? bytes_of<M>(parts.data.tile) : 0;
-  for (int i = 0; i < 2; ++i)
-    if (parts.weight_blocks[i] && bytes_of<M>(parts.weights[i].tile) > bytes)
-      bytes = bytes_of<M>(parts.weights[i].tile);
-  return launch(backward_kernel<M>,
-                parts.data_blocks + parts.weight_blocks[0] + parts.weight_blocks[1], block_threads,
-                bytes, stream, parts);
+  return parts.data_blocks && ends_specially(parts.data)
+             ? launch_backward_as<M, true>(parts, stream)
+             : launch_backward_as<M, false>(parts, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

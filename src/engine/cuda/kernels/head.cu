@@ -1,3 +1,4 @@
+#include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/loss.cuh"
 
@@ -209,7 +210,9 @@ __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ H
     float g = 0;
 #pragma unroll
     for (int n = 0; n < padded; ++n) g += gradient[n] * weights[k * padded + n];
-    h.input_gradient[static_cast<std::int64_t>(sample) * h.depth + k] = g * h.input_scale;
+    h.input_gradient[first + k] = through_activation(
+        h.input_function, h.input_function == Function::linear ? 0.f : h.input[first + k],
+        g * h.input_scale);
   }
 }
 
@@ -286,7 +289,10 @@ __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_consta
     for (int n = 0; n < Fours; ++n)
       g += gradient[4 * n] * weights[i][n].x + gradient[4 * n + 1] * weights[i][n].y +
            gradient[4 * n + 2] * weights[i][n].z + gradient[4 * n + 3] * weights[i][n].w;
-    h.input_gradient[first + k] = h.slice_count && !survive[i] ? 0.f : g * h.input_scale;
+    g = h.slice_count && !survive[i] ? 0.f : g * h.input_scale;
+    if (h.input_function != Function::linear)
+      g = through_activation(h.input_function, h.input[first + k], g);
+    h.input_gradient[first + k] = g;
   }
 }
 

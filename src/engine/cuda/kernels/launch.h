@@ -73,7 +73,6 @@ cudaError_t launch_loss(const Head& head, const LossTensors& tensors, cudaStream
 cudaError_t launch_gather(const Source& source, int count, int full_h, int full_w, int channels,
                           int live_h, int live_w, int padded, float* to, cudaStream_t stream);
 
-enum class Function : int { relu, sigmoid, tanh, linear };
 struct Elementwise {
   Function function;
   std::int64_t count;
@@ -101,13 +100,16 @@ struct PoolPass {
   const float* from;
   float* to;
   void* winner;  // place in the window, for max
+  // Backward: what the gradient goes on through, by its value.
+  Function function;
+  const float* value;
   // Whether places take 32 bits, rather than 16.
   bool wide_places() const { return std::int64_t{window_h} * window_w > 1 << 16; }
 };
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream);
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream);
 
-constexpr int norm_threads = 256, most_norm_columns = 32;
+constexpr int most_norm_columns = 32;
 // How blocks share a normalisation: so many vectors of four features each, and slices of the rows.
 struct NormShares {
   int columns = 1, slices = 1;
@@ -127,6 +129,9 @@ struct NormPass {
   const float *input, *gamma, *beta, *gradient;
   float *moving_mean, *moving_variance, *mean, *scale;  // mean and 1/σ of the micro-batch
   float *output, *input_gradient, *gamma_gradient, *beta_gradient;
+  ValueTerms output_terms, input_gradient_terms;
+  float* sums;  // of the input gradient's columns, or null: (sum_slices, padded)
+  int sum_slices;
   int columns, slices;
   float *partials, *means;  // with several slices: (slices, 2, padded) and (2, padded)
   std::uint32_t* tickets;   // for each group of columns: the slices that are done

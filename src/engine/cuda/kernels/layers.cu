@@ -2,6 +2,7 @@
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/layers.h"
 #include "engine/cuda/kernels/loss.cuh"
+#include "engine/cuda/kernels/vectors.cuh"
 
 // Layers of single elements and those that move values: a thread for each element of the output.
 namespace sweetspot::engine::cuda {
@@ -76,12 +77,22 @@ __device__ float slope_of(const engine::ElementFunction& f, float k) {
 
 __global__ void function_kernel(const __grid_constant__ FunctionPass f) {
   wait_for_predecessor();
-  EACH(i, f.count)
-  f.to[i] = i % f.padded < f.channels ? value_of(f.function, f.known[i]) : 0.f;
+  EACH(i, f.count / 4) {
+    float4 y = each(load4(f.known + 4 * i), [&](float x) { return value_of(f.function, x); });
+    if (f.channels != f.padded) {  // whose padding stays zero
+      const int c = static_cast<int>(4 * i % f.padded);
+      y = {c < f.channels ? y.x : 0.f, c + 1 < f.channels ? y.y : 0.f,
+           c + 2 < f.channels ? y.z : 0.f, c + 3 < f.channels ? y.w : 0.f};
+    }
+    store4(f.to + 4 * i, y);
+  }
 }
 __global__ void function_backward_kernel(const __grid_constant__ FunctionPass f) {
   wait_for_predecessor();
-  EACH(i, f.count) f.to[i] = f.gradient[i] * slope_of(f.function, f.known[i]);
+  EACH(i, f.count / 4)
+  store4(f.to + 4 * i, load4(f.gradient + 4 * i) * each(load4(f.known + 4 * i), [&](float k) {
+                         return slope_of(f.function, k);
+                       }));
 }
 
 __global__ void scale_shift_kernel(const __grid_constant__ ScaleShift s) {
@@ -356,10 +367,10 @@ int warp_blocks(std::int64_t groups) { return blocks_for(groups * 32); }
 }  // namespace
 
 cudaError_t launch_function(const FunctionPass& f, cudaStream_t stream) {
-  return launch(function_kernel, blocks_for(f.count), threads, 0, stream, f);
+  return launch(function_kernel, blocks_for(f.count / 4), threads, 0, stream, f);
 }
 cudaError_t launch_function_backward(const FunctionPass& f, cudaStream_t stream) {
-  return launch(function_backward_kernel, blocks_for(f.count), threads, 0, stream, f);
+  return launch(function_backward_kernel, blocks_for(f.count / 4), threads, 0, stream, f);
 }
 cudaError_t launch_scale_shift(const ScaleShift& s, cudaStream_t stream) {
   return launch(scale_shift_kernel, blocks_for(s.count), threads, 0, stream, s);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "engine/cuda/kernels/activation.cuh"
-#include "engine/cuda/kernels/vectors.cuh"
+#include "engine/cuda/kernels/terms.cuh"
 
 // Batch normalisation, and the activation and 2×2 max pooling behind it. A block has up to 32
 // vectors of four features
@@ -12,7 +12,7 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int threads = norm_threads;
+constexpr int threads = 512;
 
 // Mean and sum of squared distances from it, of `n` values.
 struct Moments {
@@ -37,6 +37,8 @@ __device__ Totals merged(const Totals& a, const Totals& b) {
   return {a.gradient + b.gradient, a.product + b.product};
 }
 
+__device__ float4 merged(float4 a, float4 b) { return a + b; }
+
 // This thread's place: its features, and its group's share of the rows.
 struct Place {
   int column, group, groups, feature;
@@ -55,10 +57,10 @@ struct Place {
   }
 };
 
-// Merges what the groups have, in a fixed order; group 0 gets the result.
+// Merges what the first `width` groups have, in a fixed order; group 0 gets the result.
 template <class T>
-__device__ T over_groups(T mine, const Place& p, int columns, T* shared) {
-  for (int width = p.groups; width > 1;) {
+__device__ T over_groups(T mine, const Place& p, int width, int columns, T* shared) {
+  while (width > 1) {
     const int half = (width + 1) / 2;
     __syncthreads();
     if (p.group >= half && p.group < width) shared[(p.group - half) * columns + p.column] = mine;
@@ -152,7 +154,8 @@ __device__ void apply_pooled(const NormPass& n, const Place& p, const Features& 
           best[i] = y[i], code[i] = static_cast<std::uint8_t>(slot);
     }
     const std::int64_t to = std::int64_t{window} * n.padded + p.feature;
-    store4(n.output + to, without_padding(n, p.feature, {best[0], best[1], best[2], best[3]}));
+    store_value4(n.output, n.output_terms, to,
+                 without_padding(n, p.feature, {best[0], best[1], best[2], best[3]}));
     if (n.code) *reinterpret_cast<uchar4*>(n.code + to) = {code[0], code[1], code[2], code[3]};
   }
 }
@@ -160,7 +163,6 @@ __device__ void apply_pooled(const NormPass& n, const Place& p, const Features& 
 __device__ void apply(const NormPass& n, const Place& p, const Features& f) {
   constexpr int at_once = 4;
   const float* from = n.input + p.feature;
-  float* to = n.output + p.feature;
   for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
     float4 x[at_once];
 #pragma unroll
@@ -170,8 +172,9 @@ __device__ void apply(const NormPass& n, const Place& p, const Features& f) {
 #pragma unroll
     for (int i = 0; i < at_once; ++i)
       if (row + i * p.groups < p.end)
-        store4(to + std::int64_t{row + i * p.groups} * n.padded,
-               without_padding(n, p.feature, normalised(n, f, x[i])));
+        store_value4(n.output, n.output_terms,
+                     std::int64_t{row + i * p.groups} * n.padded + p.feature,
+                     without_padding(n, p.feature, normalised(n, f, x[i])));
   }
 }
 
@@ -206,26 +209,30 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
   auto* shared = reinterpret_cast<Moments*>(raw);
   wait_for_predecessor();
   const Place p(n, n.rows);
-  const bool goes_on = n.slices == 1;
-  Moments m = over_groups(moments_of(n, p), p, n.columns, shared);
+  const bool goes_on = n.slices == 1, holds = p.real && p.group == 0;
+  float4 moving_mean{}, moving_variance{};  // on their way before they are needed
+  if (holds)
+    moving_mean = load4(n.moving_mean + p.feature),
+    moving_variance = load4(n.moving_variance + p.feature);
+  Moments m = over_groups(moments_of(n, p), p, min(p.groups, p.end - p.begin), n.columns, shared);
   if (n.slices > 1) {
     float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
-    if (p.real && p.group == 0) store4(mine, m.mean), store4(mine + n.padded, m.square);
+    if (holds) store4(mine, m.mean), store4(mine + n.padded, m.square);
     if (!last_of_slices(n)) return;
     m = over_slices<Moments>(n, p, [&](int slice, float4 mean, float4 square) {
       return Moments{static_cast<float>(p.rows_of_slice(n, slice)), mean, square};
     });
-    m = over_groups(m, p, n.columns, shared);
+    m = over_groups(m, p, min(p.groups, n.slices), n.columns, shared);
   }
   __shared__ Features features[most_norm_columns];
-  if (p.real && p.group == 0) {
+  if (holds) {
     const float4 variance = m.square * (1 / static_cast<float>(n.rows));
     const float4 scale = each(variance, [&](float v) { return 1 / sqrtf(v + n.epsilon); });
     store4(n.mean + p.feature, m.mean), store4(n.scale + p.feature, scale);
-    const auto move = [&](float* moving, float4 now) {
-      store4(moving + p.feature, load4(moving + p.feature) * n.momentum + now * (1 - n.momentum));
+    const auto move = [&](float* moving, float4 before, float4 now) {
+      store4(moving + p.feature, before * n.momentum + now * (1 - n.momentum));
     };
-    move(n.moving_mean, m.mean), move(n.moving_variance, variance);
+    move(n.moving_mean, moving_mean, m.mean), move(n.moving_variance, moving_variance, variance);
     if (goes_on)
       features[p.column] = {m.mean, scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
   }
@@ -262,9 +269,7 @@ __global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_consta
 // The gradient behind the normalisation: what the activation lets through.
 __device__ float4 let_through(const NormPass& n, const Features& f, float4 x, float4 g) {
   if (n.function == Function::linear) return g;
-  const float4 y = normalised(n, f, x);
-  return {through_activation(n.function, y.x, g.x), through_activation(n.function, y.y, g.y),
-          through_activation(n.function, y.z, g.z), through_activation(n.function, y.w, g.w)};
+  return through_activation(n.function, normalised(n, f, x), g);
 }
 
 // Calls `use(place, x, gradient)` for each vector before the pooling.
@@ -309,13 +314,18 @@ __device__ void each_gradient(const NormPass& n, const Place& p, const Features&
 struct Means {
   float4 gradient, product;
 };
+// Gives the sum of what it writes.
 template <bool pooled>
-__device__ void apply_backward(const NormPass& n, const Place& p, const Features& f, float4 scale,
-                               const Means& means) {
+__device__ float4 apply_backward(const NormPass& n, const Place& p, const Features& f, float4 scale,
+                                 const Means& means) {
   const float4 by_distance = means.product * scale;
+  float4 sum{};
   each_gradient<pooled>(n, p, f, [&](std::int64_t at, float4 x, float4 g) {
-    store4(n.input_gradient + at, f.factor * (g - means.gradient - (x - f.mean) * by_distance));
+    const float4 v = f.factor * (g - means.gradient - (x - f.mean) * by_distance);
+    store_value4(n.input_gradient, n.input_gradient_terms, at, v);
+    sum = sum + v;
   });
+  return sum;
 }
 
 template <bool pooled>
@@ -335,7 +345,7 @@ __global__ void __launch_bounds__(threads)
       t.gradient = t.gradient + g, t.product = t.product + g * (x - f.mean);
     });
   }
-  t = over_groups(t, p, n.columns, shared);
+  t = over_groups(t, p, min(p.groups, p.end - p.begin), n.columns, shared);
   if (n.slices > 1) {
     float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
     if (p.real && p.group == 0) store4(mine, t.gradient), store4(mine + n.padded, t.product);
@@ -343,7 +353,7 @@ __global__ void __launch_bounds__(threads)
     t = over_slices<Totals>(n, p, [](int, float4 gradient, float4 product) {
       return Totals{gradient, product};
     });
-    t = over_groups(t, p, n.columns, shared);
+    t = over_groups(t, p, min(p.groups, n.slices), n.columns, shared);
   }
   __shared__ Means all[most_norm_columns];
   if (p.real && p.group == 0) {
@@ -366,14 +376,20 @@ __global__ void __launch_bounds__(threads)
 template <bool pooled>
 __global__ void __launch_bounds__(threads)
     norm_apply_backward_kernel(const __grid_constant__ NormPass n) {
+  extern __shared__ __align__(16) unsigned char raw[];
   wait_for_predecessor();
   const Place p(n, pooled ? n.rows / 4 : n.rows);
-  if (!p.real) return;
-  const float4 scale = load4(n.scale + p.feature);
-  const Features f{load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale),
-                   shift_of(n, p.feature)};
-  apply_backward<pooled>(n, p, f, scale,
-                         {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
+  float4 sum{};
+  if (p.real) {
+    const float4 scale = load4(n.scale + p.feature);
+    const Features f{load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale),
+                     shift_of(n, p.feature)};
+    sum = apply_backward<pooled>(
+        n, p, f, scale, {load4(n.means + p.feature), load4(n.means + n.padded + p.feature)});
+  }
+  if (!n.sums) return;
+  sum = over_groups(sum, p, p.groups, n.columns, reinterpret_cast<float4*>(raw));
+  if (p.real && p.group == 0) store4(n.sums + std::int64_t{blockIdx.y} * n.padded + p.feature, sum);
 }
 
 dim3 blocks_of(const NormPass& n, int slices) {
@@ -382,7 +398,7 @@ dim3 blocks_of(const NormPass& n, int slices) {
 }
 // The second pass merges nothing: it may have more blocks.
 dim3 second_blocks_of(const NormPass& n) {
-  constexpr int rows_each = 16, more = 3;
+  constexpr int rows_each = 4, more = 4;
   const int rows = n.pooled ? n.rows / 4 : n.rows, groups = threads / n.columns;
   return blocks_of(n, std::clamp(rows / (groups * rows_each), n.slices, more * n.slices));
 }
@@ -401,11 +417,10 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
   s.columns = columns_of(std::clamp(few_vectors / rows, 1, few_columns));
   if (rows <= few_vectors) return s;
   s.columns = columns_of(most_norm_columns);
-  const int groups = norm_threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
-  // What slices have is merged by one block: two for each multiprocessor keep memory busy.
-  constexpr int blocks_each = 2, rows_each = 8;
-  s.slices = std::clamp(blocks_each * multiprocessors / tiles, 1,
-                        std::max(1, rows / (groups * rows_each)));
+  const int groups = threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
+  // What slices have is merged by one block: few large ones keep memory as busy as many small ones.
+  constexpr int rows_each = 8;
+  s.slices = std::clamp(multiprocessors / tiles, 1, std::max(1, rows / (groups * rows_each)));
   return s;
 }
 
@@ -424,7 +439,8 @@ cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
              blocks_of(n, n.slices), threads, threads * sizeof(Totals), stream, n);
   if (error != cudaSuccess || n.slices == 1 || !n.input_gradient) return error;
   return launch(n.pooled ? norm_apply_backward_kernel<true> : norm_apply_backward_kernel<false>,
-                second_blocks_of(n), threads, 0, stream, n);
+                n.sums ? blocks_of(n, n.sum_slices) : second_blocks_of(n), threads,
+                n.sums ? threads * sizeof(float4) : 0, stream, n);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -1,6 +1,7 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/math.cuh"
+#include "engine/cuda/kernels/optimizer.cuh"
 
 // One pass over all parameters: partial gradients are summed in the order of their splits and go
 // straight into the optimizer; the last block writes the step's record and moves the state on.
@@ -85,28 +86,6 @@ __device__ void store_operands(Math math, void* to, std::int64_t at, float4 w) {
   }
 }
 
-struct Rates {
-  float learning, adam;
-};
-__device__ float updated(const OptimizerRule& r, Rates rate, float w, float g, float& mean,
-                         float& square) {
-  switch (r.kind) {
-    case OptimizerRule::Kind::sgd:
-      return w - rate.learning * g;
-    case OptimizerRule::Kind::momentum:
-      mean = r.momentum * mean - rate.learning * g;
-      return w + mean;
-    case OptimizerRule::Kind::nesterov:
-      mean = r.momentum * mean - rate.learning * g;
-      return w + r.momentum * mean - rate.learning * g;
-    case OptimizerRule::Kind::adam:
-      mean = r.beta1 * mean + (1 - r.beta1) * g;
-      square = r.beta2 * square + (1 - r.beta2) * g * g;
-      return w - (r.decay * rate.learning * w + rate.adam * mean / (sqrtf(square) + r.epsilon));
-  }
-  return w;
-}
-
 // The losses of the step, summed, in thread 0.
 __device__ StepRecord summed(const Update& u) {
   __shared__ double losses[threads];
@@ -160,7 +139,7 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
     if (u.mean) m = at4(u.mean + place);
     if (u.square) v = at4(u.square + place);
   }
-  const Rates rate{__ldcg(&u.state->learning_rate), __ldcg(&u.state->adam_rate)};
+  const Rates rate(*u.state);
   const float unscale = u.scaled ? __ldcg(&u.state->unscale) : 1.f;
   const bool early = s.early && !u.from_gradients;
   if (!early) wait_for_predecessor();
@@ -174,8 +153,7 @@ __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constan
     if (__ldcg(&u.state->bad)) return;
     g = {g.x * unscale, g.y * unscale, g.z * unscale, g.w * unscale};
   }
-  w = {updated(u.rule, rate, w.x, g.x, m.x, v.x), updated(u.rule, rate, w.y, g.y, m.y, v.y),
-       updated(u.rule, rate, w.z, g.z, m.z, v.z), updated(u.rule, rate, w.w, g.w, m.w, v.w)};
+  w = updated(u.rule, rate, w, g, m, v);
   *reinterpret_cast<float4*>(u.weights + place) = w;
   if (i < s.operand_count) store_operands(u.math, u.operands, s.operands + i, w);
   if (u.mean) *reinterpret_cast<float4*>(u.mean + place) = m;

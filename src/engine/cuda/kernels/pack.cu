@@ -1,20 +1,17 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/each.cuh"
 #include "engine/cuda/kernels/launch.h"
-#include "engine/cuda/kernels/math.cuh"
 #include "engine/cuda/kernels/packing.h"
-#include "engine/cuda/kernels/vectors.cuh"
+#include "engine/cuda/kernels/terms.cuh"
 
-// Operands for the products of packed_product.cuh. One term is the value rounded; a second one is
-// what the first leaves of it, rounded, and so on: three terms of bf16 are all 24 bits of a float.
+// Operands for the products of packed_product.cuh.
 namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int pack_threads = 256;
 
-__device__ float bf16_of(float v) { return __bfloat162float(__float2bfloat16_rn(v)); }
 __device__ float4 rest_of(float4 v) {
-  return each(v, [](float e) { return e - bf16_of(e); });
+  return each(v, [](float e) { return bf16_rest(e); });
 }
 
 __device__ void store_terms(std::uint16_t* to, std::int64_t term, int terms, bool fp16, float4 a,
@@ -106,7 +103,8 @@ __global__ void __launch_bounds__(pack_threads)
     } else {
       const float4 u = routed(a, code_a, 0), v = routed(b, code_b, 0);
       left = left + u, right = right + v;
-      store_terms(p.to + at, p.term, p.terms, p.fp16, u, v);
+      if (p.to) store_terms(p.to + at, p.term, p.terms, p.fp16, u, v);
+      if (p.floats) store4(p.floats + at, u), store4(p.floats + at + 4, v);
     }
   }
   if (!p.sums) return;
@@ -122,6 +120,35 @@ __global__ void __launch_bounds__(pack_threads)
   store4(to, left), store4(to + 4, right);
 }
 
+__global__ void __launch_bounds__(pack_threads) finish_kernel(const __grid_constant__ Finishing d) {
+  wait_for_predecessor();
+  EACH(i, d.rows * (d.filters / 4)) {
+    const std::int64_t at = 4 * i;
+    const float4 x = load4(d.value + at);
+    float v[4] = {x.x, x.y, x.z, x.w};
+    std::uint8_t code[4];
+    const auto row =
+        static_cast<int>(d.few ? d.by_quads.quotient(static_cast<int>(i)) : i / (d.filters / 4));
+    const int n = static_cast<int>(at - std::int64_t{row} * d.filters);
+    const int sample = d.by_positions.quotient(row);
+    const int position = row - sample * static_cast<int>(d.by_positions.divisor);
+    const int y = d.by_width.quotient(position);
+    const int column = position - y * static_cast<int>(d.by_width.divisor);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      if (d.relu) v[e] = rectified(v[e]);
+      code[e] = d.relu && v[e] == 0 ? no_gradient : 0;
+      if (!d.dropout.threshold) continue;
+      const bool kept = survives(d.dropout, sample,
+                                 (y * d.dropout.full_width + column) * d.dropout.channels + n + e);
+      v[e] = kept ? v[e] * d.dropout.scale : 0.f;
+      if (!kept) code[e] = no_gradient;
+    }
+    store4(d.value + at, {v[0], v[1], v[2], v[3]});
+    if (d.code) *reinterpret_cast<uchar4*>(d.code + at) = {code[0], code[1], code[2], code[3]};
+  }
+}
+
 }  // namespace
 
 cudaError_t launch_packing(const Packings& p, cudaStream_t stream) {
@@ -130,6 +157,9 @@ cudaError_t launch_packing(const Packings& p, cudaStream_t stream) {
   const std::int64_t blocks = (eights + pack_threads - 1) / pack_threads;
   return launch(pack_kernel, static_cast<int>(blocks < most ? blocks : most), pack_threads, 0,
                 stream, p);
+}
+cudaError_t launch_finishing(const Finishing& d, cudaStream_t stream) {
+  return launch(finish_kernel, blocks_for(d.rows * (d.filters / 4)), pack_threads, 0, stream, d);
 }
 cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream) {
   return launch(pack_gradient_kernel, dim3(share_of(p.filters).groups, p.slices), pack_threads, 0,

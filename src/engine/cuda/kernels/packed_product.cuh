@@ -420,7 +420,7 @@ __global__ void __launch_bounds__(packed_threads, 2)
           const float2 pair = finished.at(row + i, column);
           v[i][0] = pair.x, v[i][1] = pair.y;
         }
-        finish_pooled(p, sample, window - sample * p.by_windows.divisor, n0 + column, v);
+        finish_pooled<true>(p, sample, window - sample * p.by_windows.divisor, n0 + column, v);
       });
     } else {
       finished.template each<1>([&](int row, int column) {
@@ -428,7 +428,7 @@ __global__ void __launch_bounds__(packed_threads, 2)
         if (sample >= p.count || n0 + column >= s.filters) return;
         const float2 pair = finished.at(row, column);
         float v[2] = {pair.x, pair.y};
-        finish_plain(p, sample, m - sample * p.by_windows.divisor, n0 + column, v);
+        finish_plain<true>(p, sample, m - sample * p.by_windows.divisor, n0 + column, v);
       });
     }
   } else if constexpr (kind == GemmKind::data) {
@@ -446,7 +446,8 @@ __global__ void __launch_bounds__(packed_threads, 2)
         to = (static_cast<std::int64_t>(sample) * s.in_h + y) * s.in_w + x;
       }
       const float2 v = finished.at(row, column);
-      store2(p.input_gradient + to * channels + n0 + column, v.x * p.scale, v.y * p.scale);
+      store2_through<true>(p, p.input_gradient, to * channels + n0 + column, v.x * p.scale,
+                           v.y * p.scale);
     });
   } else {
     finished.template each<1>([&](int row, int column) {

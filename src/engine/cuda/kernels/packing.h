@@ -24,9 +24,10 @@ cudaError_t launch_packing(const Packings& p, cudaStream_t stream);
 // The same of a gradient, routed back through dropout, ReLU and pooling to where the product left
 // its sums; the sums of its columns are the bias's partial gradients, one for each slice of rows.
 struct GradientPacking {
-  const float* gradient;  // (rows, filters)
-  const std::uint8_t* code;
-  std::uint16_t* to;
+  const float* gradient;     // (rows, filters)
+  const std::uint8_t* code;  // or null: all of it passes
+  std::uint16_t* to;         // or null: nothing is packed
+  float* floats;             // without pooling: the same as floats, or null
   std::int64_t term;
   int terms;
   bool fp16;
@@ -36,6 +37,20 @@ struct GradientPacking {
   int slices;
 };
 cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream);
+
+// ReLU and dropout of a product's output where it lies, with the codes that its gradient is routed
+// by.
+struct Finishing {
+  float* value;        // (rows, filters)
+  std::uint8_t* code;  // or null
+  std::int64_t rows;
+  int filters;  // a multiple of four
+  bool relu;
+  bool few;  // fours of values: fewer than 2^31
+  Divider by_quads, by_positions, by_width;
+  DropoutMask dropout;
+};
+cudaError_t launch_finishing(const Finishing& f, cudaStream_t stream);
 
 constexpr int packed_rows = 128;
 // Products of packed operands, in tiles of so many rows and `columns` (32, 64, 96 or 128); only

@@ -79,6 +79,16 @@ struct Source {
 #endif
 };
 
+// A value as 16-bit terms (pack.cu) instead of floats: bf16, or fp16 if there is one, each plane of
+// them `stride` elements behind the one before. No terms: floats.
+struct ValueTerms {
+  int terms = 0;
+  bool fp16 = false;
+  std::int64_t stride = 0;
+};
+
+enum class Function : int { linear, relu, sigmoid, tanh };
+
 struct DropoutMask {
   std::uint32_t threshold = 0;  // a word below it drops its element; 0: no dropout
   float scale = 1;
@@ -133,12 +143,15 @@ struct GemmPart {
   Divider by_in, by_in_w, by_taps_x, by_fewer_taps_x;
   int count;  // samples
   bool relu;
-  float scale;            // of the input's gradient: its dropout's
-  const float* input;     // (count, in_h, in_w, channels)
-  const float* weights;   // (taps, channels, filters)
-  const void* operands;   // the same, rounded, in the operands' type; null: there is no such copy
-  const float* bias;      // (filters), or null
-  float* value;           // (count, windows, filters)
+  Function function;        // of the output, where there is neither ReLU nor dropout
+  Function input_function;  // of the input: its gradient goes on through it
+  float scale;              // of the input's gradient: its dropout's
+  const float* input;       // (count, in_h, in_w, channels)
+  const float* weights;     // (taps, channels, filters)
+  const void* operands;     // the same, rounded, in the operands' type; null: there is no such copy
+  const float* bias;        // (filters), or null
+  float* value;             // (count, windows, filters)
+  ValueTerms value_terms;
   std::uint8_t* code;     // as value; null: none is wanted, or all gradients pass
   const float* gradient;  // as value; the sum of so many slices
   int gradient_slices;
@@ -222,10 +235,11 @@ struct Head {
   const float* input_bias;
   bool input_relu;
   DropoutMask dropout;
-  float* value;           // its output
-  float* logit_gradient;  // (count, outputs); null in evaluation
-  float* input_gradient;  // (count, depth), or null
-  float input_scale;      // of the input's dropout
+  float* value;             // its output
+  float* logit_gradient;    // (count, outputs); null in evaluation
+  float* input_gradient;    // (count, depth), or null
+  float input_scale;        // of the input's dropout
+  Function input_function;  // of the input, as in GemmPart
   LossKind loss;
   bool softmax;
   float batch;  // samples of the whole batch

@@ -175,13 +175,13 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
           group += share.first_group, n += 32 * share.first_column;
           if (s.pool == 2) {
             if (group * 8 + g < windows)
-              finish_pooled(p, first + sample, group * 8 + g, n, v, dropout);
+              finish_pooled<false>(p, first + sample, group * 8 + g, n, v, dropout);
             return;
           }
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
             const int at = group * 32 + g + 8 * i;
-            if (at < windows) finish_plain(p, first + sample, at, n, v[i], dropout);
+            if (at < windows) finish_plain<false>(p, first + sample, at, n, v[i], dropout);
           }
         });
   }

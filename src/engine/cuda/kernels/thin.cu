@@ -1,4 +1,5 @@
 #include "engine/cuda/kernels/gemm.cuh"
+#include "engine/cuda/kernels/optimizer.cuh"
 #include "engine/cuda/kernels/thin.h"
 
 // Products of a dense layer with so few samples that its weights are what takes time: each weight
@@ -106,8 +107,8 @@ __global__ void __launch_bounds__(block_threads, 2)
     const int filter = tile * thin_filters + at % 32 * 4;
     if (sample >= p.count || filter >= p.shape.filters) continue;
     float low[2] = {v[i].x, v[i].y}, high[2] = {v[i].z, v[i].w};
-    finish_plain(p, sample, 0, filter, low);
-    finish_plain(p, sample, 0, filter + 2, high);
+    finish_plain<true>(p, sample, 0, filter, low);
+    finish_plain<true>(p, sample, 0, filter + 2, high);
   }
 }
 
@@ -214,6 +215,74 @@ __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
   if (!finite) p.state->bad = 1;  // which fp16 alone looks at
 }
 
+// Each weight, its moments and its gradient are in registers once. What is updated is nobody
+// else's, and older than the predecessor.
+template <int samples>
+__global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
+    thin_update_kernel(const __grid_constant__ ThinUpdate t) {
+  extern __shared__ __align__(16) float shared[];
+  constexpr int at_once = samples > 4 ? 1 : 2;
+  const GemmPart& p = t.part;
+  const InPlaceUpdate& u = t.update;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int tile_k = blockIdx.x / p.tiles_n, tile_n = blockIdx.x - tile_k * p.tiles_n;
+  const int k0 = tile_k * thin_rows, n = tile_n * thin_filters + lane * 4;
+  const bool real = n < p.shape.filters;
+  const auto place = [&](int row) { return static_cast<std::int64_t>(row) * p.shape.filters + n; };
+  const auto fetch = [&](std::int64_t at, float4& w, float4& m, float4& v) {
+    w = load4(u.weights + at);
+    if (u.mean) m = load4(u.mean + at);
+    if (u.square) v = load4(u.square + at);
+  };
+  float4 w[at_once] = {}, m[at_once] = {}, v[at_once] = {};
+  const auto inside = [&](int row) {
+    return real && row < thin_rows && k0 + row < p.shape.channels;
+  };
+  const auto fetch_from = [&](int first) {
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+      if (const int row = first + i * warps; inside(row)) fetch(place(k0 + row), w[i], m[i], v[i]);
+  };
+  fetch_from(warp);
+  wait_for_predecessor();
+  load_inputs<samples>(p, k0, thin_rows, shared);
+  float4 g[samples];
+#pragma unroll
+  for (int s = 0; s < samples; ++s) g[s] = gradient4(p, s, n);
+  const Rates rate(*u.state);
+  const auto settle = [&](std::int64_t at, float4 gradient, float4 weight, float4 mean,
+                          float4 square) {
+    store4(u.weights + at, updated(u.rule, rate, weight, gradient, mean, square));
+    if (u.mean) store4(u.mean + at, mean);
+    if (u.square) store4(u.square + at, square);
+  };
+  __syncthreads();
+  for (int first = warp; first < thin_rows; first += warps * at_once) {
+    if (first != warp) fetch_from(first);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int row = first + i * warps;
+      if (!inside(row)) break;
+      float4 sum{};
+#pragma unroll
+      for (int s = 0; s < samples; s += 4) {
+        const float4 x = load4(shared + row * x_pitch + s);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
+      }
+      settle(place(k0 + row), sum, w[i], m[i], v[i]);
+    }
+  }
+  if (!real) return;
+  if (tile_k == 0 && warp == 0 && p.bias) {
+    float4 sum{};
+#pragma unroll
+    for (int s = 0; s < samples; ++s) sum = sum + g[s];
+    fetch(place(p.shape.channels), w[0], m[0], v[0]);
+    settle(place(p.shape.channels), sum, w[0], m[0], v[0]);
+  }
+}
+
 template <int samples>
 __global__ void __launch_bounds__(block_threads, 2)
     thin_backward_kernel(const __grid_constant__ GemmParts parts) {
@@ -244,8 +313,20 @@ cudaError_t launch_backward(const GemmParts& parts, cudaStream_t stream) {
                 block_threads, bytes, stream, parts);
 }
 
+template <int samples>
+cudaError_t launch_in_place(const ThinUpdate& t, cudaStream_t stream) {
+  const GemmPart& p = t.part;
+  const int blocks = p.tiles_n * ((p.shape.channels + thin_rows - 1) / thin_rows);
+  return launch(thin_update_kernel<samples>, blocks, block_threads, 4 * thin_rows * x_pitch, stream,
+                t);
+}
+
 }  // namespace
 
+cudaError_t launch_thin_update(const ThinUpdate& t, cudaStream_t stream) {
+  return t.part.count <= 4 ? launch_in_place<4>(t, stream)
+                           : launch_in_place<thin_most_samples>(t, stream);
+}
 cudaError_t launch_thin_forward(const GemmPart& part, cudaStream_t stream) {
   return part.count <= 4 ? launch_forward<4>(part, stream)
                          : launch_forward<thin_most_samples>(part, stream);

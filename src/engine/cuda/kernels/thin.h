@@ -1,4 +1,5 @@
 #pragma once
+#include "engine/cuda/kernels/in_place.h"
 #include "engine/cuda/kernels/launch.h"
 
 // Products of a dense layer with few samples (thin.cu). Blocks have so many filters; backward, so
@@ -19,5 +20,11 @@ inline int thin_data_floats(std::int64_t samples) {
 cudaError_t launch_thin_forward(const GemmPart& part, cudaStream_t stream);
 // The gradient of the input, if it has blocks, and that of the weights.
 cudaError_t launch_thin_backward(const GemmParts& parts, cudaStream_t stream);
+// The gradient of the weights, on its way into them: nowhere in memory.
+struct ThinUpdate {
+  GemmPart part;
+  InPlaceUpdate update;  // from the kernel on, which the bias follows
+};
+cudaError_t launch_thin_update(const ThinUpdate& u, cudaStream_t stream);
 
 }  // namespace sweetspot::engine::cuda

@@ -46,6 +46,7 @@ class HeadOp final : public LossOp {
     partials_.offset = planner.claim_partials(partials_.floats * partials_.splits);
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
+  bool passes_through_function() const override { return true; }
 
   // In training the pass that computes the loss goes on to the input's gradient.
   void forward(Pass& pass) const override {
@@ -58,7 +59,8 @@ class HeadOp final : public LossOp {
     if (pass.training) {
       head.logit_gradient = pass.at(logit_gradient_);
       if (wants_input_gradient)
-        head.input_gradient = pass.at(in_->gradient), head.input_scale = in_->gradient_scale;
+        head.input_gradient = pass.at(in_->gradient), head.input_scale = in_->gradient_scale,
+        head.input_function = in_->gradient_function;
     }
     check(launch_head(head, pass.stream), "the loss");
   }

@@ -18,8 +18,7 @@ class Norm final : public Op {
     return text;
   }
   void claim(Planner& planner) override {
-    shares_ = share_norm(rows(static_cast<int>(planner.micro_batch())), padded(),
-                         planner.chip().multiprocessors);
+    shares_ = shares_of(planner);
     if (!planner.training()) return;
     const core::Bytes bytes = static_cast<core::Bytes>(weights_.floats) * sizeof(float);
     mean_ = planner.claim(bytes), scale_ = planner.claim(bytes);
@@ -31,20 +30,30 @@ class Norm final : public Op {
     partials_.claim(planner, weights_.gamma, weights_.beta, weights_.floats, 1);
   }
   std::vector<PartialGradients> partials() const override { return partials_.list(); }
+  bool writes_terms() const override { return true; }
+  bool writes_gradient_terms(const Planner& planner) const override {
+    return wants_input_gradient && shares_of(planner).slices > 1;
+  }
   void forward(Pass& pass) const override {
     NormPass n = common(pass);
-    n.output = pass.at(out_->value);
+    n.output = pass.at(out_->value), n.output_terms = out_->value_terms;
     check(launch_norm(n, pass.stream), "batch normalisation");
   }
   void backward(Pass& pass) const override {
     NormPass n = common(pass);
     n.gradient = pass.at(out_->gradient);
     if (wants_input_gradient) n.input_gradient = pass.at(in_->gradient);
+    n.input_gradient_terms = in_->gradient_terms, n.sum_slices = in_->gradient_sum_slices;
+    if (n.sum_slices > 0) n.sums = pass.partials + in_->gradient_sums;
     n.gamma_gradient = partials_.gamma(pass), n.beta_gradient = partials_.beta(pass);
     check(launch_norm_backward(n, pass.stream), "batch normalisation's gradients");
   }
 
  private:
+  NormShares shares_of(const Planner& planner) const {
+    return share_norm(rows(static_cast<int>(planner.micro_batch())), padded(),
+                      planner.chip().multiprocessors);
+  }
   int rows(int count) const { return fusion_.per_position ? count : count * in_->positions(); }
   int padded() const { return static_cast<int>(weights_.floats); }
 

@@ -35,7 +35,9 @@ class PackedProduct final : public ProductOp {
         static_cast<core::Bytes>(packed_terms(planner.math())) * sizeof(std::uint16_t);
     // What is no smaller than the floats that it comes from is packed again instead of kept.
     const core::Bytes input_bytes = static_cast<core::Bytes>(shape_.in_floats()) * terms_bytes;
-    if (planner.training() && packed_terms(planner.math()) == 1)
+    if (in_->value_terms.terms > 0)
+      input_ = in_->value;
+    else if (planner.training() && packed_terms(planner.math()) == 1)
       input_ = planner.claim_samples(input_bytes);
     else
       planner.claim_packed_input(input_bytes);
@@ -53,8 +55,9 @@ class PackedProduct final : public ProductOp {
     data_ = choose(sizes.data);
     if (wants_input_gradient) claim_scratch(data_, sizes.data);
     weight_gradient_ = choose(sizes.weights);
-    planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.positions() * shape_.filters) *
-                                  terms_bytes);
+    if (out_->gradient_terms.terms == 0)
+      planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.positions() * shape_.filters) *
+                                    terms_bytes);
     coded_ = relu_ || shape_.pool == 2 || dropout_;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
@@ -68,19 +71,29 @@ class PackedProduct final : public ProductOp {
     bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
     bias_partials_.splits = slices_;
     bias_partials_.offset = planner.claim_partials(bias_partials_.floats * slices_);
+    if (out_->gradient_terms.terms > 0)
+      out_->gradient_sums = bias_partials_.offset, out_->gradient_sum_slices = slices_;
   }
   std::vector<PartialGradients> partials() const override {
     std::vector<PartialGradients> list{kernel_partials_};
     if (weights_.bias) list.push_back(bias_partials_);
     return list;
   }
+  bool writes_terms() const override { return function == Function::linear; }
+  bool reads_gradient_terms() const override {
+    return !relu_ && shape_.pool == 1 && !dropout_ && function == Function::linear;
+  }
+  bool takes_function() const override { return true; }
+  bool passes_through_function() const override { return true; }
+  bool reads_terms() const override { return channels_ == shape_.channels && !few_channels_; }
 
   void forward(Pass& pass) const override {
     if (few_channels_) return forward_few_channels(pass);
     pack(pass, true);
     GemmPart part = common(pass, forward_, PackedSizes(shape_, pass.count).forward);
     part.kind = GemmKind::forward, part.phases = 1;
-    part.relu = relu_, part.value = pass.at(out_->value);
+    part.relu = relu_, part.function = function, part.value = pass.at(out_->value);
+    part.value_terms = out_->value_terms;
     part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
     part.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
@@ -89,11 +102,13 @@ class PackedProduct final : public ProductOp {
 
   void backward(Pass& pass) const override {
     pass.flush();
-    pack_gradient(pass);
+    undo_function(pass);
+    if (out_->gradient_terms.terms == 0) pack_gradient(pass);
     const PackedSizes sizes(shape_, pass.count);
     if (wants_input_gradient) {
       GemmPart part = common(pass, data_, sizes.data);
       part.kind = GemmKind::data, part.scale = in_->gradient_scale;
+      part.input = pass.at(in_->value), part.input_function = in_->gradient_function;
       part.input_gradient = pass.at(in_->gradient);
       pass.run_packed(part, data_.columns);
     }
@@ -112,6 +127,7 @@ class PackedProduct final : public ProductOp {
     ConvShape shape = shape_;
     shape.channels = channels_;
     FewChannels few = few_channels_pass(shape, relu_, weights_, *in_, *out_, pass);
+    few.function = function;
     few.code = coded_ && pass.training ? pass.at<std::uint8_t>(code_) : nullptr;
     check(launch_few_channels(few, pass.stream), "a convolution");
   }
@@ -131,9 +147,10 @@ class PackedProduct final : public ProductOp {
       return Packing{
           from, to, rows, term, width, packed, Divider(static_cast<std::uint32_t>(packed / 8))};
     };
-    p.each[0] = pack(pass.at(in_->value), packed_input(pass),
-                     std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(), channels_,
-                     shape_.channels);
+    if (in_->value_terms.terms == 0)
+      p.each[0] = pack(pass.at(in_->value), packed_input(pass),
+                       std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(),
+                       channels_, shape_.channels);
     if (with_kernel)
       p.each[1] =
           pack(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), shape_.taps(),
@@ -167,7 +184,9 @@ class PackedProduct final : public ProductOp {
     part.splits = choice.splits, part.split_depth = choice.split_depth;
     part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
     part.packed_input = packed_input(pass), part.input_term = input_term();
-    part.packed_gradient = pass.packed_gradient, part.gradient_term = gradient_term();
+    part.packed_gradient = out_->gradient_terms.terms > 0 ? pass.at<std::uint16_t>(out_->gradient)
+                                                          : pass.packed_gradient;
+    part.gradient_term = gradient_term();
     part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_term();
     part.by_packed_channels = part.by_channels;
     part.by_channels = Divider(static_cast<std::uint32_t>(channels_));
@@ -180,7 +199,7 @@ class PackedProduct final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   std::int64_t micro_batch_ = 1;
-  std::optional<core::Bytes> input_;  // kept for the backward pass
+  std::optional<core::Bytes> input_;  // kept for the backward pass, or written as it is
   core::Bytes kernel_ = 0, code_ = 0;
   bool coded_ = false;
   int slices_ = 1;

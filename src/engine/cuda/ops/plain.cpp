@@ -92,8 +92,10 @@ class Pool final : public Op {
   void backward(Pass& pass) const override {
     PoolPass p = common(pass);
     p.from = pass.at(out_->gradient), p.to = pass.at(in_->gradient);
+    p.function = in_->gradient_function, p.value = pass.at(in_->value);
     check(launch_pool_backward(p, pass.stream), "pooling's gradient");
   }
+  bool passes_through_function() const override { return true; }
 
  private:
   PoolPass common(const Pass& pass) const {

@@ -1,6 +1,7 @@
 #include "engine/cuda/ops/product.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/random.h"
 #include "engine/cuda/ops/tiles.h"
@@ -101,6 +102,14 @@ class Product final : public ProductOp {
       partials_.operand_count = std::int64_t{shape_.depth()} * shape_.filters;
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
+  bool writes_terms() const override {
+    return function == Function::linear &&
+           resident_samples(chip_, GemmKind::forward, shape_, 1, 1) == 0;
+  }
+  bool takes_function() const override { return !runs_resident_any(); }
+  bool passes_through_function() const override {
+    return resident_samples(chip_, GemmKind::data, shape_, 1, 1) == 0;
+  }
 
   void forward(Pass& pass) const override {
     GemmPart part = common(pass);
@@ -114,7 +123,7 @@ class Product final : public ProductOp {
     if (!pass.training) part.code = nullptr;
     if (few_channels_) {
       FewChannels few = few_channels_pass(shape_, relu_, weights_, *in_, *out_, pass);
-      few.code = part.code;
+      few.code = part.code, few.function = function;
       check(launch_few_channels(few, pass.stream), "a convolution");
       return;
     }
@@ -140,10 +149,11 @@ class Product final : public ProductOp {
 
   void backward(Pass& pass) const override {
     if (first_) return merged_backward(pass);
+    undo_function(pass);
     if (wants_input_gradient) {
       GemmPart part = common(pass);
       part.kind = GemmKind::data;
-      part.scale = in_->gradient_scale;
+      part.scale = in_->gradient_scale, part.input_function = in_->gradient_function;
       part.input_gradient = part.slices = pass.at(in_->gradient);
       part.slice_stride = in_->gradient_stride;
       if (in_->gradient_slices > 1)
@@ -241,12 +251,19 @@ class Product final : public ProductOp {
     pass.run(parts);
   }
 
+  // Resident kernels have epilogues of their own.
+  bool runs_resident_any() const {
+    return std::ranges::any_of(
+        std::array{GemmKind::forward, GemmKind::data, GemmKind::weights},
+        [&](GemmKind kind) { return resident_samples(chip_, kind, shape_, 1, 1) > 0; });
+  }
   bool has_code() const { return relu_ || shape_.pool == 2 || dropout_; }
 
   GemmPart common(const Pass& pass) const {
     GemmPart part = product_part(shape_, pass.count);
-    part.relu = relu_;
+    part.relu = relu_, part.function = function;
     part.input = pass.at(in_->value), part.value = pass.at(out_->value);
+    part.value_terms = out_->value_terms;
     part.weights = pass.weights + weights_.kernel;
     if (pass.operands && weights_.operands)
       part.operands = pass.operands + operand_bytes(pass.math) * *weights_.operands;
@@ -273,6 +290,15 @@ class Product final : public ProductOp {
 };
 
 }  // namespace
+
+void ProductOp::undo_function(const Pass& pass) const {
+  if (function == Function::linear || out_->gradient_function != Function::linear) return;
+  Elementwise e{};
+  e.function = function, e.count = std::int64_t{pass.count} * out_->floats();
+  e.channels = out_->channels, e.padded = out_->pitch;
+  e.output = pass.at(out_->value), e.gradient = e.to = pass.at(out_->gradient);
+  check(launch_activation_backward(e, pass.stream), "an activation's gradient");
+}
 
 std::string product_method(const ConvShape& shape, bool relu, bool dropout) {
   std::string text = shape.taps() > 1 || shape.positions() > 1 ? "convolution" : "matrix product";
@@ -320,6 +346,7 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
   FewChannels few = few_channels_part(shape, in.channels, pass.count);
   few.relu = relu;
   few.input = pass.at(in.value), few.value = pass.at(out.value);
+  few.value_terms = out.value_terms;
   few.weights = pass.weights + weights.kernel;
   few.bias = weights.bias ? pass.weights + *weights.bias : nullptr;
   return few;

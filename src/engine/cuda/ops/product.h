@@ -48,7 +48,14 @@ class ProductOp : public Op {
   // Takes the backward pass of the first convolution into its own, if that pays.
   virtual void merge(FirstConvOp& first, std::int64_t micro_batch) = 0;
   bool head_follows = false;  // which finishes what is left in slices
+  // Sigmoid or tanh behind it, which only some can have.
+  virtual bool takes_function() const { return false; }
+  Function function = Function::linear;
   Unfinished unfinished;
+
+ protected:
+  // The gradient through that function, unless whoever wrote it did that.
+  void undo_function(const Pass& pass) const;
 };
 
 // A convolution or dense layer with the ReLU, 2×2 max pooling and dropout behind it.
@@ -73,6 +80,12 @@ std::unique_ptr<ProductOp> make_thin_product(std::string name, const ConvShape& 
                                              const std::optional<FusedDropout>& dropout,
                                              const ProductWeights& weights, Tensor* in,
                                              Tensor* out);
+// A large dense layer, or convolution of single positions, by cuBLASLt, where that is there.
+bool runs_matmul(const ConvShape& shape, std::int64_t micro_batch, Math math);
+std::unique_ptr<ProductOp> make_matmul_product(std::string name, const ConvShape& shape, bool relu,
+                                               const std::optional<FusedDropout>& dropout,
+                                               const ProductWeights& weights, Tensor* in,
+                                               Tensor* out, std::int64_t micro_batch, Math math);
 // Whether all of the shape's products keep whole samples in shared memory.
 bool runs_resident(const Chip& chip, const ConvShape& shape);
 

@@ -40,16 +40,20 @@ class ThinProduct final : public ProductOp {
     partials_.floats =
         std::int64_t{shape_.channels} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     partials_.offset = planner.claim_partials(partials_.floats);
+    // Fewer stay in the cache until the update comes to them.
+    constexpr std::int64_t very_many = 1 << 22;
+    partials_.in_place = partials_.floats >= very_many && !weights_.operands;
     if (weights_.operands)
       partials_.operands = *weights_.operands,
       partials_.operand_count = std::int64_t{shape_.channels} * shape_.filters;
   }
   std::vector<PartialGradients> partials() const override { return {partials_}; }
+  bool takes_function() const override { return true; }
 
   void forward(Pass& pass) const override {
     GemmPart part = common(pass, forward_);
     part.kind = GemmKind::forward;
-    part.relu = relu_, part.value = pass.at(out_->value);
+    part.relu = relu_, part.function = function, part.value = pass.at(out_->value);
     if (!pass.training) part.code = nullptr;
     if (dropout_ && pass.training) part.dropout = dropout_mask(*dropout_, out_->channels, pass);
     check(launch_thin_forward(part, pass.stream), "a matrix product");
@@ -57,6 +61,7 @@ class ThinProduct final : public ProductOp {
 
   void backward(Pass& pass) const override {
     pass.flush();
+    undo_function(pass);
     GemmParts parts{};
     if (wants_input_gradient) {
       parts.data = common(pass, data_);
@@ -64,9 +69,17 @@ class ThinProduct final : public ProductOp {
       parts.data.input_gradient = pass.at(in_->gradient);
       parts.data_blocks = data_.tiles * data_.splits;
     }
-    GemmPart& weights = parts.weights[0] = common(pass, forward_);
+    GemmPart weights = common(pass, forward_);
     weights.kind = GemmKind::weights;
+    if (partials_.in_place && pass.in_place.weights) {
+      parts.weights[0].count = pass.count;  // by which the kernel is chosen
+      if (parts.data_blocks) check(launch_thin_backward(parts, pass.stream), "a matrix product");
+      check(launch_thin_update({weights, pass.in_place.from(weights_.kernel)}, pass.stream),
+            "an update");
+      return;
+    }
     weights.partials = pass.partials + partials_.offset;
+    parts.weights[0] = weights;
     parts.weight_blocks[0] = forward_.tiles * tiles(shape_.channels, thin_rows);
     check(launch_thin_backward(parts, pass.stream), "a matrix product");
   }

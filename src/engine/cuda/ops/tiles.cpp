@@ -14,7 +14,7 @@ struct Shape {
 constexpr Shape shapes[] = {{TileKind::large, 128, 128, 1.0},
                             {TileKind::wide, 128, 64, 0.83},
                             {TileKind::tall, 256, 32, 0.5},
-                            {TileKind::small, 32, 32, 0.25}};
+                            {TileKind::small, 32, 32, 0.35}};
 const Shape& shape_of(TileKind tile) { return *std::ranges::find(shapes, tile, &Shape::kind); }
 
 constexpr int stage = 32, small_stage = 128;  // of depth; the small tile's are long
