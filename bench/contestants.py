@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-DEBIAN_PYTHON = "/usr/bin/python3"
+TORCH_PYTHON = os.environ.get("TORCH_PYTHON", "/usr/bin/python3")  # the one that has PyTorch
 OPENMP_OPENBLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-openmp")
 
 
@@ -127,7 +127,7 @@ def torch_contestants(layouts=LAYOUTS, adams=ADAMS, model="paper-cnn"):
                 for blas, extra in blas_choices(threads).items():
                     found.append(Contestant(
                         "torch", f"{threads} thr, {layout}, Adam {adam}{blas}", threads,
-                        (DEBIAN_PYTHON, str(HERE / "torch_peer.py"), str(threads), layout, adam, str(model)),
+                        (TORCH_PYTHON, str(HERE / "torch_peer.py"), str(threads), layout, adam, str(model)),
                         tuple({**tuned_environment(), **extra}.items())))
     return found
 

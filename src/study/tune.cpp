@@ -331,14 +331,15 @@ class Tuning {
       if (!run) break;
       found.batch = size;
       found.steps = run->warm_up_steps + run->steps;
-      found.memory = run->memory_measured;
-      found.why = run->note;
+      const Lasted lasted = with_evaluation(*run);
+      found.memory = lasted.memory;
+      found.why = lasted.note;
       const auto allowed = search::memory_allowed(curve(), limits_on(axis()));
-      const bool fits = !allowed || !run->memory_measured || *run->memory_measured <= *allowed;
-      found.confirmed = run->outcome == trial::Outcome::ok && fits;
-      if (run->outcome == trial::Outcome::ok && !fits)
-        found.why = fmt::format("it grew to {}", core::format_bytes(*run->memory_measured));
-      const bool lacks = run->outcome == trial::Outcome::out_of_memory || !fits;
+      const bool fits = !allowed || !lasted.memory || *lasted.memory <= *allowed;
+      found.confirmed = lasted.outcome == trial::Outcome::ok && fits;
+      if (lasted.outcome == trial::Outcome::ok && !fits)
+        found.why = fmt::format("it grew to {}", core::format_bytes(*lasted.memory));
+      const bool lacks = lasted.outcome == trial::Outcome::out_of_memory || !fits;
       const auto smaller =
           static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
       // With what the run measured, a larger one may have become the answer.
@@ -357,6 +358,29 @@ class Tuning {
     facts_.confirmation = found;
     facts_.cut_short = cut_short(loop_.end());
     made = answer();
+  }
+
+  // An epoch ends with an evaluation: of a native model it is run behind its steps.
+  struct Lasted {
+    trial::Outcome outcome;
+    std::optional<core::Bytes> memory;
+    std::string note;
+  };
+  Lasted with_evaluation(const trial::Trial& run) {
+    Lasted lasted{run.outcome, run.memory_measured, run.note};
+    if (run.outcome != trial::Outcome::ok || options_.confirm->steps) return lasted;
+    try {
+      if (const auto memory = workload_.evaluate(run.setting, loop_.stop()))
+        lasted.memory = std::max(lasted.memory.value_or(0), *memory);
+    } catch (const core::DeviceLost& lost) {
+      loop_.device_lost(lost.what());
+    } catch (const core::OutOfMemory& refused) {
+      lasted.outcome = trial::Outcome::out_of_memory, lasted.note = refused.what();
+    } catch (const std::bad_alloc&) {
+      lasted.outcome = trial::Outcome::out_of_memory;
+      lasted.note = "the memory for its evaluation was refused";
+    }
+    return lasted;
   }
 
   // A step takes as long at any learning rate: trials have the one that was given.

@@ -137,6 +137,13 @@ class Workload {
                                                  const std::atomic<int>& /*stop*/) {
     return std::nullopt;
   }
+  // Evaluates the test data beside all that a training at this setting holds, as the end of an
+  // epoch does, and tells what they take together. Nothing where sessions do so by themselves, as
+  // programs do, or where nothing is evaluated. Throws as open() does.
+  virtual std::optional<core::Bytes> evaluate(const trial::Setting&,
+                                              const std::atomic<int>& /*stop*/) {
+    return std::nullopt;
+  }
   // Ends what it kept between sessions; InputError when that fails. After the last session.
   virtual void finish() {}
 };

@@ -58,16 +58,16 @@ TEST(Train, JsonHasItsForm) {
 TEST(Train, TellsTheNoiseScaleOfEachEpochWhenAsked) {
   const std::vector<std::string> run_of{
       "train", "--model",  "small-cnn", "--data",    "synthetic:4000", "--batch",
-      "50",    "--epochs", "3",         "--no-eval", "--json"};
+      "50",    "--epochs", "8",         "--no-eval", "--json"};
   std::vector<std::string> asked = run_of;
   asked.push_back("--noise-scale");
   const Json plain = json_of(run(run_of)), json = json_of(run(asked));
-  EXPECT_EQ(plain["epochs"][2]["noise_scale"], nullptr);
-  const Json noise = json["epochs"][2]["noise_scale"];
+  EXPECT_EQ(plain["epochs"][7]["noise_scale"], nullptr);
+  const Json noise = json["epochs"][7]["noise_scale"];
   ASSERT_TRUE(noise.is_object());
   EXPECT_GT(noise["observations"], 1);
   EXPECT_GT(noise["variance_trace"], 0);
-  EXPECT_EQ(json["epochs"][2]["train_loss"], plain["epochs"][2]["train_loss"]);
+  EXPECT_EQ(json["epochs"][7]["train_loss"], plain["epochs"][7]["train_loss"]);
   asked.erase(asked.end() - 2);  // --json
   EXPECT_THAT(run(asked).out, HasSubstr("noise scale"));
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/error.h"
 #include "stats/experiment.h"
 #include "study/hooked.h"
 #include "study/memory_store.h"
@@ -166,6 +167,42 @@ TEST(Tune, AnEpochIsAllSamplesOfANativeModel) {
   const TuneResult result = study.run(options, program());
   EXPECT_GE(result.recommendation->confirmation->steps, largest / right_answer + 1);
   EXPECT_EQ(result.recommendation->confirmation->asked, "an epoch");
+}
+
+// Of which the larger batches leave no room for an evaluation.
+class EvaluatedWorkload : public workload::fake::FakeWorkload {
+ public:
+  using FakeWorkload::FakeWorkload;
+  std::optional<core::Bytes> evaluate(const trial::Setting& setting,
+                                      const std::atomic<int>&) override {
+    evaluated.push_back(setting.batch);
+    if (setting.batch > 1500) throw core::OutOfMemory("the device has no memory left");
+    return 12345678;
+  }
+  std::vector<std::int64_t> evaluated;
+};
+
+TEST(Tune, AnEpochEndsWithTheModelsEvaluation) {
+  Study study;
+  TuneOptions options = asked();
+  options.confirm.emplace();
+  EvaluatedWorkload workload(program());
+  const TuneResult result = study.run(options, workload);
+  EXPECT_EQ(result.recommendation->batch, 1024);
+  ASSERT_TRUE(result.recommendation->confirmation);
+  EXPECT_TRUE(result.recommendation->confirmation->confirmed);
+  EXPECT_EQ(result.recommendation->confirmation->larger, right_answer);
+  EXPECT_GE(result.recommendation->confirmation->memory, 12345678u);
+  EXPECT_THAT(workload.evaluated, testing::ElementsAre(right_answer, 1024));
+}
+
+TEST(Tune, StepsAreConfirmedWithoutAnEvaluation) {
+  Study study;
+  TuneOptions options = asked();
+  options.confirm = Confirm{200};
+  EvaluatedWorkload workload(program());
+  EXPECT_TRUE(study.run(options, workload).recommendation->confirmation->confirmed);
+  EXPECT_THAT(workload.evaluated, testing::IsEmpty());
 }
 
 TEST(Tune, WhatDoesNotLastIsSteppedDownFrom) {

@@ -168,6 +168,8 @@ TEST(PredictRun, IsWhatTrainingSaysAndTakes) {
       EXPECT_EQ(workload->predict_run(setting), result.predicted.total());
       EXPECT_EQ(workload->predict_run(setting), result.measured.total());
       EXPECT_EQ(workload->predict_run(setting) > workload->predict(setting), evaluate);
+      EXPECT_EQ(workload->evaluate(setting, stop),
+                evaluate ? workload->predict_run(setting) : std::nullopt);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "workload/native/epochs.h"
 #include "workload/native/memory.h"
 #include "workload/native/noise.h"
 #include "workload/native/profile.h"
@@ -68,6 +69,16 @@ class NativeWorkload final : public Workload {
   std::optional<trial::RateRun> try_rate(const trial::Setting& setting, std::int64_t steps,
                                          const std::atomic<int>& stop) override {
     return native::try_rate(run_, setting, steps, stop);
+  }
+  std::optional<core::Bytes> evaluate(const trial::Setting& setting,
+                                      const std::atomic<int>& stop) override {
+    if (!run_.options.evaluate) return std::nullopt;
+    const Options options = training_options_at(run_, setting);
+    const std::unique_ptr<Epochs> epochs = make_epochs(run_, options, stop);
+    epochs->start(0);
+    epochs->next(1);
+    epochs->evaluate();
+    return epochs->memory().total();
   }
   std::unique_ptr<Session> open(const trial::Setting& setting) override {
     const Options options = session_options_at(run_, setting);

@@ -28,8 +28,8 @@ struct TileBlock {
     });
   }
   // `left(s, i)` and `right(s, j)` load tile i or j of step s. Tiles are loaded for the next step as
-  // soon as this one has done with them, so that loading and multiplying overlap on a CPU that does
-  // not rename them.
+  // soon as this one has done with them, so that loading and multiplying may overlap whether or not
+  // a CPU renames them.
   template <class Left, class Right>
   static void add(std::int64_t steps, Left left, Right right) {
     if (steps == 0) return;
