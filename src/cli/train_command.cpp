@@ -8,6 +8,10 @@ report::Command train_command(const NativeFlags& flags) {
   const NativeFlags usual;
   const auto &o = flags.options, &d = usual.options;
   report::Command command{{{"sweetspot", "train"}}};
+  const collective::Group* group = o.ranks.group;
+  const bool is_of_one_machine = group && group->size() == group->local_size();
+  if (group && !is_of_one_machine)
+    command = {{{"mpirun", "-n", std::to_string(group->size()), "sweetspot", "train"}}};
   const auto add = [&](bool needed, const char* flag, const std::string& value) {
     if (needed) command.push_back({{flag, value}});
   };
@@ -24,6 +28,7 @@ report::Command train_command(const NativeFlags& flags) {
   add(o.model != d.model, "--model", o.model);
   add(!o.data.empty(), "--data", o.data);
   add(true, "--batch", "{batch}");
+  add(is_of_one_machine && group->size() > 1, "--ranks", std::to_string(o.ranks.count()));
   varied("--accumulation", "{accumulation}", d.accumulation);
   add(o.optimizer.kind != d.optimizer.kind, "--optimizer", std::string(name(o.optimizer.kind)));
   if (o.loss) add(true, "--loss", std::string(name(*o.loss)));

@@ -48,6 +48,7 @@ const std::vector<Room> rooms = {
     {R"((cuda|cudnn|cublas).*)", {"engine/cuda/", "collective/nccl/"}},
     {R"(nccl\.h)", {"collective/nccl/"}},
     {R"(mpi\.h)", {"collective/mpi/"}},
+    {R"(gloo/.*)", {"collective/gloo/"}},
     {R"(nvml\.h)", {"probe/nvml/"}},
     {R"(sqlite3\.h|SQLiteCpp/.*)", {"store/sqlite/"}},
     {R"(libpq.*)", {"store/postgres/"}},

@@ -6,24 +6,35 @@ Pass Steps::pass(const Executor& executor, const Source& source, const Micro& mi
   pass.weights = parameters_.weights(), pass.operands = parameters_.operands();
   pass.state = parameters_.state();
   pass.source = source, pass.source.state = parameters_.state();
-  pass.first = static_cast<int>(micro.first), pass.count = static_cast<int>(micro.count);
-  pass.batch = static_cast<float>(micro.batch);
+  pass.first = static_cast<int>(micro.place + micro.first),
+  pass.count = static_cast<int>(micro.count);
+  pass.batch = static_cast<float>(micro.whole > 0 ? micro.whole : micro.batch);
   pass.seed = options_.trainer.seed, pass.math = math_of(options_.precision);
   pass.beta1 = options_.trainer.optimizer.beta1, pass.beta2 = options_.trainer.optimizer.beta2;
   return pass;
 }
 
+template <class Launch>
+void Steps::each_update(const Executor& executor, const Micro& micro, Launch launch) const {
+  for (int i = 0; i < executor.updates(); ++i) {
+    Update u = executor.update(i);
+    parameters_.fill(u);
+    u.samples = static_cast<int>(micro.count);
+    u.advance = static_cast<std::uint32_t>(micro.advance);
+    launch(u);
+  }
+}
+
+void Steps::update(const Executor& executor) const {
+  each_update(executor, {}, [&](Update& u) {
+    u.from_gradients = true;
+    check(launch_update(u, stream_), "the update");
+  });
+}
+
 void Steps::settle(const Executor& executor, const Micro& micro, bool updates) const {
   const bool whole = micro.count == micro.batch, last = micro.first + micro.count == micro.batch;
-  const auto each = [&](auto launch) {
-    for (int i = 0; i < executor.updates(); ++i) {
-      Update u = executor.update(i);
-      parameters_.fill(u);
-      u.samples = static_cast<int>(micro.count);
-      u.advance = static_cast<std::uint32_t>(micro.advance);
-      launch(u);
-    }
-  };
+  const auto each = [&](auto launch) { each_update(executor, micro, launch); };
   const bool at_once = whole && updates;
   if (at_once)
     each([&](const Update& u) { check(launch_update(u, stream_), "the update"); });
