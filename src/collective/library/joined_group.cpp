@@ -17,22 +17,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds nap{50};
-// Who has waited for so long, as ranks do while the first thinks, leaves the core to others: a nap
-// then adds less than a hundredth. Where ranks take turns on cores, whoever waits keeps another one
-// from working.
-constexpr std::chrono::microseconds usual_patience{10'000}, patience_in_turns{100};
+// Who has waited for so long, as ranks do while the first thinks, leaves the core to others. Not
+// sooner: MPI moves data while it is called only, and with naps a sum takes three times as long.
+constexpr std::chrono::milliseconds patience{10};
 
 // MPI moves data while it is called only. So while reductions are under way, a thread of this group
 // calls it every 50 µs: often enough for a network, and 1% of a core.
 class Joined final : public JoinedGroup {
  public:
   Joined(const SweetspotRanks& ranks, std::string name)
-      : ranks_(ranks),
-        name_(std::move(name)),
-        patience_(static_cast<unsigned>(ranks.local_size) > std::thread::hardware_concurrency()
-                      ? patience_in_turns
-                      : usual_patience),
-        helper_([this] { help(); }) {}
+      : ranks_(ranks), name_(std::move(name)), helper_([this] { help(); }) {}
   ~Joined() override { end_helper(); }
 
   int rank() const override { return ranks_.rank; }
@@ -124,7 +118,7 @@ class Joined final : public JoinedGroup {
   void wait(std::unique_lock<std::mutex>& lock, Ticket ticket) {
     waiting_ = true;
     const auto start = Clock::now();
-    while (done_ <= ticket) poll(lock, Clock::now() - start > patience_);
+    while (done_ <= ticket) poll(lock, Clock::now() - start > patience);
     waiting_ = false;
     wake_.notify_one();
   }
@@ -185,7 +179,6 @@ class Joined final : public JoinedGroup {
 
   const SweetspotRanks& ranks_;
   const std::string name_;
-  const std::chrono::microseconds patience_;
   std::mutex mutex_;
   std::condition_variable wake_;
   Ticket begun_ = 0, done_ = 0;
