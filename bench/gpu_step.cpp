@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/order.h"
+#include "data/loader.h"
 #include "engine/cuda/cuda.h"
 #include "model/keras.h"
 #include "samples.h"

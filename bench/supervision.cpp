@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "data/process.h"
+#include "data/origins.h"
 #include "probe/proc/host.h"
 #include "stats/batch_means.h"
 #include "stats/quantile.h"

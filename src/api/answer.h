@@ -1,9 +1,18 @@
 #pragma once
 #include <sweetspot/result.h>
 
+#include <optional>
+
+#include "advise/advise.h"
 #include "study/tune.h"
+#include "trial/trial.h"
 
 namespace sweetspot::api {
+
+// The values of the library as those that callers see.
+Interval public_interval(const trial::Interval& interval);
+Trial public_trial(const trial::Trial& trial);
+Trial public_trial(const trial::Trial& trial, const std::optional<advise::Bottleneck>& limited_by);
 
 // What a study found, for the caller. `workload` and `study` name it in the JSON.
 Result answer(const study::TuneResult& found, const std::string& workload,

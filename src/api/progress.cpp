@@ -2,8 +2,7 @@
 
 #include <cxxabi.h>
 
-#include "api/stop.h"
-#include "api/values.h"
+#include "api/answer.h"
 
 namespace sweetspot::api {
 

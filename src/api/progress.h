@@ -7,6 +7,9 @@
 
 namespace sweetspot::api {
 
+// What measure() takes for "give this trial up".
+constexpr int stop_at_once = 2;
+
 // Hands the loop's news to the caller's function. What that throws would be taken for the fault of
 // a trial: it is kept here and stops the study instead.
 class Teller : public study::Observer {

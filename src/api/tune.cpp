@@ -5,11 +5,9 @@
 #include <cmath>
 
 #include "api/answer.h"
-#include "api/functions.h"
 #include "api/keep.h"
-#include "api/limits.h"
+#include "api/options.h"
 #include "api/progress.h"
-#include "api/stop.h"
 #include "core/error.h"
 
 namespace sweetspot {

@@ -7,7 +7,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/help/about.h"
-#include "cli/help/suggestion.h"
+#include "cli/help/command_tree.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/text.h"

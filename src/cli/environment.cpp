@@ -6,9 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/help/about.h"
-#include "cli/json.h"
+#include "cli/output.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cuda/cuda.h"
+#include "probe/cpu/roofline.h"
 #include "probe/proc/host.h"
 
 namespace sweetspot::cli {
@@ -58,6 +59,22 @@ nlohmann::ordered_json environment(int threads, const workload::native::Device& 
           {"gpus", probe::proc::nvidia_gpus()},
           {"device", name(device)},
           {"gpu", gpu}};
+}
+
+advise::Roofline device_roofline(const workload::native::Options& options) {
+  if (!options.device.gpu) {
+    const probe::cpu::Roofline roofline = probe::cpu::roofline(options.threads);
+    // An instruction of AVX512-BF16 multiplies and adds two numbers in each lane of fp32's one.
+    const double wider = options.precision == engine::Precision::bf16 ? 2 : 1;
+    return {wider * roofline.flops_per_second, roofline.bytes_per_second};
+  }
+  advise::Roofline rated;
+  for (const engine::cuda::Device& device : engine::cuda::available().devices) {
+    if (device.index != *options.device.gpu) continue;
+    rated.flops_per_second = peak_flops_per_second(device, options.precision);
+    if (device.memory_bytes_per_second > 0) rated.bytes_per_second = device.memory_bytes_per_second;
+  }
+  return rated;
 }
 
 }  // namespace sweetspot::cli

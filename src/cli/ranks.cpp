@@ -21,7 +21,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "probe/proc/host.h"
-#include "probe/proc/own_time.h"
+#include "probe/proc/own_use.h"
 
 namespace sweetspot::cli {
 namespace {

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "store/store.h"
 #include "trial/study.h"
 
 namespace sweetspot::store {
@@ -28,5 +30,10 @@ std::int64_t number_of_study(const store::Store& store, const std::string& url,
 
 // With its raw steps; the newest one where none is named. InputError when it is not there.
 trial::Study stored_study(const std::string& url, const std::optional<std::string>& which);
+
+// The same writer; at its end, a study that has neither a trial nor an answer is removed from the
+// store, which must outlive it: a run that came to nothing leaves nothing.
+std::unique_ptr<store::Writer> removed_if_empty(store::Store& store,
+                                                std::unique_ptr<store::Writer> writer);
 
 }  // namespace sweetspot::cli

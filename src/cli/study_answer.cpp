@@ -5,13 +5,19 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/exit_codes.h"
 #include "cli/live/terminal.h"
 #include "cli/output.h"
+#include "core/error.h"
 #include "core/text.h"
 #include "report/charts/plot.h"
+#include "report/epochs.h"
 #include "report/forms.h"
+#include "report/html/html.h"
 #include "report/text/rank_plan.h"
 #include "report/text/screen.h"
+#include "store/store.h"
+#include "study/tune.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -62,6 +68,94 @@ void print_answer(const StudyFlags& flags, const report::Answer& answer, const s
     if (plan) output.print(report::rank_plan_text(*plan, plot_options()));
   }
   write_exports(flags, answer);
+}
+
+void print_epochs(const StudyFlags& flags, const report::Answer& answer,
+                  std::span<const std::int64_t> epochs, Output& output) {
+  if (flags.native.json) {
+    output.print_json(report::epoch_json(answer, epochs));
+  } else {
+    output.print(report::epoch_tables(answer.trials, epochs));
+    const std::string sentence = report::epoch_sentence(answer.trials, epochs);
+    if (!sentence.empty()) output.print("\n" + sentence + "\n");
+  }
+  if (flags.csv) report::write_file(*flags.csv, report::epoch_csv(answer.trials));
+  if (flags.markdown) report::write_file(*flags.markdown, report::epoch_markdown(answer, epochs));
+}
+
+std::string sweep_status(const sweep::SweepResult& result, bool any_ok) {
+  switch (result.end) {
+    case study::End::none:
+      if (result.doubt) return std::string(name(study::Status::batch_unconfirmed));
+      return any_ok ? "finished" : "nothing_feasible";
+    case study::End::stopped:
+      return "stopped";
+    case study::End::budget:
+      return "budget";
+    case study::End::store_failed:
+      return "store_failed";
+    case study::End::device_lost:
+      return "device_lost";
+  }
+  return "";
+}
+
+std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {
+  const std::string done = fmt::format("{} of {} trials are done; the same command goes on",
+                                       result.trials.size(), result.planned);
+  switch (result.end) {
+    case study::End::none:
+      if (result.doubt) return words(*result.doubt);
+      return any_ok ? "" : "no point of the grid could be trained";
+    case study::End::stopped:
+      return "the sweep was stopped: " + done;
+    case study::End::budget:
+      return "the budget ended: " + done;
+    case study::End::store_failed:
+      return result.message;
+    case study::End::device_lost:
+      return fmt::format("{} ({})", result.message, done);
+  }
+  return "";
+}
+
+int sweep_exit_code(const sweep::SweepResult& result, bool any_ok) {
+  return end_exit_code(result.end, result.doubt ? usage_exit : any_ok ? 0 : nothing_feasible_exit);
+}
+
+namespace {
+
+// A run keeps summaries of the trials that it resumed: the rest of them is in the store.
+void recall(report::Answer& answer, const store::Store& store) {
+  const auto study = store.study(std::stoll(answer.study));
+  if (!study) return;
+  answer.program = study->environment.program, answer.machine = study->environment.machine;
+  answer.started_at = study->started_at;
+  if (study->trials.size() == answer.trials.size()) answer.trials = study->trials;
+}
+
+}  // namespace
+
+std::filesystem::path page_file(const std::string& store_url, const std::string& what) {
+  if (store::is_postgres(store_url)) return fmt::format("sweetspot-{}.html", what);
+  constexpr std::string_view scheme = "sqlite:";
+  const std::filesystem::path file =
+      store_url.starts_with(scheme) ? store_url.substr(scheme.size()) : store_url;
+  return file.parent_path() / fmt::format("{}-{}.html", file.stem().string(), what);
+}
+
+std::filesystem::path report_file(const std::string& store_url, const std::string& study) {
+  return page_file(store_url, "study-" + study);
+}
+
+void leave_report(report::Answer answer, const store::Store& store, const std::string& store_url) {
+  const std::filesystem::path file = report_file(store_url, answer.study);
+  try {
+    recall(answer, store);
+    report::write_file(file, report::html(std::move(answer)));
+  } catch (const core::Error& error) {
+    Output::talk(fmt::format("sweetspot: the report was not written: {}", error.what()));
+  }
 }
 
 }  // namespace sweetspot::cli

@@ -1,7 +1,13 @@
 #pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
 #include "advise/rank_plan.h"
 #include "cli/flags/study_flags.h"
 #include "report/answer.h"
+#include "sweep/sweep.h"
 
 namespace sweetspot::cli {
 
@@ -12,5 +18,34 @@ class Output;
 // are written too.
 void print_answer(const StudyFlags& flags, const report::Answer& answer, const std::string& page,
                   const advise::RankPlan* plan, Output& output);
+
+// The result of a sweep by epochs on stdout: one object with --json, else the tables and a
+// sentence. The files asked for are written too.
+void print_epochs(const StudyFlags& flags, const report::Answer& answer,
+                  std::span<const std::int64_t> epochs, Output& output);
+
+// How a sweep ended, for its answer, for people and for the shell. `any_ok`: some point could be
+// tried.
+std::string sweep_status(const sweep::SweepResult& result, bool any_ok);
+std::string sweep_message(const sweep::SweepResult& result, bool any_ok);
+int sweep_exit_code(const sweep::SweepResult& result, bool any_ok);
+
+}  // namespace sweetspot::cli
+
+namespace sweetspot::store {
+class Store;
+}
+
+namespace sweetspot::cli {
+
+// Where a page goes unless told otherwise: beside its store and named after it, so that those of
+// two stores in one folder stay two.
+std::filesystem::path page_file(const std::string& store_url, const std::string& what);
+// The HTML report of a study.
+std::filesystem::path report_file(const std::string& store_url, const std::string& study);
+
+// Writes it there at the end of a run, with the trials' raw steps from the store. A run is not lost
+// to a report that cannot be written: that is said.
+void leave_report(report::Answer answer, const store::Store& store, const std::string& store_url);
 
 }  // namespace sweetspot::cli

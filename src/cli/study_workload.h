@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "advise/advise.h"
+#include "cli/flags/native_flags.h"
 #include "cli/flags/study_flags.h"
 #include "core/buffer.h"
 #include "measure/measure.h"
@@ -15,6 +16,9 @@
 #include "workload/workload.h"
 
 namespace sweetspot::cli {
+
+// The `sweetspot train` command line with the flags that were given, at any setting.
+report::Command train_command(const NativeFlags& flags);
 
 // The workload that the flags name, ready to be measured, and what is known of it.
 struct StudyWorkload {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/power_guard.h"
+#include "cli/power_guard.h"
 #include "cli/study_workload.h"
 
 namespace sweetspot::cli {

@@ -1,11 +1,119 @@
 #include "data/loader.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "data/image.h"
-#include "data/order.h"
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/buffer.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "core/text.h"
+#include "data/pipeline.h"
 
 namespace sweetspot::data {
+
+void shuffle(std::span<std::uint32_t> order, std::uint64_t seed, std::uint32_t epoch) {
+  std::iota(order.begin(), order.end(), std::uint32_t{0});
+  const core::Random random(seed, core::Purpose::shuffle, epoch);
+  for (std::size_t left = order.size(); left > 1; --left)  // Fisher-Yates
+    std::swap(order[left - 1], order[random.below(left - 1, left)]);
+}
+
+namespace {
+
+// From -reach to reach, where reach leaves at least the middle of the image in view.
+std::int64_t shift_within(std::uint32_t word, std::int64_t size) {
+  const std::int64_t reach = std::min<std::int64_t>(2, (size - 1) / 2);
+  const auto choices = static_cast<std::uint64_t>(2 * reach + 1);
+  return static_cast<std::int64_t>(word * choices >> 32) - reach;
+}
+
+void convert(const std::uint8_t* from, std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * (1.0f / 255);
+}
+void convert(const float* from, std::int64_t count, float* to) { std::copy_n(from, count, to); }
+
+template <class Value>
+void place(const Samples& shape, Shift by, const Value* from, float* to) {
+  if (by.down == 0 && by.right == 0) return convert(from, shape.sample_size(), to);
+  const std::int64_t row = shape.width * shape.channels, offset = by.right * shape.channels;
+  const std::int64_t first = std::max<std::int64_t>(0, offset), last = std::min(row, row + offset);
+  const std::int64_t top = std::max<std::int64_t>(0, by.down);
+  const std::int64_t bottom = std::min(shape.height, shape.height + by.down);
+  std::fill_n(to, shape.sample_size(), 0.0f);
+  for (std::int64_t y = top; y < bottom; ++y)
+    convert(from + (y - by.down) * row + first - offset, last - first, to + y * row + first);
+}
+
+}  // namespace
+
+Shift random_shift(const Samples& shape, std::uint64_t seed, std::uint32_t epoch,
+                   std::uint64_t sample) {
+  const auto words = core::Random(seed, core::Purpose::augment, epoch).words(sample);
+  return {shift_within(words[0], shape.height), shift_within(words[1], shape.width)};
+}
+
+void place_image(const Samples& shape, Shift by, const std::uint8_t* from, float* to) {
+  place(shape, by, from, to);
+}
+void place_image(const Samples& shape, Shift by, const float* from, float* to) {
+  place(shape, by, from, to);
+}
+
+namespace {
+
+// Sizes from the command line may be absurd: what is beyond any memory stays so, and does not wrap
+// round to something small. Capped far enough below 2^64 for the few sums of this file.
+constexpr core::Bytes beyond_any_memory = core::Bytes{1} << 60;
+
+core::Bytes times(core::Bytes a, core::Bytes b) {
+  core::Bytes product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? beyond_any_memory
+                                                : std::min(product, beyond_any_memory);
+}
+
+core::Bytes whole_lines(core::Bytes bytes) {
+  constexpr core::Bytes line = core::Buffer::alignment;
+  return (bytes + line - 1) / line * line;
+}
+
+}  // namespace
+
+Layout lay_out(const Samples& samples, const PipelineOptions& options) {
+  const auto batch = static_cast<core::Bytes>(options.most_samples());
+  const auto sample_bytes = times(static_cast<core::Bytes>(samples.sample_size()), sizeof(float));
+  const core::Bytes answer_bytes =
+      samples.target_size > 0 ? static_cast<core::Bytes>(samples.target_size) * sizeof(float)
+                              : sizeof(std::int32_t);
+  Layout layout;
+  // One batch is in the trainer's hands while the others are ready or being filled.
+  layout.slots = options.workers == 0 ? 1 : 1 + static_cast<std::size_t>(options.prefetch);
+  layout.inputs_bytes = whole_lines(times(batch, sample_bytes));
+  layout.answers_bytes = whole_lines(times(batch, answer_bytes));
+  if (options.shuffle) layout.order_bytes = samples.count * sizeof(std::uint32_t);
+  if (options.cache) {
+    layout.cached_values_bytes = times(samples.count, sample_bytes);
+    layout.cached_flags_bytes = samples.count;
+  }
+  return layout;
+}
+
+core::Bytes pipeline_bytes(const Samples& samples, const PipelineOptions& options) {
+  const Layout layout = lay_out(samples, options);
+  return times(layout.slots, layout.slot_bytes()) + layout.order_bytes + layout.cache_bytes();
+}
+
+LoadDelay parse_load_delay(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const std::string_view unit = slash == text.npos ? "batch" : text.substr(slash + 1);
+  if (unit != "batch" && unit != "sample")
+    throw core::InputError(
+        fmt::format("--load-delay '{}' is not understood; write it like 20ms/batch or 50us/sample",
+                    core::printable(text)));
+  return {core::parse_duration(text.substr(0, slash), "--load-delay"), unit == "sample"};
+}
 
 Loader::Loader(const Samples& samples, const PipelineOptions& options)
     : samples_(samples),

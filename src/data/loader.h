@@ -3,10 +3,47 @@
 #include <span>
 
 #include "core/buffer.h"
-#include "data/layout.h"
+#include "core/units.h"
+#include "data/dataset.h"
 #include "data/pipeline.h"
 
 namespace sweetspot::data {
+
+// The order in which an epoch visits the samples: a permutation that depends on these alone.
+void shuffle(std::span<std::uint32_t> order, std::uint64_t seed, std::uint32_t epoch);
+
+// By how many pixels an image moves down and to the right.
+struct Shift {
+  std::int64_t down = 0, right = 0;
+};
+
+// Up to two pixels each way, less where that would move a small image out of its frame; the same
+// for the same seed, epoch and sample.
+Shift random_shift(const Samples& shape, std::uint64_t seed, std::uint32_t epoch,
+                   std::uint64_t sample);
+
+// One image (height, width, channels) as the network takes it: bytes become [0, 1], floats stay;
+// what a shift brings into view is 0.
+void place_image(const Samples& shape, Shift by, const std::uint8_t* from, float* to);
+void place_image(const Samples& shape, Shift by, const float* from, float* to);
+
+// The memory of a pipeline: one buffer for the ring of batches, one for the order, one for the
+// cache.
+struct Layout {
+  std::size_t slots = 0;
+  core::Bytes inputs_bytes = 0;   // of one batch; rounded up, as is the next, to whole cache lines
+  core::Bytes answers_bytes = 0;  // labels or targets of one batch
+  core::Bytes order_bytes = 0;
+  core::Bytes cached_values_bytes = 0;
+  core::Bytes cached_flags_bytes = 0;  // one byte a sample: is it cached?
+
+  core::Bytes slot_bytes() const { return inputs_bytes + answers_bytes; }
+  core::Bytes ring_bytes() const { return slots * slot_bytes(); }
+  core::Bytes cache_bytes() const { return cached_values_bytes + cached_flags_bytes; }
+};
+
+// Depends on the samples' count, shape and target_size alone, so that no data need be loaded.
+Layout lay_out(const Samples& samples, const PipelineOptions& options);
 
 // What is loaded into one slot of the ring.
 struct BatchMemory {

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "core/error.h"
-#include "data/layout.h"
 #include "data/loader.h"
 #include "data/ring.h"
 

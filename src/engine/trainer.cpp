@@ -4,6 +4,20 @@
 
 namespace sweetspot::engine {
 
+int state_floats(Optimizer::Kind kind) {
+  switch (kind) {
+    case Optimizer::Kind::sgd:
+      return 0;
+    case Optimizer::Kind::momentum:
+    case Optimizer::Kind::nesterov:
+      return 1;
+    case Optimizer::Kind::adam:
+    case Optimizer::Kind::adamw:
+      return 2;
+  }
+  return 0;
+}
+
 // What the CPU engine alone can do so far.
 StepResult Trainer::evaluate_gradients(const BatchView&) {
   throw core::InputError(

@@ -25,6 +25,8 @@ struct Optimizer {
   double weight_decay = 0.01;                         // adamw, decoupled
 };
 std::string_view name(Optimizer::Kind kind);
+// Floats of state for each trainable float.
+int state_floats(Optimizer::Kind kind);
 
 // A whole batch in host memory, channels last; either labels or targets.
 struct BatchView {

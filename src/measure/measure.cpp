@@ -73,7 +73,7 @@ class Measurement {
     if (const auto restart = session_->restart_seconds(); restart && options_.first_look)
       sampling_.hurry(session_->gpus().empty()
                           ? std::max(options_.least_look, core::Seconds(*restart))
-                          : options_.least_look);
+                          : options_.least_look / 2);
     const bool finished = session_->takes_real_time() ? sample_beside_readings() : sample();
     note_memory();
     if (finished) summarize();

@@ -28,7 +28,7 @@ struct MeasureOptions {
   core::Seconds steady_time{0.2};
   // A setting that matters is run again: a first look at steps that vary takes no longer than it
   // would to begin once more, and no less than this. Small batches vary on a GPU and are seldom the
-  // answer: there it takes no longer than this.
+  // answer: there it takes no longer than half of this.
   bool first_look = false;
   core::Seconds least_look{1};
   // What a trial is for, besides speed: a GPU counts its energy coarsely, so that a reading takes a

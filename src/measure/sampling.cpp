@@ -23,9 +23,9 @@ constexpr double long_warm_up_seconds = 0.5, agreeing_share = 0.05;
 // rest: once so many agree this well, that is over.
 constexpr std::size_t steady_warm_up_steps = 3;
 constexpr double steady_share = 0.02;
-// Five that lie so close together know their mean to about one percent. What one run differs by
+// Four that lie so close together know their mean to about one percent. What one run differs by
 // from the next, no number of steps would tell.
-constexpr std::int64_t fewest_steady_steps = 5;
+constexpr std::int64_t fewest_steady_steps = 4;
 
 // A step may take seconds: these many are worth exceeding the time limit for, and these few end a
 // trial that has gone on for twice as long.

@@ -1,6 +1,7 @@
 #include "report/answer.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 namespace sweetspot::report {
@@ -43,6 +44,130 @@ std::vector<Row> rows(const Answer& answer) {
            std::tie(y.batch, y.accumulation, y.workers, y.precision, y.power_limit_watts);
   });
   return list;
+}
+
+namespace {
+
+using Json = nlohmann::json;
+
+// A store may hold what another wrote: of what has not the form asked for, nothing is known.
+template <class T>
+std::optional<T> at(const Json& json, const char* pointer) {
+  const Json::json_pointer where(pointer);
+  if (!json.contains(where)) return std::nullopt;
+  const Json& value = json[where];
+  const bool fits = std::is_same_v<T, std::string> ? value.is_string()
+                    : std::is_integral_v<T>        ? value.is_number_integer()
+                                                   : value.is_number();
+  return fits ? std::optional(value.get<T>()) : std::nullopt;
+}
+
+search::Limits limits_of(const Json& terms, const Json& environment) {
+  search::Limits limits;
+  using search::Objective;
+  for (const Objective each : {Objective::max_batch, Objective::energy})
+    if (at<std::string>(terms, "/limits/objective") == name(each)) limits.objective = each;
+  limits.min = std::max<std::int64_t>(1, at<std::int64_t>(terms, "/limits/min").value_or(1));
+  limits.max = std::max(limits.min, at<std::int64_t>(terms, "/limits/max").value_or(INT64_MAX / 2));
+  limits.multiple_of =
+      std::max<std::int64_t>(1, at<std::int64_t>(terms, "/limits/multiple_of").value_or(1));
+  limits.tolerance = at<double>(terms, "/limits/tolerance").value_or(limits.tolerance);
+  limits.divisor_of = at<std::int64_t>(terms, "/limits/divisor_of");
+  const auto any = at<core::Bytes>(terms, "/limits/memory_limit");
+  const auto of_host = at<core::Bytes>(terms, "/host_memory_limit");
+  const auto of_gpu = at<core::Bytes>(terms, "/gpu_memory_limit");
+  limits.memory_limit = of_host ? of_host : any;
+  limits.gpu_memory_limit = of_gpu ? of_gpu : any;
+  // What was free when it began, and the share of it that was allowed.
+  const auto of_device = at<double>(environment, "/facts/memory_free_bytes");
+  const auto free = of_device ? of_device : at<double>(environment, "/memory_free_bytes");
+  const auto share = at<double>(terms, "/memory_share");
+  if (free && share && *free >= 0 && *share >= 0 && *share <= 1) {
+    const auto allowed = static_cast<core::Bytes>(*free * *share);
+    limits.memory_limit = std::min(limits.memory_limit.value_or(allowed), allowed);
+    limits.gpu_memory_share = *share;
+  }
+  return limits;
+}
+
+// What its command knew of the workload and the machine.
+advise::Facts facts_of(const Json& terms, const Json& environment) {
+  advise::Facts facts;
+  facts.limits = limits_of(terms, environment);
+  facts.roofline = {at<double>(environment, "/facts/flops_per_second"),
+                    at<double>(environment, "/facts/bytes_per_second")};
+  facts.cost = {at<double>(environment, "/facts/flops_per_sample"),
+                at<double>(environment, "/facts/bytes_per_sample")};
+  return facts;
+}
+
+bool has_speed(const trial::Trial& t) {
+  return t.outcome == trial::Outcome::ok && t.samples_per_second;
+}
+
+// The answer of a tune, as it was given.
+void recall_answer(const trial::Study& study, Answer& answer) {
+  answer.recommendation = advise::from_json(study.answer);
+  if (const auto& made = answer.recommendation) {
+    answer.facts.limits.memory_limit = made->memory_limit;
+    answer.facts.largest_fitting = made->largest_batch;
+    answer.facts.global_batch = made->global_batch;
+    if (made->cut_short != advise::CutShort::no)
+      answer.message = words(advise::Reason::cut_short, *made);
+  } else if ((answer.to_target = advise::time_to_target_from_json(study.answer))) {
+  } else if ((answer.doubt = advise::doubt_from_json(study.answer))) {
+    answer.message = words(*answer.doubt);
+  } else if (const auto critical = at<std::string>(Json::parse(study.answer, nullptr, false),
+                                                   "/critical_batch/sentence")) {
+    answer.message = *critical;
+  } else if (!study.answer.empty()) {
+    answer.message = "this version cannot read the answer of this study; run tune again";
+  } else if (study.state != trial::StudyState::running &&
+             std::ranges::any_of(study.trials, has_speed)) {
+    answer.message =
+        "this study was made by an earlier version, which did not keep its answer; run tune again";
+  }
+}
+
+std::string status_of(const trial::Study& study, const Answer& answer) {
+  if (study.state == trial::StudyState::running) return "running";
+  if (const auto& made = answer.recommendation)
+    return made->cut_short == advise::CutShort::no ? "found" : std::string(name(made->cut_short));
+  if (const auto& made = answer.to_target; made && !made->batch) return "not_reached";
+  if (const auto& made = answer.to_target)
+    return made->cut_short == advise::CutShort::no ? "found" : std::string(name(made->cut_short));
+  if (study.state == trial::StudyState::stopped) return "stopped";
+  if (answer.doubt) return "batch_unconfirmed";
+  const bool any_ok = std::ranges::any_of(
+      study.trials, [](const trial::Trial& t) { return t.outcome == trial::Outcome::ok; });
+  return any_ok ? "finished" : "nothing_feasible";
+}
+
+}  // namespace
+
+Answer answer_of(const trial::Study& study) {
+  const Json key = Json::parse(study.question.key, nullptr, false);
+  const Json environment = Json::parse(study.environment.json, nullptr, false);
+  const Json terms = key.contains("terms") ? key["terms"] : Json::object();
+  const std::string kind = at<std::string>(terms, "/kind").value_or("");
+  Answer answer;
+  answer.study = std::to_string(study.id);
+  answer.workload = study.question.workload;
+  if (!kind.empty() && answer.workload.starts_with(kind + " "))
+    answer.workload.erase(0, kind.size() + 1);
+  answer.trials = study.trials;
+  for (const trial::Trial& trial : study.trials) answer.seconds += trial.seconds;
+  answer.environment_json = study.environment.json;
+  answer.program = study.environment.program, answer.machine = study.environment.machine;
+  answer.started_at = study.started_at;
+  answer.running = study.running;
+  answer.facts = facts_of(terms, environment);
+  if (kind == "tune")
+    recall_answer(study, answer);
+  else if ((answer.doubt = advise::doubt_from_json(study.answer)))
+    answer.message = words(*answer.doubt);
+  answer.status = status_of(study, answer);
+  return answer;
 }
 
 }  // namespace sweetspot::report

@@ -44,4 +44,8 @@ const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer);
 // What a batch of tables and charts is: of a given batch, the micro-batch.
 std::int64_t size_of(const trial::Trial& trial, const Answer& answer);
 
+// A stored study as an answer: what its command said of it, and its trials. A study that is still
+// running has the status "running".
+Answer answer_of(const trial::Study& study);
+
 }  // namespace sweetspot::report

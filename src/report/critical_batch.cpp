@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "report/epochs.h"
 #include "report/forms.h"
-#include "report/over_seeds.h"
-#include "report/text/table.h"
+#include "report/table.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {

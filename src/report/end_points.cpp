@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "core/text.h"
-#include "report/text/table.h"
+#include "report/table.h"
 #include "stats/independent.h"
 #include "stats/moments.h"
 

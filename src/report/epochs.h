@@ -1,10 +1,12 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "report/answer.h"
+#include "stats/interval.h"
 
 namespace sweetspot::report {
 
@@ -37,5 +39,11 @@ std::string epoch_markdown(const Answer& answer, std::span<const std::int64_t> e
 std::string epoch_csv(std::span<const trial::Trial> trials);
 // The object of `--json` as of any study, and `cells`.
 nlohmann::ordered_json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs);
+
+// The mean over runs with different seeds and its 95% interval by Student's t, which with two runs
+// reaches 12.7 standard errors: cut off where no value can lie, which takes nothing from its 95%.
+// Nothing below two values.
+std::optional<stats::Interval> mean_share(std::span<const double> values);    // in [0, 1]
+std::optional<stats::Interval> mean_seconds(std::span<const double> values);  // from 0
 
 }  // namespace sweetspot::report

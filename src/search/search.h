@@ -84,7 +84,7 @@ Next next(std::span<const trial::Trial> trials, const Limits& limits, const Pred
 // why nothing can be run.
 struct RoundPlan {
   std::vector<std::int64_t> batches{};
-  bool scouting = false;               // a first look over the range, one batch in each round
+  bool scouting = false;               // a first look over the range, at one batch
   bool settled = false;                // more rounds promise nothing
   std::optional<Decision> decision{};  // the answer so far, after the first look
   std::string reason{};

@@ -17,7 +17,7 @@ constexpr double apart_octaves = 0.6;
 constexpr double quarter_octave = 1.25;
 // Of the time, what each end of the range gets, and each batch that may be the fastest: blocks of
 // large batches are long.
-constexpr double share_of_an_end = 0.1, share_of_a_fastest = 0.3;
+constexpr double share_of_an_end = 0.05, share_of_a_fastest = 0.15;
 // An end of the range that is closer than this to what is known adds nothing.
 constexpr double worth_an_end = 1.05;
 

@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "core/number.h"
+#include "report/answer.h"
 #include "report/asked.h"
 #include "report/html/html.h"
 #include "report/html/page_data.h"
-#include "report/stored.h"
 
 namespace sweetspot::serve {
 namespace {

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "engine/cpu/cpu.h"
 #include "model/counts.h"
 #include "probe/proc/host.h"
 
@@ -71,7 +70,7 @@ Json limits_json(const search::Limits& limits) {
 Json machine_json(int threads) {
   return {{"cpu", probe::proc::cpu().model.value_or("")},
           {"cores", probe::proc::usable_cores()},
-          {"isa", engine::cpu::backend().isa},
+          {"isa", workload::native::cpu_instruction_set()},
           {"threads", threads}};
 }
 

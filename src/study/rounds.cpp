@@ -17,8 +17,8 @@ using namespace experiment;
 using energy::device_reading_seconds;
 
 constexpr double save_interval_seconds = 2;
-// A dear batch is in one round of so many at least: replayed tunes agree most with this.
-constexpr std::int32_t seldom = 2;
+// A dear batch is in one round of so many at least.
+constexpr std::int32_t seldom = 4;
 // What reading energy may take beyond the rounds' time, for batches that are out of the race.
 constexpr double most_reading_seconds = 1.2;
 
@@ -111,7 +111,7 @@ class SearchInRounds {
       }
       // The more is known, the less a few rounds change.
       const std::int32_t eighth = rounds_.rounds() / 8;
-      if (!run_rounds(plan.scouting ? 1 : std::max(rounds_before_a_change_, eighth))) break;
+      if (plan.scouting ? !scout() : !run_rounds(std::max(rounds_before_a_change_, eighth))) break;
       if (!plan.scouting)
         compared_rounds_ = rounds_.rounds() - scouted_rounds_;
       else
@@ -124,6 +124,18 @@ class SearchInRounds {
   }
 
   bool is_time_over() const { return rounds_.elapsed_seconds() >= limit_seconds_; }
+
+  // A first look at one batch. A single short block may fall into a moment in which the machine was
+  // slow, and lead the look astray.
+  bool scout() {
+    const double until = rounds_.elapsed_seconds() + cheap_step_seconds;
+    for (std::int32_t i = 0; i < rounds_before_a_change_; ++i) {
+      if (i > 0 && rounds_.elapsed_seconds() >= until) break;
+      if (!run_rounds(1)) return false;
+      if (is_time_over()) break;
+    }
+    return true;
+  }
 
   // False when it was stopped.
   bool run_rounds(int count) {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "probe/gpu/gpu.h"
+#include "probe/gpu.h"
 #include "trial/trial.h"
 
 namespace sweetspot::telemetry {

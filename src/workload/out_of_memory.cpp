@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/text.h"
-#include "workload/rare_substring.h"
 
 namespace sweetspot::workload {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "probe/gpu/gpu.h"
+#include "probe/gpu.h"
 #include "trial/gradient_noise.h"
 #include "trial/scaling.h"
 #include "trial/trial.h"

@@ -14,7 +14,23 @@ struct Include {
 
 std::vector<Include> includes_of(const std::string& file, std::string_view text);
 
-// A sentence for each include that breaks the architecture; the tables are in includes.cpp.
-std::vector<std::string> violations(const std::vector<Include>& includes);
+enum class Fault {
+  in_no_part,         // the file is in no part of the architecture
+  names_no_part,      // what it includes is in none
+  not_downward,       // upwards or sideways
+  not_of_this_part,   // a part that is below it, but is reached through another one only
+  between_folders,    // of one part
+  out_of_its_folder,  // a heavy dependency
+  heavy_header,       // in a header of ours
+};
+
+struct Violation {
+  Include include;
+  Fault fault;
+};
+
+// Of the tables in tables.cpp.
+std::vector<Violation> violations(const std::vector<Include>& includes);
+std::string words(const Violation& violation);
 
 }  // namespace sweetspot::architecture

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "cli/support.h"
-#include "report/text/table.h"
+#include "report/table.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::tests {

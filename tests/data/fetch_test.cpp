@@ -1,4 +1,6 @@
 // Fetching, with a pretended npm on PATH that does what each test needs.
+#include "data/fetch.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +12,6 @@
 #include <thread>
 
 #include "core/error.h"
-#include "data/cache.h"
 #include "data/files.h"
 #include "data/sources.h"
 #include "data/support.h"

@@ -1,9 +1,9 @@
-#include "data/image.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "data/loader.h"
 
 namespace sweetspot::data {
 namespace {

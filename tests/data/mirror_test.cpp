@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "data/cache.h"
+#include "data/fetch.h"
 #include "data/files.h"
 #include "data/https_server.h"
 #include "data/support.h"

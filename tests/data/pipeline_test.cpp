@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "data/allocations.h"
-#include "data/order.h"
+#include "data/loader.h"
 #include "data/sources.h"
 #include "data/support.h"
 

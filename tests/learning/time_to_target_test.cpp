@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "study/memory_store.h"
-#include "workload/fake/fake_training.h"
+#include "workload/fake/fake.h"
 
 namespace sweetspot::learning {
 namespace {

@@ -4,9 +4,7 @@
 
 #include <fstream>
 
-#include "probe/proc/own_memory.h"
-#include "probe/proc/own_time.h"
-#include "probe/proc/pressure.h"
+#include "probe/proc/own_use.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::probe::proc {

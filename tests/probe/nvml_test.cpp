@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "probe/fake_nvml/state.h"
-#include "probe/nvml/device.h"
 
 namespace sweetspot::probe::nvml {
 namespace {

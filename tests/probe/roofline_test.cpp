@@ -4,8 +4,6 @@
 
 #include <fstream>
 
-#include "probe/cpu/bandwidth.h"
-#include "probe/cpu/peak.h"
 #include "probe/cpu/speed_probe.h"
 #include "temporary_folder.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/critical_batch.h"
-#include "report/paper/judgement.h"
+#include "report/paper/claims.h"
 
 namespace sweetspot::report {
 namespace {

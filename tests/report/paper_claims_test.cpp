@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "report/paper/claims.h"
-#include "report/paper/judgement.h"
 #include "report/paper_made.h"
 
 namespace sweetspot::report::paper {

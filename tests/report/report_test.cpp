@@ -10,9 +10,9 @@
 #include "advise/made.h"
 #include "core/error.h"
 #include "report/charts/plot.h"
-#include "report/charts/speeds.h"
-#include "report/exports/fields.h"
+#include "report/fields.h"
 #include "report/forms.h"
+#include "report/speeds.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::report {

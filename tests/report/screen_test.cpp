@@ -7,7 +7,7 @@
 
 #include "report/forms.h"
 #include "report/made_answer.h"
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::report {
 namespace {

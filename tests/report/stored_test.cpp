@@ -1,11 +1,10 @@
-#include "report/stored.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "advise/made.h"
+#include "report/answer.h"
 #include "report/forms.h"
 #include "report/html/html.h"
 #include "report/html/page_data.h"

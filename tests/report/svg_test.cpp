@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "report/html/markup.h"
+#include "report/markup.h"
 
 namespace sweetspot::report {
 namespace {

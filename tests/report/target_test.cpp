@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/answer.h"
 #include "report/forms.h"
-#include "report/stored.h"
+#include "report/table.h"
 #include "report/text/glance.h"
 #include "report/text/screen.h"
-#include "report/text/table.h"
 #include "report/text/target_table.h"
 
 namespace sweetspot::report {

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "advise/trials.h"
-#include "report/exports/tensorboard/crc32c.h"
+#include "report/exports/tensorboard/event_file.h"
 #include "report/tensorboard_reader.h"
 #include "temporary_folder.h"
 

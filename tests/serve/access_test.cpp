@@ -1,12 +1,11 @@
 // Who is answered.
-#include "serve/http/access.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/error.h"
+#include "serve/http/access_token.h"
 #include "serve/http/listener.h"
 #include "serve/support.h"
 

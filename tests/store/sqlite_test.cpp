@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store/contract.h"
-#include "store/sqlite/network_place.h"
+#include "store/sqlite/file.h"
 #include "store/support.h"
 #include "temporary_folder.h"
 

@@ -149,7 +149,9 @@ TEST_F(EnergyTune, EnergyIsReadWhateverIsAskedFor) {
   const advise::Recommendation& made = *result.recommendation;
   std::size_t read = 0;
   for (const advise::BatchRow& row : made.rows) {
-    if (row.batch == made.batch) EXPECT_TRUE(row.joules_per_sample);
+    if (row.batch == made.batch) {
+      EXPECT_TRUE(row.joules_per_sample);
+    }
     if (!row.joules_per_sample) continue;
     ++read;
     trial::Setting setting;

@@ -8,7 +8,7 @@
 
 #include "study/hooked.h"
 #include "study/memory_store.h"
-#include "workload/fake/fake_training.h"
+#include "workload/fake/fake.h"
 
 namespace sweetspot::sweep {
 namespace {

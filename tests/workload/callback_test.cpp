@@ -7,7 +7,6 @@
 #include <new>
 #include <stdexcept>
 
-#include "workload/callback/thrown.h"
 #include "workload/pace.h"
 
 namespace sweetspot::workload::callback {

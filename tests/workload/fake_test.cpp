@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "workload/fake/fake_training.h"
 
 namespace sweetspot::workload::fake {
 namespace {

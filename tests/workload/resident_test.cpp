@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "data/order.h"
+#include "data/loader.h"
 #include "workload/native/data_choice.h"
 #include "workload/native/memory.h"
 

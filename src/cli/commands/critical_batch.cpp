@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/end_exit_code.h"
 #include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
 #include "cli/live/live_study.h"

@@ -5,13 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/json.h"
 #include "cli/live/terminal.h"
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "data/sources.h"
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {

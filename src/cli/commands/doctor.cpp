@@ -10,7 +10,6 @@
 #include "cli/commands/commands.h"
 #include "cli/environment.h"
 #include "cli/help/about.h"
-#include "cli/json.h"
 #include "cli/output.h"
 #include "core/text.h"
 #include "data/sources.h"
@@ -19,7 +18,7 @@
 #include "probe/cpu/roofline.h"
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {

@@ -7,14 +7,13 @@
 
 #include "cli/commands/commands.h"
 #include "cli/flags/flags.h"
-#include "cli/json.h"
 #include "cli/link_file.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "report/forms.h"
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {

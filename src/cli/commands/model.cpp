@@ -4,12 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/json.h"
 #include "cli/output.h"
 #include "core/text.h"
 #include "model/counts.h"
 #include "model/keras.h"
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {

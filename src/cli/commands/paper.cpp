@@ -7,16 +7,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands/cluster_job.h"
-#include "cli/commands/cluster_sweep.h"
+#include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/study_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
 #include "cli/signals.h"
+#include "cli/study_answer.h"
 #include "cli/study_workload.h"
-#include "cli/sweep_end.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "report/forms.h"

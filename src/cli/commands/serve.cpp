@@ -7,7 +7,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/flags/flags.h"
-#include "cli/json.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "core/error.h"

@@ -7,20 +7,19 @@
 
 #include "cli/commands/commands.h"
 #include "cli/flags/flags.h"
-#include "cli/json.h"
 #include "cli/live/terminal.h"
 #include "cli/output.h"
 #include "cli/stored_study.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "report/answer.h"
 #include "report/asked.h"
-#include "report/charts/speeds.h"
 #include "report/forms.h"
-#include "report/stored.h"
+#include "report/speeds.h"
+#include "report/table.h"
 #include "report/text/failures.h"
 #include "report/text/glance.h"
-#include "report/text/table.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {

@@ -7,10 +7,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "cli/commands/cluster_job.h"
-#include "cli/commands/cluster_sweep.h"
+#include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
-#include "cli/epoch_answer.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/study_flags.h"
 #include "cli/live/live_study.h"
@@ -18,7 +16,6 @@
 #include "cli/signals.h"
 #include "cli/study_answer.h"
 #include "cli/study_workload.h"
-#include "cli/sweep_end.h"
 #include "cli/variants.h"
 #include "core/error.h"
 #include "core/range.h"

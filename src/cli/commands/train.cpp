@@ -12,7 +12,6 @@
 #include "cli/environment.h"
 #include "cli/exit_codes.h"
 #include "cli/flags/native_flags.h"
-#include "cli/json.h"
 #include "cli/live/live_line.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
@@ -20,7 +19,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "probe/proc/host.h"
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {

@@ -7,19 +7,17 @@
 #include <cmath>
 #include <numeric>
 
-#include "cli/commands/cluster_tune.h"
+#include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/critical_batch.h"
 #include "cli/exit_codes.h"
 #include "cli/flags/flags.h"
-#include "cli/flags/learning_rate_flags.h"
 #include "cli/flags/study_flags.h"
 #include "cli/flags/target_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
 #include "cli/plan_ranks.h"
 #include "cli/ranks.h"
-#include "cli/report_file.h"
 #include "cli/signals.h"
 #include "cli/study_answer.h"
 #include "cli/study_workload.h"

@@ -9,7 +9,6 @@
 #include "cli/flags/target_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
-#include "cli/report_file.h"
 #include "cli/signals.h"
 #include "cli/study_answer.h"
 #include "cli/study_workload.h"
@@ -53,13 +52,13 @@ std::vector<std::int64_t> batches_of(const study::TuneOptions& tuned,
 
 // With more seeds or finalists the study goes on.
 std::string towards(const TargetFlags& flags) {
-  return nlohmann::json{
-      {"metric", trial::name(flags.target->metric)},
-      {"value", flags.target->value},
-      {"energy", flags.for_energy},
-      {"most_epochs", flags.most_epochs},
-      {"base_batch", flags.base_batch},
-      {"rule", flags.rule ? nlohmann::json(convergence::name(*flags.rule)) : nlohmann::json(nullptr)}}
+  return nlohmann::json{{"metric", trial::name(flags.target->metric)},
+                        {"value", flags.target->value},
+                        {"energy", flags.for_energy},
+                        {"most_epochs", flags.most_epochs},
+                        {"base_batch", flags.base_batch},
+                        {"rule", flags.rule ? nlohmann::json(convergence::name(*flags.rule))
+                                            : nlohmann::json(nullptr)}}
       .dump();
 }
 

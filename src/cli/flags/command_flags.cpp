@@ -3,12 +3,20 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
 
 #include "cli/flags/flags.h"
 #include "core/error.h"
 #include "core/number.h"
+#include "core/shell.h"
 #include "core/text.h"
 #include "workload/command/config_files.h"
+#include "workload/command/libraries.h"
+#include "workload/command/options.h"
+#include "workload/command/redact.h"
+#include "workload/command/scratch.h"
+#include "workload/command/template.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -148,6 +156,219 @@ void check_kind(const CommandFlags& flags) {
     refuse(flags.command_only,
            "is for a training program; put that behind --, as in: sweetspot tune -- python "
            "train.py --batch-size {batch}");
+}
+
+namespace {
+
+namespace command = workload::command;
+namespace fs = std::filesystem;
+using Written = report::CommandPart::Form;
+
+// Without secrets, and with its placeholders: numbers are no secrets, and a placeholder does not
+// look like one, so it is filled before the decision.
+std::vector<std::string> clean(const std::vector<std::string>& words) {
+  const std::vector<std::string> shown = command::expand(words, {});
+  std::vector<std::string> safe = command::redacted(shown);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (safe[i] == shown[i]) safe[i] = words[i];
+  return safe;
+}
+
+void then(report::Command& line) { line.push_back({{"&&"}, {}, Written::shell}); }
+
+// Where the filled copy is to be after the tune: where the program looks for it, or beside the
+// file, so that what the file names by a relative path is found.
+fs::path copy_path(const command::Options& o, const command::Template& one) {
+  if (one.copy) return o.folder ? *o.folder / *one.copy : *one.copy;
+  return one.file.parent_path() / fmt::format("{}.batch-{{batch}}{}", one.file.stem().string(),
+                                              one.file.extension().string());
+}
+
+// sweetspot fill, as cli/fill.cpp takes it.
+void push_fill(report::Command& line, const command::Options& o, const command::Template& one) {
+  line.push_back({{"sweetspot", "fill", one.file.string()}});
+  const std::vector<command::Edit> edits = command::edits_of(o, one);
+  for (const command::Edit& edit : edits) {
+    line.push_back({{"--set"}});
+    line.push_back({clean({edit.key + "=" + edit.value})});
+  }
+  if (edits.empty()) {
+    const command::Placeholders has = command::used({one.text});
+    if (has.batch || has.micro_batch) line.push_back({{"--batch", "{batch}"}});
+    if (has.accumulation || has.micro_batch)
+      line.push_back({{"--accumulation", "{accumulation}"}, {"--accumulation", "1"}});
+    if (has.workers) line.push_back({{"--workers", "{workers}"}});
+    if (has.precision) line.push_back({{"--precision", "{precision}"}});
+    if (has.lr) line.push_back({{"--lr", "{lr}"}});
+    if (has.seed) line.push_back({{"--seed", "{seed}"}});
+  }
+  const fs::path copy = copy_path(o, one);
+  if (copy.lexically_normal() == one.file.lexically_normal())
+    line.push_back({{"--in-place"}});
+  else
+    line.push_back({{"--output", copy.string()}});
+  then(line);
+}
+
+command::Configs configs_of(const command::Options& o) {
+  command::Configs configs;
+  for (const command::Template& one : o.templates) {
+    const fs::path beside =
+        o.folder ? fs::absolute(copy_path(o, one)).lexically_relative(fs::absolute(*o.folder))
+                 : copy_path(o, one);
+    const std::string path = one.copy.value_or(beside).string();
+    configs.push_back({"{config}", path});
+    configs.push_back({fmt::format("{{config:{}}}", command::template_name(one)), path});
+  }
+  return configs;
+}
+
+}  // namespace
+
+report::Command program_command(const CommandFlags& flags) {
+  const command::Options& o = flags.options;
+  const command::Configs configs = configs_of(o);
+  const auto with_configs = [&](const std::string& text) { return core::filled(text, configs); };
+  report::Command line;
+  for (const command::Template& one : o.templates) push_fill(line, o, one);
+  if (o.folder) {
+    line.push_back({{"cd", o.folder->string()}});
+    then(line);
+  }
+  // What has no placeholder is the user's business: the data is there by now.
+  if (o.prepare && (command::used({*o.prepare}) != command::Placeholders{} ||
+                    with_configs(*o.prepare) != *o.prepare)) {
+    line.push_back({{"sh", "-c"}});
+    line.push_back({clean({with_configs(*o.prepare)})});
+    then(line);
+  }
+  std::vector<std::string> variables;
+  if (command::reads_batch_variable(o)) variables.push_back("SWEETSPOT_BATCH={batch}");
+  for (const auto& [name, value] : command::redacted(o.environment))
+    variables.push_back(name + "=" + with_configs(value));
+  if (!variables.empty()) line.push_back({variables, {}, Written::assignments});
+  std::vector<std::string> argv;
+  for (const std::string& word : o.argv) argv.push_back(with_configs(word));
+  argv = clean(argv);
+  if (!o.shell) {
+    for (const std::string& word : argv) line.push_back({{word}});
+  } else {
+    const std::string script = fmt::format("{}", fmt::join(argv, " "));
+    if (variables.empty())
+      line.push_back({{script}, {}, Written::shell});
+    else  // of which a variable before it would reach the first command alone
+      line.push_back({{"sh", "-c", script}});
+  }
+  return line;
+}
+
+namespace {
+
+std::string steps_words(const command::Options& options) {
+  const std::string client = "the client's, where the program uses it; else ";
+  if (options.samples_per_run)
+    return fmt::format("{}what it prints; else whole runs of {} samples", client,
+                       *options.samples_per_run);
+  if (options.steps_regex)
+    return fmt::format("{}what matches '{}' in its output", client,
+                       core::printable(*options.steps_regex));
+  return client +
+         "the progress bars of tqdm, Keras, Lightning, Hugging Face and Ultralytics, and log lines "
+         "that count steps or samples";
+}
+
+void add(std::string& text, const char* name, const std::string& words) {
+  text += fmt::format("{:<10}{}\n", name, words);
+}
+
+void add_hook(std::string& text, const char* name, const std::optional<std::string>& hook,
+              const trial::Setting& setting, const command::Configs& configs) {
+  if (hook)
+    add(text, name, core::printable(command::redacted(command::expand(*hook, setting, configs))));
+}
+
+// A private folder is made for each trial, and has another name each time.
+std::string copy_words(const command::Template& one) {
+  if (one.copy) return one.copy->string();
+  return (std::filesystem::temp_directory_path() / "sweetspot-trial.XXXXXX" /
+          command::template_name(one))
+      .string();
+}
+
+command::Configs shown_configs(const command::Options& o) {
+  command::Configs configs;
+  for (const command::Template& one : o.templates) {
+    configs.push_back({"{config}", copy_words(one)});
+    configs.push_back({fmt::format("{{config:{}}}", command::template_name(one)), copy_words(one)});
+  }
+  return configs;
+}
+
+// What is written, and what in it is not the file's own.
+std::string file_words(const command::Options& o, const command::Template& one,
+                       const trial::Setting& setting) {
+  std::string text;
+  const auto detail = [&](const std::string& words) {
+    text += fmt::format("{:<12}{}\n", "", core::printable(command::redacted(words)));
+  };
+  add(text, "write",
+      fmt::format("{}, from {}, gone after the trial", core::printable(copy_words(one)),
+                  core::printable(one.file.string())));
+  const std::string filled = command::filled(o, one, setting);  // throws for what cannot be set
+  const std::vector<command::Edit> edits = command::edits_of(o, one);
+  for (const command::Edit& edit : edits)
+    detail(fmt::format("{}={}", edit.key, command::expand(edit.value, setting)));
+  if (!edits.empty()) return text;
+  std::istringstream before(one.text), after(filled);
+  std::string old, line;
+  for (std::int64_t number = 1; std::getline(after, line); ++number)
+    if (!std::getline(before, old) || old != line)
+      detail(fmt::format("line {}: {}", number, core::trimmed(line)));
+  return text;
+}
+
+std::string scratch_words(const command::Options& o, const trial::Setting& setting) {
+  if (!o.scratch)
+    return "the program's checkpoints, logs and caches are written as always; --scratch throws "
+           "away what it writes in its folder";
+  const auto folder = command::trial_folder(o, setting).value_or(".");
+  return (command::Scratch::can_overlay(folder) ? "" : copied_words() + "; ") +
+         "what it writes in its folder is thrown away; what it writes elsewhere stays";
+}
+
+}  // namespace
+
+std::string copied_words() {
+  return "each trial runs in a copy of what git lists (of all, without git), since this system "
+         "allows no overlay";
+}
+
+std::string dry_run_text(const CommandFlags& flags, const trial::Setting& setting) {
+  const command::Options& o = flags.options;
+  check_kind(flags);
+  if (!flags.given())
+    throw core::InputError("--dry-run shows the program behind --, and there is none");
+  command::check(o);
+  const command::Configs configs = shown_configs(o);
+  std::string text;
+  add_hook(text, "setup", o.setup, setting, configs);
+  for (const command::Template& one : o.templates) text += file_words(o, one, setting);
+  add_hook(text, "prepare", o.prepare, setting, configs);
+  add(text, "run", core::shell_line(command::redacted(command::command_line(o, setting, configs))));
+  if (const auto folder = command::trial_folder(o, setting))
+    add(text, "in", core::printable(folder->string()));
+  for (const auto& [name, value] :
+       command::redacted(command::trial_environment(o, setting, configs)))
+    add(text, "with", fmt::format("{}={}", core::printable(name), core::printable(value)));
+  add_hook(text, "conclude", o.conclude, setting, configs);
+  add_hook(text, "cleanup", o.cleanup, setting, configs);
+  add(text, "batch", "goes " + command::batch_destinations_words(o));
+  add(text, "writes", scratch_words(o, setting));
+  for (const command::Library& seen : command::libraries_seen(o))
+    add(text, "consider", command::suggestion(seen));
+  add(text, "steps", steps_words(o));
+  add(text, "given up", fmt::format("after {} without a step", core::format_duration(o.timeout)));
+  return text;
 }
 
 }  // namespace sweetspot::cli

@@ -7,9 +7,9 @@
 #include <array>
 #include <sstream>
 
-#include "cli/commands/power_guard.h"
 #include "cli/flags/flags.h"
 #include "cli/output.h"
+#include "cli/power_guard.h"
 #include "cli/stored_study.h"
 #include "core/error.h"
 #include "core/number.h"

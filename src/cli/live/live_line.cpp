@@ -8,7 +8,7 @@
 
 #include "cli/live/terminal.h"
 #include "core/text.h"
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/output.h"
 #include "core/interval_format.h"
 #include "core/text.h"
-#include "report/exports/fields.h"
-#include "report/text/table.h"
+#include "report/fields.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {

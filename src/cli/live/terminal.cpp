@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "report/text/table.h"
+#include "report/table.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -64,6 +65,16 @@ bool is_utf8_locale() {
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
   }
   return false;
+}
+
+std::string share_bar(double share, int width, bool utf8) {
+  constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double columns = std::clamp(share, 0.0, 1.0) * width;
+  if (!utf8) return std::string(static_cast<std::size_t>(std::lround(columns)), '#');
+  const long parts = std::lround(columns * 8);
+  std::string bar;
+  for (long i = 0; i < parts / 8; ++i) bar += "█";
+  return bar + eighths[parts % 8];
 }
 
 }  // namespace sweetspot::cli

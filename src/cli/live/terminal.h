@@ -19,4 +19,8 @@ std::string cut(const std::string& text, std::size_t columns);
 // Whether the locale's characters are UTF-8; else plots are drawn in ASCII.
 bool is_utf8_locale();
 
+// A bar of `share` (0 to 1) of `width` columns, in eighths of a column; in ASCII where the locale
+// has no UTF-8.
+std::string share_bar(double share, int width, bool utf8);
+
 }  // namespace sweetspot::cli

@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "collective/library/joined_group.h"
+#include "collective/joined_group.h"
 
 namespace sweetspot::collective {
 

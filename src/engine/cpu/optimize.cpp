@@ -4,20 +4,6 @@
 
 namespace sweetspot::engine::cpu {
 
-int state_floats(Optimizer::Kind kind) {
-  switch (kind) {
-    case Optimizer::Kind::sgd:
-      return 0;
-    case Optimizer::Kind::momentum:
-    case Optimizer::Kind::nesterov:
-      return 1;
-    case Optimizer::Kind::adam:
-    case Optimizer::Kind::adamw:
-      return 2;
-  }
-  return 0;
-}
-
 OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const Kernels& kernels,
                                  const Penalties& penalties, float* weights, float* state,
                                  std::int64_t trainable)

@@ -5,9 +5,6 @@
 
 namespace sweetspot::engine::cpu {
 
-// Floats of state for each trainable float.
-int state_floats(Optimizer::Kind kind);
-
 // One step of an optimizer, as Keras defines it, over any stretch of the weights.
 class OptimizerUpdate final : public Update {
  public:

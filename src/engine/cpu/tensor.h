@@ -4,22 +4,10 @@
 
 #include "core/units.h"
 #include "engine/cpu/kernels/kernels.h"
+#include "engine/extents.h"
 #include "model/network.h"
 
 namespace sweetspot::engine::cpu {
-
-// One sample of a tensor lies in memory as (units, height, width, 16): channels in units of 16, the
-// last one filled with zeros. A vector is an image of one position; a flattened image keeps its
-// image layout, and the weights behind it are permuted instead.
-struct Extent {
-  std::int64_t height = 1, width = 1, channels = 1;
-
-  std::int64_t units() const { return round_up(channels, unit) / unit; }
-  std::int64_t positions() const { return height * width; }
-  std::int64_t plane() const { return positions() * unit; }  // floats of one unit
-  std::int64_t floats() const { return units() * plane(); }
-  bool operator==(const Extent&) const = default;
-};
 
 // Where element i of Keras' (height, width, channels) order lies in the extent.
 std::vector<std::int32_t> keras_positions(const Extent& extent);

@@ -1,8 +1,8 @@
 #include <numeric>
 
 #include "engine/cpu/compiled_plan.h"
-#include "engine/cpu/extents.h"
 #include "engine/cpu/ops/depthwise.h"
+#include "engine/extents.h"
 
 namespace sweetspot::engine::cpu {
 namespace {

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "core/error.h"
-#include "engine/cpu/ops/function.h"
 #include "engine/cuda/compiled_plan.h"
 #include "engine/cuda/ops/depthwise.h"
 #include "engine/cuda/ops/function.h"
@@ -17,6 +16,7 @@
 #include "engine/cuda/ops/prelu.h"
 #include "engine/cuda/ops/shaping.h"
 #include "engine/cuda/shapes.h"
+#include "engine/element_function.h"
 #include "engine/fusion.h"
 
 namespace sweetspot::engine::cuda {
@@ -29,7 +29,7 @@ class Compiler {
            Math math, const Chip& chip)
       : network_(network),
         loss_(loss),
-        extents_(cpu::live_extents(network)),
+        extents_(live_extents(network)),
         planner_(micro_batch, training, math, chip) {
     program_.micro_batch = micro_batch, program_.training = training;
     program_.weights = weight_layout(network, extents_);
@@ -63,14 +63,14 @@ class Compiler {
                                                     : LossKind::cross_entropy;
   }
 
-  Tensor* tensor(const cpu::Extent& extent) {
+  Tensor* tensor(const Extent& extent) {
     auto made = std::make_unique<Tensor>();
     made->height = static_cast<int>(extent.height), made->width = static_cast<int>(extent.width);
     made->channels = static_cast<int>(extent.channels), made->pitch = padded(extent.channels);
     program_.tensors.push_back(std::move(made));
     return program_.tensors.back().get();
   }
-  cpu::Extent extent_of(const Tensor& t) const { return {t.height, t.width, t.channels}; }
+  Extent extent_of(const Tensor& t) const { return {t.height, t.width, t.channels}; }
 
   void push(std::unique_ptr<Op> op, bool trainable) {
     if (trainable && !seen_trainable_) {
@@ -104,7 +104,7 @@ class Compiler {
   void add_activation(const model::Activation& activation) {
     if (!stands_alone(activation, softmax_)) return;
     Tensor* out = tensor(extent_of(*current_));
-    const auto function = cpu::element_function(activation);
+    const auto function = element_function(activation);
     push(function ? make_function(layer().name, *function, current_, out)
                   : make_activation(layer().name, activation, current_, out),
          false);
@@ -186,8 +186,8 @@ class Compiler {
     const std::string name = layer().name;
     Tensor* out = tensor(extents_[at + 1]);
     const bool relu = takes_relu(network_, layer_, conv.activation);
-    push(make_depthwise(name, cpu::depthwise_plane(network_, extents_, at), relu,
-                        product_weights(at), current_, out),
+    push(make_depthwise(name, depthwise_plane(network_, extents_, at), relu, product_weights(at),
+                        current_, out),
          true);
     add_activation(conv.activation);
   }
@@ -236,7 +236,7 @@ class Compiler {
     fusion.activation = takes_activation();
     fusion.pooled = pooled_by_two(network_, extents_, layer_ + 1);
     if (fusion.pooled) ++layer_;
-    const cpu::Extent out = fusion.pooled ? extents_[layer_ + 1] : extent_of(*current_);
+    const Extent out = fusion.pooled ? extents_[layer_ + 1] : extent_of(*current_);
     push(make_norm(name, norm, fusion, w, current_, tensor(out)), norm.scale || norm.center);
   }
   // The activation layer behind the current one, if normalisation knows it: it runs in the same
@@ -244,8 +244,7 @@ class Compiler {
   model::Activation takes_activation() {
     if (layer_ + 1 >= network_.layers.size()) return model::Activation::linear;
     const auto* next = std::get_if<model::Activate>(&network_.layers[layer_ + 1].kind);
-    if (!next || next->function == model::Activation::softmax ||
-        cpu::element_function(next->function))
+    if (!next || next->function == model::Activation::softmax || element_function(next->function))
       return model::Activation::linear;
     ++layer_;
     return next->function;
@@ -329,7 +328,7 @@ class Compiler {
   // The kernels count positions of the whole micro-batch in 31 bits.
   void check_sizes() const {
     std::int64_t most = network_.input.height * network_.input.width;
-    for (const cpu::Extent& extent : extents_) most = std::max(most, extent.positions());
+    for (const Extent& extent : extents_) most = std::max(most, extent.positions());
     if (program_.micro_batch > std::numeric_limits<std::int32_t>::max() / (2 * most))
       throw core::InputError(
           fmt::format("a micro-batch of {} is more than the GPU engine can "
@@ -388,7 +387,7 @@ class Compiler {
 
   const model::Network& network_;
   model::Loss loss_;
-  std::vector<cpu::Extent> extents_;
+  std::vector<Extent> extents_;
   Planner planner_;
   Program program_;
   Tensor* current_ = nullptr;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "engine/cpu/optimize.h"
 #include "engine/cuda/compiled_plan.h"
 #include "engine/cuda/kernels/launch.h"
 #include "model/initialize.h"
@@ -44,7 +43,7 @@ Parameters::Parameters(const model::Network& network, const Options& options, cu
     : network_(network),
       options_(options),
       stream_(stream),
-      layout_(weight_layout(network, cpu::live_extents(network))) {
+      layout_(weight_layout(network, live_extents(network))) {
   const core::MemoryByUse memory = trainer_memory(layout_, options);
   const auto make = [&](core::Use use) { return DeviceBuffer(memory[use], use); };
   const core::Bytes operands = operand_bytes(layout_, options.precision);
@@ -68,7 +67,7 @@ Parameters::Parameters(const model::Network& network, const Options& options, cu
 }
 
 void Parameters::fill(Update& u) const {
-  const int states = cpu::state_floats(options_.trainer.optimizer.kind);
+  const int states = state_floats(options_.trainer.optimizer.kind);
   u.weights = weights(), u.gradients = gradients_.as<float>();
   u.operands = operands_.data(), u.math = math_of(options_.precision);
   u.mean = states > 0 ? optimizer_.as<float>() : nullptr;

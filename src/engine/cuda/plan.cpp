@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "engine/cpu/optimize.h"
 #include "engine/cuda/compiled_plan.h"
 #include "engine/cuda/shapes.h"
 
@@ -63,7 +62,7 @@ core::MemoryByUse trainer_memory(const WeightLayout& weights, const Options& opt
       float_bytes(weights.floats) + operand_bytes(weights, options.precision);
   memory[core::Use::gradients] = float_bytes(weights.trainable_floats);
   memory[core::Use::optimizer] =
-      float_bytes(weights.trainable_floats * cpu::state_floats(optimizer.kind));
+      float_bytes(weights.trainable_floats * state_floats(optimizer.kind));
   memory[core::Use::workspace] =
       2 * sizeof(StepState) + (history_steps + 1) * sizeof(StepRecord);  // one for evaluation
   return memory;

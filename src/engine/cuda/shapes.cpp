@@ -4,9 +4,9 @@
 
 namespace sweetspot::engine::cuda {
 
-ConvShape conv_shape(const model::Network& network, const std::vector<cpu::Extent>& extents,
+ConvShape conv_shape(const model::Network& network, const std::vector<Extent>& extents,
                      std::size_t layer) {
-  const cpu::ConvGeometry g = cpu::conv_geometry(network, extents, layer);
+  const ConvGeometry g = conv_geometry(network, extents, layer);
   const auto narrow = [](std::int64_t n) { return static_cast<int>(n); };
   ConvShape s;
   s.in_h = narrow(g.in.height), s.in_w = narrow(g.in.width), s.channels = padded(g.in.channels);
@@ -25,14 +25,14 @@ model::Network flattened_first(model::Network network) {
   return network;
 }
 
-ConvShape dense_shape(const cpu::Extent& in, std::int64_t units) {
+ConvShape dense_shape(const Extent& in, std::int64_t units) {
   ConvShape s;
   s.channels = static_cast<int>(in.positions()) * padded(in.channels);
   s.filters = padded(units);
   return s;
 }
 
-bool pooled_by_two(const model::Network& network, const std::vector<cpu::Extent>& extents,
+bool pooled_by_two(const model::Network& network, const std::vector<Extent>& extents,
                    std::size_t layer) {
   if (layer >= network.layers.size()) return false;
   const auto* pool = std::get_if<model::Pooling2D>(&network.layers[layer].kind);

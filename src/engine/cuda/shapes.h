@@ -1,24 +1,24 @@
 #pragma once
 #include <vector>
 
-#include "engine/cpu/extents.h"
 #include "engine/cuda/kernels/params.h"
+#include "engine/extents.h"
 #include "model/network.h"
 
 namespace sweetspot::engine::cuda {
 
 // The shape of a convolution without its pooling, channels and filters padded to fours.
-ConvShape conv_shape(const model::Network& network, const std::vector<cpu::Extent>& extents,
+ConvShape conv_shape(const model::Network& network, const std::vector<Extent>& extents,
                      std::size_t layer);
 // The same network with its samples as vectors, where they are flattened at once: a vector's
 // elements lie side by side, an image's channels are padded.
 model::Network flattened_first(model::Network network);
 
 // A dense layer: a convolution of 1×1 positions.
-ConvShape dense_shape(const cpu::Extent& in, std::int64_t units);
+ConvShape dense_shape(const Extent& in, std::int64_t units);
 
 // Whether `layer` is a 2×2 max pooling that reads all of what is live of its input.
-bool pooled_by_two(const model::Network& network, const std::vector<cpu::Extent>& extents,
+bool pooled_by_two(const model::Network& network, const std::vector<Extent>& extents,
                    std::size_t layer);
 
 }  // namespace sweetspot::engine::cuda

@@ -9,8 +9,7 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 // Rows are those of the layer's input as it lies in memory.
-void place_rows(PlacedVariable& v, const model::Layer& layer, const cpu::Extent& in,
-                bool from_samples) {
+void place_rows(PlacedVariable& v, const model::Layer& layer, const Extent& in, bool from_samples) {
   const bool kernel = v.parameter.shape.size() > 1;
   const auto* conv = std::get_if<model::Conv2D>(&layer.kind);
   const bool flat_norm = (std::holds_alternative<model::BatchNormalization>(layer.kind) ||
@@ -36,7 +35,7 @@ void place_rows(PlacedVariable& v, const model::Layer& layer, const cpu::Extent&
   }
 }
 
-bool kept_as_operands(const model::Network& network, const std::vector<cpu::Extent>& extents,
+bool kept_as_operands(const model::Network& network, const std::vector<Extent>& extents,
                       const model::Parameter& parameter) {
   return parameter.shape.size() > 1 &&
          std::holds_alternative<model::Conv2D>(network.layers[parameter.layer].kind) &&
@@ -52,7 +51,7 @@ const PlacedVariable* WeightLayout::find(std::size_t layer, std::string_view var
   return found == variables.end() ? nullptr : &*found;
 }
 
-bool starts_from_samples(const model::Network& network, const std::vector<cpu::Extent>& extents) {
+bool starts_from_samples(const model::Network& network, const std::vector<Extent>& extents) {
   if (network.layers.empty() || !std::holds_alternative<model::Conv2D>(network.layers[0].kind))
     return false;
   const auto& conv = std::get<model::Conv2D>(network.layers[0].kind);
@@ -65,7 +64,7 @@ bool starts_from_samples(const model::Network& network, const std::vector<cpu::E
   return first_conv_supports(shape);
 }
 
-WeightLayout weight_layout(const model::Network& network, const std::vector<cpu::Extent>& extents) {
+WeightLayout weight_layout(const model::Network& network, const std::vector<Extent>& extents) {
   WeightLayout layout;
   const bool from_samples = starts_from_samples(network, extents);
   for (const model::Parameter& parameter : model::parameters(network)) {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/cpu/extents.h"
+#include "engine/extents.h"
 #include "model/network.h"
 
 namespace sweetspot::engine::cuda {
@@ -42,9 +42,9 @@ struct WeightLayout {
 
   const PlacedVariable* find(std::size_t layer, std::string_view variable) const;
 };
-WeightLayout weight_layout(const model::Network& network, const std::vector<cpu::Extent>& extents);
+WeightLayout weight_layout(const model::Network& network, const std::vector<Extent>& extents);
 
 // Whether this layer's convolution runs straight from the samples, channels not padded.
-bool starts_from_samples(const model::Network& network, const std::vector<cpu::Extent>& extents);
+bool starts_from_samples(const model::Network& network, const std::vector<Extent>& extents);
 
 }  // namespace sweetspot::engine::cuda

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/keras/activation.h"
-#include "model/keras/initializer.h"
+#include "model/keras/layer_options.h"
 #include "model/keras/layers.h"
-#include "model/keras/regularizer.h"
 
 namespace sweetspot::model::keras {
 namespace {

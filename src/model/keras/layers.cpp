@@ -4,9 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/keras/activation.h"
-#include "model/keras/initializer.h"
-#include "model/keras/regularizer.h"
+#include "model/keras/layer_options.h"
 
 namespace sweetspot::model::keras {
 namespace {

@@ -1,10 +1,22 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 #include <vector>
 
 namespace sweetspot::probe::cpu {
+
+using Clock = std::chrono::steady_clock;
+
+inline double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The cores this process may use, from the one it is on: that one is surely not too busy for it.
+std::vector<int> allowed_cores();
+// Keeps the calling thread on a core. Where that is refused it runs wherever the scheduler likes.
+void stay_on(int core);
 
 // How fast the machine was at one moment; 0 is unknown.
 struct SpeedReading {

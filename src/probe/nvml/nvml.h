@@ -1,7 +1,15 @@
 #pragma once
-#include "probe/gpu/gpu.h"
+#include <memory>
+
+#include "probe/gpu.h"
+#include "probe/nvml/library.h"
 
 namespace sweetspot::probe::nvml {
+
+std::unique_ptr<gpu::Gpu> make_device(std::shared_ptr<const Library> library, Handle handle);
+
+// What the clocks' event reasons mean.
+gpu::Throttle throttle_of(unsigned long long reasons);
 
 // SWEETSPOT_NVML where that is set, else libnvidia-ml.so.1 wherever the loader finds it.
 std::string default_library();

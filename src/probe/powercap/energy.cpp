@@ -1,6 +1,6 @@
 #include "probe/powercap/energy.h"
 
-#include "probe/proc/text_file.h"
+#include "probe/text_file.h"
 
 namespace sweetspot::probe::powercap {
 namespace {
@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 // platform, "psys", holds them all.
 bool is_package(const fs::path& zone) {
   return zone.filename().string().starts_with("intel-rapl:") &&
-         proc::read_text(zone / "name").value_or("").starts_with("package");
+         read_text(zone / "name").value_or("").starts_with("package");
 }
 
 }  // namespace
@@ -21,8 +21,8 @@ Energy::Energy(const fs::path& root) {
   for (fs::directory_iterator at(root / "sys/class/powercap", none), end; at != end;
        at.increment(none)) {
     if (!is_package(at->path())) continue;
-    const auto now = proc::read_number(at->path() / "energy_uj");
-    const auto range = proc::read_number(at->path() / "max_energy_range_uj");
+    const auto now = read_number(at->path() / "energy_uj");
+    const auto range = read_number(at->path() / "max_energy_range_uj");
     if (now && range) packages_.push_back({at->path() / "energy_uj", *range, *now});
   }
 }
@@ -30,7 +30,7 @@ Energy::Energy(const fs::path& root) {
 std::optional<double> Energy::joules() {
   if (packages_.empty()) return std::nullopt;
   for (Package& package : packages_) {
-    const auto now = proc::read_number(package.counter);
+    const auto now = read_number(package.counter);
     if (!now) return std::nullopt;
     const std::uint64_t used = *now >= package.last_uj ? *now - package.last_uj
                                                        : *now + package.range_uj - package.last_uj;

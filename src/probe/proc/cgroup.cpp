@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "probe/proc/text_file.h"
+#include "probe/text_file.h"
 
 namespace sweetspot::probe::proc {
 namespace {

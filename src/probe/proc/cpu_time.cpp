@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "probe/proc/text_file.h"
+#include "probe/text_file.h"
 
 namespace sweetspot::probe::proc {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "probe/proc/cgroup.h"
-#include "probe/proc/text_file.h"
+#include "probe/text_file.h"
 
 namespace sweetspot::probe::proc {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <numeric>
 
-#include "report/charts/speeds.h"
-#include "report/over_seeds.h"
+#include "report/epochs.h"
+#include "report/speeds.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {

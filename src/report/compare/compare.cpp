@@ -1,11 +1,15 @@
 #include "report/compare/compare.h"
 
-#include <algorithm>
-#include <map>
+#include <fmt/format.h>
 
-#include "report/compare/differences.h"
-#include "report/compare/sentence.h"
-#include "report/stored.h"
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/text.h"
+#include "report/answer.h"
 #include "stats/ratio.h"
 
 namespace sweetspot::report::compare {
@@ -102,6 +106,157 @@ Comparison compare(const Side& a, const Side& b) {
   made.repeated = of_a.repeated && of_b.repeated;
   made.sentence = sentence(made);
   return made;
+}
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string leaf(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string list;
+  for (const Json& each : value) list += (list.empty() ? "" : ", ") + leaf(each);
+  return list;
+}
+
+// "terms.limits.max" → its value as text; a list is one value.
+void add_parts(const Json& json, const std::string& path,
+               std::map<std::string, std::string>& found) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string below = path.empty() ? key : path + "." + key;
+    if (value.is_object())
+      add_parts(value, below, found);
+    else
+      found[below] = leaf(value);
+  }
+}
+
+// Of a text that is no JSON, nothing.
+std::map<std::string, std::string> parts(const std::string& text) {
+  std::map<std::string, std::string> found;
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_object()) add_parts(json, "", found);
+  return found;
+}
+
+// The terms are most of the question: their name says nothing.
+std::string named(const std::string& path) {
+  constexpr std::string_view terms = "terms.";
+  return path.starts_with(terms) ? path.substr(terms.size()) : path;
+}
+
+// The values that the measured trials had, such as "bf16, fp32".
+std::string values(const trial::Study& study,
+                   const std::function<std::string(const trial::Trial&)>& value) {
+  std::set<std::string> all;
+  for (const trial::Trial& trial : study.trials)
+    if (trial.samples_per_second) all.insert(value(trial));
+  std::string text;
+  for (const std::string& each : all) text += (text.empty() ? "" : ", ") + each;
+  return text;
+}
+
+bool is_told_already(const std::string& path) {
+  return path == "terms.machine.cpu" || path == "terms.machine.cores" ||
+         path == "terms.precision" || path == "terms.program" || path == "terms.workers" ||
+         path == "terms.accumulations";
+}
+
+}  // namespace
+
+std::vector<Difference> differences(const trial::Study& a, const trial::Study& b) {
+  std::vector<Difference> found;
+  const auto add = [&](const std::string& what, const std::string& of_a, const std::string& of_b) {
+    if (of_a != of_b) found.push_back({what, of_a, of_b});
+  };
+  const auto add_setting = [&](const std::string& what, const auto& value) {
+    add(what, values(a, value), values(b, value));
+  };
+  using trial::Trial;
+  add("workload", a.question.workload, b.question.workload);
+  add("machine", a.environment.machine, b.environment.machine);
+  add("program", a.environment.program, b.environment.program);
+  add_setting("device", [](const Trial& t) { return t.device; });
+  add_setting("precision", [](const Trial& t) { return t.setting.precision; });
+  add_setting("accumulation",
+              [](const Trial& t) { return std::to_string(t.setting.accumulation); });
+  add_setting("workers", [](const Trial& t) { return std::to_string(t.setting.workers); });
+  std::map<std::string, std::string> of_a = parts(a.question.key), of_b = parts(b.question.key);
+  std::set<std::string> paths;
+  for (const auto* side : {&of_a, &of_b})
+    for (const auto& [path, value] : *side) paths.insert(path);
+  for (const std::string& path : paths)
+    if (!is_told_already(path)) add(named(path), of_a[path], of_b[path]);
+  return found;
+}
+
+namespace {
+
+std::string count(double value) { return core::format_count(value); }
+std::string count(std::int64_t value) { return count(static_cast<double>(value)); }
+
+std::string place(const Measured& found) {
+  return fmt::format("{} samples/s at batch {}", count(found.best_samples_per_second),
+                     count(found.best_batch));
+}
+
+std::string best_sentence(const Comparison& c) {
+  return fmt::format(
+      "{}: where each is fastest B has {:.3g} times the speed of A (95% interval "
+      "{:.3g} to {:.3g}), {} against {}.",
+      verdict_words(c), c.best_ratio->mean, c.best_ratio->low, c.best_ratio->high, place(*c.b),
+      place(*c.a));
+}
+
+}  // namespace
+
+std::string verdict_words(const Comparison& c) {
+  if (!c.a || !c.b)
+    return fmt::format("Nothing was measured in {}, so the two cannot be compared",
+                       !c.a && !c.b ? "either study"
+                       : !c.a       ? "A"
+                                    : "B");
+  if (!c.verdict) return "The measurements are too uncertain to be compared";
+  switch (*c.verdict) {
+    case Verdict::faster:
+      return "B is faster than A";
+    case Verdict::slower:
+      return "B is slower than A";
+    case Verdict::no_difference:
+      return "No difference between A and B is shown";
+  }
+  return "";
+}
+
+std::string batches_sentence(const Comparison& c) {
+  if (!c.a || !c.b) return "";
+  const auto with = [&](Verdict verdict) {
+    return std::count_if(c.lines.begin(), c.lines.end(),
+                         [&](const Line& line) { return line.verdict == verdict; });
+  };
+  const std::int64_t faster = with(Verdict::faster), slower = with(Verdict::slower),
+                     same = with(Verdict::no_difference), shared = faster + slower + same;
+  if (shared == 0) return "No batch was measured in both.";
+  if (shared == 1)
+    return fmt::format("At the one batch that both measured, B is {}.",
+                       faster   ? "faster"
+                       : slower ? "slower"
+                                : "not shown to differ");
+  return fmt::format(
+      "Of {} batches that both measured, B is faster at {}, slower at {}, and at {} no difference "
+      "is shown.",
+      shared, faster, slower, same);
+}
+
+std::string sentence(const Comparison& c) {
+  const std::string batches = batches_sentence(c);
+  return (c.best_ratio ? best_sentence(c) : verdict_words(c) + ".") + (batches.empty() ? "" : " ") +
+         batches;
+}
+
+std::string ratio_words(const trial::Interval& ratio) {
+  return fmt::format("{:.3g} ({:.3g}–{:.3g})", ratio.mean, ratio.low, ratio.high);
 }
 
 }  // namespace sweetspot::report::compare

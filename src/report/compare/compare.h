@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/charts/speeds.h"
+#include "report/speeds.h"
 #include "trial/study.h"
 
 namespace sweetspot::report::compare {
@@ -50,5 +50,18 @@ struct Comparison {
   std::string sentence;
 };
 Comparison compare(const Side& a, const Side& b);
+
+// What the two did not have in common: machine, program, settings, and the terms of the question.
+std::vector<Difference> differences(const trial::Study& a, const trial::Study& b);
+
+// Who is faster, or why that cannot be said; without a full stop.
+std::string verdict_words(const Comparison& comparison);
+// How the batches stand that both measured; empty where one measured nothing.
+std::string batches_sentence(const Comparison& comparison);
+// What to take home: who is faster and by how much, where each is fastest, and the batches.
+std::string sentence(const Comparison& comparison);
+
+// "1.82 (1.75–1.90)"
+std::string ratio_words(const trial::Interval& ratio);
 
 }  // namespace sweetspot::report::compare

@@ -8,10 +8,10 @@
 
 #include "core/text.h"
 #include "report/charts/svg.h"
+#include "report/compare/compare.h"
 #include "report/compare/forms.h"
-#include "report/compare/page_parts.h"
-#include "report/compare/sentence.h"
-#include "report/compare/tables.h"
+#include "report/compare/html.h"
+#include "report/compare/text.h"
 
 namespace sweetspot::report::compare {
 namespace {

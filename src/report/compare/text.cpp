@@ -1,11 +1,92 @@
-#include "core/text.h"
+#include "report/compare/text.h"
 
 #include <fmt/format.h>
 
+#include "core/interval_format.h"
+#include "core/text.h"
+#include "report/compare/compare.h"
 #include "report/compare/forms.h"
-#include "report/compare/tables.h"
 
 namespace sweetspot::report::compare {
+namespace {
+
+// Commands and environments may be long; the ends are in the JSON.
+constexpr std::size_t longest_difference = 60;
+
+std::string count(double value) { return core::format_count(value); }
+std::string dash() { return std::string(unknown); }
+
+std::string memory(const Point& point) {
+  return point.memory ? core::format_bytes(*point.memory) : dash();
+}
+
+}  // namespace
+
+std::string short_cell(const std::string& value) {
+  if (value.empty()) return dash();
+  const std::string text = core::printable(value);
+  std::size_t end = std::min(text.size(), longest_difference);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    --end;  // whole letters
+  return end == text.size() ? text : text.substr(0, end) + "…";
+}
+
+std::string speed_words(const Point& point) {
+  if (!point.samples_per_second) return dash();
+  const trial::Interval& found = *point.samples_per_second;
+  return count(found.mean) + " " + core::format_interval_percent(found.mean, found.low, found.high);
+}
+
+Cells batch_cells(const Comparison& c) {
+  Cells cells;
+  cells.columns = {{"batch"},    {"A samples/s"}, {"B samples/s"}, {"B/A (95%)"},
+                   {"A memory"}, {"B memory"},    {"B/A memory"},  {"B is", true}};
+  for (const Line& line : c.lines)
+    cells.rows.push_back(
+        {count(static_cast<double>(line.batch)), speed_words(line.a), speed_words(line.b),
+         line.speed_ratio ? ratio_words(*line.speed_ratio) : dash(), memory(line.a), memory(line.b),
+         line.memory_ratio ? fmt::format("{:.3g}", *line.memory_ratio) : dash(),
+         line.verdict ? std::string(words(*line.verdict)) : dash()});
+  return cells;
+}
+
+Cells difference_cells(const Comparison& c) {
+  Cells cells;
+  cells.columns = {{"what differs", true}, {"A", true}, {"B", true}};
+  for (const Difference& each : c.differences)
+    cells.rows.push_back({short_cell(each.what), short_cell(each.a), short_cell(each.b)});
+  return cells;
+}
+
+std::string table(const Cells& cells) {
+  Table made(cells.columns);
+  for (std::vector<std::string> row : cells.rows) {
+    for (std::string& cell : row)  // a bar would end it
+      for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2)
+        cell.insert(at, 1, '\\');
+    made.add(std::move(row));
+  }
+  return made.text();
+}
+
+std::string knee_words(const std::string& side, const std::optional<Measured>& found) {
+  if (!found) return fmt::format("{}: nothing was measured", side);
+  std::string text = fmt::format("{}: fastest at batch {} with {} samples/s", side,
+                                 count(static_cast<double>(found->best_batch)),
+                                 count(found->best_samples_per_second));
+  if (found->knee_batch != found->best_batch)
+    text += fmt::format("; knee at batch {} with {} samples/s",
+                        count(static_cast<double>(found->knee_batch)),
+                        count(found->knee_samples_per_second));
+  return text;
+}
+
+std::string caveat(const Comparison& c) {
+  if (c.repeated) return "";
+  return "Not every study measured a batch twice, so the intervals do not know how much one run "
+         "differs from the next; --repeat 3 tells.";
+}
+
 namespace {
 
 std::string knees(const Comparison& c, const std::string& before) {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "report/exports/fields.h"
+#include "report/fields.h"
 #include "report/forms.h"
 
 namespace sweetspot::report {

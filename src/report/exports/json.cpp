@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/charts/speeds.h"
-#include "report/exports/fields.h"
+#include "report/fields.h"
 #include "report/forms.h"
+#include "report/speeds.h"
 
 namespace sweetspot::report {
 namespace {

@@ -1,10 +1,14 @@
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 
 #include "report/answer.h"
 
 namespace sweetspot::report {
+
+// float32, little-endian, as base64: a fifth of what the digits of a double take.
+std::string base64_floats(std::span<const float> values);
 
 // Where a live page hears of its study: relative URLs. Events are `study` events with page_data();
 // the raw steps of a trial, page_steps(), are at `steps` followed by its id.

@@ -6,9 +6,8 @@
 
 #include "report/charts/series.h"
 #include "report/forms.h"
-#include "report/html/base64.h"
-#include "report/html/markup.h"
-#include "report/html/page_table.h"
+#include "report/html/html.h"
+#include "report/markup.h"
 #include "report/text/glance.h"
 
 namespace sweetspot::report {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "stats/interval.h"
+#include "stats/ratio.h"
 #include "trial/trial.h"
 
 namespace sweetspot::report::paper {
@@ -37,5 +39,44 @@ struct Experiment {
   const Device* cpu() const;
   const Device* gpu() const;
 };
+
+// One batch on one device: what all its trials that went well say.
+struct Point {
+  std::int64_t batch = 1;
+  double steps_per_epoch = 0;
+  std::vector<stats::Interval> epoch_seconds;  // of every epoch of every trial, each exact
+  std::vector<double> first_epoch_ratios;      // by trial: all epochs' time over the first one's
+  std::vector<std::vector<double>> seconds;    // [epochs − 1]: of so many epochs, by trial
+  std::vector<std::vector<double>> accuracy;   // [epochs − 1]: after them, by trial
+  std::vector<double> utilisation;             // by trial: the mean of its readings
+};
+
+// One device over the batches, ascending.
+struct Curve {
+  std::vector<Point> points;
+  std::int64_t test_samples = 1;
+  std::optional<stats::Spread> spread;  // of epochs of one batch
+
+  const Point* at(std::int64_t batch) const;
+  bool has_two_batches() const { return points.size() >= 2; }
+  const Point& smallest() const { return points.front(); }
+  const Point& largest() const { return points.back(); }
+
+  // With 95% intervals: a mean epoch's time; the accuracy after so many epochs, by its seeds or,
+  // with one seed, by how many images it was judged on.
+  stats::Interval epoch_seconds(const Point& point) const;
+  std::optional<stats::Interval> accuracy(const Point& point, int epochs) const;
+};
+Curve curve(const Device& device, const Experiment& experiment);
+
+// The part of a step's time that no batch changes, in seconds: the line through the step times.
+// Nothing below three batches.
+std::optional<stats::Interval> fixed_step_seconds(const Curve& curve);
+
+// a − b of two independent estimates.
+stats::Interval difference(const stats::Interval& a, const stats::Interval& b);
+
+// What the trials of GPUs would have been, had no step taken less than so long.
+Experiment with_slowest_steps(Experiment experiment, double least_step_seconds);
 
 }  // namespace sweetspot::report::paper

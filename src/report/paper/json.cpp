@@ -2,7 +2,7 @@
 
 #include "report/epochs.h"
 #include "report/forms.h"
-#include "report/paper/curve.h"
+#include "report/paper/experiment.h"
 #include "report/paper/forms.h"
 
 namespace sweetspot::report::paper {

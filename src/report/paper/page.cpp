@@ -2,7 +2,7 @@
 
 #include "report/end_points.h"
 #include "report/epochs.h"
-#include "report/html/markup.h"
+#include "report/markup.h"
 #include "report/paper/figures.h"
 #include "report/paper/forms.h"
 #include "report/paper/style.h"

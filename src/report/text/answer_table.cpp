@@ -7,8 +7,8 @@
 #include <map>
 
 #include "core/text.h"
-#include "report/exports/fields.h"
-#include "report/text/table.h"
+#include "report/fields.h"
+#include "report/table.h"
 
 namespace sweetspot::report {
 namespace {

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "core/text.h"
-#include "report/charts/speeds.h"
 #include "report/epochs.h"
-#include "report/html/markup.h"
+#include "report/markup.h"
+#include "report/speeds.h"
 
 namespace sweetspot::report {
 namespace {

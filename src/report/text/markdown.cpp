@@ -5,12 +5,12 @@
 
 #include "core/text.h"
 #include "core/utf8.h"
-#include "report/exports/fields.h"
+#include "report/fields.h"
 #include "report/forms.h"
+#include "report/table.h"
 #include "report/text/answer_table.h"
 #include "report/text/failures.h"
 #include "report/text/glance.h"
-#include "report/text/table.h"
 #include "report/text/target_table.h"
 #include "trial/gpus.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
-#include "report/charts/canvas.h"
-#include "report/text/table.h"
+#include "report/charts/plot.h"
+#include "report/table.h"
 
 namespace sweetspot::report {
 namespace {

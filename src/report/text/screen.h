@@ -1,9 +1,12 @@
 #pragma once
 #include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "report/answer.h"
 
+// What answers on one screen are made of.
 namespace sweetspot::report {
 
 struct ScreenOptions {
@@ -13,6 +16,29 @@ struct ScreenOptions {
   std::string page;          // the file with the whole report; empty: none
   std::string trials;        // the command that lists every trial; empty: none
 };
+
+using Lines = std::vector<std::string>;
+
+// With what the terminal cannot show replaced.
+std::string plain(std::string text);
+std::string said(const std::string& text, const ScreenOptions& options);
+
+struct ScreenColumn {
+  std::string title, short_title;
+  bool left = false;
+  std::vector<std::string> cells;
+
+  std::size_t width(bool is_short) const;
+};
+
+// As much of the table as the width has room for: narrower gaps and titles first, then fewer
+// columns, but always the first two. A row that has a failure shows its first cell and that.
+Lines table_lines(std::vector<ScreenColumn> columns, const std::vector<std::string>& failures,
+                  const ScreenOptions& options);
+// As a shell takes it: over several lines where one is too short, but never many.
+Lines command_lines(const std::string& command, std::size_t width);
+Lines why_lines(std::span<const std::string> reasons, std::size_t width);
+std::string joined(const Lines& lines);
 
 // A study's answer for a terminal or a pipe: the sentence, the command, a row for each of the
 // batches that matter, and why. No line is wider than asked for, unless one word of a command or a

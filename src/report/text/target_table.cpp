@@ -7,8 +7,8 @@
 
 #include "core/interval_format.h"
 #include "core/text.h"
-#include "report/text/screen_parts.h"
-#include "report/text/table.h"
+#include "report/table.h"
+#include "report/text/screen.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {

@@ -1,5 +1,5 @@
 #pragma once
-#include "serve/http/access.h"
+#include "serve/http/access_token.h"
 #include "serve/http/request.h"
 #include "serve/http/response.h"
 

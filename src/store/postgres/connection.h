@@ -1,6 +1,7 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ class Value {
 };
 using Values = std::vector<Value>;
 
-// A cell of a result; Damaged (errors.h) where it is not what is asked for.
+// A cell of a result; Damaged where it is not what is asked for.
 class Cell {
  public:
   Cell(const char* text, std::size_t size) : text_(text, size), is_null_(text == nullptr) {}
@@ -96,5 +97,16 @@ class Transaction {
   bool open_ = true;
 };
 constexpr const char* snapshot = "ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+// Thrown where what is stored makes no sense.
+struct Damaged {};
+
+// Runs `work`; a failure of the server, or Damaged, becomes one sentence that names the database
+// and the way out.
+void guarded(const std::string& url, const std::function<void()>& work);
+
+// InputError where the URL cannot be read, or tells a secret: the arguments of a program are seen
+// by every user of its machine. Neither is shown.
+void check_url(const std::string& url);
 
 }  // namespace sweetspot::store::postgres

@@ -6,6 +6,8 @@
 
 namespace sweetspot::store::postgres {
 
+std::unique_ptr<Follower> open_follower(const std::string& url);
+
 // Trial history in a PostgreSQL database, for processes on several machines. Connects to nothing
 // until it is asked for something; only open_study() and join_study() make its schema. InputError
 // for a URL with a password in it: libpq finds passwords in ~/.pgpass, a service file or

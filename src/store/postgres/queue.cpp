@@ -6,10 +6,10 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "store/postgres/errors.h"
+#include "store/postgres/connection.h"
 #include "store/postgres/rows.h"
 #include "store/postgres/writer.h"
-#include "store/queue.h"
+#include "store/store.h"
 #include "store/trial_fields.h"
 
 namespace sweetspot::store::postgres {

@@ -8,7 +8,7 @@
 
 namespace sweetspot::store::postgres {
 
-// What is in the tables, as plain values; Damaged (errors.h) where a row makes no sense.
+// What is in the tables, as plain values; Damaged where a row makes no sense.
 
 // A trial with all its details: a new one where it has no id, else instead of what it was. Its id.
 // A new one that has arrived under this token before is left as it is.

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "store/postgres/errors.h"
+#include "store/postgres/connection.h"
 #include "store/postgres/rows.h"
-#include "store/postgres/study_lock.h"
+#include "store/postgres/session.h"
 
 namespace sweetspot::store::postgres {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "store/sqlite/network_place.h"
+#include "store/sqlite/file.h"
 
 namespace sweetspot::store::sqlite {
 namespace {

@@ -8,11 +8,11 @@
 #include <array>
 #include <mutex>
 
-#include "store/queue.h"
 #include "store/sqlite/errors.h"
 #include "store/sqlite/file.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/writer.h"
+#include "store/store.h"
 #include "store/trial_fields.h"
 
 namespace sweetspot::store::sqlite {

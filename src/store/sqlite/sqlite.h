@@ -6,6 +6,8 @@
 
 namespace sweetspot::store::sqlite {
 
+std::unique_ptr<Follower> open_follower(const std::filesystem::path& file);
+
 // Trial history in one SQLite file. Touches nothing until it is asked for something; only
 // open_study() makes the file.
 std::unique_ptr<Store> open(const std::filesystem::path& file);

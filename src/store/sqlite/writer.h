@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "store/sqlite/identity.h"
+#include "store/sqlite/file.h"
 #include "store/sqlite/lock.h"
 #include "store/store.h"
 

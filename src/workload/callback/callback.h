@@ -7,6 +7,10 @@
 
 namespace sweetspot::workload::callback {
 
+// Calls what a program handed over. What comes out of it is Ended, with the outcome that it means;
+// the unwinding of a cancelled thread goes through.
+void guarded(const std::function<void()>& call);
+
 // What a program that links the library hands over; all but `run` may be empty.
 struct Functions {
   std::function<void(std::int64_t batch, std::int64_t steps)> run;

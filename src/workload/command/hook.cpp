@@ -6,9 +6,9 @@
 #include <chrono>
 
 #include "core/text.h"
-#include "workload/command/failure.h"
 #include "workload/command/output/reader.h"
 #include "workload/command/process/process.h"
+#include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
 namespace {

@@ -2,18 +2,204 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/text.h"
-#include "workload/command/batch_destinations.h"
 #include "workload/command/config_files.h"
 #include "workload/command/output/reader.h"
 #include "workload/command/redact.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::workload::command {
+namespace {
+
+bool has_batch(const std::string& text) {
+  const Placeholders found = used({text});
+  return found.batch || found.micro_batch;
+}
+
+// What a shell's line may read from the environment itself.
+bool names_the_variable(const std::string& text) {
+  return text.find("SWEETSPOT_BATCH") != std::string::npos ||
+         text.find("SWEETSPOT_MICRO_BATCH") != std::string::npos;
+}
+
+std::string argument_place(const Options& options, std::size_t i) {
+  if (options.shell || options.argv[i].find(' ') != std::string::npos)
+    return "in the command line";  // of a shell: its words are not ours to count
+  std::string place = fmt::format("as argument {}", i);
+  const std::string& argument = options.argv[i];
+  const bool alone = argument == "{batch}" || argument == "{micro_batch}";
+  if (!alone) return fmt::format("{} ({})", place, core::printable(argument));
+  if (i > 0 && options.argv[i - 1].starts_with('-'))
+    place += fmt::format(", behind {}", core::printable(options.argv[i - 1]));
+  return place;
+}
+
+}  // namespace
+
+std::vector<std::string> batch_destinations(const Options& options) {
+  std::vector<std::string> places;
+  const auto add = [&](std::string place) {
+    if (places.empty() || places.back() != place) places.push_back(std::move(place));
+  };
+  for (std::size_t i = 0; i < options.argv.size(); ++i)
+    if (has_batch(options.argv[i])) add(argument_place(options, i));
+  for (const auto& [name, value] : options.environment)
+    if (has_batch(value)) add(fmt::format("in the environment variable {}", core::printable(name)));
+  if (reads_batch_variable(options)) add("in the environment variable SWEETSPOT_BATCH");
+  for (const Template& one : options.templates) {
+    const std::string file = core::printable(template_name(one));
+    if (!is_edited(options, one)) {
+      if (has_batch(one.text)) add(fmt::format("in {}", file));
+      continue;
+    }
+    for (const Edit& edit : edits_of(options, one))
+      if (has_batch(edit.value)) add(fmt::format("as {} in {}", core::printable(edit.key), file));
+  }
+  if (options.prepare && has_batch(*options.prepare)) add("in --prepare");
+  if (options.folder && has_batch(options.folder->string())) add("in --cwd");
+  return places;
+}
+
+bool reads_batch_variable(const Options& options) {
+  return options.batch_from_environment || std::ranges::any_of(options.argv, names_the_variable) ||
+         (options.prepare && names_the_variable(*options.prepare));
+}
+
+std::string batch_destinations_words(const Options& options) {
+  const std::vector<std::string> places = batch_destinations(options);
+  std::string text;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == places.size() ? " and " : ", ") + places[i];
+  return text;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;  // its keys are sorted: one text for one question
+
+// FNV-1a: tells an edited script from the one before, nothing more.
+std::string fingerprint(const std::string& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+fs::path absolute_folder(const Options& options) {
+  return fs::absolute(options.folder.value_or(".")).lexically_normal();
+}
+
+// Of the scripts among the arguments: an edited one is another program. Other files are left out,
+// for they may be what the program writes.
+Json scripts_json(const Options& options) {
+  constexpr std::array<std::string_view, 8> endings{".py", ".sh", ".js", ".mjs",
+                                                    ".ts", ".jl", ".R",  ".lua"};
+  Json scripts = Json::object();
+  for (const std::string& argument : options.argv) {
+    const fs::path path = absolute_folder(options) / argument;
+    std::error_code error;
+    if (std::ranges::find(endings, path.extension().string()) == endings.end() ||
+        !fs::is_regular_file(path, error))
+      continue;
+    std::ifstream file(path, std::ios::binary);
+    scripts[argument] = fingerprint({std::istreambuf_iterator<char>(file), {}});
+  }
+  return scripts;
+}
+
+Json hook_json(const std::optional<std::string>& hook) {
+  return hook ? Json(redacted(*hook)) : Json(nullptr);
+}
+
+template <class Number>
+Json number_json(const std::optional<Number>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string identity_json(const Options& options) {
+  Json environment = Json::object();
+  for (const auto& [name, value] : redacted(options.environment)) environment[name] = value;
+  Json json = {{"argv", redacted(options.argv)},
+               {"shell", options.shell},
+               {"setup", hook_json(options.setup)},
+               {"prepare", hook_json(options.prepare)},
+               {"conclude", hook_json(options.conclude)},
+               {"cleanup", hook_json(options.cleanup)},
+               {"environment", std::move(environment)},
+               {"folder", absolute_folder(options).string()},
+               {"scripts", scripts_json(options)},
+               {"steps_regex", number_json(options.steps_regex)},
+               {"samples_per_run", number_json(options.samples_per_run)}};
+  // Absent where not used: what was measured before there were templates stays known.
+  for (const Template& one : options.templates)
+    json["templates"][one.file.string()] = {
+        {"text", fingerprint(one.text)},
+        {"copy", one.copy ? Json(one.copy->string()) : Json(nullptr)}};
+  for (const Edit& edit : options.edits)
+    json["set"].push_back(redacted(edit.key + "=" + edit.value));
+  if (options.metric_regex) json["metric_regex"] = *options.metric_regex;
+  if (options.scratch) json["scratch"] = true;
+  if (options.gpus) json["gpus"] = *options.gpus;
+  if (options.batch_is == trial::BatchIs::per_gpu) json["batch_is"] = "per_gpu";
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+namespace {
+
+std::string search_path(const Options& options) {
+  for (const auto& [name, value] : options.environment)
+    if (name == "PATH") return value;
+  const char* ours = std::getenv("PATH");
+  return ours ? ours : "/usr/local/bin:/usr/bin:/bin";
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+bool is_on_path(const std::string& program, const Options& options) {
+  std::istringstream folders(search_path(options));
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (is_there(options.folder.value_or(".") / fs::path(folder.empty() ? "." : folder) / program))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+void check_program_file(const Options& options) {
+  std::error_code error;
+  if (options.prepare) return;
+  if (options.folder && options.folder->string().find('{') != std::string::npos) return;
+  if (options.folder && !fs::is_directory(*options.folder, error))
+    throw core::InputError(fmt::format("--cwd {} is no folder; name one that is there",
+                                       core::printable(options.folder->string())));
+  const std::string& program = options.argv.front();
+  if (options.shell || program.find('{') != std::string::npos) return;
+  const bool is_path = program.find('/') != std::string::npos;
+  if (is_path ? is_there(options.folder.value_or(".") / fs::path(program))
+              : is_on_path(program, options))
+    return;
+  const char* way_out = is_path ? "is no program that can be run; check its path, chmod +x it, or "
+                                  "name its interpreter before it"
+                                : "was not found on PATH; install it, or give its path";
+  throw core::InputError(fmt::format("{} {}", core::printable(program), way_out));
+}
+
 namespace {
 
 void check_hooks(const Options& options) {

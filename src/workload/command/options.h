@@ -90,4 +90,18 @@ std::string title(const Options& options);
 // scripts, environment, folder, and how its steps are found.
 std::string identity_json(const Options& options);
 
+// How the batch (or the micro-batch) is handed to the program, each way in words that go on from
+// "the batch is handed over": "as argument 3, behind --batch-size", "in the environment variable
+// BATCH_SIZE", "as train.batch_size in config.yaml". Empty where it is not.
+std::vector<std::string> batch_destinations(const Options& options);
+// The same as one text: "as argument 3 and in the environment variable BATCH_SIZE".
+std::string batch_destinations_words(const Options& options);
+
+// Whether the program, or the line that starts it, is known to read SWEETSPOT_BATCH.
+bool reads_batch_variable(const Options& options);
+
+// InputError when the program or its folder is not there: told once and at once, instead of by each
+// trial. Says nothing where it cannot be known yet: a shell's line, or a hook that may make it.
+void check_program_file(const Options& options);
+
 }  // namespace sweetspot::workload::command

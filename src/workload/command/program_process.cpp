@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cmath>
 
-#include "workload/command/failure.h"
-#include "workload/command/output/printable.h"
+#include "workload/command/output/tail.h"
 #include "workload/command/process/caller.h"
 #include "workload/command/template.h"
+#include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "workload/command/hook.h"
-#include "workload/command/program_file.h"
+#include "workload/command/options.h"
 #include "workload/command/template.h"
 #include "workload/workload.h"
 

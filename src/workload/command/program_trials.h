@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "workload/command/gpu/account.h"
+#include "workload/command/gpu/watch.h"
 #include "workload/command/options.h"
 #include "workload/command/program_process.h"
 #include "workload/command/redact.h"

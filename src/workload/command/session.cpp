@@ -7,10 +7,10 @@
 
 #include "core/text.h"
 #include "trial/gpus.h"
-#include "workload/command/failure.h"
-#include "workload/command/gpu/account.h"
+#include "workload/command/gpu/watch.h"
 #include "workload/command/hook.h"
 #include "workload/command/libraries.h"
+#include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
 namespace {

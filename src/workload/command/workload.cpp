@@ -1,6 +1,9 @@
 #include "workload/command/workload.h"
 
-#include "workload/command/batch_destinations.h"
+#include <utility>
+
+#include "core/error.h"
+#include "workload/command/options.h"
 #include "workload/command/program_trials.h"
 #include "workload/command/session.h"
 
@@ -32,5 +35,54 @@ std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {
 }
 
 void CommandWorkload::finish() { trials_->finish(); }
+
+namespace {
+
+std::optional<double> value_of(const Metric& told, trial::Target::Metric wanted) {
+  const auto& named = wanted == trial::Target::Metric::accuracy ? told.accuracy : told.loss;
+  return named ? named : told.printed;
+}
+
+}  // namespace
+
+CommandTraining::CommandTraining(Options options)
+    : metric_(options.metric.value_or(trial::Target::Metric::accuracy)),
+      workload_(std::move(options)) {}
+
+CommandTraining::~CommandTraining() = default;
+
+Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
+                               TrainingObserver& observer, const std::atomic<int>& stop) {
+  const std::unique_ptr<Session> session = workload_.open(setting);
+  Trained trained;
+  trial::Evaluation at;
+  const auto evaluate = [&] {
+    bool goes_on = true;
+    for (const Metric& told : session->take_metrics()) {
+      const std::optional<double> value = value_of(told, metric_);
+      if (!value) continue;
+      (metric_ == trial::Target::Metric::accuracy ? at.test_accuracy : at.test_loss) = value;
+      goes_on = observer.evaluated(at) && goes_on;
+    }
+    return goes_on;
+  };
+  try {
+    do {
+      const trial::Step step = session->step();
+      at.steps += step.updates, at.samples += step.samples, at.train_seconds += step.seconds;
+      observer.progress({1, 0, static_cast<double>(at.samples) / at.train_seconds});
+      if (stop != 0) throw Ended(trial::Outcome::cancelled, "it was stopped");
+    } while (evaluate());
+  } catch (const Ended& ended) {
+    trained.outcome = ended.outcome;
+    trained.note = ended.what();
+    evaluate();  // what it told with its last words
+  }
+  const Account account = session->close();
+  trained.steps = at.steps, trained.samples = at.samples;
+  trained.memory_measured = account.memory_peak;
+  if (trained.outcome == trial::Outcome::ok) trained.note = account.note;
+  return trained;
+}
 
 }  // namespace sweetspot::workload::command

@@ -5,7 +5,6 @@
 
 #include "trial/trial.h"
 #include "workload/command/options.h"
-#include "workload/command/private_folder.h"
 #include "workload/command/process/process.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"

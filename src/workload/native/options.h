@@ -80,6 +80,9 @@ struct Options {
 // InputError for a combination that cannot be trained, before anything is opened.
 void check(const Options& options);
 
+// That the CPU engine's kernels are for: "avx512".
+std::string cpu_instruction_set();
+
 engine::TrainerOptions trainer_options(const Options& options, const model::Network& network);
 engine::cuda::Options gpu_options(const Options& options, const model::Network& network);
 // How the test split is read: in the order it has, by the trainer's own thread.

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "data/order.h"
+#include "data/loader.h"
 
 namespace sweetspot::workload::native {
 namespace {

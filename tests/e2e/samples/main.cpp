@@ -8,12 +8,12 @@
 #include <limits>
 
 #include "advise/made.h"
+#include "report/answer.h"
 #include "report/compare/forms.h"
 #include "report/forms.h"
 #include "report/html/html.h"
 #include "report/paper/forms.h"
 #include "report/paper_made.h"
-#include "report/stored.h"
 #include "trial/study.h"
 
 namespace sweetspot {

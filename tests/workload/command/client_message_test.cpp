@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "workload/command/client/lines.h"
 #include "workload/command/client/message.h"
 
 namespace sweetspot::workload::command::client {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "workload/command/output/evidence.h"
 #include "workload/command/output/reader.h"
 #include "workload/out_of_memory.h"
 

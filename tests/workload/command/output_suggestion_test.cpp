@@ -5,7 +5,7 @@
 
 #include "workload/command/output/reader.h"
 #include "workload/command/output/suggestion.h"
-#include "workload/command/unseen_steps.h"
+#include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command::output {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "core/error.h"
 #include "temporary_folder.h"
-#include "workload/command/batch_destinations.h"
 #include "workload/command/config_files.h"
 #include "workload/command/libraries.h"
+#include "workload/command/options.h"
 
 namespace sweetspot::workload::command {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <csignal>
 
-#include "workload/command/failure.h"
 #include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {

@@ -19,8 +19,8 @@
 #include <string>
 #include <thread>
 
+#include "collective/functions.h"
 #include "collective/gloo/plugin/meeting_store.h"
-#include "collective/library/functions.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "collective/library/functions.h"
+#include "collective/functions.h"
 
 namespace {
 

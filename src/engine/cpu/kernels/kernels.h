@@ -6,17 +6,13 @@
 namespace sweetspot::engine::cpu {
 
 // The inner loops of the CPU engine, compiled once for each instruction set and chosen when the
-// program starts. Channels come in units of 16 floats: one AVX-512 register, two of AVX2, four of
-// SSE. Each result is computed by one call in one order, so that it does not depend on threads.
-constexpr std::int64_t unit = 16;
+// program starts. Each result is computed by one call in one order, so that it does not depend on
+// threads.
+
 // Columns of a weight matrix that are stored side by side: (columns / panel, rows, panel).
 constexpr std::int64_t panel = 64;
 // The pool index that says: no gradient passes here.
 constexpr std::uint8_t no_gradient = 255;
-
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 // A bf16: the upper half of a float.
 enum class Bf16 : std::uint16_t {};
@@ -245,7 +241,8 @@ struct Kernels {
 
 extern const Kernels kernels_avx512, kernels_avx2, kernels_generic;
 
-// The best this CPU runs; SWEETSPOT_ISA=avx512|avx2|generic asks for another.
+// The best this CPU runs; SWEETSPOT_ISA=avx512|avx512bf16|avx2|generic asks for another, avx512bf16
+// being avx512 with products of bf16 that are not on AMX's tiles.
 const Kernels& kernels();
 
 }  // namespace sweetspot::engine::cpu

@@ -1,40 +1,12 @@
 #pragma once
 #include <cstdint>
 
+#include "engine/layers.h"
+
 namespace sweetspot::engine::cpu {
 
 // The inner loops of layers that are not convolutions, products or pooling over all channels; part
 // of Kernels. All work on units of 16 channels.
-
-// A function of each element; see model::Activation for what the constants mean.
-struct ElementFunction {
-  enum class Kind {
-    rectified,
-    elu,
-    selu,
-    gelu,
-    gelu_tanh,
-    swish,
-    softplus,
-    softsign,
-    exponential,
-    hard_sigmoid
-  };
-  Kind kind;
-  float slope, threshold, most;
-};
-// Whether the way back is computed from the input, rather than from the output.
-constexpr bool derives_from_input(ElementFunction::Kind kind) {
-  using Kind = ElementFunction::Kind;
-  return kind == Kind::rectified || kind == Kind::gelu || kind == Kind::gelu_tanh ||
-         kind == Kind::swish;
-}
-
-// A filter for each channel, over one unit's plane.
-struct DepthwisePlane {
-  std::int64_t in_height, in_width, out_height, out_width;
-  std::int64_t kernel_height, kernel_width, stride_height, stride_width, pad_top, pad_left;
-};
 
 // Groups of values that are normalised together: `blocks` units of 16, `stride` floats apart. The
 // blocks from `first_partial` on have `used` values, and zeros behind them.

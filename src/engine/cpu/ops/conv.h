@@ -6,30 +6,6 @@
 
 namespace sweetspot::engine::cpu {
 
-// A convolution whose extents are cut down to the positions that something reads.
-struct ConvGeometry {
-  model::Window kernel, strides;
-  std::int64_t pad_top = 0, pad_left = 0;
-  bool relu = false;
-  bool raw_input = false;    // reads the batch itself: the first layer
-  bool bf16 = false;         // products of rounded operands, where they pay
-  bool compact = false;      // few input channels, read side by side instead of in units
-  model::Shape input;        // full shape, for a raw input
-  Extent in;                 // what is read of it
-  Extent out;                // before pooling
-  model::Window pool{1, 1};  // fused max pooling without overlap; 1×1: none
-  std::size_t weights = 0;   // offsets into the weight buffer, in floats
-  std::optional<std::size_t> bias;
-
-  std::int64_t slots() const { return pool.height * pool.width; }
-  std::int64_t taps() const { return kernel.height * kernel.width; }
-  // Rows of the weight matrix: (in units, taps, 16), or (taps, channels) padded to a unit if
-  // compact.
-  std::int64_t depth() const {
-    return compact ? round_up(taps() * in.channels, unit) : in.units() * taps() * unit;
-  }
-  std::int64_t columns() const { return out.units() * unit; }
-};
 // Samples of a convolution that are worked on together, and where their tensors lie.
 struct ConvImages {
   const Pass& pass;

@@ -1,14 +1,12 @@
 #pragma once
 #include <memory>
-#include <optional>
 
 #include "engine/cpu/op.h"
+#include "engine/element_function.h"
 
 namespace sweetspot::engine::cpu {
 
-// What is left of the activations beside linear, ReLU, sigmoid, tanh and softmax, which
-// elementwise.h and the loss have; nothing for those.
-std::optional<ElementFunction> element_function(const model::Activation& activation);
+// Of an activation that is an element_function().
 std::unique_ptr<Op> make_function(std::string name, const model::Activation& activation, Tensor* in,
                                   Tensor* out);
 

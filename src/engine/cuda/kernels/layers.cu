@@ -9,11 +9,11 @@ namespace {
 
 constexpr int threads = each_threads;
 
-using Kind = cpu::ElementFunction::Kind;
+using Kind = engine::ElementFunction::Kind;
 constexpr float selu_scale = 1.05070098f, selu_alpha = 1.67326324f;
 constexpr float root_of_two_over_pi = 0.797884561f, gelu_cubic = 0.044715f;
 
-__device__ float value_of(const cpu::ElementFunction& f, float x) {
+__device__ float value_of(const engine::ElementFunction& f, float x) {
   switch (f.kind) {
     case Kind::rectified:
       return x < f.threshold ? f.slope * (x - f.threshold) : x > f.most ? f.most : x;
@@ -41,7 +41,7 @@ __device__ float value_of(const cpu::ElementFunction& f, float x) {
   return x;
 }
 
-__device__ float slope_of(const cpu::ElementFunction& f, float k) {
+__device__ float slope_of(const engine::ElementFunction& f, float k) {
   switch (f.kind) {
     case Kind::rectified:
       return k < f.threshold ? f.slope : k > f.most ? 0.f : 1.f;

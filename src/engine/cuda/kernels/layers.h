@@ -1,6 +1,6 @@
 #pragma once
-#include "engine/cpu/kernels/layers.h"
 #include "engine/cuda/kernels/params.h"
+#include "engine/layers.h"
 
 // Layers that are no products, pooling or batch normalisation. Tensors are (count, height, width,
 // channels padded to fours), and the padding stays zero.
@@ -12,7 +12,7 @@ struct Plane {
 };
 
 struct FunctionPass {
-  cpu::ElementFunction function;
+  engine::ElementFunction function;
   std::int64_t count;  // floats
   int channels, padded;
   const float *known, *gradient;  // the input; or input or output, as derives_from_input says

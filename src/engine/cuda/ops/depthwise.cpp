@@ -7,8 +7,8 @@ namespace {
 
 class Depthwise final : public Op {
  public:
-  Depthwise(std::string name, const cpu::DepthwisePlane& p, bool relu,
-            const ProductWeights& weights, Tensor* in, Tensor* out)
+  Depthwise(std::string name, const DepthwisePlane& p, bool relu, const ProductWeights& weights,
+            Tensor* in, Tensor* out)
       : Op(std::move(name), in, out), weights_(weights) {
     const auto narrow = [](std::int64_t n) { return static_cast<int>(n); };
     pass_.in = plane_of(*in), pass_.out = plane_of(*out);
@@ -60,7 +60,7 @@ class Depthwise final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_depthwise(std::string name, const cpu::DepthwisePlane& plane, bool relu,
+std::unique_ptr<Op> make_depthwise(std::string name, const DepthwisePlane& plane, bool relu,
                                    const ProductWeights& weights, Tensor* in, Tensor* out) {
   return std::make_unique<Depthwise>(std::move(name), plane, relu, weights, in, out);
 }

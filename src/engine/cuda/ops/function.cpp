@@ -7,7 +7,8 @@ namespace {
 
 class ElementFunction final : public Op {
  public:
-  ElementFunction(std::string name, const cpu::ElementFunction& function, Tensor* in, Tensor* out)
+  ElementFunction(std::string name, const engine::ElementFunction& function, Tensor* in,
+                  Tensor* out)
       : Op(std::move(name), in, out), function_(function) {}
   std::string method() const override { return "activation"; }
   void forward(Pass& pass) const override {
@@ -17,7 +18,7 @@ class ElementFunction final : public Op {
   }
   void backward(Pass& pass) const override {
     FunctionPass f = common(pass);
-    f.known = pass.at(cpu::derives_from_input(function_.kind) ? in_->value : out_->value);
+    f.known = pass.at(derives_from_input(function_.kind) ? in_->value : out_->value);
     f.gradient = pass.at(out_->gradient), f.to = pass.at(in_->gradient);
     check(launch_function_backward(f, pass.stream), "an activation's gradient");
   }
@@ -29,7 +30,7 @@ class ElementFunction final : public Op {
     f.channels = in_->channels, f.padded = in_->pitch;
     return f;
   }
-  cpu::ElementFunction function_;
+  engine::ElementFunction function_;
 };
 
 class Rescaling final : public Op {
@@ -54,7 +55,7 @@ class Rescaling final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make_function(std::string name, const cpu::ElementFunction& function,
+std::unique_ptr<Op> make_function(std::string name, const engine::ElementFunction& function,
                                   Tensor* in, Tensor* out) {
   return std::make_unique<ElementFunction>(std::move(name), function, in, out);
 }

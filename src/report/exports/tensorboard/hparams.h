@@ -1,6 +1,6 @@
 #pragma once
 #include "report/answer.h"
-#include "report/exports/tensorboard/events.h"
+#include "report/exports/tensorboard/event_file.h"
 
 namespace sweetspot::report::tensorboard {
 

@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "workload/command/client/lines.h"
 #include "workload/command/client/message.h"
-#include "workload/command/private_folder.h"
 #include "workload/command/process/descriptor.h"
+#include "workload/command/scratch.h"
 
 namespace sweetspot::workload::command::client {
 

@@ -5,7 +5,7 @@
 
 #include "trial/trial.h"
 #include "workload/command/client/message.h"
-#include "workload/command/sample_stride.h"
+#include "workload/command/step_counter.h"
 
 namespace sweetspot::workload::command::client {
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,10 +14,29 @@
 #include <thread>
 #include <vector>
 
+#include "core/units.h"
+#include "probe/gpu.h"
 #include "trial/trial.h"
-#include "workload/command/gpu/gpus.h"
 
 namespace sweetspot::workload::command::gpu {
+
+// A GPU of this machine, or one of the instances (MIG) that it is divided into.
+struct Device {
+  std::string name;  // "cuda:0" by the driver's number, "cuda:0:1" of an instance
+  std::shared_ptr<const probe::gpu::Gpu> gpu;
+};
+
+// All that a program might use. They are looked for on a thread: a driver may take seconds to wake
+// up, and most programs run where there is none.
+class Gpus {
+ public:
+  Gpus();
+  // Those that there are, where that is known within so long; else nothing yet.
+  const std::vector<Device>* within(core::Seconds time) const;
+
+ private:
+  std::shared_future<std::vector<Device>> found_;
+};
 
 // The processes of a program. Asked by the watch's thread, and no more once it was stopped.
 struct Processes {
@@ -84,5 +104,23 @@ class Watch {
   Processes processes_;
   std::thread thread_;
 };
+
+// What earlier trials of a program held: the most on one GPU, by batch.
+using History = std::map<std::int64_t, core::Bytes>;
+
+// What a trial tells of the GPUs that its program used.
+struct GpuAccount {
+  std::vector<trial::GpuUse> gpus;
+  // Of the fullest: that which a larger batch overflows first. No peak where it means nothing.
+  std::optional<core::Bytes> peak, capacity;
+  std::string source, note;
+};
+// `preallocator`: what was seen that takes most of a GPU at start. So does whatever holds as much
+// of it at one batch as at another: the trial is added to the history.
+GpuAccount gpu_account(const std::vector<Use>& uses, std::string_view preallocator,
+                       std::int64_t batch, History& history);
+
+// Adds what another run of the same trial used.
+void add_run(const std::vector<trial::GpuUse>& more, std::vector<trial::GpuUse>& gpus);
 
 }  // namespace sweetspot::workload::command::gpu

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "workload/command/output/log_line.h"
-#include "workload/command/output/purpose.h"
+#include "workload/command/output/log_lines.h"
+#include "workload/command/output/progress_bars.h"
 #include "workload/command/output/reader.h"
-#include "workload/command/output/refresh.h"
+#include "workload/command/output/source.h"
 
 namespace sweetspot::workload::command::output {
 

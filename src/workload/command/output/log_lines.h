@@ -1,12 +1,84 @@
 #pragma once
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "workload/command/output/line_shape.h"
-#include "workload/command/output/log_line.h"
+#include "workload/command/output/number.h"
+#include "workload/command/output/progress_bars.h"
 
 namespace sweetspot::workload::command::output {
+
+// A counter in a line of a log: a whole number beside a word for updates or samples, in whatever
+// punctuation.
+struct LineCounter {
+  Counts counts = Counts::updates;
+  std::int64_t count = 0;
+  std::optional<std::int64_t> total = {};
+  std::uint64_t identity = 0;   // the same from line to line: its words, its total, what follows
+  bool weight_updates = false;  // it says that it counts those, and not batches
+};
+
+// What one line of a log says that matters for steps.
+struct LogLine {
+  static constexpr std::size_t most_counters = 6;
+
+  std::span<const LineCounter> counters() const { return {all.data(), size}; }
+  // It is of a validation, a download or the like, and none of training.
+  bool is_of_something_else() const {
+    return evaluates || (prepares && !trains) || (evaluation_metrics > 0 && training_metrics == 0);
+  }
+
+  std::array<LineCounter, most_counters> all = {};
+  std::size_t size = 0;
+  std::optional<std::int64_t> epoch = {};
+  std::uint64_t evaluation = 0;  // differs where the values of evaluation metrics do; 0 for none
+  int evaluation_metrics = 0, training_metrics = 0;
+  bool evaluates = false;  // a word for it stands there as more than the name of a metric
+  bool prepares = false;
+  bool trains = false;
+  bool saves = false;
+  bool environment = false;  // it counts episodes or the like: what it calls steps is no update
+};
+
+LogLine read_log_line(std::string_view text);
+
+// What a number of a line means for how the line is read.
+struct NumberUse {
+  Number number;
+  bool fixed = false;          // another value would be read as another line: an epoch, a rank
+  std::size_t counter = none;  // of the line's counters
+  static constexpr std::size_t none = LogLine::most_counters;
+};
+
+// A line that was read, with holes for the numbers that may differ. Nearly all lines of a log have
+// one of a few shapes, and a line of a known shape is read many times faster: the result is that of
+// read_log_line, always.
+class LineShape {
+ public:
+  // Nothing for a line without a counter, or with too much in it.
+  static std::optional<LineShape> of(std::string_view text, const LogLine& line,
+                                     const std::vector<NumberUse>& numbers);
+  // The line as this text says it; null for a text of another shape, until the next call.
+  const LogLine* read(std::string_view text);
+
+ private:
+  struct Placeholder {
+    enum class Takes : std::uint8_t { digits, as_many_digits, not_only_zeros, count };
+    std::size_t begin = 0, end = 0;  // in the text
+    Takes takes = Takes::digits;
+    std::size_t counter = 0;
+  };
+  void add_holes(const NumberUse& use);
+
+  std::string text_;
+  std::vector<Placeholder> holes_;
+  LogLine line_;
+};
 
 // Reads one line of a log after the other as read_log_line does, and remembers the last shapes of
 // those with a counter. What is returned holds until the next call.

@@ -1,11 +1,84 @@
 #include "workload/command/output/source.h"
 
 #include <algorithm>
+#include <array>
 
 #include "workload/command/output/cursor.h"
-#include "workload/command/output/purpose.h"
+#include "workload/command/output/words.h"
 
 namespace sweetspot::workload::command::output {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array training_starts = {"train"sv, "fit"sv, "epoch"sv};
+// Ultralytics heads its validation bar with the columns' names.
+constexpr std::array other_starts = {"class images"sv, "classes top"sv};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+// "val_loss=0.3" and "test/acc" in a description are metrics of a training bar.
+bool names_a_metric(std::string_view after) {
+  return !after.empty() && (after.front() == '_' || after.front() == '=' || after.front() == '/');
+}
+
+template <class Each>
+void each_word(std::string_view text, Each each) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = word_end(text, at);
+    if (end == at) {
+      ++at;
+      continue;
+    }
+    each(text.substr(at, end - at), text.substr(end));
+    at = end;
+  }
+}
+
+}  // namespace
+
+Purpose purpose_of(std::string_view description) {
+  const std::string fixed = lower_case(fixed_part(description));
+  for (const std::string_view start : other_starts)
+    if (fixed.starts_with(start)) return Purpose::other;
+  if (has(description, "(num_proc=")) return Purpose::other;  // Hugging Face's datasets at work
+  Purpose purpose = Purpose::unsaid;
+  each_word(lower_case(description), [&purpose](std::string_view word, std::string_view after) {
+    const Role role = role_of(word);
+    const bool is_other =
+        role == Role::evaluation || role == Role::preparation || role == Role::saving;
+    if (is_other && !names_a_metric(after)) purpose = Purpose::other;
+    if (word == "epochs" && purpose == Purpose::unsaid) purpose = Purpose::epochs;
+    if (purpose == Purpose::unsaid && role == Role::training) purpose = Purpose::training;
+    if (purpose == Purpose::unsaid &&
+        std::any_of(training_starts.begin(), training_starts.end(),
+                    [word](std::string_view start) { return word.starts_with(start); }))
+      purpose = Purpose::training;
+  });
+  return purpose;
+}
+
+std::string fixed_part(std::string_view description) {
+  std::string fixed;
+  for (std::size_t at = 0; at < description.size();) {
+    const std::size_t end = std::min(description.find_first_of(" \t", at), description.size());
+    const std::string_view word = description.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    const bool changes = std::any_of(word.begin(), word.end(), is_digit) || word == "nan" ||
+                         word == "inf" || word == "-inf";
+    if (!fixed.empty()) fixed += ' ';
+    fixed += changes ? "#" : word;
+  }
+  return fixed;
+}
+
 namespace {
 
 // "1/100 2.33G 1.221 … 640": the epoch, memory, losses and the image size, without a word.

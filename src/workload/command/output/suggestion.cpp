@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "workload/command/output/cursor.h"
-#include "workload/command/output/log_line.h"
+#include "workload/command/output/log_lines.h"
 #include "workload/command/output/number.h"
-#include "workload/command/output/steps_regex.h"
+#include "workload/command/output/regex.h"
 #include "workload/command/output/words.h"
 
 namespace sweetspot::workload::command::output {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "workload/command/output/refresh.h"
+#include "workload/command/output/progress_bars.h"
 
 namespace sweetspot::workload::command::output {
 

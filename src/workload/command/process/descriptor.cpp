@@ -1,11 +1,14 @@
 #include "workload/command/process/descriptor.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <sstream>
 #include <system_error>
 
 #include "core/error.h"
@@ -43,6 +46,65 @@ Pair make_sockets() {
 
 Descriptor open_null() {
   return checked(open("/dev/null", O_RDONLY | O_CLOEXEC), "an empty input");
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  std::string text;
+  char buffer[4096];
+  ssize_t got = 0;
+  while ((got = read(file.number(), buffer, sizeof buffer)) > 0)
+    text.append(buffer, static_cast<std::size_t>(got));
+  if (got < 0) return std::nullopt;
+  return text;
+}
+
+std::optional<std::uint64_t> read_number(const std::string& path) {
+  const auto text = read_file(path);
+  std::uint64_t value = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc{})
+    return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> field(const std::string& text, const std::string& key) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (text.compare(at, key.size(), key) == 0) {
+      const std::size_t from =
+          text.find_first_not_of(" \t", at + key.size() + (text[at + key.size()] == ':'));
+      std::uint64_t value = 0;
+      if (from > at + key.size() && from < end &&
+          std::from_chars(text.data() + from, text.data() + end, value).ec == std::errc{})
+        return value;
+    }
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+std::vector<pid_t> numbers(const std::string& text) {
+  std::vector<pid_t> found;
+  std::istringstream words(text);
+  for (pid_t number = 0; words >> number;) found.push_back(number);
+  return found;
+}
+
+std::vector<std::string> entries(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* listing = opendir(folder.c_str());
+  if (!listing) return names;
+  while (const dirent* entry = readdir(listing))
+    if (const std::string name = entry->d_name; name != "." && name != "..") names.push_back(name);
+  closedir(listing);
+  return names;
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file &&
+         write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 }  // namespace sweetspot::workload::command::process

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "workload/command/process/kernel_file.h"
-#include "workload/command/process/now.h"
+#include "workload/command/process/descriptor.h"
 
 namespace sweetspot::workload::command::process {
 namespace {

@@ -4,14 +4,36 @@
 #include <vector>
 
 #include "workload/command/process/cgroup.h"
-#include "workload/command/process/image.h"
 #include "workload/command/process/meter.h"
 #include "workload/command/process/process.h"
 #include "workload/command/process/streams.h"
-#include "workload/command/process/supervisor_link.h"
+#include "workload/command/process/supervisor.h"
 #include "workload/command/process/tree.h"
 
 namespace sweetspot::workload::command::process {
+
+// Everything execve() needs, laid out before the fork: nothing may be allocated after it, because
+// another thread may hold the allocator's lock.
+class Image {
+ public:
+  // `mark` is the variable that tells the tree's processes from all others.
+  Image(const Launch& launch, const std::string& mark);
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  const char* const* candidates() const { return candidates_.data(); }  // ends with nullptr
+  char* const* argv() const { return argv_.data(); }
+  char* const* environment() const { return environment_.data(); }
+  const char* folder() const { return folder_.empty() ? nullptr : folder_.c_str(); }
+  // rm -rf of the launch's leftovers, or nullptr where there are none.
+  char* const* remove() const { return removal_.empty() ? nullptr : remove_.data(); }
+
+ private:
+  std::vector<std::string> paths_, arguments_, variables_, removal_;
+  std::string folder_;
+  std::vector<const char*> candidates_;
+  std::vector<char*> argv_, environment_, remove_;
+};
 
 // How often the OOM killer has been in the cgroup we share with the tree; nothing when unknown.
 std::optional<std::uint64_t> shared_oom_kills();

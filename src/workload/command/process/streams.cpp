@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-#include "workload/command/process/now.h"
+#include "workload/command/process/descriptor.h"
 
 namespace sweetspot::workload::command::process {
 namespace {

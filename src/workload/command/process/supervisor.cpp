@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "workload/command/process/start_program.h"
 
 namespace sweetspot::workload::command::process {
@@ -147,6 +149,127 @@ pid_t appoint(const Charge& charge) {
                     "free memory",
                     std::generic_category().message(error)));
   return pid;
+}
+
+namespace {
+
+constexpr int look_again_ms = 100;
+
+// Somebody else may have waited for it already: then it is dead, too.
+bool is_dead(pid_t pid) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return errno == ECHILD;
+  return info.si_pid == pid;
+}
+
+}  // namespace
+
+SupervisorLink::SupervisorLink(Charge charge) {
+  Pair sockets = make_sockets();
+  const Descriptor ourselves(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  control_ = std::move(sockets.read);
+  charge.control = sockets.write.number();
+  charge.employer = ourselves.number();
+  pid_ = appoint(charge);
+  sockets.write.close();
+  start_.kind = Word::failed;
+  start_.stage = Word::fork;
+  start_.error = ECHILD;  // unless it says otherwise
+  for (bool heard = false; !heard && !lost_;) {
+    pollfd wait{control_.number(), POLLIN, 0};
+    poll(&wait, 1, look_again_ms);
+    Word word;
+    const bool dead = is_dead(pid_);  // before the last look, or a word could slip in between
+    heard = recv(control_.number(), &word, sizeof word, MSG_DONTWAIT) == sizeof word;
+    if (heard) start_ = word;
+    lost_ = !heard && dead;
+  }
+}
+
+SupervisorLink::~SupervisorLink() { dismiss(); }
+
+void SupervisorLink::dismiss() {
+  if (!control_) return;
+  control_.close();
+  if (abandoned_) return;
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void SupervisorLink::listen() {
+  if (gone_ || lost_ || !control_) return;
+  Word word;
+  ssize_t got = 0;
+  while ((got = recv(control_.number(), &word, sizeof word, MSG_DONTWAIT)) == sizeof word)
+    hear(word);
+  if (got == 0) lose();
+}
+
+void SupervisorLink::look() {
+  const bool dead = control_ && is_dead(pid_);  // first, or a word could slip in between
+  listen();
+  if (dead) lose();
+}
+
+void SupervisorLink::lose() {
+  if (gone_) return;
+  lost_ = true;
+  if (!main_status_) main_status_ = SIGKILL;  // it dies with the supervisor, by that signal
+}
+
+void SupervisorLink::hear(const Word& word) {
+  if (word.kind == Word::main_ended) main_status_ = word.status;
+  if (word.kind == Word::gone) {
+    gone_ = true;
+    cpu_seconds_ = word.cpu_seconds;
+  }
+}
+
+void SupervisorLink::order_kill() const {
+  if (!control_) return;
+  [[maybe_unused]] const ssize_t sent = send(control_.number(), &kill_order, 1, MSG_NOSIGNAL);
+}
+
+namespace {
+
+std::string sentence(const std::string& program, int error) {
+  const bool is_path = program.find('/') != program.npos;
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return is_path
+                 ? fmt::format(
+                       "{} cannot be run: there is no such file, or its #! line names "
+                       "none; check the path",
+                       program)
+                 : fmt::format("{} was not found on PATH; install it or give its path", program);
+    case EACCES:
+      return fmt::format("{} may not be executed; chmod +x it, or name its interpreter before it",
+                         program);
+    case ENOEXEC:
+      return fmt::format("{} is no program and has no #! line; name its interpreter before it",
+                         program);
+    case E2BIG:
+      return fmt::format("the arguments and environment of {} are too long; shorten them", program);
+    default:
+      return fmt::format("{} cannot be run: {}; try it by hand", program,
+                         std::generic_category().message(error));
+  }
+}
+
+}  // namespace
+
+void refuse(const Launch& launch, const Word& word) {
+  const std::string reason = std::generic_category().message(word.error);
+  if (word.stage == Word::folder)
+    throw core::InputError(fmt::format("the folder {} cannot be entered: {}; name one that can",
+                                       core::printable(launch.folder->string()), reason));
+  if (word.stage == Word::fork)
+    throw core::MachineError(fmt::format(
+        "cannot start another process: {}; see the limits on processes (ulimit -u) and free memory",
+        reason));
+  throw core::InputError(sentence(core::printable(launch.argv.front()), word.error));
 }
 
 }  // namespace sweetspot::workload::command::process

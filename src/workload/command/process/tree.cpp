@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "workload/command/process/kernel_file.h"
+#include "workload/command/process/descriptor.h"
 
 namespace sweetspot::workload::command::process {
 namespace {

@@ -1,0 +1,300 @@
+#include "cli/commands/cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/exit_codes.h"
+#include "cli/live/live_study.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cluster/slurm/slurm.h"
+#include "cluster/task_files.h"
+#include "core/error.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "store/store.h"
+#include "workload/one_at_a_time.h"
+
+namespace sweetspot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+cluster::slurm::Options slurm_options(const ClusterFlags& flags, const fs::path& folder) {
+  cluster::slurm::Options options;
+  options.arguments = flags.sbatch;
+  options.at_once = flags.at_once;
+  options.exclusive = !flags.share_nodes;
+  options.folder = folder;
+  options.command = task_command(flags, folder);
+  return options;
+}
+
+fs::path new_folder(const fs::path& where) {
+  std::string name = (where / "sweetspot-slurm-XXXXXX").string();
+  if (!mkdtemp(name.data()))
+    throw core::InputError(fmt::format(
+        "no folder for the job's files can be made in {}; run it where you may write, in "
+        "a folder that all nodes see",
+        core::printable(where.string())));
+  return name;
+}
+
+// Of the node, gone with the task.
+class LocalFolder {
+ public:
+  LocalFolder() : path_(new_folder(fs::temp_directory_path())) {}
+  ~LocalFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  LocalFolder(const LocalFolder&) = delete;
+  LocalFolder& operator=(const LocalFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Until Slurm ends this job, where it says so, less what it takes to leave the result.
+std::optional<core::Seconds> time_left() {
+  const char* end = std::getenv("SLURM_JOB_END_TIME");
+  if (!end) return std::nullopt;
+  constexpr core::Seconds to_leave(15), least(1);
+  const core::Seconds now = std::chrono::system_clock::now().time_since_epoch();
+  const core::Seconds ends(static_cast<double>(core::parse_whole(end, "SLURM_JOB_END_TIME", 0)));
+  return std::max(least, ends - now - to_leave);
+}
+
+std::string without_machine(const std::string& key) {
+  nlohmann::json json = nlohmann::json::parse(key, nullptr, false);
+  if (json.is_discarded() || !json.contains("terms")) return key;
+  json["terms"].erase("machine");
+  return json.dump();
+}
+
+}  // namespace
+
+std::optional<trial::Study> newest_anywhere(const store::Store& store,
+                                            const trial::Question& question) {
+  for (const trial::Study& study : store.studies())
+    if (without_machine(study.question.key) == without_machine(question.key)) return study;
+  return std::nullopt;
+}
+
+std::string cluster_script(const ClusterFlags& flags, std::size_t tasks) {
+  std::vector<std::size_t> numbers(tasks);
+  for (std::size_t i = 0; i < tasks; ++i) numbers[i] = i;
+  return cluster::slurm::job_script(
+      slurm_options(flags, fs::current_path() / "sweetspot-slurm-XXXXXX"), numbers);
+}
+
+ClusterJob::ClusterJob(const ClusterFlags& flags)
+    : folder_(new_folder(fs::current_path())),
+      scheduler_(cluster::slurm::open(slurm_options(flags, folder_))) {}
+
+ClusterJob::~ClusterJob() {
+  std::error_code ignored;
+  if (!keeps_folder_) fs::remove_all(folder_, ignored);
+}
+
+cluster::ClusterRun ClusterJob::run() const {
+  cluster::ClusterRun run{*scheduler_, folder_};
+  run.submitted = [](const std::string& job, std::size_t tasks) {
+    Output::talk(fmt::format("Slurm job {}: {} task{}; squeue --jobs={} shows them", job, tasks,
+                             tasks == 1 ? "" : "s", job));
+  };
+  return run;
+}
+
+int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
+                     const trial::Question& question, sweep::SweepOptions options, int epochs) {
+  options.points = {cluster::read_setting(task.folder, task.number)};
+  options.seeds.clear();
+  options.repeat = 1;
+  if (const auto left = time_left())
+    options.loop.budget = std::min(*left, options.loop.budget.value_or(*left));
+  const LocalFolder local;
+  const fs::path file = local.path() / "task.db";
+  const auto store = store::open_store(file.string());
+  const trial::Environment environment = store_environment(opened);
+  store->open_study(question, environment, false).reset();  // and closed: the file is whole
+  cluster::leave_store(task.folder, task.number, cluster::Stage::begun, file);
+  std::size_t trials = 0;
+  {
+    const auto writer = store->open_study(question, environment, false);
+    LiveStudy live({"running " + opened.title, options.loop.measure.precision, 1, 0.05, true});
+    const std::atomic<int>& stop = CountSignals::presses();
+    if (opened.training) {
+      trials = sweep::sweep(*opened.training, epochs, *writer, options, live, stop).trials.size();
+    } else {
+      // Rounds of several tasks would pass for the same ones.
+      workload::OneAtATime alone(*opened.workload, true);
+      trials = sweep::sweep(alone, *writer, options, live, stop).trials.size();
+    }
+  }
+  if (opened.workload) opened.workload->finish();
+  // Told to stop, and the program was told as well: what it came to is no trial. Who submitted it
+  // learns from Slurm why.
+  if (trials == 0 || CountSignals::presses() > 1) return partial_exit;
+  cluster::leave_store(task.folder, task.number, cluster::Stage::finished, file);
+  return 0;
+}
+
+namespace {
+
+std::vector<trial::Setting> settings_in(const std::optional<trial::Study>& study) {
+  std::vector<trial::Setting> settings;
+  if (study)
+    for (const trial::Trial& trial : study->trials) settings.push_back(trial.setting);
+  return settings;
+}
+
+// A study for each kind of machine, opened when the first of its trials comes.
+class Studies {
+ public:
+  Studies(store::Store& store, const trial::Question& question,
+          const trial::Environment& environment, bool fresh)
+      : store_(store), question_(question), environment_(environment), fresh_(fresh) {}
+
+  void keep(const cluster::TaskTrial& taken) {
+    trial::Trial trial = taken.trial;
+    writer_of(taken).save({&trial, 1});
+  }
+
+  std::size_t kinds() const { return writers_.size(); }
+
+  // The one with the most trials, closed, so that it can be read and opened anew.
+  std::optional<trial::Study> largest() {
+    std::vector<std::int64_t> ids;
+    for (const auto& [key, writer] : writers_) ids.push_back(writer->study().id);
+    writers_.clear();
+    std::optional<trial::Study> found;
+    for (const std::int64_t id : ids)
+      if (auto study = store_.study(id);
+          study && (!found || study->trials.size() > found->trials.size()))
+        found = std::move(study);
+    return found;
+  }
+
+  std::string machines() const {
+    std::string text;
+    for (const auto& [key, writer] : writers_)
+      text += fmt::format("{}study {} on {}", text.empty() ? "" : ", ", writer->study().id,
+                          core::printable(writer->study().environment.machine));
+    return text;
+  }
+
+ private:
+  // A task that never began tells nothing of its machine: it is counted with the others.
+  store::Writer& writer_of(const cluster::TaskTrial& taken) {
+    if (!taken.study && !writers_.empty()) return *writers_.begin()->second;
+    const trial::Question& question = taken.study ? taken.study->question : question_;
+    auto& writer = writers_[question.key];
+    if (!writer)
+      writer = store_.open_study(question, taken.study ? taken.study->environment : environment_,
+                                 fresh_);
+    return *writer;
+  }
+
+  store::Store& store_;
+  trial::Question question_;
+  trial::Environment environment_;
+  bool fresh_;
+  std::map<std::string, std::unique_ptr<store::Writer>> writers_;
+};
+
+}  // namespace
+
+ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& flags,
+                              const StudyWorkload& opened, const trial::Question& question,
+                              const sweep::SweepOptions& options, store::Store& store,
+                              const Conclude& conclude) {
+  const std::vector<trial::Setting> all = sweep::settings_of(options);
+  const std::optional<trial::Study> before =
+      flags.fresh ? std::nullopt : newest_anywhere(store, question);
+  const std::vector<trial::Setting> missing = store::missing(all, settings_in(before));
+  Studies studies(store, question, store_environment(opened), flags.fresh);
+  ClusterJob job(cluster);
+  std::size_t taken_in = 0;
+  const core::Seconds started = study::steady_now();
+  LiveStudy live(
+      {"sweeping " + opened.title, flags.precision, all.size(), flags.tolerance, flags.verbose});
+  const auto take = [&](const cluster::TaskTrial& taken) {
+    studies.keep(taken);
+    ++taken_in;
+    if (taken.trial.outcome == trial::Outcome::crashed) job.keep_folder();
+    live.finished(taken.trial);
+  };
+  const cluster::ClusterEnd end =
+      cluster::run_on_cluster(job.run(), missing, take, CountSignals::presses());
+  live.clear();
+  ClusterSweep found;
+  if (studies.kinds() > 1)
+    found.note = fmt::format(
+        "the nodes were of {} kinds, which are not compared: {}; name one with "
+        "--sbatch=--constraint=NAME",
+        studies.kinds(), studies.machines());
+  if (end.cancelled > 0)
+    found.note += fmt::format("{}{} task{} cancelled by others", found.note.empty() ? "" : "; ",
+                              end.cancelled, end.cancelled == 1 ? " was" : "s were");
+  found.study = studies.largest();
+  if (!found.study) found.study = before;
+  sweep::SweepResult& result = found.result;
+  if (found.study) result.trials = std::exchange(found.study->trials, {});
+  std::vector<trial::Setting> measured;
+  for (const trial::Trial& trial : result.trials) measured.push_back(trial.setting);
+  if (found.study && store::missing(all, measured).empty())
+    result = conclude(*store.open_study(found.study->question, found.study->environment, false));
+  result.resumed = all.size() - missing.size();
+  result.planned = all.size();
+  result.spent = study::steady_now() - started;
+  if (end.stopped || end.cancelled > 0) result.end = study::End::stopped;
+  return found;
+}
+
+cluster::TaskTrial ClusterTune::run_task(const trial::Setting& setting,
+                                         const std::atomic<int>& stop) {
+  cluster::TaskTrial found;
+  found.trial.setting = setting;
+  found.trial.outcome = trial::Outcome::cancelled;
+  found.trial.note = "its job was cancelled";
+  cluster::run_on_cluster(
+      job_.run(), {&setting, 1}, [&](const cluster::TaskTrial& taken) { found = taken; }, stop);
+  if (found.trial.outcome == trial::Outcome::crashed) job_.keep_folder();
+  return found;
+}
+
+std::unique_ptr<store::Writer> ClusterTune::open(store::Store& store,
+                                                 const trial::Question& question,
+                                                 const trial::Setting& first, bool fresh) {
+  std::optional<trial::Study> study = fresh ? std::nullopt : newest_anywhere(store, question);
+  if (!study) {
+    cluster::TaskTrial seen = run_task(first, CountSignals::presses());
+    study = std::move(seen.study);
+    if (!study)
+      study.emplace(), study->question = question, study->environment = store_environment(opened_);
+    const auto writer = store.open_study(study->question, study->environment, fresh);
+    if (seen.trial.outcome != trial::Outcome::cancelled) writer->save({&seen.trial, 1});
+  }
+  key_ = study->question.key;
+  return store.open_study(study->question, study->environment, false);
+}
+
+trial::Trial ClusterTune::run(const trial::Setting& setting, const std::atomic<int>& stop) {
+  const cluster::TaskTrial found = run_task(setting, stop);
+  if (found.study && found.study->question.key != key_)
+    throw core::DeviceLost(fmt::format(
+        "batch {} ran on another kind of machine than those before ({}); name one kind with "
+        "--sbatch=--constraint=NAME",
+        setting.batch, core::printable(found.study->environment.machine)));
+  return found.trial;
+}
+
+}  // namespace sweetspot::cli

@@ -1,0 +1,28 @@
+#pragma once
+#include "report/compare/compare.h"
+#include "report/table.h"
+
+namespace sweetspot::report::compare {
+
+// By batch: speeds, their ratio, memory, the verdict. Cells are for people, with what others wrote
+// made printable.
+struct Cells {
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+Cells batch_cells(const Comparison& comparison);
+Cells difference_cells(const Comparison& comparison);
+std::string table(const Cells& cells);
+
+// What others wrote, cut to what a cell can show.
+std::string short_cell(const std::string& value);
+// "45,120 ±1.2%"
+std::string speed_words(const Point& point);
+
+// "A: fastest at batch 512 with 45,120 samples/s; knee 128 with 43,000 samples/s".
+std::string knee_words(const std::string& side, const std::optional<Measured>& found);
+
+// What the intervals leave out, or nothing.
+std::string caveat(const Comparison& comparison);
+
+}  // namespace sweetspot::report::compare

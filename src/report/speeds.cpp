@@ -1,0 +1,175 @@
+#include "report/speeds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "search/evidence.h"
+#include "search/knee.h"
+#include "stats/quantile.h"
+
+namespace sweetspot::report {
+namespace {
+
+using Base =
+    std::tuple<std::string, std::string, std::int64_t, int, int, double, std::optional<double>>;
+using Groups = std::map<Base, std::vector<const trial::Trial*>>;
+
+bool has_given_batch(const Answer& answer) {
+  return answer.recommendation && answer.recommendation->global_batch;
+}
+
+// Of a given batch the accumulation is what varies.
+Base base_of(const trial::Trial& t, bool given_batch) {
+  const trial::Setting& s = t.setting;
+  return {t.device,           s.precision, given_batch ? 1 : s.accumulation,
+          s.workers,          s.prefetch,  s.learning_rate,
+          s.power_limit_watts};
+}
+
+// Those of the parts that differ among the curves.
+std::string name_of(const Base& base, const Groups& all) {
+  std::string name;
+  const auto differs = [&]<std::size_t part>() {
+    return std::ranges::any_of(all, [&](const auto& entry) {
+      return std::get<part>(entry.first) != std::get<part>(base);
+    });
+  };
+  const auto add = [&](bool differing, const std::string& words) {
+    if (differing) name += (name.empty() ? "" : ", ") + words;
+  };
+  const int workers = std::get<3>(base);
+  add(differs.template operator()<0>(), std::get<0>(base));
+  add(differs.template operator()<1>(), std::get<1>(base));
+  add(differs.template operator()<2>(), fmt::format("accumulation {}", std::get<2>(base)));
+  add(differs.template operator()<3>(),
+      fmt::format("{} worker{}", workers, workers == 1 ? "" : "s"));
+  add(differs.template operator()<4>(), fmt::format("prefetch {}", std::get<4>(base)));
+  add(differs.template operator()<5>(), fmt::format("learning rate {:g}", std::get<5>(base)));
+  add(differs.template operator()<6>(),
+      std::get<6>(base) ? fmt::format("{:.0f} W", *std::get<6>(base)) : "its own power limit");
+  return name;
+}
+
+// What the search looks at. Of millions of steps a copy would show; only blocks of rounds count.
+trial::Trial for_search(const trial::Trial& t, std::int64_t size) {
+  trial::Trial copy;
+  copy.setting = t.setting;
+  copy.setting.batch = size, copy.setting.accumulation = 1;
+  copy.outcome = t.outcome, copy.samples_per_second = t.samples_per_second;
+  copy.contention.contended = t.contention.contended;
+  std::ranges::copy_if(t.raw, std::back_inserter(copy.raw),
+                       [](const trial::Step& step) { return step.round > 0; });
+  return copy;
+}
+
+// The model of whole curves weighs every pair of cliffs between batches, which takes minutes for a
+// grid of a hundred: what was measured at each batch is enough to show them.
+void find_speeds(Curve& curve, const Answer& answer) {
+  std::vector<trial::Trial> trials;
+  for (const trial::Trial* t : curve.trials) trials.push_back(for_search(*t, size_of(*t, answer)));
+  const stats::StepTimes times = search::evidence(trials).times;
+  const std::size_t count = times.batches.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const double speed = static_cast<double>(times.batches[i]) / std::exp(times.log_seconds[i]);
+    const double reach = std::exp(stats::normal95 * std::sqrt(times.covariance[i * count + i]));
+    curve.samples_per_second[times.batches[i]] = {speed, speed / reach, speed * reach};
+  }
+  curve.cost = advise::step_cost(curve.trials);
+}
+
+bool is_recommended(const Curve& curve, const Answer& answer) {
+  return std::ranges::any_of(curve.trials,
+                             [&](const trial::Trial* t) { return row_of(*t, answer) != nullptr; });
+}
+
+void recall_speeds(Curve& curve, const advise::Recommendation& made) {
+  for (const advise::BatchRow& row : made.rows)
+    if (row.samples_per_second) curve.samples_per_second[row.batch] = *row.samples_per_second;
+  curve.cost = made.step_cost;
+}
+
+std::vector<const trial::Trial*> well_ended(const std::vector<const trial::Trial*>& trials,
+                                            std::int64_t batch, const Answer& answer) {
+  std::vector<const trial::Trial*> list;
+  std::ranges::copy_if(trials, std::back_inserter(list), [&](const trial::Trial* t) {
+    return size_of(*t, answer) == batch && t->outcome == trial::Outcome::ok;
+  });
+  return list;
+}
+
+std::vector<BatchSpeed> speeds_of(const advise::Recommendation& made, const Answer& answer) {
+  std::vector<const trial::Trial*> trials;
+  for (const trial::Trial& t : answer.trials)
+    if (row_of(t, answer)) trials.push_back(&t);
+  std::vector<BatchSpeed> list;
+  for (const advise::BatchRow& row : made.rows)
+    if (row.samples_per_second)
+      list.push_back({row.batch, *row.samples_per_second, well_ended(trials, row.batch, answer)});
+  return list;
+}
+
+bool only_contended(const BatchSpeed& speed) {
+  return !speed.trials.empty() && std::ranges::all_of(speed.trials, [](const trial::Trial* t) {
+    return t->contention.contended;
+  });
+}
+
+std::optional<Measured> measured_of(const std::vector<BatchSpeed>& speeds, double tolerance) {
+  if (speeds.empty()) return std::nullopt;
+  std::vector<double> means;
+  for (const BatchSpeed& speed : speeds) means.push_back(speed.samples_per_second.mean);
+  const BatchSpeed& best =
+      speeds[static_cast<std::size_t>(std::ranges::max_element(means) - means.begin())];
+  const BatchSpeed& knee = speeds[search::knee(means, tolerance)];
+  return Measured{best.batch, knee.batch, best.samples_per_second.mean,
+                  knee.samples_per_second.mean, only_contended(best) || only_contended(knee)};
+}
+
+}  // namespace
+
+std::vector<Curve> curves(const Answer& answer) {
+  Groups groups;
+  for (const trial::Trial& t : answer.trials)
+    groups[base_of(t, has_given_batch(answer))].push_back(&t);
+  std::vector<Curve> list;
+  for (const auto& [base, trials] : groups) {
+    Curve curve;
+    curve.name = name_of(base, groups), curve.trials = trials;
+    if (!is_recommended(curve, answer)) {
+      find_speeds(curve, answer);
+      list.push_back(std::move(curve));
+    } else {
+      recall_speeds(curve, *answer.recommendation);
+      list.insert(list.begin(), std::move(curve));
+    }
+  }
+  return list;
+}
+
+std::vector<BatchSpeed> speeds(const Answer& answer) {
+  if (answer.recommendation) return speeds_of(*answer.recommendation, answer);
+  std::map<std::int64_t, BatchSpeed> fastest;
+  for (const Curve& curve : curves(answer))
+    for (const auto& [batch, speed] : curve.samples_per_second)
+      if (BatchSpeed& known = fastest[batch]; speed.mean > known.samples_per_second.mean)
+        known = {batch, speed, well_ended(curve.trials, batch, answer)};
+  std::vector<BatchSpeed> list;
+  for (auto& [batch, speed] : fastest) list.push_back(std::move(speed));
+  return list;
+}
+
+std::optional<Measured> measured(const Answer& answer) {
+  if (answer.doubt) return std::nullopt;  // speeds are of batches that were not used
+  if (!answer.recommendation) return measured_of(speeds(answer), answer.facts.limits.tolerance);
+  const advise::Recommendation& made = *answer.recommendation;
+  const advise::BatchRow* chosen = made.chosen_row();  // with the loader that all of them had
+  const bool has_speed = chosen && chosen->samples_per_second;
+  return Measured{made.best_batch, made.batch, made.best_samples_per_second,
+                  has_speed ? chosen->samples_per_second->mean : made.samples_per_second,
+                  made.contended};
+}
+
+}  // namespace sweetspot::report
