@@ -9,6 +9,7 @@
 #include "search/search.h"
 #include "trial/gpus.h"
 #include "trial/gradient_noise.h"
+#include "trial/scaling.h"
 #include "trial/trial.h"
 
 namespace sweetspot::advise {
@@ -122,6 +123,8 @@ struct Facts {
   // Of a program on several GPUs, as it was said.
   std::optional<int> gpus;
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
+  std::int64_t ranks = 1;                 // of ours that share every batch
+  std::optional<trial::Scaling> scaling;  // of these, at the chosen batch
   CutShort cut_short = CutShort::no;
   std::optional<double> budget_seconds;
   std::vector<std::string> notes;  // what else the user should know of the choice
@@ -229,6 +232,7 @@ enum class Reason {
   inputs_vary,    // steps take time and memory as inputs of varying length do
   several_gpus,   // what the batch of a program on several GPUs is of
   clamped,        // the program runs larger batches as a smaller one
+  scaling,        // how fast the ranks are beside one alone
   note            // Recommendation::notes
 };
 std::string_view name(Reason);
@@ -255,6 +259,8 @@ struct Recommendation {
   // Of a program on several GPUs: what the batch is of, and where it is each one's, of how many.
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
   std::optional<std::int64_t> gpus;
+  std::int64_t ranks = 1;                 // of ours: each has so much less of a batch
+  std::optional<trial::Scaling> scaling;  // of these, at this batch, measured
   std::string memory_device;  // of a program, whose memory it is: "cuda:0 (NVIDIA H200)"; or empty
   std::optional<double> joules_per_sample, best_joules_per_sample;  // of the answer, the fastest
   std::optional<std::int64_t> largest_batch;                        // that fits
@@ -285,6 +291,8 @@ struct Recommendation {
   std::vector<Reason> reasons;  // those that there are, what matters most first
 
   const BatchRow* chosen_row() const;
+  // Of one rank, in one pass.
+  std::int64_t rank_micro_batch() const { return setting.micro_batch() / ranks; }
   bool operator==(const Recommendation&) const = default;
 };
 // Nothing where the decision is of a batch that was not measured. `command` is left to the caller.

@@ -111,6 +111,25 @@ void read_noise(auto& from, trial::GradientNoise& noise) {
   from.read("trained_epochs", noise.epochs);
 }
 
+Json scaling_json(const std::optional<trial::Scaling>& scaling) {
+  if (!scaling) return nullptr;
+  return {{"ranks", scaling->ranks},
+          {"efficiency_share", interval_json(scaling->efficiency)},
+          {"step_seconds", scaling->step_seconds},
+          {"alone_step_seconds", scaling->alone_seconds},
+          {"apart_step_seconds", scaling->apart_seconds}};
+}
+
+void read_scaling(auto& from, trial::Scaling& scaling) {
+  from.read("ranks", scaling.ranks);
+  std::optional<core::Interval> efficiency;
+  from.read("efficiency_share", efficiency);
+  scaling.efficiency = efficiency.value_or(core::Interval{});
+  from.read("step_seconds", scaling.step_seconds);
+  from.read("alone_step_seconds", scaling.alone_seconds);
+  from.read("apart_step_seconds", scaling.apart_seconds);
+}
+
 Json given_up_json(const std::optional<GivenUp>& given_up) {
   if (!given_up) return nullptr;
   return {{"batch", given_up->batch},
@@ -455,6 +474,11 @@ void read_all(Reader& from, Recommendation& made) {
                   : batch_is == "global" ? trial::BatchIs::global
                                          : trial::BatchIs::unsaid;
   from.read("gpus", made.gpus);
+  std::optional<std::int64_t> ranks;
+  from.read("ranks", ranks);
+  made.ranks = ranks.value_or(1);
+  from.object("scaling", made.scaling,
+              [](Reader& inner, trial::Scaling& scaling) { read_scaling(inner, scaling); });
   from.read("largest_batch", made.largest_batch);
   from.read("clamp_batch", made.clamp_batch);
   from.read("data_wait_share", made.data_wait_share);
@@ -492,7 +516,7 @@ bool is_sane(const Recommendation& made) {
       is_ascending(made.rows) &&
       std::ranges::all_of(made.variants, is_ascending, [](const Variant& v) { return v.rows; });
   return setting.batch >= 1 && setting.accumulation >= 1 &&
-         setting.batch % setting.accumulation == 0 && ascending &&
+         setting.batch % setting.accumulation == 0 && made.ranks >= 1 && ascending &&
          (made.rows.empty() || made.rows.front().batch >= 1);
 }
 
@@ -501,7 +525,7 @@ bool is_sane(const Recommendation& made) {
 std::string to_json(const Recommendation& made) {
   const trial::Setting& setting = made.setting;
   Json json{{"batch", setting.batch},
-            {"micro_batch", setting.micro_batch()},
+            {"micro_batch", made.rank_micro_batch()},
             {"accumulation", setting.accumulation},
             {"precision", setting.precision},
             {"power_limit_watts", or_null(setting.power_limit_watts)},
@@ -541,6 +565,8 @@ std::string to_json(const Recommendation& made) {
             {"memory_device", made.memory_device},
             {"batch_is", batch_is_json(made.batch_is)},
             {"gpus", or_null(made.gpus)},
+            {"ranks", made.ranks},
+            {"scaling", scaling_json(made.scaling)},
             {"largest_batch", or_null(made.largest_batch)},
             {"clamp_batch", or_null(made.clamp_batch)},
             {"data_wait_share", or_null(made.data_wait_share)},

@@ -11,11 +11,12 @@ constexpr std::array<std::string_view, 5> bottleneck_words{
     "step overhead", "data loading", "compute", "memory bandwidth", "memory capacity"};
 constexpr std::array<std::string_view, 5> cut_short_names{"no", "stopped", "budget", "store_failed",
                                                           "device_lost"};
-constexpr std::array<std::string_view, 24> reason_names{
-    "energy",    "precision",    "loss",          "noise",        "learning_rate", "step_cost",
-    "limit",     "given_up",     "slow_kernel",   "memory",       "knee",          "accumulation",
-    "workers",   "loader",       "loading_below", "neighbours",   "contended",     "changed",
-    "cut_short", "confirmation", "inputs_vary",   "several_gpus", "clamped",       "note"};
+constexpr std::array<std::string_view, 25> reason_names{
+    "energy",      "precision",    "loss",     "noise",       "learning_rate",
+    "step_cost",   "limit",        "given_up", "slow_kernel", "memory",
+    "knee",        "accumulation", "workers",  "loader",      "loading_below",
+    "neighbours",  "contended",    "changed",  "cut_short",   "confirmation",
+    "inputs_vary", "several_gpus", "clamped",  "scaling",     "note"};
 
 }  // namespace
 

@@ -15,6 +15,22 @@ double time_to_accuracy(const RankPlanRow& row, double noise_scale) {
   return (1 + noise_scale / static_cast<double>(row.global_batch)) * row.step_seconds;
 }
 
+// How many ranks have a core, in turns.
+double turns(const RankPlanFacts& facts, std::int64_t ranks) {
+  if (!facts.machine) return 1;
+  return std::max(1., static_cast<double>(ranks * facts.machine->threads_of_rank) /
+                          static_cast<double>(facts.machine->cores));
+}
+bool hides_sums(const RankPlanFacts& facts, std::int64_t ranks) {
+  return !facts.machine || ranks * (facts.machine->threads_of_rank + 1) <= facts.machine->cores;
+}
+
+// Of all gradients, by ranks that do nothing else meanwhile; else by the link.
+double summed_seconds(const RankPlanFacts& facts, std::int64_t ranks, double by_link) {
+  const auto found = facts.machine->sum_seconds.find(ranks);
+  return found != facts.machine->sum_seconds.end() ? found->second : turns(facts, ranks) * by_link;
+}
+
 RankPlanRow predict(const RankPlanFacts& facts, const RankPlanFacts::Speed& speed,
                     std::int64_t ranks) {
   const auto bytes = static_cast<double>(facts.gradient_bytes);
@@ -25,9 +41,13 @@ RankPlanRow predict(const RankPlanFacts& facts, const RankPlanFacts::Speed& spee
   RankPlanRow row;
   row.ranks = ranks;
   row.micro_batch = speed.micro_batch, row.global_batch = ranks * speed.micro_batch;
+  const double computed = speed.step_seconds + (ranks > 1 ? facts.rank_seconds : 0);
+  const double in_turns = turns(facts, ranks);
   row.exposed_seconds =
-      stats::exposed_seconds(facts.backward_share * speed.step_seconds, buckets, bucket_seconds);
-  row.step_seconds = speed.step_seconds + row.exposed_seconds;
+      hides_sums(facts, ranks)
+          ? stats::exposed_seconds(facts.backward_share * computed, buckets, bucket_seconds)
+          : summed_seconds(facts, ranks, static_cast<double>(buckets) * bucket_seconds);
+  row.step_seconds = in_turns * computed + row.exposed_seconds;
   row.samples_per_second = static_cast<double>(row.global_batch) / row.step_seconds;
   row.efficiency = speed.step_seconds / row.step_seconds;
   return row;
@@ -70,14 +90,29 @@ RankPlan plan_ranks(const RankPlanFacts& facts, std::span<const std::int64_t> ra
 
 std::vector<std::string> assumptions(const RankPlanFacts& facts) {
   std::vector<std::string> said;
+  const std::string as_fast = fmt::format(
+      "computes a step in the time of one alone and {}, to write down gradients that are to be "
+      "summed",
+      core::format_duration(core::Seconds(facts.rank_seconds)));
   said.push_back(
-      "every rank computes a step as fast as this machine does alone, loads its data as fast, and "
-      "loses no time of its cores to moving gradients");
+      facts.machine
+          ? fmt::format("all ranks are on this machine: each of {} thread{} {}; more than {} take "
+                        "turns on its cores (ranks on machines of their own: --link)",
+                        facts.machine->threads_of_rank,
+                        facts.machine->threads_of_rank == 1 ? "" : "s", as_fast,
+                        facts.machine->cores / facts.machine->threads_of_rank)
+          : fmt::format("every rank has a machine like this one, {}, loads its data as fast, and "
+                        "loses no time of its cores to moving gradients",
+                        as_fast));
   said.push_back(fmt::format(
       "all {} of gradients are summed in {} buckets while backward runs, {:.0f}% of a step, which "
-      "makes them evenly",
+      "makes them evenly{}",
       core::format_bytes(facts.gradient_bytes), core::format_bytes(facts.bucket_bytes),
-      100 * facts.backward_share));
+      100 * facts.backward_share,
+      facts.machine
+          ? "; where ranks leave no core over, that takes as long as it does by itself, which was "
+            "timed"
+          : ""));
   said.push_back(fmt::format(
       "a sum over N ranks takes 2⌈log2 N⌉ × {} + 2(N − 1)/N × bytes / {}/s, as {} between {}, with "
       "no other traffic",

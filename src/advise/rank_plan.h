@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +17,18 @@ struct RankPlanFacts {
     std::int64_t micro_batch = 1;
     double step_seconds = 0;
   };
-  std::vector<Speed> speeds;  // of one rank
+  std::vector<Speed> speeds;  // of one rank alone
+  // What a step of several takes longer before anything is sent: gradients are written down.
+  double rank_seconds = 0;
+  // Of ranks that share one machine. They take turns on its cores where they have more threads, and
+  // unless a core is left over, sums take time of those that compute. None: each rank has a machine
+  // of its own, whose network or GPU moves gradients.
+  struct Machine {
+    int cores = 1, threads_of_rank = 1;
+    // Of all gradients, by ranks, where it was measured: by more than there are cores too.
+    std::map<std::int64_t, double> sum_seconds;
+  };
+  std::optional<Machine> machine;
   double backward_share = 0;  // of a step
   core::Bytes gradient_bytes = 0, bucket_bytes = core::MiB;
   stats::Link link;

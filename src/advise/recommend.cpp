@@ -222,6 +222,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(knee && made.knee_low < made.knee_high, Reason::knee);
   add(made.memory_bytes.has_value(), Reason::memory);
   add(made.gpus.value_or(1) > 1, Reason::several_gpus);
+  add(made.scaling.has_value(), Reason::scaling);
   add(!made.notes.empty(), Reason::note);
   return list;
 }
@@ -291,6 +292,8 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.batch_is = facts.batch_is;
   made.gpus = facts.gpus;
   if (!made.gpus) made.gpus = gpus_of(of_chosen->second);
+  made.ranks = facts.ranks;
+  if (facts.scaling && facts.scaling->ranks == made.ranks) made.scaling = facts.scaling;
   made.largest_batch = facts.largest_fitting;
   made.clamp_batch = facts.clamp;
   made.knee_low = decision.knee_low, made.knee_high = decision.knee_high;

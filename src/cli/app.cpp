@@ -121,7 +121,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_serve(app, chosen);
   add_train(app, chosen, given);
   add_memory(app, chosen);
-  add_profile(app, chosen);
+  add_profile(app, chosen, given);
   add_model(app, chosen);
   add_fill(app, chosen);
   add_data(app, chosen);

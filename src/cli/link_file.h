@@ -6,7 +6,12 @@
 
 namespace sweetspot::cli {
 
-// The link in what `sweetspot link --json` wrote; nothing where none fitted.
-std::optional<stats::Link> read_link(const std::string& json);
+// What `sweetspot link --json` wrote: the link, where one fitted, and how long all gradients of a
+// step take to be summed, where they were given.
+struct LinkFile {
+  std::optional<stats::Link> link;
+  std::optional<double> gradients_seconds;
+};
+LinkFile read_link(const std::string& json);
 
 }  // namespace sweetspot::cli

@@ -13,12 +13,15 @@
 #include "cli/flags/flags.h"
 #include "cli/link_file.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cluster/mpi/local_ranks.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/range.h"
 #include "core/text.h"
 #include "model/keras.h"
+#include "probe/proc/host.h"
+#include "workload/native/rank_cost.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -36,24 +39,47 @@ double backward_share(std::span<const trial::Trial> trials, std::int64_t batch) 
   return usual_backward_share;
 }
 
-// Between two processes of this machine, which pass gradients through its memory.
-stats::Link measured_link() {
+// Between processes of this machine, which pass gradients through its memory.
+LinkFile measured_link(int ranks, core::Bytes gradients) {
   std::string file = (std::filesystem::temp_directory_path() / "sweetspot-link-XXXXXX").string();
   const int descriptor = mkstemp(file.data());
   if (descriptor < 0)
     throw core::MachineError("no temporary file could be made; set TMPDIR, or give --link");
   close(descriptor);
   const std::atomic<int> stop{0};
-  cluster::mpi::run_local_ranks(
-      {std::filesystem::read_symlink("/proc/self/exe").string(), "link", "--save", file}, 2, stop,
-      [](const std::string& line) { Output::talk(line); });
+  cluster::mpi::run_local_ranks({std::filesystem::read_symlink("/proc/self/exe").string(), "link",
+                                 "--save", file, "--gradients", fmt::format("{}B", gradients)},
+                                ranks, stop, [](const std::string& line) { Output::talk(line); });
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   std::filesystem::remove(file);
-  const auto link = read_link(text.str());
-  if (!link)
+  return read_link(text.str());
+}
+
+// Sums over as many ranks as this machine may be asked for are timed, and a link is fitted to those
+// of two for any others.
+void measure_sums(advise::RankPlanFacts& facts, std::span<const std::int64_t> ranks) {
+  const LinkFile two = measured_link(2, facts.gradient_bytes);
+  if (!two.link)
     throw core::MachineError("no link fits the sums that were timed here; give one with --link");
-  return *link;
+  facts.link = *two.link;
+  for (const std::int64_t count : ranks)
+    if (count > 1 && count <= most_ranks_here())
+      if (const auto seconds =
+              count == 2
+                  ? two.gradients_seconds
+                  : measured_link(static_cast<int>(count), facts.gradient_bytes).gradients_seconds)
+        facts.machine->sum_seconds[count] = *seconds;
+}
+
+double rank_cost(const StudyFlags& study, const trial::Setting& setting) {
+  constexpr core::Seconds time{1.5};
+  workload::native::Options options = study.native.resolved();
+  if (options.device.gpu) return 0;
+  options.pipeline.batch = setting.batch;
+  options.accumulation = setting.accumulation;
+  return workload::native::rank_cost_seconds(
+      workload::native::open(options, [](std::string_view) {}), setting, time);
 }
 
 core::Bytes gradient_bytes(const model::Network& network) {
@@ -96,10 +122,11 @@ void add_plan_flags(CLI::App& app, PlanFlags& flags) {
                  "predict speed, efficiency and the best global batch for so many ranks, such as "
                  "1..4096*2; nothing of it is run")
       ->type_name("RANGE");
-  text_flag(app, "--link", "SPEED",
-            "for --plan-ranks: what connects ranks, such as 400Gb/s,2us [measured between two "
-            "processes of this machine]",
-            [&flags](const std::string& text) { flags.link = parse_link(text); });
+  text_flag(
+      app, "--link", "SPEED",
+      "for --plan-ranks: what connects ranks that have a machine each, such as 400Gb/s,2us [they "
+      "share this machine, and the time of sums is measured]",
+      [&flags](const std::string& text) { flags.link = parse_link(text); });
   text_flag(app, "--gradients", "SIZE",
             "for --plan-ranks: the gradients' bytes, of a program whose model is not known",
             [&flags](const std::string& text) {
@@ -129,11 +156,17 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
       facts.speeds.push_back(
           {row.batch, static_cast<double>(row.batch) / row.samples_per_second->mean});
   facts.backward_share = backward_share(trials, made.batch);
+  if (!study.command.given()) facts.rank_seconds = rank_cost(study, made.setting);
+  if (!flags.link)
+    facts.machine = {
+        probe::proc::usable_cores(),
+        study.command.given() ? probe::proc::usable_cores() : study.native.options.threads,
+        {}};
   facts.gradient_bytes = flags.gradient_bytes
                              ? *flags.gradient_bytes
                              : gradient_bytes(model::load_network(study.native.options.model));
   facts.link_measured = !flags.link;
-  facts.link = flags.link ? *flags.link : measured_link();
+  if (flags.link) facts.link = *flags.link;
   if (const auto noise = advise::noise_scale(made)) facts.noise_scale = noise->mean;
   facts.samples = samples;
   facts.tolerance = made.tolerance;
@@ -145,6 +178,7 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
     doubled.push_back(ranks.back());
     ranks = doubled;
   }
+  if (facts.machine) measure_sums(facts, ranks);
   return advise::plan_ranks(facts, ranks);
 }
 

@@ -84,9 +84,10 @@ StopOnSignal::~StopOnSignal() {
 
 const std::atomic<int>& StopOnSignal::stopped() { return received; }
 
-CountSignals::CountSignals() {
+CountSignals::CountSignals(bool of_rank) {
   handle(SIGINT, count_press, SA_RESTART);
   handle(SIGTERM, count_term, SA_RESTART);
+  if (of_rank) handle(SIGUSR1, count_press, SA_RESTART);
 }
 
 CountSignals::~CountSignals() {

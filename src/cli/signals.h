@@ -24,7 +24,7 @@ class StopOnSignal {
 // the third kills. SIGTERM is as good as two, and never kills.
 class CountSignals {
  public:
-  CountSignals();
+  explicit CountSignals(bool of_rank = false);  // as of StopOnSignal: SIGUSR1 is a press
   ~CountSignals();
   CountSignals(const CountSignals&) = delete;
   CountSignals& operator=(const CountSignals&) = delete;

@@ -26,6 +26,7 @@
 #include "workload/fake/fake.h"
 #include "workload/native/memory.h"
 #include "workload/native/native_training.h"
+#include "workload/native/ranked_workload.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::cli {
@@ -34,6 +35,10 @@ report::Command train_command(const NativeFlags& flags) {
   const NativeFlags usual;
   const auto &o = flags.options, &d = usual.options;
   report::Command command{{{"sweetspot", "train"}}};
+  const collective::Group* group = o.ranks.group;
+  const bool is_of_one_machine = group && group->size() == group->local_size();
+  if (group && !is_of_one_machine)
+    command = {{{"mpirun", "-n", std::to_string(group->size()), "sweetspot", "train"}}};
   const auto add = [&](bool needed, const char* flag, const std::string& value) {
     if (needed) command.push_back({{flag, value}});
   };
@@ -50,6 +55,7 @@ report::Command train_command(const NativeFlags& flags) {
   add(o.model != d.model, "--model", o.model);
   add(!o.data.empty(), "--data", o.data);
   add(true, "--batch", "{batch}");
+  add(is_of_one_machine && group->size() > 1, "--ranks", std::to_string(o.ranks.count()));
   varied("--accumulation", "{accumulation}", d.accumulation);
   add(o.optimizer.kind != d.optimizer.kind, "--optimizer", std::string(name(o.optimizer.kind)));
   if (o.loss) add(true, "--loss", std::string(name(*o.loss)));
@@ -159,9 +165,13 @@ std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::
   native::Options options = run.options;
   if (trials == Trials::steps) options.evaluate = false;  // as they are sampled
   const std::int64_t most = std::min(largest, static_cast<std::int64_t>(run.dataset.train.count));
-  for (std::int64_t batch = options.accumulation; batch <= most; batch *= 2) {
+  const auto ranks_here =
+      static_cast<core::Bytes>(options.ranks.group ? options.ranks.group->local_size() : 1);
+  for (std::int64_t batch = options.accumulation * options.parts(); batch <= most; batch *= 2) {
     options.pipeline.batch = batch;
-    rows.emplace_back(batch, native::predict(run.network, options, run.dataset));
+    core::MemoryByUse memory = native::predict(run.network, options, run.dataset);
+    for (core::Bytes& bytes : memory.bytes) bytes *= ranks_here;
+    rows.emplace_back(batch, memory);
   }
   return rows;
 }
@@ -170,7 +180,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
   native::Options options = flags.native.resolved();
   options.sharpness = sharpness;
   options.pipeline.batch =
-      options.accumulation;  // the smallest there is: the batch is the question
+      options.accumulation * options.parts();  // the smallest there is: the batch is the question
   native::Run run = native::open(options, Output::talk);
   StudyWorkload opened;
   if (const auto reason = settle_precision(flags.native, run, comparison_batch(run)))
@@ -182,6 +192,8 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
   opened.cost = {static_cast<double>(counts.training_flops),
                  passes_over_activations * static_cast<double>(counts.activation_bytes)};
   opened.threads = options.threads;
+  opened.ranks = options.ranks.count();
+  if (opened.ranks > 1) opened.title += fmt::format(" ({} ranks)", opened.ranks);
   opened.device = options.device;
   opened.operations_roofline = device_roofline(run.options);
   if (options.device.gpu) {  // whose roofline is not measured
@@ -194,7 +206,9 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
   opened.identity = study::identity(run, trials == Trials::epochs);
   opened.command = train_command(flags.native);
   opened.memory = memory_of(run, trials);
-  if (trials == Trials::epochs)
+  if (opened.ranks > 1)
+    opened.workload = native::make_ranked_workload(std::move(run));
+  else if (trials == Trials::epochs)
     opened.training = native::make_training(std::move(run));
   else
     opened.workload = native::make_workload(std::move(run));

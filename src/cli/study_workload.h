@@ -39,6 +39,7 @@ struct StudyWorkload {
   // How its trials are measured: a program is started anew for each, and seen from outside.
   measure::MeasureOptions measure;
   std::optional<int> most_workers;  // where the program lets them be chosen
+  int ranks = 1;                    // of ours that make a step together
   int batch_parts = 1;              // GPUs that a program's batch is divided among
   trial::Setting handed(trial::Setting setting) const {
     return setting.batch /= batch_parts, setting;

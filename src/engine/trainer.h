@@ -55,7 +55,7 @@ struct StepResult {
 };
 
 // The ranks that train one model together, each on its part of every batch: the gradients are
-// summed over them, so that all keep the same weights. On the CPU.
+// summed over them, so that all keep the same weights.
 struct Ranks {
   collective::Group* group = nullptr;      // none: the trainer is alone
   core::Bytes bucket_bytes = core::MiB;    // of gradients that are summed at once

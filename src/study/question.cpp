@@ -117,6 +117,9 @@ std::string identity(const workload::native::Run& run, bool trains) {
     json["device"] = {{"name", name(device)},
                       {"model", device.model},
                       {"precision", name(run.options.precision)}};
+  // Said for several only, likewise.
+  if (const workload::native::RankOptions& ranks = run.options.ranks; ranks.count() > 1)
+    json["ranks"] = {{"count", ranks.count()}, {"bucket_bytes", ranks.bucket_bytes}};
   // What was measured while the network learned, or one batch after another, is another curve.
   if (!trains) json["measured"] = "in rounds, learning rate 0";
   return text_of(json);

@@ -16,6 +16,7 @@
 #include "study/noise_check.h"
 #include "study/predict.h"
 #include "study/rounds.h"
+#include "study/scaling_check.h"
 #include "study/worker_search.h"
 
 namespace sweetspot::study {
@@ -86,6 +87,7 @@ class Tuning {
     facts_.global_batch = options.global_batch;
     facts_.has_loader = workload.has_loader();
     facts_.gpus = options.gpus, facts_.batch_is = options.batch_is;
+    facts_.ranks = options.ranks;
     facts_.notes = options.notes;
     facts_.rate_base = options.learning_rate;
     if (options.loop.budget) facts_.budget_seconds = options.loop.budget->count();
@@ -273,6 +275,10 @@ class Tuning {
     check_loader_of(curve(), made->batch);
     check_kernels_at(made->batch);
     check_noise(*made);
+    if (facts_.ranks > 1 && loop_.end() == End::none)
+      facts_.scaling = before_ && before_->scaling && before_->batch == made->batch
+                           ? before_->scaling
+                           : check_scaling(loop_, workload_, *made);
   }
 
   void check_loader_of(const std::vector<trial::Trial>& known, std::int64_t batch) {

@@ -31,6 +31,7 @@ struct TuneOptions {
   // Of a program on several GPUs, what its batch is of.
   std::optional<int> gpus;
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
+  int ranks = 1;  // that make a step of the workload together
   std::optional<Confirm> confirm;
   // What the answer's learning rate is found from; nothing: it is as in `base`.
   std::optional<advise::LearningRateBase> learning_rate;

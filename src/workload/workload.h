@@ -10,6 +10,7 @@
 
 #include "probe/gpu.h"
 #include "trial/gradient_noise.h"
+#include "trial/scaling.h"
 #include "trial/trial.h"
 
 namespace sweetspot::workload {
@@ -142,6 +143,12 @@ class Workload {
   // programs do, or where nothing is evaluated. Throws as open() does.
   virtual std::optional<core::Bytes> evaluate(const trial::Setting&,
                                               const std::atomic<int>& /*stop*/) {
+    return std::nullopt;
+  }
+  // Of ranks that train together: how fast they are beside one of them alone, in about so long.
+  // Nothing for any other. Throws as open() does.
+  virtual std::optional<trial::Scaling> scaling(const trial::Setting&, core::Seconds /*time*/,
+                                                const std::atomic<int>& /*stop*/) {
     return std::nullopt;
   }
   // Ends what it kept between sessions; InputError when that fails. After the last session.

@@ -106,6 +106,10 @@ Recommendation random_recommendation(Dice& dice) {
   r.given_up = dice.maybe([&] {
     return GivenUp{size(), real(), real(), dice.maybe(bytes), dice.maybe(real), dice.maybe(real)};
   });
+  if (dice.heads()) {
+    r.ranks = 2 + size();
+    r.scaling = trial::Scaling{r.ranks, real(), real(), real(), dice.interval()};
+  }
   r.slowed_share = dice.maybe(real);
   r.contended = dice.heads();
   if (dice.heads()) r.contention_reason = dice.text();

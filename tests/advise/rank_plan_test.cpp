@@ -51,6 +51,26 @@ TEST(RankPlan, AWorseLinkAsksForLargerBatches) {
   EXPECT_GT(slow_row.exposed_seconds, fast_row.exposed_seconds);
 }
 
+TEST(RankPlan, RanksOfOneMachineTakeTurnsAndHideNoSums) {
+  RankPlanFacts facts = one_rank();
+  facts.speeds = {{128, 10e-3}};
+  facts.rank_seconds = 1e-3;
+  facts.gradient_bytes = 10 << 20;
+  facts.link = {0, 10.0 * (1 << 20) / 2e-3};  // all gradients over 2 ranks: 2 ms
+  facts.machine = {2, 1, {}};
+  const RankPlan plan = plan_ranks(facts, std::vector<std::int64_t>{1, 2, 4});
+  ASSERT_EQ(plan.rows.size(), 3u);
+  EXPECT_DOUBLE_EQ(plan.rows[0].step_seconds, 10e-3);
+  EXPECT_NEAR(plan.rows[1].step_seconds, 13e-3, 1e-9);
+  // Two turns of 11 ms, and of sums, which move 1.5 times the bytes.
+  EXPECT_NEAR(plan.rows[2].step_seconds, 2 * (11e-3 + 3e-3), 1e-9);
+  facts.machine->sum_seconds = {{4, 5e-3}};  // as measured
+  EXPECT_NEAR(plan_ranks(facts, std::vector<std::int64_t>{4}).rows[0].step_seconds, 27e-3, 1e-9);
+  facts.machine = {8, 1, {}}, facts.bucket_bytes = 1 << 20;  // whose other cores can sum meanwhile
+  EXPECT_NEAR(plan_ranks(facts, std::vector<std::int64_t>{2}).rows[0].step_seconds, 11.0e-3, 1e-3);
+  EXPECT_THAT(assumptions(facts).front(), HasSubstr("all ranks are on this machine"));
+}
+
 TEST(RankPlan, TheNoiseScaleEndsWhatMoreRanksBring) {
   RankPlanFacts noisy = one_rank();
   noisy.noise_scale = 1000;

@@ -61,6 +61,7 @@ const std::vector<Dependency>& dependencies() {
       {"the CUDA runtime", R"(cuda.*)", {"engine/cuda/", "collective/nccl/"}},
       {"NCCL", R"(nccl\.h)", {"collective/nccl/"}},
       {"MPI", R"(mpi\.h)", {"collective/mpi/"}},
+      {"Gloo", R"(gloo/.*)", {"collective/gloo/"}},
       {"SQLite, SQLiteCpp", R"(sqlite3\.h|SQLiteCpp/.*)", {"store/sqlite/"}},
       {"libpq", R"(libpq.*)", {"store/postgres/"}},
       {"zlib, OpenSSL, libcurl", R"(zlib\.h|openssl/.*|curl/.*)", {"data/"}},

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "collective/group.h"
@@ -15,5 +16,8 @@ struct Kind {
   std::function<void(const std::function<void(collective::Group&)>& work)> run;
   bool shares = true;  // has one-sided floats
 };
+
+// In place of its bytes, which differ from run to run.
+inline void PrintTo(const Kind& kind, std::ostream* to) { *to << kind.name; }
 
 }  // namespace sweetspot::tests

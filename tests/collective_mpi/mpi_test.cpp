@@ -7,8 +7,8 @@ namespace sweetspot::tests {
 namespace {
 
 // MPI is joined once in a process.
-collective::MpiGroup& group() {
-  static const auto joined = collective::join_mpi(SWEETSPOT_MPI_LIBRARY);
+collective::JoinedGroup& group() {
+  static const auto joined = collective::join_through(SWEETSPOT_MPI_LIBRARY, "MPI");
   return *joined;
 }
 

@@ -177,22 +177,114 @@ TEST_F(Ranks, UpdateAsynchronouslyWithTheirStaleness) {
   EXPECT_THAT(finished.err, HasSubstr("of 200 updates"));
 }
 
-// As in a job of a cluster: nothing but the launcher tells them.
-TEST_F(Ranks, JoinThoseThatMpirunStarted) {
-  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-  const std::string command =
-      "cd " + folder_.path().string() +
-      " && mpirun --oversubscribe --mca plm isolated --mca mpi_yield_when_idle 1 -n "
-      "2 " SWEETSPOT_BINARY
-      " train --model small-cnn --data synthetic:500 --batch 20 --max-steps 5 --no-eval "
-      "--threads 1 --json >out 2>err";
-  const int status = std::system(command.c_str());
-  unsetenv("OMPI_ALLOW_RUN_AS_ROOT"), unsetenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM");
-  EXPECT_EQ(status, 0) << read_file(folder_ / "err");
-  const Json json = Json::parse(read_file(folder_ / "out"));  // one object, by one rank
+// As in a job of a cluster: nothing but the launcher tells them. What it printed, by one rank.
+class JoinedRanks : public Ranks {
+ protected:
+  Json joined(const std::string& launcher, const std::string& arguments) const {
+    const std::string command = "cd " + folder_.path().string() + " && " + launcher +
+                                " " SWEETSPOT_BINARY " " + arguments + " --json >out 2>err";
+    EXPECT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "err");
+    return Json::parse(read_file(folder_ / "out"), nullptr, false);
+  }
+
+  const std::string mpirun_ =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe --mca plm "
+      "isolated --mca mpi_yield_when_idle 1 -n 2";
+  const std::string torchrun_ =
+      "MASTER_PORT=29433 " SWEETSPOT_SOURCE_DIR "/tests/collective_gloo/as-torchrun 2";
+};
+
+TEST_F(JoinedRanks, TrainAsMpirunStartedThem) {
+  const Json json =
+      joined(mpirun_,
+             "train --model small-cnn --data synthetic:500 --batch 20 --max-steps 5 --no-eval "
+             "--threads 1");
   EXPECT_EQ(json["setting"]["ranks"], 2);
   EXPECT_EQ(json["epochs"][0]["samples"], 100);
+}
+
+TEST_F(JoinedRanks, TrainAsTorchrunStartedThem) {
+  const std::string training =
+      "train --model small-cnn --data synthetic:501 --batch 20 --epochs 1 --threads 1 --optimizer "
+      "momentum --lr 0.01 --save ";
+  const Json two = joined(torchrun_, training + "two");
+  const Json one = joined("", training + "one");
+  EXPECT_EQ(two["setting"]["ranks"], 2);
+  EXPECT_EQ(two["epochs"][0]["samples"], 501);
+  EXPECT_NEAR(two["epochs"][0]["test_loss"].get<double>(),
+              one["epochs"][0]["test_loss"].get<double>(), 1e-3);
+  EXPECT_LT(distance(weights_of(folder_ / "two"), weights_of(folder_ / "one")), 1e-2);
+}
+
+TEST_F(JoinedRanks, ATorchrunRankThatFailsEndsTheOthers) {
+  const std::string command =
+      "cd " + folder_.path().string() + " && MASTER_PORT=29434 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1" +
+      " sh -c 'RANK=1 " SWEETSPOT_BINARY
+      " train --data synthetic:64 --batch 32 --model nothing & " +
+      "RANK=0 " SWEETSPOT_BINARY " train --data synthetic:64 --batch 32 --no-eval --threads 1 " +
+      "--epochs 1000000' >out 2>err";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::minutes(1)) << "it hung";
+  EXPECT_THAT(read_file(folder_ / "err"), HasSubstr("rank 1: "));
+  EXPECT_THAT(read_file(folder_ / "err"), HasSubstr("another rank is lost"));
+}
+
+TEST_F(JoinedRanks, TuneAndProfileAsTheyWereStarted) {
+  const Json tuned = joined(torchrun_,
+                            "tune --model small-cnn --data synthetic:2000 --threads 1 --min 32 "
+                            "--max 32 --no-report --lr-rule none --db tune.db");
+  EXPECT_EQ(tuned["recommendation"]["ranks"], 2);
+  const Json profiled = joined(mpirun_,
+                               "profile --model small-cnn --data synthetic:500 --batch 8,32 "
+                               "--steps 3 --threads 1");
+  ASSERT_EQ(profiled["profiles"].size(), 2u);
+  for (const Json& profile : profiled["profiles"]) {
+    EXPECT_EQ(profile["setting"]["ranks"], 2);
+    EXPECT_EQ(profile["setting"]["micro_batch"], profile["setting"]["batch"].get<int>() / 2);
+    EXPECT_EQ(profile["steps"], 3);
+    EXPECT_GE(profile["reduction_wait_seconds"], 0);
+  }
+}
+
+TEST_F(Ranks, TuneTheBatchOfAllOfThem) {
+  const Finished finished =
+      run(launch({"tune",        "--model",   "small-cnn", "--data", "synthetic:2000",
+                  "--ranks",     "2",         "--threads", "1",      "--accumulation",
+                  "2",           "--min",     "60",        "--max",  "64",
+                  "--no-report", "--lr-rule", "none",      "--db",   "tune.db",
+                  "--json"}));
+  const Json json = json_of(finished);
+  const Json& made = json["recommendation"];
+  EXPECT_EQ(made["ranks"], 2);
+  EXPECT_EQ(made["accumulation"], 2);
+  EXPECT_EQ(made["batch"].get<int>(), 2 * 2 * made["micro_batch"].get<int>());
+  EXPECT_THAT(made["sentence"].get<std::string>(), HasSubstr(" as 2 ranks × 2 × "));
+  EXPECT_THAT(made["command"].get<std::string>(), HasSubstr("--ranks 2"));
+  for (const Json& trial : json["trials"])
+    EXPECT_EQ(trial["setting"]["batch"].get<int>() % 4, 0) << trial["setting"];
+  ASSERT_FALSE(made["scaling"].is_null()) << finished.err;
+  EXPECT_GT(made["scaling"]["efficiency_share"]["mean"], 0);
+  // The ranks of a machine together: at least twice what one takes for the same part of a batch.
+  const Json alone =
+      json_of(run(launch({"train", "--model", "small-cnn", "--data", "synthetic:2000", "--batch",
+                          std::to_string(made["batch"].get<int>() / 2), "--accumulation", "2",
+                          "--threads", "1", "--max-steps", "1", "--json"})));
+  EXPECT_GE(made["memory_bytes"].get<double>(),
+            1.5 * alone["memory_bytes"]["predicted"].get<double>());
+}
+
+TEST_F(Ranks, OneThatIsKilledEndsTheStudyToo) {
+  Launch asked = launch({"tune", "--data", "synthetic:2000", "--ranks", "2", "--threads", "1",
+                         "--max", "64", "--budget", "5m", "--verbose", "--db", "tune.db"});
+  asked.cues.push_back({"batch", [](pid_t pid) {
+                          const pid_t rank = rank_below(pid, 1);
+                          ASSERT_GT(rank, 0) << "no rank 1 was found";
+                          kill(rank, SIGKILL);
+                        }});
+  const Finished finished = run(asked);
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("sweetspot: rank 1 of 2 was killed by signal 9 (Killed)"));
 }
 
 TEST_F(Ranks, WhatCannotBeIsSaidOnceBeforeTheyStart) {
@@ -203,9 +295,21 @@ TEST_F(Ranks, WhatCannotBeIsSaidOnceBeforeTheyStart) {
   Launch without_mpirun = launch(training({"--ranks", "2"}));
   without_mpirun.environment["PATH"] = "/nowhere";
   expect_sentence(run(without_mpirun), 2, "there is no mpirun");
+  expect_sentence(run(launch(training({"--ranks", "0"}))), 2, "--ranks");
+  expect_sentence(run(launch(training({"--ranks", "60000"}))), 2, "would take turns on");
+  expect_sentence(run(launch({"tune", "--ranks", "2", "--for", "accuracy=0.9"})), 2,
+                  "leave out the target of --for, or --ranks");
+  expect_sentence(run(launch({"tune", "--ranks", "2", "--", "python3", "train.py", "{batch}"})), 2,
+                  "a program starts ranks of its own");
+  expect_sentence(run(launch({"profile", "--ranks", "2", "--batch", "7"})), 2,
+                  "a batch of 7 cannot be divided among 2 ranks");
   Launch torchrun = launch(training({}));
-  torchrun.environment = {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "localhost"}};
-  expect_sentence(run(torchrun), 2, "start sweetspot with mpirun or srun");
+  torchrun.environment = {
+      {"WORLD_SIZE", "2"}, {"RANK", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29435"}};
+  expect_sentence(run(torchrun), 1, "RANK '2' is no number from 0 to 1");
+  Launch srun = launch(training({}));
+  srun.environment = {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "0"}};
+  expect_sentence(run(srun), 2, "add --mpi=pmix");
 }
 
 }  // namespace

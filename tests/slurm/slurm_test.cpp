@@ -180,6 +180,58 @@ TEST_F(Slurm, TheScriptIsShownBeforeItIsSubmitted) {
   EXPECT_EQ(ask("squeue --noheader"), "");
 }
 
+// By the shell, in the test's folder; what it printed, on stdout and then on stderr.
+class SlurmShell : public Slurm {
+ protected:
+  struct Printed {
+    int status = 0;
+    std::string out, err;
+  };
+  Printed shell(const std::string& command) const {
+    Printed printed;
+    printed.status =
+        std::system(("cd " + folder_.path().string() + " && " + command + " >out 2>err").c_str());
+    printed.out = read_file(folder_ / "out"), printed.err = read_file(folder_ / "err");
+    return printed;
+  }
+};
+
+TEST_F(SlurmShell, RanksThatSrunStartedTrainAndTuneTogether) {
+  const std::string ranks = "srun -p low -n 2 --overcommit --mpi=pmix " SWEETSPOT_BINARY " ";
+  const std::string model = " --model small-cnn --data synthetic:500 --threads 1 --json";
+  const Printed trained = shell(ranks + "train --batch 20 --max-steps 5 --no-eval" + model);
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  const Json train = Json::parse(trained.out);  // one object, by one rank
+  EXPECT_EQ(train["setting"]["ranks"], 2);
+  EXPECT_EQ(train["epochs"][0]["samples"], 100);
+  const Printed tuned =
+      shell(ranks + "tune --min 32 --max 32 --no-report --lr-rule none --db tune.db" + model);
+  ASSERT_EQ(tuned.status, 0) << tuned.err;
+  const Json made = Json::parse(tuned.out)["recommendation"];
+  EXPECT_EQ(made["ranks"], 2);
+  EXPECT_EQ(made["micro_batch"], 16);
+}
+
+TEST_F(SlurmShell, TasksThatSrunDidNotConnectAreTold) {
+  const Printed printed = shell("srun -p low -n 2 --overcommit --mpi=none " SWEETSPOT_BINARY
+                                " train --data synthetic:500");
+  EXPECT_NE(printed.status, 0);
+  EXPECT_THAT(printed.err, HasSubstr("srun started 2 tasks"));
+  EXPECT_THAT(printed.err, HasSubstr("add --mpi=pmix"));
+}
+
+// A minute and a half of training, and MNIST.
+TEST_F(SlurmShell, DISABLED_ThePapersExperimentRunsAsTasks) {
+  const Printed printed =
+      shell("SWEETSPOT=" SWEETSPOT_BINARY " SWEETSPOT_DB=sqlite:paper.db " SWEETSPOT_SOURCE_DIR
+            "/examples/slurm/paper-array.sh --partition low --quick --json");
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.err, HasSubstr("3 tasks"));
+  const Json paper = Json::parse(printed.out);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "sweetspot-paper.html"));
+  EXPECT_FALSE(paper.empty());
+}
+
 TEST_F(Slurm, WhatSlurmRefusesIsASentence) {
   const Finished finished = run(program("8", {"--partition", "nowhere"}));
   EXPECT_EQ(finished.exit_code, 2);

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "collective/nccl/nccl.h"
 #include "core/error.h"
 #include "data/sources.h"
 #include "engine_cuda/gpu.h"
@@ -224,6 +225,23 @@ TEST(NativeOnGpu, TheFirstHundredLossesOfASmoothNetworkAreTheCpus) {
   const std::string smooth = SWEETSPOT_SOURCE_DIR "/tests/fixtures/keras/paper-cnn-smooth.json";
   EXPECT_LE(apart_on_mnist(smooth, Kind::adam, 0.001, 100), 1e-4);
   EXPECT_LE(apart_on_mnist(smooth, Kind::momentum, 0.01, 100), 1e-4);
+}
+
+// Its gradients go through NCCL, and are applied by a pass of their own.
+TEST(NativeOnGpu, TheOnlyRankOfNcclLearnsAsWithout) {
+  REQUIRE_GPU();
+  if (const auto lack = collective::nccl_lack()) GTEST_SKIP() << *lack;
+  for (const std::int64_t accumulation : {1, 2}) {
+    Options options = on_gpu("paper-cnn", "synthetic:1000", 50);
+    options.accumulation = accumulation;
+    options.evaluate = false;
+    const native::Run run = open(options, quiet);
+    const std::vector<double> without = losses(run, options, 20);
+    const auto group = collective::join_nccl(collective::make_nccl_id(), 0, 1, 0);
+    options.ranks.group = group.get();
+    const std::vector<double> with = losses(run, options, 20);
+    for (std::size_t i = 0; i < with.size(); ++i) EXPECT_NEAR(with[i], without[i], 1e-3) << i;
+  }
 }
 
 TEST(NativeOnGpu, APrecisionIsChosenWithItsReason) {

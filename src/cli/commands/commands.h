@@ -27,7 +27,7 @@ void add_report(CLI::App& app, Action& chosen);
 void add_serve(CLI::App& app, Action& chosen);
 void add_train(CLI::App& app, Action& chosen, const std::vector<std::string>& given);
 void add_memory(CLI::App& app, Action& chosen);
-void add_profile(CLI::App& app, Action& chosen);
+void add_profile(CLI::App& app, Action& chosen, const std::vector<std::string>& given);
 void add_model(CLI::App& app, Action& chosen);
 void add_fill(CLI::App& app, Action& chosen);
 void add_data(CLI::App& app, Action& chosen);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/flags/flags.h"
 #include "cli/link_file.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
@@ -22,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 struct LinkFlags {
   RankFlags ranks;
+  core::Bytes gradient_bytes = 0;
   bool json = false;
   std::string save;
 };
@@ -47,8 +49,30 @@ std::vector<stats::AllReduceTime> measure(collective::Group& group) {
   return times;
 }
 
-Json json_of(const std::vector<stats::AllReduceTime>& times,
-             const std::optional<stats::Link>& link) {
+// All gradients of a step, bucket after bucket, as backward hands them over: begun all at once they
+// would pass through the memory faster than in a step. The mean, since steps are made of all of
+// them: ranks that take turns on a core are slow now and then.
+std::optional<double> measure_gradients(collective::Group& group, const LinkFlags& flags) {
+  if (flags.gradient_bytes == 0) return std::nullopt;
+  constexpr int rounds = 60;
+  std::vector<float> values(flags.gradient_bytes / sizeof(float) + 1, 1e-30f);
+  const std::size_t bucket = std::max<std::size_t>(flags.ranks.bucket_bytes / sizeof(float), 1);
+  const auto sum_all = [&] {
+    for (std::size_t at = 0; at < values.size(); at += bucket)
+      group.all_reduce({values.data() + at, std::min(bucket, values.size() - at)});
+  };
+  double seconds = 0;
+  for (int i = 0; i < rounds + 2; ++i) {
+    group.barrier();
+    const auto start = Clock::now();
+    sum_all();
+    if (i >= 2) seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  return seconds / rounds;
+}
+
+Json json_of(const std::vector<stats::AllReduceTime>& times, const std::optional<stats::Link>& link,
+             const std::optional<double>& gradients_seconds) {
   Json json = result_object();
   json["ranks"] = times.front().ranks;
   json["link"] = nullptr;
@@ -58,11 +82,13 @@ Json json_of(const std::vector<stats::AllReduceTime>& times,
   json["all_reduces"] = Json::array();
   for (const stats::AllReduceTime& time : times)
     json["all_reduces"].push_back({{"bytes", time.bytes}, {"seconds", time.seconds}});
+  json["gradients_seconds"] = or_null(gradients_seconds);
   return json;
 }
 
 std::string text_of(const std::vector<stats::AllReduceTime>& times,
-                    const std::optional<stats::Link>& link) {
+                    const std::optional<stats::Link>& link,
+                    const std::optional<double>& gradients_seconds) {
   report::Table table({{"bytes"}, {"all-reduce"}, {"by the link"}});
   for (const stats::AllReduceTime& time : times)
     table.add({core::format_bytes(static_cast<core::Bytes>(time.bytes)),
@@ -77,40 +103,53 @@ std::string text_of(const std::vector<stats::AllReduceTime>& times,
                      core::format_duration(core::Seconds(link->latency_seconds)),
                      core::format_bytes(static_cast<core::Bytes>(link->bytes_per_second)),
                      link->bytes_per_second, 1e6 * link->latency_seconds)
-               : "the times do not grow with the bytes: no link fits them\n");
+               : "the times do not grow with the bytes: no link fits them\n") +
+         (gradients_seconds ? fmt::format("all gradients of a step: {}\n",
+                                          core::format_duration(core::Seconds(*gradients_seconds)))
+                            : "");
 }
 
 int link(const LinkFlags& flags, collective::Group* group, Output& output) {
   if (!group) throw core::InputError("a link is between ranks; add --ranks 2 or more");
   const std::vector<stats::AllReduceTime> times = measure(*group);
+  const std::optional<double> gradients = measure_gradients(*group, flags);
   if (group->rank() > 0) return 0;
   const std::optional<stats::Link> found = stats::fit_link(times);
   if (!flags.save.empty())
-    report::write_file(flags.save, json_of(times, found).dump());
+    report::write_file(flags.save, json_of(times, found, gradients).dump());
   else if (flags.json)
-    output.print_json(json_of(times, found));
+    output.print_json(json_of(times, found, gradients));
   else
-    output.print(text_of(times, found));
+    output.print(text_of(times, found, gradients));
   return 0;
 }
 
 }  // namespace
 
-std::optional<stats::Link> read_link(const std::string& json) {
-  const Json link = Json::parse(json)["link"];
-  if (link.is_null()) return std::nullopt;
-  return stats::Link{link["latency_seconds"], link["bytes_per_second"]};
+LinkFile read_link(const std::string& text) {
+  const Json json = Json::parse(text);
+  LinkFile file;
+  if (const Json& link = json["link"]; !link.is_null())
+    file.link = stats::Link{link["latency_seconds"], link["bytes_per_second"]};
+  if (const Json& seconds = json["gradients_seconds"]; !seconds.is_null())
+    file.gradients_seconds = seconds.get<double>();
+  return file;
 }
 
 void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand(
       "link", "what sums over ranks cost: all-reduces timed, their latency and bandwidth");
   const auto flags = std::make_shared<LinkFlags>();
-  add_ranks_flag(*command, flags->ranks);
+  add_rank_flags(*command, flags->ranks);
+  text_flag(*command, "--gradients", "SIZE",
+            "also time the sum of so many bytes, such as 5MB, in buckets, as a step makes it",
+            [flags](const std::string& text) {
+              flags->gradient_bytes = core::parse_bytes(text, "--gradients");
+            });
   command->add_option("--save", flags->save, "write the result as JSON into a file instead")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
-  command->footer("\nExample:\n  sweetspot link --ranks 2");
+  command->footer("\nExample:\n  sweetspot link --ranks 2 --gradients 5MB");
   command->callback([&chosen, flags, given] {
     chosen = [flags, given](Output& output) {
       return run_ranks(flags->ranks,

@@ -12,6 +12,7 @@
 #include "cli/flags/native_flags.h"
 #include "cli/live/terminal.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cli/signals.h"
 #include "core/number.h"
 #include "core/range.h"
@@ -36,6 +37,8 @@ struct ProfileFlags {
   std::string batches = "16,128,1024";
   native::ProfileOptions options;
   std::optional<std::filesystem::path> trace;
+  RankFlags ranks;
+  bool threads_given = false;
 };
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
@@ -133,32 +136,50 @@ std::string graph_text(const native::Profile& profile) {
       percent(1 - profile.step_seconds / apart));
 }
 
+// "batch 256 as 2 ranks × 4 × 32"
+std::string parts_text(const native::Profile& profile) {
+  const trial::Setting& setting = profile.setting;
+  if (profile.ranks * setting.accumulation == 1) return "";
+  return fmt::format(" as {}{}{}",
+                     profile.ranks > 1 ? fmt::format("{} ranks × ", profile.ranks) : "",
+                     setting.accumulation > 1 ? fmt::format("{} × ", setting.accumulation) : "",
+                     setting.micro_batch() / profile.ranks);
+}
+
+std::string ranks_text(const native::Profile& profile) {
+  const auto waited = native::reduction_wait_seconds(profile);
+  return waited ? fmt::format(
+                      "times are the first rank's; of its optimizer phase, {} is waiting for the "
+                      "other ranks' gradients\n\n",
+                      core::format_duration(core::Seconds(*waited)))
+                : "";
+}
+
 std::string text_of(const native::Run& run, const native::Profile& profile,
                     const advise::Roofline& roofline) {
   const bool utf8 = is_utf8_locale();
-  return fmt::format(
-      "{} on {}, batch {}{}, {}: {} a step, {} samples/s\n\n{}\n{}\n{}",
-      core::printable(run.network.name), core::printable(run.dataset.name), profile.setting.batch,
-      profile.setting.accumulation > 1
-          ? fmt::format(" as {} × {}", profile.setting.accumulation, profile.setting.micro_batch())
-          : "",
-      device_words(run.options), core::format_duration(core::Seconds(profile.step_seconds)),
-      core::format_count(samples_per_second(profile)), phases_text(profile, utf8),
-      operations_text(profile, roofline), graph_text(profile));
+  return fmt::format("{} on {}, batch {}{}, {}: {} a step, {} samples/s\n\n{}\n{}\n{}{}",
+                     core::printable(run.network.name), core::printable(run.dataset.name),
+                     profile.setting.batch, parts_text(profile), device_words(run.options),
+                     core::format_duration(core::Seconds(profile.step_seconds)),
+                     core::format_count(samples_per_second(profile)), phases_text(profile, utf8),
+                     operations_text(profile, roofline), graph_text(profile), ranks_text(profile));
 }
 
 Json json_of(const native::Profile& profile, const advise::Roofline& roofline) {
   const trial::Setting& setting = profile.setting;
   Json json{{"setting",
              {{"batch", setting.batch},
-              {"micro_batch", setting.micro_batch()},
+              {"micro_batch", setting.micro_batch() / profile.ranks},
               {"accumulation", setting.accumulation},
+              {"ranks", profile.ranks},
               {"precision", setting.precision},
               {"workers", setting.workers},
               {"prefetch", setting.prefetch}}},
             {"steps", profile.plain_steps},
             {"step_seconds", profile.step_seconds},
-            {"samples_per_second", samples_per_second(profile)}};
+            {"samples_per_second", samples_per_second(profile)},
+            {"reduction_wait_seconds", or_null(native::reduction_wait_seconds(profile))}};
   for (std::size_t i = 0; i < trial::phase_count; ++i)
     json["phases"][std::string(name(static_cast<trial::Phase>(i)))] =
         profile.phases[i] / profile.step_seconds;
@@ -203,32 +224,53 @@ Json json_of(const native::Run& run, const std::vector<native::Profile>& profile
 }
 
 // The largest batch opens the run, so that one the data set is too small for is refused at once.
-native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>& batches) {
-  native::Options options = flags.native.resolved();
+native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>& batches,
+                     collective::Group* group, const native::Say& say) {
+  native::Options options =
+      flags_of_rank(flags.native, flags.ranks, flags.threads_given, group).resolved();
+  require_cpu(options);
   for (const std::int64_t batch : batches) {
     options.pipeline.batch = batch;
     check(options);
   }
   options.pipeline.batch = *std::max_element(batches.begin(), batches.end());
-  return native::open(options, Output::talk);
+  return native::open(options, say);
 }
 
-int profile(const ProfileFlags& flags, Output& output) {
+trial::Setting setting_at(const native::Run& run, std::int64_t batch) {
+  trial::Setting setting = native::setting_of(run.options);
+  setting.batch = batch;
+  return setting;
+}
+
+// The others make the same steps as the first, which tells of them.
+int profile_as_other_rank(const ProfileFlags& flags, const std::vector<std::int64_t>& batches,
+                          collective::Group& group) {
+  const native::Run run = open_for(flags, batches, &group, [](std::string_view) {});
+  const StopOnSignal stop(true);
+  for (const std::int64_t batch : batches) {
+    if (native::as_first_rank_says(run.options.ranks, false)) break;
+    native::profile(run, setting_at(run, batch), flags.options, StopOnSignal::stopped());
+  }
+  return 0;
+}
+
+int profile(const ProfileFlags& flags, collective::Group* group, Output& output) {
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
+  if (group && group->rank() > 0) return profile_as_other_rank(flags, batches, *group);
   if (flags.trace) report::check_can_write(*flags.trace, "--trace");
-  native::Run run = open_for(flags, batches);
+  native::Run run = open_for(flags, batches, group, Output::talk);
   if (const auto reason = settle_precision(flags.native, run, batches.front()))
     Output::talk(*reason);
   const advise::Roofline roofline = device_roofline(run.options);
-  const StopOnSignal stop;
+  const StopOnSignal stop(group != nullptr);
   std::vector<native::Profile> profiles;
   std::vector<trial::Contention> contentions;  // of each
   for (const std::int64_t batch : batches) {
-    if (StopOnSignal::stopped() != 0) break;
-    trial::Setting setting = native::setting_of(run.options);
-    setting.batch = batch;
+    if (native::as_first_rank_says(run.options.ranks, StopOnSignal::stopped() != 0)) break;
     const telemetry::Look before = telemetry::look(telemetry::this_machine());
-    profiles.push_back(native::profile(run, setting, flags.options, StopOnSignal::stopped()));
+    profiles.push_back(
+        native::profile(run, setting_at(run, batch), flags.options, StopOnSignal::stopped()));
     contentions.push_back(
         telemetry::contention(before, telemetry::look(telemetry::this_machine())));
     if (!flags.native.json) output.print(text_of(run, profiles.back(), roofline));
@@ -247,7 +289,7 @@ int profile(const ProfileFlags& flags, Output& output) {
 
 }  // namespace
 
-void add_profile(CLI::App& app, Action& chosen) {
+void add_profile(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand(
       "profile", "where a step's time goes, per phase and per operation, over batch sizes");
   const auto flags = std::make_shared<ProfileFlags>();
@@ -263,9 +305,22 @@ void add_profile(CLI::App& app, Action& chosen) {
   command->add_option("--trace", flags->trace, "write the steps as a Chrome trace")
       ->type_name("FILE");
   add_workload_flags(*command, flags->native);
-  command->footer("\nExample:\n  sweetspot profile --batch 32,256 --trace trace.json");
-  command->callback(
-      [&chosen, flags] { chosen = [flags](Output& output) { return profile(*flags, output); }; });
+  add_rank_flags(*command, flags->ranks);
+  command->footer(
+      "\nExamples:\n  sweetspot profile --batch 32,256 --trace trace.json\n"
+      "  sweetspot profile --batch 256 --ranks 2");
+  command->callback([&chosen, flags, given, command] {
+    flags->threads_given = command->count("--threads") > 0;
+    chosen = [flags, given](Output& output) {
+      return run_ranks(flags->ranks,
+                       {given,
+                        [&](collective::Group& group) {
+                          open_for(*flags, core::parse_range(flags->batches, "--batch"), &group,
+                                   Output::talk);
+                        },
+                        [&](collective::Group* group) { return profile(*flags, group, output); }});
+    };
+  });
 }
 
 }  // namespace sweetspot::cli

@@ -284,15 +284,7 @@ struct TrainFlags {
 
 // As one of these ranks, if there are any.
 native::Options options_of(const TrainFlags& flags, collective::Group* group) {
-  NativeFlags native = flags.native;
-  if (group && native.device == "auto") native.device = "cpu";
-  if (group && native.precision == "auto")
-    throw core::InputError("--precision auto is one process's choice; name one for --ranks");
-  native::Options options = native.resolved();
-  options.ranks = {group, flags.ranks.asynchronous, flags.ranks.bucket_bytes,
-                   &StopOnSignal::stopped()};
-  if (group && !flags.threads_given) options.threads = threads_of_rank(*group);
-  return options;
+  return flags_of_rank(flags.native, flags.ranks, flags.threads_given, group).resolved();
 }
 
 // The others say nothing: what they do is what the first tells of.
@@ -306,7 +298,9 @@ int train_rank(const native::Options& options) {
 
 int train(const TrainFlags& train_flags, collective::Group* group, Output& output) {
   const NativeFlags& flags = train_flags.native;
-  const native::Options options = options_of(train_flags, group);
+  native::Options options = options_of(train_flags, group);
+  const std::unique_ptr<collective::Group> on_gpus = gpu_group(options, train_flags.ranks);
+  if (on_gpus) options.ranks.group = on_gpus.get();
   if (!options.ranks.is_first()) return train_rank(options);
   native::Run run = native::open(options, Output::talk);
   const auto reason = settle_precision(flags, run, run.options.batch());

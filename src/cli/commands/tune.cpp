@@ -17,6 +17,7 @@
 #include "cli/live/live_study.h"
 #include "cli/output.h"
 #include "cli/plan_ranks.h"
+#include "cli/ranks.h"
 #include "cli/signals.h"
 #include "cli/study_answer.h"
 #include "cli/study_workload.h"
@@ -26,6 +27,7 @@
 #include "store/store.h"
 #include "study/question.h"
 #include "workload/command/template.h"
+#include "workload/native/ranked_workload.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -45,6 +47,8 @@ struct TuneFlags {
   ClusterFlags cluster;
   CriticalBatchFlags critical;
   PlanFlags plan;
+  RankFlags ranks;
+  bool threads_given = false;
 };
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
@@ -56,14 +60,15 @@ constexpr int usual_runs = 2;
 search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   search::Limits limits;
   limits.objective = flags.objective;
-  limits.multiple_of = std::lcm(flags.multiple_of, opened.base.accumulation * opened.batch_parts);
+  limits.multiple_of =
+      std::lcm(flags.multiple_of, opened.base.accumulation * opened.ranks * opened.batch_parts);
   limits.min = (flags.min + limits.multiple_of - 1) / limits.multiple_of * limits.multiple_of;
   limits.max = flags.max.value_or(most_batch);
   if (const auto samples = opened.workload->samples()) limits.max = std::min(limits.max, *samples);
   if (flags.global_batch) {  // sizes are micro-batches then
     limits.divisor_of = *flags.global_batch;
     limits.max = std::min(limits.max, *flags.global_batch);
-    limits.multiple_of = std::lcm(flags.multiple_of, opened.batch_parts);
+    limits.multiple_of = std::lcm(flags.multiple_of, opened.ranks * opened.batch_parts);
   }
   limits.max = limits.max / limits.multiple_of * limits.multiple_of;
   limits.tolerance = flags.objective == search::Objective::energy
@@ -254,6 +259,7 @@ int tune(const TuneFlags& flags, Output& output) {
   options.global_batch = flags.global_batch;
   options.most_workers = opened.most_workers;
   options.confirm = flags.confirm;
+  options.ranks = opened.ranks;
   // Towards a target each batch gets the rate that it is trained with there.
   if (!flags.target.target)
     options.learning_rate = learning_rate_base(flags.learning_rate, flags.study);
@@ -289,7 +295,7 @@ int tune(const TuneFlags& flags, Output& output) {
   if (flags.target.target && flags.study.budget)
     options.loop.budget = share_for_speeds * *flags.study.budget;
   const trial::Question question = study::question(opened.title, opened.identity, terms);
-  const CountSignals signals;
+  const CountSignals signals(opened.ranks > 1);
   if (flags.cluster.given() && task) {
     sweep::SweepOptions one;
     one.limits = options.limits, one.loop = options.loop;
@@ -342,6 +348,66 @@ int tune(const TuneFlags& flags, Output& output) {
   if (page) leave_report(std::move(answer), *store, url);
   opened.workload->finish();
   return exit_code(result);
+}
+
+// Before ranks are started, and by each of them: what they cannot do together.
+void check_ranks(const TuneFlags& flags) {
+  const auto refuse = [](bool holds, const char* what) {
+    if (holds)
+      throw core::InputError(
+          fmt::format("ranks measure the speed of a native model together; leave out {}, or "
+                      "--ranks",
+                      what));
+  };
+  refuse(flags.critical.asked, "--critical-batch");
+  refuse(flags.target.target.has_value(), "the target of --for");
+  refuse(flags.cluster.given(), "--cluster");
+  refuse(flags.study.workload != "native", "--workload");
+  refuse(!flags.precisions.empty(), "--precisions");
+  refuse(!flags.plan.ranks.empty(), "--plan-ranks, which predicts from one alone");
+  check_global_batch(flags);
+  check_objective(flags);
+  check_plan(flags.plan, flags.study);
+}
+
+TuneFlags flags_of_rank(const TuneFlags& flags, collective::Group* group) {
+  TuneFlags of_rank = flags;
+  of_rank.study.native = flags_of_rank(flags.study.native, flags.ranks, flags.threads_given, group);
+  return of_rank;
+}
+
+workload::native::Run open_as_rank(const TuneFlags& flags, collective::Group& group,
+                                   const workload::native::Say& say) {
+  workload::native::Options options = flags_of_rank(flags, &group).study.native.resolved();
+  require_cpu(options);
+  options.pipeline.batch = options.accumulation * options.parts();
+  return workload::native::open(options, say);
+}
+
+// The first rank tunes, and the others make its steps with it.
+int tune_with_ranks(const TuneFlags& flags, const std::vector<std::string>& given, Output& output) {
+  if (flags.study.command.given() && flags.ranks.ranks > 1)
+    throw core::InputError(
+        "a program starts ranks of its own, which sweetspot tunes as one; leave out --ranks, and "
+        "write for example sweetspot tune -- torchrun --nproc-per-node 4 train.py --batch-size "
+        "{batch}");
+  if (flags.study.command.given() || flags.study.command.dry_run || cluster_task())
+    return tune(flags, output);
+  return run_ranks(flags.ranks, {given,
+                                 [&](collective::Group& group) {
+                                   check_ranks(flags);
+                                   open_as_rank(flags, group, Output::talk);
+                                 },
+                                 [&](collective::Group* group) {
+                                   if (!group) return tune(flags, output);
+                                   check_ranks(flags);
+                                   if (group->rank() == 0)
+                                     return tune(flags_of_rank(flags, group), output);
+                                   const StopOnSignal stop(true);
+                                   workload::native::follow_first_rank(
+                                       open_as_rank(flags, *group, [](std::string_view) {}));
+                                   return 0;
+                                 }});
 }
 
 }  // namespace
@@ -414,11 +480,13 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
   add_either_workload_flags(*command, flags->study);
   add_cluster_flags(*command, flags->cluster);
   add_plan_flags(*command, flags->plan);
+  add_rank_flags(*command, flags->ranks);
   flags->tolerance = command->get_option("--tolerance");
   command->footer(
       "\nExamples:\n"
       "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
       "  sweetspot tune --critical-batch --after 2\n"
+      "  sweetspot tune --ranks 2\n"
       "  sweetspot tune --threads 1 --plan-ranks 1..4096 --link 400Gb/s,2us\n"
       "  sweetspot tune -- python train.py --batch-size {batch} --workers {workers}\n"
       "  sweetspot tune --template config.yaml --set train.batch_size={batch} -- python train.py "
@@ -436,9 +504,10 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
     flags->target.base_batch = flags->learning_rate.batch.value_or(flags->target.base_batch);
     flags->cluster.arguments = given;
     if (flags->critical.asked) check_critical_batch(*command);
-    chosen = [flags](Output& output) {
+    flags->threads_given = command->count("--threads") > 0;
+    chosen = [flags, given](Output& output) {
       settle_gpus(flags->study.command.options);
-      return tune(*flags, output);
+      return tune_with_ranks(*flags, given, output);
     };
   });
 }

@@ -20,4 +20,7 @@ NcclId make_nccl_id();
 // access, so share() is refused. InputError where NCCL is not here, MachineError where it fails.
 std::unique_ptr<Group> join_nccl(const NcclId& id, int rank, int size, int gpu);
 
+// The ranks of another group, each on a GPU of its machine, with its numbers.
+std::unique_ptr<Group> join_nccl(Group& ranks, int gpu);
+
 }  // namespace sweetspot::collective

@@ -18,6 +18,10 @@ class Parameters {
   // The update's part of all this; the rest of it comes from the program.
   void fill(Update& update) const;
   float* weights() const { return weights_.as<float>(); }
+  // The trainable weights' gradients, where settle() sums them, on the device.
+  std::span<float> gradient_sums() const {
+    return {gradients_.as<float>(), static_cast<std::size_t>(layout_.trainable_floats)};
+  }
   const std::byte* operands() const { return operands_.data(); }
   StepState* state() const { return workspace_.as<StepState>(); }
   StepRecord* history() const { return workspace_.as<StepRecord>(2 * sizeof(StepState)); }

@@ -69,6 +69,10 @@ void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch
 }
 
 void CudaTrainer::queue(const BatchView& batch, std::int64_t micro_batch) {
+  if (options_.trainer.ranks.group) {  // which wait for each other in every step
+    results_.push_back(step(batch, micro_batch));
+    return;
+  }
   refuse_empty(batch.count);
   Executor& executor = executor_of(micro_batch);
   make_room(1);

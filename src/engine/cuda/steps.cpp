@@ -4,7 +4,8 @@ namespace sweetspot::engine::cuda {
 
 bool Steps::in_place(const Executor& executor, const Micro& micro) const {
   return executor.program().training && micro.count == micro.batch && !micro.measured &&
-         !parameters_.scaled() && executor.program().penalties.empty();
+         !options_.trainer.ranks.group && !parameters_.scaled() &&
+         executor.program().penalties.empty();
 }
 
 Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {
@@ -12,8 +13,9 @@ Pass Steps::pass(const Executor& executor, const Source& source, const Micro& mi
   pass.weights = parameters_.weights(), pass.operands = parameters_.operands();
   pass.state = parameters_.state();
   pass.source = source, pass.source.state = parameters_.state();
-  pass.first = static_cast<int>(micro.first), pass.count = static_cast<int>(micro.count);
-  pass.batch = static_cast<float>(micro.batch);
+  pass.first = static_cast<int>(micro.place + micro.first),
+  pass.count = static_cast<int>(micro.count);
+  pass.batch = static_cast<float>(micro.whole > 0 ? micro.whole : micro.batch);
   pass.seed = options_.trainer.seed, pass.math = math_of(options_.precision);
   pass.beta1 = options_.trainer.optimizer.beta1, pass.beta2 = options_.trainer.optimizer.beta2;
   if (in_place(executor, micro)) {
@@ -24,18 +26,29 @@ Pass Steps::pass(const Executor& executor, const Source& source, const Micro& mi
   return pass;
 }
 
+template <class Launch>
+void Steps::each_update(const Executor& executor, const Micro& micro, bool rest,
+                        Launch launch) const {
+  for (int i = 0; i < executor.updates(rest); ++i) {
+    Update u = executor.update(i, rest);
+    parameters_.fill(u);
+    u.samples = static_cast<int>(micro.count);
+    u.advance = static_cast<std::uint32_t>(micro.advance);
+    launch(u);
+  }
+}
+
+void Steps::update(const Executor& executor) const {
+  each_update(executor, {}, false, [&](Update& u) {
+    u.from_gradients = true;
+    check(launch_update(u, stream_), "the update");
+  });
+}
+
 void Steps::settle(const Executor& executor, const Micro& micro, bool updates) const {
   const bool whole = micro.count == micro.batch, last = micro.first + micro.count == micro.batch;
   const bool rest = in_place(executor, micro);
-  const auto each = [&](auto launch) {
-    for (int i = 0; i < executor.updates(rest); ++i) {
-      Update u = executor.update(i, rest);
-      parameters_.fill(u);
-      u.samples = static_cast<int>(micro.count);
-      u.advance = static_cast<std::uint32_t>(micro.advance);
-      launch(u);
-    }
-  };
+  const auto each = [&](auto launch) { each_update(executor, micro, rest, launch); };
   const bool at_once = whole && updates;
   if (at_once)
     each([&](const Update& u) { check(launch_update(u, stream_), "the update"); });

@@ -18,6 +18,9 @@ struct Micro {
   std::int64_t first = 0, count = 0, batch = 0;
   std::int64_t advance = 0;  // of the cursor, behind the batch
   bool measured = false;     // the norm of the batch's gradient is wanted
+  // Of a batch that ranks share: where this rank's part of it begins, and the samples of all parts;
+  // 0: it is not shared.
+  std::int64_t place = 0, whole = 0;
 };
 
 // The launches that make up a step, one by one or captured as graphs.
@@ -31,6 +34,8 @@ class Steps {
   // What follows its backward pass: into the weights at once if it is the whole batch, into the sum
   // of gradients otherwise.
   void settle(const Executor& executor, const Micro& micro, bool updates) const;
+  // The update by the gradients that settle() left in place of one.
+  void update(const Executor& executor) const;
   // All of that.
   void run(const Executor& executor, const Source& source, const Micro& micro) const;
 
@@ -45,6 +50,10 @@ class Steps {
   // Whether operations may update their weights in the backward pass: it is the whole batch's, and
   // nothing else is added to its gradient or wants to see it.
   bool in_place(const Executor& executor, const Micro& micro) const;
+  // Calls launch(update) for each of the launches that all weights take, or the rest of them that
+  // no operation has updated in place.
+  template <class Launch>
+  void each_update(const Executor& executor, const Micro& micro, bool rest, Launch launch) const;
 
   const Options& options_;
   const Parameters& parameters_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/error.h"
 #include "engine/cuda/shapes.h"
@@ -79,10 +80,11 @@ StepResult CudaTrainer::accumulate(const BatchView& batch, std::int64_t micro_ba
 StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, bool updates) {
   collect();
   const Executor& executor = executor_of(micro_batch);
+  const bool shared = updates && options_.trainer.ranks.group;
   StepResult result;
   reset_slot();
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    const Micro micro{first, count, batch.count, 0, !updates};
+    const Micro micro{first, count, batch.count, 0, !updates, batch.first, batch.batch()};
     Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count), micro);
     pass.ahead = updates ? 1 : 0;
     clock_.start();
@@ -91,14 +93,50 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
     clock_.mark();
     executor.backward(pass);
     clock_.mark();
-    steps_.settle(executor, micro, updates);
+    steps_.settle(executor, micro, updates && !shared);
     clock_.mark();
     wait("a step");
     result.forward += clock_.between(0, 1), result.backward += clock_.between(1, 2);
     result.update += clock_.between(2, 3);
   });
-  set_record(result, parameters_.fetch(parameters_.history()), batch.count);
+  if (batch.count > 0) set_record(result, parameters_.fetch(parameters_.history()), batch.count);
+  if (shared) update_with_others(executor, result, batch.count, batch.batch());
   return result;
+}
+
+// The sums run in a stream of the ranks' own, between two of ours that are waited for.
+void CudaTrainer::update_with_others(const Executor& executor, StepResult& part,
+                                     std::int64_t samples, std::int64_t whole) {
+  const Ranks& ranks = options_.trainer.ranks;
+  const std::span<float> gradients = parameters_.gradient_sums();
+  if (samples == 0) {
+    check(cudaMemsetAsync(gradients.data(), 0, gradients.size_bytes(), stream_), "a step");
+    wait("a step");
+  }
+  const auto start = std::chrono::steady_clock::now();
+  ranks.group->all_reduce(gradients);
+  double sums[] = {part.loss * static_cast<double>(samples), static_cast<double>(part.correct),
+                   ranks.stop && *ranks.stop != 0 ? 1. : 0.};
+  ranks.group->sum(sums);
+  part.reduction_wait = std::chrono::steady_clock::now() - start;
+  part.loss = sums[0] / static_cast<double>(whole);
+  part.correct = static_cast<std::int64_t>(sums[1]), part.stops = sums[2] > 0;
+  clock_.start();
+  clock_.mark();
+  steps_.update(executor);
+  clock_.mark();
+  wait("a step");
+  part.update += part.reduction_wait + clock_.between(0, 1);
+}
+
+void CudaTrainer::average_statistics(collective::Group& group) {
+  std::vector<Variable> own = variables();
+  std::erase_if(own, [](const Variable& variable) { return variable.parameter.trainable; });
+  for (Variable& variable : own) {
+    group.all_reduce(variable.values);
+    for (float& value : variable.values) value /= static_cast<float>(group.size());
+  }
+  assign(own);
 }
 
 StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batch) {

@@ -33,6 +33,7 @@ class CudaTrainer final : public ResidentTrainer {
     use(), parameters_.set_learning_rate(learning_rate);
   }
   std::uint32_t steps_done() const override { return steps_done_; }
+  void average_statistics(collective::Group& group) override;
 
   void upload(Split split, const ResidentSamples& samples) override;
   void start(std::span<const std::uint32_t> order, std::int64_t batch,
@@ -60,6 +61,9 @@ class CudaTrainer final : public ResidentTrainer {
   void collect();
 
   StepResult train(const BatchView& batch, std::int64_t micro_batch, bool updates);
+  // Of a rank that has made its part of the gradients: the update by those of all of them.
+  void update_with_others(const Executor& executor, StepResult& part, std::int64_t samples,
+                          std::int64_t whole);
   template <class Take>
   StepResult evaluate(std::int64_t samples, Take take);
 

@@ -65,6 +65,11 @@ nlohmann::ordered_json rank_plan_json(const advise::RankPlan& plan) {
        {{"latency_seconds", facts.link.latency_seconds},
         {"bytes_per_second", facts.link.bytes_per_second},
         {"measured", facts.link_measured}}},
+      {"machine", facts.machine
+                      ? nlohmann::ordered_json{{"cores", facts.machine->cores},
+                                               {"threads_of_rank", facts.machine->threads_of_rank}}
+                      : nlohmann::ordered_json(nullptr)},
+      {"rank_cost_seconds", facts.rank_seconds},
       {"gradient_bytes", facts.gradient_bytes},
       {"bucket_bytes", facts.bucket_bytes},
       {"backward_share", facts.backward_share},

@@ -26,7 +26,7 @@ class CpuSession final : public NativeSession {
 
     trial::Step step;
     step.seconds = core::Seconds(end - start).count();
-    step.samples = batch.count;
+    step.samples = batch.whole;  // of all ranks
     divide(step, core::Seconds(loaded - start).count(), result);
     return step;
   }

@@ -135,15 +135,16 @@ class FedGpuEpochs final : public FedEpochs {
   std::span<const Update> next(std::int64_t most) override {
     updates_.clear();
     data::Batch batch;
-    const std::int64_t asked = std::min(most, pace_.steps());
+    // Ranks decide after each step whether they stop, all alike.
+    const std::int64_t asked = std::min(most, options_.ranks.group ? 1 : pace_.steps());
     const auto begin = Clock::now();
     while (static_cast<std::int64_t>(updates_.size()) < asked && batches_.next(batch)) {
       trainer_->queue(view(batch), micro_batch_);
-      updates_.push_back({{}, batch.count});
+      updates_.push_back({{}, batch.whole});
     }
     std::vector<engine::StepResult> results = trainer_->finish();
     for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i].result = results[i];
-    if (static_cast<std::int64_t>(updates_.size()) == pace_.steps())
+    if (!options_.ranks.group && static_cast<std::int64_t>(updates_.size()) == pace_.steps())
       pace_.took(core::Seconds(Clock::now() - begin).count());
     return updates_;
   }

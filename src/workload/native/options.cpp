@@ -29,9 +29,11 @@ void check_cpu_precision(engine::Precision precision) {
 
 void check_ranks(const Options& o) {
   if (!o.ranks.group) return;
-  require(!o.device.gpu,
-          "ranks train on CPUs so far; add --device cpu (a program of yours that trains on several "
-          "GPUs is tuned with sweetspot tune -- torchrun …)");
+  require(!o.device.gpu || o.precision != engine::Precision::fp16,
+          "fp16 scales the loss by what one rank alone sees; use --precision bf16 for ranks");
+  require(!o.device.gpu || !o.ranks.asynchronous,
+          "weights that ranks share lie in a host's memory; add --device cpu, or leave out "
+          "--asynchronous");
   require(!o.noise_scale && !o.dynamic,
           "the noise scale is measured by one rank alone; leave out --ranks, or what needs it "
           "(--noise-scale, --batch dynamic)");

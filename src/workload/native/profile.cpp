@@ -21,14 +21,22 @@ double seconds_since(Clock::time_point start) {
 
 // Steps of one kind: as many as asked for, or until the time is over, and one at least.
 template <class Step>
-void repeat(const ProfileOptions& options, const std::atomic<int>& stop, Step step) {
+void repeat(const ProfileOptions& options, const RankOptions& ranks, const std::atomic<int>& stop,
+            Step step) {
   const auto start = Clock::now();
-  for (std::int64_t done = 0; stop == 0 || done == 0; ++done) {
-    if (done > 0 &&
-        (options.steps ? done >= *options.steps : seconds_since(start) >= options.time.count()))
-      return;
+  for (std::int64_t done = 0;; ++done) {
+    const bool enough =
+        done > 0 && (stop != 0 || (options.steps ? done >= *options.steps
+                                                 : seconds_since(start) >= options.time.count()));
+    if (as_first_rank_says(ranks, enough)) return;
     step();
   }
+}
+
+template <class Step>
+void warm_up(std::int64_t steps, const RankOptions& ranks, const std::atomic<int>& stop,
+             Step step) {
+  for (std::int64_t i = 0; i < steps && !as_first_rank_says(ranks, stop != 0); ++i) step();
 }
 
 void add(OperationTime& sum, const Times& times, double weight) {
@@ -50,32 +58,41 @@ ProfiledStep profiled_step(engine::Trainer& trainer, Feed& feed, std::int64_t mi
 
 void profile_steps(const Run& run, const Options& at, const ProfileOptions& options,
                    std::int64_t warm_ups, const std::atomic<int>& stop, Profile& profile) {
-  const std::int64_t micro_batch = profile.setting.micro_batch();
+  const std::int64_t micro_batch = at.micro_batch();
   const SharedTrainer shared(run, at);
   engine::Trainer& trainer = shared.trainer();
   Feed feed(run.dataset.train, at.pipeline);
-  for (std::int64_t i = 0; i < warm_ups && stop == 0; ++i)
-    trainer.step(view(feed.next()), micro_batch);
+  warm_up(warm_ups, at.ranks, stop, [&] { trainer.step(view(feed.next()), micro_batch); });
   const auto beginning = Clock::now();
-  repeat(options, stop,
+  repeat(options, at.ranks, stop,
          [&] { profile.steps.push_back(profiled_step(trainer, feed, micro_batch, beginning)); });
-  profile.work = least_work(run.network, profile.steps.front().parts.operations, profile.setting,
-                            at.optimizer.kind);
+  trial::Setting own_part = profile.setting;
+  own_part.batch /= at.parts();
+  profile.work =
+      least_work(run.network, profile.steps.front().parts.operations, own_part, at.optimizer.kind);
 }
 
 }  // namespace
+
+bool as_first_rank_says(const RankOptions& ranks, bool wish) {
+  if (!ranks.group) return wish;
+  double said = ranks.is_first() && wish ? 1 : 0;
+  ranks.group->sum({&said, 1});
+  return said > 0;
+}
 
 Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,
                 const std::atomic<int>& stop) {
   Profile profile;
   profile.setting = setting;
   const Options at = options_at(run, setting);
+  profile.ranks = at.ranks.count();
   profile.on_gpu = at.device.gpu.has_value();
   profile.in_graph = is_resident(at, run.dataset);
   {
     const auto session = open_session(run, setting);
-    for (std::int64_t i = 0; i < warm_up_steps && stop == 0; ++i) session->step();
-    repeat(options, stop, [&] {
+    warm_up(warm_up_steps, at.ranks, stop, [&] { session->step(); });
+    repeat(options, at.ranks, stop, [&] {
       const trial::Step step = session->step();
       profile.plain_steps += step.updates;
       profile.step_seconds += step.seconds;
@@ -116,6 +133,13 @@ std::vector<OperationTime> operation_times(const Profile& profile) {
   for (std::size_t i = 0; i < operations.size(); ++i) operations[i].work = profile.work[i];
   if (!profile.on_gpu) operations.push_back(waiting);
   return operations;
+}
+
+std::optional<double> reduction_wait_seconds(const Profile& profile) {
+  if (profile.ranks == 1 || profile.steps.empty()) return std::nullopt;
+  double sum = 0;
+  for (const ProfiledStep& step : profile.steps) sum += step.parts.result.reduction_wait.count();
+  return sum / static_cast<double>(profile.steps.size());
 }
 
 trial::OperationCost cost_of(const OperationTime& operation) {

@@ -25,6 +25,7 @@ struct Profile {
   trial::PhaseSeconds phases{};     // of it
   std::vector<ProfiledStep> steps;  // the ones taken apart, which are slower by the clock readings
   std::vector<Work> work;           // the least that their operations are
+  int ranks = 1;                    // that made the steps together: the times are this one's
   bool on_gpu = false;    // the operations are launched one by one, with an event between them
   bool in_graph = false;  // the plain steps are launched as graphs
 };
@@ -34,8 +35,11 @@ struct ProfileOptions {
   core::Seconds time{0.5};            // of plain steps, and again of profiled ones
 };
 
+// The same answer on every rank, which is what the first wishes; alone one's own.
+bool as_first_rank_says(const RankOptions& ranks, bool wish);
+
 // Warms up, runs plain steps for the phases and then profiled ones for the operations. A stop other
-// than 0 ends it after the step it is in, with what there is.
+// than 0 ends it after the step it is in, with what there is. Of ranks, every one.
 Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,
                 const std::atomic<int>& stop);
 
@@ -51,6 +55,9 @@ struct OperationTime {
 };
 // Those of the profile in the plan's order, and last what a CPU's threads waited for each other.
 std::vector<OperationTime> operation_times(const Profile& profile);
+// Of a mean profiled step, what this rank waited for the others' gradients; nothing where it was
+// alone.
+std::optional<double> reduction_wait_seconds(const Profile& profile);
 trial::OperationCost cost_of(const OperationTime& operation);
 
 }  // namespace sweetspot::workload::native

@@ -30,7 +30,7 @@ engine::cuda::ResidentSamples resident(const data::Samples& samples) {
 }  // namespace
 
 bool is_resident(const Options& options, const data::Dataset& dataset) {
-  return options.device.gpu && !options.pipeline.augment_shift &&
+  return options.device.gpu && !options.ranks.group && !options.pipeline.augment_shift &&
          options.pipeline.delay.duration.count() == 0 &&
          resident_bytes(options, dataset) <= options.device.memory / largest_part;
 }

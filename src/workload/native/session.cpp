@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workload/native/resident.h"
+
 namespace sweetspot::workload::native {
 
 NativeSession::NativeSession(std::shared_ptr<SharedTrainer> shared, const Options& options)
@@ -25,6 +27,15 @@ trial::Step NativeSession::step() {
 std::optional<core::MemoryByUse> NativeSession::memory_by_use() const {
   core::MemoryByUse memory = shared_->memory(micro_batch_);
   return memory += own_;
+}
+
+std::unique_ptr<Session> Sessions::open(const Run& run, const Options& options) {
+  std::weak_ptr<SharedTrainer>& trainer = trainers_[{options.precision, options.seed}];
+  std::shared_ptr<SharedTrainer> shared = trainer.lock();
+  if (!shared) trainer = shared = std::make_shared<SharedTrainer>(run, options);
+  if (!options.device.gpu) return make_cpu_session(run, options, std::move(shared));
+  return is_resident(options, run.dataset) ? make_resident_session(run, options, std::move(shared))
+                                           : make_fed_gpu_session(run, options, std::move(shared));
 }
 
 }  // namespace sweetspot::workload::native

@@ -1,5 +1,7 @@
 #pragma once
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "workload/native/shared_trainer.h"
 #include "workload/native/train.h"
@@ -29,6 +31,17 @@ class NativeSession : public Session {
   std::shared_ptr<SharedTrainer> shared_;
   std::int64_t micro_batch_;
   core::MemoryByUse held_before_, own_;
+};
+
+// Opens sessions, of which those that may share a trainer do.
+class Sessions {
+ public:
+  // `run` must outlive the session.
+  std::unique_ptr<Session> open(const Run& run, const Options& options);
+
+ private:
+  using Key = std::pair<engine::Precision, std::uint64_t>;  // and the seed
+  std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;    // the sessions' own
 };
 
 // Sessions of a native workload at these options; `run` must outlive them. On a GPU a step is as

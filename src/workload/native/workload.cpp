@@ -2,21 +2,74 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "workload/native/epochs.h"
 #include "workload/native/memory.h"
+#include "workload/native/native_workload.h"
 #include "workload/native/noise.h"
 #include "workload/native/profile.h"
 #include "workload/native/resident.h"
-#include "workload/native/session.h"
-#include "workload/native/shared_trainer.h"
 
 namespace sweetspot::workload::native {
-namespace {
+std::string NativeWorkload::name() const {
+  return fmt::format("{} on {}", core::printable(run_.network.name),
+                     core::printable(run_.dataset.name));
+}
+std::string NativeWorkload::device() const { return native::name(run_.options.device); }
+std::optional<core::Bytes> NativeWorkload::predict(const trial::Setting& setting) const {
+  return native::predict(run_.network, options_at(run_, setting), run_.dataset).total();
+}
+std::optional<core::Bytes> NativeWorkload::predict_run(const trial::Setting& setting) const {
+  return native::predict(run_.network, training_options_at(run_, setting), run_.dataset).total();
+}
+std::optional<std::int64_t> NativeWorkload::samples() const {
+  return static_cast<std::int64_t>(run_.dataset.train.count);
+}
+// What lies on the GPU is not loaded.
+bool NativeWorkload::has_loader() const { return !is_resident(run_.options, run_.dataset); }
+
+std::vector<trial::OperationCost> NativeWorkload::operations(const trial::Setting& setting) {
+  constexpr core::Seconds time{0.1};
+  std::vector<trial::OperationCost> costs;
+  for (const OperationTime& each : operation_times(profile_operations(run_, setting, time)))
+    costs.push_back(cost_of(each));
+  return costs;
+}
+std::optional<trial::GradientNoise> NativeWorkload::gradient_noise(const trial::Setting& setting,
+                                                                   std::int64_t largest,
+                                                                   core::Seconds time,
+                                                                   const std::atomic<int>& stop) {
+  return measure_noise(run_, setting, largest, time, stop);
+}
+std::optional<trial::RateRun> NativeWorkload::try_rate(const trial::Setting& setting,
+                                                       std::int64_t steps,
+                                                       const std::atomic<int>& stop) {
+  return native::try_rate(run_, setting, steps, stop);
+}
+std::optional<core::Bytes> NativeWorkload::evaluate(const trial::Setting& setting,
+                                                    const std::atomic<int>& stop) {
+  if (!run_.options.evaluate) return std::nullopt;
+  const Options options = training_options_at(run_, setting);
+  const std::unique_ptr<Epochs> epochs = make_epochs(run_, options, stop);
+  epochs->start(0);
+  epochs->next(1);
+  epochs->evaluate();
+  return epochs->memory().total();
+}
+std::unique_ptr<Session> NativeWorkload::open(const trial::Setting& setting) {
+  return sessions_.open(run_, session_options_at(run_, setting));
+}
+
+std::unique_ptr<Workload> make_workload(Run run) {
+  return std::make_unique<NativeWorkload>(std::move(run));
+}
+
+std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& setting) {
+  return Sessions().open(run, session_options_at(run, setting));
+}
 
 Options session_options_at(const Run& run, const trial::Setting& setting) {
   const Options options = options_at(run, setting);
@@ -24,86 +77,6 @@ Options session_options_at(const Run& run, const trial::Setting& setting) {
     throw core::InputError(fmt::format("a batch of {} is larger than the data set's {} samples",
                                        options.batch(), run.dataset.train.count));
   return options;
-}
-
-std::unique_ptr<Session> make_session(const Run& run, const Options& options,
-                                      std::shared_ptr<SharedTrainer> shared) {
-  if (!options.device.gpu) return make_cpu_session(run, options, std::move(shared));
-  return is_resident(options, run.dataset) ? make_resident_session(run, options, std::move(shared))
-                                           : make_fed_gpu_session(run, options, std::move(shared));
-}
-
-class NativeWorkload final : public Workload {
- public:
-  explicit NativeWorkload(Run run) : run_(std::move(run)) {}
-
-  std::string name() const override {
-    return fmt::format("{} on {}", core::printable(run_.network.name),
-                       core::printable(run_.dataset.name));
-  }
-  std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
-    return native::predict(run_.network, options_at(run_, setting), run_.dataset).total();
-  }
-  std::optional<core::Bytes> predict_run(const trial::Setting& setting) const override {
-    return native::predict(run_.network, training_options_at(run_, setting), run_.dataset).total();
-  }
-  std::optional<std::int64_t> samples() const override {
-    return static_cast<std::int64_t>(run_.dataset.train.count);
-  }
-  std::string device() const override { return native::name(run_.options.device); }
-  // What lies on the GPU is not loaded.
-  bool has_loader() const override { return !is_resident(run_.options, run_.dataset); }
-  bool opens_side_by_side() const override { return true; }
-  std::vector<trial::OperationCost> operations(const trial::Setting& setting) override {
-    constexpr core::Seconds time{0.1};
-    std::vector<trial::OperationCost> costs;
-    for (const OperationTime& each : operation_times(profile_operations(run_, setting, time)))
-      costs.push_back(cost_of(each));
-    return costs;
-  }
-  std::optional<trial::GradientNoise> gradient_noise(const trial::Setting& setting,
-                                                     std::int64_t largest, core::Seconds time,
-                                                     const std::atomic<int>& stop) override {
-    return measure_noise(run_, setting, largest, time, stop);
-  }
-  std::optional<trial::RateRun> try_rate(const trial::Setting& setting, std::int64_t steps,
-                                         const std::atomic<int>& stop) override {
-    return native::try_rate(run_, setting, steps, stop);
-  }
-  std::optional<core::Bytes> evaluate(const trial::Setting& setting,
-                                      const std::atomic<int>& stop) override {
-    if (!run_.options.evaluate) return std::nullopt;
-    const Options options = training_options_at(run_, setting);
-    const std::unique_ptr<Epochs> epochs = make_epochs(run_, options, stop);
-    epochs->start(0);
-    epochs->next(1);
-    epochs->evaluate();
-    return epochs->memory().total();
-  }
-  std::unique_ptr<Session> open(const trial::Setting& setting) override {
-    const Options options = session_options_at(run_, setting);
-    std::weak_ptr<SharedTrainer>& trainer = trainers_[{options.precision, options.seed}];
-    std::shared_ptr<SharedTrainer> shared = trainer.lock();
-    if (!shared) trainer = shared = std::make_shared<SharedTrainer>(run_, options);
-    return make_session(run_, options, std::move(shared));
-  }
-
- private:
-  using Key = std::pair<engine::Precision, std::uint64_t>;  // and the seed
-
-  const Run run_;
-  std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;  // the sessions' own
-};
-
-}  // namespace
-
-std::unique_ptr<Workload> make_workload(Run run) {
-  return std::make_unique<NativeWorkload>(std::move(run));
-}
-
-std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& setting) {
-  const Options options = session_options_at(run, setting);
-  return make_session(run, options, std::make_shared<SharedTrainer>(run, options));
 }
 
 Options options_at(const Run& run, const trial::Setting& setting) {

@@ -20,6 +20,9 @@ std::unique_ptr<Session> open_session(const Run& run, const trial::Setting& sett
 // cannot run.
 Options options_at(const Run& run, const trial::Setting& setting);
 
+// The same, of a batch that the data set has samples for.
+Options session_options_at(const Run& run, const trial::Setting& setting);
+
 // As a whole training run uses them: it evaluates, and trains on the last and smaller batch, if
 // `run` does.
 Options training_options_at(const Run& run, const trial::Setting& setting);

@@ -7,14 +7,14 @@
 #include <cstdio>
 #include <cstring>
 
-#include "collective/mpi/functions.h"
+#include "collective/functions.h"
 
 namespace {
 
 using sweetspot::collective::most_at_once;
 
 MPI_Request requests[most_at_once];
-SweetspotMpi table{};
+SweetspotRanks table{};
 
 // MPI counts in int.
 constexpr std::size_t most_values = std::size_t{1} << 30;
@@ -38,10 +38,10 @@ int begin_all_reduce(int number, float* values, std::size_t count) {
 
 int is_done(int number, int* done) { return MPI_Test(&requests[number], done, MPI_STATUS_IGNORE); }
 
-int sum(double* values, std::size_t count) {
-  return in_pieces(count, [=](std::size_t at, int part) {
-    return MPI_Allreduce(MPI_IN_PLACE, values + at, part, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  });
+int begin_sum(int number, double* values, std::size_t count) {
+  if (count > most_values) return MPI_ERR_COUNT;
+  return MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), MPI_DOUBLE, MPI_SUM,
+                        MPI_COMM_WORLD, &requests[number]);
 }
 
 int broadcast(float* values, std::size_t count, int root) {
@@ -49,8 +49,6 @@ int broadcast(float* values, std::size_t count, int root) {
     return MPI_Bcast(values + at, part, MPI_FLOAT, root, MPI_COMM_WORLD);
   });
 }
-
-int barrier() { return MPI_Barrier(MPI_COMM_WORLD); }
 
 // The window of rank 0: the count of changes, and the floats behind it.
 struct Shared {
@@ -70,7 +68,7 @@ int share(const float* values, std::size_t count, void** made) {
     std::memcpy(static_cast<char*>(memory) + floats_at, values, count * sizeof(float));
     if (error == MPI_SUCCESS) error = MPI_Win_unlock(0, shared->window);
   }
-  if (error == MPI_SUCCESS) error = barrier();
+  if (error == MPI_SUCCESS) error = MPI_Barrier(MPI_COMM_WORLD);
   *made = shared;
   return error;
 }
@@ -141,7 +139,7 @@ int ranks_here() {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const SweetspotMpi* sweetspot_join_mpi(
+extern "C" __attribute__((visibility("default"))) const SweetspotRanks* sweetspot_join(
     char* reason, std::size_t size) {
   int provided = 0;
   // One thread at a time, but not always the same: the one that trains and the one that keeps
@@ -152,13 +150,13 @@ extern "C" __attribute__((visibility("default"))) const SweetspotMpi* sweetspot_
     return nullptr;
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  table.version = sweetspot::collective::mpi_table_version;
+  table.version = sweetspot::collective::ranks_table_version;
   MPI_Comm_rank(MPI_COMM_WORLD, &table.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &table.size);
   table.local_size = ranks_here();
   std::fill_n(requests, most_at_once, MPI_REQUEST_NULL);
-  table.begin_all_reduce = begin_all_reduce, table.is_done = is_done, table.sum = sum;
-  table.broadcast = broadcast, table.barrier = barrier;
+  table.begin_all_reduce = begin_all_reduce, table.begin_sum = begin_sum, table.is_done = is_done;
+  table.broadcast = broadcast;
   table.share = share, table.read = read, table.add = add, table.unshare = unshare;
   table.progress = progress, table.explain = explain;
   table.finish = finish, table.abandon = abandon;
