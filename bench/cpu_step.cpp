@@ -58,9 +58,9 @@ class Floats {
 class Contestant {
  public:
   Contestant(int threads, const std::string& model)
-      : network_(model::load_network(model)),
-        options_{.optimizer = {}, .loss = model::natural_loss(network_), .threads = threads},
-        samples_(samples_for(network_, "").train) {}
+      : network_(model::load_network(model)), samples_(samples_for(network_, "").train) {
+    options_.loss = model::natural_loss(network_), options_.threads = threads;
+  }
 
   double run(std::int64_t batch, std::int64_t steps, engine::Precision precision) {
     engine::Trainer& trainer = trainer_in(precision);

@@ -47,14 +47,19 @@ std::optional<GradientMoments> gradient_moments(const GradientNorms& n) {
 void NoiseScale::add(const GradientNorms& norms) {
   const auto moments = gradient_moments(norms);
   if (!moments) return;
-  weight_ = decay_ * weight_ + 1;
-  squared_weights_ = stats::square(decay_) * squared_weights_ + 1;
+  // The gradient of the first steps is ten times that of an epoch later and more. So where old
+  // observations fade, the first one is left out once there is another, and the next ones fade
+  // sooner, weighing as 1, 3, 6, 10… until `decay` is slower.
+  added_ += 1;
+  const double decay = decay_ < 1 ? std::min(decay_, 1 - 2 / std::max(added_, 2.)) : 1;
+  weight_ = decay * weight_ + 1;
+  squared_weights_ = stats::square(decay) * squared_weights_ + 1;
   // Welford's recurrence, with weights.
   const double gradient = moments->gradient_squared - gradient_, trace = moments->trace - trace_;
   gradient_ += gradient / weight_, trace_ += trace / weight_;
-  gradient_spread_ = decay_ * gradient_spread_ + gradient * (moments->gradient_squared - gradient_);
-  trace_spread_ = decay_ * trace_spread_ + trace * (moments->trace - trace_);
-  common_ = decay_ * common_ + gradient * (moments->trace - trace_);
+  gradient_spread_ = decay * gradient_spread_ + gradient * (moments->gradient_squared - gradient_);
+  trace_spread_ = decay * trace_spread_ + trace * (moments->trace - trace_);
+  common_ = decay * common_ + gradient * (moments->trace - trace_);
 }
 
 std::optional<NoiseEstimate> NoiseScale::estimate() const {

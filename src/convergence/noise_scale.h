@@ -34,9 +34,9 @@ struct NoiseEstimate {
 // biased, and has no variance where |G|² comes close to 0.
 class NoiseScale {
  public:
-  // Each observation counts `decay` times what the next one does, and the weights are divided by
-  // their sum, so that the first ones are not drawn to 0. With 1 it is the plain mean, for weights
-  // that do not move; less than that follows training.
+  // Each observation counts `decay` times what the next one does, the first ones less than that,
+  // and the weights are divided by their sum, so that the first ones are not drawn to 0. With 1 it
+  // is the plain mean, for weights that do not move; less than that follows training.
   explicit NoiseScale(double decay = 0.95) : decay_(decay) {}
 
   void add(const GradientNorms& norms);           // left out where it says nothing
@@ -44,6 +44,7 @@ class NoiseScale {
 
  private:
   double decay_;
+  double added_ = 0;
   double weight_ = 0, squared_weights_ = 0;
   double gradient_ = 0, trace_ = 0;                             // weighted means
   double gradient_spread_ = 0, trace_spread_ = 0, common_ = 0;  // weighted sums of squares

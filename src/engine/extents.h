@@ -27,6 +27,7 @@ struct ConvGeometry {
   bool relu = false;
   bool raw_input = false;    // reads the batch itself: the first layer
   bool bf16 = false;         // products of rounded operands, where they pay
+  bool tiles = false;        // which run on tiles
   bool compact = false;      // few input channels, read side by side instead of in units
   model::Shape input;        // full shape, for a raw input
   Extent in;                 // what is read of it

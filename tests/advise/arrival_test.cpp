@@ -30,9 +30,9 @@ struct Showing {
   }
 };
 
-ArrivalVerdict judge(const Showing& made, const std::vector<std::int64_t>& batches) {
+ArrivalVerdict judge(const Showing& made, const std::vector<std::int64_t>& sizes) {
   std::vector<BatchSigns> signs;
-  for (const std::int64_t batch : batches) signs.push_back(made.at(batch));
+  for (const std::int64_t batch : sizes) signs.push_back(made.at(batch));
   return arrival(signs);
 }
 
@@ -46,12 +46,12 @@ TEST(Arrival, OneBatchOrTwoThatAreCloseTellNothing) {
 }
 
 TEST(Arrival, AnyOneOfTimeMemoryTotalAndSamplesShowsIt) {
-  const std::vector<std::int64_t> batches{1, 16, 256};
-  EXPECT_EQ(judge({}, batches).arrival, Arrival::arrives);
-  EXPECT_EQ(judge({.per_sample_seconds = 0, .per_sample_bytes = 100 * 1024}, batches).arrival,
+  const std::vector<std::int64_t> sizes{1, 16, 256};
+  EXPECT_EQ(judge({}, sizes).arrival, Arrival::arrives);
+  EXPECT_EQ(judge({.per_sample_seconds = 0, .per_sample_bytes = 100 * 1024}, sizes).arrival,
             Arrival::arrives);
-  EXPECT_EQ(judge({.per_sample_seconds = 0, .has_total = true}, batches).arrival, Arrival::arrives);
-  EXPECT_EQ(judge({.log_interval = 10}, batches).arrival, Arrival::arrives);
+  EXPECT_EQ(judge({.per_sample_seconds = 0, .has_total = true}, sizes).arrival, Arrival::arrives);
+  EXPECT_EQ(judge({.log_interval = 10}, sizes).arrival, Arrival::arrives);
 }
 
 TEST(Arrival, ACountThatStaysWhereNothingMovesIsABatchThatIsIgnored) {
@@ -153,15 +153,15 @@ TEST(Arrival, AClampIsFoundByEachKindOfSign) {
 TEST(Arrival, AClampBetweenBatchesLimitsToAPowerOfTwoBelowIt) {
   Showing made{.used = [](std::int64_t batch) { return std::min<std::int64_t>(batch, 700); },
                .per_sample_seconds = 1e-3};
-  const std::vector<std::int64_t> batches{1, 16, 256, 4096, 65536};
-  ASSERT_EQ(judge(made, batches).arrival, Arrival::clamped);
-  EXPECT_NEAR(static_cast<double>(*judge(made, batches).clamp), 700, 5);
-  EXPECT_EQ(judge(made, batches).limit, 512);
+  const std::vector<std::int64_t> sizes{1, 16, 256, 4096, 65536};
+  ASSERT_EQ(judge(made, sizes).arrival, Arrival::clamped);
+  EXPECT_NEAR(static_cast<double>(*judge(made, sizes).clamp), 700, 5);
+  EXPECT_EQ(judge(made, sizes).limit, 512);
   // What is counted is known better than what is timed.
   made.used = [](std::int64_t batch) { return std::min<std::int64_t>(batch, 1000); };
   made.has_total = true;
-  EXPECT_EQ(judge(made, batches).clamp, 1000);
-  EXPECT_EQ(judge(made, batches).limit, 512);
+  EXPECT_EQ(judge(made, sizes).clamp, 1000);
+  EXPECT_EQ(judge(made, sizes).limit, 512);
 }
 
 TEST(Arrival, ABatchLargerThanTheDataIsOneOfAllOfIt) {

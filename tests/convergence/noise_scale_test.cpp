@@ -105,6 +105,35 @@ TEST(NoiseScale, FollowsAChangeAndForgetsWhatWasBefore) {
   EXPECT_NEAR(following.estimate()->observations, 19, 0.1);  // (1 + d) / (1 − d)
 }
 
+TEST(NoiseScale, FirstStepsOfATrainingSoonCountForLittle) {
+  Gradients gradients(4);
+  NoiseScale scale;
+  for (const double squared : {400, 40}) {
+    gradients.gradient_squared = squared;
+    scale.add(gradients.norms(64, 512));
+  }
+  gradients.gradient_squared = 4;
+  for (int step = 0; step < 11; ++step) scale.add(gradients.norms(64, 512));
+  ASSERT_TRUE(scale.estimate()->samples);
+  EXPECT_NEAR(scale.estimate()->gradient_squared, 4, 1);  // the plain mean is 37
+  EXPECT_GT(scale.estimate()->observations, 6);
+}
+
+TEST(NoiseScale, IntervalsHoldTheTruthWhereObservationsFade) {
+  int held = 0;
+  constexpr int runs = 200;
+  for (unsigned seed = 0; seed < runs; ++seed) {
+    Gradients gradients(seed);
+    NoiseScale scale;
+    for (int step = 0; step < 12; ++step) scale.add(gradients.norms(64, 256));
+    const auto estimate = scale.estimate();
+    ASSERT_TRUE(estimate && estimate->samples);
+    held += estimate->samples->low <= 50 && 50 <= estimate->samples->high;
+  }
+  EXPECT_GE(held, runs * 0.89);
+  EXPECT_LT(held, runs);
+}
+
 TEST(NoiseScale, FirstObservationIsNotDrawnToZero) {
   NoiseScale scale(0.99);
   scale.add({1, 204, 100, 6});
@@ -114,7 +143,7 @@ TEST(NoiseScale, FirstObservationIsNotDrawnToZero) {
 
 TEST(NoiseScale, OfASampleWithoutNoiseIsZero) {
   NoiseScale scale;
-  for (int step = 0; step < 5; ++step) scale.add({1, 4, 100, 4});
+  for (int step = 0; step < 8; ++step) scale.add({1, 4, 100, 4});
   ASSERT_TRUE(scale.estimate()->samples);
   EXPECT_EQ(scale.estimate()->samples->mean, 0);
   EXPECT_EQ(scale.estimate()->samples->high, 0);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <tuple>
 
 #include "workload/native/epochs.h"
 
@@ -81,7 +82,8 @@ class ToldNorms final : public Epochs {
 };
 
 // As a GPU's epochs are wrapped: weights go the same way, and now and then an update has both
-// norms, the big one over all steps since the last. Nine batches of 64 and one of 24 are an epoch.
+// norms, that of the batch over all steps since the last. Nine batches of 64 and one of 24 are an
+// epoch.
 TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
   const auto run = small_run(64);
   const auto plain = make_epochs(run, run.options, go_on);
@@ -100,10 +102,10 @@ TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
         if (++step % 2 == 0 && update.samples == 64) sum += ToldNorms::told(step), ++count;
         if (!update.result.gradient_norms) continue;
         const convergence::GradientNorms& norms = *update.result.gradient_norms;
-        EXPECT_EQ(norms.small_batch, 8);
-        EXPECT_EQ(norms.big_batch, 64);
-        EXPECT_GT(norms.small_squared, 0);
-        EXPECT_NEAR(norms.big_squared, sum / count, 1e-12);
+        EXPECT_EQ(norms.small_batch, 64);
+        EXPECT_EQ(norms.big_batch, 256);
+        EXPECT_GT(norms.big_squared, 0);
+        EXPECT_NEAR(norms.small_squared, sum / count, 1e-12);
         ++observations, sum = count = 0;
       }
     }
@@ -112,16 +114,20 @@ TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
   EXPECT_GE(observations, 2);
 }
 
+// A small batch beside several times as many samples, a large one beside a part of itself.
 TEST(MeasuredEpochs, FollowTheBatch) {
   Options options;
-  options.model = "small-cnn", options.data = "synthetic:600";
-  options.schedule = {{.batch = 16, .from_epoch = 0}, {.batch = 64, .from_epoch = 1}};
-  options.pipeline.batch = 64;
+  options.model = "small-cnn", options.data = "synthetic:1200";
+  options.schedule = {{.batch = 16, .from_epoch = 0},
+                      {.batch = 128, .from_epoch = 1},
+                      {.batch = 512, .from_epoch = 2}};
+  options.pipeline.batch = 512;
   options.evaluate = false;
   const auto run = open(options, [](std::string_view) {});
   const auto epochs = with_gradient_norms(
       std::make_unique<ToldNorms>(make_cpu_epochs(run, run.options, go_on)), run, run.options);
-  for (const std::int64_t batch : {16, 64}) {
+  for (const auto& [batch, small, big] :
+       {std::tuple(16, 16, 256), std::tuple(128, 128, 512), std::tuple(512, 64, 512)}) {
     epochs->set_batch(batch);
     bool told = false;
     for (std::uint32_t epoch = 0; !told && epoch < 300; ++epoch) {
@@ -131,8 +137,8 @@ TEST(MeasuredEpochs, FollowTheBatch) {
         const auto& norms = updates.back().result.gradient_norms;
         if (!norms) continue;
         told = true;
-        EXPECT_EQ(norms->big_batch, static_cast<double>(batch));
-        EXPECT_EQ(norms->small_batch, static_cast<double>(batch) / 8);
+        EXPECT_EQ(norms->small_batch, small);
+        EXPECT_EQ(norms->big_batch, big);
       }
     }
     EXPECT_TRUE(told) << batch;

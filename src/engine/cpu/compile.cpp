@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "engine/cpu/compiled_plan.h"
+#include "engine/cpu/kernels/bf16_support.h"
 #include "engine/cpu/memory_planner.h"
 #include "engine/cpu/ops/batch_norm.h"
 #include "engine/cpu/ops/conv.h"
@@ -141,6 +142,7 @@ class Compiler {
     // weights are fp32 anyhow, and only its values are rounded.
     constexpr std::int64_t few_channels = 4;
     g.bf16 = bf16_ && (pool || g.in.channels > few_channels);
+    g.tiles = g.bf16 && bf16_support().tiles();
     if (pool) {
       g.pool = pool->size;
       ++layer_;

@@ -14,20 +14,41 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For the small norms. As much again goes into the big ones, and into more and shorter launches.
+// For the passes. As much again goes into the norms of the steps, and into more and shorter
+// launches.
 constexpr double share_of_time = 0.01;
 constexpr std::int64_t first_steps = 20;  // before their speed is known
+// Of a window's length: the first ones are shorter, so that there is an interval soon; four passes
+// more in all.
+constexpr double first_share = 1. / 16;
 
-std::int64_t largest_small_part(const Options& options) {
+// Samples of the pass between two launches. A gradient over few samples is mostly noise, tr(Σ)/B
+// beside |G|²: of a batch that is small beside the noise scale no number of steps tells |G|². So
+// such a batch is the small one of the two, known exactly from its many steps, and the pass is over
+// several times as many samples, in micro-batches that there is a plan for. A large batch is the
+// big one, and a pass over a small part of it is cheap.
+std::int64_t samples_of_pass(const Run& run, std::int64_t batch, std::int64_t micro_batch) {
+  constexpr std::int64_t small_batch = 512, least_batches = 4, enough_samples = 256;
+  constexpr std::int64_t most_bytes = 64 << 20;  // of the host's
+  const std::int64_t wanted = std::max(least_batches, (enough_samples + batch - 1) / batch) * batch;
+  const std::int64_t bytes =
+      wanted * run.network.input.size() * static_cast<std::int64_t>(sizeof(float));
+  if (batch >= small_batch || bytes > most_bytes ||
+      wanted > static_cast<std::int64_t>(run.dataset.train.count))
+    return engine::small_part(batch, micro_batch);
+  return wanted;
+}
+
+std::int64_t largest_pass(const Run& run, const Options& options) {
   std::int64_t largest = 1;
   for (const std::int64_t batch : options.batches())
-    largest = std::max(largest, engine::small_part(batch, batch / options.accumulation));
+    largest = std::max(largest, samples_of_pass(run, batch, batch / options.accumulation));
   return largest;
 }
 
-data::PipelineOptions small_batches(const Options& options) {
+data::PipelineOptions pass_pipeline(const Run& run, const Options& options) {
   data::PipelineOptions pipeline = options.pipeline;
-  pipeline.batch = largest_small_part(options);
+  pipeline.batch = largest_pass(run, options);
   pipeline.workers = 0, pipeline.prefetch = 1, pipeline.cache = false;
   pipeline.drop_last = true;
   pipeline.delay = {};  // of no concern here
@@ -35,18 +56,19 @@ data::PipelineOptions small_batches(const Options& options) {
   return pipeline;
 }
 
-// As engine::NormWindow, for steps that run many at a time: half of a window's steps, a small norm
-// between two launches, the other half. Both norms are told with the window's last update.
+// As engine::NormWindow, for steps that run many at a time: half of a window's steps, a pass over
+// other samples between two launches, the other half. The norm of the pass and the mean of the
+// steps' are told with the window's last update.
 class MeasuredEpochs final : public Epochs {
  public:
   MeasuredEpochs(std::unique_ptr<Epochs> epochs, const Run& run, const Options& options)
       : epochs_(std::move(epochs)),
-        network_(run.network),
+        run_(run),
         accumulation_(options.accumulation),
-        feed_(run.dataset.train, small_batches(options)) {
+        feed_(run.dataset.train, pass_pipeline(run, options)) {
     set_window(options.batch());
-    small_norm();  // the first one loads kernels, and is no measure of the others
-    small_seconds_ = small_norm().seconds;
+    norm_of_pass();  // the first one loads kernels, and is no measure of the others
+    pass_seconds_ = norm_of_pass().seconds;
   }
 
   engine::Trainer& trainer() override { return epochs_->trainer(); }
@@ -70,32 +92,38 @@ class MeasuredEpochs final : public Epochs {
     for (const Update& update : updates) add(update);
     if (half_left_ > 0) return updates;
     half_left_ = half_window();
-    if (!small_squared_) {
-      const SmallNorm measured = small_norm();
-      small_squared_ = measured.squared, small_seconds_ = measured.seconds;
+    if (!pass_squared_) {
+      const PassNorm measured = norm_of_pass();
+      pass_squared_ = measured.squared, pass_seconds_ = measured.seconds;
       return updates;
     }
     updates_.assign(updates.begin(), updates.end());
-    if (big_count_ > 0)
-      updates_.back().result.gradient_norms = {static_cast<double>(small_), *small_squared_,
-                                               static_cast<double>(batch_), big_sum_ / big_count_};
+    if (step_count_ > 0) updates_.back().result.gradient_norms = norms();
+    share_of_window_ = std::min(2 * share_of_window_, 1.);
     clear_window();
     return updates_;
   }
 
  private:
-  struct SmallNorm {
+  struct PassNorm {
     double squared, seconds;
   };
 
-  void clear_window() { big_sum_ = 0, big_count_ = 0, small_squared_.reset(); }
+  convergence::GradientNorms norms() const {
+    const auto pass = static_cast<double>(pass_samples_), batch = static_cast<double>(batch_);
+    const double of_steps = step_sum_ / step_count_;
+    if (pass > batch) return {batch, of_steps, pass, *pass_squared_};
+    return {pass, *pass_squared_, batch, of_steps};
+  }
+
+  void clear_window() { step_sum_ = 0, step_count_ = 0, pass_squared_.reset(); }
   // A new one, for this batch.
   void set_window(std::int64_t batch) {
     if (batch == batch_) return;
     batch_ = batch, micro_batch_ = batch / accumulation_;
-    small_ = engine::small_part(batch_, micro_batch_);
+    pass_samples_ = samples_of_pass(run_, batch_, micro_batch_);
     trained_ = {}, steps_ = 0;
-    half_left_ = first_steps;
+    half_left_ = first_steps, share_of_window_ = first_share;
     clear_window();
   }
 
@@ -103,36 +131,38 @@ class MeasuredEpochs final : public Epochs {
     const std::optional<double>& squared = update.result.gradient_squared;
     // Not of an epoch's last batch, nor of a step that fp16 leaves out.
     if (!squared || update.samples != batch_ || !std::isfinite(*squared)) return;
-    big_sum_ += *squared, ++big_count_;
+    step_sum_ += *squared, ++step_count_;
   }
 
-  // Steps, so that the small norm in the middle takes its share of the time.
+  // Steps, so that the pass in the middle takes its share of the time.
   std::int64_t half_window() const {
     const double step_seconds = trained_.count() / static_cast<double>(steps_);
-    const double half = small_seconds_ / share_of_time / std::max(step_seconds, 1e-9) / 2;
+    const double half =
+        share_of_window_ * pass_seconds_ / share_of_time / std::max(step_seconds, 1e-9) / 2;
     constexpr double most = 1 << 20;
     return whole_graphs(static_cast<std::int64_t>(std::clamp(std::ceil(half), 1., most)));
   }
 
-  SmallNorm small_norm() {
+  PassNorm norm_of_pass() {
     const Clock::time_point begin = Clock::now();
     engine::BatchView part = view(feed_.next());
-    part.count = std::min(part.count, small_);
-    const double squared = engine::squared_gradient_norm(trainer(), network_, part, micro_batch_);
+    part.count = std::min(part.count, pass_samples_);
+    const double squared =
+        engine::squared_gradient_norm(trainer(), run_.network, part, micro_batch_);
     return {squared, core::Seconds(Clock::now() - begin).count()};
   }
 
   std::unique_ptr<Epochs> epochs_;
-  const model::Network& network_;
+  const Run& run_;
   std::int64_t accumulation_;
-  std::int64_t batch_ = 0, micro_batch_ = 0, small_ = 0;
+  std::int64_t batch_ = 0, micro_batch_ = 0, pass_samples_ = 0;
   Feed feed_;
   core::Seconds trained_{0};
   std::int64_t steps_ = 0;
-  double small_seconds_ = 0;
+  double pass_seconds_ = 0, share_of_window_ = first_share;
   std::int64_t half_left_ = first_steps;
-  std::optional<double> small_squared_;
-  double big_sum_ = 0, big_count_ = 0;
+  std::optional<double> pass_squared_;
+  double step_sum_ = 0, step_count_ = 0;
   std::vector<Update> updates_;
 };
 

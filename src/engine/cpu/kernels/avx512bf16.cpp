@@ -293,9 +293,22 @@ void winners_of_positions(const WindowGradients& w, std::int64_t slots, std::int
   }
 }
 
+// A shift by 32 or more leaves nothing, and so does one by less than none.
+void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
+  for (std::int64_t i = 0; i < w.windows; ++i) {
+    const __m512i g = _mm512_cvtepu16_epi32(rounded(load(w.gradients + i * 16)));
+    __m512i shift = _mm512_slli_epi32(winner_indices(w.winner + i * 16), 4);
+    for (std::int64_t s = 0; s < slots; s += 2, to += 32) {
+      store_numbers(to, _mm512_sllv_epi32(g, shift));
+      shift = _mm512_sub_epi32(shift, _mm512_set1_epi32(32));
+    }
+  }
+}
+
 }  // namespace
 
 const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
+                                        false,
                                         multiply,
                                         outer,
                                         round,
@@ -307,6 +320,7 @@ const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
                                         winograd_input,
                                         winners_of_channels,
                                         winners_of_positions,
+                                        winners_in_pairs,
                                         sparse_weights,
                                         sparse_data};
 

@@ -52,6 +52,7 @@ struct SparseData {
 
 struct Bf16Kernels {
   const char* name;
+  bool tiles;  // both products run on tiles; all else is no faster than in fp32
   void (*multiply)(const Product<Bf16>&);
   void (*outer)(const OuterProduct<Bf16>&);
 
@@ -84,11 +85,23 @@ struct Bf16Kernels {
   void (*winners_of_positions)(const WindowGradients&, std::int64_t slots,
                                std::int32_t first_offset, std::int32_t channel_offset,
                                WinnerList* lists);
+  // to (windows, slots / 2, unit, 2): the gradients of all slots, zero but for the winners'; slots
+  // are even.
+  void (*winners_in_pairs)(const WindowGradients&, std::int64_t slots, Bf16* to);
   // For kernels up to 5 wide.
   void (*sparse_weights)(const SparseWeights&);
   void (*sparse_data)(const SparseData&);
 };
 
 extern const Bf16Kernels kernels_avx512bf16;
+
+// Both products on tiles; null where this program was compiled without.
+struct TileProducts {
+  void (*multiply)(const Product<Bf16>&);
+  void (*outer)(const OuterProduct<Bf16>&);
+};
+extern const TileProducts products_amx;
+// All else is as with AVX512-BF16, which every CPU with AMX has.
+Bf16Kernels kernels_on_tiles(const char* name, const TileProducts& products);
 
 }  // namespace sweetspot::engine::cpu

@@ -9,7 +9,20 @@ namespace sweetspot::engine::cpu {
 struct Bf16Support {
   const Bf16Kernels* kernels = nullptr;
   std::string reason;
+  bool tiles() const { return kernels && kernels->tiles; }
 };
 const Bf16Support& bf16_support();
+
+// For tests: other kernels in place of this CPU's, as long as this lives.
+class Bf16InPlace {
+ public:
+  explicit Bf16InPlace(const Bf16Kernels& kernels);
+  ~Bf16InPlace();
+  Bf16InPlace(const Bf16InPlace&) = delete;
+  Bf16InPlace& operator=(const Bf16InPlace&) = delete;
+
+ private:
+  Bf16Support before_;
+};
 
 }  // namespace sweetspot::engine::cpu

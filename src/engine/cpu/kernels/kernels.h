@@ -241,7 +241,8 @@ struct Kernels {
 
 extern const Kernels kernels_avx512, kernels_avx2, kernels_generic;
 
-// The best this CPU runs; SWEETSPOT_ISA=avx512|avx2|generic asks for another.
+// The best this CPU runs; SWEETSPOT_ISA=avx512|avx512bf16|avx2|generic asks for another, avx512bf16
+// being avx512 with products of bf16 that are not on AMX's tiles.
 const Kernels& kernels();
 
 }  // namespace sweetspot::engine::cpu

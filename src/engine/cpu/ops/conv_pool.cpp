@@ -5,6 +5,7 @@
 
 #include "engine/cpu/ops/conv.h"
 #include "engine/cpu/ops/conv_input.h"
+#include "engine/cpu/ops/gather.h"
 #include "engine/cpu/ops/rounded_winners.h"
 #include "engine/cpu/ops/winograd.h"
 #include "engine/cpu/scratch.h"
@@ -34,6 +35,12 @@ std::int64_t windows_at_once(const ConvGeometry& g) {
 // long as ever: so many windows share that.
 constexpr std::int64_t rounded_windows = 64;
 
+// One sample's windows fill tiles, and so does the depth: faster than doing with fewer products.
+bool direct_on_tiles(const ConvGeometry& g) {
+  constexpr std::int64_t rows = 32, depth = 32;
+  return g.tiles && g.out.positions() >= rows && g.depth() >= depth;
+}
+
 class ConvPool final : public Op {
  public:
   ConvPool(std::string name, const ConvGeometry& geometry, std::int64_t micro_batch, Tensor* in,
@@ -42,13 +49,16 @@ class ConvPool final : public Op {
         g_(geometry),
         windows_(g_.out.positions() / g_.slots()),
         chunk_(windows_at_once(g_)),
-        input_(g_, window_major(g_), chunk_ * g_.slots()) {
+        input_(g_, window_major(g_), chunk_ * g_.slots()),
+        in_pairs_(g_.tiles && g_.raw_input && g_.slots() % 2 == 0) {
     kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()));
-    if (RoundedWinners::fits(g_))
-      samples_ = std::clamp<std::int64_t>(rounded_windows / windows_, 1, micro_batch);
-    if (Winograd::fits(g_)) winograd_.emplace(g_, samples_);
-    if (RoundedWinners::fits(g_)) rounded_.emplace(g_, input_, samples_);
-    rounds_forward_ = winograd_ ? winograd_->bf16() : g_.bf16;
+    // CPUs with tiles multiply a few numbers no faster in bf16 than in fp32: what is not a product
+    // on tiles stays in fp32 there.
+    const bool winners = RoundedWinners::fits(g_) && !g_.tiles;
+    if (winners) samples_ = std::clamp<std::int64_t>(rounded_windows / windows_, 1, micro_batch);
+    if (Winograd::fits(g_) && !direct_on_tiles(g_)) winograd_.emplace(g_, samples_);
+    if (winners) rounded_.emplace(g_, input_, samples_);
+    rounds_forward_ = winograd_ ? winograd_->bf16() : g_.tiles ? direct_on_tiles(g_) : g_.bf16;
     ScratchLayout scratch;
     input_at_ = scratch.add(input_.scratch_bytes());
     rows_at_ = winograd_ ? scratch.add(winograd_->scratch_bytes())
@@ -58,8 +68,9 @@ class ConvPool final : public Op {
     frame_gradient_at_ =
         scratch.add_floats(input_.framed() ? g_.in.units() * input_.frame_plane() : 0);
     rounded_at_ = scratch.add(
-        std::max(rounded_ ? rounded_->scratch_bytes() : 0,
-                 rounds_forward_ && !winograd_ ? input_.rounded_bytes() : core::Bytes{0}));
+        std::max({rounded_ ? rounded_->scratch_bytes() : 0,
+                  rounds_forward_ && !winograd_ ? input_.rounded_bytes() : core::Bytes{0},
+                  in_pairs_ ? pairs_bytes() : core::Bytes{0}}));
     temporary.bytes = scratch.size();
     slot_floats = g_.columns() * (g_.depth() + 1);
     transposed_floats_ = g_.raw_input ? 0
@@ -75,7 +86,9 @@ class ConvPool final : public Op {
     return std::string(g_.relu ? "convolution, ReLU and max pooling"
                                : "convolution and max pooling") +
            (winograd_ ? " by minimal filtering" : "") + (rounds_forward_ ? " in bf16" : "") +
-           ", gradients of the winners only" + (rounded_ ? " in bf16" : "");
+           (in_pairs_  ? ", gradients in bf16"
+            : rounded_ ? ", gradients of the winners only in bf16"
+                       : ", gradients of the winners only");
   }
   bool keeps_input() const override { return true; }
   std::int64_t samples_welcome() const override { return samples_; }
@@ -111,7 +124,9 @@ class ConvPool final : public Op {
     mask_gradients(pass, gradient, winner, weights);
     std::byte* scratch = pass.at<std::byte>(temporary, sample, thread);
     const float* in = source(pass, sample, thread);
-    if (g_.raw_input)
+    if (in_pairs_)
+      backward_pairs(pass, in, gradient, winner, scratch, weights);
+    else if (g_.raw_input)
       backward_raw(pass, in, gradient, winner, scratch, weights);
     else
       backward_sparse(pass, sample, thread, in, gradient, winner, scratch, weights);
@@ -138,6 +153,12 @@ class ConvPool final : public Op {
     const Range units = share(g_.out.units(), part, parts);
     float* sum = slot(pass, 0);
     const std::int64_t bias = g_.columns() * g_.depth();
+    if (in_pairs_) {
+      gather_slots(pass, sum, 0, bias, pass.gradients + g_.weights, part, parts);
+      if (g_.bias)
+        gather_slots(pass, sum, bias, g_.columns(), pass.gradients + *g_.bias, part, parts);
+      return;
+    }
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
       for (std::int64_t s = 1; s < pass.used_slots; ++s) {
         pass.kernels->add(slot(pass, s) + n * g_.depth(), unit * g_.depth(), sum + n * g_.depth());
@@ -271,6 +292,39 @@ class ConvPool final : public Op {
     }
   }
 
+  core::Bytes pairs_bytes() const {
+    return static_cast<core::Bytes>(chunk_ * g_.slots() * (g_.depth() + g_.columns())) *
+           sizeof(Bf16);
+  }
+
+  // On tiles: of all positions, in panels of columns as the weights.
+  void backward_pairs(const Pass& pass, const float* in, const float* gradient,
+                      const std::uint8_t* winner, std::byte* scratch, float* weights) const {
+    const float* frame = input_.frame(in, scratch + input_at_);
+    auto* inputs = reinterpret_cast<Bf16*>(scratch + rounded_at_);
+    Bf16* gradients = inputs + chunk_ * g_.slots() * g_.depth();
+    OuterProduct<Bf16> o{};
+    o.a = inputs, o.row_stride = 2 * g_.depth(), o.depth = g_.depth();
+    o.g_row_stride = 2 * unit, o.accumulate = true;
+    for (std::int64_t w = 0; w < windows_; w += chunk_) {
+      const std::int64_t windows = std::min(chunk_, windows_ - w), rows = windows * g_.slots();
+      pass.bf16->pair_rows(input_.patches(frame, scratch + input_at_, w * g_.slots(), rows),
+                           g_.depth(), rows, g_.depth(), inputs, o.row_stride);
+      o.rows = rows / 2, o.g_unit_stride = rows * unit;
+      for (std::int64_t u = 0; u < g_.out.units(); ++u) {
+        const std::int64_t at = (u * windows_ + w) * unit;
+        pass.bf16->winners_in_pairs({gradient + at, winner + at, windows}, g_.slots(),
+                                    gradients + u * o.g_unit_stride);
+      }
+      for (std::int64_t n = 0; n < g_.columns(); n += panel) {
+        o.width = std::min(panel, g_.columns() - n);
+        o.g = gradients + n / unit * o.g_unit_stride;
+        o.d = weights + n * g_.depth();
+        pass.bf16->outer(o);
+      }
+    }
+  }
+
   void backward_sparse(const Pass& pass, std::int64_t sample, int thread, const float* in,
                        const float* gradient, const std::uint8_t* winner, std::byte* scratch,
                        float* weights) const {
@@ -326,9 +380,9 @@ class ConvPool final : public Op {
   ConvGeometry g_;
   std::int64_t windows_, chunk_, samples_ = 1;
   ConvInput input_;
+  bool in_pairs_, rounds_forward_;
   std::optional<Winograd> winograd_;
   std::optional<RoundedWinners> rounded_;
-  bool rounds_forward_;
   std::int64_t transposed_floats_;
   core::Bytes input_at_, rows_at_, offsets_at_, gradients_at_, frame_gradient_at_, rounded_at_;
 };

@@ -12,6 +12,7 @@ namespace {
 // Rows of a micro-batch that a thread multiplies at once, so that they stay in its second-level
 // cache.
 constexpr std::int64_t row_chunk = 48;
+constexpr std::int64_t tile_row_chunk = 64;  // whole tiles
 // A weight gradient is made and applied in pieces of 12 KiB, which stay in first-level cache.
 constexpr std::int64_t gradient_chunk = 48 * panel;
 // Whole tiles of the kernels.
@@ -322,8 +323,12 @@ class Dense final : public Op {
     }
   }
 
+  static std::int64_t rounded_chunk(const Pass& pass) {
+    return pass.bf16->tiles ? tile_row_chunk : row_chunk;
+  }
+
   void forward_rounded(const Pass& pass, int part, int parts) const {
-    each_tile(all_rows(pass), g_.columns, row_chunk, Split::panels, part, parts,
+    each_tile(all_rows(pass), g_.columns, rounded_chunk(pass), Split::panels, part, parts,
               [&](std::int64_t n, std::int64_t row, std::int64_t rows) {
                 Product<Bf16> m{};
                 m.a = rounded_inputs(pass) + row * g_.depth, m.row_stride = g_.depth;
@@ -361,7 +366,7 @@ class Dense final : public Op {
     if (bf16_) {
       auto* transposed = pass.at<Bf16>(working, 0, part);
       return each_tile(
-          all_rows(pass), g_.depth, row_chunk, split, part, parts,
+          all_rows(pass), g_.depth, rounded_chunk(pass), split, part, parts,
           [&](std::int64_t k, std::int64_t row, std::int64_t rows) {
             if (by_panels_ && k != last)
               for (std::int64_t i = last = k; i < std::min(k + panel, g_.depth); i += unit)

@@ -1,0 +1,58 @@
+// Products of bf16 on the tiles of AMX. As kernels.inl, everything is in an anonymous namespace and
+// uses no template of the standard library.
+#include "engine/cpu/kernels/bf16.h"
+
+#if defined(__AMX_BF16__) && defined(__AVX512BW__)
+#include <immintrin.h>
+
+#define SWEETSPOT_LANES 16
+namespace sweetspot::engine::cpu {
+namespace {
+
+#include "engine/cpu/kernels/vectors.inl"
+// Over its registers:
+#include "engine/cpu/kernels/tiles.inl"
+
+struct alignas(64) Configuration {
+  std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(Configuration) == 64);
+constexpr Configuration whole_tiles;
+
+// The intrinsics of GCC take tiles as text and not as constants.
+struct Amx {
+  // In each call: another library may have configured this thread's tiles since.
+  static void configure() { asm volatile("ldtilecfg %0" : : "m"(whole_tiles)); }
+  template <int t>
+  static void zero() {
+    asm volatile("tilezero %%tmm%c0" : : "i"(t));
+  }
+  template <int t>
+  static void load(const void* from, std::int64_t stride) {
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(t) : "memory");
+  }
+  template <int t>
+  static void store(void* to, std::int64_t stride) {
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(t) : "memory");
+  }
+  template <int sums, int left, int right>
+  static void multiply() {
+    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(sums), "i"(left), "i"(right));
+  }
+};
+
+}  // namespace
+
+const TileProducts products_amx = {multiply_on_tiles<Amx>, outer_on_tiles<Amx>};
+
+}  // namespace sweetspot::engine::cpu
+
+#else
+
+namespace sweetspot::engine::cpu {
+const TileProducts products_amx = {};
+}  // namespace sweetspot::engine::cpu
+
+#endif

@@ -1,0 +1,253 @@
+// The two products of bf16 on tiles: 16 rows of 32 numbers times 16 pairs of rows of 16 columns are
+// added to 16 × 16 sums. `Tiles` has eight of them: configure(), zero<t>(), load<t>(from, bytes from
+// row to row), store<t>(to, bytes) and multiply<sums, left, right>(). Included by the kernels of each
+// instruction set that has tiles, over the registers of vectors.inl.
+
+constexpr std::int64_t tile_height = 16, tile_numbers = 32;
+constexpr std::int64_t two_tiles = 2 * tile_height;
+// Numbers of each row that are packed at once: of 32 rows 32 KiB, which stay in first-level cache.
+constexpr std::int64_t most_packed = 512;
+
+// Sums are tiles 0 to 3, the left side 4 and 5, the right side 6 and 7.
+template <class Tiles, int down, int across>
+struct TileBlock {
+  static_assert(down * across <= 4 && down <= 2);
+
+  // On top of what is there, or of zeros.
+  static void begin(const float* sums, std::int64_t stride, bool adds) {
+    each<0>([&]<int t>() {
+      if (adds)
+        Tiles::template load<t>(sums + t / across * 16 * stride + t % across * 16, stride * 4);
+      else
+        Tiles::template zero<t>();
+    });
+  }
+  static void end(float* sums, std::int64_t stride) {
+    each<0>([&]<int t>() {
+      Tiles::template store<t>(sums + t / across * 16 * stride + t % across * 16, stride * 4);
+    });
+  }
+  // `left(s, i)` and `right(s, j)` load tile i or j of step s. Tiles are loaded for the next step as
+  // soon as this one has done with them, so that loading and multiplying overlap on a CPU that does
+  // not rename them.
+  template <class Left, class Right>
+  static void add(std::int64_t steps, Left left, Right right) {
+    if (steps == 0) return;
+    each_row<0>([&]<int i>() { left.template operator()<4 + i>(0, i); });
+    each_right<0>([&]<int j>() { right.template operator()<6 + j>(0, j); });
+    for (std::int64_t s = 0; s < steps; ++s) {
+      const bool more = s + 1 < steps;
+      each_row<0>([&]<int i>() {
+        each_column<0>([&]<int j>() {
+          Tiles::template multiply<i * across + j, 4 + i, 6 + j % 2>();
+          // A third and a fourth tile take turns with the first two, and these come back.
+          if constexpr (j + 2 < across)
+            right.template operator()<6 + j % 2>(s, j + 2);
+          else if constexpr (i + 1 == down)
+            if (more) right.template operator()<6 + j % 2>(s + 1, j % 2);
+        });
+        if (more) left.template operator()<4 + i>(s + 1, i);
+      });
+    }
+  }
+
+ private:
+  template <int t, class Visit>
+  static void each(Visit visit) {
+    if constexpr (t < down * across) {
+      visit.template operator()<t>();
+      each<t + 1>(visit);
+    }
+  }
+  template <int i, class Visit>
+  static void each_row(Visit visit) {
+    if constexpr (i < down) {
+      visit.template operator()<i>();
+      each_row<i + 1>(visit);
+    }
+  }
+  template <int j, class Visit>
+  static void each_column(Visit visit) {
+    if constexpr (j < across) {
+      visit.template operator()<j>();
+      each_column<j + 1>(visit);
+    }
+  }
+  // Those that there are registers for.
+  template <int j, class Visit>
+  static void each_right(Visit visit) {
+    if constexpr (j < across && j < 2) {
+      visit.template operator()<j>();
+      each_right<j + 1>(visit);
+    }
+  }
+};
+
+// Calls visit<down, across>(column) for blocks of up to four tiles that cover `width` columns.
+template <int down, class Visit>
+inline void each_block(std::int64_t width, Visit visit) {
+  constexpr int across = 4 / down;
+  std::int64_t n = 0;
+  for (; n + across * 16 <= width; n += across * 16) visit.template operator()<down, across>(n);
+  if constexpr (across == 4) {
+    if (n + 32 <= width) visit.template operator()<down, 2>(n), n += 32;
+  }
+  if (n < width) visit.template operator()<down, 1>(n);
+}
+
+inline void copy_numbers(const Bf16* from, std::int64_t count, Bf16* to) {
+  for (; count >= 32; count -= 32, from += 32, to += 32)
+    _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+  if (count == 0) return;
+  const __mmask32 mask = (1u << count) - 1;
+  _mm512_mask_storeu_epi16(to, mask, _mm512_maskz_loadu_epi16(mask, from));
+}
+
+// What is missing to 16 pairs of rows are zeros.
+inline void pad_pairs(const Bf16* from, std::int64_t row_stride, std::int64_t unit_stride,
+                      std::int64_t rows, std::int64_t width, Bf16* to) {
+  for (std::int64_t r = 0; r < 16; ++r, from += row_stride)
+    for (std::int64_t n = 0; n < width; n += 16)
+      _mm512_storeu_si512(to + 2 * (r * width + n),
+                          r < rows ? _mm512_loadu_si512(from + n / 16 * unit_stride)
+                                   : _mm512_setzero_si512());
+}
+
+// Numbers [from, from + count) of each row, segment behind segment, which are rows of `stride`.
+inline void pack_rows(const Product<Bf16>& m, std::int64_t first, std::int64_t rows,
+                      std::int64_t from, std::int64_t count, std::int64_t stride, Bf16* to) {
+  const std::int64_t run = m.run + m.run % 2, first_segment = from / run, begin = from % run;
+  const std::int32_t* segments = m.segment_offsets;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const Bf16* row =
+        m.a + (m.row_offsets ? m.row_offsets[first + r] : (first + r) * m.row_stride);
+    Bf16* packed = to + r * stride;
+    std::int64_t left = count, j = begin;
+    for (std::int64_t s = first_segment; left > 0; ++s, j = 0) {
+      const std::int64_t numbers = run - j < left ? run - j : left;
+      copy_numbers(row + (segments ? segments[s] : 0) + j, numbers, packed);
+      packed += numbers, left -= numbers;
+    }
+    if (count < stride) {
+      const __mmask32 rest = ~0u << (count % 32);
+      _mm512_mask_storeu_epi16(to + r * stride + count / 32 * 32, rest, _mm512_setzero_si512());
+    }
+  }
+}
+
+// Bias and ReLU, into where the rows belong.
+inline void finish_rows(const Product<Bf16>& m, std::int64_t first, std::int64_t rows,
+                        const float* sums) {
+  for (std::int64_t r = 0; r < rows; ++r, sums += panel) {
+    float* c = m.c + (m.c_row_offsets ? m.c_row_offsets[first + r] : (first + r) * m.c_row_stride);
+    for (std::int64_t n = 0; n < m.width; n += 16) {
+      vec sum = load(sums + n);
+      if (m.bias) sum += load(m.bias + n);
+      store(c + n / 16 * m.c_unit_stride, m.relu ? positive_part(sum) : sum);
+    }
+  }
+}
+
+template <class Tiles>
+void multiply_on_tiles(const Product<Bf16>& m) {
+  const std::int64_t depth = m.segments * (m.run + m.run % 2), b_stride = 2 * m.width;
+  // Packing the rows of half a tile takes longer than registers take to multiply them.
+  if (depth < tile_numbers) return kernels_avx512bf16.multiply(m);
+  alignas(64) Bf16 a[two_tiles * most_packed], b_rest[tile_numbers * panel];
+  alignas(64) float sums[two_tiles * panel];
+  Tiles::configure();
+  for (std::int64_t first = 0; first < m.rows; first += two_tiles) {
+    const std::int64_t rows = m.rows - first < two_tiles ? m.rows - first : two_tiles;
+    for (std::int64_t from = 0; from < depth; from += most_packed) {
+      const std::int64_t count = depth - from < most_packed ? depth - from : most_packed;
+      const std::int64_t whole = count / tile_numbers * tile_numbers,
+                         stride = round_up(count, tile_numbers);
+      pack_rows(m, first, rows, from, count, stride, a);
+      const Bf16* b = m.b + from * m.width;
+      if (whole < count)
+        pad_pairs(b + whole * m.width, b_stride, tile_numbers, (count - whole) / 2, m.width,
+                  b_rest);
+      const auto block = [&]<int down, int across>(std::int64_t n) {
+        using Block = TileBlock<Tiles, down, across>;
+        Block::begin(sums + n, panel, from > 0);
+        Block::add(
+            stride / tile_numbers,
+            [&]<int t>(std::int64_t s, int i) {
+              Tiles::template load<t>(a + s * tile_numbers + i * 16 * stride, 2 * stride);
+            },
+            [&]<int t>(std::int64_t s, int j) {
+              const Bf16* step = s < whole / tile_numbers ? b + s * tile_numbers * m.width : b_rest;
+              Tiles::template load<t>(step + 2 * n + j * tile_numbers, 2 * b_stride);
+            });
+        Block::end(sums + n, panel);
+      };
+      if (rows > tile_height)
+        each_block<2>(m.width, block);
+      else
+        each_block<1>(m.width, block);
+    }
+    finish_rows(m, first, rows, sums);
+  }
+}
+
+// Columns [k, k + 16) of 16 pairs of rows as rows of pairs.
+inline void turn_pairs(const OuterProduct<Bf16>& o, std::int64_t first, std::int64_t rows,
+                       std::int64_t k, Bf16* to) {
+  __m512 pairs[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    const std::int64_t r = first + i;
+    pairs[i] = i < rows ? _mm512_loadu_ps(
+                              o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + 2 * k)
+                        : _mm512_setzero_ps();
+  }
+  transpose_registers(pairs);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) _mm512_store_ps(to + i * tile_numbers, pairs[i]);
+}
+
+// The depth is a multiple of 16.
+template <class Tiles>
+void outer_on_tiles(const OuterProduct<Bf16>& o) {
+  // Tiles of the left side one behind the other: of 16 columns, then of the next 16 if there are.
+  alignas(64) Bf16 a[two_tiles * most_packed], g_rest[tile_numbers * panel];
+  constexpr std::int64_t most_rows = most_packed / 2, of_tile = 16 * tile_numbers;
+  Tiles::configure();
+  for (std::int64_t first = 0; first < o.rows; first += most_rows) {
+    const std::int64_t rows = o.rows - first < most_rows ? o.rows - first : most_rows;
+    const std::int64_t whole = rows / 16 * 16, steps = (rows + 15) / 16;
+    const Bf16* g = o.g + first * o.g_row_stride;
+    if (whole < rows)
+      pad_pairs(g + whole * o.g_row_stride, o.g_row_stride, o.g_unit_stride, rows - whole, o.width,
+                g_rest);
+    for (std::int64_t k = 0; k < o.depth; k += two_tiles) {
+      const std::int64_t tiles = o.depth - k > 16 ? 2 : 1;
+      for (std::int64_t t = 0; t < tiles; ++t)
+        for (std::int64_t s = 0; s < steps; ++s)
+          turn_pairs(o, first + 16 * s, rows - 16 * s, k + 16 * t, a + (t * steps + s) * of_tile);
+      const auto block = [&]<int down, int across>(std::int64_t n) {
+        using Block = TileBlock<Tiles, down, across>;
+        float* d = o.d + k * o.width + n;
+        Block::begin(d, o.width, o.accumulate || first > 0);
+        Block::add(
+            steps,
+            [&]<int t>(std::int64_t s, int i) {
+              Tiles::template load<t>(a + (i * steps + s) * of_tile, 2 * tile_numbers);
+            },
+            [&]<int t>(std::int64_t s, int j) {
+              if (s < whole / 16)
+                Tiles::template load<t>(
+                    g + 16 * s * o.g_row_stride + (n / 16 + j) * o.g_unit_stride,
+                    2 * o.g_row_stride);
+              else
+                Tiles::template load<t>(g_rest + 2 * n + j * tile_numbers, 4 * o.width);
+            });
+        Block::end(d, o.width);
+      };
+      if (tiles == 2)
+        each_block<2>(o.width, block);
+      else
+        each_block<1>(o.width, block);
+    }
+  }
+}
