@@ -3,7 +3,6 @@
 
 #include "cli/support.h"
 #include "temporary_folder.h"
-#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
@@ -39,14 +38,14 @@ TEST(BatchSchedule, BadOnesAreRefusedInOneSentence) {
     EXPECT_EQ(finished.exit_code, 2) << batch;
     return finished.err;
   };
-  EXPECT_WORDS(refused("64@0,0@1"));
-  EXPECT_WORDS(refused("64@0,32@2,16@1"));
-  EXPECT_WORDS(refused("64@0,32@1,16@1"));
-  EXPECT_WORDS(refused("64@0,501@1"));
-  EXPECT_WORDS(refused("64@0,32@3"));
-  EXPECT_WORDS(refused("dynamic:64..16"));
-  EXPECT_WORDS(refused("dynamic:16..1000"));
-  EXPECT_WORDS(refused("many"));
+  EXPECT_THAT(refused("64@0,0@1"), HasSubstr("the batch of '0@1'"));
+  EXPECT_THAT(refused("64@0,32@2,16@1"), HasSubstr("rising order"));
+  EXPECT_THAT(refused("64@0,32@1,16@1"), HasSubstr("two batches"));
+  EXPECT_THAT(refused("64@0,501@1"), HasSubstr("a batch of 501 is larger than the data set"));
+  EXPECT_THAT(refused("64@0,32@3"), HasSubstr("after the last of 3 epochs"));
+  EXPECT_THAT(refused("dynamic:64..16"), HasSubstr("write the smaller one first"));
+  EXPECT_THAT(refused("dynamic:16..1000"), HasSubstr("larger than the data set"));
+  EXPECT_THAT(refused("many"), HasSubstr("--batch"));
 }
 
 TEST(DynamicBatch, TrainsAndTellsItsLadder) {

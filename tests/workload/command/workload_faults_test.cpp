@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "temporary_folder.h"
-#include "words.h"
 #include "workload/command/workload_support.h"
 
 namespace sweetspot::workload::command {
@@ -173,10 +172,10 @@ TEST(Fault, AProgramThatIsNotThereIsNamedBeforeAnyTrial) {
     }
     return std::string();
   };
-  EXPECT_WORDS(refusal("sweetspot-no-such-program"));
-  EXPECT_WORDS(refusal("./no-such-program"));
-  EXPECT_WORDS(refusal("/etc/passwd"));
-  EXPECT_WORDS(refusal("true", "/no/such/folder"));
+  EXPECT_THAT(refusal("sweetspot-no-such-program"), HasSubstr("sweetspot-no-such-program was not"));
+  EXPECT_THAT(refusal("./no-such-program"), HasSubstr("./no-such-program is no program"));
+  EXPECT_THAT(refusal("/etc/passwd"), HasSubstr("/etc/passwd is no program"));
+  EXPECT_THAT(refusal("true", "/no/such/folder"), HasSubstr("/no/such/folder is no folder"));
   EXPECT_EQ(refusal("true"), "");
   EXPECT_EQ(refusal("bin/true", "/usr"), "");
 }
