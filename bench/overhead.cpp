@@ -22,7 +22,7 @@
 #include "stats/median_interval.h"
 #include "stats/quantile.h"
 #include "telemetry/machine.h"
-#include "telemetry/sampler.h"
+#include "telemetry/recorder.h"
 #include "workload/native/workload.h"
 
 namespace sweetspot::bench {
@@ -78,14 +78,15 @@ void compare_readings(workload::Session& session, std::int64_t batch, double sec
     const bool first = coin.toss();
     double took[2] = {};
     for (const bool read : {first, !first}) {
-      const auto sampler = read ? telemetry::start_sampler(machine, "cpu", machine.now()) : nullptr;
+      const auto recorder =
+          read ? telemetry::start_recorder(machine, "cpu", machine.now()) : nullptr;
       const auto began = Clock::now();
       session.step();  // the sampler's thread starts meanwhile
       took[read] = block(session, read_block_seconds);
       if (!read) continue;
       read_seconds += since(began);
       trial::Trial trial;
-      sampler->tell(trial);
+      recorder->tell(trial);
       readings += trial.trace.size() - 2;  // less those at its begin and end
     }
     shares.push_back(std::log(took[0] / took[1]));

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "probe/proc/host.h"
-#include "study/question.h"
+#include "study/study_key.h"
 
 namespace sweetspot::api {
 namespace {
@@ -28,7 +28,7 @@ class Forgetful : public store::Writer {
   std::int64_t last_id_ = 0;
 };
 
-trial::Question question(const Options& options, const search::Limits& limits) {
+trial::StudyKey study_key(const Options& options, const search::Limits& limits) {
   const std::string version = SWEETSPOT_VERSION;
   study::Terms terms;
   terms.kind = "tune";
@@ -40,7 +40,7 @@ trial::Question question(const Options& options, const search::Limits& limits) {
   terms.threads = probe::proc::usable_cores();
   terms.program_major = version.substr(0, version.find('.'));
   const nlohmann::json identity{{"callback", options.name}};
-  return study::question(
+  return study::study_key(
       options.name, identity.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), terms);
 }
 
@@ -68,7 +68,7 @@ Kept keep(const Options& options, const search::Limits& limits) {
       fmt::format("libsweetspot {} ({})", SWEETSPOT_VERSION, SWEETSPOT_BUILD_TYPE),
       fmt::format("{}, {} cores", cpu_name(), probe::proc::usable_cores()), environment_json()};
   kept.store = store::open_store(options.store);
-  kept.writer = kept.store->open_study(question(options, limits), environment, options.fresh);
+  kept.writer = kept.store->open_study(study_key(options, limits), environment, options.fresh);
   return kept;
 }
 

@@ -63,7 +63,7 @@ std::string about_stray(const Command& command, const std::string& stray) {
   if (const auto meant = suggestion(command, stray))
     hint = fmt::format(" (did you mean {}?)", *meant);
   else if (!stray.starts_with('-') && command.commands.empty())
-    hint = " (a training program goes behind --)";
+    hint = " (a training program goes after --)";
   return fmt::format("'{}' is not expected here{}", stray, hint);
 }
 
@@ -87,18 +87,18 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& cho
   return run_chosen(chosen);
 }
 
-// Takes what stands behind the first "--" off the arguments: a program and its own arguments, which
+// Takes what follows the first "--" off the arguments: a program and its own arguments, which
 // are no business of our parser.
 std::vector<std::string> split_program(std::vector<std::string>& arguments) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end()) return {};
   if (arguments.front() != "tune" && arguments.front() != "sweep")
-    throw core::InputError("only tune and sweep take a program behind --; see sweetspot --help");
+    throw core::InputError("only tune and sweep take a program after --; see sweetspot --help");
   std::vector<std::string> program(dashes + 1, arguments.end());
   arguments.erase(dashes, arguments.end());
   if (program.empty() || program.front().empty())
     throw core::InputError(
-        "there is no program behind --; write for example: sweetspot tune -- python train.py "
+        "there is no program after --; write for example: sweetspot tune -- python train.py "
         "--batch-size {batch}");
   return program;
 }

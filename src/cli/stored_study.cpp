@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
-#include "report/asked.h"
+#include "report/study_summary.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {
@@ -44,8 +44,9 @@ std::int64_t number_of_study(const store::Store& store, const std::string& url,
                              const std::string& which) {
   if (looks_like_a_number(which)) return core::parse_whole(which, "the study", 1);
   const std::vector<trial::Study> all = store.studies();  // newest first
-  const auto found = std::ranges::find_if(
-      all, [&](const trial::Study& study) { return report::asked(study.question).name == which; });
+  const auto found = std::ranges::find_if(all, [&](const trial::Study& study) {
+    return report::study_summary(study.study_key).name == which;
+  });
   if (found != all.end()) return found->id;
   throw core::InputError(fmt::format(
       "the study '{0}' is not in {1}, by number or by name; see sweetspot studies list{2}",

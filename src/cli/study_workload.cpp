@@ -18,7 +18,7 @@
 #include "model/counts.h"
 #include "probe/proc/host.h"
 #include "probe/proc/own_use.h"
-#include "study/question.h"
+#include "study/study_key.h"
 #include "workload/command/libraries.h"
 #include "workload/command/scratch.h"
 #include "workload/command/template.h"
@@ -260,10 +260,10 @@ void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
   limits.gpu_memory_share = flags.memory_share;
 }
 
-std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Question& question,
+std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::StudyKey& study_key,
                                           const StudyWorkload& opened, const StudyFlags& flags) {
   const trial::Environment environment = store_environment(opened);
-  auto writer = store.open_study(question, environment, flags.fresh);
+  auto writer = store.open_study(study_key, environment, flags.fresh);
   const auto& before = writer->study().trials;
   const bool came_to_nothing =
       !before.empty() && std::ranges::none_of(before, [](const trial::Trial& trial) {
@@ -277,7 +277,7 @@ std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Ques
                    : "the batch was not seen to arrive in the last run; measuring anew");
   writer->set_state(came_to_nothing ? trial::StudyState::stopped : trial::StudyState::finished);
   writer.reset();  // and its lock with it
-  return removed_if_empty(store, store.open_study(question, environment, true));
+  return removed_if_empty(store, store.open_study(study_key, environment, true));
 }
 
 trial::Environment store_environment(const StudyWorkload& opened) {

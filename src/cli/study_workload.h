@@ -35,7 +35,7 @@ struct StudyWorkload {
   std::optional<core::Bytes> free_memory;  // of the device, now
   std::vector<std::string> reasons;        // beside those of the search
   report::Command command;                 // that trains at any setting
-  std::string identity;                    // JSON, for the question's key
+  std::string identity;                    // JSON, for the study key
   // How its trials are measured: a program is started anew for each, and seen from outside.
   measure::MeasureOptions measure;
   std::optional<int> most_workers;  // where the program lets them be chosen
@@ -52,9 +52,9 @@ StudyWorkload open_training(const StudyFlags& flags, bool sharpness = false);
 // What its trials' memory is held against.
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
                        search::Limits& limits);
-// The study of this question, to go on with or anew. One that could not see the batch arrive is
+// The study of this study key, to go on with or anew. One that could not see the batch arrive is
 // begun anew, unless the user says that it does: something else than the command was mended.
-std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Question& question,
+std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::StudyKey& study_key,
                                           const StudyWorkload& opened, const StudyFlags& flags);
 // What the store keeps of this program and machine, and of what it knows of the workload: so that a
 // stored study can say as much as its command did.

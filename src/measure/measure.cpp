@@ -10,7 +10,7 @@
 #include "stats/quantile.h"
 #include "telemetry/contention.h"
 #include "telemetry/machine.h"
-#include "telemetry/sampler.h"
+#include "telemetry/recorder.h"
 #include "trial/gpus.h"
 
 namespace sweetspot::measure {
@@ -41,8 +41,8 @@ class Measurement {
 
   Trial run() {
     run_guarded(trial_, [this] { open_and_sample(); });
-    if (sampler_) sampler_->tell(trial_);
-    for (ProgramGpu& gpu : program_gpus_) gpu.sampler->stop();  // they look at its processes
+    if (recorder_) recorder_->tell(trial_);
+    for (ProgramGpu& gpu : program_gpus_) gpu.recorder->stop();  // they look at its processes
     close();
     tell_readings();
     if (trial_.energy_joules) trial_.energy_samples = sampled_samples_;
@@ -116,38 +116,39 @@ class Measurement {
   bool sample_beside_readings() {
     if (!session_->rests_between_steps()) start_reading_program();
     const telemetry::Look before = look(machine_);
-    const auto samplers = [this] {
-      std::vector<telemetry::Sampler*> all;
-      if (sampler_) all.push_back(sampler_.get());
-      for (ProgramGpu& gpu : program_gpus_) all.push_back(gpu.sampler.get());
+    const auto recorders = [this] {
+      std::vector<telemetry::Recorder*> all;
+      if (recorder_) all.push_back(recorder_.get());
+      for (ProgramGpu& gpu : program_gpus_) all.push_back(gpu.recorder.get());
       return all;
     }();
-    for (telemetry::Sampler* sampler : samplers) sampler->begin_steps();
+    for (telemetry::Recorder* recorder : recorders) recorder->begin_steps();
     const bool finished = sample();
-    telemetry::Company company;
-    for (telemetry::Sampler* sampler : samplers) {
-      sampler->end_steps();
-      company |= sampler->company();
+    telemetry::GpuContention gpu_contention;
+    for (telemetry::Recorder* recorder : recorders) {
+      recorder->end_steps();
+      gpu_contention |= recorder->gpu_contention();
     }
     trial_.contention = contention(before, look(machine_));
-    if (!samplers.empty()) add(company, trial_.contention);
+    if (!recorders.empty()) add(gpu_contention, trial_.contention);
     return finished;
   }
 
   // Of what runs in this process.
   void start_reading() {
     if (session_->takes_real_time() && session_->rests_between_steps())
-      sampler_ = telemetry::start_sampler(machine_, trial_.device, whole_.start());
+      recorder_ = telemetry::start_recorder(machine_, trial_.device, whole_.start());
   }
 
   // Which devices a program uses is known once it steps.
   void start_reading_program() {
     for (const workload::SeenGpu& seen : session_->gpus()) {
-      auto sampler = std::make_unique<telemetry::Sampler>(
+      auto recorder = std::make_unique<telemetry::Recorder>(
           telemetry::make_gpu_meter(*seen.gpu, seen.is_own), machine_, whole_.start());
-      program_gpus_.push_back({seen, std::move(sampler)});
+      program_gpus_.push_back({seen, std::move(recorder)});
     }
-    if (program_gpus_.empty()) sampler_ = telemetry::start_sampler(machine_, "cpu", whole_.start());
+    if (program_gpus_.empty())
+      recorder_ = telemetry::start_recorder(machine_, "cpu", whole_.start());
     reads_program_ = true;
   }
 
@@ -162,12 +163,12 @@ class Measurement {
     for (ProgramGpu& gpu : program_gpus_) {
       const auto use = std::ranges::find(trial_.gpus, gpu.seen.device, &trial::GpuUse::device);
       if (use == trial_.gpus.end()) continue;
-      gpu.sampler->tell(*use);
+      gpu.recorder->tell(*use);
       if (use->energy_joules) joules = joules.value_or(0) + *use->energy_joules;
       if (!traced || (full && use->device == full->device)) traced = &gpu;
     }
     if (!traced) return;
-    traced->sampler->tell(trial_);
+    traced->recorder->tell(trial_);
     trial_.energy_joules = joules;
   }
 
@@ -316,10 +317,10 @@ class Measurement {
   telemetry::Elapsed whole_;
   Sampling sampling_;
   std::unique_ptr<workload::Session> session_;
-  std::unique_ptr<telemetry::Sampler> sampler_;
+  std::unique_ptr<telemetry::Recorder> recorder_;
   struct ProgramGpu {
     workload::SeenGpu seen;
-    std::unique_ptr<telemetry::Sampler> sampler;
+    std::unique_ptr<telemetry::Recorder> recorder;
   };
   std::vector<ProgramGpu> program_gpus_;
   bool reads_program_ = false;

@@ -269,14 +269,14 @@ void Rounds::read_device(const trial::Setting& setting, double seconds, double r
     while (rise.seconds < rise_seconds) add(rise, step(member));
     if (rise.updates > 0) member.trial.raw.push_back(rise);
     member.trial.warm_up_steps += rise.updates;
-    auto sampler = telemetry::start_sampler(machine_, member.trial.device, machine_.now());
-    if (!sampler) return;
+    auto recorder = telemetry::start_recorder(machine_, member.trial.device, machine_.now());
+    if (!recorder) return;
     trial::Step block = empty_block(0, false);
-    sampler->begin_steps();
+    recorder->begin_steps();
     do add(block, step(member));
     while (block.seconds < seconds);
-    sampler->end_steps();
-    sampler->tell(member.trial);
+    recorder->end_steps();
+    recorder->tell(member.trial);
     member.trial.energy_samples = block.samples;
     member.trial.raw.push_back(block);
   });
@@ -316,7 +316,7 @@ trial::Contention Rounds::contention_so_far() const {
   if (moments_.empty() && workload_.device() == "cpu") return {};  // virtual time
   trial::Contention found = contention(began_, look(machine_));
   found.slowed_share = telemetry::slowed_share(moments_);
-  if (meter_) add(meter_->company(), found);
+  if (meter_) add(meter_->gpu_contention(), found);
   return found;
 }
 

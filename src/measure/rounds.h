@@ -9,7 +9,7 @@
 #include "measure/measure.h"
 #include "stats/experiment.h"
 #include "telemetry/contention.h"
-#include "telemetry/sampler.h"
+#include "telemetry/recorder.h"
 #include "workload/workload.h"
 
 namespace sweetspot::measure {
@@ -95,7 +95,7 @@ class Rounds {
   const bool resident_;  // on a GPU, with all its data
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<probe::cpu::SpeedReading> moments_;  // one before each block
-  std::unique_ptr<telemetry::Meter> meter_;        // of the device, for its company
+  std::unique_ptr<telemetry::Meter> meter_;        // of the device, for contention on it
   bool has_energy_ = false;
   bool one_at_a_time_ = false;  // sessions did not fit side by side
   std::int32_t round_;

@@ -146,13 +146,13 @@ std::string status_of(const trial::Study& study, const Answer& answer) {
 }  // namespace
 
 Answer answer_of(const trial::Study& study) {
-  const Json key = Json::parse(study.question.key, nullptr, false);
+  const Json key = Json::parse(study.study_key.json, nullptr, false);
   const Json environment = Json::parse(study.environment.json, nullptr, false);
   const Json terms = key.contains("terms") ? key["terms"] : Json::object();
   const std::string kind = at<std::string>(terms, "/kind").value_or("");
   Answer answer;
   answer.study = std::to_string(study.id);
-  answer.workload = study.question.workload;
+  answer.workload = study.study_key.workload;
   if (!kind.empty() && answer.workload.starts_with(kind + " "))
     answer.workload.erase(0, kind.size() + 1);
   answer.trials = study.trials;

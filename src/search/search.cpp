@@ -10,8 +10,8 @@
 #include "search/knee.h"
 #include "search/max_batch.h"
 #include "search/memory_fit.h"
+#include "search/next_batches.h"
 #include "search/range.h"
-#include "search/turns.h"
 #include "stats/experiment.h"
 
 namespace sweetspot::search {
@@ -69,7 +69,7 @@ std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
 // Where runs repeat, those on which the answer turns, unless all of it happens in one process,
 // whose second run of a batch tells nothing of another process; elsewhere all that matter.
 std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
-                                           const Evidence& known, const Turns& worth,
+                                           const Evidence& known, const NextBatches& worth,
                                            const Limits& limits) {
   if (limits.passes || !known.repeats)
     return next_of_a_pass(trials, known, worth.batches, limits.passes.value_or(most_runs));
@@ -96,7 +96,7 @@ Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, 
     if (const auto batch = next_to_scout(known, range, limits, with_care)) return {batch, ""};
   if (known.times.batches.empty())
     return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
-  const Turns worth = turns(known, range, limits);
+  const NextBatches worth = next_batches(known, range, limits);
   if (may_try && worth.unmeasured) return {worth.unmeasured, ""};
   if (with_care && may_look_up)
     if (const auto batch = next_above(known, range, limits, worth.decision)) return {batch, ""};
@@ -137,7 +137,7 @@ RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits
       return {.batches = {*batch}, .scouting = true};
   if (known.times.batches.empty())
     return {.reason = fmt::format("none of {} trials ran", known.failed.size())};
-  const Turns worth = turns(known, *range, limits);
+  const NextBatches worth = next_batches(known, *range, limits);
   return {.batches = worth.batches, .settled = worth.settled, .decision = worth.decision};
 }
 
@@ -149,7 +149,7 @@ std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limit
   const MemoryFit memory(trials, predict);
   const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
   if (!range) return std::nullopt;
-  Decision decision = turns(known, *range, limits).decision;
+  Decision decision = next_batches(known, *range, limits).decision;
   if (limits.objective != Objective::max_batch) return decision;
   decision.batch = known.times.batches.back();
   for (const std::int64_t batch : known.times.batches)

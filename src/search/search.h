@@ -33,7 +33,7 @@ struct Limits {
   // Over the batches that matter of a workload that cannot be measured in rounds; nothing: a batch
   // is run a second time where the answer turns on it.
   std::optional<int> passes{};
-  std::optional<std::int64_t> previous{};  // the answer that this question had before
+  std::optional<std::int64_t> previous{};  // the answer that this study key had before
   // Samples per second that other settings, such as another power limit, came to: the best is this
   // fast at least.
   std::optional<double> best_elsewhere{};

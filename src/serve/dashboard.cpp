@@ -9,9 +9,9 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "report/answer.h"
-#include "report/asked.h"
 #include "report/html/html.h"
 #include "report/html/page_data.h"
+#include "report/study_summary.h"
 
 namespace sweetspot::serve {
 namespace {
@@ -56,7 +56,7 @@ const trial::Study* find(const std::vector<trial::Study>& studies, std::int64_t 
 // What is shown before the first study begins.
 trial::Study no_study() {
   trial::Study study;
-  study.question = {"no study yet", "{}"};
+  study.study_key = {"no study yet", "{}"};
   study.environment.json = "{}";
   return study;
 }
@@ -135,7 +135,7 @@ Response Dashboard::list(const Request& request) {
     return text.empty() ? Json(nullptr) : Json(text);
   };
   for (const trial::Study& study : store_.studies()) {
-    const report::Asked asked = report::asked(study.question);
+    const report::StudySummary asked = report::study_summary(study.study_key);
     json["studies"].push_back({{"study", std::to_string(study.id)},
                                {"name", said(asked.name)},
                                {"goal", said(asked.goal)},

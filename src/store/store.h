@@ -98,12 +98,12 @@ class Follower {
 class Store {
  public:
   virtual ~Store() = default;
-  // The unfinished or finished study with this question's key, or a new one; `fresh` always starts
+  // The unfinished or finished study with this study key's key, or a new one; `fresh` always starts
   // a new one and keeps the old.
-  virtual std::unique_ptr<Writer> open_study(const trial::Question&, const trial::Environment&,
+  virtual std::unique_ptr<Writer> open_study(const trial::StudyKey&, const trial::Environment&,
                                              bool fresh) = 0;
   // The same, shared with whoever else joins it.
-  virtual std::unique_ptr<Queue> join_study(const trial::Question&, const trial::Environment&,
+  virtual std::unique_ptr<Queue> join_study(const trial::StudyKey&, const trial::Environment&,
                                             const QueueTerms&) = 0;
   // Newest first, trials without raw steps and traces. A study whose process was killed is
   // `stopped`.

@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "measure/training.h"
+#include "measure/training_trial.h"
 #include "study/arrival_check.h"
 #include "study/predict.h"
 #include "study/rounds.h"

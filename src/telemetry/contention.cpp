@@ -33,7 +33,7 @@ double usual_best(std::span<const probe::cpu::SpeedReading> moments,
 
 }  // namespace
 
-Company& Company::operator|=(const Company& more) {
+GpuContention& GpuContention::operator|=(const GpuContention& more) {
   if (more.other_share) other_share = std::max(other_share.value_or(0), *more.other_share);
   if (more.other_memory) other_memory = std::max(other_memory.value_or(0), *more.other_memory);
   others_uncounted |= more.others_uncounted;
@@ -65,17 +65,18 @@ trial::Contention contention(const Look& before, const Look& after) {
   return contention;
 }
 
-void add(const Company& company, trial::Contention& contention) {
-  contention.other_gpu_share = company.other_share;
-  contention.other_gpu_memory = company.other_memory;
-  contention.gpu_throttle = words(company.throttle);
-  if (company.other_share.value_or(0) > noticeable_share)
+void add(const GpuContention& gpu_contention, trial::Contention& contention) {
+  contention.other_gpu_share = gpu_contention.other_share;
+  contention.other_gpu_memory = gpu_contention.other_memory;
+  contention.gpu_throttle = words(gpu_contention.throttle);
+  if (gpu_contention.other_share.value_or(0) > noticeable_share)
     note(contention, fmt::format("other processes used the GPU {}% of the time",
-                                 percent(*company.other_share)));
-  else if (company.others_uncounted)
+                                 percent(*gpu_contention.other_share)));
+  else if (gpu_contention.others_uncounted)
     note(contention, "other processes were on the GPU");
-  if (company.throttle.is_disturbance())
-    note(contention, fmt::format("the GPU's clocks were held back ({})", words(company.throttle)));
+  if (gpu_contention.throttle.is_disturbance())
+    note(contention,
+         fmt::format("the GPU's clocks were held back ({})", words(gpu_contention.throttle)));
 }
 
 std::vector<bool> slow_moments(std::span<const probe::cpu::SpeedReading> moments) {

@@ -19,11 +19,11 @@ Look look(Machine& machine);
 //  - some task waited for a CPU for more than a tenth of the time, and others took at least a
 //    twentieth: pressure alone may be our own threads, waiting for each other.
 trial::Contention contention(const Look& before, const Look& after);
-// And what company the trial had on its device: contended too when
+// And the contention on its GPU: contended too when
 //  - other processes used it for more than a twentieth of the time, or were there uncounted; or
 //  - heat, its hardware or its power supply held its clocks back. A power cap does so on many a
 //    device whenever it is busy: that is noted, and is what a user will have as well.
-void add(const Company& company, trial::Contention& contention);
+void add(const GpuContention& gpu_contention, trial::Contention& contention);
 
 // At which of these moments the machine was slower than it can be: its additions by 6% (of two
 // cores, one that a neighbour shares takes a tenth from their sum), what passes between cores by

@@ -66,8 +66,8 @@ class GpuMeter final : public Meter {
     trial::Reading reading;
     reading.utilisation_share = now.utilisation_share;
     reading.power_watts = now.power_watts;
-    if (now.memory_used && company_.other_memory)
-      reading.memory = *now.memory_used - std::min(*now.memory_used, *company_.other_memory);
+    if (now.memory_used && gpu_contention_.other_memory)
+      reading.memory = *now.memory_used - std::min(*now.memory_used, *gpu_contention_.other_memory);
     return reading;
   }
 
@@ -80,10 +80,10 @@ class GpuMeter final : public Meter {
     return mean;
   }
 
-  Company company() override {
+  GpuContention gpu_contention() override {
     list_processes();
-    company_.throttle = throttle_;
-    return company_;
+    gpu_contention_.throttle = throttle_;
+    return gpu_contention_;
   }
 
  private:
@@ -91,27 +91,27 @@ class GpuMeter final : public Meter {
   void list_processes() {
     others_memory_known_ = true;
     const auto processes = gpu_.processes();
-    company_ = {};
+    gpu_contention_ = {};
     // In a container the driver may tell numbers of the host, or none: who is who is unknown then.
     if (!processes) return;
     std::vector<Process> others;
     for (const Process& process : *processes)
       if (!is_own_(process.pid)) others.push_back(process);
     if (others.size() == processes->size()) return;
-    company_.other_memory = 0;
-    company_.other_share = 0;
+    gpu_contention_.other_memory = 0;
+    gpu_contention_.other_share = 0;
     for (const Process& process : others) {
-      *company_.other_memory += process.memory.value_or(0);
-      if (!process.utilisation_share) company_.others_uncounted = true;
-      *company_.other_share += process.utilisation_share.value_or(0);
+      *gpu_contention_.other_memory += process.memory.value_or(0);
+      if (!process.utilisation_share) gpu_contention_.others_uncounted = true;
+      *gpu_contention_.other_share += process.utilisation_share.value_or(0);
     }
-    if (company_.others_uncounted) company_.other_share.reset();
+    if (gpu_contention_.others_uncounted) gpu_contention_.other_share.reset();
   }
 
   const probe::gpu::Gpu& gpu_;
   const std::function<bool(std::int64_t)> is_own_;
   bool others_memory_known_ = false;
-  Company company_;
+  GpuContention gpu_contention_;
   probe::gpu::Throttle throttle_;
   double clock_sum_ = 0, clocks_ = 0;
 };

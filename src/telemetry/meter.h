@@ -9,12 +9,12 @@
 namespace sweetspot::telemetry {
 
 // Who else was on a trial's device, and what held it back.
-struct Company {
+struct GpuContention {
   std::optional<double> other_share;  // of the device's time, that other processes had
   std::optional<core::Bytes> other_memory;
   bool others_uncounted = false;  // others are there, and their share is not known
   probe::gpu::Throttle throttle;
-  Company& operator|=(const Company& more);  // the worse of two devices
+  GpuContention& operator|=(const GpuContention& more);  // the worse of two devices
 };
 
 // Reads a trial's device while the trial runs. Used by one thread at a time.
@@ -27,7 +27,7 @@ class Meter {
   virtual std::optional<double> energy_joules() = 0;
   virtual double energy_interval_seconds() const = 0;
   // Since the meter was made. Takes milliseconds: not beside steps that count.
-  virtual Company company() { return {}; }
+  virtual GpuContention gpu_contention() { return {}; }
   // The mean of those seen since this was asked last.
   virtual std::optional<double> core_clock_mhz() { return std::nullopt; }
 };

@@ -8,10 +8,10 @@
 
 namespace sweetspot::trial {
 
-// What is asked. Two studies with the same question (the same key) are one study: it is resumed.
-struct Question {
+// Tells studies apart. Two studies with the same key are one study: it is resumed.
+struct StudyKey {
   std::string workload;  // "native paper-cnn on mnist": for people
-  std::string key;       // everything that decides the answer, as one canonical JSON text
+  std::string json;      // everything that decides the answer, as one canonical JSON text
 };
 
 struct Environment {
@@ -34,7 +34,7 @@ struct Running {
 
 struct Study {
   std::int64_t id = 0;
-  Question question;
+  StudyKey study_key;
   Environment environment;
   StudyState state = StudyState::running;
   double started_at = 0;

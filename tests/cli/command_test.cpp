@@ -1,4 +1,4 @@
-// Training programs behind -- through the real binary.
+// Training programs after -- through the real binary.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -222,11 +222,11 @@ TEST_F(Command, ADryRunShowsAndRunsNothing) {
 }
 
 TEST_F(Command, WhatCannotBeRunIsOneSentence) {
-  expect_sentence(sweetspot({"tune", "--"}), 2, "no program behind --");
+  expect_sentence(sweetspot({"tune", "--"}), 2, "no program after --");
   expect_sentence(sweetspot({"train", "--", "python3"}), 2, "only tune and sweep");
   expect_sentence(sweetspot({"tune", "--", "no-such-program", "{batch}"}), 2, "no-such-program");
   expect_sentence(sweetspot({"tune", "--", "python3", "train.py"}), 2, "{batch}");
-  expect_sentence(sweetspot({"tune", "python3", "train.py"}), 2, "goes behind --");
+  expect_sentence(sweetspot({"tune", "python3", "train.py"}), 2, "goes after --");
   expect_sentence(sweetspot({"tune", "--cwd", "nowhere", "--", "true", "{batch}"}), 2, "nowhere");
   expect_sentence(sweetspot({"tune", "--steps-regex", "(", "--", "true", "{batch}"}), 2, "regex");
   expect_sentence(sweetspot({"tune", "--env", "A", "--", "true", "{batch}"}), 2, "NAME=VALUE");

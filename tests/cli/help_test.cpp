@@ -49,8 +49,8 @@ TEST(Help, NothingIsGuessedFromAfar) {
     EXPECT_EQ(finished.exit_code, 2);
     EXPECT_THAT(finished.err, Not(HasSubstr("did you mean")));
   }
-  EXPECT_THAT(run({"tune", "train.py"}).err, HasSubstr("goes behind --"));
-  EXPECT_THAT(run({"data", "fetsh"}).err, Not(HasSubstr("goes behind --")));
+  EXPECT_THAT(run({"tune", "train.py"}).err, HasSubstr("goes after --"));
+  EXPECT_THAT(run({"data", "fetsh"}).err, Not(HasSubstr("goes after --")));
 }
 
 TEST(Help, TheWayOutNamesTheCommandsOwnHelp) {

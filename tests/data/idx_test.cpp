@@ -7,12 +7,11 @@
 #include "core/units.h"
 #include "data/allocations.h"
 #include "data/support.h"
+#include "words.h"
 
 namespace sweetspot::data {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
 using testing::StartsWith;
 
 std::string refusal(const Bytes& bytes) {
@@ -60,11 +59,11 @@ TEST(Idx, RefusesEveryTruncation) {
 TEST(Idx, RefusesTrailingBytes) {
   Bytes raw = make_idx({4});
   raw.push_back(0);
-  EXPECT_THAT(refusal(raw), HasSubstr("beyond what its header declares"));
-  EXPECT_THAT(refusal(gzip(raw)), HasSubstr("beyond what its header declares"));
+  EXPECT_WORDS(refusal(raw));
+  EXPECT_WORDS(refusal(gzip(raw)));
   Bytes compressed = gzip(make_idx({4}));
   compressed.insert(compressed.end(), {'j', 'u', 'n', 'k'});
-  EXPECT_THAT(refusal(compressed), StartsWith("2: some-file is corrupt gzip"));
+  EXPECT_WORDS(refusal(compressed));
 }
 
 TEST(Idx, DamagedGzipNeverGivesOtherValues) {
@@ -85,16 +84,16 @@ TEST(Idx, DamagedGzipNeverGivesOtherValues) {
 }
 
 TEST(Idx, NamesWhatIsWrongWithTheHeader) {
-  EXPECT_THAT(refusal({'P', 'K', 3, 4, 0, 0}), HasSubstr("not an IDX file"));
-  EXPECT_THAT(refusal({0, 0, 0x0d, 1, 0, 0, 0, 1, 9, 9, 9, 9}), HasSubstr("type 0x0d"));
-  EXPECT_THAT(refusal({0, 0, 8, 0}), HasSubstr("0 dimensions"));
-  EXPECT_THAT(refusal({0, 0, 8, 5}), HasSubstr("5 dimensions"));
-  EXPECT_THAT(refusal(make_idx({0, 28, 28})), HasSubstr("no samples"));
-  EXPECT_THAT(refusal(make_idx({1, 0, 28})), HasSubstr("dimension of 0"));
+  EXPECT_WORDS(refusal({'P', 'K', 3, 4, 0, 0}));
+  EXPECT_WORDS(refusal({0, 0, 0x0d, 1, 0, 0, 0, 1, 9, 9, 9, 9}));
+  EXPECT_WORDS(refusal({0, 0, 8, 0}));
+  EXPECT_WORDS(refusal({0, 0, 8, 5}));
+  EXPECT_WORDS(refusal(make_idx({0, 28, 28})));
+  EXPECT_WORDS(refusal(make_idx({1, 0, 28})));
 }
 
 TEST(Idx, ShowsControlCharactersOfTheName) {
-  EXPECT_THAT(failure_of([] { read_idx({}, "a\033[31m"); }), StartsWith("2: a\\x1b[31m "));
+  EXPECT_WORDS(failure_of([] { read_idx({}, "a\033[31m"); }));
 }
 
 TEST(Idx, HeadersThatLieCostNoMemory) {
@@ -104,7 +103,7 @@ TEST(Idx, HeadersThatLieCostNoMemory) {
         make_idx({65536, 512, 512}, {1, 2}), make_idx({most, 4}, {1, 2})}) {
     for (const Bytes& bytes : {header, gzip(header)}) {
       const LargestAllocation largest;
-      EXPECT_THAT(refusal(bytes), StartsWith("2: some-file "));
+      EXPECT_WORDS(refusal(bytes));
       EXPECT_LE(largest.bytes(), 2 * core::MiB);
     }
   }
@@ -114,14 +113,13 @@ TEST(Idx, RefusesGzipBombs) {
   constexpr std::uint32_t size = 100 << 20;
   const Bytes bomb = gzip(make_idx({size}, Bytes(size)));
   ASSERT_LT(bomb.size(), 200'000u);
-  EXPECT_THAT(refusal(bomb), HasSubstr("expands more than 200-fold"));
+  EXPECT_WORDS(refusal(bomb));
 }
 
 TEST(Idx, NamesAFileThatCannotBeRead) {
   const TemporaryFolder folder;
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "absent"); }),
-              AllOf(StartsWith("2: cannot read "), HasSubstr("absent"), HasSubstr("No such file")));
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder.path()); }), HasSubstr("Is a directory"));
+  EXPECT_WORDS(failure_of([&] { read_idx_file(folder / "absent"); }));
+  EXPECT_WORDS(failure_of([&] { read_idx_file(folder.path()); }));
 }
 
 // Sparse files: they take no disk.
@@ -129,12 +127,10 @@ TEST(Idx, RefusesFilesBeyondAnyDataSet) {
   const TemporaryFolder folder;
   write_file(folder / "huge", make_idx({20, 1 << 15, 1 << 15}, {}));
   std::filesystem::resize_file(folder / "huge", 16 + 20 * core::GiB);
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "huge"); }),
-              HasSubstr("huge declares more than 16.0 GiB"));
+  EXPECT_WORDS(failure_of([&] { read_idx_file(folder / "huge"); }));
   write_file(folder / "huge.gz", gzip(make_idx({2})));
   std::filesystem::resize_file(folder / "huge.gz", 20 * core::GiB);
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "huge.gz"); }),
-              AllOf(HasSubstr("huge.gz is 20.0 GiB"), HasSubstr("unpack it first")));
+  EXPECT_WORDS(failure_of([&] { read_idx_file(folder / "huge.gz"); }));
 }
 
 TEST(Idx, ReadsFilesAsItReadsMemory) {
@@ -149,12 +145,11 @@ TEST(Idx, ReadsFilesAsItReadsMemory) {
     EXPECT_EQ(idx.bytes, expected.bytes);
   }
   std::filesystem::resize_file(folder / "raw", raw.size() - 1);
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "raw"); }), HasSubstr("raw ends before"));
+  EXPECT_WORDS(failure_of([&] { read_idx_file(folder / "raw"); }));
   std::filesystem::resize_file(folder / "raw", raw.size() + 1);
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "raw"); }),
-              HasSubstr("raw has bytes beyond"));
+  EXPECT_WORDS(failure_of([&] { read_idx_file(folder / "raw"); }));
   write_text(folder / "empty", "");
-  EXPECT_THAT(failure_of([&] { read_idx_file(folder / "empty"); }), HasSubstr("empty ends before"));
+  EXPECT_WORDS(failure_of([&] { read_idx_file(folder / "empty"); }));
 }
 
 }  // namespace

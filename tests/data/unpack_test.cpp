@@ -7,14 +7,12 @@
 
 #include "data/files.h"
 #include "data/support.h"
+#include "words.h"
 
 namespace sweetspot::data {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 class Unpack : public testing::Test {
  protected:
@@ -59,20 +57,20 @@ TEST_F(Unpack, TakesNoLinksAndNothingLargerThanExpected) {
   fs::create_symlink("/etc/passwd", folder / "in/deep/second");
   EXPECT_EQ(unpack(pack("")), 1u);
   write_file(folder / "in/deep/er/first", Bytes(1001, 'a'));
-  EXPECT_THAT(refusal(pack("")), AllOf(StartsWith("2: "), HasSubstr("a first larger than")));
+  EXPECT_WORDS(refusal(pack("")));
 }
 
 TEST_F(Unpack, RefusesWhatIsDamaged) {
   write_file(folder / "junk", Bytes(2000, 'x'));
-  EXPECT_THAT(refusal(folder / "junk"), AllOf(StartsWith("2: "), HasSubstr("is no tar archive")));
+  EXPECT_WORDS(refusal(folder / "junk"));
   write_text(folder / "short", "few");
-  EXPECT_THAT(refusal(folder / "short"), HasSubstr("is no tar archive"));
+  EXPECT_WORDS(refusal(folder / "short"));
   const fs::path cut = folder / "cut.tar";
   const std::string command =
       "tar -C '" + (folder / "in/deep/er").string() + "' -cf '" + cut.string() + "' first";
   ASSERT_EQ(std::system(command.c_str()), 0);
   fs::resize_file(cut, 512 + 700);  // its header, and a part of its content
-  EXPECT_THAT(refusal(cut), HasSubstr("ends in the middle of a file"));
+  EXPECT_WORDS(refusal(cut));
 }
 
 TEST_F(Unpack, GunzipsUpToTheSizeThatIsPublished) {
@@ -80,8 +78,7 @@ TEST_F(Unpack, GunzipsUpToTheSizeThatIsPublished) {
   write_file(folder / "file.gz", gzip(bytes));
   unpack_gzip(folder / "file.gz", folder / "file", 5000);
   EXPECT_EQ(fs::file_size(folder / "file"), 5000u);
-  EXPECT_THAT(failure_of([&] { unpack_gzip(folder / "file.gz", folder / "file", 4999); }),
-              AllOf(StartsWith("2: "), HasSubstr("more than the published")));
+  EXPECT_WORDS(failure_of([&] { unpack_gzip(folder / "file.gz", folder / "file", 4999); }));
 }
 
 }  // namespace

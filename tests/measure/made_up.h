@@ -26,13 +26,13 @@ struct ScriptedMeter : telemetry::Meter {
   };
   std::function<std::optional<double>()> counter = [] { return std::optional<double>(); };
   double interval = 0.1;
-  telemetry::Company with;
+  telemetry::GpuContention with;
   int reads = 0;
 
   trial::Reading read() override { return script(reads++); }
   std::optional<double> energy_joules() override { return counter(); }
   double energy_interval_seconds() const override { return interval; }
-  telemetry::Company company() override { return with; }
+  telemetry::GpuContention gpu_contention() override { return with; }
 };
 
 // Step n (from 0) as `script` says; each moves the clock by its seconds.

@@ -11,6 +11,7 @@
 #include "model/keras.h"
 #include "model/keras/json.h"
 #include "support.h"
+#include "words.h"
 
 namespace sweetspot::model {
 namespace {
@@ -45,21 +46,20 @@ TEST(Hostile, DeepNestingIsRefusedWithoutRecursion) {
   for (int i = 0; i < 100'000; ++i) deep_object += R"({"config":)";
   for (const std::string& text : {deep_array, deep_array + std::string(100'000, ']'), deep_object,
                                   R"({"modelTopology": ")" + deep_array + "\"}"})
-    EXPECT_THAT(refusal(text), HasSubstr("net.json is nested more than 64 levels deep"));
+    EXPECT_WORDS(refusal(text));
 }
 
 TEST(Hostile, JsonErrorsNameTheLine) {
-  EXPECT_THAT(refusal("{\n\"class_name\": oops}"),
-              HasSubstr("net.json is not valid JSON at line 2"));
-  EXPECT_THAT(refusal(""), HasSubstr("net.json is not valid JSON at line 1"));
-  EXPECT_THAT(refusal("{} {}"), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal("{\"class_name\": \"\xff\"}"), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal("[1e999]"), HasSubstr("net.json holds a number that is out of range"));
+  EXPECT_WORDS(refusal("{\n\"class_name\": oops}"));
+  EXPECT_WORDS(refusal(""));
+  EXPECT_WORDS(refusal("{} {}"));
+  EXPECT_WORDS(refusal("{\"class_name\": \"\xff\"}"));
+  EXPECT_WORDS(refusal("[1e999]"));
 }
 
 TEST(Hostile, TextLargerThanAnyModelIsRefused) {
   const std::string spaces(keras::max_json_bytes + 1, ' ');
-  EXPECT_THAT(refusal(spaces), HasSubstr("net.json is larger than 16.0 MiB"));
+  EXPECT_WORDS(refusal(spaces));
 }
 
 class Files : public testing::Test {
@@ -106,11 +106,11 @@ TEST_F(Files, ThatDoNotExistAreAnsweredWithTheZoo) {
 }
 
 TEST_F(Files, ThatAreFoldersOrEndlessAreRefused) {
-  EXPECT_THAT(message(folder_.string()), HasSubstr("is a folder"));
-  EXPECT_THAT(message("/dev/zero"), HasSubstr("/dev/zero is larger than"));
-  EXPECT_THAT(message(""), HasSubstr("there is no model ''"));
-  EXPECT_THAT(message("a\x1b[2Jb"), HasSubstr("a\\x1b[2Jb"));
-  EXPECT_THAT(message(std::string(10'000, 'a')), HasSubstr("there is no model"));
+  EXPECT_WORDS(message(folder_.string()));
+  EXPECT_WORDS(message("/dev/zero"));
+  EXPECT_WORDS(message(""));
+  EXPECT_WORDS(message("a\x1b[2Jb"));
+  EXPECT_WORDS(message(std::string(10'000, 'a')));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "model/counts.h"
 #include "model/keras.h"
 #include "support.h"
+#include "words.h"
 
 namespace sweetspot::model {
 namespace {
@@ -245,29 +246,25 @@ TEST(Functional, AChainIsReadInItsOrder) {
 
 TEST(Functional, OtherGraphsAreRefusedAtTheLayer) {
   const auto in = [](const std::string& name) { return R"([[[")" + name + R"(", 0, 0, {}]]])"; };
-  EXPECT_THAT(refusal(functional(std::string(keras2_in) + ", " + keras2_dense("a", in("in")) +
-                                     ", " + keras2_dense("out", in("in")),
-                                 keras2_ends)),
-              HasSubstr("layer 'in', field 'inbound_nodes': its output is read by several layers"));
-  EXPECT_THAT(
+  EXPECT_WORDS(refusal(functional(std::string(keras2_in) + ", " + keras2_dense("a", in("in")) +
+                                      ", " + keras2_dense("out", in("in")),
+                                  keras2_ends)));
+  EXPECT_WORDS(
       refusal(functional(std::string(keras2_in) + ", " +
                              keras2_dense("out", R"([[["in", 0, 0, {}], ["in", 0, 0, {}]]])"),
-                         keras2_ends)),
-      HasSubstr("layer 'out', field 'inbound_nodes': it has 2 inputs"));
-  EXPECT_THAT(refusal(functional(std::string(keras2_in) + ", " +
-                                     keras2_dense("out", R"([[["in", 0, 0, {"training": true}]]])"),
-                                 keras2_ends)),
-              HasSubstr("training = true"));
-  EXPECT_THAT(refusal(functional(std::string(keras2_in) + ", " + keras2_dense("out", in("in")),
-                                 R"("input_layers": [["in", 0, 0]],
-                                    "output_layers": [["in", 0, 0], ["out", 0, 0]])")),
-              HasSubstr("field 'config.output_layers'"));
+                         keras2_ends)));
+  EXPECT_WORDS(
+      refusal(functional(std::string(keras2_in) + ", " +
+                             keras2_dense("out", R"([[["in", 0, 0, {"training": true}]]])"),
+                         keras2_ends)));
+  EXPECT_WORDS(refusal(functional(std::string(keras2_in) + ", " + keras2_dense("out", in("in")),
+                                  R"("input_layers": [["in", 0, 0]],
+                                    "output_layers": [["in", 0, 0], ["out", 0, 0]])")));
   // A circle, and layers that lead nowhere.
-  EXPECT_THAT(
+  EXPECT_WORDS(
       refusal(functional(std::string(keras2_in) + ", " + keras2_dense("a", in("b")) + ", " +
                              keras2_dense("b", in("a")) + ", " + keras2_dense("out", in("in")),
-                         keras2_ends)),
-      HasSubstr("not between the input and the output"));
+                         keras2_ends)));
 }
 
 }  // namespace

@@ -59,11 +59,11 @@ TEST(Speed, EveryKernelDoesWhatItSays) {
 
 TEST(SpeedProbe, IsTakenAgainAndAgain) {
   for (const int cores : {1, 2, 3}) {
-    SpeedProbe pulse(cores);
+    SpeedProbe probe(cores);
     for (int i = 0; i < 3; ++i) {
-      const SpeedReading beat = pulse.take();
-      EXPECT_GT(beat.additions_per_second, 0);
-      EXPECT_EQ(beat.exchange_bytes_per_second > 0, cores > 1) << "one core has no neighbour";
+      const SpeedReading reading = probe.take();
+      EXPECT_GT(reading.additions_per_second, 0);
+      EXPECT_EQ(reading.exchange_bytes_per_second > 0, cores > 1) << "one core has no neighbour";
     }
   }
 }

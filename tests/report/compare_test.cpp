@@ -22,7 +22,7 @@ Side side(const std::string& name, double faster, const std::vector<std::int64_t
           int repeat = 1) {
   Side made;
   made.name = name;
-  made.study.question = {"tune paper-cnn on mnist", R"({"terms":{"kind":"tune","repeat":1}})"};
+  made.study.study_key = {"tune paper-cnn on mnist", R"({"terms":{"kind":"tune","repeat":1}})"};
   made.study.environment = {"sweetspot 1", "a CPU", "{}"};
   for (const std::int64_t batch : batches)
     for (int i = 0; i < repeat; ++i) {
@@ -92,7 +92,7 @@ TEST(Compare, NamesWhatDiffers) {
   two.study.environment.machine = "another | CPU\x1b[2J";
   two.study.trials[0].setting.precision = "bf16";
   two.study.trials[0].device = "cuda:0";
-  two.study.question.key =
+  two.study.study_key.json =
       R"({"terms":{"kind":"tune","machine":{"cpu":"another","threads":1},"repeat":3}})";
   std::vector<std::string> what;
   const Comparison c = compare(one, two);
@@ -100,14 +100,14 @@ TEST(Compare, NamesWhatDiffers) {
   EXPECT_THAT(what,
               testing::ElementsAre("machine", "device", "precision", "machine.threads", "repeat"));
   EXPECT_THAT(text(c), AllOf(HasSubstr("another \\| CPU"), Not(HasSubstr("\x1b"))));
-  two.study.question.key = "not JSON";
+  two.study.study_key.json = "not JSON";
   EXPECT_THAT(compare(one, two).differences, testing::SizeIs(testing::Ge(3u)));
 }
 
 TEST(Compare, AListThatDiffersIsOneDifference) {
   Side one = side("one", 1, {64}), two = one;
-  one.study.question.key = R"({"terms":{"batches":[16,32]},"workload":{"args":["a",{"b":1}]}})";
-  two.study.question.key = R"({"terms":{"batches":[64]},"workload":{"args":[]}})";
+  one.study.study_key.json = R"({"terms":{"batches":[16,32]},"workload":{"args":["a",{"b":1}]}})";
+  two.study.study_key.json = R"({"terms":{"batches":[64]},"workload":{"args":[]}})";
   const Comparison c = compare(one, two);
   ASSERT_EQ(c.differences.size(), 2u);
   EXPECT_EQ(c.differences[0].what, "batches");

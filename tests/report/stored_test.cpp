@@ -19,9 +19,9 @@ using tests::made_trial;
 trial::Study made_study(const std::string& limits = R"("tolerance": 0.15, "min": 1, "max": 4096)") {
   trial::Study study;
   study.id = 3;
-  study.question.workload = "tune paper-cnn on mnist";
-  study.question.key = R"({"terms": {"kind": "tune", "memory_share": 0.5, "limits": {)" + limits +
-                       R"(}}, "workload": {"model": {"name": "paper-cnn"}}})";
+  study.study_key.workload = "tune paper-cnn on mnist";
+  study.study_key.json = R"({"terms": {"kind": "tune", "memory_share": 0.5, "limits": {)" + limits +
+                         R"(}}, "workload": {"model": {"name": "paper-cnn"}}})";
   study.environment = {"sweetspot 0.1.0", "a CPU", R"({"memory_free_bytes": 1000000000})"};
   study.state = trial::StudyState::finished;
   for (const std::int64_t batch : {1, 16, 128, 1024})
@@ -122,7 +122,7 @@ TEST(AnswerOf, AnAnswerThatCannotBeReadIsNone) {
 
 TEST(AnswerOf, ASweepRecommendsNothing) {
   trial::Study study = made_study();
-  study.question.key = R"({"terms": {"kind": "sweep"}})";
+  study.study_key.json = R"({"terms": {"kind": "sweep"}})";
   const Answer answer = answer_of(study);
   EXPECT_EQ(answer.status, "finished");
   EXPECT_FALSE(answer.recommendation);
@@ -147,7 +147,7 @@ TEST(AnswerOf, ReadsWhatIsNoQuestionOfOursAsUnknown) {
   for (const char* key : {"", "no JSON", "[]", "{\"terms\": 3}", "{\"terms\": {\"kind\": 1}}",
                           R"({"terms": {"kind": "tune", "limits": {"min": "x", "max": -5}}})"}) {
     trial::Study study = made_study();
-    study.question.key = key;
+    study.study_key.json = key;
     study.environment.json = study.answer = key;
     EXPECT_EQ(answer_of(study).trials.size(), 4u) << key;
   }

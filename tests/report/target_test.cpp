@@ -97,8 +97,8 @@ TEST(TargetAnswer, KeepsWhatMattersOfManyBatches) {
 TEST(TargetAnswer, ComesBackFromTheStoreAsItWas) {
   trial::Study study;
   study.id = 3, study.state = trial::StudyState::finished;
-  study.question.workload = "tune paper-cnn on mnist to 99%";
-  study.question.key = R"({"terms":{"kind":"tune"}})";
+  study.study_key.workload = "tune paper-cnn on mnist to 99%";
+  study.study_key.json = R"({"terms":{"kind":"tune"}})";
   study.answer = advise::to_json(answer());
   const Answer stored = answer_of(study);
   EXPECT_EQ(stored.to_target, answer());

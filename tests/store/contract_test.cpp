@@ -25,12 +25,12 @@ std::vector<std::int64_t> batches(const trial::Study& study) {
 }
 
 TEST_P(StoreContract, WhatIsAddedIsReadBackByAnother) {
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   add(*writer, full_trial());
   const auto study = open()->study(writer->study().id);
   ASSERT_TRUE(study);
-  EXPECT_EQ(study->question.workload, question().workload);
-  EXPECT_EQ(study->question.key, question().key);
+  EXPECT_EQ(study->study_key.workload, study_key().workload);
+  EXPECT_EQ(study->study_key.json, study_key().json);
   EXPECT_EQ(study->environment.program, environment().program);
   EXPECT_EQ(study->environment.machine, environment().machine);
   EXPECT_EQ(study->environment.json, environment().json);
@@ -41,7 +41,7 @@ TEST_P(StoreContract, WhatIsAddedIsReadBackByAnother) {
 }
 
 TEST_P(StoreContract, WhatIsBeingRunIsSaidUntilItIsSavedOrTheRunEnds) {
-  auto writer = open()->open_study(question(), environment(), false);
+  auto writer = open()->open_study(study_key(), environment(), false);
   const auto running = [&] { return open()->studies().at(0).running; };
   EXPECT_FALSE(running());
   const auto follower = open()->follow();
@@ -63,7 +63,7 @@ TEST_P(StoreContract, WhatIsBeingRunIsSaidUntilItIsSavedOrTheRunEnds) {
 }
 
 TEST_P(StoreContract, UnknownStaysUnknown) {
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   trial::Trial trial;
   trial.outcome = trial::Outcome::out_of_memory;
   add(*writer, trial);
@@ -73,7 +73,7 @@ TEST_P(StoreContract, UnknownStaysUnknown) {
 
 TEST_P(StoreContract, NumbersThatAreNoneDoNotBecomeZero) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   trial::Trial trial = full_trial();
   trial.samples_per_second = {1, -infinity, infinity};
   trial.seconds = nan;
@@ -87,8 +87,8 @@ TEST_P(StoreContract, NumbersThatAreNoneDoNotBecomeZero) {
 }
 
 TEST_P(StoreContract, EachTrialHasItsOwnEpochsAndTrace) {
-  const auto writer = open()->open_study(question(), environment(), false);
-  const auto other = open()->open_study(question("other"), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
+  const auto other = open()->open_study(study_key("other"), environment(), false);
   trial::Trial one = trial_of(1), two = trial_of(2), none = trial_of(3);
   one.epochs = {{1, 0.5, 2.0, {}, {}, 0.5}, {2, 0.25, 1.0, {}, {}, 0.75}};
   two.epochs = {{1, 4, {}, {}, {}, {}}};
@@ -102,7 +102,7 @@ TEST_P(StoreContract, EachTrialHasItsOwnEpochsAndTrace) {
 }
 
 TEST_P(StoreContract, ATrialThatIsSavedAgainReplacesItself) {
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   std::vector<trial::Trial> trials{full_trial(), trial_of(8)};
   writer->save(trials);
   const std::int64_t first = trials[0].id, second = trials[1].id;
@@ -125,7 +125,7 @@ TEST_P(StoreContract, ATrialThatIsSavedAgainReplacesItself) {
 }
 
 TEST_P(StoreContract, WhatIsSaidOfATrialCanBeAmendedAndItsDetailsStay) {
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   trial::Trial trial = full_trial();
   writer->save({&trial, 1});
   trial::Trial said = trial;
@@ -139,8 +139,8 @@ TEST_P(StoreContract, WhatIsSaidOfATrialCanBeAmendedAndItsDetailsStay) {
 }
 
 TEST_P(StoreContract, AllTrialsAreSavedOrNone) {
-  const auto writer = open()->open_study(question(), environment(), false);
-  const auto other = open()->open_study(question("other"), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
+  const auto other = open()->open_study(study_key("other"), environment(), false);
   const trial::Trial saved = add(*writer, trial_of(1)), others = add(*other, trial_of(2));
   for (const std::int64_t missing : {others.id, others.id + 1000}) {
     std::vector<trial::Trial> trials{saved, trial_of(3), trial_of(4)};
@@ -159,11 +159,11 @@ TEST_P(StoreContract, AllTrialsAreSavedOrNone) {
 TEST_P(StoreContract, AResumedStudyHasItsRawStepsAndGrowsOn) {
   const auto store = open();
   {
-    const auto writer = store->open_study(question(), environment(), false);
+    const auto writer = store->open_study(study_key(), environment(), false);
     add(*writer, full_trial());
     add(*writer, trial_of(8));
   }
-  const auto writer = store->open_study(question(), environment(), false);
+  const auto writer = store->open_study(study_key(), environment(), false);
   std::vector<trial::Trial> trials = writer->study().trials;
   ASSERT_EQ(trials.size(), 2u);
   expect_equal(trials[0], full_trial());
@@ -178,7 +178,7 @@ TEST_P(StoreContract, AResumedStudyHasItsRawStepsAndGrowsOn) {
 TEST_P(StoreContract, TheAnswerIsKept) {
   const std::string first = R"({"batch":64})", second = "{\"note\":\"“quoted”\"}";
   const auto store = open();
-  auto writer = store->open_study(question(), environment(), false);
+  auto writer = store->open_study(study_key(), environment(), false);
   const std::int64_t id = writer->study().id;
   EXPECT_EQ(writer->study().answer, "");
   EXPECT_EQ(store->study(id)->answer, "");
@@ -189,21 +189,21 @@ TEST_P(StoreContract, TheAnswerIsKept) {
     EXPECT_EQ(store->studies().at(0).answer, answer);
   }
   writer.reset();
-  EXPECT_EQ(store->open_study(question(), environment(), false)->study().answer, second);
-  EXPECT_EQ(store->open_study(question(), environment(), true)->study().answer, "");
+  EXPECT_EQ(store->open_study(study_key(), environment(), false)->study().answer, second);
+  EXPECT_EQ(store->open_study(study_key(), environment(), true)->study().answer, "");
 }
 
 TEST_P(StoreContract, TheSameQuestionResumesTheSameStudy) {
   const auto store = open();
   std::int64_t id = 0;
   {
-    const auto writer = store->open_study(question(), environment(), false);
+    const auto writer = store->open_study(study_key(), environment(), false);
     id = writer->study().id;
     EXPECT_TRUE(writer->study().trials.empty());
     add(*writer, trial_of(8));
     add(*writer, trial_of(16));
   }
-  const auto writer = store->open_study(question(), environment("sweetspot 0.2.0"), false);
+  const auto writer = store->open_study(study_key(), environment("sweetspot 0.2.0"), false);
   EXPECT_EQ(writer->study().id, id);
   EXPECT_EQ(writer->study().state, StudyState::running);
   EXPECT_THAT(batches(writer->study()), ElementsAre(8, 16));
@@ -212,8 +212,8 @@ TEST_P(StoreContract, TheSameQuestionResumesTheSameStudy) {
 
 TEST_P(StoreContract, AnotherQuestionIsAnotherStudy) {
   const auto store = open();
-  const auto one = store->open_study(question("1"), environment(), false);
-  const auto two = store->open_study(question("2"), environment(), false);
+  const auto one = store->open_study(study_key("1"), environment(), false);
+  const auto two = store->open_study(study_key("2"), environment(), false);
   add(*one, trial_of(1));
   add(*two, trial_of(2));
   EXPECT_NE(one->study().id, two->study().id);
@@ -223,24 +223,24 @@ TEST_P(StoreContract, AnotherQuestionIsAnotherStudy) {
 
 TEST_P(StoreContract, FreshKeepsTheOldAndIsResumedFromThenOn) {
   const auto store = open();
-  add(*store->open_study(question(), environment(), false), trial_of(1));
-  add(*store->open_study(question(), environment(), true), trial_of(2));
+  add(*store->open_study(study_key(), environment(), false), trial_of(1));
+  add(*store->open_study(study_key(), environment(), true), trial_of(2));
   const auto studies = store->studies();
   ASSERT_EQ(studies.size(), 2u);
   EXPECT_THAT(batches(studies[0]), ElementsAre(2));
   EXPECT_THAT(batches(studies[1]), ElementsAre(1));
-  EXPECT_THAT(batches(store->open_study(question(), environment(), false)->study()),
+  EXPECT_THAT(batches(store->open_study(study_key(), environment(), false)->study()),
               ElementsAre(2));
 }
 
 TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawStepsAndTraces) {
   const auto store = open();
   for (const char* key : {"1", "2", "3"})
-    add(*store->open_study(question(key), environment(), false), full_trial());
+    add(*store->open_study(study_key(key), environment(), false), full_trial());
   const auto studies = store->studies();
   ASSERT_EQ(studies.size(), 3u);
-  EXPECT_EQ(studies[0].question.key, "3");
-  EXPECT_EQ(studies[2].question.key, "1");
+  EXPECT_EQ(studies[0].study_key.json, "3");
+  EXPECT_EQ(studies[2].study_key.json, "1");
   trial::Trial summary = full_trial();
   summary.raw.clear();
   summary.trace.clear();
@@ -250,12 +250,12 @@ TEST_P(StoreContract, StudiesComeNewestFirstWithoutRawStepsAndTraces) {
 TEST_P(StoreContract, StatesAreKept) {
   const auto store = open();
   const auto state = [&] { return store->studies().at(0).state; };
-  auto writer = store->open_study(question(), environment(), false);
+  auto writer = store->open_study(study_key(), environment(), false);
   EXPECT_EQ(state(), StudyState::running);
   writer->set_state(StudyState::finished);
   writer.reset();
   EXPECT_EQ(state(), StudyState::finished);
-  writer = store->open_study(question(), environment(), false);
+  writer = store->open_study(study_key(), environment(), false);
   EXPECT_EQ(state(), StudyState::running);
   writer->set_state(StudyState::stopped);
   EXPECT_EQ(writer->study().state, StudyState::stopped);
@@ -264,26 +264,26 @@ TEST_P(StoreContract, StatesAreKept) {
 
 TEST_P(StoreContract, AStudyWhoseWriterEndedWithoutAWordIsNotRunning) {
   const auto store = open();
-  store->open_study(question(), environment(), false).reset();
+  store->open_study(study_key(), environment(), false).reset();
   EXPECT_EQ(store->studies().at(0).state, StudyState::stopped);
 }
 
 TEST_P(StoreContract, ASecondWriterIsRefusedWithThePid) {
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   try {
-    open()->open_study(question(), environment(), false);
+    open()->open_study(study_key(), environment(), false);
     FAIL() << "two writers";
   } catch (const core::MachineError& error) {
     EXPECT_THAT(error.what(), HasSubstr("pid " + std::to_string(getpid())));
     EXPECT_THAT(error.what(), HasSubstr("--db"));
   }
-  EXPECT_NO_THROW(open()->open_study(question(), environment(), true));
+  EXPECT_NO_THROW(open()->open_study(study_key(), environment(), true));
   EXPECT_NO_THROW(add(*writer, trial_of(1)));
 }
 
 TEST_P(StoreContract, RemovedIsGoneAndItsNumberIsNotUsedAgain) {
   const auto store = open();
-  auto writer = store->open_study(question(), environment(), false);
+  auto writer = store->open_study(study_key(), environment(), false);
   const std::int64_t id = writer->study().id;
   add(*writer, full_trial());
   EXPECT_THROW(store->remove(id), core::MachineError) << "it is being written";
@@ -292,7 +292,7 @@ TEST_P(StoreContract, RemovedIsGoneAndItsNumberIsNotUsedAgain) {
   EXPECT_FALSE(store->remove(id));
   EXPECT_FALSE(store->study(id));
   EXPECT_TRUE(store->studies().empty());
-  EXPECT_GT(store->open_study(question(), environment(), false)->study().id, id);
+  EXPECT_GT(store->open_study(study_key(), environment(), false)->study().id, id);
 }
 
 TEST_P(StoreContract, ReadingMakesNothing) {
@@ -306,10 +306,10 @@ TEST_P(StoreContract, ReadingMakesNothing) {
 TEST_P(StoreContract, ManyReadWhileTwoStudiesAreWritten) {
   constexpr int trials = 40;
   const auto write = [&](const char* key) {
-    const auto writer = open()->open_study(question(key), environment(), false);
+    const auto writer = open()->open_study(study_key(key), environment(), false);
     for (int batch = 1; batch <= trials; ++batch) add(*writer, trial_of(batch, 50));
   };
-  open()->open_study(question("1"), environment(), false);
+  open()->open_study(study_key("1"), environment(), false);
   std::thread one(write, "1"), two(write, "2");
   std::size_t seen = 0;
   while (seen < 2 * trials) {
@@ -323,9 +323,9 @@ TEST_P(StoreContract, ManyReadWhileTwoStudiesAreWritten) {
 
 TEST_P(StoreContract, OneTrialIsReadWithAllItHas) {
   EXPECT_FALSE(open()->trial(1));
-  const auto other = open()->open_study(question("other"), environment(), false);
+  const auto other = open()->open_study(study_key("other"), environment(), false);
   add(*other, trial_of(1));
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   add(*writer, trial_of(2));
   add(*writer, full_trial());
   const std::int64_t id = open()->study(writer->study().id)->trials.at(1).id;
@@ -347,7 +347,7 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   const auto follower = open()->follow();
   expect_heard(*follower, "nothing yet");
   EXPECT_TRUE(place_->is_untouched());
-  auto writer = store->open_study(question(), environment(), false);
+  auto writer = store->open_study(study_key(), environment(), false);
   expect_heard(*follower, "a study");
   add(*writer, trial_of(1));
   expect_heard(*follower, "a trial");
@@ -360,7 +360,7 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   EXPECT_FALSE(follower->changed()) << "a reader";
   const std::int64_t id = writer->study().id;
   writer.reset();
-  writer = store->open_study(question(), environment(), false);
+  writer = store->open_study(study_key(), environment(), false);
   expect_heard(*follower, "a study that goes on");
   writer.reset();  // without a word: so does a process that is killed
   expect_heard(*follower, "a writer that went");

@@ -34,7 +34,7 @@ void expect_v1(const std::vector<trial::Study>& studies) {
   EXPECT_EQ(studies[1].environment.program, "sweetspot 0.0.9");
   EXPECT_EQ(studies[1].environment.machine, "a CPU");
   EXPECT_EQ(studies[1].environment.json, R"({"cpu":"a CPU"})");
-  EXPECT_EQ(studies[1].question.key, R"({"number":1})");
+  EXPECT_EQ(studies[1].study_key.json, R"({"number":1})");
   EXPECT_EQ(studies[1].state, trial::StudyState::finished);
   EXPECT_EQ(studies[1].started_at, 1790000000.5);
   ASSERT_EQ(studies[1].trials.size(), 2u);
@@ -55,7 +55,7 @@ TEST_F(Migration, AnOldFileIsReadInFull) {
 
 TEST_F(Migration, AnOldStudyIsResumed) {
   const auto store = store::open_store(file_.string());
-  const auto writer = store->open_study(question(R"({"number":1})"), environment(), false);
+  const auto writer = store->open_study(study_key(R"({"number":1})"), environment(), false);
   EXPECT_EQ(writer->study().id, 1);
   EXPECT_EQ(writer->study().trials.size(), 2u);
   add(*writer, full_trial());
@@ -65,7 +65,7 @@ TEST_F(Migration, AnOldStudyIsResumed) {
 
 TEST_F(Migration, EachTrialKnowsItsRun) {
   add(*store::open_store(file_.string())
-           ->open_study(question(R"({"number":1})"), environment("sweetspot 9"), false),
+           ->open_study(study_key(R"({"number":1})"), environment("sweetspot 9"), false),
       full_trial());
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(file_.c_str(), &database), SQLITE_OK);
@@ -108,7 +108,7 @@ TEST(MigrationFromVersion2, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(old->trials[5].raw.size(), 76u);
   EXPECT_EQ(old->trials[5].step_source, "");
   EXPECT_EQ(old->trials[5].start_up_seconds, std::nullopt);
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(6), full_trial());
 }
@@ -135,7 +135,7 @@ TEST(MigrationFromVersion3, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(trial.energy_joules, std::nullopt);
   EXPECT_TRUE(trial.epochs.empty());
   EXPECT_TRUE(trial.trace.empty());
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(2)->trials.at(2), full_trial());
 }
@@ -155,7 +155,7 @@ TEST(MigrationFromVersion4, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(trial.memory_measured, trial.memory_predicted);
   EXPECT_EQ(trial.memory_by_use, std::nullopt);
   EXPECT_EQ(trial.epochs.size(), 2u);
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(2)->trials.at(1), full_trial());
 }
@@ -173,7 +173,7 @@ TEST(MigrationFromVersion5, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(trial.setting.batch, 16);
   EXPECT_TRUE(trial.memory_by_use);
   EXPECT_EQ(trial.raw.size(), 279u);
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }
@@ -206,7 +206,7 @@ TEST(MigrationFromVersion6, IsReadInFullAndWrittenOn) {
   EXPECT_TRUE(trial.raw[7].warm_up);
   EXPECT_FALSE(trial.raw[8].warm_up);
   EXPECT_LT(seconds, trial.seconds);
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   trial::Trial grown = writer->study().trials.at(0);
   expect_equal(grown, trial);
   grown.raw.push_back({0.5, 640, 10, {}, false, false, 1});  // what is written has today's layout
@@ -230,7 +230,7 @@ TEST(MigrationFromVersion7, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(old->trials[0].steps_total, std::nullopt);
   EXPECT_EQ(store->study(2)->trials.at(0).last_output, "");
   EXPECT_THAT(store->study(2)->trials.at(0).note, HasSubstr("its last output: two"));
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }
@@ -251,7 +251,7 @@ TEST(MigrationFromVersion8, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(old->trials[1].setting.power_limit_watts, std::nullopt);
   EXPECT_FALSE(old->trials[1].inputs_vary);
   EXPECT_TRUE(old->trials[1].gpus.empty());
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }
@@ -266,7 +266,7 @@ TEST(MigrationFromVersion9, IsReadInFullAndShared) {
   ASSERT_TRUE(old);
   ASSERT_EQ(old->trials.size(), 3u);
   EXPECT_TRUE(store->attempts(1).empty());
-  const auto queue = store->join_study(old->question, environment(), {});
+  const auto queue = store->join_study(old->study_key, environment(), {});
   const trial::Setting measured = old->trials[0].setting;
   const std::vector<trial::Setting> twice{measured, measured};
   queue->plan(twice);
@@ -290,7 +290,7 @@ TEST(MigrationFromVersion9, IsReadInFullAndWrittenOn) {
   ASSERT_EQ(old->trials[0].epochs.size(), 2u);
   EXPECT_EQ(old->trials[0].epochs[1].noise_scale, std::nullopt);
   EXPECT_TRUE(old->trials[0].epochs[1].test_accuracy);
-  const auto writer = store->open_study(old->question, environment(), false);
+  const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(2), full_trial());
 }

@@ -36,7 +36,7 @@ class Places : public testing::Test {
  protected:
   std::string writing(const fs::path& file) const {
     return sentence_of(
-        [&] { store::open_store(file.string())->open_study(question(), environment(), false); });
+        [&] { store::open_store(file.string())->open_study(study_key(), environment(), false); });
   }
   std::string reading(const fs::path& file) const {
     return sentence_of([&] { store::open_store(file.string())->studies(); });
@@ -47,7 +47,7 @@ class Places : public testing::Test {
   }
   void fill(const fs::path& file, std::size_t trials = 20) const {
     const auto writer =
-        store::open_store(file.string())->open_study(question(), environment(), false);
+        store::open_store(file.string())->open_study(study_key(), environment(), false);
     for (std::size_t i = 0; i < trials; ++i) add(*writer, trial_of(8, 100));
   }
   static void execute(const fs::path& file, const char* sql) {

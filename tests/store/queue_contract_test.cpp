@@ -36,7 +36,7 @@ trial::Trial trial_at(const store::Claim& claim) {
 }
 
 std::unique_ptr<store::Queue> join(const std::string& url, const store::QueueTerms& terms = {}) {
-  return store::open_store(url)->join_study(question(), environment(), terms);
+  return store::open_store(url)->join_study(study_key(), environment(), terms);
 }
 
 TEST_P(QueueContract, EightWorkersTakeEachSettingOnce) {
@@ -80,7 +80,7 @@ TEST_P(QueueContract, SettingsComeBackAsTheyWere) {
 
 TEST_P(QueueContract, APlanThatIsSaidAgainAddsWhatIsMissing) {
   {
-    const auto writer = open()->open_study(question(), environment(), false);
+    const auto writer = open()->open_study(study_key(), environment(), false);
     add(*writer, trial_of(1));
   }
   const auto one = join(url()), two = join(url());
@@ -177,13 +177,13 @@ TEST_P(QueueContract, AWriterAndAQueueExcludeEachOther) {
   auto one = join(url()), two = join(url());
   const std::int64_t id = one->writer().study().id;
   EXPECT_EQ(two->writer().study().id, id);
-  EXPECT_THROW(open()->open_study(question(), environment(), false), core::MachineError);
+  EXPECT_THROW(open()->open_study(study_key(), environment(), false), core::MachineError);
   EXPECT_THROW(open()->remove(id), core::MachineError);
   one.reset();
   EXPECT_EQ(open()->studies().at(0).state, StudyState::running) << "the other one goes on";
   two.reset();
   EXPECT_EQ(open()->studies().at(0).state, StudyState::stopped);
-  const auto writer = open()->open_study(question(), environment(), false);
+  const auto writer = open()->open_study(study_key(), environment(), false);
   EXPECT_EQ(writer->study().id, id);
   EXPECT_THROW(join(url()), core::MachineError);
 }

@@ -36,13 +36,13 @@ TEST(SqliteFollower, OutlivesItsFile) {
     EXPECT_TRUE(follower.changed()) << of;
     EXPECT_FALSE(follower.changed()) << of;
   };
-  open()->open_study(question(), environment(), false);
+  open()->open_study(study_key(), environment(), false);
   const auto follower = open()->follow();
   expect_heard(*follower, "the first look");
   for (const auto& file : std::filesystem::directory_iterator(folder.path()))
     std::filesystem::remove(file);
   expect_heard(*follower, "a file that is gone");
-  open()->open_study(question(), environment(), false);
+  open()->open_study(study_key(), environment(), false);
   expect_heard(*follower, "a file that came");
 }
 

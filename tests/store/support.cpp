@@ -6,7 +6,7 @@ namespace sweetspot::tests {
 
 using trial::Trial;
 
-trial::Question question(const std::string& key) { return {"paper-cnn on mnist", key}; }
+trial::StudyKey study_key(const std::string& key) { return {"paper-cnn on mnist", key}; }
 
 trial::Environment environment(const std::string& program) {
   return {program, "a CPU with 2 cores", R"({"cpu":"a CPU","usable_cores":2})"};

@@ -11,7 +11,7 @@ inline trial::Trial add(store::Writer& writer, trial::Trial trial) {
   return trial;
 }
 
-trial::Question question(const std::string& key = "{\"model\":\"a\"}");
+trial::StudyKey study_key(const std::string& key = "{\"model\":\"a\"}");
 trial::Environment environment(const std::string& program = "sweetspot 0.1.0 (abc, Release)");
 
 // A trial with every field set, each to a value of its own.

@@ -76,7 +76,7 @@ TEST(PostgresPassword, ComesFromTheEnvironmentAFileOrAService) {
   std::string url = the_server().url("secret");
   url.replace(url.find("sweetspot@"), 9, "me");
   const auto open = [&](const std::string& at) {
-    return store::open_store(at)->open_study(question(), environment(), false)->study().id;
+    return store::open_store(at)->open_study(study_key(), environment(), false)->study().id;
   };
   const std::string refused = sentence_of([&] { open(url); });
   EXPECT_THAT(refused, AllOf(HasSubstr("password"), HasSubstr(".pgpass")));
@@ -117,11 +117,11 @@ TEST(PostgresSentences, NameWhatIsWrongAndTheWayOut) {
   EXPECT_THAT(sentence_of([&] { store::open_store(the_server().url("nowhere"))->studies(); }),
               AllOf(HasSubstr("does not exist"), HasSubstr("cannot be opened")));
   const std::string url = the_server().new_database();
-  store::open_store(url)->open_study(question(), environment(), false);
+  store::open_store(url)->open_study(study_key(), environment(), false);
   sql(url, "UPDATE sweetspot.version SET version = 1000");
   for (const auto& work : std::vector<std::function<void()>>{
            [&] { store::open_store(url)->studies(); },
-           [&] { store::open_store(url)->open_study(question(), environment(), false); }})
+           [&] { store::open_store(url)->open_study(study_key(), environment(), false); }})
     EXPECT_THAT(sentence_of(work), AllOf(HasSubstr("newer sweetspot"), HasSubstr("1000")));
 }
 
@@ -131,10 +131,10 @@ TEST(PostgresSentences, AUserWithoutRightsIsTold) {
   std::string as_guest = url;
   as_guest.replace(as_guest.find("sweetspot@"), 9, "guest");
   EXPECT_THAT(sentence_of([&] {
-                store::open_store(as_guest)->open_study(question(), environment(), false);
+                store::open_store(as_guest)->open_study(study_key(), environment(), false);
               }),
               AllOf(HasSubstr("permission denied"), HasSubstr("GRANT")));
-  store::open_store(url)->open_study(question(), environment(), false);
+  store::open_store(url)->open_study(study_key(), environment(), false);
   EXPECT_THAT(sentence_of([&] { store::open_store(as_guest)->studies(); }), HasSubstr("GRANT"));
 }
 
@@ -144,7 +144,7 @@ TEST(PostgresSchema, IsMadeOnceByManyAtATime) {
   std::vector<std::jthread> workers;
   for (int i = 0; i < 8; ++i)
     workers.emplace_back(
-        [&] { store::open_store(url)->join_study(question(), environment(), {}); });
+        [&] { store::open_store(url)->join_study(study_key(), environment(), {}); });
   workers.clear();
   EXPECT_EQ(store::open_store(url)->studies().size(), 1u);
   EXPECT_EQ(sql(url, "SELECT count(*) FROM sweetspot.version"), "1");
@@ -152,7 +152,7 @@ TEST(PostgresSchema, IsMadeOnceByManyAtATime) {
 
 TEST(PostgresText, ThatNoServerWouldTakeIsMadeValid) {
   const auto store = store::open_store(the_server().new_database());
-  const auto writer = store->open_study(question(), environment(), false);
+  const auto writer = store->open_study(study_key(), environment(), false);
   trial::Trial trial = trial_of(1);
   trial.note = std::string("a\0b", 3) + "\xff\xfe „c“\n\t\x1b[0m";
   add(*writer, trial);
@@ -163,7 +163,7 @@ TEST(PostgresText, ThatNoServerWouldTakeIsMadeValid) {
 TEST(PostgresWriter, GoesOnWhenItsServerWasKilledAndCameBack) {
   PostgresServer server;
   const std::string url = server.new_database();
-  const auto writer = store::open_store(url)->open_study(question(), environment(), false);
+  const auto writer = store::open_store(url)->open_study(study_key(), environment(), false);
   const auto follower = store::open_store(url)->follow();
   EXPECT_TRUE(follower->changed());
   add(*writer, trial_of(1));
@@ -173,7 +173,7 @@ TEST(PostgresWriter, GoesOnWhenItsServerWasKilledAndCameBack) {
   restart.join();
   writer->set_answer("{}");
   EXPECT_TRUE(follower->changed());
-  EXPECT_THROW(store::open_store(url)->open_study(question(), environment(), false),
+  EXPECT_THROW(store::open_store(url)->open_study(study_key(), environment(), false),
                core::MachineError)
       << "its lock came back with it";
   const trial::Study study = store::open_store(url)->study(writer->study().id).value();

@@ -31,20 +31,20 @@ class Draw {
   std::uint64_t next_ = 0;
 };
 
-bool fits(const Question& question, std::int64_t batch) {
-  return !question.limits.memory_limit ||
-         fake::memory(question.machine, batch) <= *question.limits.memory_limit;
+bool fits(const StudyKey& study_key, std::int64_t batch) {
+  return !study_key.limits.memory_limit ||
+         fake::memory(study_key.machine, batch) <= *study_key.limits.memory_limit;
 }
 
 }  // namespace
 
-Question draw_question(std::uint32_t number) {
+StudyKey draw_question(std::uint32_t number) {
   Draw draw(number);
-  Question question;
-  fake::Options& machine = question.machine;
+  StudyKey study_key;
+  fake::Options& machine = study_key.machine;
   machine.per_sample_seconds = draw.log_uniform(2e-6, 1e-3);
   machine.fixed_seconds = machine.per_sample_seconds * draw.log_uniform(0.3, 300);
-  question.limits.max = draw.whole(64, 65536);
+  study_key.limits.max = draw.whole(64, 65536);
   const double cliffs = draw.uniform(0, 1);
   for (int i = 0; i < (cliffs < 0.3 ? 0 : cliffs < 0.7 ? 1 : 2); ++i) {
     const bool slower = draw.chance(0.65);
@@ -65,39 +65,39 @@ Question draw_question(std::uint32_t number) {
     machine.memory_per_sample = static_cast<core::Bytes>(draw.log_uniform(1e4, 1e7));
     machine.memory_fixed = static_cast<core::Bytes>(draw.log_uniform(1e6, 1e9));
     machine.predicts_memory = draw.chance(0.5);
-    question.linear_memory = draw.chance(0.8);
-    if (!question.linear_memory) machine.memory_padded_to = 64;
-    question.limits.memory_limit = fake::memory(machine, draw.whole(16, 8192));
+    study_key.linear_memory = draw.chance(0.8);
+    if (!study_key.linear_memory) machine.memory_padded_to = 64;
+    study_key.limits.memory_limit = fake::memory(machine, draw.whole(16, 8192));
   }
-  return question;
+  return study_key;
 }
 
-Verdict tune_for(const Question& question) {
+Verdict tune_for(const StudyKey& study_key) {
   Verdict verdict;
-  workload::fake::FakeWorkload workload(question.machine);
+  workload::fake::FakeWorkload workload(study_key.machine);
   tests::Kept kept;
   tests::MemoryWriter writer(kept);
   TuneOptions options;
-  options.limits = question.limits;
+  options.limits = study_key.limits;
   Observer nobody;
   const std::atomic<int> stop{0};
   const TuneResult result = tune(workload, writer, options, nobody, stop);
   verdict.recommendation = result.recommendation;
   verdict.seconds = workload.seconds_passed();
   for (const trial::Trial& trial : result.trials) {
-    verdict.above_cap |= !fits(question, trial.setting.batch);
+    verdict.above_cap |= !fits(study_key, trial.setting.batch);
     ++verdict.batches;
   }
   // The truth, by trying every batch that fits and does not take a second for a step.
   const auto speed = [&](std::int64_t batch) {
-    return fake::samples_per_second(question.machine, batch);
+    return fake::samples_per_second(study_key.machine, batch);
   };
   double best = 0;
-  for (std::int64_t batch = 1; batch <= question.limits.max && fits(question, batch) &&
-                               fake::step_seconds(question.machine, batch) <= 1;
+  for (std::int64_t batch = 1; batch <= study_key.limits.max && fits(study_key, batch) &&
+                               fake::step_seconds(study_key.machine, batch) <= 1;
        ++batch)
     if (speed(batch) > best) best = speed(batch), verdict.true_best = batch;
-  while (speed(++verdict.true_knee) < (1 - question.limits.tolerance) * best) {
+  while (speed(++verdict.true_knee) < (1 - study_key.limits.tolerance) * best) {
   }
   if (!verdict.recommendation) return verdict;
   const std::int64_t answer = verdict.recommendation->batch;

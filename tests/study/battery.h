@@ -9,12 +9,12 @@ namespace sweetspot::study {
 // A random machine and workload whose truth is known: steps with cliffs and padding, memory that
 // may or may not be told beforehand, noise of each step, and what real machines have and no search
 // may assume away: drift and neighbours that all batches share, and a deviation of each run.
-struct Question {
+struct StudyKey {
   workload::fake::Options machine;
   search::Limits limits;
   bool linear_memory = true;
 };
-Question draw_question(std::uint32_t number);
+StudyKey draw_question(std::uint32_t number);
 
 // What came of a tune, and what would have been right.
 struct Verdict {
@@ -26,6 +26,6 @@ struct Verdict {
   double seconds = 0;       // of virtual time
   bool above_cap = false;   // a launch that did not fit
 };
-Verdict tune_for(const Question& question);
+Verdict tune_for(const StudyKey& study_key);
 
 }  // namespace sweetspot::study

@@ -17,9 +17,9 @@ TEST_P(Battery, RandomWorkloads) {
   std::vector<double> regrets;
   std::vector<std::size_t> batches;
   for (std::uint32_t i = 0; i < part_size; ++i) {
-    const Question question = draw_question(GetParam() * part_size + i);
-    const Verdict verdict = tune_for(question);
-    launches_above_cap += question.linear_memory && verdict.above_cap;
+    const StudyKey study_key = draw_question(GetParam() * part_size + i);
+    const Verdict verdict = tune_for(study_key);
+    launches_above_cap += study_key.linear_memory && verdict.above_cap;
     if (!verdict.recommendation) continue;
     const advise::Recommendation& made = *verdict.recommendation;
     regrets.push_back(1 - verdict.share_of_best);

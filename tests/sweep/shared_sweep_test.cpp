@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using tests::TemporaryFolder;
 using workload::fake::FakeWorkload;
 
-const trial::Question shared_question{"fake", "question"};
+const trial::StudyKey shared_question{"fake", "question"};
 const trial::Environment shared_environment{"program", "machine", "{}"};
 
 SweepOptions points_of(std::vector<std::int64_t> batches, int repeat) {

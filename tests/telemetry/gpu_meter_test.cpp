@@ -44,10 +44,10 @@ TEST(GpuMeter, OthersMemoryIsNotTheTrials) {
   gpu.now.memory_used = 1500;
   EXPECT_EQ(meter->read().memory, 1200u);
   EXPECT_EQ(gpu.lists, 1) << "listing takes milliseconds";
-  const Company company = meter->company();
-  EXPECT_EQ(company.other_memory, 300u);
-  EXPECT_EQ(company.other_share, 0);
-  EXPECT_FALSE(company.others_uncounted);
+  const GpuContention gpu_contention = meter->gpu_contention();
+  EXPECT_EQ(gpu_contention.other_memory, 300u);
+  EXPECT_EQ(gpu_contention.other_share, 0);
+  EXPECT_FALSE(gpu_contention.others_uncounted);
 }
 
 TEST(GpuMeter, WhoIsWhoMayBeUnknown) {
@@ -56,9 +56,9 @@ TEST(GpuMeter, WhoIsWhoMayBeUnknown) {
     gpu.running = running;
     const auto meter = make_gpu_meter(gpu, is_own);
     EXPECT_FALSE(meter->read().memory);
-    EXPECT_FALSE(meter->company().other_share);
-    EXPECT_FALSE(meter->company().other_memory);
-    EXPECT_FALSE(meter->company().others_uncounted);
+    EXPECT_FALSE(meter->gpu_contention().other_share);
+    EXPECT_FALSE(meter->gpu_contention().other_memory);
+    EXPECT_FALSE(meter->gpu_contention().others_uncounted);
   }
 }
 
@@ -70,7 +70,7 @@ TEST(GpuMeter, KeepsWhatEverHeldTheClocksBack) {
   gpu.now.throttle = probe::gpu::Throttle{.power_cap = true};
   meter->read();
   gpu.now.throttle.reset();
-  EXPECT_EQ(words(meter->company().throttle), "power cap, thermal slowdown");
+  EXPECT_EQ(words(meter->gpu_contention().throttle), "power cap, thermal slowdown");
 }
 
 // What `running` beside us, and `throttle`, are called.
@@ -82,7 +82,7 @@ trial::Contention judged(std::vector<Process> running, const probe::gpu::Throttl
   const auto meter = make_gpu_meter(gpu, is_own);
   meter->read();
   trial::Contention contention;
-  add(meter->company(), contention);
+  add(meter->gpu_contention(), contention);
   return contention;
 }
 

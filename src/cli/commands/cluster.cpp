@@ -82,9 +82,9 @@ std::string without_machine(const std::string& key) {
 }  // namespace
 
 std::optional<trial::Study> newest_anywhere(const store::Store& store,
-                                            const trial::Question& question) {
+                                            const trial::StudyKey& study_key) {
   for (const trial::Study& study : store.studies())
-    if (without_machine(study.question.key) == without_machine(question.key)) return study;
+    if (without_machine(study.study_key.json) == without_machine(study_key.json)) return study;
   return std::nullopt;
 }
 
@@ -114,7 +114,7 @@ cluster::ClusterRun ClusterJob::run() const {
 }
 
 int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
-                     const trial::Question& question, sweep::SweepOptions options, int epochs) {
+                     const trial::StudyKey& study_key, sweep::SweepOptions options, int epochs) {
   options.points = {cluster::read_setting(task.folder, task.number)};
   options.seeds.clear();
   options.repeat = 1;
@@ -124,11 +124,11 @@ int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
   const fs::path file = local.path() / "task.db";
   const auto store = store::open_store(file.string());
   const trial::Environment environment = store_environment(opened);
-  store->open_study(question, environment, false).reset();  // and closed: the file is whole
+  store->open_study(study_key, environment, false).reset();  // and closed: the file is whole
   cluster::leave_store(task.folder, task.number, cluster::Stage::begun, file);
   std::size_t trials = 0;
   {
-    const auto writer = store->open_study(question, environment, false);
+    const auto writer = store->open_study(study_key, environment, false);
     LiveStudy live({"running " + opened.title, options.loop.measure.precision, 1, 0.05, true});
     const std::atomic<int>& stop = CountSignals::presses();
     if (opened.training) {
@@ -159,9 +159,9 @@ std::vector<trial::Setting> settings_in(const std::optional<trial::Study>& study
 // A study for each kind of machine, opened when the first of its trials comes.
 class Studies {
  public:
-  Studies(store::Store& store, const trial::Question& question,
+  Studies(store::Store& store, const trial::StudyKey& study_key,
           const trial::Environment& environment, bool fresh)
-      : store_(store), question_(question), environment_(environment), fresh_(fresh) {}
+      : store_(store), study_key_(study_key), environment_(environment), fresh_(fresh) {}
 
   void keep(const cluster::TaskTrial& taken) {
     trial::Trial trial = taken.trial;
@@ -195,16 +195,16 @@ class Studies {
   // A task that never began tells nothing of its machine: it is counted with the others.
   store::Writer& writer_of(const cluster::TaskTrial& taken) {
     if (!taken.study && !writers_.empty()) return *writers_.begin()->second;
-    const trial::Question& question = taken.study ? taken.study->question : question_;
-    auto& writer = writers_[question.key];
+    const trial::StudyKey& study_key = taken.study ? taken.study->study_key : study_key_;
+    auto& writer = writers_[study_key.json];
     if (!writer)
-      writer = store_.open_study(question, taken.study ? taken.study->environment : environment_,
+      writer = store_.open_study(study_key, taken.study ? taken.study->environment : environment_,
                                  fresh_);
     return *writer;
   }
 
   store::Store& store_;
-  trial::Question question_;
+  trial::StudyKey study_key_;
   trial::Environment environment_;
   bool fresh_;
   std::map<std::string, std::unique_ptr<store::Writer>> writers_;
@@ -213,14 +213,14 @@ class Studies {
 }  // namespace
 
 ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& flags,
-                              const StudyWorkload& opened, const trial::Question& question,
+                              const StudyWorkload& opened, const trial::StudyKey& study_key,
                               const sweep::SweepOptions& options, store::Store& store,
                               const Conclude& conclude) {
   const std::vector<trial::Setting> all = sweep::settings_of(options);
   const std::optional<trial::Study> before =
-      flags.fresh ? std::nullopt : newest_anywhere(store, question);
+      flags.fresh ? std::nullopt : newest_anywhere(store, study_key);
   const std::vector<trial::Setting> missing = store::missing(all, settings_in(before));
-  Studies studies(store, question, store_environment(opened), flags.fresh);
+  Studies studies(store, study_key, store_environment(opened), flags.fresh);
   ClusterJob job(cluster);
   std::size_t taken_in = 0;
   const core::Seconds started = study::steady_now();
@@ -251,7 +251,7 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
   std::vector<trial::Setting> measured;
   for (const trial::Trial& trial : result.trials) measured.push_back(trial.setting);
   if (found.study && store::missing(all, measured).empty())
-    result = conclude(*store.open_study(found.study->question, found.study->environment, false));
+    result = conclude(*store.open_study(found.study->study_key, found.study->environment, false));
   result.resumed = all.size() - missing.size();
   result.planned = all.size();
   result.spent = study::steady_now() - started;
@@ -272,24 +272,25 @@ cluster::TaskTrial ClusterTune::run_task(const trial::Setting& setting,
 }
 
 std::unique_ptr<store::Writer> ClusterTune::open(store::Store& store,
-                                                 const trial::Question& question,
+                                                 const trial::StudyKey& study_key,
                                                  const trial::Setting& first, bool fresh) {
-  std::optional<trial::Study> study = fresh ? std::nullopt : newest_anywhere(store, question);
+  std::optional<trial::Study> study = fresh ? std::nullopt : newest_anywhere(store, study_key);
   if (!study) {
     cluster::TaskTrial seen = run_task(first, CountSignals::presses());
     study = std::move(seen.study);
     if (!study)
-      study.emplace(), study->question = question, study->environment = store_environment(opened_);
-    const auto writer = store.open_study(study->question, study->environment, fresh);
+      study.emplace(), study->study_key = study_key,
+                       study->environment = store_environment(opened_);
+    const auto writer = store.open_study(study->study_key, study->environment, fresh);
     if (seen.trial.outcome != trial::Outcome::cancelled) writer->save({&seen.trial, 1});
   }
-  key_ = study->question.key;
-  return store.open_study(study->question, study->environment, false);
+  key_ = study->study_key.json;
+  return store.open_study(study->study_key, study->environment, false);
 }
 
 trial::Trial ClusterTune::run(const trial::Setting& setting, const std::atomic<int>& stop) {
   const cluster::TaskTrial found = run_task(setting, stop);
-  if (found.study && found.study->question.key != key_)
+  if (found.study && found.study->study_key.json != key_)
     throw core::DeviceLost(fmt::format(
         "batch {} ran on another kind of machine than those before ({}); name one kind with "
         "--sbatch=--constraint=NAME",

@@ -37,15 +37,15 @@ class ClusterJob {
   bool keeps_folder_ = false;
 };
 
-// The newest study of this question, on whatever kind of machine: that is part of the question.
+// The newest study of this study key, on whatever kind of machine: that is part of the question.
 std::optional<trial::Study> newest_anywhere(const store::Store& store,
-                                            const trial::Question& question);
+                                            const trial::StudyKey& study_key);
 
 // What this process does as a task: one trial, at the setting that its number stands for, left in
 // the job's folder. A trial that could not end before the job does is cut short in time to be kept.
 // `epochs`: of a training; else 0. The caller counts signals.
 int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
-                     const trial::Question& question, sweep::SweepOptions options, int epochs);
+                     const trial::StudyKey& study_key, sweep::SweepOptions options, int epochs);
 
 struct ClusterSweep {
   sweep::SweepResult result;          // of the kind of machines that measured most
@@ -59,7 +59,7 @@ using Conclude = std::function<sweep::SweepResult(store::Writer&)>;
 // The points of a sweep as tasks of a cluster, less what the store has. Trials of unlike machines
 // are kept in studies of their own.
 ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& flags,
-                              const StudyWorkload& opened, const trial::Question& question,
+                              const StudyWorkload& opened, const trial::StudyKey& study_key,
                               const sweep::SweepOptions& options, store::Store& store,
                               const Conclude& conclude);
 
@@ -72,7 +72,7 @@ class ClusterTune {
 
   // The study of the kind of machine that the tasks run on. Where the store has none of this
   // question, a first trial at this setting shows which kind that is.
-  std::unique_ptr<store::Writer> open(store::Store& store, const trial::Question& question,
+  std::unique_ptr<store::Writer> open(store::Store& store, const trial::StudyKey& study_key,
                                       const trial::Setting& first, bool fresh);
   // DeviceLost where it ran on another kind: unlike machines are never mixed in one curve.
   trial::Trial run(const trial::Setting& setting, const std::atomic<int>& stop);

@@ -19,7 +19,7 @@
 #include "report/critical_batch.h"
 #include "report/forms.h"
 #include "store/store.h"
-#include "study/question.h"
+#include "study/study_key.h"
 #include "workload/native/branching.h"
 #include "workload/native/workload.h"
 
@@ -163,7 +163,7 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   const study::Terms terms = terms_of(study, flags, branches, epochs, options.threads);
   const CountSignals signals;
   const std::unique_ptr<store::Writer> writer =
-      open_study(*store, study::question(opened.title, opened.identity, terms), opened, study);
+      open_study(*store, study::study_key(opened.title, opened.identity, terms), opened, study);
   const std::unique_ptr<workload::Branching> branching =
       native::make_branching(std::move(run), static_cast<int>(epochs));
   learning::CriticalBatchResult result;

@@ -21,7 +21,7 @@
 #include "report/forms.h"
 #include "report/paper/forms.h"
 #include "store/store.h"
-#include "study/question.h"
+#include "study/study_key.h"
 #include "workload/native/device.h"
 
 namespace sweetspot::cli {
@@ -69,9 +69,9 @@ sweep::SweepOptions options_of(const PaperFlags& flags, const sweep::PaperPlan& 
   return options;
 }
 
-trial::Question question_of(const PaperFlags& flags, const sweep::PaperPlan& plan,
-                            const StudyWorkload& opened) {
-  return study::question(opened.title, opened.identity, terms_of(plan, opened, flags.sharpness));
+trial::StudyKey study_key_of(const PaperFlags& flags, const sweep::PaperPlan& plan,
+                             const StudyWorkload& opened) {
+  return study::study_key(opened.title, opened.identity, terms_of(plan, opened, flags.sharpness));
 }
 
 // The trials as tasks of a cluster, and the study that has them.
@@ -81,7 +81,7 @@ sweep::SweepResult run_on_cluster(const PaperFlags& flags, const sweep::PaperPla
   const sweep::SweepOptions options = options_of(flags, plan, opened);
   study::Observer nobody;
   const ClusterSweep found =
-      sweep_on_cluster(flags.cluster, flags.study, opened, question_of(flags, plan, opened),
+      sweep_on_cluster(flags.cluster, flags.study, opened, study_key_of(flags, plan, opened),
                        options, store, [&](store::Writer& whole) {
                          return sweep::sweep(*opened.training, plan.epochs, whole, options, nobody,
                                              CountSignals::presses());
@@ -94,7 +94,7 @@ sweep::SweepResult run_on_cluster(const PaperFlags& flags, const sweep::PaperPla
 sweep::SweepResult run_here(const PaperFlags& flags, const sweep::PaperPlan& plan,
                             const StudyWorkload& opened, store::Store& store, trial::Study& study) {
   const std::unique_ptr<store::Writer> writer = store.open_study(
-      question_of(flags, plan, opened), store_environment(opened), flags.study.fresh);
+      study_key_of(flags, plan, opened), store_environment(opened), flags.study.fresh);
   study = writer->study();
   LiveStudy live({fmt::format("the paper on the {}", opened.device.gpu ? "GPU" : "CPU"),
                   flags.study.precision, plan.batches.size() * plan.seeds.size()});
@@ -191,7 +191,7 @@ int run(const PaperFlags& flags, Output& output) {
   if (const auto task = cluster_task(); task && flags.cluster.given()) {
     std::string ignored;
     const StudyWorkload opened = std::move(open_devices(flags, ignored).front());
-    return run_cluster_task(*task, opened, question_of(flags, plan, opened),
+    return run_cluster_task(*task, opened, study_key_of(flags, plan, opened),
                             options_of(flags, plan, opened), plan.epochs);
   }
   sweep::SweepResult last;

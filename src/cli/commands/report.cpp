@@ -11,12 +11,12 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "report/answer.h"
-#include "report/asked.h"
 #include "report/compare/forms.h"
 #include "report/compare/several.h"
 #include "report/exports/tensorboard/tensorboard.h"
 #include "report/forms.h"
 #include "report/html/html.h"
+#include "report/study_summary.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {
@@ -75,10 +75,10 @@ report::compare::Side side_of(const std::string& text, const ReportFlags& flags)
   const StudyName name = parse_study_name(text, flags.url());
   trial::Study study = stored_study(name.url, name.which);
   const std::string place = name.url == flags.url() ? "" : " of " + name.url;
-  const std::string label = report::asked(study.question).name;
+  const std::string label = report::study_summary(study.study_key).name;
   return {fmt::format("study {}{}{}: {} on {}", study.id,
                       label.empty() ? "" : fmt::format(" “{}”", label), place,
-                      study.question.workload, study.environment.machine),
+                      study.study_key.workload, study.environment.machine),
           std::move(study)};
 }
 

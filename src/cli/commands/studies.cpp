@@ -14,9 +14,9 @@
 #include "core/number.h"
 #include "core/text.h"
 #include "report/answer.h"
-#include "report/asked.h"
 #include "report/forms.h"
 #include "report/speeds.h"
+#include "report/study_summary.h"
 #include "report/table.h"
 #include "report/text/failures.h"
 #include "report/text/glance.h"
@@ -57,13 +57,13 @@ Json json_of(const trial::Study& study) {
   const report::Answer answer = report::answer_of(study);
   const std::optional<report::Measured> found = report::measured(answer);
   const auto& made = answer.recommendation;
-  const report::Asked asked = report::asked(study.question);
+  const report::StudySummary asked = report::study_summary(study.study_key);
   const auto said = [](const std::string& text) {
     return text.empty() ? Json(nullptr) : Json(text);
   };
   return {{"study", std::to_string(study.id)},
           {"name", said(asked.name)},
-          {"workload", study.question.workload},
+          {"workload", study.study_key.workload},
           {"goal", said(asked.goal)},
           {"limit", said(asked.limit)},
           {"state", name(study.state)},
@@ -111,7 +111,7 @@ int list_studies(const StudiesFlags& flags, Output& output) {
                                       {"fastest measured", false, 0, true},
                                       {"samples/s", false, 0, true}};
   const bool has_names = std::ranges::any_of(studies, [](const trial::Study& study) {
-    return !report::asked(study.question).name.empty();
+    return !report::study_summary(study.study_key).name.empty();
   });
   if (!has_names) columns.erase(columns.begin() + 1);
   report::Table table(columns);
@@ -125,7 +125,7 @@ int list_studies(const StudiesFlags& flags, Output& output) {
     std::optional<std::int64_t> chosen;
     if (answer.recommendation) chosen = answer.recommendation->setting.batch;
     if (answer.to_target) chosen = answer.to_target->batch;
-    const report::Asked asked = report::asked(study.question);
+    const report::StudySummary asked = report::study_summary(study.study_key);
     const auto said = [&](const std::string& text) {
       return text.empty() ? dash : core::printable(text);
     };
@@ -194,7 +194,7 @@ int show_study(const StudiesFlags& flags, Output& output) {
     Json json = result_object();
     json["schema_version"] = report::schema_version;  // of its trials
     json.update(json_of(*study));
-    json["question"] = parsed(study->question.key);
+    json["question"] = parsed(study->study_key.json);
     json["trials"] = report::json(report::answer_of(*study))["trials"];
     json["environment"] = parsed(study->environment.json);
     output.print_json(json);
@@ -202,7 +202,7 @@ int show_study(const StudiesFlags& flags, Output& output) {
   }
   output.print(wrapped_lines(fmt::format(
       "study {} · {} · {} · {} trial{} · begun {}", study->id,
-      core::printable(study->question.workload), name(study->state), study->trials.size(),
+      core::printable(study->study_key.workload), name(study->state), study->trials.size(),
       study->trials.size() == 1 ? "" : "s", local_time(study->started_at))));
   output.print(wrapped_lines(fmt::format("{} · {}", core::printable(study->environment.program),
                                          core::printable(study->environment.machine))));

@@ -21,7 +21,7 @@
 #include "core/range.h"
 #include "core/text.h"
 #include "store/store.h"
-#include "study/question.h"
+#include "study/study_key.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -183,9 +183,9 @@ int sweep(const SweepFlags& flags, Output& output) {
   sweep::SweepOptions options = options_of(flags, terms, opened);
   options.loop.power_limits = limited.guard.get();
   const CountSignals signals;
-  const trial::Question question = study::question(opened.title, opened.identity, terms);
+  const trial::StudyKey study_key = study::study_key(opened.title, opened.identity, terms);
   if (flags.cluster.given() && task)
-    return run_cluster_task(*task, opened, question, options,
+    return run_cluster_task(*task, opened, study_key, options,
                             static_cast<int>(terms.epochs.value_or(0)));
   std::unique_ptr<store::Writer> writer;
   std::unique_ptr<store::Queue> queue;
@@ -196,7 +196,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   if (flags.cluster.given()) {
     study::Observer nobody;
     cluster = sweep_on_cluster(
-        flags.cluster, flags.study, opened, question, options, *store,
+        flags.cluster, flags.study, opened, study_key, options, *store,
         [&](store::Writer& whole) { return run(opened, terms, options, whole, nobody); });
     result = cluster.result;
     if (cluster.study) {
@@ -204,12 +204,12 @@ int sweep(const SweepFlags& flags, Output& output) {
       answer.environment_json = cluster.study->environment.json;
     }
   } else if (flags.shared) {
-    queue = store->join_study(question, store_environment(opened), flags.queue);
+    queue = store->join_study(study_key, store_environment(opened), flags.queue);
     const sweep::Shared where = shared(*queue, *store, flags);
     result = run_live(flags, opened, terms, options, where);
     answer.study = std::to_string(queue->writer().study().id);
   } else {
-    writer = open_study(*store, question, opened, flags.study);
+    writer = open_study(*store, study_key, opened, flags.study);
     result = run_live(flags, opened, terms, options, *writer);
     answer.study = std::to_string(writer->study().id);
   }

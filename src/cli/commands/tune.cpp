@@ -25,7 +25,7 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "store/store.h"
-#include "study/question.h"
+#include "study/study_key.h"
 #include "workload/command/template.h"
 #include "workload/native/ranked_workload.h"
 
@@ -294,12 +294,12 @@ int tune(const TuneFlags& flags, Output& output) {
   options.loop.budget = flags.study.budget;
   if (flags.target.target && flags.study.budget)
     options.loop.budget = share_for_speeds * *flags.study.budget;
-  const trial::Question question = study::question(opened.title, opened.identity, terms);
+  const trial::StudyKey study_key = study::study_key(opened.title, opened.identity, terms);
   const CountSignals signals(opened.ranks > 1);
   if (flags.cluster.given() && task) {
     sweep::SweepOptions one;
     one.limits = options.limits, one.loop = options.loop;
-    return run_cluster_task(*task, opened, question, one, 0);
+    return run_cluster_task(*task, opened, study_key, one, 0);
   }
   std::unique_ptr<ClusterTune> cluster;
   std::unique_ptr<store::Writer> writer;
@@ -308,7 +308,7 @@ int tune(const TuneFlags& flags, Output& output) {
     cluster = std::make_unique<ClusterTune>(flags.cluster, opened);
     trial::Setting first = opened.base;
     first.batch = std::lcm(options.limits.min, first.accumulation);
-    writer = cluster->open(*store, question, first, flags.study.fresh);
+    writer = cluster->open(*store, study_key, first, flags.study.fresh);
     workload = &cluster->workload();
     options.limits.memory_limit.reset();  // of this machine: a task holds itself to its own
     options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
@@ -316,7 +316,7 @@ int tune(const TuneFlags& flags, Output& output) {
       return cluster->run(setting, stop);
     };
   } else {
-    writer = open_study(*store, question, opened, flags.study);
+    writer = open_study(*store, study_key, opened, flags.study);
   }
   study::TuneResult result;
   {

@@ -17,7 +17,7 @@
 #include "search/speeds_at.h"
 #include "store/store.h"
 #include "study/axis.h"
-#include "study/question.h"
+#include "study/study_key.h"
 #include "workload/command/template.h"
 
 namespace sweetspot::cli {
@@ -129,9 +129,9 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
   terms.threads = opened.threads;
   terms.program_major = program_major();
   terms.towards = towards(flags);
-  const trial::Question question = study::question(
+  const trial::StudyKey study_key = study::study_key(
       fmt::format("{} to {}", opened.title, words(*flags.target)), opened.identity, terms);
-  const std::unique_ptr<store::Writer> writer = open_study(store, question, opened, study);
+  const std::unique_ptr<store::Writer> writer = open_study(store, study_key, opened, study);
   learning::TargetResult result;
   {
     LiveStudy live(

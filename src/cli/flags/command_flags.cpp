@@ -135,14 +135,14 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
       ->default_str("auto");
   text_flag(app, "--attach", "FD",
             "measure the program that started this one, over its end of a socket; what stands "
-            "behind -- is only its name (docs/protocol.md)",
+            "after -- is only its name (docs/protocol.md)",
             [&o](const std::string& text) {
               o.caller = static_cast<int>(core::parse_whole(text, "--attach", 3, 1 << 20));
             });
   app.add_flag("--dry-run", flags.dry_run, "show what would be run, and run nothing");
   for (CLI::Option* option : app.get_options())
     if (std::find(before.begin(), before.end(), option) == before.end()) {
-      option->group("For a program behind --");
+      option->group("For a program after --");
       flags.command_only.push_back(option);
     }
 }
@@ -150,11 +150,11 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
 void check_kind(const CommandFlags& flags) {
   if (flags.given())
     refuse(flags.native_only,
-           "is for models that sweetspot trains itself; leave it out, or put it behind -- with the "
+           "is for models that sweetspot trains itself; leave it out, or put it after -- with the "
            "program's own arguments");
   else
     refuse(flags.command_only,
-           "is for a training program; put that behind --, as in: sweetspot tune -- python "
+           "is for a training program; put that after --, as in: sweetspot tune -- python "
            "train.py --batch-size {batch}");
 }
 
@@ -347,7 +347,7 @@ std::string dry_run_text(const CommandFlags& flags, const trial::Setting& settin
   const command::Options& o = flags.options;
   check_kind(flags);
   if (!flags.given())
-    throw core::InputError("--dry-run shows the program behind --, and there is none");
+    throw core::InputError("--dry-run shows the program after --, and there is none");
   command::check(o);
   const command::Configs configs = shown_configs(o);
   std::string text;

@@ -8,7 +8,7 @@
 #include "core/units.h"
 #include "report/answer.h"
 #include "study/loop.h"
-#include "study/question.h"
+#include "study/study_key.h"
 
 namespace CLI {
 class App;
@@ -58,7 +58,7 @@ std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional
 // The same of the host alone, whatever a program computes on.
 std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
                                                std::optional<core::Bytes> free);
-// As they were asked for, for the question's key.
+// As they were asked for, for the study key.
 void put_memory_limits(const StudyFlags& flags, study::Terms& terms);
 
 }  // namespace sweetspot::cli

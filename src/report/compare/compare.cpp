@@ -174,7 +174,7 @@ std::vector<Difference> differences(const trial::Study& a, const trial::Study& b
     add(what, values(a, value), values(b, value));
   };
   using trial::Trial;
-  add("workload", a.question.workload, b.question.workload);
+  add("workload", a.study_key.workload, b.study_key.workload);
   add("machine", a.environment.machine, b.environment.machine);
   add("program", a.environment.program, b.environment.program);
   add_setting("device", [](const Trial& t) { return t.device; });
@@ -182,7 +182,7 @@ std::vector<Difference> differences(const trial::Study& a, const trial::Study& b
   add_setting("accumulation",
               [](const Trial& t) { return std::to_string(t.setting.accumulation); });
   add_setting("workers", [](const Trial& t) { return std::to_string(t.setting.workers); });
-  std::map<std::string, std::string> of_a = parts(a.question.key), of_b = parts(b.question.key);
+  std::map<std::string, std::string> of_a = parts(a.study_key.json), of_b = parts(b.study_key.json);
   std::set<std::string> paths;
   for (const auto* side : {&of_a, &of_b})
     for (const auto& [path, value] : *side) paths.insert(path);

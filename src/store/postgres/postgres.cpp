@@ -66,15 +66,15 @@ class PostgresStore : public Store {
  public:
   explicit PostgresStore(std::string url) : url_(std::move(url)) {}
 
-  std::unique_ptr<Writer> open_study(const trial::Question& question,
+  std::unique_ptr<Writer> open_study(const trial::StudyKey& study_key,
                                      const trial::Environment& environment, bool fresh) override {
-    return std::make_unique<PostgresWriter>(url_, question, environment, fresh, Share::alone);
+    return std::make_unique<PostgresWriter>(url_, study_key, environment, fresh, Share::alone);
   }
 
-  std::unique_ptr<Queue> join_study(const trial::Question& question,
+  std::unique_ptr<Queue> join_study(const trial::StudyKey& study_key,
                                     const trial::Environment& environment,
                                     const QueueTerms& terms) override {
-    return open_queue(url_, question, environment, terms);
+    return open_queue(url_, study_key, environment, terms);
   }
 
   std::vector<trial::Study> studies() const override { return read(std::nullopt, false); }

@@ -55,9 +55,9 @@ void insert_task(Connection& connection, std::int64_t study, const trial::Settin
 
 class PostgresQueue : public Queue {
  public:
-  PostgresQueue(const std::string& url, const trial::Question& question,
+  PostgresQueue(const std::string& url, const trial::StudyKey& study_key,
                 const trial::Environment& environment, const QueueTerms& terms)
-      : writer_(url, question, environment, false, Share::with_others),
+      : writer_(url, study_key, environment, false, Share::with_others),
         heart_(url),
         terms_(terms) {}
 
@@ -230,9 +230,9 @@ class PostgresQueue : public Queue {
 
 }  // namespace
 
-std::unique_ptr<Queue> open_queue(const std::string& url, const trial::Question& question,
+std::unique_ptr<Queue> open_queue(const std::string& url, const trial::StudyKey& study_key,
                                   const trial::Environment& environment, const QueueTerms& terms) {
-  return std::make_unique<PostgresQueue>(url, question, environment, terms);
+  return std::make_unique<PostgresQueue>(url, study_key, environment, terms);
 }
 
 std::vector<Attempt> select_attempts(Connection& connection, std::int64_t study) {

@@ -9,7 +9,7 @@ namespace sweetspot::store::postgres {
 
 class Connection;
 
-std::unique_ptr<Queue> open_queue(const std::string& url, const trial::Question& question,
+std::unique_ptr<Queue> open_queue(const std::string& url, const trial::StudyKey& study_key,
                                   const trial::Environment& environment, const QueueTerms& terms);
 std::vector<Attempt> select_attempts(Connection& connection, std::int64_t study);
 

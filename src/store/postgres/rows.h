@@ -35,7 +35,7 @@ std::string array_of(const std::vector<std::int64_t>& numbers);
 void add_setting(Values& values, const trial::Setting& setting);
 trial::Setting setting_at(const Result& result, std::size_t row, std::size_t first_column);
 
-std::int64_t insert_study(Connection& connection, const trial::Question& question);
+std::int64_t insert_study(Connection& connection, const trial::StudyKey& study_key);
 std::int64_t insert_run(Connection& connection, std::int64_t study,
                         const trial::Environment& environment);
 void update_state(Connection& connection, std::int64_t study, trial::StudyState state);
@@ -49,7 +49,7 @@ void count_change(Connection& connection, std::int64_t study);
 // has no writer is `stopped`.
 std::vector<trial::Study> select_studies(Connection& connection,
                                          std::optional<std::int64_t> id = std::nullopt);
-// The newest with this question; 0 when there is none.
+// The newest with this study key; 0 when there is none.
 std::int64_t find_study(Connection& connection, const std::string& key);
 // "pid 4211 on node7": the process that last opened this study for writing.
 std::string last_writer(Connection& connection, std::int64_t study);

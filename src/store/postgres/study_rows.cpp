@@ -20,12 +20,12 @@ trial::StudyState state_of(const Cell& cell) {
 
 }  // namespace
 
-std::int64_t insert_study(Connection& connection, const trial::Question& question) {
+std::int64_t insert_study(Connection& connection, const trial::StudyKey& study_key) {
   return connection
       .run(fmt::format("INSERT INTO study (workload, question, state, started_at)"
                        " VALUES ($1, $2, $3, {}) RETURNING id",
                        seconds_now),
-           {question.workload, question.key, name(trial::StudyState::running)})
+           {study_key.workload, study_key.json, name(trial::StudyState::running)})
       .at(0, 0)
       .whole();
 }
@@ -79,7 +79,7 @@ std::vector<trial::Study> select_studies(Connection& connection, std::optional<s
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     trial::Study& study = studies[row];
     study.id = rows.at(row, 0).whole();
-    study.question = {rows.at(row, 1).text(), rows.at(row, 2).text()};
+    study.study_key = {rows.at(row, 1).text(), rows.at(row, 2).text()};
     study.state = state_of(rows.at(row, 3));
     study.started_at = rows.at(row, 4).real();
     study.environment = {rows.at(row, 5).text(), rows.at(row, 6).text(), rows.at(row, 7).text()};

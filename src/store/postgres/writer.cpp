@@ -22,15 +22,15 @@ void fail_locked(Connection& connection, const std::string& url, std::int64_t st
                   study, core::printable(url), last_writer(connection, study)));
 }
 
-PostgresWriter::PostgresWriter(const std::string& url, const trial::Question& question,
+PostgresWriter::PostgresWriter(const std::string& url, const trial::StudyKey& study_key,
                                const trial::Environment& environment, bool fresh, Share share)
     : session_(url) {
   session_.transact([&](Connection& connection) {
-    std::int64_t id = fresh ? 0 : find_study(connection, question.key);
+    std::int64_t id = fresh ? 0 : find_study(connection, study_key.json);
     if (id == 0) {
       lock_setup(connection);  // of several that come at once, one begins the study
-      if (!fresh) id = find_study(connection, question.key);
-      if (id == 0) id = insert_study(connection, question);
+      if (!fresh) id = find_study(connection, study_key.json);
+      if (id == 0) id = insert_study(connection, study_key);
     }
     if (!session_.lock(connection, id, share)) fail_locked(connection, url, id);
     update_state(connection, id, trial::StudyState::running);

@@ -9,7 +9,7 @@ namespace sweetspot::store::postgres {
 // Writes a study alone, or beside others that share its queue.
 class PostgresWriter : public Writer {
  public:
-  PostgresWriter(const std::string& url, const trial::Question& question,
+  PostgresWriter(const std::string& url, const trial::StudyKey& study_key,
                  const trial::Environment& environment, bool fresh, Share share);
 
   const trial::Study& study() const override { return study_; }

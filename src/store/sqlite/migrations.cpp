@@ -93,7 +93,7 @@ constexpr const char* commands = R"sql(
 )sql";
 
 // Where and from which seed a trial ran, what it used of its device, and how its epochs went. Until
-// then every trial ran on the CPU, from a seed that only the question's key tells.
+// then every trial ran on the CPU, from a seed that only the study key tells.
 constexpr const char* devices = R"sql(
   ALTER TABLE trial ADD COLUMN seed INTEGER NOT NULL DEFAULT 1000;
   ALTER TABLE trial ADD COLUMN device TEXT NOT NULL DEFAULT 'cpu';

@@ -66,10 +66,10 @@ int change(SQLite::Database& database, const std::string& sql, const Values&... 
 
 class SqliteQueue : public Queue {
  public:
-  SqliteQueue(const fs::path& file, const trial::Question& question,
+  SqliteQueue(const fs::path& file, const trial::StudyKey& study_key,
               const trial::Environment& environment, const QueueTerms& terms)
       : file_(file),
-        writer_(file, question, environment, false, Share::with_others),
+        writer_(file, study_key, environment, false, Share::with_others),
         heart_(open_for_writing(file)),
         terms_(terms) {}
 
@@ -213,10 +213,11 @@ class SqliteQueue : public Queue {
 
 }  // namespace
 
-std::unique_ptr<Queue> open_queue(const fs::path& file, const trial::Question& question,
+std::unique_ptr<Queue> open_queue(const fs::path& file, const trial::StudyKey& study_key,
                                   const trial::Environment& environment, const QueueTerms& terms) {
   std::unique_ptr<Queue> queue;
-  guarded(file, [&] { queue = std::make_unique<SqliteQueue>(file, question, environment, terms); });
+  guarded(file,
+          [&] { queue = std::make_unique<SqliteQueue>(file, study_key, environment, terms); });
   return queue;
 }
 

@@ -13,7 +13,7 @@ namespace sweetspot::store::sqlite {
 
 // For processes of one host, such as one for each of its GPUs: the lock on a file is the kernel's.
 std::unique_ptr<Queue> open_queue(const std::filesystem::path& file,
-                                  const trial::Question& question,
+                                  const trial::StudyKey& study_key,
                                   const trial::Environment& environment, const QueueTerms& terms);
 std::vector<Attempt> select_attempts(SQLite::Database& database, std::int64_t study);
 

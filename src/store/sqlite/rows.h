@@ -36,7 +36,7 @@ void read_steps_and_trace(SQLite::Database& database, trial::Trial& trial);
 int bind_setting(SQLite::Statement& statement, int first, const trial::Setting& setting);
 trial::Setting setting_at(SQLite::Statement& row, int first);
 
-std::int64_t insert_study(SQLite::Database& database, const trial::Question& question);
+std::int64_t insert_study(SQLite::Database& database, const trial::StudyKey& study_key);
 std::int64_t insert_run(SQLite::Database& database, std::int64_t study,
                         const trial::Environment& environment);
 void update_state(SQLite::Database& database, std::int64_t study, trial::StudyState state);
@@ -48,7 +48,7 @@ void update_answer(SQLite::Database& database, std::int64_t study, const std::st
 // Newest first, without trials; all of them, or the one with this number.
 std::vector<trial::Study> select_studies(SQLite::Database& database,
                                          std::optional<std::int64_t> id = std::nullopt);
-// The newest with this question; 0 when there is none.
+// The newest with this study key; 0 when there is none.
 std::int64_t find_study(SQLite::Database& database, const std::string& key);
 // The study that a trial is of.
 std::optional<std::int64_t> study_of(SQLite::Database& database, std::int64_t trial);

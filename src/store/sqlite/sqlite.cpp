@@ -90,15 +90,15 @@ class SqliteStore : public Store {
  public:
   explicit SqliteStore(fs::path file) : file_(std::move(file)) {}
 
-  std::unique_ptr<Writer> open_study(const trial::Question& question,
+  std::unique_ptr<Writer> open_study(const trial::StudyKey& study_key,
                                      const trial::Environment& environment, bool fresh) override {
-    return open_writer(file_, question, environment, fresh);
+    return open_writer(file_, study_key, environment, fresh);
   }
 
-  std::unique_ptr<Queue> join_study(const trial::Question& question,
+  std::unique_ptr<Queue> join_study(const trial::StudyKey& study_key,
                                     const trial::Environment& environment,
                                     const QueueTerms& terms) override {
-    return open_queue(file_, question, environment, terms);
+    return open_queue(file_, study_key, environment, terms);
   }
 
   std::vector<trial::Study> studies() const override { return read(std::nullopt, false); }

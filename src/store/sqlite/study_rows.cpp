@@ -24,10 +24,10 @@ StudyState state_of(const std::string& text) {
 
 }  // namespace
 
-std::int64_t insert_study(SQLite::Database& database, const trial::Question& question) {
+std::int64_t insert_study(SQLite::Database& database, const trial::StudyKey& study_key) {
   SQLite::Statement insert(
       database, "INSERT INTO study (workload, question, state, started_at) VALUES (?, ?, ?, ?)");
-  SQLite::bind(insert, question.workload, question.key, std::string(name(StudyState::running)),
+  SQLite::bind(insert, study_key.workload, study_key.json, std::string(name(StudyState::running)),
                seconds_since_1970());
   insert.exec();
   return database.getLastInsertRowid();
@@ -79,7 +79,7 @@ std::vector<trial::Study> select_studies(SQLite::Database& database,
   while (row.executeStep()) {
     trial::Study& study = studies.emplace_back();
     study.id = row.getColumn(0).getInt64();
-    study.question = {row.getColumn(1).getString(), row.getColumn(2).getString()};
+    study.study_key = {row.getColumn(1).getString(), row.getColumn(2).getString()};
     study.state = state_of(row.getColumn(3).getString());
     study.started_at = row.getColumn(4).getDouble();
     study.environment = {row.getColumn(5).getString(), row.getColumn(6).getString(),

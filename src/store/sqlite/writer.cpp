@@ -17,12 +17,12 @@ constexpr auto immediate = SQLite::TransactionBehavior::IMMEDIATE;
 
 }  // namespace
 
-SqliteWriter::SqliteWriter(fs::path file, const trial::Question& question,
+SqliteWriter::SqliteWriter(fs::path file, const trial::StudyKey& study_key,
                            const trial::Environment& environment, bool fresh, Share share)
     : file_(std::move(file)), database_(open_for_writing(file_)), identity_(file_) {
   SQLite::Transaction transaction(*database_, immediate);
-  std::int64_t id = fresh ? 0 : find_study(*database_, question.key);
-  if (id == 0) id = insert_study(*database_, question);
+  std::int64_t id = fresh ? 0 : find_study(*database_, study_key.json);
+  if (id == 0) id = insert_study(*database_, study_key);
   lock_ = try_lock(file_, id, share);
   if (!lock_) fail_locked(file_, id, last_pid(*database_, id));
   update_state(*database_, id, trial::StudyState::running);
@@ -99,11 +99,11 @@ void fail_locked(const fs::path& file, std::int64_t study, std::optional<std::in
       core::printable(file.string()), pid ? fmt::format(" (pid {})", *pid) : ""));
 }
 
-std::unique_ptr<Writer> open_writer(const fs::path& file, const trial::Question& question,
+std::unique_ptr<Writer> open_writer(const fs::path& file, const trial::StudyKey& study_key,
                                     const trial::Environment& environment, bool fresh) {
   std::unique_ptr<Writer> writer;
   guarded(file, [&] {
-    writer = std::make_unique<SqliteWriter>(file, question, environment, fresh, Share::alone);
+    writer = std::make_unique<SqliteWriter>(file, study_key, environment, fresh, Share::alone);
   });
   return writer;
 }

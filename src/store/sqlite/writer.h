@@ -16,7 +16,7 @@ namespace sweetspot::store::sqlite {
 // Writes a study alone, or beside others that share its queue.
 class SqliteWriter : public Writer {
  public:
-  SqliteWriter(std::filesystem::path file, const trial::Question& question,
+  SqliteWriter(std::filesystem::path file, const trial::StudyKey& study_key,
                const trial::Environment& environment, bool fresh, Share share);
   ~SqliteWriter() override;
 
@@ -45,7 +45,7 @@ class SqliteWriter : public Writer {
 };
 
 std::unique_ptr<Writer> open_writer(const std::filesystem::path& file,
-                                    const trial::Question& question,
+                                    const trial::StudyKey& study_key,
                                     const trial::Environment& environment, bool fresh);
 
 // MachineError that names the process which writes this study.

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* question = R"({"terms": {"kind": "tune", "memory_share": 0.9, "limits":
+constexpr const char* study_key = R"({"terms": {"kind": "tune", "memory_share": 0.9, "limits":
   {"tolerance": 0.05, "min": 1, "max": 60000}}, "workload": {"model": {"name": "paper-cnn"}}})";
 
 // A step time that varies as real ones do, with no randomness in it.
@@ -64,7 +64,7 @@ std::string stored_answer(const std::vector<trial::Trial>& trials) {
 trial::Study made_study(std::size_t steps) {
   trial::Study study;
   study.id = 3;
-  study.question = {"tune paper-cnn on mnist", question};
+  study.study_key = {"tune paper-cnn on mnist", study_key};
   study.environment = {"sweetspot 0.1.0 (sample)", "a CPU of sixteen cores",
                        R"({"cpu": "a CPU", "usable_cores": 16, "memory_free_bytes": 90000000,
                          "facts": {"memory_by_use": [
@@ -98,7 +98,7 @@ trial::Study made_study(std::size_t steps) {
 // Whole training runs, of three seeds.
 trial::Study made_runs() {
   trial::Study study = made_study(0);
-  study.question = {"sweep paper-cnn on mnist", R"({"terms": {"kind": "sweep"}})"};
+  study.study_key = {"sweep paper-cnn on mnist", R"({"terms": {"kind": "sweep"}})"};
   study.trials.clear();
   for (const std::int64_t batch : {100, 200, 400, 800, 1000})
     for (std::uint64_t seed = 1000; seed < 1003; ++seed) {
@@ -163,8 +163,8 @@ std::string made_comparison() {
 
 std::string hostile_comparison() {
   trial::Study study = made_study(0);
-  study.question.workload = study.environment.program = study.environment.machine = hostile;
-  study.question.key = R"({"terms": {"</script><script>document.title='taken'</script>": 1}})";
+  study.study_key.workload = study.environment.program = study.environment.machine = hostile;
+  study.study_key.json = R"({"terms": {"</script><script>document.title='taken'</script>": 1}})";
   for (trial::Trial& trial : study.trials) trial.device = trial.setting.precision = hostile;
   const double infinity = std::numeric_limits<double>::infinity();
   study.trials[1].samples_per_second = trial::Interval{NAN, -infinity, infinity};
@@ -200,7 +200,7 @@ void write_large(const fs::path& folder, std::size_t trials, std::size_t steps) 
     add_steps(trial, steps);
     study.trials.push_back(std::move(trial));
   }
-  study.question.key = R"({"terms": {"kind": "sweep"}})";
+  study.study_key.json = R"({"terms": {"kind": "sweep"}})";
   report::Answer answer = report::answer_of(std::move(study));
   const auto start = std::chrono::steady_clock::now();
   const std::string page = report::html(std::move(answer));

@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "words.h"
 #include "workload/command/config/edit.h"
 
 namespace sweetspot::workload::command::config {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 std::string yaml(const std::string& text, const std::string& key, const std::string& value) {
   return with_value(text, Format::yaml, key, value);
@@ -59,7 +57,7 @@ TEST(ConfigYaml, ReachesListsBothWays) {
 TEST(ConfigYaml, TakesKeysWithDots) {
   EXPECT_EQ(yaml("opt:\n  train.batch: 16\n", "opt.train.batch", "4"), "opt:\n  train.batch: 4\n");
   EXPECT_EQ(yaml("'a b': 16\n", "a b", "4"), "'a b': 4\n");
-  EXPECT_THAT(refusal(Format::yaml, "a.b: 1\na:\n  b: 2\n", "a.b"), HasSubstr("two keys"));
+  EXPECT_WORDS(refusal(Format::yaml, "a.b: 1\na:\n  b: 2\n", "a.b"));
 }
 
 TEST(ConfigYaml, KeepsAnchorsAndTagsAndReplacesAnAlias) {
@@ -70,11 +68,9 @@ TEST(ConfigYaml, KeepsAnchorsAndTagsAndReplacesAnAlias) {
 
 TEST(ConfigYaml, SaysWhereAMergedKeyComesFrom) {
   const std::string text = "base: &base\n  batch: 16\ntrain:\n  <<: *base\n  lr: 1\n";
-  EXPECT_THAT(refusal(Format::yaml, text, "train.batch"), HasSubstr("comes from base.batch"));
-  EXPECT_THAT(refusal(Format::yaml, "base: &b {batch: 1}\ntrain: *b\n", "train.batch"),
-              HasSubstr("comes from base.batch"));
-  EXPECT_THAT(refusal(Format::yaml, "base: &b {batch: 1}\ntrain: {<<: [*b]}\n", "train.batch"),
-              HasSubstr("comes from base.batch"));
+  EXPECT_WORDS(refusal(Format::yaml, text, "train.batch"));
+  EXPECT_WORDS(refusal(Format::yaml, "base: &b {batch: 1}\ntrain: *b\n", "train.batch"));
+  EXPECT_WORDS(refusal(Format::yaml, "base: &b {batch: 1}\ntrain: {<<: [*b]}\n", "train.batch"));
 }
 
 TEST(ConfigYaml, ReplacesTextsOfSeveralLinesAndNone) {
@@ -163,25 +159,24 @@ TEST(Config, AMissingKeyIsRefusedWithTheNearest) {
   EXPECT_EQ(refusal(Format::yaml, text, "train.batchsize"),
             "train.batchsize is not there; the nearest are train.batch_size, eval.batch and "
             "train.lr");
-  EXPECT_THAT(refusal(Format::yaml, text, "batch_size"), HasSubstr("nearest are train.batch_size"));
-  EXPECT_THAT(refusal(Format::json, R"({"a": {"batch": 1}})", "batch"), HasSubstr("a.batch"));
-  EXPECT_THAT(refusal(Format::toml, "[a]\nbatch = 1\n", "batch"), HasSubstr("a.batch"));
-  EXPECT_THAT(refusal(Format::yaml, "", "batch"), HasSubstr("nor is any other key"));
+  EXPECT_WORDS(refusal(Format::yaml, text, "batch_size"));
+  EXPECT_WORDS(refusal(Format::json, R"({"a": {"batch": 1}})", "batch"));
+  EXPECT_WORDS(refusal(Format::toml, "[a]\nbatch = 1\n", "batch"));
+  EXPECT_WORDS(refusal(Format::yaml, "", "batch"));
 }
 
 TEST(Config, AMapOrListIsNoValue) {
-  EXPECT_THAT(refusal(Format::yaml, "train:\n  batch: 1\n", "train"), HasSubstr("holds a map"));
-  EXPECT_THAT(refusal(Format::yaml, "b: &b {c: 1}\ntrain: *b\n", "train"),
-              HasSubstr("holds a map"));
-  EXPECT_THAT(refusal(Format::json, R"({"train": [1]})", "train"), HasSubstr("holds a list"));
-  EXPECT_THAT(refusal(Format::toml, "[train]\nbatch = 1\n", "train"), HasSubstr("holds a map"));
+  EXPECT_WORDS(refusal(Format::yaml, "train:\n  batch: 1\n", "train"));
+  EXPECT_WORDS(refusal(Format::yaml, "b: &b {c: 1}\ntrain: *b\n", "train"));
+  EXPECT_WORDS(refusal(Format::json, R"({"train": [1]})", "train"));
+  EXPECT_WORDS(refusal(Format::toml, "[train]\nbatch = 1\n", "train"));
 }
 
 TEST(Config, WhatCannotBeReadIsRefusedByLine) {
-  EXPECT_THAT(refusal(Format::yaml, "a: 1\nb: [1\n", "a"), HasSubstr("line "));
-  EXPECT_THAT(refusal(Format::json, "{\"a\": 1,\n \"b\" 2}", "a"), HasSubstr("line 2"));
-  EXPECT_THAT(refusal(Format::toml, "a = 1\nb = = 2\n", "a"), HasSubstr("line 2"));
-  EXPECT_THAT(refusal(Format::yaml, std::string(5000, '['), "a"), HasSubstr("deep"));
+  EXPECT_WORDS(refusal(Format::yaml, "a: 1\nb: [1\n", "a"));
+  EXPECT_WORDS(refusal(Format::json, "{\"a\": 1,\n \"b\" 2}", "a"));
+  EXPECT_WORDS(refusal(Format::toml, "a = 1\nb = = 2\n", "a"));
+  EXPECT_WORDS(refusal(Format::yaml, std::string(5000, '['), "a"));
   EXPECT_NE(refusal(Format::json, std::string(100000, '['), "a"), "it was accepted");
   EXPECT_NE(refusal(Format::toml, "a = " + std::string(5000, '['), "a"), "it was accepted");
   EXPECT_NE(refusal(Format::yaml, std::string("a: 1\0b", 6), "a"), "it was accepted");

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "temporary_folder.h"
+#include "words.h"
 #include "workload/command/process_support.h"
 
 namespace sweetspot::workload::command::process {
@@ -32,14 +33,12 @@ TEST(ProcessStart, RefusesWhatCannotBeRun) {
   std::ofstream(folder / "plain") << "echo hello\n";
   std::ofstream(folder / "bare") << "echo hello\n";
   chmod((folder / "bare").c_str(), 0755);
-  EXPECT_THAT(refusal({.argv = {"no-such-program"}}),
-              HasSubstr("no-such-program was not found on PATH"));
-  EXPECT_THAT(refusal({.argv = {"./no-such-program"}}), HasSubstr("there is no such file"));
-  EXPECT_THAT(refusal({.argv = {(folder / "plain").string()}}), HasSubstr("may not be executed"));
-  EXPECT_THAT(refusal({.argv = {(folder / "bare").string()}}), HasSubstr("no #! line"));
-  EXPECT_THAT(refusal({.argv = {"sh"}, .folder = folder / "missing"}),
-              HasSubstr("missing cannot be entered"));
-  EXPECT_THAT(refusal({}), HasSubstr("no program to run"));
+  EXPECT_WORDS(refusal({.argv = {"no-such-program"}}));
+  EXPECT_WORDS(refusal({.argv = {"./no-such-program"}}));
+  EXPECT_WORDS(refusal({.argv = {(folder / "plain").string()}}));
+  EXPECT_WORDS(refusal({.argv = {(folder / "bare").string()}}));
+  EXPECT_WORDS(refusal({.argv = {"sh"}, .folder = folder / "missing"}));
+  EXPECT_WORDS(refusal({}));
   EXPECT_THAT(refusal({.argv = {"no-such\033program"}}), testing::Not(HasSubstr("\033")));
 }
 

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "words.h"
 #include "workload/command/verdict.h"
 
 namespace sweetspot::workload::command {
@@ -34,16 +35,16 @@ TEST(Verdict, OfAProperEnd) {
                     HasSubstr("docs/programs.md"), HasSubstr("--samples-per-run"),
                     Not(HasSubstr("lines of its client"))));
   EXPECT_EQ(verdict(exited(0, 1)).outcome, Outcome::refused);
-  EXPECT_THAT(verdict(exited(0, 1)).what(), HasSubstr("no more than 1 step could be seen"));
-  EXPECT_THAT(verdict(exited(0, 2)).what(), HasSubstr("no more than 2 steps could be seen"));
+  EXPECT_WORDS(verdict(exited(0, 1)).what());
+  EXPECT_WORDS(verdict(exited(0, 2)).what());
   Evidence talked = exited(0);
   talked.bad_client_lines = 7;
-  EXPECT_THAT(verdict(talked).what(), HasSubstr("7 lines of its client could not be used"));
+  EXPECT_WORDS(verdict(talked).what());
 }
 
 TEST(Verdict, ASignalAloneIsNoWantOfMemory) {
   EXPECT_EQ(verdict(killed_by(SIGKILL)).outcome, Outcome::killed);
-  EXPECT_THAT(verdict(killed_by(SIGKILL)).what(), HasSubstr("cause unknown"));
+  EXPECT_WORDS(verdict(killed_by(SIGKILL)).what());
   EXPECT_EQ(verdict(exited(137, 5)).outcome, Outcome::killed);
   EXPECT_EQ(verdict(killed_by(SIGTERM)).outcome, Outcome::killed);
   EXPECT_EQ(verdict(killed_by(SIGABRT)).outcome, Outcome::crashed);
@@ -66,9 +67,8 @@ TEST(Verdict, OfWantOfMemoryNeedsEvidence) {
 }
 
 TEST(Verdict, OfAHangSaysForHowLong) {
-  EXPECT_THAT(timed_out(exited(0), core::Seconds(120)).what(),
-              AllOf(HasSubstr("no step was seen for 2 min"), HasSubstr("--timeout")));
-  EXPECT_THAT(timed_out(exited(0, 1), core::Seconds(2)).what(), HasSubstr("no further step"));
+  EXPECT_WORDS(timed_out(exited(0), core::Seconds(120)).what());
+  EXPECT_WORDS(timed_out(exited(0, 1), core::Seconds(2)).what());
   Evidence stuck = exited(0, 1);
   stuck.findings.memory_evidence = "CUDA out of memory";
   EXPECT_EQ(timed_out(stuck, core::Seconds(2)).outcome, Outcome::out_of_memory);
@@ -78,8 +78,7 @@ TEST(Verdict, TellsOfAnExpressionThatWasGivenUp) {
   Evidence evidence = exited(0, 1);
   EXPECT_EQ(regex_note(evidence.findings), "");
   evidence.findings.regex_gave_up = true;
-  EXPECT_THAT(timed_out(evidence, core::Seconds(2)).what(),
-              AllOf(HasSubstr("no further step"), HasSubstr("--steps-regex was given up")));
+  EXPECT_WORDS(timed_out(evidence, core::Seconds(2)).what());
 }
 
 TEST(Verdict, OffersTheExpressionThatReadsItsLines) {
@@ -87,11 +86,10 @@ TEST(Verdict, OffersTheExpressionThatReadsItsLines) {
   evidence.suggestion = {output::Suggestion::Kind::paste_regex, "tick=(\\d+)", {340, 360}};
   for (const Ended& ended : {verdict(evidence), unrecognised(evidence, core::Seconds(10)),
                              timed_out(evidence, core::Seconds(10))})
-    EXPECT_THAT(ended.what(),
-                AllOf(HasSubstr("340, 360"), HasSubstr("--steps-regex 'tick=(\\d+)'")));
-  EXPECT_THAT(cut_off(evidence), HasSubstr("printed anything"));
+    EXPECT_WORDS(ended.what());
+  EXPECT_WORDS(cut_off(evidence));
   evidence.findings.lines = 12;
-  EXPECT_THAT(cut_off(evidence), AllOf(HasSubstr("12 lines"), HasSubstr("tick")));
+  EXPECT_WORDS(cut_off(evidence));
 }
 
 TEST(Verdict, AProgramThatPrintsInVainIsGivenUpWhileTimeIsLeft) {

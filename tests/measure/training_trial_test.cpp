@@ -1,4 +1,4 @@
-#include "measure/training.h"
+#include "measure/training_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

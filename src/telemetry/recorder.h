@@ -12,18 +12,18 @@ namespace sweetspot::telemetry {
 
 // Reads a trial's device beside its steps, on a thread of its own: at once, every interval of the
 // machine's, when the sampled steps begin and end, and at the end.
-class Sampler {
+class Recorder {
  public:
-  Sampler(std::unique_ptr<Meter> meter, Machine& machine, double trial_started);
-  ~Sampler() { stop(); }
-  Sampler(const Sampler&) = delete;
-  Sampler& operator=(const Sampler&) = delete;
+  Recorder(std::unique_ptr<Meter> meter, Machine& machine, double trial_started);
+  ~Recorder() { stop(); }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
 
   // Around the steps whose energy counts.
   void begin_steps();
   void end_steps();
   // Once those steps ended.
-  const Company& company() const { return company_; }
+  const GpuContention& gpu_contention() const { return gpu_contention_; }
   // What the device did over them.
   void tell(trial::GpuUse& use) const;
   void stop();  // takes the last reading and ends the thread
@@ -47,12 +47,12 @@ class Sampler {
   std::optional<double> counter_, energy_;
   std::optional<double> clock_;
   double began_ = 0, over_ = 0;
-  Company company_;
+  GpuContention gpu_contention_;
   std::thread thread_;
 };
 
 // nullptr where the device has nothing to tell.
-std::unique_ptr<Sampler> start_sampler(Machine& machine, const std::string& device,
-                                       double trial_started);
+std::unique_ptr<Recorder> start_recorder(Machine& machine, const std::string& device,
+                                         double trial_started);
 
 }  // namespace sweetspot::telemetry

@@ -1,4 +1,4 @@
-#include "measure/training.h"
+#include "measure/training_trial.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "stats/quantile.h"
 #include "telemetry/contention.h"
 #include "telemetry/machine.h"
-#include "telemetry/sampler.h"
+#include "telemetry/recorder.h"
 
 namespace sweetspot::measure {
 namespace {
@@ -33,7 +33,7 @@ class TrainingTrial final : public workload::TrainingObserver {
 
   trial::Trial run() {
     run_guarded(trial_, [this] { train(); });
-    if (sampler_) sampler_->tell(trial_);
+    if (recorder_) recorder_->tell(trial_);
     if (trial_.outcome == trial::Outcome::ok) summarize();
     double trained_seconds = 0;  // more than the clock's in virtual time
     for (const trial::Epoch& epoch : trial_.epochs) trained_seconds += epoch.train_seconds;
@@ -89,12 +89,12 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.memory_predicted = training_.predict(trial_.setting);
     if (!training_.takes_real_time()) return train_now();
     const telemetry::Look before = look(machine_);
-    sampler_ = telemetry::start_sampler(machine_, trial_.device, started_);
-    if (sampler_) sampler_->begin_steps();
+    recorder_ = telemetry::start_recorder(machine_, trial_.device, started_);
+    if (recorder_) recorder_->begin_steps();
     train_now();
-    if (sampler_) sampler_->end_steps();
+    if (recorder_) recorder_->end_steps();
     trial_.contention = contention(before, look(machine_));
-    if (sampler_) add(sampler_->company(), trial_.contention);
+    if (recorder_) add(recorder_->gpu_contention(), trial_.contention);
   }
 
   void train_now() {
@@ -144,7 +144,7 @@ class TrainingTrial final : public workload::TrainingObserver {
   telemetry::Machine& machine_;
   std::atomic<int> give_up_{0};
   double started_, next_told_ = 0;
-  std::unique_ptr<telemetry::Sampler> sampler_;
+  std::unique_ptr<telemetry::Recorder> recorder_;
   trial::Trial trial_;
 };
 

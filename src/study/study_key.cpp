@@ -1,4 +1,4 @@
-#include "study/question.h"
+#include "study/study_key.h"
 
 #include <fmt/format.h>
 
@@ -125,8 +125,8 @@ std::string identity(const workload::native::Run& run, bool trains) {
   return text_of(json);
 }
 
-trial::Question question(const std::string& title, const std::string& identity_json,
-                         const Terms& terms) {
+trial::StudyKey study_key(const std::string& title, const std::string& identity_json,
+                          const Terms& terms) {
   return {fmt::format("{} {}", terms.kind, title),
           text_of({{"workload", Json::parse(identity_json)}, {"terms", terms_json(terms)}})};
 }

@@ -1,4 +1,4 @@
-#include "telemetry/sampler.h"
+#include "telemetry/recorder.h"
 
 namespace sweetspot::telemetry {
 namespace {
@@ -12,7 +12,7 @@ constexpr std::size_t most_readings = 4096;
 
 }  // namespace
 
-Sampler::Sampler(std::unique_ptr<Meter> meter, Machine& machine, double trial_started)
+Recorder::Recorder(std::unique_ptr<Meter> meter, Machine& machine, double trial_started)
     : meter_(std::move(meter)),
       machine_(machine),
       trial_started_(trial_started),
@@ -22,13 +22,13 @@ Sampler::Sampler(std::unique_ptr<Meter> meter, Machine& machine, double trial_st
 }
 
 // With the mutex held, or before there is a thread.
-void Sampler::read() {
+void Recorder::read() {
   trial::Reading reading = meter_->read();
   reading.at_seconds = machine_.now() - trial_started_;
   trace_.push_back(reading);
 }
 
-void Sampler::run() {
+void Recorder::run() {
   std::unique_lock lock(mutex_);
   const auto interval = [this] { return std::chrono::duration<double>(interval_); };
   while (!ended_.wait_for(lock, interval(), [this] { return end_; })) {
@@ -37,13 +37,13 @@ void Sampler::run() {
   }
 }
 
-void Sampler::thin_out() {
+void Recorder::thin_out() {
   for (std::size_t i = 0; 2 * i < trace_.size(); ++i) trace_[i] = trace_[2 * i];
   trace_.resize((trace_.size() + 1) / 2);
   interval_ *= 2;
 }
 
-void Sampler::begin_steps() {
+void Recorder::begin_steps() {
   const std::scoped_lock lock(mutex_);
   counter_ = meter_->energy_joules();
   meter_->core_clock_mhz();  // those before do not count
@@ -51,7 +51,7 @@ void Sampler::begin_steps() {
   began_ = trace_.back().at_seconds;
 }
 
-void Sampler::end_steps() {
+void Recorder::end_steps() {
   const std::scoped_lock lock(mutex_);
   read();
   const double ended = over_ = trace_.back().at_seconds;
@@ -61,10 +61,10 @@ void Sampler::end_steps() {
       counter && counter_ && *counter >= *counter_ &&
       ended - began_ >= intervals_for_a_counter * meter_->energy_interval_seconds();
   energy_ = by_counter ? *counter - *counter_ : integrated_power(began_, ended);
-  company_ = meter_->company();
+  gpu_contention_ = meter_->gpu_contention();
 }
 
-void Sampler::tell(trial::GpuUse& use) const {
+void Recorder::tell(trial::GpuUse& use) const {
   double sum = 0, count = 0;
   for (const trial::Reading& reading : trace_)
     if (reading.utilisation_share && reading.at_seconds >= began_ && reading.at_seconds <= over_)
@@ -75,7 +75,7 @@ void Sampler::tell(trial::GpuUse& use) const {
   use.core_clock_mhz = clock_;
 }
 
-std::optional<double> Sampler::integrated_power(double from, double to) const {
+std::optional<double> Recorder::integrated_power(double from, double to) const {
   std::optional<double> joules;
   const trial::Reading* before = nullptr;
   for (const trial::Reading& reading : trace_) {
@@ -88,7 +88,7 @@ std::optional<double> Sampler::integrated_power(double from, double to) const {
   return joules;
 }
 
-void Sampler::stop() {
+void Recorder::stop() {
   {
     const std::scoped_lock lock(mutex_);
     if (end_) return;
@@ -99,17 +99,17 @@ void Sampler::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Sampler::tell(trial::Trial& trial) {
+void Recorder::tell(trial::Trial& trial) {
   stop();
   trial.trace = std::move(trace_);
   trial.energy_joules = energy_;
 }
 
-std::unique_ptr<Sampler> start_sampler(Machine& machine, const std::string& device,
-                                       double trial_started) {
+std::unique_ptr<Recorder> start_recorder(Machine& machine, const std::string& device,
+                                         double trial_started) {
   auto meter = machine.meter(device);
   if (!meter) return nullptr;
-  return std::make_unique<Sampler>(std::move(meter), machine, trial_started);
+  return std::make_unique<Recorder>(std::move(meter), machine, trial_started);
 }
 
 }  // namespace sweetspot::telemetry

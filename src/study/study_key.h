@@ -37,7 +37,7 @@ struct Terms {
 std::string identity(const workload::native::Run& run, bool trains);
 
 // The question with its key: the same for the same workload, terms and machine.
-trial::Question question(const std::string& title, const std::string& identity_json,
-                         const Terms& terms);
+trial::StudyKey study_key(const std::string& title, const std::string& identity_json,
+                          const Terms& terms);
 
 }  // namespace sweetspot::study

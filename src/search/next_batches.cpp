@@ -1,4 +1,4 @@
-#include "search/turns.h"
+#include "search/next_batches.h"
 
 #include <algorithm>
 #include <cmath>
@@ -217,12 +217,12 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
   return next;
 }
 
-Turns turns(const Evidence& evidence, const Range& range, const Limits& limits) {
+NextBatches next_batches(const Evidence& evidence, const Range& range, const Limits& limits) {
   const stats::StepModel model(evidence.times);
   const Losses known = losses(model, evidence, range, limits);
   const auto& sizes = known.sizes();
   const std::size_t answer = best_answer(known, evidence, range, limits);
-  Turns found;
+  NextBatches found;
   found.decision = decision_of(known, answer, evidence);
   const bool is_fine = evidence.is_fine();
   std::vector<std::int64_t> may_enter = sizes;

@@ -20,7 +20,7 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
                                        const Limits& limits, const Decision& decision);
 
 // Which batches are worth measuring further, and whether any is.
-struct Turns {
+struct NextBatches {
   // Those that take turns: the answer as it stands, the fastest, both ends of what is known now and
   // then, because they fix the line, half and twice the answer and the fastest, and those that may
   // turn out to be the better answer, the likeliest first.
@@ -33,6 +33,6 @@ struct Turns {
   bool settled = false;  // more measuring promises nothing
   Decision decision;     // the answer so far
 };
-Turns turns(const Evidence& evidence, const Range& range, const Limits& limits);
+NextBatches next_batches(const Evidence& evidence, const Range& range, const Limits& limits);
 
 }  // namespace sweetspot::search

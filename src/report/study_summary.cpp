@@ -1,4 +1,4 @@
-#include "report/asked.h"
+#include "report/study_summary.h"
 
 #include <fmt/format.h>
 
@@ -68,14 +68,14 @@ std::string limit(const Json& terms, const Json& workload) {
 
 }  // namespace
 
-Asked asked(const trial::Question& question) {
-  const Json key = Json::parse(question.key, nullptr, false);
+StudySummary study_summary(const trial::StudyKey& study_key) {
+  const Json key = Json::parse(study_key.json, nullptr, false);
   const Json terms = member(key, "terms");
-  Asked asked;
+  StudySummary asked;
   asked.name = text(member(terms, "name"));
   asked.goal = goal(terms);
   asked.limit = limit(terms, member(key, "workload"));
-  asked.what = question.workload;  // "tune paper-cnn on mnist"
+  asked.what = study_key.workload;  // "tune paper-cnn on mnist"
   const std::string kind = text(member(terms, "kind"));
   if (!kind.empty() && asked.what.starts_with(kind + " ")) asked.what.erase(0, kind.size() + 1);
   return asked;

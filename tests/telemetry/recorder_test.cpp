@@ -1,4 +1,4 @@
-#include "telemetry/sampler.h"
+#include "telemetry/recorder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,19 +29,19 @@ struct SampledMachine : StillMachine {
   std::string asked_for;
 };
 
-trial::Trial told(Sampler& sampler) {
+trial::Trial told(Recorder& recorder) {
   trial::Trial trial;
-  sampler.tell(trial);
+  recorder.tell(trial);
   return trial;
 }
 
-TEST(Sampler, ReadsAtTheBeginAroundTheStepsAndAtTheEnd) {
+TEST(Recorder, ReadsAtTheBeginAroundTheStepsAndAtTheEnd) {
   SampledMachine machine;
-  Sampler sampler(std::move(machine.next), machine, machine.time - 1);
-  machine.time += 1, sampler.begin_steps();
-  machine.time += 1, sampler.end_steps();
+  Recorder recorder(std::move(machine.next), machine, machine.time - 1);
+  machine.time += 1, recorder.begin_steps();
+  machine.time += 1, recorder.end_steps();
   machine.time += 1;
-  const trial::Trial trial = told(sampler);
+  const trial::Trial trial = told(recorder);
   ASSERT_EQ(trial.trace.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(trial.trace[i].at_seconds, static_cast<double>(i + 1));
@@ -49,38 +49,38 @@ TEST(Sampler, ReadsAtTheBeginAroundTheStepsAndAtTheEnd) {
   EXPECT_EQ(trial.trace[0].memory, 100u);
 }
 
-TEST(Sampler, EnergyIsPowerOverTheStepsAlone) {
+TEST(Recorder, EnergyIsPowerOverTheStepsAlone) {
   SampledMachine machine;
-  Sampler sampler(std::move(machine.next), machine, machine.time);  // 0 W
-  machine.time += 5, sampler.begin_steps();                         // 10 W
-  machine.time += 1, sampler.end_steps();                           // 20 W
+  Recorder recorder(std::move(machine.next), machine, machine.time);  // 0 W
+  machine.time += 5, recorder.begin_steps();                          // 10 W
+  machine.time += 1, recorder.end_steps();                            // 20 W
   machine.time += 5;
-  EXPECT_NEAR(told(sampler).energy_joules.value(), 15, 1e-9);
+  EXPECT_NEAR(told(recorder).energy_joules.value(), 15, 1e-9);
 }
 
-TEST(Sampler, ACounterOfEnergyCountsOnceItIsExactEnough) {
+TEST(Recorder, ACounterOfEnergyCountsOnceItIsExactEnough) {
   for (const double seconds : {1.9, 2.1}) {
     SampledMachine machine;
     machine.next->counter = [joules = 100.0]() mutable { return joules += 7; };
-    Sampler sampler(std::move(machine.next), machine, machine.time);
-    sampler.begin_steps();
+    Recorder recorder(std::move(machine.next), machine, machine.time);
+    recorder.begin_steps();
     machine.time += seconds;
-    sampler.end_steps();
-    EXPECT_NEAR(told(sampler).energy_joules.value(), seconds < 2 ? 15 * seconds : 7, 1e-9);
+    recorder.end_steps();
+    EXPECT_NEAR(told(recorder).energy_joules.value(), seconds < 2 ? 15 * seconds : 7, 1e-9);
   }
 }
 
-TEST(Sampler, EnergyIsUnknownWithoutPower) {
+TEST(Recorder, EnergyIsUnknownWithoutPower) {
   SampledMachine machine;
   machine.next->script = [](int) { return Reading{}; };
-  Sampler sampler(std::move(machine.next), machine, machine.time);
-  sampler.begin_steps();
+  Recorder recorder(std::move(machine.next), machine, machine.time);
+  recorder.begin_steps();
   machine.time += 1;
-  sampler.end_steps();
-  EXPECT_FALSE(told(sampler).energy_joules);
+  recorder.end_steps();
+  EXPECT_FALSE(told(recorder).energy_joules);
 }
 
-TEST(Sampler, ReadsOnByItselfMeanwhile) {
+TEST(Recorder, ReadsOnByItselfMeanwhile) {
   SampledMachine machine;
   machine.reading_interval_seconds = 1e-3;
   std::promise<void> read_often;
@@ -88,12 +88,12 @@ TEST(Sampler, ReadsOnByItselfMeanwhile) {
     if (n == 5) read_often.set_value();
     return Reading{};
   };
-  Sampler sampler(std::move(machine.next), machine, machine.time);
+  Recorder recorder(std::move(machine.next), machine, machine.time);
   read_often.get_future().wait();
-  EXPECT_GE(told(sampler).trace.size(), 7u);
+  EXPECT_GE(told(recorder).trace.size(), 7u);
 }
 
-TEST(Sampler, ALongTrialKeepsFewerReadingsNotNone) {
+TEST(Recorder, ALongTrialKeepsFewerReadingsNotNone) {
   SampledMachine machine;
   machine.reading_interval_seconds = 1e-6;
   std::promise<void> read_often;
@@ -103,16 +103,16 @@ TEST(Sampler, ALongTrialKeepsFewerReadingsNotNone) {
     reading.memory = static_cast<core::Bytes>(n);
     return reading;
   };
-  Sampler sampler(std::move(machine.next), machine, machine.time);
+  Recorder recorder(std::move(machine.next), machine, machine.time);
   read_often.get_future().wait();
-  const trial::Trial trial = told(sampler);
+  const trial::Trial trial = told(recorder);
   EXPECT_GE(trial.trace.size(), 2048u);
   EXPECT_LE(trial.trace.size(), 4096u);
   EXPECT_EQ(trial.trace[0].memory, 0u);
   EXPECT_GE(trial.trace[1].memory, 2u) << "every second one is left, or fewer";
 }
 
-TEST(Sampler, IsPartOfATrial) {
+TEST(Recorder, IsPartOfATrial) {
   SampledMachine machine;
   machine.next->with.throttle.thermal = true;
   ScriptedWorkload workload(machine, [](auto, const auto& s) { return step_of(0.01, s.batch); });
@@ -128,7 +128,7 @@ TEST(Sampler, IsPartOfATrial) {
   EXPECT_THAT(trial.contention.reason, HasSubstr("thermal slowdown"));
 }
 
-TEST(Sampler, ATrialThatFailsKeepsItsReadings) {
+TEST(Recorder, ATrialThatFailsKeepsItsReadings) {
   SampledMachine machine;
   ScriptedWorkload workload(machine, [](std::int64_t n, const auto& s) {
     if (n == 4) throw std::bad_alloc();
