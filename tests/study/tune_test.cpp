@@ -385,11 +385,11 @@ TEST(Tune, AnAnswerThatIsClearlyWorseIsGivenUpAndThatIsSaid) {
 TEST(Tune, TheFirstPressFinishesTheRoundAndAnswers) {
   Study study;
   HookedWorkload workload(machine(), [&](std::int64_t step) {
-    if (step == 500) study.stop = 1;
+    if (step == 800) study.stop = 1;
   });
   const TuneResult result = study.run(asked(), workload);
   EXPECT_EQ(result.status, Status::stopped);
-  EXPECT_GT(workload.steps(), 501);
+  EXPECT_GT(workload.steps(), 801);
   expect_stored(study, result);
   EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
   EXPECT_THAT(result.recommendation->reasons, Contains(Reason::cut_short));
