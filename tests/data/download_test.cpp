@@ -8,12 +8,12 @@
 
 #include "data/https_server.h"
 #include "data/support.h"
+#include "words.h"
 
 namespace sweetspot::data {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -121,9 +121,8 @@ TEST_F(Download, AsksTheProxyOfTheEnvironment) {
 }
 
 TEST_F(Download, SaysThatTheFileCannotBeWritten) {
-  EXPECT_THAT(
-      failure_of([&] { download(server->url("whole") + "data", folder / "none/part", 10, {}); }),
-      AllOf(HasSubstr("1: cannot write"), HasSubstr("XDG_CACHE_HOME")));
+  EXPECT_WORDS(
+      failure_of([&] { download(server->url("whole") + "data", folder / "none/part", 10, {}); }));
 }
 
 }  // namespace

