@@ -78,6 +78,7 @@ function(sweetspot_test name)
     return()
   endif()
   include(GoogleTest)
-  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
+  # A parameter in a name may print an address; its number, or the name it was given, stays.
+  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
                        PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
 endfunction()
