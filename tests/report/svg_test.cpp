@@ -15,7 +15,6 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using tests::elements_of;
@@ -60,7 +59,7 @@ TEST(Svg, LargeNumbersStayOutOfTheAxisLabel) {
 
 TEST(Svg, HasANameAndADescriptionForThoseWhoDoNotSeeIt) {
   const std::string text = svg(made_chart());
-  EXPECT_THAT(text, HasSubstr(R"(role="img" aria-labelledby="chart-title chart-desc")"));
+  EXPECT_THAT(text, testing::HasSubstr(R"(role="img" aria-labelledby="chart-title chart-desc")"));
   EXPECT_THAT(elements_of(text, R"(title id="chart-title")"), ElementsAre("Throughput"));
   EXPECT_THAT(elements_of(text, R"(desc id="chart-desc")"), ElementsAre("It rises."));
 }

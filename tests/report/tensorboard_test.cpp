@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 using tests::Fields;
 using tests::made_trial;
@@ -135,7 +134,7 @@ TEST(TensorBoard, AStudyIsAFolderWithARunForEachTrial) {
   std::ifstream in(folder / "study-7" / file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   const Fields experiment(tests::read_events(bytes).hparams.at("_hparams_/experiment").message(2));
-  EXPECT_THAT(experiment.text(1), HasSubstr("evil"));
+  EXPECT_THAT(experiment.text(1), testing::HasSubstr("evil"));
   EXPECT_EQ(experiment.all(4).size(), 7u);
   EXPECT_EQ(experiment.all(5).size(), 6u);
   const Fields batch(experiment.all(4).front()), domain(batch.message(6));

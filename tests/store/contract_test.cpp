@@ -15,7 +15,6 @@ namespace sweetspot::tests {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using trial::StudyState;
 
 std::vector<std::int64_t> batches(const trial::Study& study) {
@@ -274,8 +273,7 @@ TEST_P(StoreContract, ASecondWriterIsRefusedWithThePid) {
     open()->open_study(study_key(), environment(), false);
     FAIL() << "two writers";
   } catch (const core::MachineError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("pid " + std::to_string(getpid())));
-    EXPECT_THAT(error.what(), HasSubstr("--db"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("pid " + std::to_string(getpid())));
   }
   EXPECT_NO_THROW(open()->open_study(study_key(), environment(), true));
   EXPECT_NO_THROW(add(*writer, trial_of(1)));

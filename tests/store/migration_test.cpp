@@ -10,12 +10,12 @@
 #include "store/support.h"
 #include "store/unprivileged.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 class Migration : public testing::Test {
  protected:
@@ -91,7 +91,7 @@ TEST_F(Migration, WhereItCannotBeWrittenThatIsSaid) {
     store::open_store(file_.string())->studies();
     FAIL() << "read without migrating";
   } catch (const core::InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cannot be written"));
+    EXPECT_WORDS(error.what());
   }
 }
 
@@ -229,7 +229,7 @@ TEST(MigrationFromVersion7, IsReadInFullAndWrittenOn) {
   EXPECT_EQ(old->trials[0].timings, 23);
   EXPECT_EQ(old->trials[0].steps_total, std::nullopt);
   EXPECT_EQ(store->study(2)->trials.at(0).last_output, "");
-  EXPECT_THAT(store->study(2)->trials.at(0).note, HasSubstr("its last output: two"));
+  EXPECT_WORDS(store->study(2)->trials.at(0).note);
   const auto writer = store->open_study(old->study_key, environment(), false);
   add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(2), full_trial());

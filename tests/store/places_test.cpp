@@ -13,14 +13,12 @@
 #include "store/support.h"
 #include "store/unprivileged.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 // The sentence of whatever `work` throws.
 std::string sentence_of(const std::function<void()>& work) {
@@ -41,9 +39,11 @@ class Places : public testing::Test {
   std::string reading(const fs::path& file) const {
     return sentence_of([&] { store::open_store(file.string())->studies(); });
   }
-  void expect_sentence(const fs::path& file, const std::string& part) const {
-    for (const std::string& sentence : {writing(file), reading(file)})
-      EXPECT_THAT(sentence, AllOf(HasSubstr(part), HasSubstr("pass --db"), Not(HasSubstr("\n"))));
+  void expect_sentence(const fs::path& file) const {
+    for (const std::string& sentence : {writing(file), reading(file)}) {
+      EXPECT_EQ(sentence.find('\n'), sentence.npos);
+      EXPECT_WORDS(without_numbers(sentence));
+    }
   }
   void fill(const fs::path& file, std::size_t trials = 20) const {
     const auto writer =
@@ -66,23 +66,23 @@ class Places : public testing::Test {
   fs::path file_ = folder_ / "a.db";
 };
 
-TEST_F(Places, AMissingFolder) { expect_sentence(folder_ / "gone/a.db", "does not exist"); }
+TEST_F(Places, AMissingFolder) { expect_sentence(folder_ / "gone/a.db"); }
 
 TEST_F(Places, AFolder) {
-  expect_sentence(folder_.path(), (folder_ / "sweetspot.db").string());
+  expect_sentence(folder_.path());
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(Places, AFileThatIsNoDatabase) {
   std::ofstream(file_) << std::string(10000, 'x');
-  expect_sentence(file_, "not a database");
+  expect_sentence(file_);
   EXPECT_EQ(bytes_of(file_), std::string(10000, 'x')) << "it is not ours to change";
 }
 
 TEST_F(Places, ADatabaseOfAnotherProgram) {
   execute(file_, "CREATE TABLE songs (title TEXT)");
   const std::string before = bytes_of(file_);
-  expect_sentence(file_, "another program");
+  expect_sentence(file_);
   EXPECT_EQ(bytes_of(file_), before);
 }
 
@@ -96,13 +96,14 @@ TEST_F(Places, AnEmptyFileIsANewDatabase) {
 TEST_F(Places, ANewerSchema) {
   fill(file_);
   execute(file_, "PRAGMA user_version = 1000");
-  expect_sentence(file_, "newer sweetspot (its schema is 1000");
+  expect_sentence(file_);
+  EXPECT_THAT(reading(file_), testing::HasSubstr("1000"));
 }
 
 TEST_F(Places, ATruncatedFile) {
   fill(file_);
   fs::resize_file(file_, fs::file_size(file_) / 2);
-  expect_sentence(file_, "damaged");
+  expect_sentence(file_);
 }
 
 TEST_F(Places, GarbageInTheMiddle) {
@@ -112,27 +113,27 @@ TEST_F(Places, GarbageInTheMiddle) {
   for (std::streamoff page = 4096; page < size; page += 4096)
     file.seekp(page) << std::string(64, '\xff');
   file.close();
-  expect_sentence(file_, "damaged");
+  expect_sentence(file_);
 }
 
 TEST_F(Places, ValuesThatMakeNoSense) {
   fill(file_, 1);
   execute(file_, "UPDATE trial SET outcome = 'splendid'");
-  expect_sentence(file_, "damaged");
+  expect_sentence(file_);
   execute(file_, "UPDATE trial SET outcome = 'ok', stop_reason = 'tired'");
-  expect_sentence(file_, "damaged");
+  expect_sentence(file_);
   execute(file_, "UPDATE trial SET stop_reason = NULL; UPDATE study SET state = 'asleep'");
-  EXPECT_THAT(reading(file_), HasSubstr("damaged"));
+  EXPECT_WORDS(reading(file_));
   execute(file_, "UPDATE study SET state = 'stopped'; UPDATE steps SET data = x'0102'");
   EXPECT_EQ(reading(file_), "no error");
   const auto studying = [&] {
     return sentence_of([&] { store::open_store(file_.string())->study(1); });
   };
-  EXPECT_THAT(studying(), HasSubstr("damaged"));
+  EXPECT_WORDS(studying());
   execute(file_, "UPDATE steps SET data = x''");
   EXPECT_EQ(studying(), "no error");
   execute(file_, "INSERT INTO trace VALUES (1, x'0102')");
-  EXPECT_THAT(studying(), HasSubstr("damaged"));
+  EXPECT_WORDS(studying());
 }
 
 TEST_F(Places, AReadOnlyFileIsReadAndNotWritten) {
@@ -140,7 +141,7 @@ TEST_F(Places, AReadOnlyFileIsReadAndNotWritten) {
   fs::permissions(file_, fs::perms(0444));
   fs::permissions(folder_.path(), fs::perms(0555));
   const Unprivileged user;
-  EXPECT_THAT(writing(file_), AllOf(HasSubstr("cannot be written"), HasSubstr("pass --db")));
+  EXPECT_WORDS(writing(file_));
   EXPECT_EQ(store::open_store(file_.string())->studies().at(0).trials.size(), 20u);
 }
 
@@ -149,14 +150,14 @@ TEST_F(Places, AReadOnlyFileInAWritableFolder) {
   fs::permissions(file_, fs::perms(0444));
   fs::permissions(folder_.path(), fs::perms(0777));
   const Unprivileged user;
-  EXPECT_THAT(writing(file_), HasSubstr("cannot be written"));
+  EXPECT_WORDS(writing(file_));
   EXPECT_EQ(store::open_store(file_.string())->studies().at(0).trials.size(), 20u);
 }
 
 TEST_F(Places, AReadOnlyFolder) {
   fs::permissions(folder_.path(), fs::perms(0555));
   const Unprivileged user;
-  EXPECT_THAT(writing(file_), AllOf(HasSubstr("cannot be opened"), HasSubstr("pass --db")));
+  EXPECT_WORDS(writing(file_));
   EXPECT_EQ(reading(file_), "no error");
 }
 
@@ -164,7 +165,7 @@ TEST_F(Places, AFolderThatMayNotBeEntered) {
   fill(file_);
   fs::permissions(folder_.path(), fs::perms(0));
   const Unprivileged user;
-  expect_sentence(file_, "cannot be");
+  expect_sentence(file_);
 }
 
 TEST_F(Places, NamesThatMeanSomethingToSqlite) {
@@ -190,7 +191,7 @@ TEST(StoreUrl, IsTheFlagThenTheVariableThenTheDefault) {
 TEST(StoreUrl, OtherKindsAndNoNameAreRefused) {
   for (const char* url : {"mysql://host/db", "sqlite:", ""}) {
     SCOPED_TRACE(url);
-    EXPECT_THAT(sentence_of([&] { store::open_store(url); }), HasSubstr("pass --db sqlite:PATH"));
+    EXPECT_WORDS(sentence_of([&] { store::open_store(url); }));
   }
 }
 

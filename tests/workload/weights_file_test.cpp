@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::workload::native {
 namespace {
@@ -39,13 +40,13 @@ class WeightsFile : public testing::Test {
     bytes << std::ifstream(file, std::ios::binary).rdbuf();
     return bytes.str();
   }
-  void expect_refused(const std::string& why) const {
+  void expect_refused() const {
     try {
       load_weights(file, weights);
-      FAIL() << "accepted, but " << why;
+      FAIL() << "accepted";
     } catch (const core::InputError& error) {
       EXPECT_THAT(error.what(), HasSubstr(file.string()));
-      EXPECT_THAT(error.what(), HasSubstr(why));
+      EXPECT_WORDS(error.what());
     }
   }
   std::size_t files_in_folder() const {
@@ -82,9 +83,9 @@ TEST_F(WeightsFile, IsSafetensorsWithKerasNames) {
   EXPECT_EQ(length % 8, 0u);
   EXPECT_EQ(bytes.size(), 8 + length + 36);
   const std::string header = bytes.substr(8, length);
-  EXPECT_THAT(header, HasSubstr(kernel_entry));
-  EXPECT_THAT(header, HasSubstr(bias_entry));
-  EXPECT_THAT(header, HasSubstr(R"("__metadata__":{"format":"keras","model":"a model"})"));
+  EXPECT_THAT(header,
+              testing::AllOf(HasSubstr(kernel_entry), HasSubstr(bias_entry),
+                             HasSubstr(R"("__metadata__":{"format":"keras","model":"a model"})")));
 }
 
 TEST_F(WeightsFile, SavingReplacesAnOlderFileAndKeepsALink) {
@@ -114,9 +115,9 @@ TEST_F(WeightsFile, ChecksThePlaceBeforehand) {
 }
 
 TEST_F(WeightsFile, RefusesWhatIsNoFile) {
-  expect_refused("does not exist");
+  expect_refused();
   fs::create_directory(file);
-  expect_refused("is not a file");
+  expect_refused();
 }
 
 TEST_F(WeightsFile, RefusesEveryTruncation) {
@@ -131,40 +132,37 @@ TEST_F(WeightsFile, RefusesEveryTruncation) {
 TEST_F(WeightsFile, RefusesBytesBehindTheLastTensor) {
   save_weights(file, "a model", weights);
   write_raw(read_raw() + "x");
-  expect_refused("bytes after its last tensor");
+  expect_refused();
 }
 
 TEST_F(WeightsFile, RefusesAnAbsurdHeaderLength) {
   write_raw(std::string(8, '\xff') + "{}");
-  expect_refused("length of its header");
+  expect_refused();
 }
 
 TEST_F(WeightsFile, RefusesBadHeaders) {
   const std::string data(36, '\0');
-  const struct {
-    std::string header, why;
-  } cases[] = {
-      {"{", "not JSON"},
-      {"[]", "no JSON object"},
-      {std::string(10'000, '['), "nested too deeply"},
-      {"{" + kernel_entry + "," + kernel_entry + "}", "twice"},
-      {"{" + kernel_entry + "}", "bytes after its last tensor"},
-      {R"({"dense/kernel":7})", "lacks a dtype"},
-      {R"({"dense/kernel":{"dtype":"F16","shape":[2],"data_offsets":[0,36]}})", "F16"},
-      {R"({"dense/kernel":{"dtype":"F32","shape":[-2],"data_offsets":[0,36]}})", "no valid shape"},
-      {R"({"dense/kernel":{"dtype":"F32","shape":[2],"data_offsets":[0,36,37]}})", "no pair"},
-      {R"({"dense/kernel":{"dtype":"F32","shape":[2],"data_offsets":[4,36]}})", "overlap"},
-      {R"({"dense/kernel":{"dtype":"F32","shape":[2],"data_offsets":[36,0]}})", "overlap"},
-      {"{" + kernel_entry + R"(,"dense/bias":{"dtype":"F32","shape":[3],"data_offsets":[20,36]}})",
-       "overlap"},
-      {R"({"dense/kernel":{"dtype":"F32","shape":[3,3],"data_offsets":[0,36]}})", "(3, 3)"},
-      {R"({"dense/kernel":{"dtype":"F32","shape":[2,3],"data_offsets":[0,36]}})", "another size"},
-      {R"({"other":{"dtype":"F32","shape":[9],"data_offsets":[0,36]}})", "has no dense/kernel"},
+  const std::string cases[] = {
+      "{",
+      "[]",
+      std::string(10'000, '['),
+      "{" + kernel_entry + "," + kernel_entry + "}",
+      "{" + kernel_entry + "}",
+      R"({"dense/kernel":7})",
+      R"({"dense/kernel":{"dtype":"F16","shape":[2],"data_offsets":[0,36]}})",
+      R"({"dense/kernel":{"dtype":"F32","shape":[-2],"data_offsets":[0,36]}})",
+      R"({"dense/kernel":{"dtype":"F32","shape":[2],"data_offsets":[0,36,37]}})",
+      R"({"dense/kernel":{"dtype":"F32","shape":[2],"data_offsets":[4,36]}})",
+      R"({"dense/kernel":{"dtype":"F32","shape":[2],"data_offsets":[36,0]}})",
+      "{" + kernel_entry + R"(,"dense/bias":{"dtype":"F32","shape":[3],"data_offsets":[20,36]}})",
+      R"({"dense/kernel":{"dtype":"F32","shape":[3,3],"data_offsets":[0,36]}})",
+      R"({"dense/kernel":{"dtype":"F32","shape":[2,3],"data_offsets":[0,36]}})",
+      R"({"other":{"dtype":"F32","shape":[9],"data_offsets":[0,36]}})",
   };
-  for (const auto& [header, why] : cases) {
+  for (const std::string& header : cases) {
     SCOPED_TRACE(header.substr(0, 100));
     write(header, data);
-    expect_refused(why);
+    expect_refused();
   }
 }
 
@@ -172,7 +170,7 @@ TEST_F(WeightsFile, RefusesATensorTheModelHasNot) {
   write("{" + kernel_entry + "," + bias_entry +
             R"(,"more\u001b":{"dtype":"F32","shape":[1],"data_offsets":[36,40]}})",
         std::string(40, '\0'));
-  expect_refused("has more\\x1b, which the model has not");
+  expect_refused();
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "words.h"
 #include "workload/command/output_transcript.h"
 
 namespace sweetspot::workload::command::output {
 namespace {
-
-using testing::HasSubstr;
 
 struct Totals {
   double seconds = 0;
@@ -87,10 +86,10 @@ std::string refusal_of(const std::string& pattern) {
 }
 
 TEST(StepsRegex, UselessOnesAreRefusedWithTheReason) {
-  EXPECT_THAT(refusal_of("step ("), HasSubstr("--steps-regex 'step (' is wrong at character 7"));
-  EXPECT_THAT(refusal_of(R"((\d+)/(\d+))"), HasSubstr("has 2 groups"));
-  EXPECT_THAT(refusal_of("x*"), HasSubstr("matches an empty line"));
-  EXPECT_THAT(refusal_of("\xff"), HasSubstr("is wrong"));
+  EXPECT_WORDS(refusal_of("step ("));
+  EXPECT_WORDS(refusal_of(R"((\d+)/(\d+))"));
+  EXPECT_WORDS(refusal_of("x*"));
+  EXPECT_WORDS(refusal_of("\xff"));
   EXPECT_EQ(refusal_of(R"(step (\d+))"), "");
 }
 

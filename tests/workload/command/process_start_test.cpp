@@ -17,8 +17,6 @@
 namespace sweetspot::workload::command::process {
 namespace {
 
-using testing::HasSubstr;
-
 std::string refusal(const Launch& launch) {
   try {
     Process process(launch);
@@ -39,7 +37,7 @@ TEST(ProcessStart, RefusesWhatCannotBeRun) {
   EXPECT_WORDS(refusal({.argv = {(folder / "bare").string()}}));
   EXPECT_WORDS(refusal({.argv = {"sh"}, .folder = folder / "missing"}));
   EXPECT_WORDS(refusal({}));
-  EXPECT_THAT(refusal({.argv = {"no-such\033program"}}), testing::Not(HasSubstr("\033")));
+  EXPECT_THAT(refusal({.argv = {"no-such\033program"}}), testing::Not(testing::HasSubstr("\033")));
 }
 
 TEST(ProcessStart, ARefusalLeavesNothingBehind) {

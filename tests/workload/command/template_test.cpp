@@ -18,7 +18,6 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
 
@@ -110,11 +109,7 @@ Template file(const std::string& name, const std::string& text) {
   return {.file = name, .copy = {}, .text = text};
 }
 
-TEST(Template, TheRefusalNamesEveryPlaceForTheBatch) {
-  for (const char* place :
-       {"{batch}", "--env", "--template", "--set", "--prepare", "--cwd", "--batch-from-env"})
-    EXPECT_THAT(refusal(command()), HasSubstr(place));
-}
+TEST(Template, TheRefusalNamesEveryPlaceForTheBatch) { EXPECT_WORDS(refusal(command())); }
 
 TEST(Template, FillsVariablesAndTheFolder) {
   Options options = command();
@@ -233,7 +228,7 @@ TEST(Template, AnotherFileIsAnotherQuestion) {
   Options options = command();
   options.argv.push_back("{batch}");
   const std::string plain = identity_json(options);
-  EXPECT_THAT(plain, Not(HasSubstr("templates"))) << "studies from before stay known";
+  EXPECT_THAT(plain, Not(testing::HasSubstr("templates"))) << "studies from before stay known";
   options.templates = {file("c.yaml", "a: 1")};
   const std::string one = identity_json(options);
   options.templates[0].text = "a: 2";

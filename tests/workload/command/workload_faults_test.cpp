@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "rendered.h"
 #include "temporary_folder.h"
+#include "words.h"
 #include "workload/command/workload_support.h"
 
 namespace sweetspot::workload::command {
@@ -15,13 +17,11 @@ namespace {
 using namespace testing_support;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 using trial::Outcome;
 
 struct Fault {
   std::string name;
   Outcome outcome;
-  std::string note;  // a part of it
 };
 
 std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << fault.name; }
@@ -34,8 +34,7 @@ TEST(Command, ARegexThatCostsTooMuchIsToldOf) {
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(8));
   EXPECT_EQ(failed.outcome, Outcome::refused);
-  EXPECT_THAT(failed.note, HasSubstr("; --steps-regex was given up because it took too long"));
-  EXPECT_THAT(failed.note, Not(HasSubstr("--samples-per-run")));
+  EXPECT_WORDS(tests::without_numbers(failed.note));
 }
 
 TEST_P(Faults, AreToldAsTheyAreAndLeaveNothing) {
@@ -45,7 +44,9 @@ TEST_P(Faults, AreToldAsTheyAreAndLeaveNothing) {
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(64));
   EXPECT_EQ(trial::name(failed.outcome), trial::name(GetParam().outcome)) << failed.note;
-  EXPECT_THAT(failed.note, HasSubstr(GetParam().note));
+  if (failed.outcome != Outcome::ok) {
+    EXPECT_WORDS(tests::without_numbers(failed.note));
+  }
   EXPECT_LT(failed.note.size(), 1000u);
   EXPECT_EQ(processes_left(options), 0);
 
@@ -58,23 +59,17 @@ TEST_P(Faults, AreToldAsTheyAreAndLeaveNothing) {
 INSTANTIATE_TEST_SUITE_P(
     All, Faults,
     testing::Values(
-        Fault{"exits_0_without_a_step", Outcome::refused, "--samples-per-run"},
-        Fault{"exits_1", Outcome::crashed, "exit code 1: Traceback: the batch does not"},
-        Fault{"exits_1_after_steps", Outcome::crashed, "it diverged"},
-        Fault{"cuda_out_of_memory", Outcome::out_of_memory, "out of memory on the GPU, 20.0 GiB"},
-        Fault{"catches_out_of_memory", Outcome::out_of_memory,
-              "out of memory on the GPU, 20.0 GiB"},
-        Fault{"is_killed", Outcome::killed, "signal SIGKILL (Killed), cause unknown"},
-        Fault{"segfaults", Outcome::crashed, "signal SIGSEGV (Segmentation fault)"},
-        Fault{"leaves_a_grandchild", Outcome::ok, ""},
-        Fault{"floods", Outcome::refused, "no step that could be seen"},
-        Fault{"floods_beside_steps", Outcome::ok, ""}, Fault{"prints_rubbish", Outcome::ok, ""},
-        Fault{"prints_rubbish_and_exits", Outcome::crashed, "exit code 3"},
-        Fault{"closes_in_mid_line", Outcome::ok, ""}, Fault{"says_rubbish", Outcome::ok, ""},
-        Fault{"tells_another_clock", Outcome::ok, ""},
-        Fault{"changes_its_batch", Outcome::refused, "Decreasing batch size to: 32."},
-        Fault{"uses_another_batch", Outcome::refused, "32 samples where 64"},
-        Fault{"runs_into_its_limit", Outcome::out_of_memory, "MemoryError"}),
+        Fault{"exits_0_without_a_step", Outcome::refused}, Fault{"exits_1", Outcome::crashed},
+        Fault{"exits_1_after_steps", Outcome::crashed},
+        Fault{"cuda_out_of_memory", Outcome::out_of_memory},
+        Fault{"catches_out_of_memory", Outcome::out_of_memory}, Fault{"is_killed", Outcome::killed},
+        Fault{"segfaults", Outcome::crashed}, Fault{"leaves_a_grandchild", Outcome::ok},
+        Fault{"floods", Outcome::refused}, Fault{"floods_beside_steps", Outcome::ok},
+        Fault{"prints_rubbish", Outcome::ok}, Fault{"prints_rubbish_and_exits", Outcome::crashed},
+        Fault{"closes_in_mid_line", Outcome::ok}, Fault{"says_rubbish", Outcome::ok},
+        Fault{"tells_another_clock", Outcome::ok}, Fault{"changes_its_batch", Outcome::refused},
+        Fault{"uses_another_batch", Outcome::refused},
+        Fault{"runs_into_its_limit", Outcome::out_of_memory}),
     [](const auto& test) { return test.param.name; });
 
 class Hangs : public testing::TestWithParam<Fault> {};
@@ -85,7 +80,7 @@ TEST_P(Hangs, AreTimedOutWithTheirLastOutput) {
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(64));
   EXPECT_EQ(failed.outcome, Outcome::timed_out);
-  EXPECT_THAT(failed.note, HasSubstr(GetParam().note));
+  EXPECT_WORDS(tests::without_numbers(failed.note));
   if (GetParam().name == "hangs") {
     EXPECT_EQ(failed.last_output, "about to hang");
   }
@@ -93,11 +88,12 @@ TEST_P(Hangs, AreTimedOutWithTheirLastOutput) {
   EXPECT_EQ(measured(workload, at(8)).outcome, Outcome::ok);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Hangs,
-    testing::Values(Fault{"hangs", Outcome::timed_out, "no step was seen for 2.0 s"},
-                    Fault{"hangs_after_steps", Outcome::timed_out, "no further step for 2.0 s"}),
-    [](const auto& test) { return test.param.name + std::to_string(test.index); });
+INSTANTIATE_TEST_SUITE_P(All, Hangs,
+                         testing::Values(Fault{"hangs", Outcome::timed_out},
+                                         Fault{"hangs_after_steps", Outcome::timed_out}),
+                         [](const auto& test) {
+                           return test.param.name + std::to_string(test.index);
+                         });
 
 TEST(Fault, OfAMemoryLimitIsOutOfMemory) {
   Options options = program("faulty.py", {"takes_all_memory", "{batch}"});
@@ -115,8 +111,8 @@ TEST(Fault, NotesHaveNoSecrets) {
   options.environment.emplace_back("MY_TOKEN", "does not please");
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(64));
-  EXPECT_THAT(failed.note, AllOf(Not(HasSubstr("please")), Not(HasSubstr("topsecret")),
-                                 HasSubstr("[redacted]")));
+  EXPECT_THAT(tests::found_in(failed.note, {"please", "topsecret"}), testing::IsEmpty());
+  EXPECT_WORDS(failed.note);
 }
 
 TEST(Fault, RubbishIsPrintable) {
@@ -152,7 +148,7 @@ TEST(Fault, AProgramThatPrintsInVainIsEndedBeforeItsEnd) {
   const trial::Trial failed =
       measure::measure(workload, at(8), measure::MeasureOptions(), watch, std::atomic<int>(0));
   EXPECT_EQ(failed.outcome, Outcome::refused);
-  EXPECT_THAT(failed.note, HasSubstr("no step was recognised in "));
+  EXPECT_WORDS(tests::without_numbers(failed.note));
   EXPECT_THAT(failed.last_output, HasSubstr("all is well"));
   EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint"));
   ASSERT_FALSE(heard.empty());
@@ -172,10 +168,10 @@ TEST(Fault, AProgramThatIsNotThereIsNamedBeforeAnyTrial) {
     }
     return std::string();
   };
-  EXPECT_THAT(refusal("sweetspot-no-such-program"), HasSubstr("sweetspot-no-such-program was not"));
-  EXPECT_THAT(refusal("./no-such-program"), HasSubstr("./no-such-program is no program"));
-  EXPECT_THAT(refusal("/etc/passwd"), HasSubstr("/etc/passwd is no program"));
-  EXPECT_THAT(refusal("true", "/no/such/folder"), HasSubstr("/no/such/folder is no folder"));
+  EXPECT_WORDS(refusal("sweetspot-no-such-program"));
+  EXPECT_WORDS(refusal("./no-such-program"));
+  EXPECT_WORDS(refusal("/etc/passwd"));
+  EXPECT_WORDS(refusal("true", "/no/such/folder"));
   EXPECT_EQ(refusal("true"), "");
   EXPECT_EQ(refusal("bin/true", "/usr"), "");
 }
@@ -187,7 +183,7 @@ TEST(Fault, AProgramThatIsNotThereForItsTrialIsACrash) {
   CommandWorkload workload(options);
   const trial::Trial failed = measured(workload, at(64));
   EXPECT_EQ(failed.outcome, Outcome::crashed);
-  EXPECT_THAT(failed.note, HasSubstr("./no-such-program"));
+  EXPECT_WORDS(failed.note);
 }
 
 TEST(Fault, AStopGivesUpAtOnce) {

@@ -15,7 +15,6 @@ namespace {
 
 using namespace testing_support;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::SizeIs;
 using trial::BatchIs;
 using trial::Outcome;

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "temporary_folder.h"
+#include "words.h"
 #include "workload/command/workload_support.h"
 
 namespace sweetspot::workload::command {
 namespace {
 
 using namespace testing_support;
-using testing::HasSubstr;
 using testing::SizeIs;
 using trial::Outcome;
 
@@ -52,7 +52,7 @@ TEST_F(ClientSession, GoesOnInANewProcessWhenOneDies) {
   EXPECT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
   const trial::Trial died = measured(workload, at(64));
   EXPECT_EQ(died.outcome, Outcome::crashed);
-  EXPECT_THAT(died.note, HasSubstr("died in the middle"));
+  EXPECT_WORDS(died.note);
   EXPECT_EQ(processes_left(options_), 0);
   EXPECT_EQ(measured(workload, at(32)).outcome, Outcome::ok);
   EXPECT_THAT(lines_of(starts_), SizeIs(2));
@@ -86,7 +86,7 @@ TEST_F(ClientFunction, SurvivesABatchThatIsOutOfMemoryInOneProcess) {
     const trial::Trial lacking = measured(workload, at(64));
     EXPECT_EQ(lacking.outcome, Outcome::out_of_memory);
     EXPECT_EQ(lacking.note, "out of memory on the GPU, 20.0 GiB asked for");
-    EXPECT_THAT(lacking.last_output, HasSubstr("20.00 GiB. See the manual."));
+    EXPECT_THAT(lacking.last_output, testing::HasSubstr("20.00 GiB. See the manual."));
     const trial::Trial after = measured(workload, at(32));
     EXPECT_EQ(after.outcome, Outcome::ok) << after.note;
   }
@@ -99,8 +99,7 @@ TEST_F(ClientFunction, IsStartedAnewWhereMemoryDoesNotComeBack) {
   CommandWorkload workload(options_);
   const trial::Trial lacking = measured(workload, at(64));
   EXPECT_EQ(lacking.outcome, Outcome::out_of_memory);
-  EXPECT_THAT(lacking.note, HasSubstr("; 512 MiB of memory did not come back, so the program is "
-                                      "started anew"));
+  EXPECT_WORDS(lacking.note);
   EXPECT_EQ(processes_left(options_), 0);
   EXPECT_EQ(measured(workload, at(32)).outcome, Outcome::ok);
   EXPECT_THAT(lines_of(starts_), SizeIs(2)) << "two starts, and no end yet";
@@ -111,7 +110,7 @@ TEST_F(ClientSession, TellsMemoryOnlyWhereThePeakGrew) {
   EXPECT_TRUE(measured(workload, at(16)).memory_measured);
   for (int i = 0; i < 3; ++i) measured(workload, at(16));
   const trial::Trial later = measured(workload, at(16));
-  EXPECT_THAT(later.memory_source, HasSubstr("kept process"));
+  EXPECT_WORDS(later.memory_source);
 }
 
 }  // namespace

@@ -9,9 +9,6 @@
 namespace sweetspot::workload::command {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 using trial::Outcome;
 
 Evidence exited(int code, std::int64_t steps = 0) {
@@ -30,10 +27,7 @@ Evidence killed_by(int signal) {
 TEST(Verdict, OfAProperEnd) {
   EXPECT_EQ(verdict(exited(0, 3)).outcome, Outcome::ok);
   EXPECT_EQ(verdict(exited(0)).outcome, Outcome::refused);
-  EXPECT_THAT(verdict(exited(0)).what(),
-              AllOf(HasSubstr("made no step that could be seen; print a line like 'step 20'"),
-                    HasSubstr("docs/programs.md"), HasSubstr("--samples-per-run"),
-                    Not(HasSubstr("lines of its client"))));
+  EXPECT_WORDS(verdict(exited(0)).what());
   EXPECT_EQ(verdict(exited(0, 1)).outcome, Outcome::refused);
   EXPECT_WORDS(verdict(exited(0, 1)).what());
   EXPECT_WORDS(verdict(exited(0, 2)).what());
