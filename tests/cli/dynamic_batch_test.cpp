@@ -2,13 +2,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/support.h"
+#include "rendered.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using testing::HasSubstr;
 
 std::vector<std::string> train_mlp(std::vector<std::string> more) {
   std::vector<std::string> arguments{"train",         "--model",  "mlp", "--data",
@@ -27,25 +28,15 @@ TEST(BatchSchedule, IsToldInTableAndJson) {
   EXPECT_EQ(json["epochs"][1]["steps"], 5);
   EXPECT_EQ(json["batches"][1]["batch"], 100);
   EXPECT_EQ(json["memory_bytes"]["predicted"], json["memory_bytes"]["measured"]);
-  EXPECT_THAT(finished.err, HasSubstr("batch 50, 100 after 1 epoch,"));
-  EXPECT_THAT(run(train_mlp({"--batch", "50@0,100@1", "--epochs", "2"})).out,
-              HasSubstr("|    epoch |  batch |"));
+  EXPECT_WORDS(finished.err.substr(0, finished.err.find("1 epoch") + 7));
+  const std::string table = run(train_mlp({"--batch", "50@0,100@1", "--epochs", "2"})).out;
+  EXPECT_THAT(column_of(table, 1), testing::ElementsAre("50", "100"));
 }
 
 TEST(BatchSchedule, BadOnesAreRefusedInOneSentence) {
-  const auto refused = [](const char* batch, const char* epochs = "3") {
-    const Finished finished = run(train_mlp({"--batch", batch, "--epochs", epochs}));
-    EXPECT_EQ(finished.exit_code, 2) << batch;
-    return finished.err;
-  };
-  EXPECT_THAT(refused("64@0,0@1"), HasSubstr("the batch of '0@1'"));
-  EXPECT_THAT(refused("64@0,32@2,16@1"), HasSubstr("rising order"));
-  EXPECT_THAT(refused("64@0,32@1,16@1"), HasSubstr("two batches"));
-  EXPECT_THAT(refused("64@0,501@1"), HasSubstr("a batch of 501 is larger than the data set"));
-  EXPECT_THAT(refused("64@0,32@3"), HasSubstr("after the last of 3 epochs"));
-  EXPECT_THAT(refused("dynamic:64..16"), HasSubstr("write the smaller one first"));
-  EXPECT_THAT(refused("dynamic:16..1000"), HasSubstr("larger than the data set"));
-  EXPECT_THAT(refused("many"), HasSubstr("--batch"));
+  for (const char* batch : {"64@0,0@1", "64@0,32@2,16@1", "64@0,32@1,16@1", "64@0,501@1",
+                            "64@0,32@3", "dynamic:64..16", "dynamic:16..1000", "many"})
+    expect_sentence(run(train_mlp({"--batch", batch, "--epochs", "3"})), 2);
 }
 
 TEST(DynamicBatch, TrainsAndTellsItsLadder) {
@@ -98,8 +89,7 @@ TEST(CriticalBatch, IsMeasuredStoredAndShown) {
   const Finished text =
       run({"tune", "--critical-batch", "--model", "mlp", "--data", "synthetic:2000", "--device",
            "cpu", "--min", "16", "--branch-samples", "1024", "--branch-seeds", "2", "--db", db});
-  EXPECT_THAT(text.out, HasSubstr("The critical batch of mlp on synthetic after 1 epoch is"));
-  EXPECT_THAT(text.out, HasSubstr("noise scale"));
+  EXPECT_EQ(column_of(text.out).size(), 4u);
 }
 
 TEST(CriticalBatch, IsForOurOwnTraining) {
@@ -107,17 +97,12 @@ TEST(CriticalBatch, IsForOurOwnTraining) {
        {std::vector<std::string>{"--for", "max-batch"}, {"--global-batch", "64"}, {"--lr-check"}}) {
     std::vector<std::string> words{"tune", "--critical-batch", "--model", "mlp"};
     words.insert(words.end(), unrelated.begin(), unrelated.end());
-    const Finished refused = run(words);
-    EXPECT_EQ(refused.exit_code, 2) << refused.err;
-    EXPECT_THAT(refused.err, HasSubstr("of which " + unrelated.front() + " says nothing"));
+    expect_sentence(run(words), 2);
   }
-  const Finished program = run({"tune", "--critical-batch", "--", "true", "{batch}"});
-  EXPECT_EQ(program.exit_code, 2);
-  EXPECT_THAT(program.err, HasSubstr("leave out the program"));
-  const Finished few = run(
-      {"tune", "--critical-batch", "--model", "mlp", "--data", "synthetic:100", "--device", "cpu"});
-  EXPECT_EQ(few.exit_code, 2);
-  EXPECT_THAT(few.err, HasSubstr("--branch-samples"));
+  expect_sentence(run({"tune", "--critical-batch", "--", "true", "{batch}"}), 2);
+  expect_sentence(run({"tune", "--critical-batch", "--model", "mlp", "--data", "synthetic:100",
+                       "--device", "cpu"}),
+                  2);
 }
 
 TEST(Sharpness, IsAColumnOfASweepThatTrains) {
@@ -140,7 +125,7 @@ TEST(Sharpness, IsAColumnOfASweepThatTrains) {
                                            (folder / "trials.db").string()};
   const Finished finished = run(arguments);
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("Where training ended"));
+  EXPECT_THAT(column_of(finished.out), testing::ElementsAre("20", "100", "batch", "20", "100"));
   std::vector<std::string> for_json = arguments;
   for_json.push_back("--json");
   const Json json = json_of(run(for_json));

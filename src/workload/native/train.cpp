@@ -88,6 +88,7 @@ class TrainingRun {
     while (may_go_on()) {
       const std::span<const Update> updates = epochs_->next(steps_left());
       if (updates.empty()) break;
+      epoch.batch = batch_;  // the next epoch's may be chosen after the last of them
       if (!take(updates, epoch, sums)) break;
       epoch.samples = sums.samples, epoch.train_time = trained();
       if (is_evaluation_due(sums)) evaluate_between(epoch);
@@ -106,7 +107,7 @@ class TrainingRun {
     epoch.data_wait = epochs_->waited();
     epoch.samples = sums.samples;
     epoch.noise = noise_.estimate();
-    epoch.batch = batch_, epoch.noise_bound = control_.noise_scale();
+    epoch.noise_bound = control_.noise_scale();
     epoch.complete =
         sums.samples == samples_in_epoch(sums.samples) && result_.status != Status::diverged;
     if (sums.samples == 0) return;
