@@ -6,14 +6,18 @@
 #include "cli/support.h"
 #include "core/units.h"
 #include "integrity.h"
+#include "rendered.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 const std::string programs = SWEETSPOT_SOURCE_DIR "/tests/fixtures/programs/";
@@ -67,15 +71,13 @@ TEST_F(Command, ALongCommandLeavesRoomForWhatHappens) {
   made.environment = {{"SWEETSPOT_DB", ""}, {"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}};
   made.folder = folder.path().string();
   made.terminal = true, made.columns = 80;
-  EXPECT_THAT(run(made).err, AllOf(HasSubstr("… · trial 1/1 · batch 4, opening"),
-                                   HasSubstr("batch 4, sampling: ")));
+  EXPECT_THAT(run(made).err, testing::ContainsRegex("… [^\r\n]* batch 4, "));
 }
 
 TEST_F(Command, TuneEndsInTheProgramsOwnCommand) {
   const Finished finished = sweetspot({"tune", "--max", "8", "--min", "4", "--multiple-of", "4",
                                        "--", "python3", programs + "bar.py", "{batch}"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("Train with batch 8"));
   EXPECT_THAT(on_one_line(finished.out), HasSubstr("\n  python3 " + programs + "bar.py 8\n"));
   EXPECT_THAT(sweetspot({"report", "--markdown"}).out,
               HasSubstr("```sh\npython3 " + programs + "bar.py 8\n```"));
@@ -92,8 +94,7 @@ TEST_F(Command, TheSameCommandGoesOnWhereItWas) {
 }
 
 TEST_F(Command, NothingIsMeasuredWithoutTheProgramThatCalls) {
-  expect_sentence(sweetspot({"tune", "--attach", "99", "--", "train({batch})"}), 2,
-                  "--attach 99 is no open Unix stream socket");
+  expect_sentence(sweetspot({"tune", "--attach", "99", "--", "train({batch})"}), 2);
 }
 
 TEST_F(Command, ASessionEndsInTheVariableThatSetsItsBatch) {
@@ -128,19 +129,18 @@ TEST_F(Command, AFailingBatchIsATrialAndItsSecretsAreKeptOut) {
   ASSERT_EQ(json["trials"].size(), 2u);
   EXPECT_EQ(json["trials"][0]["outcome"], "ok");
   EXPECT_EQ(json["trials"][1]["outcome"], "crashed");
-  EXPECT_THAT(json["trials"][1]["note"].get<std::string>(), HasSubstr("does not please me"));
-  EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("topsecret")));
+  EXPECT_WORDS(json["trials"][1]["note"].get<std::string>());
+  EXPECT_THAT(found_in(finished.out + finished.err, {"topsecret"}), IsEmpty());
   EXPECT_EQ(integrity(folder / "sweetspot.db"), "ok");
   for (const auto& entry : fs::directory_iterator(folder.path()))
-    EXPECT_THAT(read_file(entry.path()), Not(HasSubstr("topsecret"))) << entry.path();
+    EXPECT_THAT(found_in(read_file(entry.path()), {"topsecret"}), IsEmpty()) << entry.path();
 }
 
 TEST_F(Command, AProgramThatShowsNoStepIsToldHowToShowThem) {
-  const Finished finished = sweetspot({"tune", "--max", "4", "--", "true", "{batch}"});
+  const Finished finished = sweetspot({"tune", "--max", "4", "--json", "--", "true", "{batch}"});
   EXPECT_EQ(finished.exit_code, 3) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("ended as refused: it exited with 0 and made no step that "
-                                      "could be seen; print a line like 'step 20'"));
-  EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("crashed")));
+  for (const Json& trial : json_of(finished)["trials"]) EXPECT_EQ(trial["outcome"], "refused");
+  EXPECT_WORDS(last_sentence(finished));
 }
 
 TEST_F(Command, TheExpressionThatIsOfferedReadsTheSteps) {
@@ -165,7 +165,7 @@ TEST_F(Command, TheBudgetEndsATrialThatGoesOn) {
   EXPECT_EQ(finished.exit_code, 4) << finished.err;
   EXPECT_EQ(json_of(finished)["status"], "budget");
   EXPECT_EQ(json_of(finished)["trials"].size(), 0u);
-  EXPECT_THAT(finished.err, HasSubstr("nothing is known yet"));
+  EXPECT_WORDS(last_sentence(finished));
 }
 
 TEST_F(Command, AJobThatIsEndedAsAWholeBlamesNoBatch) {
@@ -205,7 +205,7 @@ TEST_F(Command, ACleanupThatFailsIsToldAfterTheAnswer) {
   const Finished finished = sweetspot({"sweep", "--batch", "4", "--json", "--cleanup", "exit 3",
                                        "--", "python3", programs + "bar.py", "{batch}"});
   EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_THAT(finished.err, HasSubstr("--cleanup"));
+  EXPECT_WORDS(last_sentence(finished));
   EXPECT_EQ(json_of(finished)["status"], "finished");
 }
 
@@ -214,32 +214,28 @@ TEST_F(Command, ADryRunShowsAndRunsNothing) {
       sweetspot({"tune", "--dry-run", "--min", "16", "--prepare", "touch made-{batch}", "--env",
                  "A_KEY=hidden", "--", "touch", "made", "--password", "hunter2", "{batch}"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("touch made --password '[redacted]' 16"));
-  EXPECT_THAT(finished.out, HasSubstr("prepare   touch made-16"));
-  EXPECT_THAT(finished.out, HasSubstr("A_KEY=[redacted]"));
-  EXPECT_THAT(finished.out, HasSubstr("SWEETSPOT_BATCH=16"));
+  EXPECT_THAT(found_in(finished.out + finished.err, {"hunter2", "hidden"}), IsEmpty());
+  EXPECT_WORDS(finished.out);
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
 TEST_F(Command, WhatCannotBeRunIsOneSentence) {
-  expect_sentence(sweetspot({"tune", "--"}), 2, "no program after --");
-  expect_sentence(sweetspot({"train", "--", "python3"}), 2, "only tune and sweep");
-  expect_sentence(sweetspot({"tune", "--", "no-such-program", "{batch}"}), 2, "no-such-program");
-  expect_sentence(sweetspot({"tune", "--", "python3", "train.py"}), 2, "{batch}");
-  expect_sentence(sweetspot({"tune", "python3", "train.py"}), 2, "goes after --");
-  expect_sentence(sweetspot({"tune", "--cwd", "nowhere", "--", "true", "{batch}"}), 2, "nowhere");
-  expect_sentence(sweetspot({"tune", "--steps-regex", "(", "--", "true", "{batch}"}), 2, "regex");
-  expect_sentence(sweetspot({"tune", "--env", "A", "--", "true", "{batch}"}), 2, "NAME=VALUE");
+  expect_sentence(sweetspot({"tune", "--"}), 2);
+  expect_sentence(sweetspot({"train", "--", "python3"}), 2);
+  expect_sentence(sweetspot({"tune", "--", "no-such-program", "{batch}"}), 2);
+  expect_sentence(sweetspot({"tune", "--", "python3", "train.py"}), 2);
+  expect_sentence(sweetspot({"tune", "python3", "train.py"}), 2);
+  expect_sentence(sweetspot({"tune", "--cwd", "nowhere", "--", "true", "{batch}"}), 2);
+  expect_sentence(sweetspot({"tune", "--steps-regex", "(", "--", "true", "{batch}"}), 2);
+  expect_sentence(sweetspot({"tune", "--env", "A", "--", "true", "{batch}"}), 2);
 }
 
 TEST_F(Command, FlagsOfTheOtherKindAreToldNotIgnored) {
-  expect_sentence(sweetspot({"tune", "--model", "mlp", "--", "true", "{batch}"}), 2, "--model");
-  expect_sentence(sweetspot({"tune", "--prepare", "true"}), 2, "--prepare");
-  expect_sentence(sweetspot({"sweep", "--dry-run"}), 2, "--dry-run");
-  expect_sentence(sweetspot({"tune", "--global-batch", "64", "--", "true", "{batch}"}), 2,
-                  "{accumulation}");
-  expect_sentence(sweetspot({"tune", "--global-batch", "64", "--for", "max-batch"}), 2,
-                  "--global-batch");
+  expect_sentence(sweetspot({"tune", "--model", "mlp", "--", "true", "{batch}"}), 2);
+  expect_sentence(sweetspot({"tune", "--prepare", "true"}), 2);
+  expect_sentence(sweetspot({"sweep", "--dry-run"}), 2);
+  expect_sentence(sweetspot({"tune", "--global-batch", "64", "--", "true", "{batch}"}), 2);
+  expect_sentence(sweetspot({"tune", "--global-batch", "64", "--for", "max-batch"}), 2);
   EXPECT_FALSE(fs::exists(folder / "sweetspot.db"));
 }
 
@@ -253,12 +249,11 @@ TEST_F(Command, AnIgnoredBatchIsAskedAboutNotMultiplied) {
   EXPECT_TRUE(json["recommendation"].is_null());
   EXPECT_TRUE(json["measured"].is_null());
   EXPECT_EQ(json["doubt"]["doubt"], "ignored");
-  EXPECT_THAT(finished.err, HasSubstr("the batch is handed over as argument 2"));
-  EXPECT_THAT(finished.err, HasSubstr("--batch-arrives"));
+  EXPECT_WORDS(without_numbers(last_sentence(finished)));
   EXPECT_EQ(json["trials"].size(), 3u) << "what was measured is kept";
   const Finished shown = sweetspot({"studies", "show", "1"});
-  EXPECT_THAT(shown.out, HasSubstr("its batch: at batches 1"));
-  EXPECT_THAT(shown.out, Not(HasSubstr("The fastest")));
+  EXPECT_THAT(shown.out, HasSubstr(json["doubt"]["text"].get<std::string>()));
+  EXPECT_TRUE(json_of(sweetspot({"studies", "show", "1", "--json"}))["answer"].is_null());
 }
 
 TEST_F(Command, NothingThatMovesIsNoAnswerUnlessTheUserSaysSo) {
@@ -291,8 +286,9 @@ TEST_F(Command, ASweepOfAnIgnoredBatchEndsInTheSameQuestion) {
       sweetspot({"sweep", "--batch", "1,16,64", "--precision-of-estimate", "20%", "--", "python3",
                  programs + "log.py", "{batch}", "ignores"});
   EXPECT_EQ(finished.exit_code, 2) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("does not seem to use its batch"));
-  EXPECT_THAT(finished.out, Not(HasSubstr("The fastest")));
+  EXPECT_WORDS(without_numbers(last_sentence(finished)));
+  EXPECT_EQ(headings_of(finished.out).find('\n'), headings_of(finished.out).size() - 1)
+      << "no word of a fastest";
 }
 
 TEST_F(Command, TheAnswerDoesNotExceedAClamp) {
@@ -312,8 +308,9 @@ TEST_F(Command, StepsAreNotTheLinesThatTellOfThem) {
   const Json trial = json_of(finished)["trials"][0];
   EXPECT_EQ(trial["steps"], 4 * trial["timings"].get<std::int64_t>());
   EXPECT_EQ(trial["steps_total"], 15000);
-  EXPECT_THAT(finished.err, HasSubstr(" log lines"));
-  EXPECT_THAT(sweetspot({"studies", "show", "1"}).out, HasSubstr(" log lines |"));
+  const std::vector<Cells> rows = cells_of(sweetspot({"studies", "show", "1"}).out);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_WORDS(without_numbers(rows[1].at(4)));
 }
 
 // It was "finished", and the same command told of the typo again without running anything.
@@ -328,11 +325,11 @@ TEST_F(Command, AProgramThatWasMendedIsMeasuredAnew) {
   write_file(script, "import training\n");
   write_file(module, "imprt sys\n");
   EXPECT_EQ(tune().exit_code, 3);
-  EXPECT_THAT(sweetspot({"studies", "list"}).out, HasSubstr("| stopped "));
+  EXPECT_EQ(json_of(sweetspot({"studies", "list", "--json"}))["studies"][0]["state"], "stopped");
   write_file(module, "import runpy\nrunpy.run_path('" + programs + "log.py')\n");
   const Finished mended = tune();
   EXPECT_EQ(mended.exit_code, 0) << mended.err;
-  EXPECT_THAT(mended.err, HasSubstr("measuring anew"));
+  EXPECT_WORDS(mended.err.substr(0, mended.err.find('\n')));
   EXPECT_EQ(json_of(mended)["cost"]["resumed_trials"], 0);
 }
 
@@ -342,16 +339,14 @@ TEST_F(Command, AFailureIsAShortReasonAndItsLastLinesOnce) {
   EXPECT_EQ(finished.exit_code, 3);
   const std::string reason =
       "exit code 1: ModuleNotFoundError: No module named 'sweetspot_lacks_this'";
-  EXPECT_THAT(finished.out, HasSubstr("| crashed: " + reason + " |"));
+  EXPECT_EQ(cells_of(finished.out).at(1).back(), "crashed: " + reason);
   const std::size_t block = finished.out.find("\n  Traceback (most recent call last):\n    File ");
   ASSERT_NE(block, std::string::npos) << finished.out;
   EXPECT_EQ(finished.out.find("Traceback", block + 4), std::string::npos) << "once";
-  EXPECT_THAT(finished.err, HasSubstr(reason));
-  EXPECT_THAT(finished.err, Not(HasSubstr("Traceback")));
+  EXPECT_THAT(finished.err, AllOf(HasSubstr(reason), Not(HasSubstr("Traceback"))));
   const Finished trial = sweetspot({"studies", "show", "1", "1"});
-  EXPECT_THAT(trial.out, HasSubstr("\n  about to import\n"));
-  EXPECT_THAT(trial.out, HasSubstr(reason));
-  expect_sentence(sweetspot({"studies", "show", "1", "7"}), 2, "no trial 7");
+  EXPECT_THAT(trial.out, AllOf(HasSubstr("\n  about to import\n"), HasSubstr(reason)));
+  expect_sentence(sweetspot({"studies", "show", "1", "7"}), 2);
   EXPECT_THAT(sweetspot({"report", "--markdown"}).out,
               HasSubstr("\n    Traceback (most recent call last):\n      File "));
   const Json json = json_of(sweetspot({"studies", "show", "1", "1", "--json"}))["trial"];
@@ -364,8 +359,7 @@ TEST_F(Command, TheAdviceComesBeforeTheBudgetIsSpent) {
       sweetspot({"tune", "--budget", "12s", "--terminal", "no", "--json", "--", "python3",
                  programs + "chatter.py", "{batch}", "checkpoint"});
   EXPECT_EQ(finished.exit_code, 3) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("no step was recognised in "));
-  EXPECT_THAT(finished.err, HasSubstr("--samples-per-run"));
+  EXPECT_WORDS(without_numbers(last_sentence(finished)));
   EXPECT_FALSE(fs::exists(folder / "checkpoint"));
 }
 
@@ -375,11 +369,13 @@ TEST_F(Command, TheBatchOfEachGpuIsHandedOver) {
                  "--repeat", "1", "--precision-of-estimate", "50%", "--multiple-of", "4", "--",
                  "python3", programs + "bar.py", "{batch}"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("Train with batch 8, 4 on each of 2 GPUs"));
+  const Json made = json_of(sweetspot({"report", "--json"}))["recommendation"];
+  EXPECT_EQ(made["batch"], 8);
+  EXPECT_EQ(made["gpus"], 2);
   EXPECT_THAT(on_one_line(finished.out), HasSubstr("\n  python3 " + programs + "bar.py 4\n"));
   expect_sentence(sweetspot({"sweep", "--batch", "3", "--gpus", "2", "--batch-is", "per-gpu", "--",
                              "python3", programs + "bar.py", "{batch}"}),
-                  2, "--batch 3 cannot be divided among 2 GPUs");
+                  2);
 }
 
 // A made-up GPU of 16 GiB (fake_nvml/folder.h) on which a batch takes 100 MB a sample. In the
@@ -438,9 +434,9 @@ TEST_F(Command, AMemoryLimitOfNoKnownDeviceIsRefused) {
     arguments.insert(arguments.end(), {"--", "true", "{batch}"});
     return sweetspot(arguments);
   };
-  expect_sentence(with({"tpu=3GiB"}), 2, "write gpu=16GiB, host=8GiB or 16GiB");
-  expect_sentence(with({"gpu=3GiB", "gpu=4GiB"}), 2, "says twice what a GPU may take");
-  expect_sentence(with({"gpu=much"}), 2, "--memory-limit");
+  expect_sentence(with({"tpu=3GiB"}), 2);
+  expect_sentence(with({"gpu=3GiB", "gpu=4GiB"}), 2);
+  expect_sentence(with({"gpu=much"}), 2);
 }
 
 // Above its cap it dies as PyTorch does.
@@ -497,8 +493,8 @@ TEST_F(Command, AnAnswerThatDoesNotLastIsSteppedDownFrom) {
   EXPECT_TRUE(made["confirmation"]["confirmed"].get<bool>()) << made.dump();
   EXPECT_GE(made["confirmation"]["batch"], made["batch"]);
   EXPECT_GE(made["confirmation"]["steps"], 400);
-  EXPECT_THAT(sweetspot({"tune", "--confirm", "soon", "--", "python3", "train.py", "{batch}"}).err,
-              HasSubstr("or epoch"));
+  expect_sentence(sweetspot({"tune", "--confirm", "soon", "--", "python3", "train.py", "{batch}"}),
+                  2);
 }
 
 }  // namespace

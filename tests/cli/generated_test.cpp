@@ -1,6 +1,10 @@
 // Manual pages and completions know every command and flag that the help knows.
+#include <iterator>
+#include <sstream>
+
 #include "cli/commands_of_help.h"
 #include "cli/support.h"
+#include "rendered.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::tests {
@@ -46,16 +50,22 @@ class Generated : public testing::Test {
   static inline std::vector<HelpedCommand> commands;
 };
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 TEST_F(Generated, ManualPagesNameEveryCommandAndFlag) {
   for (const HelpedCommand& command : commands) {
     SCOPED_TRACE(command.path());
     const std::string name =
         command.words.empty() ? "sweetspot" : "sweetspot-" + command.words.front();
     const std::string page = read_file(*folder / ("man/" + name + ".1"));
-    EXPECT_THAT(page, HasSubstr("\\fB" + dashes_escaped(command.path()) + "\\fR"));
+    std::vector<std::string> parts{"\\fB" + dashes_escaped(command.path()) + "\\fR",
+                                   ".SH EXAMPLES\n"};
     for (const std::string& flag : command.flags)
-      EXPECT_THAT(page, HasSubstr("\\fB" + dashes_escaped(flag) + "\\fR"));
-    EXPECT_THAT(page, HasSubstr(".SH EXAMPLES\n"));
+      parts.push_back("\\fB" + dashes_escaped(flag) + "\\fR");
+    EXPECT_EQ(found_in(page, parts), parts);
   }
 }
 
@@ -63,10 +73,10 @@ TEST_F(Generated, BashOffersEveryCommandAndFlag) {
   for (const HelpedCommand& command : commands) {
     SCOPED_TRACE(command.path());
     const int count = static_cast<int>(command.words.size());
-    const std::string flags = offered(command.path() + " --", count + 1);
-    for (const std::string& flag : command.flags) EXPECT_THAT(flags, HasSubstr(" " + flag + " "));
+    EXPECT_THAT(words_of(offered(command.path() + " --", count + 1)),
+                testing::IsSupersetOf(command.flags));
     if (count == 0) continue;
-    EXPECT_THAT(offered(command.path(), count), HasSubstr(" " + command.words.back() + " "));
+    EXPECT_THAT(words_of(offered(command.path(), count)), testing::Contains(command.words.back()));
   }
 }
 
@@ -104,7 +114,7 @@ TEST_F(Generated, ZshAndFishNameEveryCommandAndFlag) {
 }
 
 TEST_F(Generated, WhatCannotBeWrittenIsTold) {
-  expect_sentence(run({"generate", "/dev/null/here"}), 1, "/dev/null/here");
+  expect_sentence(run({"generate", "/dev/null/here"}), 1);
 }
 
 }  // namespace

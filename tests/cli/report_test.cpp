@@ -2,14 +2,16 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/support.h"
+#include "rendered.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using testing::Not;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 struct Report : testing::Test {
@@ -32,7 +34,7 @@ struct Report : testing::Test {
 TEST_F(Report, IsLeftByTuneWhichSaysWhere) {
   const Finished finished = tune();
   EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_THAT(finished.out, HasSubstr("Page: sweetspot-study-1.html"));
+  EXPECT_THAT(finished.out, HasSubstr("sweetspot-study-1.html"));
   EXPECT_THAT(read_file(folder / "sweetspot-study-1.html"), StartsWith("<!doctype html>"));
 }
 
@@ -53,7 +55,7 @@ TEST_F(Report, OfTwoStudiesIsAPageBesideTheStoreToo) {
 
 TEST_F(Report, IsLeftOutWhenAsked) {
   const Finished finished = tune({"--no-report"});
-  EXPECT_THAT(finished.out + finished.err, Not(HasSubstr("sweetspot-study-1.html")));
+  EXPECT_THAT(found_in(finished.out + finished.err, {"sweetspot-study-1.html"}), IsEmpty());
   EXPECT_FALSE(fs::exists(folder / "sweetspot-study-1.html"));
 }
 
@@ -61,8 +63,8 @@ TEST_F(Report, ThatCannotBeWrittenDoesNotFailTheTune) {
   fs::create_directory(folder / "sweetspot-study-1.html");
   const Finished finished = tune();
   EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_THAT(finished.err, HasSubstr("the report was not written"));
-  EXPECT_THAT(finished.out, HasSubstr("Train with batch "));
+  EXPECT_WORDS(last_sentence(finished));
+  EXPECT_EQ(json_of(in_folder({"report", "--json"}))["status"], "found");
 }
 
 TEST_F(Report, OfAStoredStudySaysWhatTuneSaid) {
@@ -78,8 +80,9 @@ TEST_F(Report, AndTheListOfStudiesNameTunesAnswer) {
   const nlohmann::ordered_json listed = json_of(in_folder({"studies", "list", "--json"}));
   EXPECT_EQ(listed["studies"][0]["answer"]["batch"], told["recommendation"]["batch"]);
   EXPECT_EQ(listed["studies"][0]["best"]["batch"], told["recommendation"]["best_batch"]);
-  EXPECT_THAT(in_folder({"studies", "list"}).out, HasSubstr("| answer | fastest measured |"));
-  EXPECT_THAT(in_folder({"studies", "show", "1"}).out, HasSubstr("\n\nTrain with batch "));
+  EXPECT_WORDS(without_numbers(in_folder({"studies", "list"}).out));
+  EXPECT_THAT(in_folder({"studies", "show", "1"}).out,
+              HasSubstr("\n\n" + told["recommendation"]["sentence"].get<std::string>()));
 }
 
 TEST_F(Report, OfTheNewestStudyIsAPageBesideItsStore) {
@@ -93,7 +96,7 @@ TEST_F(Report, OfTheNewestStudyIsAPageBesideItsStore) {
 
 TEST_F(Report, HasOtherFormsAndPlaces) {
   tune({"--no-report"});
-  EXPECT_THAT(in_folder({"report", "1", "--markdown"}).out, StartsWith("# Batch size of fake"));
+  EXPECT_THAT(in_folder({"report", "1", "--markdown"}).out, StartsWith("# "));
   EXPECT_THAT(in_folder({"report", "--csv"}).out, StartsWith("batch,micro_batch,"));
   EXPECT_THAT(in_folder({"report", "-o", "-"}).out, StartsWith("<!doctype html>"));
   EXPECT_EQ(in_folder({"report", "--csv", "-o", "a.csv"}).out, "a.csv\n");
@@ -101,15 +104,15 @@ TEST_F(Report, HasOtherFormsAndPlaces) {
 }
 
 TEST_F(Report, RefusesInASentence) {
-  expect_sentence(in_folder({"report"}), 2, "no study is in sqlite:sweetspot.db yet");
+  expect_sentence(in_folder({"report"}), 2);
   tune({"--no-report"});
-  expect_sentence(in_folder({"report", "7"}), 2, "there is no study 7");
-  expect_sentence(in_folder({"report", "0"}), 2, "the study");
-  expect_sentence(in_folder({"report", "-5"}), 2, "");
-  expect_sentence(in_folder({"report", "x"}), 2, "the study");
-  expect_sentence(in_folder({"report", "--html", "x.html"}), 2, "-o x.html");
-  expect_sentence(in_folder({"report", "--csv", "--json"}), 2, "");
-  expect_sentence(in_folder({"report", "-o", "no/such/folder/a.html"}), 2, "cannot be written");
+  expect_sentence(in_folder({"report", "7"}), 2);
+  expect_sentence(in_folder({"report", "0"}), 2);
+  expect_sentence(in_folder({"report", "-5"}), 2);
+  expect_sentence(in_folder({"report", "x"}), 2);
+  expect_sentence(in_folder({"report", "--html", "x.html"}), 2);
+  expect_sentence(in_folder({"report", "--csv", "--json"}), 2, "--csv");
+  expect_sentence(in_folder({"report", "-o", "no/such/folder/a.html"}), 2);
 }
 
 }  // namespace

@@ -3,15 +3,18 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/support.h"
+#include "rendered.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using testing::HasSubstr;
-using testing::Not;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::StartsWith;
 
 class Studies : public testing::Test {
  protected:
@@ -51,8 +54,8 @@ TEST_F(Studies, AreListedAsATable) {
   const Finished finished = studies({"list"});
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.err, "");
-  for (const char* word : {"| study |", "paper-cnn on mnist", "finished", "stopped", "32,000"})
-    EXPECT_THAT(finished.out, HasSubstr(word));
+  EXPECT_THAT(column_of(finished.out), ElementsAre("2", "1"));
+  EXPECT_WORDS(without_numbers(finished.out));  // in local time
 }
 
 TEST_F(Studies, AreShownWithTheirTrials) {
@@ -68,9 +71,7 @@ TEST_F(Studies, AreShownWithTheirTrials) {
   EXPECT_EQ(trial["memory_bytes"]["measured"], 5000000);
   EXPECT_TRUE(trial["contention"]["slowed_share"].is_null());
 
-  const std::string text = studies({"show", "1"}).out;
-  for (const char* word : {"study 1", "finished", "2 trials", "sweetspot 0.0.9", "32,000"})
-    EXPECT_THAT(text, HasSubstr(word));
+  EXPECT_WORDS(without_numbers(studies({"show", "1"}).out));
 }
 
 // Counting a character of several bytes as one column.
@@ -94,29 +95,28 @@ TEST_F(Studies, FitTheTerminalTheyAreShownOn) {
       launch.stdout_terminal = true, launch.columns = columns;
       const std::string text = run(launch).out;
       EXPECT_LE(widest_line(text), columns) << text;
-      EXPECT_THAT(text, HasSubstr("finished"));
+      EXPECT_THAT(text, testing::HasSubstr("finished"));
     }
   // A pipe gets all of it.
-  EXPECT_THAT(studies({"list"}).out, HasSubstr("fastest measured"));
+  EXPECT_GT(widest_line(studies({"list"}).out), 80u);
 }
 
 TEST_F(Studies, AreDeleted) {
   EXPECT_EQ(json({"delete", "1"})["status"], "deleted");
-  expect_sentence(studies({"delete", "1"}), 2, "sweetspot studies list");
+  expect_sentence(studies({"delete", "1"}), 2);
   EXPECT_EQ(json({"list"})["studies"].size(), 1u);
-  EXPECT_THAT(studies({"delete", "2"}).out, HasSubstr("study 2 deleted"));
+  EXPECT_WORDS(studies({"delete", "2"}).out);
   const Finished none = studies({"list"});
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_EQ(none.out, "");
-  EXPECT_THAT(none.err, HasSubstr("sweetspot tune"));
+  EXPECT_WORDS(none.err);
 }
 
 TEST_F(Studies, ThatAreUnknownAreSaidToBe) {
-  expect_sentence(studies({"show", "7"}), 2, "there is no study 7");
-  expect_sentence(studies({"show", "7"}), 2, "sweetspot studies list");
-  expect_sentence(studies({"delete", "7"}), 2, "sweetspot studies list");
+  expect_sentence(studies({"show", "7"}), 2);
+  expect_sentence(studies({"delete", "7"}), 2);
   for (const char* number : {"0", "-1", "x", "1.5", ""})
-    expect_sentence(studies({"show", number}), 2, "the study '" + std::string(number) + "'");
+    expect_sentence(studies({"show", number}), 2);
   expect_sentence(studies({"show"}), 2, "--help");
   expect_sentence(studies({}), 2, "--help");
 }
@@ -131,7 +131,7 @@ TEST_F(Studies, TheDatabaseIsTheVariablesWithoutTheFlag) {
 TEST_F(Studies, OfNoDatabaseAreNoneAndNothingIsMade) {
   fs::remove(file_);
   EXPECT_TRUE(json({"list"})["studies"].empty());
-  expect_sentence(studies({"delete", "1"}), 2, "there is no study 1");
+  expect_sentence(studies({"delete", "1"}), 2);
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
@@ -139,7 +139,7 @@ TEST_F(Studies, OfABadDatabaseAreASentence) {
   write_file(file_, std::string(5000, 'x'));
   for (const auto& command :
        std::vector<std::vector<std::string>>{{"list"}, {"show", "1"}, {"delete", "1"}})
-    expect_sentence(studies(command), 2, "not a database");
+    expect_sentence(studies(command), 2);
   EXPECT_EQ(read_file(file_), std::string(5000, 'x'));
 }
 
@@ -169,15 +169,18 @@ TEST_F(NamedStudies, TellWhatTheyWereAsked) {
   const Json studies = list();
   ASSERT_EQ(studies.size(), 3u);
   EXPECT_EQ(studies[2]["goal"], "throughput");
-  EXPECT_THAT(studies[2]["limit"].get<std::string>(), HasSubstr("4.0 GiB"));
+  EXPECT_WORDS(studies[2]["limit"].get<std::string>());
   EXPECT_EQ(studies[1]["goal"], "max-batch");
-  EXPECT_THAT(studies[1]["limit"].get<std::string>(), HasSubstr("batch ≤ 512"));
+  EXPECT_WORDS(studies[1]["limit"].get<std::string>());
   EXPECT_EQ(studies[0]["goal"], "sweep 16–64");
   EXPECT_TRUE(studies[0]["limit"].is_null());
   EXPECT_TRUE(studies[0]["name"].is_null());
-  const std::string table = here({"studies", "list"}).out;
-  for (const char* word : {"| throughput ", "| max-batch ", "| sweep 16–64 ", "| fake:fixed=2ms"})
-    EXPECT_THAT(table, HasSubstr(word));
+  const std::vector<Cells> rows = cells_of(here({"studies", "list"}).out);
+  ASSERT_EQ(rows.size(), 4u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(rows[i + 1], Contains(studies[i]["goal"].get<std::string>()));
+    EXPECT_THAT(rows[i + 1], Contains(StartsWith("fake:fixed=2ms")));
+  }
 }
 
 TEST_F(NamedStudies, AnotherNameIsAnotherStudyAndANumberToo) {
@@ -188,19 +191,24 @@ TEST_F(NamedStudies, AnotherNameIsAnotherStudyAndANumberToo) {
   ASSERT_EQ(studies.size(), 2u);
   EXPECT_EQ(studies[0]["name"], "after");
   EXPECT_EQ(json_of(here({"studies", "show", "before", "--json"}))["study"], "1");
-  EXPECT_THAT(here({"report", "after", "--markdown"}).out, HasSubstr("fake"));
-  EXPECT_THAT(here({"report", "--compare", "before", "after"}).out, HasSubstr("study 1 “before”"));
-  EXPECT_THAT(here({"report", "--compare", "before", "after", "1"}).out, HasSubstr(" C/A (95%) |"));
-  expect_sentence(here({"studies", "show", "nobody"}), 2, "sweetspot studies list");
-  expect_sentence(here({"report", "page.html"}), 2, "-o page.html");
-  EXPECT_THAT(here({"studies", "delete", "before"}).out, HasSubstr("study 1 deleted"));
+  EXPECT_EQ(json_of(here({"report", "after", "--json"}))["study"], "2");
+  const auto compared = [&](std::vector<std::string> which) {
+    which.insert(which.begin(), {"report", "--compare"});
+    which.push_back("--json");
+    return json_of(here(which));
+  };
+  EXPECT_EQ(compared({"before", "after"})["a"]["name"], compared({"1", "after"})["a"]["name"]);
+  EXPECT_EQ(compared({"before", "after", "1"})["studies"].size(), 3u);
+  expect_sentence(here({"studies", "show", "nobody"}), 2);
+  expect_sentence(here({"report", "page.html"}), 2);
+  EXPECT_EQ(here({"studies", "delete", "before"}).exit_code, 0);
   EXPECT_EQ(list().size(), 1u);
 }
 
 TEST_F(NamedStudies, NamesThatCouldBeTakenForSomethingElseAreRefused) {
   for (const char* name : {"", "7", "1.5", "a:b", "\033[31m"})
-    expect_sentence(tune({"--name", name}), 2, "--name");
-  expect_sentence(tune({"--name", std::string(61, 'x')}), 2, "--name");
+    expect_sentence(tune({"--name", name}), 2);
+  expect_sentence(tune({"--name", std::string(61, 'x')}), 2);
 }
 
 TEST_F(NamedStudies, ARunThatCameToNothingLeavesNoStudy) {

@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "words.h"
+
 namespace sweetspot::tests {
 namespace {
-
-using testing::EndsWith;
-using testing::HasSubstr;
 
 std::string big_endian(int value) {
   std::string bytes;
@@ -18,14 +17,27 @@ std::string big_endian(int value) {
 
 }  // namespace
 
-void expect_sentence(const Finished& finished, int exit_code, const std::string& part) {
+std::string last_sentence(const Finished& finished) {
+  const std::size_t at = finished.err.rfind("sweetspot: ");
+  if (at == std::string::npos) return "";
+  std::string sentence = finished.err.substr(at);
+  while (sentence.ends_with('\n')) sentence.pop_back();
+  return sentence;
+}
+
+void expect_sentence(const Finished& finished, int exit_code, const std::string& named) {
   EXPECT_EQ(finished.exit_code, exit_code) << finished.err;
   EXPECT_EQ(finished.out, "");
-  EXPECT_THAT(finished.err, HasSubstr(part));
-  EXPECT_THAT(finished.err, HasSubstr("sweetspot: "));
-  EXPECT_THAT(finished.err, EndsWith("\n"));
-  const std::size_t sentence = finished.err.rfind("sweetspot: ");
-  EXPECT_EQ(finished.err.find('\n', sentence), finished.err.size() - 1) << finished.err;
+  const std::string sentence = last_sentence(finished);
+  EXPECT_NE(sentence, "") << finished.err;
+  EXPECT_EQ(sentence.find('\n'), sentence.npos) << finished.err;
+  EXPECT_TRUE(finished.err.ends_with('\n')) << finished.err;
+  EXPECT_THAT(sentence, testing::HasSubstr(named));
+}
+
+void expect_sentence(const Finished& finished, int exit_code, std::source_location caller) {
+  expect_sentence(finished, exit_code, std::string());
+  EXPECT_WORDS_OF(caller.file_name(), last_sentence(finished));
 }
 
 nlohmann::ordered_json json_of(const Finished& finished) {

@@ -3,13 +3,15 @@
 #include <set>
 
 #include "cli/support.h"
+#include "rendered.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using testing::HasSubstr;
+using testing::ElementsAre;
 
 struct Sweep : testing::Test {
   TemporaryFolder folder;
@@ -53,7 +55,7 @@ TEST_F(Sweep, ResumesAndRepeatsNothing) {
 TEST_F(Sweep, PointsThatDoNotExistAreRefusedNotFatal) {
   const Finished finished = sweep({"--batch", "1000,4000"});
   EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_THAT(finished.out, HasSubstr("refused: the data set has 2,000 samples"));
+  EXPECT_WORDS(cells_of(finished.out).at(2).back());
   EXPECT_EQ(sweep({"--batch", "4000"}).exit_code, 3);
 }
 
@@ -77,23 +79,23 @@ TEST_F(Sweep, EpochsAreShownAndExported) {
   const Finished finished = sweep({"--batch", "100,4000", "--epochs", "1..2", "--export-csv",
                                    "e.csv", "--export-markdown", "e.md"});
   EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_THAT(finished.out, HasSubstr("| batch | 1 epoch | 2 epochs |"));
-  EXPECT_THAT(finished.out, HasSubstr("batch 4,000: refused, the data set has 2,000 samples"));
-  EXPECT_THAT(read_file(folder.path() / "e.csv"), HasSubstr(",epoch,epoch_seconds,train_seconds,"));
-  EXPECT_THAT(read_file(folder.path() / "e.md"), HasSubstr("# Accuracy and training time of"));
+  EXPECT_WORDS(without_numbers(finished.out));
+  EXPECT_THAT(read_file(folder.path() / "e.csv"),
+              testing::HasSubstr(",epoch,epoch_seconds,train_seconds,"));
+  EXPECT_WORDS(without_numbers(read_file(folder.path() / "e.md")));
   Launch show;
   show.arguments = {"studies", "show", "1"};
   show.environment = {{"SWEETSPOT_DB", ""}};
   show.folder = folder.path().string();
-  EXPECT_THAT(run(show).out, HasSubstr("| batch | epochs | test accuracy |"));
+  EXPECT_THAT(column_of(run(show).out, 1), ElementsAre("2", "–"));
 }
 
 TEST_F(Sweep, BadGridsAreTold) {
-  expect_sentence(sweep({"--batch", "9..1"}), 2, "--batch '9..1'");
-  expect_sentence(sweep({"--workers", "x"}), 2, "--workers");
-  expect_sentence(sweep({"--repeat", "0"}), 2, "--repeat");
-  expect_sentence(sweep({"--epochs", "0..5"}), 2, "--epochs");
-  expect_sentence(sweep({"--seeds", "3"}), 2, "--seeds requires --epochs");
+  expect_sentence(sweep({"--batch", "9..1"}), 2);
+  expect_sentence(sweep({"--workers", "x"}), 2);
+  expect_sentence(sweep({"--repeat", "0"}), 2);
+  expect_sentence(sweep({"--epochs", "0..5"}), 2);
+  expect_sentence(sweep({"--seeds", "3"}), 2, "--epochs");
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 
 #include "cli/support.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
-using testing::HasSubstr;
+using testing::AllOf;
 using testing::StartsWith;
 
 // By its law batch 16 to 64 are about as fast to 99%: speed grows, and samples beyond 200 too.
@@ -31,9 +32,7 @@ struct TuneToTarget : testing::Test {
 TEST_F(TuneToTarget, SaysWhichBatchIsThereFirst) {
   const Finished finished = tune({"--for", "accuracy=99%", "--lr-rule", "none"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, StartsWith("Train with batch "));
-  EXPECT_THAT(finished.out, HasSubstr(": 99% in "));
-  EXPECT_THAT(finished.out, HasSubstr("3 of 3"));
+  EXPECT_WORDS(without_numbers(finished.out.substr(0, finished.out.find('('))));
   const auto json = json_of(tune({"--for", "accuracy=0.99", "--lr-rule", "none", "--json"}));
   EXPECT_EQ(json["status"], "found");
   const auto& answer = json["time_to_target"];
@@ -48,31 +47,38 @@ TEST_F(TuneToTarget, ATargetThatIsNotReachedIsAnAnswer) {
   const Finished finished =
       tune({"--for", "accuracy=0.999", "--most-epochs", "30"}, learner + ",learn-best=98.7%");
   EXPECT_EQ(finished.exit_code, 4);
-  EXPECT_THAT(finished.out, StartsWith("99.9% was not reached within the budget; best was 98.7%"));
+  EXPECT_THAT(finished.out, AllOf(StartsWith("99.9%"), testing::HasSubstr("98.7%")));
+  EXPECT_WORDS(without_numbers(finished.out.substr(0, finished.out.find('\n'))));
 }
 
 TEST_F(TuneToTarget, ALearningRateThatDivergesTakesItsBatchOut) {
-  const Finished finished =
-      tune({"--for", "accuracy=0.99", "--lr-rule", "linear"}, learner + ",diverges-above=0.001");
+  const Finished finished = tune({"--for", "accuracy=0.99", "--lr-rule", "linear", "--json"},
+                                 learner + ",diverges-above=0.001");
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("the loss was no number any more at step 3"));
-  EXPECT_THAT(finished.out, StartsWith("Train with batch "));
+  std::size_t diverged = 0;
+  const auto answer = json_of(finished)["time_to_target"];
+  EXPECT_FALSE(answer["batch"].is_null());
+  for (const auto& row : answer["rows"])
+    if (!row["failure"].is_null() && diverged++ == 0) {
+      EXPECT_WORDS(row["failure"].get<std::string>());
+    }
+  EXPECT_GT(diverged, 0u);
 }
 
 TEST_F(TuneToTarget, AMetricThatNeverAppearsIsTold) {
   const Finished finished = tune({"--for", "loss=0.1"});
   EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_THAT(finished.err, HasSubstr("no run told its loss"));
+  EXPECT_WORDS(last_sentence(finished));
 }
 
 TEST_F(TuneToTarget, RefusesWhatIsNoTarget) {
-  expect_sentence(tune({"--for", "accuracy"}), 2, "write --for accuracy=0.99");
-  expect_sentence(tune({"--for", "accuracy=150%"}), 2, "--for accuracy");
-  expect_sentence(tune({"--for", "loss=-1"}), 2, "--for loss");
-  expect_sentence(tune({"--for", "accuracy=0"}), 2, "above 0");
-  expect_sentence(tune({"--for", "accuracy=0.99", "--no-eval"}), 2, "leave out --no-eval");
-  expect_sentence(tune({"--for", "accuracy=0.99", "--lr-rule", "cubic"}), 2, "--lr-rule 'cubic'");
-  expect_sentence(tune({"--for", "accuracy=0.99", "--global-batch", "64"}), 2, "--global-batch");
+  expect_sentence(tune({"--for", "accuracy"}), 2);
+  expect_sentence(tune({"--for", "accuracy=150%"}), 2);
+  expect_sentence(tune({"--for", "loss=-1"}), 2);
+  expect_sentence(tune({"--for", "accuracy=0"}), 2);
+  expect_sentence(tune({"--for", "accuracy=0.99", "--no-eval"}), 2);
+  expect_sentence(tune({"--for", "accuracy=0.99", "--lr-rule", "cubic"}), 2);
+  expect_sentence(tune({"--for", "accuracy=0.99", "--global-batch", "64"}), 2);
 }
 
 // Learns by a law of its own: 1 ms and 20 µs a sample, 99% after 3,000 samples of small batches.
@@ -108,7 +114,8 @@ TEST_F(TuneToTarget, TrainsAProgramToWhatItPrints) {
 
 // The rate that tune would recommend for speed is not the one it measured with.
 TEST_F(TuneToTarget, TrainsANativeModel) {
-  write_file(folder / "tiny.json", R"({"class_name": "Sequential", "config": {"name": "tiny", "layers": [
+  write_file(folder / "tiny.json",
+             R"({"class_name": "Sequential", "config": {"name": "tiny", "layers": [
     {"class_name": "InputLayer", "config": {"name": "in", "batch_input_shape": [null, 12]}},
     {"class_name": "Dense", "config": {"name": "out", "units": 3, "activation": "softmax"}}]}})");
   const Finished finished =

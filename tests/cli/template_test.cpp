@@ -4,14 +4,13 @@
 
 #include "cli/support.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 // A project of somebody's, with a program in it; the store is elsewhere.
@@ -78,7 +77,8 @@ TEST_F(Templates, ATuneByAKeyLeavesTheFileAndEndsInACommandThatWorks) {
   EXPECT_THAT(read_file(project / "starts"), StartsWith("4 " + rooms().string()));
   EXPECT_EQ(read_file(project / "config.yaml"), yaml);
   EXPECT_TRUE(fs::is_empty(rooms()));
-  EXPECT_THAT(sweetspot({"report", "--markdown"}).out, HasSubstr("```sh\n" + command + "\n```"));
+  EXPECT_THAT(sweetspot({"report", "--markdown"}).out,
+              testing::HasSubstr("```sh\n" + command + "\n```"));
   EXPECT_EQ(pasted(command), "4 config.batch-4.yaml\n");
   EXPECT_EQ(read_file(project / "config.batch-4.yaml"),
             "# mine\ntrain:\n  batch_size: 4  # per GPU\n  lr: 1e-3\n");
@@ -103,7 +103,7 @@ TEST_F(Templates, AFileWithAPlaceholderIsFilledWhereTheProgramLooks) {
   EXPECT_EQ(pasted(json["recommendation"]["command"]), "4 train.cfg\n");
   expect_sentence(sweetspot({"tune", "--template", "train.cfg.in:train.cfg", "--", "python3",
                              "configured.py", "train.cfg"}),
-                  2, "train.cfg, which is there already");
+                  2);
 }
 
 TEST_F(Templates, AHookThatTakesTheBatchIsPartOfTheCommand) {
@@ -132,13 +132,12 @@ TEST_F(Templates, WhatCannotBeSetIsRefusedBeforeAnythingRuns) {
   write_file(project / "c.yaml", "train:\n  batch_size: 1\n");
   expect_sentence(sweetspot({"tune", "--template", "c.yaml", "--set", "train.batch={batch}",
                              "--setup", "touch ran", "--", "python3", "configured.py", "{config}"}),
-                  2, "the nearest are train.batch_size");
+                  2);
   expect_sentence(sweetspot({"tune", "--template", "c.yaml", "--set", "train={batch}", "--",
                              "python3", "configured.py", "{config}"}),
-                  2, "holds a map");
-  expect_sentence(sweetspot({"tune", "--template", "none.yaml", "--", "true", "{config}"}), 2,
-                  "none.yaml");
-  expect_sentence(sweetspot({"tune", "--", "python3", "configured.py"}), 2, "--template");
+                  2);
+  expect_sentence(sweetspot({"tune", "--template", "none.yaml", "--", "true", "{config}"}), 2);
+  expect_sentence(sweetspot({"tune", "--", "python3", "configured.py"}), 2);
   EXPECT_FALSE(fs::exists(project / "ran"));
   EXPECT_FALSE(fs::exists(project / "starts"));
 }
@@ -151,12 +150,7 @@ TEST_F(Templates, ADryRunShowsEveryPlaceAndWritesNothing) {
                                        "--set", "train.batch_size={batch}", "--env", "BS={batch}",
                                        "--", "python3", "train.py", "{config}"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("train.batch_size=16"));
-  EXPECT_THAT(finished.out, HasSubstr("BS=16"));
-  EXPECT_THAT(finished.out, HasSubstr("checkpoints, logs and caches are written as always"));
-  EXPECT_THAT(finished.out, HasSubstr("--env WANDB_MODE=disabled"));
-  EXPECT_THAT(finished.out, HasSubstr("in the environment variable BS and as train.batch_size in "
-                                      "c.yaml"));
+  EXPECT_WORDS(finished.out);
   EXPECT_EQ(contents(), before);
   EXPECT_TRUE(fs::is_empty(rooms()));
 }
@@ -167,11 +161,10 @@ TEST_F(Templates, FillWritesWhereItIsTold) {
             "a: '8x4'\nb: [1, 2]\n");
   EXPECT_EQ(sweetspot({"fill", "c.yaml", "--set", "b[1]=7"}).out,
             "a: '{batch}x{micro_batch}'\nb: [1, 7]\n");
-  expect_sentence(sweetspot({"fill", "c.yaml"}), 2, "--batch");
-  expect_sentence(sweetspot({"fill", "c.yaml", "--set", "c=7"}), 2, "c is not there");
-  expect_sentence(sweetspot({"fill", "c.yaml", "--batch", "8", "-o", "./c.yaml"}), 2, "--in-place");
-  expect_sentence(sweetspot({"fill", "c.yaml", "--batch", "9", "--accumulation", "2"}), 2,
-                  "no multiple");
+  expect_sentence(sweetspot({"fill", "c.yaml"}), 2);
+  expect_sentence(sweetspot({"fill", "c.yaml", "--set", "c=7"}), 2);
+  expect_sentence(sweetspot({"fill", "c.yaml", "--batch", "8", "-o", "./c.yaml"}), 2);
+  expect_sentence(sweetspot({"fill", "c.yaml", "--batch", "9", "--accumulation", "2"}), 2);
   fs::permissions(project / "c.yaml", fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("c.yaml", project / "link.yaml");
   EXPECT_EQ(sweetspot({"fill", "link.yaml", "--set", "b[0]=5", "--in-place"}).exit_code, 0);
@@ -180,7 +173,7 @@ TEST_F(Templates, FillWritesWhereItIsTold) {
   EXPECT_EQ(fs::status(project / "c.yaml").permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
   write_file(project / "plain.txt", "nothing here\n");
-  expect_sentence(sweetspot({"fill", "plain.txt", "--batch", "8"}), 2, "no placeholder");
+  expect_sentence(sweetspot({"fill", "plain.txt", "--batch", "8"}), 2);
 }
 
 }  // namespace

@@ -5,14 +5,19 @@
 #include <thread>
 
 #include "cli/support.h"
+#include "rendered.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::tests {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 std::vector<std::string> small_train(std::vector<std::string> more) {
@@ -69,7 +74,7 @@ TEST(Train, TellsTheNoiseScaleOfEachEpochWhenAsked) {
   EXPECT_GT(noise["variance_trace"], 0);
   EXPECT_EQ(json["epochs"][7]["train_loss"], plain["epochs"][7]["train_loss"]);
   asked.erase(asked.end() - 2);  // --json
-  EXPECT_THAT(run(asked).out, HasSubstr("noise scale"));
+  EXPECT_WORDS(without_numbers(headings_of(run(asked).out)));
 }
 
 TEST(Train, TheTableIsTheResultAndTalkStaysOffStdout) {
@@ -78,11 +83,11 @@ TEST(Train, TheTableIsTheResultAndTalkStaysOffStdout) {
   EXPECT_THAT(finished.out, testing::StartsWith("|"));
   EXPECT_EQ(std::count(finished.out.begin(), finished.out.end(), '\n'),
             4);  // head, rule, two epochs
-  EXPECT_THAT(finished.err, HasSubstr("training mlp on synthetic"));
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("mlp"), HasSubstr("synthetic")));
 }
 
 TEST(Train, RegressionHasNoAccuracy) {
-  EXPECT_THAT(run(small_train({"--epochs", "1"})).out, HasSubstr("–"));
+  EXPECT_THAT(cells_of(run(small_train({"--epochs", "1"})).out).at(1), Contains("–"));
   Json epoch = json_of(run(small_train({"--epochs", "1", "--json"})))["epochs"][0];
   EXPECT_TRUE(epoch["train_accuracy"].is_null());
   EXPECT_TRUE(epoch["test_accuracy"].is_null());
@@ -145,17 +150,17 @@ TEST(Train, WeightsAreSavedAndLoaded) {
   const double saved = before["epochs"][19]["test_loss"];
   EXPECT_NEAR(first_loss({"--load", file}), saved, 1e-3 * saved);
   EXPECT_GT(first_loss({}), 1.5 * saved);
-  expect_sentence(run({"train", "--model", "linear", "--load", file}), 2, "another model");
+  expect_sentence(run({"train", "--model", "linear", "--load", file}), 2);
   const Finished missing = run(small_train({"--load", (folder / "none").string()}));
-  expect_sentence(missing, 2, "none");
+  expect_sentence(missing, 2);
   EXPECT_THAT(missing.err, testing::StartsWith("sweetspot: "));  // before it says what it trains
 }
 
 TEST(Train, AnUnusablePlaceToSaveIsToldBeforeTraining) {
   const TemporaryFolder folder;
   const Finished finished = run(small_train({"--save", (folder / "missing/weights").string()}));
-  expect_sentence(finished, 2, "missing");
-  EXPECT_THAT(finished.err, Not(HasSubstr("training")));
+  expect_sentence(finished, 2);
+  EXPECT_EQ(finished.err, last_sentence(finished) + "\n") << "and nothing else";
 }
 
 TEST(Train, AFullDiskOnSaveLeavesNothingBehind) {
@@ -166,12 +171,12 @@ TEST(Train, AFullDiskOnSaveLeavesNothingBehind) {
   launch.file_size_limit = 100'000;
   const Finished finished = run(launch);
   EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.err, HasSubstr("could not be written"));
+  EXPECT_WORDS(last_sentence(finished));
   EXPECT_TRUE(fs::is_empty(folder.path()));
 
   const Finished device = run(small_train({"--max-steps", "1", "--save", "/dev/full"}));
   EXPECT_EQ(device.exit_code, 1);
-  EXPECT_THAT(device.err, HasSubstr("/dev/full could not be written"));
+  EXPECT_WORDS(last_sentence(device));
 }
 
 TEST(Train, ADivergingLossStopsAndSaysWhere) {
@@ -182,9 +187,8 @@ TEST(Train, ADivergingLossStopsAndSaysWhere) {
   EXPECT_EQ(finished.exit_code, 2);
   Json json = json_of(finished);
   EXPECT_EQ(json["status"], "diverged");
-  EXPECT_THAT(finished.err, HasSubstr("at step " + json["steps"].dump() + " "));
-  EXPECT_THAT(finished.err, HasSubstr("learning rate"));
-  EXPECT_THAT(finished.err, Not(HasSubstr("-nan")));
+  EXPECT_THAT(last_sentence(finished), HasSubstr("step " + json["steps"].dump() + " "));
+  EXPECT_WORDS(without_numbers(last_sentence(finished)));
   EXPECT_FALSE(fs::exists(file));
 }
 
@@ -196,8 +200,7 @@ TEST(Train, CtrlCPrintsTheTableSoFar) {
   launch.signal = SIGINT;
   const Finished finished = run(launch);
   EXPECT_EQ(finished.exit_code, 130) << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("|        1 |"));
-  EXPECT_THAT(finished.out, HasSubstr("data wait"));
+  EXPECT_EQ(column_of(finished.out).front(), "1");
 }
 
 TEST(Train, SignalsInTheFirstEpochStillGiveTheJson) {
@@ -255,18 +258,17 @@ TEST(Train, ALiveLineOnATerminalOnly) {
   launch.terminal = true;
   launch.environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}};
   const std::string coloured = run(launch).err;
-  EXPECT_THAT(coloured, HasSubstr("\r\033[K\033[36mepoch 1/1 "));
-  EXPECT_THAT(coloured, HasSubstr("samples/s"));
-  EXPECT_THAT(coloured, HasSubstr("ETA"));
+  EXPECT_THAT(coloured, HasSubstr("\r\033[K\033[36m"));
+  // What is drawn last before it is wiped.
+  EXPECT_WORDS(without_numbers(coloured.substr(coloured.rfind("\033[36m"))));
   launch.environment = {{"TERM", "xterm"}, {"NO_COLOR", "1"}};
   const std::string plain = run(launch).err;
-  EXPECT_THAT(plain, HasSubstr("\r\033[Kepoch 1/1 "));
-  EXPECT_THAT(plain, Not(HasSubstr("\033[36m")));
+  EXPECT_THAT(plain, AllOf(HasSubstr("\r\033[K"), Not(HasSubstr("\033[36m"))));
   launch.environment = {{"TERM", "dumb"}};
-  EXPECT_THAT(run(launch).err, Not(HasSubstr("\033")));
+  EXPECT_THAT(found_in(run(launch).err, {"\033"}), IsEmpty());
   launch.terminal = false;
   launch.environment = {{"TERM", "xterm"}};
-  EXPECT_THAT(run(launch).err, Not(HasSubstr("\033")));
+  EXPECT_THAT(found_in(run(launch).err, {"\033"}), IsEmpty());
 }
 
 }  // namespace

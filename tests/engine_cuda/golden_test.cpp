@@ -32,6 +32,9 @@ struct Case {
   std::string model;
   Precision precision;
 };
+void PrintTo(const Case& made, std::ostream* out) {
+  *out << made.model << " in " << cuda::name(made.precision);
+}
 
 class CudaGolden : public ::testing::TestWithParam<Case> {
  protected:

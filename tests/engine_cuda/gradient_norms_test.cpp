@@ -24,6 +24,9 @@ struct NormCase {
   const char* model;
   Precision precision;
 };
+void PrintTo(const NormCase& made, std::ostream* out) {
+  *out << made.model << " in " << cuda::name(made.precision);
+}
 class CudaGradientNorms : public ::testing::TestWithParam<NormCase> {
  protected:
   void SetUp() override { REQUIRE_GPU(); }
