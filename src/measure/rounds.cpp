@@ -24,7 +24,7 @@ using trial::Trial;
 constexpr double switch_seconds = 0.002;
 // Steps that take longer bring their own data anyway, and on a GPU, where no loader is in the way,
 // much sooner.
-constexpr double long_step_seconds = 0.02, long_resident_step_seconds = 0.01;
+constexpr double long_step_seconds = 0.05, long_resident_step_seconds = 0.01;
 // When a session is opened: pages are touched for the first time, graphs are made.
 constexpr double opening_seconds = 0.02;
 constexpr int opening_steps = 3;

@@ -31,7 +31,15 @@ class RoundTable {
   };
   using Column = std::vector<Entry>;
 
+  // Things that were in rounds together, or each with another of them: what a round did is known
+  // relative to their other rounds only.
+  struct Group {
+    Column blocks;     // of shared rounds, relative to their thing's estimate
+    double level = 0;  // of the calm ones
+  };
+
   std::vector<double> round_effects() const;
+  void find_groups();
   static double of_few(std::size_t count);
   static double calm(const Column& column, const std::vector<int>& times_picked);
   std::vector<int> resampled(std::uint32_t number) const;
@@ -42,6 +50,8 @@ class RoundTable {
 
   std::size_t rounds_ = 0;
   std::vector<Column> columns_;
+  std::vector<Group> groups_;
+  std::vector<std::size_t> group_of_;  // each column
   std::vector<double> estimates_;
 };
 

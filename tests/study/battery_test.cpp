@@ -41,7 +41,7 @@ TEST_P(Battery, RandomWorkloads) {
   // A curve that turns up again beyond steps of a tenth of a second is not found out, and memory in
   // steps is guessed; programs whose memory is guessed are not run larger than what was seen asks
   // for; with what is left, most machines of most kinds of noise are answered well.
-  EXPECT_GE(share(good), 0.86);
+  EXPECT_GE(share(good), 0.88);
   EXPECT_GE(share(small_enough), 0.85);
   EXPECT_GE(share(within_bounds), 0.78);
   EXPECT_EQ(launches_above_cap, 0);
