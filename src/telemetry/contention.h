@@ -25,6 +25,20 @@ trial::Contention contention(const Look& before, const Look& after);
 //    device whenever it is busy: that is noted, and is what a user will have as well.
 void add(const GpuContention& gpu_contention, trial::Contention& contention);
 
+// Whether other processes kept this one waiting: had a CPU, for a fifth of the time or more, that
+// its threads were ready to use. (Alone on a machine it was up to a tenth, by its own threads.)
+// Never where the kernel does not tell.
+class WaitMonitor {
+ public:
+  explicit WaitMonitor(Machine& machine);
+  bool was_kept_waiting();  // since it was asked last, or made
+
+ private:
+  Machine& machine_;
+  std::optional<probe::proc::Scheduling> scheduling_;
+  double since_;
+};
+
 // At which of these moments the machine was slower than it can be: its additions by 6% (of two
 // cores, one that a neighbour shares takes a tenth from their sum), what passes between cores by
 // 40%. It can be what a tenth of the moments show. None below ten moments.
