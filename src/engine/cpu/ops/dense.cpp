@@ -9,15 +9,14 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Rows of a micro-batch that a thread multiplies at once, so that they stay in its second-level
-// cache.
+// Rows of a micro-batch that a thread multiplies at once, so that they stay in its L2 cache.
 constexpr std::int64_t row_chunk = 48;
 constexpr std::int64_t tile_row_chunk = 64;  // whole tiles
-// A weight gradient is made and applied in pieces of 12 KiB, which stay in first-level cache.
+// A weight gradient is computed and applied in pieces of 12 KiB, which stay in the L1 cache.
 constexpr std::int64_t gradient_chunk = 48 * panel;
 // Whole tiles of the kernels.
 constexpr std::int64_t least_depth = 48;
-// Up to here the gradient to the input is cheaper without transposing the weights.
+// Up to here the input gradient is cheaper without transposing the weights.
 constexpr std::int64_t few_rows = 16;
 
 // Weights that a step should not write to memory once more: a panel at a time is transposed in
