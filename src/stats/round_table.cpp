@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "core/random.h"
@@ -25,12 +27,50 @@ RoundTable::RoundTable(const std::vector<RoundTimes>& columns) {
       sorted.push_back({value, static_cast<std::size_t>(std::ranges::lower_bound(rounds, number) -
                                                         rounds.begin())});
   }
+  std::vector<int> in_round(rounds_);
+  for (const Column& column : columns_)
+    for (const Entry& entry : column) ++in_round[entry.round];
+  const auto is_shared = [&](const Entry& entry) { return in_round[entry.round] > 1; };
   const std::vector<double> effects = round_effects();
-  for (Column& column : columns_) {
-    for (Entry& entry : column) entry.value -= effects[entry.round];
+  find_groups();
+  for (std::size_t a = 0; a < columns_.size(); ++a) {
+    Column& column = columns_[a];
+    Column even;
+    for (const Entry& entry : column)
+      if (is_shared(entry)) even.push_back({entry.value - effects[entry.round], entry.round});
+    if (even.empty()) continue;
+    std::ranges::sort(even, {}, &Entry::value);
+    const double estimate = calm(even, once);
+    Column& blocks = groups_[group_of_[a]].blocks;
+    for (const Entry& entry : column)
+      if (is_shared(entry)) blocks.push_back({entry.value - estimate, entry.round});
+  }
+  for (Group& group : groups_) {
+    if (group.blocks.empty()) continue;
+    std::ranges::sort(group.blocks, {}, &Entry::value);
+    group.level = calm(group.blocks, once);
+  }
+  for (std::size_t a = 0; a < columns_.size(); ++a) {
+    Column& column = columns_[a];
+    for (Entry& entry : column)
+      if (is_shared(entry)) entry.value += groups_[group_of_[a]].level - effects[entry.round];
     std::ranges::sort(column, {}, &Entry::value);
     estimates_.push_back(calm(column, once));
   }
+}
+
+void RoundTable::find_groups() {
+  group_of_.resize(columns_.size());
+  std::iota(group_of_.begin(), group_of_.end(), std::size_t{0});
+  std::vector<std::optional<std::size_t>> first_in(rounds_);  // a column of each round
+  for (std::size_t a = 0; a < columns_.size(); ++a)
+    for (const Entry& entry : columns_[a]) {
+      std::optional<std::size_t>& first = first_in[entry.round];
+      if (!first) first = a;
+      const std::size_t joined = group_of_[*first], own = group_of_[a];
+      if (joined != own) std::ranges::replace(group_of_, own, joined);
+    }
+  groups_.resize(columns_.size());  // joined ones stay empty
 }
 
 // The effect of each round on everything in it.
@@ -95,15 +135,25 @@ double RoundTable::of_few(std::size_t count) {
 std::vector<double> RoundTable::covariance() const {
   constexpr std::uint32_t resamples = 200;
   const std::size_t n = columns_.size();
-  std::vector<double> sums(n * n), off(n);
+  std::vector<double> sums(n * n), off(n), level_off(n);
+  const auto again = [](const Column& column, const std::vector<int>& picked, double before) {
+    const double value = calm(column, picked);
+    return std::isnan(value) ? 0 : value - before;
+  };
   for (std::uint32_t i = 0; i < resamples; ++i) {
     const std::vector<int> picked = resampled(i);
+    for (std::size_t g = 0; g < n; ++g)
+      level_off[g] = again(groups_[g].blocks, picked, groups_[g].level);
     for (std::size_t a = 0; a < n; ++a) {
-      const double again = calm(columns_[a], picked);
-      off[a] = std::isnan(again) ? 0 : again - estimates_[a];
+      off[a] = again(columns_[a], picked, estimates_[a]);
+      // A group's level is over its blocks relative to these.
+      const Group& group = groups_[group_of_[a]];
+      if (!group.blocks.empty())
+        level_off[group_of_[a]] -=
+            off[a] * static_cast<double>(columns_[a].size()) / static_cast<double>(group.blocks.size());
     }
     for (std::size_t a = 0; a < n; ++a) {
-      off[a] *= of_few(columns_[a].size());
+      off[a] = (off[a] + level_off[group_of_[a]]) * of_few(columns_[a].size());
       for (std::size_t b = 0; b <= a; ++b) sums[a * n + b] += off[a] * off[b] / resamples;
     }
   }

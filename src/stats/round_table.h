@@ -30,7 +30,15 @@ class RoundTable {
   };
   using Column = std::vector<Entry>;
 
+  // Columns that were in rounds together, directly or through others: the effect of a round is
+  // known only relative to their other rounds.
+  struct Group {
+    Column blocks;     // of shared rounds, relative to their column's estimate
+    double level = 0;  // of the undisturbed ones
+  };
+
   std::vector<double> round_effects() const;
+  void find_groups();
   static double of_few(std::size_t count);
   static double calm(const Column& column, const std::vector<int>& times_picked);
   std::vector<int> resampled(std::uint32_t number) const;
@@ -41,6 +49,8 @@ class RoundTable {
 
   std::size_t rounds_ = 0;
   std::vector<Column> columns_;
+  std::vector<Group> groups_;
+  std::vector<std::size_t> group_of_;  // each column
   std::vector<double> estimates_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "probe/cpu/speed_probe.h"
 #include "probe/proc/load.h"
+#include "probe/proc/scheduling.h"
 #include "telemetry/meter.h"
 
 namespace sweetspot::telemetry {
@@ -16,6 +17,8 @@ class Machine {
   virtual double now() = 0;  // seconds, never backwards; for every thread
   virtual double seconds_since_1970() = 0;
   virtual probe::proc::Load load() = 0;
+  // Of this process.
+  virtual std::optional<probe::proc::Scheduling> scheduling() { return std::nullopt; }
   // Of two fixed computations on all cores, in a fifth of a millisecond.
   virtual probe::cpu::SpeedReading speed() = 0;
   // Of a trial's device, "cpu" or "cuda:0"; nullptr where there is nothing to read.

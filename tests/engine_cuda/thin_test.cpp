@@ -65,7 +65,7 @@ TEST_P(CudaThin, ProductsTrainTheSameBitForBitInThePlannedMemory) {
 // So many weights that a step over a whole batch updates them where it computes their gradient; one
 // in parts sums gradients first.
 TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
-  const model::Network wide = model::read_keras(
+  const model::Network very_wide = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "very-wide", "layers": [
       {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 30]}},
       {"class_name": "Dense", "config": {"name": "a", "units": 2061, "activation": "relu"}},
@@ -77,9 +77,9 @@ TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
     options.trainer.optimizer.kind = kind;
     for (const std::int64_t size : {3, 11}) {
       SCOPED_TRACE(size);
-      const auto at_once = cuda::make_trainer(wide, options),
-                 in_parts = cuda::make_trainer(wide, options);
-      const GoldenBatch batch(wide, true, size, 0);
+      const auto at_once = cuda::make_trainer(very_wide, options),
+                 in_parts = cuda::make_trainer(very_wide, options);
+      const GoldenBatch batch(very_wide, true, size, 0);
       for (int step = 0; step < 3; ++step)
         at_once->step(batch.view(), size), in_parts->step(batch.view(), size - 1);
       expect_near(at_once->variables(), in_parts->variables(), 5e-3);

@@ -12,9 +12,11 @@ struct StillMachine : telemetry::Machine {
   double time = 1000;
   probe::cpu::SpeedReading speed_now{1e9, 1e9};
   probe::proc::Load load_now;
+  std::optional<probe::proc::Scheduling> scheduling_now;
   double now() override { return time; }
   double seconds_since_1970() override { return 1.7e9 + time; }
   probe::proc::Load load() override { return load_now; }
+  std::optional<probe::proc::Scheduling> scheduling() override { return scheduling_now; }
   probe::cpu::SpeedReading speed() override { return speed_now; }
   std::unique_ptr<telemetry::Meter> meter(const std::string&) override { return nullptr; }
 };

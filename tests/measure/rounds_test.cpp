@@ -419,6 +419,34 @@ TEST_F(InRounds, BlocksOfASlowedMachineAreFlaggedOnBothSidesOfTheMoment) {
   EXPECT_EQ(slowed(16).back(), 31);
 }
 
+// Of two cores, one is ours all the time; on the other one another process runs in every third block
+// of one step, while one of our threads waits.
+TEST_F(InRounds, BlocksWhoseThreadsWaitedForOthersAreFlagged) {
+  machine.scheduling_now = probe::proc::Scheduling{0, 0, 2};
+  constexpr double long_step = 2 * experiment::block_seconds;
+  int steps = 0;
+  workload.script = [&](std::int64_t, const Setting& setting) {
+    const bool waits = ++steps % 3 == 0;
+    machine.scheduling_now->ran_seconds += (waits ? 1.1 : 1.9) * long_step;
+    machine.scheduling_now->waited_seconds += (waits ? 0.9 : 0.5) * long_step;
+    return step_of(long_step, setting.batch);
+  };
+  begin();
+  run({16}, 12);
+  std::vector<bool> slowed;
+  int step = 0;
+  for (const Step& each : trial(16).raw) {
+    step += static_cast<int>(each.updates);
+    if (trial::is_block(each)) {
+      ASSERT_EQ(each.updates, 1);
+      EXPECT_EQ(each.slowed, step % 3 == 0) << step;
+      slowed.push_back(each.slowed);
+    }
+  }
+  EXPECT_THAT(slowed, testing::Contains(true));
+  EXPECT_THAT(slowed, testing::Contains(false));
+}
+
 TEST_F(InRounds, AMachineThatIsAlwaysTheSameIsNotSlowed) {
   begin();
   machine.speed_now = {0.5e9, 0.1e9};  // whatever others are

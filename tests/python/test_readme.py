@@ -146,8 +146,9 @@ class Readme(unittest.TestCase):
         shown = re.search(r"^\$ (sweetspot tune.*?)\n(.*?)^```", README, re.M | re.S)
         columns = re.search(r"^ +batch .*$", shown[2], re.M)[0]
         answer = self.run_line(shown[1])
+        # The text after "Why" depends on how busy the machine is.
         for form in (r"^Train with batch [\d,]+: ", r"^  python train.py --batch-size \d+$",
-                     r"^  ▸ +\d+ ", r"^Why: ", r"a step costs \S+ [µm]?s \+ "):
+                     r"^  ▸ +[\d,]+ ", r"^Why: "):
             self.assertRegex(shown[2], re.compile(form, re.M))
             self.assertRegex(answer, re.compile(form, re.M))
         titles = re.search(r"^ +batch .*$", answer, re.M)[0]

@@ -41,7 +41,7 @@ TEST_P(Battery, RandomWorkloads) {
   // A curve that rises again beyond steps of a tenth of a second is not found, and memory in steps
   // is guessed; programs with guessed memory are not run larger than needed; even so, most machines
   // with most kinds of noise get a good answer.
-  EXPECT_GE(share(good), 0.86);
+  EXPECT_GE(share(good), 0.88);
   EXPECT_GE(share(small_enough), 0.85);
   EXPECT_GE(share(within_bounds), 0.78);
   EXPECT_EQ(launches_above_cap, 0);
