@@ -419,7 +419,7 @@ TEST_F(InRounds, BlocksOfASlowedMachineAreFlaggedOnBothSidesOfTheMoment) {
   EXPECT_EQ(slowed(16).back(), 31);
 }
 
-// Of two cores, one is ours all the time; on the other one another process runs in every third block
+// Of two cores, one is ours all the time; on the other, another process runs in every third block
 // of one step, while one of our threads waits.
 TEST_F(InRounds, BlocksWhoseThreadsWaitedForOthersAreFlagged) {
   machine.scheduling_now = probe::proc::Scheduling{0, 0, 2};
