@@ -37,8 +37,7 @@ struct Event {
   Bytes bytes;
   bool is_last = false;  // the stream ends after it
 };
-Event event(std::string_view name,
-            std::string_view json);  // one line; the id identifies its content
+Event event(std::string_view name, std::string_view json);  // one line; the id is of its content
 constexpr std::string_view heartbeat = ":\n\n";
 
 }  // namespace sweetspot::serve::http
