@@ -104,7 +104,7 @@ __all__ = ["tune", "find_batch_size", "lightning_tune", "lightning_batch_finder"
 _PROTOCOL = 1
 _LONGEST_LINE = 64 * 1024
 _SECONDS_BETWEEN_MEMORY_REPORTS = 1.0
-_FIRST_MEMORY_REPORTS = 3  # after each of the first steps: the first only creates the optimizer's state
+_FIRST_MEMORY_REPORTS = 3  # of the first steps: the first one only creates the optimizer's state
 _TRACE_BYTES = 64 << 20  # a library's workspace stays allocated
 # MSG_NOSIGNAL: a script that reset SIGPIPE must survive sweetspot. Not every system that imports
 # this file has them all.
@@ -453,11 +453,11 @@ def data(loader):
 
 
 def batches(default=64):
-    """Each batch size that sweetspot asks for, until it has enough data; outside it `default`, once.
+    """Each batch size that sweetspot asks for, until it has enough; outside it `default`, once.
 
     Between two batches, garbage and PyTorch's cached device memory are freed. Several processes
     that train together cannot follow one of them from batch to batch: there it also yields one
-    batch, and sweetspot restarts them for each. The same holds if step() or begin() was called before.
+    batch, and sweetspot restarts them for each. So it does if step() or begin() was called before.
     """
     link = _link or _open(session=_world_size() == 1)
     if link.pid != os.getpid() or not link.session:
@@ -755,7 +755,7 @@ class _Link:
             return self._ask(lines)
         except Exception as error:
             self.close()
-            if self.raises and not isinstance(error, OSError):  # sweetspot has closed the connection
+            if self.raises and not isinstance(error, OSError):  # sweetspot has disconnected
                 raise
             return False
         except BaseException:  # Ctrl-C: a line may be partially sent
@@ -791,7 +791,7 @@ class _Link:
             self.dropped += 1
             return
         try:
-            message["at_seconds"] = time.monotonic()  # inside the lock: lines are in the order of times
+            message["at_seconds"] = time.monotonic()  # inside the lock: lines are in time order
             if message["type"] == "step":
                 message["dropped"] = self.dropped
             if not self._send(message):
@@ -905,7 +905,7 @@ def _connected(path):
 
 
 def _after_fork():
-    """A data loader's worker: it is silent by its pid, and must not look like a reader to sweetspot."""
+    """A data loader's worker: silent by its pid, and must not look like a reader to sweetspot."""
     global _opening, _tuning
     _opening, _tuning = threading.Lock(), threading.Lock()  # another thread may have held them
     if _link is not None:
@@ -1253,8 +1253,8 @@ _SECONDS_TO_SAVE = 60
 
 
 def _in_python(text):
-    """The program's messages about flags, in terms of tune()'s arguments. A complete command in them
-    stays unchanged."""
+    """The program's messages about flags, in terms of tune()'s arguments. A complete command in
+    them stays unchanged."""
 
     def argument(found):
         command, name, value = found.groups()
