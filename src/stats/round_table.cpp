@@ -62,7 +62,7 @@ RoundTable::RoundTable(const std::vector<RoundTimes>& columns) {
 void RoundTable::find_groups() {
   group_of_.resize(columns_.size());
   std::iota(group_of_.begin(), group_of_.end(), std::size_t{0});
-  std::vector<std::optional<std::size_t>> first_in(rounds_);  // a thing of each round
+  std::vector<std::optional<std::size_t>> first_in(rounds_);  // a column of each round
   for (std::size_t a = 0; a < columns_.size(); ++a)
     for (const Entry& entry : columns_[a]) {
       std::optional<std::size_t>& first = first_in[entry.round];
@@ -70,10 +70,10 @@ void RoundTable::find_groups() {
       const std::size_t joined = group_of_[*first], own = group_of_[a];
       if (joined != own) std::ranges::replace(group_of_, own, joined);
     }
-  groups_.resize(columns_.size());  // those that were joined to another stay empty
+  groups_.resize(columns_.size());  // joined ones stay empty
 }
 
-// What each round added to all that was in it.
+// The effect of each round on everything in it.
 std::vector<double> RoundTable::round_effects() const {
   std::vector<double> effects(rounds_), middles(columns_.size());
   std::vector<std::vector<double>> left(rounds_);
@@ -89,16 +89,16 @@ std::vector<double> RoundTable::round_effects() const {
     }
     for (std::size_t r = 0; r < rounds_; ++r) effects[r] = *median(left[r]);
   }
-  // How much of an effect is the round's own, and not its few blocks' by chance.
+  // How much of an effect is the round's own, rather than chance in its few blocks.
   values.clear();
   for (std::size_t r = 0; r < rounds_; ++r)
     for (const double each : left[r]) values.push_back(each - effects[r]);
-  constexpr double of_a_median = 1.57;  // its variance by that of a mean
+  constexpr double of_a_median = 1.57;  // its variance relative to that of a mean
   const double blocks = of_a_median * square(robust_deviation(values).value_or(0));
   const double rounds = square(robust_deviation(effects).value_or(0));
   for (std::size_t r = 0; r < rounds_; ++r) {
     const double chance = blocks / static_cast<double>(left[r].size());
-    // A few disturbed rounds among calm ones speak for themselves. One thing alone tells nothing of
+    // A few disturbed rounds among undisturbed ones stand out. A single column says nothing about
     // its round.
     const double seen = std::max(rounds, square(effects[r]));
     const double own = left[r].size() < 2 ? 0 : std::max(seen - chance, 0.0);
@@ -107,13 +107,13 @@ std::vector<double> RoundTable::round_effects() const {
   return effects;
 }
 
-// The mean of the values between two quantiles, each as often as its round was picked; NaN if none
-// was.
+// The mean of the values between two quantiles, each weighted by how often its round was picked;
+// NaN if none was.
 double RoundTable::calm(const Column& column, const std::vector<int>& times_picked) {
   int count = 0;
   for (const Entry& entry : column) count += times_picked[entry.round];
   if (count == 0) return std::nan("");
-  // Values are as wide as they are often; those at the edges count with what lies within.
+  // A value's width is its weight; those at the edges count with the part inside.
   const double from = calm_from * count, to = calm_to * count;
   double passed = 0, sum = 0;
   for (const Entry& entry : column) {
@@ -125,7 +125,8 @@ double RoundTable::calm(const Column& column, const std::vector<int>& times_pick
   return sum / (to - from);
 }
 
-// A deviation that few values tell is itself uncertain: what Student's distribution is wider by.
+// A deviation estimated from few values is itself uncertain: the excess width of Student's
+// distribution.
 double RoundTable::of_few(std::size_t count) {
   const double degrees = (calm_to - calm_from) * static_cast<double>(count);
   return std::sqrt(degrees / std::max(degrees - 2, 1.0));
@@ -161,8 +162,8 @@ std::vector<double> RoundTable::covariance() const {
   const auto [block, drift] = variances();
   for (std::size_t a = 0; a < n; ++a) {
     double& own = sums[a * n + a];
-    // A few rounds may agree by chance: at least as much as blocks of any column let expect, and
-    // twice that where there are too few to resample.
+    // A few rounds may agree by chance: at least as much as the blocks of any column suggest, and
+    // twice that if there are too few to resample.
     const std::size_t count = columns_[a].size();
     const double expected = block / static_cast<double>(count);
     own = std::max(own, count < least_rounds ? 2 * expected : expected) + drift;
@@ -170,7 +171,7 @@ std::vector<double> RoundTable::covariance() const {
   return sums;
 }
 
-// How often each round was picked, neighbouring ones together.
+// How often each round was picked, in runs of neighbouring rounds.
 std::vector<int> RoundTable::resampled(std::uint32_t number) const {
   const core::Random random(0, core::Purpose::rounds, number);
   const auto length = static_cast<std::size_t>(std::ceil(std::cbrt(rounds_)));
@@ -184,8 +185,8 @@ std::vector<int> RoundTable::resampled(std::uint32_t number) const {
   return picked;
 }
 
-// How much the blocks of a column vary, tails included, over those that have enough to tell; and
-// what that lets expect of the drift from one study to the next.
+// The spread of a column's blocks, including tails, over columns with enough of them; and the
+// resulting drift between studies.
 RoundTable::Variances RoundTable::variances() const {
   std::vector<double> all, robust, values;
   for (const Column& column : columns_) {

@@ -14,7 +14,7 @@ namespace {
 using namespace experiment;
 
 constexpr double any_speed = 30;              // deviation of the time per sample: any speed at all
-constexpr double octaves_beyond_largest = 8;  // where cliffs may be above the largest point
+constexpr double octaves_beyond_largest = 8;  // range of cliffs above the largest point
 
 // Devices compute batches in multiples; most of them hide it.
 struct Padding {
@@ -23,10 +23,10 @@ struct Padding {
 };
 constexpr std::array paddings = {Padding{1, 0.7}, Padding{8, 0.1}, Padding{16, 0.1},
                                  Padding{32, 0.1}};
-// Mostly what is fixed comes on top. A device that computes while the next step is prepared takes
-// the longer of the two instead: flat up to some batch, then straight through nothing.
+// Usually the fixed cost is added. A device that computes while the next step is prepared takes the
+// longer of the two instead: flat up to some batch, then proportional.
 constexpr double probability_of_overlap = 0.03;
-// Fixed costs, in samples' worth of time: none, or 1/8 to 4096, this many to an octave.
+// Fixed costs, in units of the time per sample: none, or 1/8 to 4096, this many per octave.
 constexpr double least_fixed_octave = -3, most_fixed_octave = 12, fixed_per_octave = 3;
 
 double octave(std::int64_t batch) { return std::log2(static_cast<double>(batch)); }
@@ -95,7 +95,7 @@ double StepModel::smooth_covariance(double octaves, std::size_t roughness) const
 
 void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness,
                           double log_prior) {
-  if (!std::isfinite(log_prior)) return;  // below batch 1 is no room for a cliff
+  if (!std::isfinite(log_prior)) return;  // there can be no cliff below batch 1
   World world;
   world.cliffs = std::move(cliffs);
   world.roughness = roughness;
@@ -114,7 +114,7 @@ void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness
     matrix[i * n + i] += square(own_deviation);
   }
   world.covariance = Cholesky(std::move(matrix), n);
-  // Each line by its likelihood, as a logarithm.
+  // Each line's log likelihood.
   const double constant = log_prior - world.covariance.half_log_determinant();
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const auto whitened = world.covariance.whiten(left_[i]);
@@ -133,8 +133,8 @@ void StepModel::normalise() {
     for (double& weight : world.weights) weight /= total;
 }
 
-// One curve: everything unknown is drawn from the prior, together with errors of the measurements,
-// and moved by what the real measurements differ from those (Matheron's rule).
+// One curve: all unknowns are drawn from the prior, together with measurement errors, and shifted
+// by the difference to the real measurements (Matheron's rule).
 class StepModel::Draw {
  public:
   Draw(const StepModel& model, std::span<const std::int64_t> batches)
@@ -192,7 +192,7 @@ class StepModel::Draw {
       const double share = 1 - static_cast<double>(random_.uniform(next_++));  // never 0
       cliffs_.push_back({from + share * model_.gap_octaves(cliff), cliff_deviation * normal()});
     }
-    // Such a process forgets alike at every place: each value from the one before.
+    // The process is Markov: each value depends only on the previous one.
     smooth_.clear();
     const double deviation = experiment::roughness[world.roughness];
     for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -233,7 +233,7 @@ std::vector<std::vector<double>> StepModel::curves(std::span<const std::int64_t>
                                                    int count) const {
   Draw draw(*this, batches);
   std::vector<std::vector<double>> all;
-  // Hypotheses in proportion to their probabilities, evenly spaced: no more chance than needed.
+  // Hypotheses in proportion to their probabilities, by systematic (evenly spaced) sampling.
   double passed = 0;
   for (const World& world : worlds_)
     for (std::size_t i = 0; i < lines_.size(); ++i) {

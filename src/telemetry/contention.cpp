@@ -17,11 +17,11 @@ void note(trial::Contention& contention, const std::string& why) {
   contention.reason += (contention.reason.empty() ? "" : "; ") + why;
 }
 
-// Before so many moments nobody knows what the machine can do.
+// With fewer readings the machine's best speed is unknown.
 constexpr std::size_t least_moments = 10;
 constexpr double slow_additions = 0.94, slow_exchange = 0.6;
 
-// What a tenth of the moments reach.
+// The speed that a tenth of the readings reach.
 double usual_best(std::span<const probe::cpu::SpeedReading> moments,
                   double probe::cpu::SpeedReading::*part) {
   std::vector<double> values;

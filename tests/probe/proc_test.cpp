@@ -17,7 +17,7 @@ using core::MiB;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A made /proc and /sys.
+// A fake /proc and /sys.
 class MadeTree : public testing::Test {
  protected:
   void write(const fs::path& file, const std::string& text) const {

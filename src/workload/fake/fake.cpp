@@ -82,7 +82,7 @@ class FakeSession : public Session {
   }
 
   // Two streams of the batch's generator: even indices for noise, odd ones for the tail. A session
-  // goes on where none was before: the steps that were slow are others when it is opened anew.
+  // continues where none was before: after reopening, other steps are slow.
   double noise() const {
     const auto number = first_draw_ + static_cast<std::uint64_t>(steps_);
     const double normal = 1 + options_.noise_share * random_.normal(2 * number);
