@@ -13,4 +13,9 @@ std::optional<advise::LoaderCheck> check_loader(Loop& loop, const workload::Work
                                                 const trial::Trial& chosen,
                                                 const advise::Facts& facts);
 
+// Doubles the loader's workers at the chosen setting for as long as that pays: where waiting for
+// data is measured and short nothing is tried, and where it cannot be seen a trial tells. What is
+// known of a resumed study is not measured again.
+advise::WorkerSearch search_workers(Loop& loop, const trial::Trial& chosen, int most_workers);
+
 }  // namespace sweetspot::study

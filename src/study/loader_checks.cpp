@@ -1,4 +1,4 @@
-#include "study/loader_check.h"
+#include "study/loader_checks.h"
 
 #include <algorithm>
 
@@ -6,6 +6,11 @@
 
 namespace sweetspot::study {
 namespace {
+
+// Less than this is noise, or not worth another process.
+constexpr double worth_more_workers = 1.05;
+// Of a step's time: below it no worker can gain what is worth one.
+constexpr double short_wait_share = 0.05;
 
 bool fits(const workload::Workload& workload, const trial::Setting& setting,
           const advise::Facts& facts) {
@@ -28,10 +33,11 @@ std::optional<trial::Setting> advised(const workload::Workload& workload,
   return setting;
 }
 
-const trial::Trial* known(const Loop& loop, const trial::Setting& setting) {
+// As it is in the store, or run now; nullptr where no further trial may begin.
+const trial::Trial* trial_of(Loop& loop, const trial::Setting& setting) {
   for (const trial::Trial& trial : loop.trials())
     if (trial.setting == setting) return &trial;
-  return nullptr;
+  return loop.may_go_on() ? loop.run(setting) : nullptr;
 }
 
 }  // namespace
@@ -44,13 +50,31 @@ std::optional<advise::LoaderCheck> check_loader(Loop& loop, const workload::Work
   advise::LoaderCheck check;
   check.workers = setting->workers, check.prefetch = setting->prefetch;
   check.samples_per_second_before = chosen.samples_per_second->mean;
-  const trial::Trial* trial = known(loop, *setting);
-  if (!trial && loop.may_go_on()) trial = loop.run(*setting);
+  const trial::Trial* trial = trial_of(loop, *setting);
   if (!trial) return std::nullopt;
   if (trial->samples_per_second) check.samples_per_second = trial->samples_per_second->mean;
   check.data_wait_share = advise::data_wait_share(*trial);
   check.memory_bytes = trial->memory_measured ? trial->memory_measured : trial->memory_predicted;
   return check;
+}
+
+advise::WorkerSearch search_workers(Loop& loop, const trial::Trial& chosen, int most_workers) {
+  trial::Setting setting = chosen.setting;
+  double speed = chosen.samples_per_second->mean;
+  advise::WorkerSearch search;
+  search.workers = setting.workers;
+  search.tried.push_back({setting.batch, setting.workers, speed});
+  if (advise::data_wait_share(chosen).value_or(1) < short_wait_share) return search;
+  while (setting.workers < most_workers) {
+    setting.workers = std::min(std::max(1, 2 * setting.workers), most_workers);
+    const trial::Trial* trial = trial_of(loop, setting);
+    if (!trial || !trial->samples_per_second) break;
+    const double now = trial->samples_per_second->mean;
+    search.tried.push_back({setting.batch, setting.workers, now});
+    if (now < worth_more_workers * speed) break;
+    search.workers = setting.workers, speed = now;
+  }
+  return search;
 }
 
 }  // namespace sweetspot::study

@@ -1,4 +1,4 @@
-#include "study/noise_check.h"
+#include "study/answer_checks.h"
 
 #include <algorithm>
 #include <new>
@@ -61,6 +61,22 @@ std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
     runs.push_back(*run);
   }
   return loop.may_go_on() ? runs : std::vector<trial::RateRun>{};
+}
+
+std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& workload,
+                                            const advise::Recommendation& made) {
+  constexpr core::Seconds usual_time{3};
+  if (!loop.may_go_on()) return std::nullopt;
+  core::Seconds time = usual_time;
+  if (loop.options().budget) time = std::min(time, *loop.options().budget - loop.spent());
+  try {
+    return workload.scaling(made.setting, time, loop.stop());
+  } catch (const core::DeviceLost& lost) {
+    loop.device_lost(lost.what());
+  } catch (const core::OutOfMemory&) {  // the answer stands without
+  } catch (const std::bad_alloc&) {
+  }
+  return std::nullopt;
 }
 
 }  // namespace sweetspot::study

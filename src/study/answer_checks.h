@@ -18,4 +18,9 @@ std::optional<trial::GradientNoise> measure_noise(Loop& loop, workload::Workload
 std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
                                        const advise::Recommendation& made);
 
+// How fast ranks are at the answer beside one of them alone; nothing where the workload has none,
+// or where it cannot be told.
+std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& workload,
+                                            const advise::Recommendation& made);
+
 }  // namespace sweetspot::study
