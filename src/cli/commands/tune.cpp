@@ -285,7 +285,7 @@ void check_ranks(const TuneFlags& flags) {
 
 TuneFlags flags_of_rank(const TuneFlags& flags, collective::Group* group) {
   TuneFlags of_rank = flags;
-  of_rank.study.native = flags_of_rank(flags.study.native, flags.ranks, flags.threads_given, group);
+  of_rank.study.native = flags_of_rank(flags.study.native, flags.ranks, group);
   return of_rank;
 }
 
@@ -352,7 +352,6 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
     flags->target.base_batch = flags->learning_rate.batch.value_or(flags->target.base_batch);
     flags->cluster.arguments = given;
     if (flags->critical.asked) check_critical_batch(*command);
-    flags->threads_given = command->count("--threads") > 0;
     chosen = [flags, given](Output& output) {
       settle_gpus(flags->study.command.options);
       return tune_with_ranks(*flags, given, output);

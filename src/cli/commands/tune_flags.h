@@ -30,7 +30,6 @@ struct TuneFlags {
   CriticalBatchFlags critical;
   PlanFlags plan;
   RankFlags ranks;
-  bool threads_given = false;
 };
 void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags);
 
