@@ -6,8 +6,8 @@
 #include "engine/cpu/cpu.h"
 #include "products.h"
 
-// Products with operands packed in memory: whoever chooses them does so by size, so these networks
-// and batches are large enough.
+// Products with operands packed in memory: they are chosen by size, so these networks and batches
+// are large enough.
 namespace sweetspot::engine {
 namespace {
 
@@ -48,8 +48,8 @@ class CudaPacked : public ::testing::TestWithParam<Precision> {
 
 TEST_P(CudaPacked, ProductsHaveTheGradientsOfPlainOnes) {
   const Precision p = GetParam();
-  // With edges differences show by their roots, and a rounding that falls otherwise makes others
-  // fall otherwise behind it: 0.003, 0.07, 0.05 and 0.04 were seen.
+  // With discontinuities, differences grow as square roots, and one rounding that differs causes
+  // others downstream: 0.003, 0.07, 0.05 and 0.04 were seen.
   expect_gradients_of_parts(network, options, packed, p == Precision::fp32 ? 5e-3 : 0.1);
   expect_gradients_of_parts(without_edges(network, model::Activation::linear), options, packed,
                             p == Precision::fp32   ? 1e-4
@@ -61,7 +61,7 @@ TEST_P(CudaPacked, ProductsTrainTheSameBitForBitInThePlannedMemory) {
   expect_the_same_bit_for_bit(network, options, whole, true);
 }
 
-// Who comes before and behind such a product writes its operands as terms, and the sums of a bias.
+// The neighbours of such a product write its operands as terms, and the bias sums.
 constexpr const char* between_norms =
     R"({"class_name": "Sequential", "config": {"name": "between-norms", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 20, 18, 4]}},

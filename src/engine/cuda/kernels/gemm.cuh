@@ -6,7 +6,7 @@
 #include "engine/cuda/kernels/math.cuh"
 
 // Every convolution and dense layer, forward and backward, is a matrix product with one of three
-// pairs of loaders and one of three epilogues. One launch runs up to three products side by side,
+// pairs of loaders and one of three epilogues. One launch runs up to three products concurrently,
 // so that a layer's two gradients are one node of the graph.
 namespace sweetspot::engine::cuda {
 
@@ -56,9 +56,9 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
   }
 }
 
-// Adds up what the splits of a tile have, in their order, in the last of their blocks to come here;
-// false in all others. Who is last depends on the moment, what it adds up does not. `count` of a
-// thread's vectors, of the block's first `holders` threads.
+// Adds the splits of a tile in order, in the last of their blocks to arrive; returns false in all
+// others. Which block is last depends on timing, the sum does not. `count` vectors per thread, in
+// the block's first `holders` threads.
 template <int count, int holders>
 __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v)[count]) {
   __shared__ bool last;
@@ -77,7 +77,7 @@ __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v
   __syncthreads();
   if (!last) return false;
   __threadfence();
-  // As many on their way at a time as there are registers for.
+  // As many loads in flight as there are registers for.
   constexpr int together = count <= 2 ? count : 1, ahead = count <= 2 ? 8 : 4;
 #pragma unroll
   for (int i = 0; i < count; i += together) {
@@ -101,7 +101,7 @@ __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v
   return true;
 }
 
-// Hands every four rows and two columns to `finish(group of 32 rows, g, column, values)`; where the
+// Passes every four rows and two columns to `finish(group of 32 rows, g, column, values)`. If the
 // warps have slices of the depth, their sums are added first, in the order of the slices, and so
 // are the splits of the depth among blocks, if the last of those is to finish.
 template <class T, bool gathers, class Finish>
@@ -194,7 +194,7 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
                                   finish_forward<special>(p, group, g, n, v);
                               });
   } else if constexpr (kind == GemmKind::data) {
-    // The splits of one phase are neighbours.
+    // The splits of one phase are adjacent.
     const int which = dense || p.phases == 1 ? 0 : split / p.splits;
     split -= which * p.splits;
     const Phase phase(p, which);
@@ -265,9 +265,8 @@ __global__ void __launch_bounds__(block_threads, 2)
                                            shared);
 }
 
-// Products that run alone have kernels of their own, one for each: what large tiles need in
-// registers would cost the small ones their second block, and the code to gather splits is time to
-// load for those that have none.
+// Products that run alone have their own kernels: the registers of large tiles would cost the small
+// ones their second block, and the code that gathers splits takes time to load even if unused.
 template <class M, class T>
 constexpr int blocks_at_once = std::is_same_v<M, Fp32>&& T::warp_rows == 64 ? 1 : 2;
 template <class M, class T, GemmKind kind, bool dense, bool special>
@@ -279,7 +278,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<M, T>)
                                                 reinterpret_cast<typename M::Element*>(raw));
 }
 
-// Two buffers of both tiles in their largest layout.
+// Two buffers for both tiles in their largest layout.
 template <class M, class T>
 constexpr int tile_bytes() {
   using Element = typename M::Element;

@@ -9,21 +9,22 @@
 // the gradient of its input, or that of its weights.
 namespace sweetspot::engine::cuda {
 
-// Four rows (8 apart) and two neighbouring columns of outputs: what one thread finishes at a time.
+// Four rows (8 apart) and two adjacent columns of outputs: what one thread finishes at a time.
 using Finished = float[4][2];
 
 __device__ inline void store2(float* to, float a, float b) {
   *reinterpret_cast<float2*>(to) = {a, b};
 }
 
-// What few products do at their ends: a function of the output or of the input, an output of terms.
-// Code that is not there need not be loaded, which small batches would wait for.
+// Rare epilogues: a function of the output or of the input, an output of terms. They are compiled
+// separately, because loading unused code delays small batches.
 inline bool ends_specially(const GemmPart& p) {
   return p.kind == GemmKind::data ? p.input_function != Function::linear
                                   : p.function != Function::linear || p.value_terms.terms > 0;
 }
 
-// A gradient of the input, at element `at` of it: on through the function that made the input.
+// A gradient of the input, at element `at`: applies the derivative of the function that made the
+// input.
 template <bool special>
 __device__ void store2_through(const GemmPart& p, float* to, std::int64_t at, float a, float b) {
   if (special && p.input_function != Function::linear) {
@@ -34,7 +35,7 @@ __device__ void store2_through(const GemmPart& p, float* to, std::int64_t at, fl
   store2(to + at, a, b);
 }
 
-// Asks the generator for each element.
+// Generates a random number for each element.
 struct DrawnDropout {
   __device__ bool operator()(const GemmPart& p, int sample, int position, int n) const {
     const int y = p.by_window_w.quotient(position), x = position - y * p.by_window_w.divisor;
@@ -106,7 +107,7 @@ __device__ void finish_forward(const GemmPart& p, int group, int g, int n, Finis
   }
 }
 
-// The gradient of the input, or one of its slices.
+// The input gradient, or one of its slices.
 template <bool dense, bool special>
 __device__ void finish_data(const GemmPart& p, const Phase& phase, int split, int group, int g,
                             int n, Finished& v) {
@@ -141,8 +142,8 @@ __device__ inline void finish_slice(const GemmPart& p, int split, int rows, int 
              v[i][0], v[i][1]);
 }
 
-// An operand that overflowed makes every sum it is part of infinite or none, whatever it is
-// multiplied by: to look at these sums is to look at all gradients.
+// An operand that overflowed makes every sum it enters infinite or NaN, whatever it is multiplied
+// by: checking these sums checks all gradients.
 template <class M>
 __device__ void check_range(const GemmPart& p, const Finished& v) {
   if constexpr (M::overflows)

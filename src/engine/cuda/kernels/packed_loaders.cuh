@@ -25,7 +25,7 @@ __device__ void copies_wait() {
 using Packed = std::uint16_t;  // of either 16-bit type
 
 // What a pass along the depth multiplies: `planes` terms of each operand are in a stage together,
-// `depth` of each, and so many pairs of them are multiplied, the smallest first.
+// `depth` of each, and these pairs of them are multiplied, the smallest first.
 struct Pair {
   int left, right;
 };
@@ -37,8 +37,8 @@ struct TwoTerms {
   static constexpr int planes = 2, depth = 32, pairs = 3;
   __device__ static constexpr Pair pair(int i) { return {i == 1, i == 0}; }
 };
-// All of three terms but the product of the largest, which a pass of its own adds at the end: the
-// sums lose least so.
+// All pairs of three terms except the product of the largest, which a separate pass adds at the
+// end: this loses the least precision.
 struct SmallOfThreeTerms {
   static constexpr int planes = 3, depth = 16, pairs = 5;
   __device__ static constexpr Pair pair(int i) {
@@ -46,7 +46,8 @@ struct SmallOfThreeTerms {
   }
 };
 
-// Where this thread's sixteen bytes lie. Along the depth: the same eighth of a line, in some rows.
+// The location of this thread's sixteen bytes. Along the depth: the same eighth of a line, in some
+// rows.
 template <int rows, class Terms>
 struct LinesAlong {
   static constexpr int step = packed_threads / 8, count = rows / step;
@@ -58,7 +59,7 @@ struct LinesAlong {
   __device__ static int row(int i) { return threadIdx.x / 8 + step * i; }
   __device__ static std::uint32_t place(int i) { return swizzled(row(i), chunk()); }
 };
-// Across it: some of the columns' eights, in some lines.
+// Across it: some groups of eight columns, in some lines.
 template <int columns, class Terms>
 struct LinesAcross {
   static constexpr int eights = columns / 8, all = Terms::planes * Terms::depth * eights;
@@ -123,7 +124,7 @@ struct PackedPatches {
   }
 };
 
-// Forward, right: the kernel as it lies, (tap, channel, filter).
+// Forward, right: the kernel in place, (tap, channel, filter).
 template <int n, class Terms>
 struct PackedKernelRows {
   static constexpr bool across = true;
@@ -252,7 +253,7 @@ struct PackedPatchColumns {
   }
 };
 
-// Gradient of the weights, right: the gradient as it lies.
+// Weight gradient, right: the gradient in place.
 template <int n, class Terms>
 struct PackedGradientColumns {
   static constexpr bool across = true;

@@ -3,27 +3,26 @@
 #include "engine/cuda/kernels/packed_loaders.cuh"
 #include "engine/cuda/kernels/wgmma.cuh"
 
-// The products of large convolutions and dense layers on Hopper: operands lie packed in memory, 16
-// bits each, are copied into shared memory as they lie, three or four stages ahead, and multiplied
-// by warpgroups from there, each with 64 rows of a tile. Epilogues and divisions are those of
-// gemm.cuh.
+// The products of large convolutions and dense layers on Hopper: operands are packed in memory, 16
+// bits each, copied unchanged into shared memory, three or four stages ahead, and multiplied from
+// there by warpgroups, each with 64 rows of a tile. Epilogues and divisions are those of gemm.cuh.
 //
 // Precisions beyond 16 bits are sums of bf16 terms (pack.cu): an operand of two terms has 16 bits
-// of mantissa (for tf32, which asks for 11), one of three has the 24 of fp32. Their product is that
-// of pairs of terms; what is left out is smaller than the last bit.
+// of mantissa (for tf32, which requires 11), one of three has the 24 of fp32. Their product is that
+// of pairs of terms; the omitted pairs are smaller than the last bit.
 namespace sweetspot::engine::cuda {
 
 constexpr int left_bytes = packed_rows * stage_depth * 2;
 template <int n>
 constexpr int stage_bytes = left_bytes + (n + 63) / 64 * panel_bytes;
-// As many as two blocks of a multiprocessor have room for.
+// As many as fit for two blocks per multiprocessor.
 template <int n>
 constexpr int packed_stages = n > 64 ? 3 : 4;
 template <int n>
 constexpr int packed_shared_bytes = packed_stages<n>* stage_bytes<n>;
 
-// Stages are filled while those before them are multiplied. A block waits for its own products
-// before it begins the next: a second block on the multiprocessor keeps the tensor cores busy.
+// Stages are filled while earlier ones are multiplied. A block waits for its own products before it
+// starts the next: a second block on the multiprocessor keeps the tensor cores busy.
 template <bool bf16, int n, class Terms, class A, class B>
 __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std::uint32_t shared,
                                 float (&sums)[n / 2]) {
@@ -48,7 +47,7 @@ __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std:
     copies_wait<stages - 2>();
     show_tensor_cores();
     wgmma_wait<0>();
-    __syncthreads();  // this stage is there, and the one to be filled next is free
+    __syncthreads();  // this stage is loaded, and the next one to fill is free
     const std::uint32_t tile = shared + i % stages * stage_bytes<n>;
     wgmma_begin();
 #pragma unroll
@@ -69,7 +68,7 @@ __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std:
   __syncthreads();
 }
 
-// Sums to shared memory as rows, so that they are stored as rows.
+// Transposes sums through shared memory, so that they are stored as rows.
 template <int n>
 struct SumsTile {
   static constexpr int pitch = n + 8;
