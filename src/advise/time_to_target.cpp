@@ -8,7 +8,7 @@
 
 #include "advise/json_form.h"
 #include "core/text.h"
-#include "stats/independent.h"
+#include "stats/interval.h"
 #include "stats/moments.h"
 
 namespace sweetspot::advise {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -59,6 +60,19 @@ std::string against_fastest(const Recommendation& made) {
 namespace {
 
 using namespace phrases;
+
+constexpr std::array<std::string_view, 5> bottleneck_names{
+    "step_overhead", "data_loading", "compute", "memory_bandwidth", "memory_capacity"};
+constexpr std::array<std::string_view, 5> bottleneck_words{
+    "step overhead", "data loading", "compute", "memory bandwidth", "memory capacity"};
+constexpr std::array<std::string_view, 5> cut_short_names{"no", "stopped", "budget", "store_failed",
+                                                          "device_lost"};
+constexpr std::array<std::string_view, 25> reason_names{
+    "energy",      "precision",    "loss",     "noise",       "learning_rate",
+    "step_cost",   "limit",        "given_up", "slow_kernel", "memory",
+    "knee",        "accumulation", "workers",  "loader",      "loading_below",
+    "neighbours",  "contended",    "changed",  "cut_short",   "confirmation",
+    "inputs_vary", "several_gpus", "clamped",  "scaling",     "note"};
 
 std::string duration(double seconds) { return core::format_duration(core::Seconds(seconds)); }
 
@@ -354,6 +368,15 @@ std::string scaling_words(const trial::Scaling& scaling) {
 }
 
 }  // namespace
+
+std::string_view name(Bottleneck bottleneck) {
+  return bottleneck_names[static_cast<std::size_t>(bottleneck)];
+}
+std::string_view words(Bottleneck bottleneck) {
+  return bottleneck_words[static_cast<std::size_t>(bottleneck)];
+}
+std::string_view name(CutShort cut) { return cut_short_names[static_cast<std::size_t>(cut)]; }
+std::string_view name(Reason reason) { return reason_names[static_cast<std::size_t>(reason)]; }
 
 std::string_view size_word(const Recommendation& made) {
   return made.global_batch ? "micro-batch" : "batch";

@@ -15,7 +15,6 @@
 #include "cli/ranks.h"
 #include "cli/signals.h"
 #include "core/number.h"
-#include "core/range.h"
 #include "core/text.h"
 #include "report/forms.h"
 #include "report/table.h"

@@ -1,3 +1,4 @@
+// What can be computed about a GPU without one.
 #include "engine/cuda/cuda.h"
 
 namespace sweetspot::engine::cuda {
@@ -25,6 +26,13 @@ std::optional<double> peak_flops_per_second(const Device& device, Precision prec
                        : precision == Precision::tf32 ? each.tf32
                                                       : each.half;
   return flops * device.multiprocessors * device.clock_hz;
+}
+
+core::Bytes resident_bytes(const ResidentSamples& samples, Split split) {
+  const auto answers = samples.labels.size_bytes() + samples.targets.size_bytes();
+  const auto order =
+      split == Split::train ? static_cast<core::Bytes>(samples.count) * sizeof(std::uint32_t) : 0;
+  return samples.bytes.size_bytes() + samples.floats.size_bytes() + answers + order;
 }
 
 }  // namespace sweetspot::engine::cuda

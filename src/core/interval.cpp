@@ -1,4 +1,4 @@
-#include "core/interval_format.h"
+#include "core/interval.h"
 
 #include <fmt/format.h>
 

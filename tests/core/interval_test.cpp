@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/interval_format.h"
+#include "core/interval.h"
 
 namespace sweetspot::core {
 namespace {
