@@ -17,7 +17,6 @@
 #include "cluster/mpi/local_ranks.h"
 #include "core/error.h"
 #include "core/number.h"
-#include "core/range.h"
 #include "core/text.h"
 #include "model/keras.h"
 #include "probe/proc/host.h"
