@@ -19,12 +19,12 @@ bool is_of_number(char c) { return (c >= '0' && c <= '9') || c == '.' || c == ',
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // "2.00 GiB", "851.61GiB", "15.48G", "1,600,000,000 bytes", "64550340328". All of these frameworks
-// count in powers of 1024, whatever they call them.
+// count in powers of 1024, whatever unit they print.
 Amount amount(std::string_view number, std::string_view unit) {
   std::string digits;
   for (const char c : number)
     if (c != ',') digits += c;
-  while (!digits.empty() && digits.back() == '.') digits.pop_back();  // of the sentence
+  while (!digits.empty() && digits.back() == '.') digits.pop_back();  // end of the sentence
   if (digits.empty()) return std::nullopt;
   char* end = nullptr;
   double value = std::strtod(digits.c_str(), &end);
@@ -75,7 +75,7 @@ void take(Amount& to, const Amount& found) {
   if (found) to = found;
 }
 
-// PyTorch 2.1 and later tell the parts, earlier ones the sum.
+// PyTorch 2.1 and later print the parts, earlier ones the sum.
 Amount pytorchs(std::string_view line) {
   if (const auto sum = before(line, " reserved in total by PyTorch")) return sum;
   const auto allocated = before(line, " is allocated by PyTorch");
@@ -117,7 +117,7 @@ void MemoryMessage::read(std::string_view line) {
   if (const auto mps = after(line, "MPS allocated: "))
     in_use = *mps + after(line, "other allocations: ").value_or(0);
   if (line.find("this process has ") != line.npos) take(process, after(line, "this process has "));
-  // Some drivers tell nonsense.
+  // Some drivers report nonsense.
   if (process && total && *process > *total) process.reset();
   constexpr std::array gpus = {"CUDA"sv, "HIP"sv,  "XPU"sv,    "MPS"sv,   "GPU"sv,
                                "cuda"sv, "cupy"sv, "CUBLAS"sv, "cublas"sv};

@@ -7,24 +7,24 @@
 
 namespace sweetspot::workload {
 
-// What a framework tells when memory runs out: PyTorch, TensorFlow, JAX, CuPy, ONNX Runtime,
-// Paddle. Their messages take one line or several.
+// A framework's out-of-memory message: PyTorch, TensorFlow, JAX, CuPy, ONNX Runtime, Paddle. It may
+// have several lines.
 struct MemoryMessage {
-  std::optional<core::Bytes> tried;    // to allocate, in vain
-  std::optional<core::Bytes> in_use;   // of its allocator, with what that keeps for later
+  std::optional<core::Bytes> tried;    // to allocate
+  std::optional<core::Bytes> in_use;   // of its allocator, including its cache
   std::optional<core::Bytes> free;     // of the device, or of an allocator that took it all
   std::optional<core::Bytes> allowed;  // to its allocator
   std::optional<core::Bytes> total;    // of the device
-  std::optional<core::Bytes> process;  // what the process has of it, its context included
+  std::optional<core::Bytes> process;  // of the process, including its context
   bool on_gpu = false;
 
-  // Adds what a line tells; later lines win.
+  // Adds the values of a line; later lines win.
   void read(std::string_view line);
-  // At least what would have been needed, and the most that could be had: of the allocator, or of
-  // the process with what it has beside that.
+  // A lower bound of what would have been needed, and the most that was available: to the
+  // allocator, or to the process with its other memory.
   std::optional<core::Bytes> wanted(bool of_process) const;
   std::optional<core::Bytes> capacity(bool of_process) const;
-  // In few words: "out of memory on the GPU, 16.6 GiB in use". Empty where it tells nothing.
+  // In short: "out of memory on the GPU, 16.6 GiB in use". Empty without values.
   std::string in_short() const;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The last batch of a step has nothing behind it to hide its copy: few of them per second.
+// The last batch of a step has no next one to hide its copy: keep such steps rare.
 constexpr double least_fed_seconds = 0.02;
 
 class FedGpuSession final : public NativeSession {

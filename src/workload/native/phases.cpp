@@ -5,7 +5,7 @@
 namespace sweetspot::workload::native {
 namespace {
 
-// Of a large batch a part tells the shares as well, and takes less to convert.
+// For a large batch a part shows the shares as well, and takes less to convert.
 constexpr core::Bytes most_bytes = 64 * core::MiB;
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The data set lies on the GPU: an epoch is a few starts of many steps each, and the host makes the
-// next order meanwhile.
+// The data set is on the GPU: an epoch is a few starts of many steps each, while the host makes the
+// next order.
 class ResidentEpochs final : public Epochs {
  public:
   ResidentEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
@@ -24,7 +24,7 @@ class ResidentEpochs final : public Epochs {
         batch_(options.batch()),
         pace_(least_epoch_part_seconds) {
     for (const std::int64_t micro_batch : options.micro_batches()) trainer_->prepare(micro_batch);
-    if (options.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
+    if (options.evaluate) trainer_->evaluate({});  // an empty batch: makes its plan
     orders_.at(0);
   }
 

@@ -46,10 +46,10 @@ class ResidentSession final : public NativeSession {
     return step;
   }
 
-  // As many as the pace asks for, in whole graphs, and no more than an epoch has.
+  // As many as the pace says, in whole graphs, and no more than an epoch has.
   std::int64_t updates() const { return std::min(whole_graphs(pace_.steps()), steps_in_epoch_); }
 
-  // Samples to come, epoch after epoch, each without its last, smaller batch.
+  // The next samples, epoch after epoch, each without its last, smaller batch.
   void fill(std::size_t count) {
     const auto in_epoch = static_cast<std::size_t>(steps_in_epoch_ * batch_);
     while (ahead_.size() < count) {

@@ -9,9 +9,9 @@
 
 namespace sweetspot::workload::native {
 
-// What the sessions of a native workload have in common: while it is open, each holds the plan of
-// its micro-batch in a trainer that it may share. What it tells of memory is what it would take by
-// itself: the trainer with that plan, and what it took when it was made and at its own steps.
+// Common to the sessions of a native workload: while open, each holds the plan of its micro-batch
+// in a trainer that it may share. The memory it reports is what it would take alone: the trainer
+// with that plan, and what it allocated at construction and in its own steps.
 class NativeSession : public Session {
  public:
   ~NativeSession() override { shared_->release(micro_batch_); }
@@ -20,7 +20,8 @@ class NativeSession : public Session {
 
  protected:
   NativeSession(std::shared_ptr<SharedTrainer> shared, const Options& options);
-  // The last line of a constructor: what was taken since this part was made is the session's own.
+  // The last line of a constructor: what was allocated since this base was constructed is the
+  // session's own.
   void count_memory();
   virtual trial::Step run_step() = 0;
 
@@ -33,7 +34,7 @@ class NativeSession : public Session {
   core::MemoryByUse held_before_, own_;
 };
 
-// Opens sessions, of which those that may share a trainer do.
+// Opens sessions that share a trainer if possible.
 class Sessions {
  public:
   // `run` must outlive the session.
@@ -41,27 +42,27 @@ class Sessions {
 
  private:
   using Key = std::pair<engine::Precision, std::uint64_t>;  // and the seed
-  std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;    // the sessions' own
+  std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;    // owned by the sessions
 };
 
-// Sessions of a native workload at these options; `run` must outlive them. On a GPU a step is as
+// Sessions of a native workload at these options; `run` must outlive them. On a GPU a step has as
 // many updates as make it worth timing: they run without waiting for the host, as in training.
 
 // Batches come from the pipeline, and each is a step of the CPU.
 std::unique_ptr<Session> make_cpu_session(const Run& run, const Options& options,
                                           std::shared_ptr<SharedTrainer> shared);
-// Batches come from the pipeline, and go to the GPU while it works at the one before.
+// Batches come from the pipeline, and are copied to the GPU while it processes the previous one.
 std::unique_ptr<Session> make_fed_gpu_session(const Run& run, const Options& options,
                                               std::shared_ptr<SharedTrainer> shared);
-// The data set lies on the GPU.
+// The data set is on the GPU.
 std::unique_ptr<Session> make_resident_session(const Run& run, const Options& options,
                                                std::shared_ptr<SharedTrainer> shared);
 
-// What of a step's time is not waiting for data, by its phases.
+// Divides a step's time, except the data wait, among its phases.
 void divide(trial::Step& step, double data_wait, const engine::StepResult& work);
 
-// Where steps follow each other without a clock between the phases, they share the time as they do
-// in a step that is launched by itself.
+// If steps run back to back without a clock between the phases, the time is divided in the
+// proportions of a separately launched step.
 class PhaseShares {
  public:
   PhaseShares(engine::Trainer& trainer, const Run& run, const Options& options);

@@ -33,7 +33,7 @@ std::string header_of(std::string_view model, std::span<const engine::Variable> 
         {"dtype", "F32"}, {"shape", variable.parameter.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  // A name that is not UTF-8 must not stop a run at its end.
+  // A name that is not UTF-8 must not fail a run at its end.
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   text.append((header_alignment - text.size() % header_alignment) % header_alignment, ' ');
   return text;
@@ -69,7 +69,7 @@ class File {
   }
 
  private:
-  const fs::path& shown_;  // the file that was asked for, not its temporary name
+  const fs::path& shown_;  // the requested file, not its temporary name
   int descriptor_;
 };
 
@@ -107,7 +107,7 @@ void check_can_save(const fs::path& file) {
 void save_weights(const fs::path& asked, std::string_view model,
                   std::span<const engine::Variable> variables) {
   std::error_code ignored;
-  // Through a link to what it points at, so that the link stays.
+  // Through a link to its target, so that the link stays.
   const fs::path file =
       fs::is_symlink(asked, ignored) ? fs::weakly_canonical(asked, ignored) : asked;
   // A device or a pipe is written to: it must not be replaced by a file.
