@@ -29,10 +29,6 @@ constexpr int opening_steps = 3;
 // A warm-up of long steps ends then, regardless of their number.
 constexpr double most_warm_up_seconds = 0.2;
 
-// A block is flagged as slowed if others had a CPU for this share of it while our threads waited.
-// On an otherwise idle machine it was up to a tenth, because of our own threads.
-constexpr double noticeable_wait_share = 0.2;
-
 // Reopening sessions takes at most this share of the time, and pays only for those that open fast:
 // the layout of a large one averages out over its many buffers.
 constexpr double most_share_of_opening = 0.15, fast_opening_seconds = 0.15;
@@ -154,20 +150,20 @@ std::vector<std::size_t> Rounds::order(std::size_t count) {
 void Rounds::block(Member& member) {
   if (!member.session) open(member);
   const double before = elapsed_seconds();
-  const bool watches = member.session->takes_real_time() && workload_.device() == "cpu";
-  if (watches)
-    moments_.push_back(machine_.speed());
+  std::optional<telemetry::WaitMonitor> others;
+  if (member.session->takes_real_time() && workload_.device() == "cpu") {
+    others.emplace(machine_);
+    const probe::cpu::SpeedReading speed = machine_.speed();
+    // What other processes did to this moment, they need not have done to the blocks around it.
+    if (!others->was_kept_waiting()) moments_.push_back(speed);
+  }
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
   if (usual < (resident_ ? long_resident_step_seconds : long_step_seconds))
     warm_up(member, switch_seconds, member.switch_steps);
   trial::Step block = empty_block(round_, false);
-  const auto scheduled = watches ? machine_.scheduling() : std::nullopt;
-  const double began = machine_.now();
   do add(block, step(member));
   while (block.seconds < options_.block_seconds);
-  const double took = machine_.now() - began;
-  if (const auto after = scheduled ? machine_.scheduling() : std::nullopt)
-    block.slowed |= probe::proc::taken_by_others(*scheduled, *after, took) > noticeable_wait_share;
+  block.slowed |= others && others->was_kept_waiting();
   member.trial.raw.push_back(block);
   member.moments.push_back(moments_.size());
   member.trial.steps += block.updates;

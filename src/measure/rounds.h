@@ -95,7 +95,7 @@ class Rounds {
   telemetry::Look began_;
   const bool resident_;  // on a GPU, with all its data
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<probe::cpu::SpeedReading> moments_;  // one before each block
+  std::vector<probe::cpu::SpeedReading> moments_;  // one before each block, undisturbed ones
   std::unique_ptr<telemetry::Meter> meter_;        // of the device, for contention on it
   bool has_energy_ = false;
   bool one_at_a_time_ = false;  // sessions did not fit side by side

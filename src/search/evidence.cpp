@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -47,13 +48,34 @@ bool add_blocks(const trial::Trial& trial, Readings& readings) {
   return any;
 }
 
-// A batch seen only on a slowed machine has only that measurement, with a large error.
+double level(const stats::RoundTimes& blocks) {
+  return stats::RoundTable({blocks}).estimates().front();
+}
+
+// How much longer a slowed machine takes (log), according to the closest batch that was measured in
+// both states; 0 if none was.
+double slowing(std::int64_t batch, const Readings& readings) {
+  double found = 0, closest = std::numeric_limits<double>::infinity();
+  for (const auto& [other, blocks] : readings.slowed) {
+    const auto calm = readings.rounds.find(other);
+    if (calm == readings.rounds.end() || readings.only_slowed.contains(other)) continue;
+    const double octaves =
+        std::abs(std::log2(static_cast<double>(other) / static_cast<double>(batch)));
+    if (octaves >= closest) continue;
+    closest = octaves, found = level(blocks) - level(calm->second);
+  }
+  return found;
+}
+
+// A batch seen only on a slowed machine is corrected by what others show, with a large error.
 void add_slowed(Readings& readings) {
-  for (auto& [batch, blocks] : readings.slowed)
-    if (!readings.rounds.contains(batch)) {
-      readings.rounds[batch] = std::move(blocks);
-      readings.only_slowed.insert(batch);
-    }
+  for (const auto& [batch, blocks] : readings.slowed)
+    if (!readings.rounds.contains(batch)) readings.only_slowed.insert(batch);
+  for (const std::int64_t batch : readings.only_slowed) {
+    const double longer = slowing(batch, readings);
+    for (const auto& [round, value] : readings.slowed.at(batch))
+      readings.rounds[batch][round] = value - longer;
+  }
   if (readings.only_slowed.size() == readings.rounds.size()) readings.only_slowed.clear();
 }
 

@@ -31,6 +31,9 @@ constexpr double least_fixed_octave = -3, most_fixed_octave = 12, fixed_per_octa
 
 double octave(std::int64_t batch) { return std::log2(static_cast<double>(batch)); }
 
+// Of what a curve strays from its line by, what it has in common with itself so far away.
+double kept_over(double octaves) { return std::exp(-octaves / octaves_of_memory); }
+
 double cliff_variance(unsigned sides) { return square(cliff_deviation) * std::popcount(sides); }
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
@@ -87,7 +90,7 @@ double StepModel::gap_octaves(std::size_t cliff) const {
 
 double StepModel::smooth_covariance(double octaves, std::size_t roughness) const {
   return square(any_speed) +
-         square(experiment::roughness[roughness]) * std::exp(-octaves / octaves_of_memory);
+         square(experiment::roughness[roughness]) * kept_over(octaves);
 }
 
 void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness,
@@ -141,6 +144,10 @@ class StepModel::Draw {
     all_.insert(all_.end(), model.octaves_.begin(), model.octaves_.end());
     std::ranges::sort(all_);
     all_.erase(std::ranges::unique(all_).begin(), all_.end());
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      kept_.push_back(i == 0 ? 0 : kept_over(all_[i] - all_[i - 1]));
+    for (const double at : octaves_)
+      for (const double point : model.octaves_) shared_.push_back(kept_over(std::abs(at - point)));
   }
 
   std::vector<double> curve(const World& world, const Line& line, std::uint32_t number) {
@@ -157,16 +164,16 @@ class StepModel::Draw {
                 prior_at(model_.octaves_[i]) - own[i] - errors[i];
     }
     const std::vector<double> pull = world.covariance.solve(std::move(left));
+    const double roughness = square(experiment::roughness[world.roughness]);
     std::vector<double> curve;
     for (std::size_t c = 0; c < batches_.size(); ++c) {
       double log_seconds = line.log_work(batches_[c]) + prior_at(octaves_[c]);
       const Sides sides = sides_at(octaves_[c]);
       for (std::size_t i = 0; i < n; ++i) {
         const bool here = model_.times_.batches[i] == batches_[c];
-        log_seconds +=
-            pull[i] *
-            (model_.smooth_covariance(std::abs(octaves_[c] - model_.octaves_[i]), world.roughness) +
-             cliff_variance(sides & world.sides[i]) + (here ? square(own_deviation) : 0));
+        log_seconds += pull[i] * (square(any_speed) + roughness * shared_[c * n + i] +
+                                  cliff_variance(sides & world.sides[i]) +
+                                  (here ? square(own_deviation) : 0));
         if (here) log_seconds += own[i];
       }
       curve.push_back(std::log(static_cast<double>(batches_[c])) - log_seconds);
@@ -189,9 +196,8 @@ class StepModel::Draw {
     smooth_.clear();
     const double deviation = experiment::roughness[world.roughness];
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const double kept = i == 0 ? 0 : std::exp(-(all_[i] - all_[i - 1]) / octaves_of_memory);
-      smooth_.push_back((i == 0 ? 0 : kept * smooth_.back()) +
-                        std::sqrt(1 - kept * kept) * deviation * normal());
+      smooth_.push_back((i == 0 ? 0 : kept_[i] * smooth_.back()) +
+                        std::sqrt(1 - square(kept_[i])) * deviation * normal());
     }
   }
 
@@ -215,6 +221,7 @@ class StepModel::Draw {
   const StepModel& model_;
   std::span<const std::int64_t> batches_;
   std::vector<double> octaves_, all_;  // of the batches; of these and of the points
+  std::vector<double> kept_, shared_;  // from one of all to the next; by each batch and each point
   core::Random random_{0, core::Purpose::curves, 0};
   std::uint64_t next_ = 0;
   double speed_ = 0;

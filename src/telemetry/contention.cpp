@@ -8,7 +8,7 @@
 namespace sweetspot::telemetry {
 namespace {
 
-constexpr double disturbing_share = 0.1, noticeable_share = 0.05;
+constexpr double disturbing_share = 0.1, noticeable_share = 0.05, noticeable_wait_share = 0.2;
 
 int percent(double share) { return static_cast<int>(100 * share + 0.5); }
 
@@ -77,6 +77,19 @@ void add(const GpuContention& gpu_contention, trial::Contention& contention) {
   if (gpu_contention.throttle.is_disturbance())
     note(contention,
          fmt::format("the GPU's clocks were held back ({})", words(gpu_contention.throttle)));
+}
+
+WaitMonitor::WaitMonitor(Machine& machine)
+    : machine_(machine), scheduling_(machine.scheduling()), since_(machine.now()) {}
+
+bool WaitMonitor::was_kept_waiting() {
+  if (!scheduling_) return false;
+  const double now = machine_.now();
+  const auto after = machine_.scheduling();
+  const bool waited = after && probe::proc::taken_by_others(*scheduling_, *after, now - since_) >
+                                   noticeable_wait_share;
+  scheduling_ = after, since_ = now;
+  return waited;
 }
 
 std::vector<bool> slow_moments(std::span<const probe::cpu::SpeedReading> moments) {

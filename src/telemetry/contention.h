@@ -25,6 +25,20 @@ trial::Contention contention(const Look& before, const Look& after);
 //    whenever they are busy: that is noted, and a user will have it as well.
 void add(const GpuContention& gpu_contention, trial::Contention& contention);
 
+// Whether other processes kept this one waiting: had a CPU for a fifth of the time or more while its
+// threads were runnable. (On an otherwise idle machine it was up to a tenth, because of its own
+// threads.) Always false where the kernel does not count it.
+class WaitMonitor {
+ public:
+  explicit WaitMonitor(Machine& machine);
+  bool was_kept_waiting();  // since the last call, or construction
+
+ private:
+  Machine& machine_;
+  std::optional<probe::proc::Scheduling> scheduling_;
+  double since_;
+};
+
 // At which of these moments the machine was slower than its baseline: its additions by 6% (if a
 // neighbour shares one of two cores, their sum drops by a tenth), the exchange between cores by
 // 40%. The baseline is what a tenth of the moments reach. All false below ten moments.

@@ -13,11 +13,15 @@ struct StillMachine : telemetry::Machine {
   probe::cpu::SpeedReading speed_now{1e9, 1e9};
   probe::proc::Load load_now;
   std::optional<probe::proc::Scheduling> scheduling_now;
+  std::function<void()> while_taking_speed;
   double now() override { return time; }
   double seconds_since_1970() override { return 1.7e9 + time; }
   probe::proc::Load load() override { return load_now; }
   std::optional<probe::proc::Scheduling> scheduling() override { return scheduling_now; }
-  probe::cpu::SpeedReading speed() override { return speed_now; }
+  probe::cpu::SpeedReading speed() override {
+    if (while_taking_speed) while_taking_speed();
+    return speed_now;
+  }
   std::unique_ptr<telemetry::Meter> meter(const std::string&) override { return nullptr; }
 };
 

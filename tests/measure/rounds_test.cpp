@@ -419,32 +419,41 @@ TEST_F(InRounds, BlocksOfASlowedMachineAreFlaggedOnBothSidesOfTheMoment) {
   EXPECT_EQ(slowed(16).back(), 31);
 }
 
-// Of two cores, one is ours all the time; on the other, another process runs in every third block
-// of one step, while one of our threads waits.
+// Of two cores, another process has one in every third round, while one of our threads waits.
 TEST_F(InRounds, BlocksWhoseThreadsWaitedForOthersAreFlagged) {
   machine.scheduling_now = probe::proc::Scheduling{0, 0, 2};
-  constexpr double long_step = 2 * experiment::block_seconds;
-  int steps = 0;
+  bool others = false;
   workload.script = [&](std::int64_t, const Setting& setting) {
-    const bool waits = ++steps % 3 == 0;
-    machine.scheduling_now->ran_seconds += (waits ? 1.1 : 1.9) * long_step;
-    machine.scheduling_now->waited_seconds += (waits ? 0.9 : 0.5) * long_step;
-    return step_of(long_step, setting.batch);
+    machine.scheduling_now->ran_seconds += (others ? 1.1 : 1.9) * step_seconds;
+    machine.scheduling_now->waited_seconds += (others ? 0.9 : 0.5) * step_seconds;
+    return step_of(step_seconds, setting.batch);
   };
   begin();
-  run({16}, 12);
-  std::vector<bool> slowed;
-  int step = 0;
-  for (const Step& each : trial(16).raw) {
-    step += static_cast<int>(each.updates);
-    if (trial::is_block(each)) {
-      ASSERT_EQ(each.updates, 1);
-      EXPECT_EQ(each.slowed, step % 3 == 0) << step;
-      slowed.push_back(each.slowed);
-    }
+  for (int round = 1; round <= 12; ++round) {
+    others = round % 3 == 0;
+    run({16, 64});
   }
-  EXPECT_THAT(slowed, testing::Contains(true));
-  EXPECT_THAT(slowed, testing::Contains(false));
+  for (const Step& step : trial(64).raw)
+    if (trial::is_block(step)) {
+      EXPECT_EQ(step.slowed, step.round % 3 == 0) << step.round;
+    }
+}
+
+// They slow the speed probe as well; such a reading says nothing about the blocks around it.
+TEST_F(InRounds, SpeedReadingsThatWaitedForOthersAreDropped) {
+  machine.scheduling_now = probe::proc::Scheduling{0, 0, 2};
+  begin();
+  for (int round = 1; round <= 30; ++round) {
+    machine.while_taking_speed = [&, others = round % 3 == 0] {
+      machine.time += 0.001;
+      machine.scheduling_now->ran_seconds += 0.001;
+      machine.scheduling_now->waited_seconds += others ? 0.001 : 0;
+      machine.speed_now.additions_per_second = others ? 0.5e9 : 1e9;
+    };
+    run({16});
+  }
+  for (const Step& step : trial(16).raw) EXPECT_FALSE(step.slowed) << step.round;
+  EXPECT_EQ(trial(16).contention.slowed_share, 0);
 }
 
 TEST_F(InRounds, AMachineThatIsAlwaysTheSameIsNotSlowed) {

@@ -318,6 +318,21 @@ TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsKnownBadly) {
   EXPECT_LT(deviation(2), 0.02);
 }
 
+// As beside other processes: every step twice as long, and a large batch's blocks all beside them.
+TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsTakenAsMuchFasterAsOthersWere) {
+  const auto beside = [](std::int64_t batch, std::int32_t calm, std::int32_t slowed) {
+    trial::Trial trial = in_rounds(batch, 1000, calm + slowed);
+    for (std::size_t i = static_cast<std::size_t>(calm); i < trial.raw.size(); ++i)
+      trial.raw[i].seconds *= 2, trial.raw[i].slowed = true;
+    return trial;
+  };
+  const std::vector trials = {beside(16, 10, 10), beside(64, 10, 10), beside(256, 0, 20)};
+  const Evidence known = evidence(trials);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(known.times.log_seconds[i],
+                std::log(static_cast<double>(known.times.batches[i]) / 1000), 0.02);
+}
+
 TEST(Decision, AMachineThatWasSlowedAllTheTimeIsJudgedAsItWas) {
   std::vector<trial::Trial> trials;
   for (const std::int64_t batch : {1, 16, 64, 128, 256, 512, 1024, 2048})
