@@ -45,7 +45,7 @@ int run_chosen(const Action& action) {
   return code;
 }
 
-// The innermost command that the arguments named.
+// The innermost command in the arguments.
 Command chosen_command(const CLI::App& app) {
   Command command = command_tree(app);
   const CLI::App* parsed = &app;
@@ -87,8 +87,8 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& cho
   return run_chosen(chosen);
 }
 
-// Takes what follows the first "--" off the arguments: a program and its own arguments, which
-// are no business of our parser.
+// Removes what follows the first "--" from the arguments: a program and its own arguments, which
+// our parser must not touch.
 std::vector<std::string> split_program(std::vector<std::string>& arguments) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end()) return {};

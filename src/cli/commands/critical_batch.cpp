@@ -29,10 +29,11 @@ namespace {
 namespace native = workload::native;
 
 constexpr std::int64_t usual_least = 32, usual_epochs = 1;
-// Below as many updates a branch tells of its first steps only.
+// With fewer updates a branch shows only its first steps.
 constexpr std::int64_t fewest_updates = 8;
 
-// What is tried: B, 2B, 4B … as far as a branch has updates, each branch a whole number of them.
+// What is tried: B, 2B, 4B … as long as a branch has enough updates, each branch a whole number of
+// them.
 struct Branches {
   std::vector<std::int64_t> batches;
   std::int64_t samples = 0;

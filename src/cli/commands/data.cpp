@@ -33,7 +33,7 @@ void print_place(const DataFlags& flags, const std::string& done, Output& output
   output.print_json(json);
 }
 
-// "fetching mnist: 45% of 11.1 MiB", in one line of a terminal that is rewritten with each percent.
+// "fetching mnist: 45% of 11.1 MiB", in one terminal line that is rewritten with each percent.
 class FetchProgress {
  public:
   explicit FetchProgress(std::string name) : name_(std::move(name)) {}

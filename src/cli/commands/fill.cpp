@@ -54,7 +54,7 @@ int fill(const FillFlags& flags, Output& output) {
                                        core::printable(flags.file)));
   if (!flags.in_place && !flags.output) return output.print(text), 0;
   const fs::path target = flags.in_place ? fs::canonical(flags.file) : *flags.output;  // not a link
-  const fs::perms permissions = fs::status(flags.file).permissions();  // there may be keys in it
+  const fs::perms permissions = fs::status(flags.file).permissions();  // it may contain keys
   report::write_file(target, text);
   if (fs::is_regular_file(target, error)) fs::permissions(target, permissions, error);
   return 0;

@@ -28,7 +28,7 @@ struct LinkFlags {
   std::string save;
 };
 
-// The median of some, which neighbours disturb the least, of sums from 4 bytes to 16 MiB.
+// The median of several, which is robust to contention, of all-reduces from 4 bytes to 16 MiB.
 std::vector<stats::AllReduceTime> measure(collective::Group& group) {
   constexpr std::size_t most_floats = 4 << 20;
   constexpr int rounds = 21;
@@ -49,9 +49,9 @@ std::vector<stats::AllReduceTime> measure(collective::Group& group) {
   return times;
 }
 
-// All gradients of a step, bucket after bucket, as backward hands them over: begun all at once they
-// would pass through the memory faster than in a step. The mean, since steps are made of all of
-// them: ranks that take turns on a core are slow now and then.
+// All gradients of a step, bucket after bucket, as backward hands them over: started all at once
+// they would pass through memory faster than in a step. The mean, since steps consist of all of
+// them: ranks that take turns on a core are sometimes slow.
 std::optional<double> measure_gradients(collective::Group& group, const LinkFlags& flags) {
   if (flags.gradient_bytes == 0) return std::nullopt;
   constexpr int rounds = 60;

@@ -72,7 +72,7 @@ void say_where(const ServeFlags& flags, const std::string& url, const std::strin
         "ssh -L is safer");
 }
 
-// Over SSH the URL is of the far machine's loopback.
+// Over SSH the URL refers to the remote machine's loopback.
 void say_tunnel(const ServeFlags& flags, const http::Listener& listener) {
   if (!std::getenv("SSH_CONNECTION") || !http::is_loopback(flags.host)) return;
   const std::string port = listener.host.substr(listener.host.rfind(':') + 1);
@@ -84,14 +84,14 @@ int run(const ServeFlags& flags, Output& output) {
   check(flags);
   const std::string db = store::store_url(flags.db);
   const std::unique_ptr<store::Store> store = store::open_store(db);
-  const bool empty = store->studies().empty();  // a bad database is told before anything is served
+  const bool empty = store->studies().empty();  // reports a bad database first
   http::Listener listener = http::listen({flags.host, static_cast<std::uint16_t>(flags.port)});
   allow(flags.allowed_hosts, listener);
   const std::string token = flags.no_token ? "" : http::random_token();
   const std::string url = fmt::format("http://{}/{}", listener.host,
                                       token.empty() ? "" : fmt::format("?token={}", token));
   const SignalDescriptor signals;
-  // A study that runs beside us goes first.
+  // A concurrent study has priority.
   setpriority(PRIO_PROCESS, 0, background_priority);
   say_where(flags, url, db, empty, output);
   say_tunnel(flags, listener);

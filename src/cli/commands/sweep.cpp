@@ -39,7 +39,7 @@ struct SweepFlags {
   bool trains() const { return !epochs.empty(); }
 };
 
-// As parse_range, but 0 is a number of workers too.
+// As parse_range, but 0 is also a number of workers.
 std::vector<std::int64_t> parse_workers(const std::string& text) {
   std::vector<std::int64_t> values;
   std::string rest;
@@ -136,14 +136,14 @@ sweep::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
   if (!flags.force) put_memory_limits(flags.study, opened, options.limits);
   options.loop.measure = opened.measure;
   options.loop.measure.reads_energy = !flags.study.power_limits.empty();
-  // The trials of a point are averaged: together they are as precise as asked.
+  // The trials of a point are averaged: together they reach the requested precision.
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
   options.loop.budget = flags.study.budget;
   return options;
 }
 
-// `where`: a writer of one's own, or a study that is shared.
+// `where`: an exclusive writer, or a shared study.
 template <class Where>
 sweep::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
                        const sweep::SweepOptions& options, Where& where,
@@ -165,7 +165,7 @@ sweep::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened
   return run(opened, terms, options, where, live);
 }
 
-// Six beats may go astray before a worker is given up for lost.
+// Six heartbeats may be lost before a worker is considered lost.
 sweep::Shared shared(store::Queue& queue, const store::Store& store, const SweepFlags& flags) {
   return {queue, store, flags.queue.lost_after / 6};
 }

@@ -164,7 +164,7 @@ namespace command = workload::command;
 namespace fs = std::filesystem;
 using Written = report::CommandPart::Form;
 
-// Without secrets, and with its placeholders: numbers are no secrets, and a placeholder does not
+// Without secrets, but with its placeholders: numbers are not secrets, and a placeholder does not
 // look like one, so it is filled before the decision.
 std::vector<std::string> clean(const std::vector<std::string>& words) {
   const std::vector<std::string> shown = command::expand(words, {});
@@ -176,8 +176,8 @@ std::vector<std::string> clean(const std::vector<std::string>& words) {
 
 void then(report::Command& line) { line.push_back({{"&&"}, {}, Written::shell}); }
 
-// Where the filled copy is to be after the tune: where the program looks for it, or beside the
-// file, so that what the file names by a relative path is found.
+// The path of the filled copy after the tune: where the program looks for it, or next to the file,
+// so that its relative paths work.
 fs::path copy_path(const command::Options& o, const command::Template& one) {
   if (one.copy) return o.folder ? *o.folder / *one.copy : *one.copy;
   return one.file.parent_path() / fmt::format("{}.batch-{{batch}}{}", one.file.stem().string(),
@@ -235,7 +235,7 @@ report::Command program_command(const CommandFlags& flags) {
     line.push_back({{"cd", o.folder->string()}});
     then(line);
   }
-  // What has no placeholder is the user's business: the data is there by now.
+  // A hook without a placeholder is omitted: its effect is there by now.
   if (o.prepare && (command::used({*o.prepare}) != command::Placeholders{} ||
                     with_configs(*o.prepare) != *o.prepare)) {
     line.push_back({{"sh", "-c"}});
@@ -256,7 +256,7 @@ report::Command program_command(const CommandFlags& flags) {
     const std::string script = fmt::format("{}", fmt::join(argv, " "));
     if (variables.empty())
       line.push_back({{script}, {}, Written::shell});
-    else  // of which a variable before it would reach the first command alone
+    else  // a variable before it would reach only the first command
       line.push_back({{"sh", "-c", script}});
   }
   return line;
@@ -287,7 +287,7 @@ void add_hook(std::string& text, const char* name, const std::optional<std::stri
     add(text, name, core::printable(command::redacted(command::expand(*hook, setting, configs))));
 }
 
-// A private folder is made for each trial, and has another name each time.
+// A private folder is created for each trial, with a different name each time.
 std::string copy_words(const command::Template& one) {
   if (one.copy) return one.copy->string();
   return (std::filesystem::temp_directory_path() / "sweetspot-trial.XXXXXX" /
@@ -304,7 +304,7 @@ command::Configs shown_configs(const command::Options& o) {
   return configs;
 }
 
-// What is written, and what in it is not the file's own.
+// What is written, and what in it differs from the file.
 std::string file_words(const command::Options& o, const command::Template& one,
                        const trial::Setting& setting) {
   std::string text;

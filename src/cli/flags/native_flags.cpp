@@ -58,7 +58,7 @@ void read_batch(const std::string& text, native::Options& options) {
   options.pipeline.batch = std::ranges::max(options.schedule, {}, &native::BatchStage::batch).batch;
 }
 
-// A GPU that is there and cannot be used is worth a word, where the choice was ours.
+// An existing but unusable GPU is worth a message, if the choice was ours.
 void explain_cpu(const engine::cuda::Availability& found) {
   if (found.devices.empty() && !probe::proc::nvidia_gpus().empty())
     Output::talk(fmt::format("the CPU is used: {}", found.reason));
