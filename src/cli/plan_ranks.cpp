@@ -119,16 +119,15 @@ stats::Link parse_link(const std::string& text) {
 
 void add_plan_flags(CLI::App& app, PlanFlags& flags) {
   app.add_option("--plan-ranks", flags.ranks,
-                 "predict speed, efficiency and the best global batch for so many ranks, such as "
-                 "1..4096*2; nothing of it is run")
+                 "predict speed, efficiency and the best global batch for these numbers of ranks, "
+                 "such as 1..4096*2, without running them")
       ->type_name("RANGE");
-  text_flag(
-      app, "--link", "SPEED",
-      "for --plan-ranks: what connects ranks that have a machine each, such as 400Gb/s,2us [they "
-      "share this machine, and the time of sums is measured]",
-      [&flags](const std::string& text) { flags.link = parse_link(text); });
+  text_flag(app, "--link", "SPEED",
+            "for --plan-ranks: the link between ranks on separate machines, such as 400Gb/s,2us "
+            "[they share this machine, and all-reduces are timed]",
+            [&flags](const std::string& text) { flags.link = parse_link(text); });
   text_flag(app, "--gradients", "SIZE",
-            "for --plan-ranks: the gradients' bytes, of a program whose model is not known",
+            "for --plan-ranks: the gradients' bytes, for a program whose model is unknown",
             [&flags](const std::string& text) {
               flags.gradient_bytes = core::parse_bytes(text, "--gradients");
             });

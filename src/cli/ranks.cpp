@@ -84,15 +84,14 @@ int be_rank(collective::JoinedGroup& group, const RankedCommand& command) {
 
 void add_ranks_flag(CLI::App& app, RankFlags& flags) {
   whole_flag(app, "--ranks", flags.ranks, {1, most_ranks},
-             "processes that work together on this machine, each on its part of every batch; those "
-             "that mpirun, srun or torchrun "
-             "started need no flag")
+             "processes that train together on this machine, each on its part of every batch; not "
+             "needed under mpirun, srun or torchrun")
       ->default_str("");
 }
 
 void add_rank_flags(CLI::App& app, RankFlags& flags) {
   add_ranks_flag(app, flags);
-  text_flag(app, "--bucket", "SIZE", "gradients that ranks sum at once, such as 1MiB",
+  text_flag(app, "--bucket", "SIZE", "size of one all-reduce of gradients, such as 1MiB",
             [&flags](const std::string& text) {
               flags.bucket_bytes = core::parse_bytes(text, "--bucket");
             })
@@ -101,7 +100,7 @@ void add_rank_flags(CLI::App& app, RankFlags& flags) {
 
 void add_asynchronous_flags(CLI::App& app, RankFlags& flags) {
   app.add_flag("--asynchronous", flags.asynchronous,
-               "ranks update shared weights with batches of their own, without waiting");
+               "ranks update shared weights with their own batches, without waiting");
 }
 
 int most_ranks_here() {

@@ -1,7 +1,8 @@
+#include "workload/memory_growth.h"
+
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "workload/memory_growth.h"
 
 namespace sweetspot::workload {
 namespace {

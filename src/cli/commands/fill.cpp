@@ -64,7 +64,7 @@ int fill(const FillFlags& flags, Output& output) {
 
 void add_fill(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand(
-      "fill", "fill a configuration file with a batch, as tune --template does for a trial");
+      "fill", "fill in a configuration file, as tune --template does for a trial");
   const auto flags = std::make_shared<FillFlags>();
   sub->add_option("FILE", flags->file, "with {batch} in it, or in YAML, JSON or TOML for --set")
       ->required();

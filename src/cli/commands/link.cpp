@@ -137,16 +137,16 @@ LinkFile read_link(const std::string& text) {
 }
 
 void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
-  CLI::App* command = app.add_subcommand(
-      "link", "what sums over ranks cost: all-reduces timed, their latency and bandwidth");
+  CLI::App* command =
+      app.add_subcommand("link", "time all-reduces between ranks, and fit latency and bandwidth");
   const auto flags = std::make_shared<LinkFlags>();
   add_rank_flags(*command, flags->ranks);
   text_flag(*command, "--gradients", "SIZE",
-            "also time the sum of so many bytes, such as 5MB, in buckets, as a step makes it",
+            "also time the all-reduce of this many bytes, such as 5MB, in buckets, as in a step",
             [flags](const std::string& text) {
               flags->gradient_bytes = core::parse_bytes(text, "--gradients");
             });
-  command->add_option("--save", flags->save, "write the result as JSON into a file instead")
+  command->add_option("--save", flags->save, "write the result to a file as JSON instead")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
   command->footer("\nExample:\n  sweetspot link --ranks 2 --gradients 5MB");

@@ -185,7 +185,7 @@ void add_memory(CLI::App& app, Action& chosen) {
       ->type_name("RANGE")
       ->capture_default_str();
   text_flag(
-      *command, "--limit", "BYTES", "memory a run may take, such as 4GiB [what is free here]",
+      *command, "--limit", "BYTES", "memory limit of a run, such as 4GiB [the free memory here]",
       [flags](const std::string& text) { flags->limit = core::parse_bytes(text, "--limit"); });
   add_memory_flags(*command, flags->native);
   command->footer(

@@ -98,11 +98,11 @@ void add_monitor(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "monitor", "live readings: utilisation, memory, power and clocks of GPUs and host");
   const auto flags = std::make_shared<MonitorFlags>();
-  command->add_flag("--once", flags->once, "one reading, and the end");
+  command->add_flag("--once", flags->once, "take one reading and exit");
   command->add_option("--interval", flags->interval, "between two readings, such as 500ms")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "a JSON object on stdout for each reading, one a line");
+  command->add_flag("--json", flags->json, "one JSON object per reading on stdout, one per line");
   command->footer(
       "\nExamples:\n"
       "  sweetspot monitor --interval 500ms\n"

@@ -221,14 +221,14 @@ int run(const PaperFlags& flags, Output& output) {
 
 void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand(
-      "paper", "the paper's experiment on this machine, and a verdict on each of its claims");
+      "paper", "run the paper's experiment on this machine, and judge each of its claims");
   const auto flags = std::make_shared<PaperFlags>();
   StudyFlags& study = flags->study;
-  command->add_flag("--quick", flags->quick, "three of the ten batches: about a minute");
+  command->add_flag("--quick", flags->quick, "only three of the ten batches: about a minute");
   whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
              "runs of each batch, with seeds from the paper's 1000 on");
   command->add_flag("--sharpness", flags->sharpness,
-                    "look at where each run on the CPU ends: are the minima of larger batches "
+                    "measure where each run on the CPU ends: are the minima of larger batches "
                     "sharper, and do they generalise worse?");
   command->add_option("--output", flags->output, "the page to write, with the figures")
       ->type_name("FILE")
@@ -244,7 +244,7 @@ void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
   whole_flag(*command, "--threads", study.native.options.threads, {1, most_threads},
              "threads that compute");
   command->add_option("--data", study.native.options.data)->group("");  // hidden: small, for tests
-  command->add_flag("--fresh", study.fresh, "train anew what the store knows already");
+  command->add_flag("--fresh", study.fresh, "train again what the store already has");
   command
       ->add_option("--db", study.db,
                    "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")

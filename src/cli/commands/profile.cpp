@@ -298,7 +298,7 @@ void add_profile(CLI::App& app, Action& chosen, const std::vector<std::string>& 
                    "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100")
       ->type_name("RANGE")
       ->capture_default_str();
-  text_flag(*command, "--steps", "N", "steps to profile at each batch [half a second of them]",
+  text_flag(*command, "--steps", "N", "steps to profile at each batch [half a second]",
             [flags](const std::string& text) {
               flags->options.steps = core::parse_whole(text, "--steps", 1);
             });

@@ -105,12 +105,12 @@ int run(const ServeFlags& flags, Output& output) {
 
 void add_serve(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("serve", "the studies as a live page in the browser, until Ctrl-C");
+      app.add_subcommand("serve", "show the studies as a live page in the browser, until Ctrl-C");
   const auto flags = std::make_shared<ServeFlags>();
   command
       ->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
       ->type_name("PATH");
-  whole_flag(*command, "--port", flags->port, {0, last_port}, "0: one that is free");
+  whole_flag(*command, "--port", flags->port, {0, last_port}, "0: any free port");
   command
       ->add_option("--host", flags->host,
                    "the address to listen on; others than the loopback are reachable from outside")
@@ -118,11 +118,11 @@ void add_serve(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   command
       ->add_option("--allow-host", flags->allowed_hosts,
-                   "a name, or name:port, under which browsers may ask too; may be repeated")
+                   "an additional Host name, or name:port, that browsers may use; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command->add_flag("--no-token", flags->no_token,
-                    "let every user of this machine read; on the loopback only");
+                    "let every user of this machine read; only on the loopback");
   command->add_flag("--json", flags->json, "the URL as one JSON object on stdout");
   command->footer(
       "\nExamples:\n"

@@ -237,7 +237,7 @@ int remove_study(const StudiesFlags& flags, Output& output) {
 }  // namespace
 
 void add_studies(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("studies", "what was measured before: list, show, delete");
+  CLI::App* command = app.add_subcommand("studies", "stored studies: list, show, delete");
   command->require_subcommand(1);
   command->footer(
       "\nExamples:\n"
@@ -262,8 +262,8 @@ void add_studies(CLI::App& app, Action& chosen) {
         ->required();
   };
   add("list",
-      "every study: its goal, workload and limit, how far it is, its answer and the fastest "
-      "batch measured",
+      "every study: its goal, workload and limit, its state, its answer and the fastest measured "
+      "batch",
       list_studies);
   CLI::App* show = add("show", "one study with its trials, or all of one trial", show_study);
   take_number(show);

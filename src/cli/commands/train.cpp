@@ -335,9 +335,9 @@ void add_train(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
   add_training_flags(*command, flags->native);
   add_rank_flags(*command, flags->ranks);
   add_asynchronous_flags(*command, flags->ranks);
-  command->add_flag("--noise-scale", flags->native.options.noise_scale,
-                    "measure the noise scale of the gradients: the batch beyond which a sample is "
-                    "worth less");
+  command->add_flag(
+      "--noise-scale", flags->native.options.noise_scale,
+      "measure the gradient noise scale: the batch beyond which a sample is worth less");
   command->footer(
       "\nExamples:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors\n"
       "  sweetspot train --batch 64@0,256@1,1024@3 --epochs 5\n"
