@@ -37,8 +37,8 @@ std::string plot_of(const report::Answer& answer) {
   return plot.empty() ? "" : "\nsamples/s by batch\n" + plot;
 }
 
-// A surer answer takes several times as long, and is asked for by name: more rounds, or of a
-// program more passes, for which a budget that was given has to last.
+// A more certain answer takes several times as long, and is requested by a flag: more rounds, or
+// for a program more passes, for which a given budget has to last.
 std::string more_certain(const StudyFlags& flags) {
   if (flags.command.given() && !flags.budget) return "--repeat 4";
   const double seconds = flags.budget ? 4 * flags.budget->count() : 120;
@@ -84,20 +84,10 @@ void print_epochs(const StudyFlags& flags, const report::Answer& answer,
 }
 
 std::string sweep_status(const sweep::SweepResult& result, bool any_ok) {
-  switch (result.end) {
-    case study::End::none:
-      if (result.doubt) return std::string(name(study::Status::batch_unconfirmed));
-      return any_ok ? "finished" : "nothing_feasible";
-    case study::End::stopped:
-      return "stopped";
-    case study::End::budget:
-      return "budget";
-    case study::End::store_failed:
-      return "store_failed";
-    case study::End::device_lost:
-      return "device_lost";
-  }
-  return "";
+  if (result.end == study::End::none && result.doubt)
+    return std::string(name(study::Status::batch_unconfirmed));
+  if (result.end == study::End::none && any_ok) return "finished";
+  return std::string(name(study::status_of(result.end, any_ok)));
 }
 
 std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {
@@ -125,7 +115,7 @@ int sweep_exit_code(const sweep::SweepResult& result, bool any_ok) {
 
 namespace {
 
-// A run keeps summaries of the trials that it resumed: the rest of them is in the store.
+// A run keeps summaries of resumed trials: the rest of them is in the store.
 void recall(report::Answer& answer, const store::Store& store) {
   const auto study = store.study(std::stoll(answer.study));
   if (!study) return;

@@ -17,11 +17,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds nap{50};
-// Who has waited for so long, as ranks do while the first thinks, leaves the core to others. Not
-// sooner: MPI moves data while it is called only, and with naps a sum takes three times as long.
+// A rank that has waited this long, as ranks do while the first one decides, yields the core. Not
+// sooner: MPI makes progress only inside calls, and with naps an all-reduce takes three times as
+// long.
 constexpr std::chrono::milliseconds patience{10};
 
-// MPI moves data while it is called only. So while reductions are under way, a thread of this group
+// MPI makes progress only inside calls. So while all-reduces are in flight, a thread of this group
 // calls it every 50 µs: often enough for a network, and 1% of a core.
 class Joined final : public JoinedGroup {
  public:
@@ -135,7 +136,7 @@ class Joined final : public JoinedGroup {
         name_, what, ranks_.rank, ranks_.size, words.data()));
   }
 
-  // Reductions end in any order and count in theirs.
+  // All-reduces complete in any order but are reported in theirs.
   void test() {
     while (done_ < begun_) {
       int done = 0;
@@ -161,7 +162,7 @@ class Joined final : public JoinedGroup {
       try {
         done_ < begun_ ? test() : static_cast<void>(ranks_.progress());
       } catch (const core::Error&) {
-        // Whoever waits for it meets the same error.
+        // The waiter gets the same error.
       }
       lock.unlock();
       std::this_thread::sleep_for(nap);
@@ -200,7 +201,7 @@ std::optional<std::filesystem::path> ranks_library(const std::string& name) {
 
 std::unique_ptr<JoinedGroup> join_through(const std::filesystem::path& library,
                                           const std::string& name) {
-  // For all to see: Open MPI's own components look for it.
+  // RTLD_GLOBAL: Open MPI's own components need its symbols.
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!handle)
     throw core::InputError(fmt::format(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stats/moments.h"
 #include "stats/quantile.h"
 
 namespace sweetspot::convergence {
@@ -10,8 +11,8 @@ namespace {
 
 constexpr double least_observations = 3;  // before a variance means anything
 
-// The mean's ratio to another's mean, as Fieller has it; nothing unless the denominator is above 0
-// by its own interval, without which the ratio's is not bounded.
+// The ratio of two means, by Fieller; nullopt unless the denominator's interval is above 0, without
+// which the ratio's is unbounded.
 struct MeanPair {
   double numerator, denominator;
   double numerator_variance, denominator_variance, covariance;
@@ -31,6 +32,8 @@ std::optional<stats::Interval> fieller(const MeanPair& m, double t) {
   return stats::Interval{ratio, (centre - reach) / (1 - g), (centre + reach) / (1 - g)};
 }
 
+constexpr std::size_t fewest_observations = 8, kept_observations = 64;
+
 }  // namespace
 
 std::optional<GradientMoments> gradient_moments(const GradientNorms& n) {
@@ -47,9 +50,9 @@ std::optional<GradientMoments> gradient_moments(const GradientNorms& n) {
 void NoiseScale::add(const GradientNorms& norms) {
   const auto moments = gradient_moments(norms);
   if (!moments) return;
-  // The gradient of the first steps is ten times that of an epoch later and more. So where old
-  // observations fade, the first one is left out once there is another, and the next ones fade
-  // sooner, weighing as 1, 3, 6, 10… until `decay` is slower.
+  // The gradient of the first steps is at least ten times that of an epoch later. So with decay,
+  // the first observation is dropped once there is another, and the next ones fade sooner, weighted
+  // 1, 3, 6, 10… until `decay` is slower.
   added_ += 1;
   const double decay = decay_ < 1 ? std::min(decay_, 1 - 2 / std::max(added_, 2.)) : 1;
   weight_ = decay * weight_ + 1;
@@ -67,7 +70,7 @@ std::optional<NoiseEstimate> NoiseScale::estimate() const {
   NoiseEstimate estimate{gradient_, trace_, std::nullopt,
                          stats::square(weight_) / squared_weights_};
   if (estimate.observations < least_observations) return estimate;
-  // Variances of the means: the sample's, unbiased for weights, by the number that they count for.
+  // Variances of the means: the sample's, unbiased for weights, over the effective number.
   const double to_mean =
       1 / (weight_ - squared_weights_ / weight_) * squared_weights_ / stats::square(weight_);
   const auto ratio = fieller(
@@ -77,6 +80,27 @@ std::optional<NoiseEstimate> NoiseScale::estimate() const {
     estimate.samples = stats::Interval{std::max(ratio->mean, 0.0), std::max(ratio->low, 0.0),
                                        std::max(ratio->high, 0.0)};
   return estimate;
+}
+
+void NoiseBound::add(const GradientNorms& norms) {
+  const auto moments = gradient_moments(norms);
+  if (!moments) return;
+  if (last_.size() < kept_observations) return last_.push_back(*moments);
+  last_[next_] = *moments;
+  next_ = (next_ + 1) % kept_observations;
+}
+
+std::optional<double> NoiseBound::at_least() const {
+  if (last_.size() < fewest_observations) return std::nullopt;
+  stats::Moments gradient_squared, trace;
+  for (const GradientMoments& one : last_)
+    gradient_squared.add(one.gradient_squared), trace.add(one.trace);
+  const double error =
+      *gradient_squared.stddev() / std::sqrt(static_cast<double>(gradient_squared.count()));
+  // One standard error: waiting for more means training for an epoch at a batch that is too small.
+  const double most_gradient = gradient_squared.mean() + error;
+  if (most_gradient <= 0 || trace.mean() <= 0) return std::nullopt;
+  return trace.mean() / most_gradient;
 }
 
 }  // namespace sweetspot::convergence

@@ -5,16 +5,15 @@
 #include <numeric>
 #include <vector>
 
-#include "stats/autocorrelation.h"
 #include "stats/moments.h"
 #include "stats/quantile.h"
 
 namespace sweetspot::stats {
 namespace {
 
-constexpr int most_batches = 32;  // t95 is 2.04 there: more batches tighten nothing
+constexpr int most_batches = 32;  // t95 is 2.04 there: more batches gain nothing
 
-// Batches of nearly equal length that use every value: of `over` by `under`, batch for batch.
+// Batches of nearly equal length that use every value: `over` divided by `under`, batch by batch.
 std::vector<double> ratios(std::span<const double> over, std::span<const double> under, int count) {
   std::vector<double> means(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < means.size(); ++i) {
@@ -38,7 +37,8 @@ double half_width(std::span<const double> over, std::span<const double> under) {
     if (!independent && count > min_batches_for_interval) continue;
     double variance = Moments(means).variance().value_or(0) / count;
     if (!independent) {
-      // The mean of an AR(1) series has this much more variance; 0.6 keeps 8 noisy means in check.
+      // The mean of an AR(1) series has this much more variance; 0.6 limits the effect of 8 noisy
+      // means.
       const double left = std::min(correlation, 0.6);
       variance *= (1 + left) / (1 - left);
     }
@@ -67,6 +67,18 @@ std::optional<Interval> throughput_interval(std::span<const double> seconds,
   const double mean = total_samples / total_seconds;
   const double share = half_width(seconds, counts) * mean;  // of the seconds per sample
   return Interval{mean, mean * std::exp(-share), mean * std::exp(share)};
+}
+
+std::optional<double> lag1_autocorrelation(std::span<const double> values) {
+  if (values.size() < 3) return std::nullopt;
+  const double mean = Moments(values).mean();
+  double all = 0, shifted = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    all += (values[i] - mean) * (values[i] - mean);
+    if (i > 0) shifted += (values[i] - mean) * (values[i - 1] - mean);
+  }
+  if (all <= 0) return std::nullopt;
+  return shifted / all;
 }
 
 }  // namespace sweetspot::stats

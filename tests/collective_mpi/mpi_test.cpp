@@ -6,7 +6,7 @@
 namespace sweetspot::tests {
 namespace {
 
-// MPI is joined once in a process.
+// MPI is joined once per process.
 collective::JoinedGroup& group() {
   static const auto joined = collective::join_through(SWEETSPOT_MPI_LIBRARY, "MPI");
   return *joined;

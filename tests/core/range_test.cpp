@@ -1,4 +1,4 @@
-#include "core/range.h"
+#include "core/number.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

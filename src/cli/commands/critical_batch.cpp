@@ -20,6 +20,7 @@
 #include "report/forms.h"
 #include "store/store.h"
 #include "study/study_key.h"
+#include "study/tune_status.h"
 #include "workload/native/branching.h"
 #include "workload/native/workload.h"
 
@@ -29,10 +30,11 @@ namespace {
 namespace native = workload::native;
 
 constexpr std::int64_t usual_least = 32, usual_epochs = 1;
-// Below as many updates a branch tells of its first steps only.
+// With fewer updates a branch shows only its first steps.
 constexpr std::int64_t fewest_updates = 8;
 
-// What is tried: B, 2B, 4B … as far as a branch has updates, each branch a whole number of them.
+// What is tried: B, 2B, 4B … as long as a branch has enough updates, each branch a whole number of
+// them.
 struct Branches {
   std::vector<std::int64_t> batches;
   std::int64_t samples = 0;
@@ -72,22 +74,6 @@ study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
   return terms;
 }
 
-std::string status_of(const learning::CriticalBatchResult& result) {
-  switch (result.end) {
-    case study::End::none:
-      return result.found ? "found" : "nothing_feasible";
-    case study::End::stopped:
-      return "stopped";
-    case study::End::budget:
-      return "budget";
-    case study::End::store_failed:
-      return "store_failed";
-    case study::End::device_lost:
-      return "device_lost";
-  }
-  return "";
-}
-
 std::string message_of(const learning::CriticalBatchResult& result) {
   switch (result.end) {
     case study::End::none:
@@ -113,13 +99,13 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
                    "measure up to which batch (from --min [32], doubling) the loss after as many "
                    "samples stays within --tolerance: short branches from a checkpoint");
   text_flag(app, "--after", "EPOCHS",
-            "with --critical-batch: train so many before the branches [1; 0 with --load]",
+            "with --critical-batch: train this many before the branches [1; 0 with --load]",
             [&flags](const std::string& text) {
               flags.epochs = core::parse_whole(text, "--after", 0, most_epochs);
             })
       ->needs(asked);
   app.add_option("--load", flags.load,
-                 "with --critical-batch: begin with these weights (safetensors)")
+                 "with --critical-batch: start from these weights (safetensors)")
       ->type_name("FILE")
       ->needs(asked);
   text_flag(app, "--branch-samples", "N",
@@ -129,7 +115,7 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
             })
       ->needs(asked);
   whole_flag(app, "--branch-seeds", flags.seeds, {1, 1000},
-             "with --critical-batch: branches of each batch, in different orders of the samples")
+             "with --critical-batch: branches per batch, with different sample orders")
       ->needs(asked);
 }
 
@@ -175,7 +161,8 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   report::CriticalBatchAnswer answer;
   answer.study = std::to_string(writer->study().id);
   answer.workload = opened.title;
-  answer.status = status_of(result), answer.message = message_of(result);
+  answer.status = name(study::status_of(result.end, result.found.has_value()));
+  answer.message = message_of(result);
   if (result.point)
     answer.epochs = result.point->epochs, answer.checkpoint_loss = result.point->loss,
     answer.noise_scale = result.point->noise_scale;

@@ -9,9 +9,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
-#include "cluster/mpi/mpirun_words.h"
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -19,22 +19,32 @@
 namespace sweetspot::cluster::mpi {
 namespace {
 
+// Open MPI's rules have 74 dashes.
+bool is_rule(const std::string& line) {
+  return line.size() >= 70 && line.find_first_not_of('-') == std::string::npos;
+}
+
+// They repeat that a rank failed, which the rank itself has reported.
+constexpr const char* repetitions[] = {"Primary job  terminated normally",
+                                       "exited with non-zero status", "MPI_ABORT was invoked",
+                                       "ended prematurely and may have crashed"};
+
 constexpr int not_found_exit = 127;
 
 std::vector<std::string> mpirun_command(const std::vector<std::string>& command, int ranks) {
-  // On this machine only, by no other launcher; more ranks than cores are allowed, and such ranks
-  // wait without keeping each other from the cores.
+  // Only on this machine, by no other launcher; more ranks than cores are allowed, and such ranks
+  // yield the cores while they wait.
   std::vector<std::string> words{
       "mpirun", "-n", std::to_string(ranks), "--host", fmt::format("localhost:{}", ranks), "--mca",
       "plm", "isolated", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
-      // Reading each other's memory needs a right that containers do not give.
+      // Reading each other's memory needs a permission that containers do not grant.
       "--mca", "btl_vader_single_copy_mechanism", "none"};
   if (geteuid() == 0) words.push_back("--allow-run-as-root");
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }
 
-// In a process group of its own, so that Ctrl-C is ours alone; it ends with us.
+// In its own process group, so that Ctrl-C is ours alone; it ends with us.
 [[noreturn]] void become(const std::vector<std::string>& words, int stderr_to) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -60,6 +70,34 @@ bool read_lines(int descriptor, std::string& rest, Take take) {
 }
 
 }  // namespace
+
+std::optional<std::string> MpirunWords::line(const std::string& line) {
+  if (is_rule(line)) {
+    if (inside_) end_block();
+    inside_ = !inside_;
+    return std::nullopt;
+  }
+  if (line.starts_with("mpirun: Forwarding signal")) return std::nullopt;
+  if (!inside_) return line;
+  if (!line.empty()) block_ += (block_.empty() ? "" : " ") + line;
+  return std::nullopt;
+}
+
+void MpirunWords::end_block() {
+  const std::string block = std::move(block_);
+  block_.clear();
+  LostRank lost;
+  if (const auto at = block.find("process rank "); at != std::string::npos)
+    if (std::sscanf(block.c_str() + at,
+                    "process rank %d with PID %*d on node %*s exited on signal %d", &lost.rank,
+                    &lost.signal) == 2) {
+      if (!lost_) lost_ = lost;
+      return;
+    }
+  for (const char* words : repetitions)
+    if (block.find(words) != std::string::npos) return;
+  if (complaint_.empty()) complaint_ = block;
+}
 
 int run_local_ranks(const std::vector<std::string>& command, int ranks,
                     const std::atomic<int>& stop,

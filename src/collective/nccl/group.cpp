@@ -1,5 +1,4 @@
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <nccl.h>
 
@@ -9,13 +8,14 @@
 
 #include "collective/nccl/nccl.h"
 #include "core/error.h"
+#include "core/shared_library.h"
 
 namespace sweetspot::collective {
 namespace {
 
 static_assert(sizeof(ncclUniqueId) == sizeof(NcclId));
 
-// NCCL's functions, from the library that is found when the program runs.
+// NCCL's functions, from the library found at run time.
 struct Library {
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
   decltype(&ncclCommInitRank) comm_init_rank = nullptr;
@@ -24,28 +24,22 @@ struct Library {
   decltype(&ncclAllReduce) all_reduce = nullptr;
   decltype(&ncclBroadcast) broadcast = nullptr;
   decltype(&ncclGetErrorString) error_string = nullptr;
-  std::string lack;  // why it is not here
+  std::string lack;  // why it is missing
 };
 
 Library load() {
+  core::SharedLibrary file({"libnccl.so.2"});
   Library library;
-  void* handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    library.lack = fmt::format("NCCL cannot be loaded ({}); install libnccl2", dlerror());
-    return library;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (!function)
-      library.lack = fmt::format("libnccl.so.2 has no {}; install a newer libnccl2", name);
-  };
-  find("ncclGetUniqueId", library.get_unique_id);
-  find("ncclCommInitRank", library.comm_init_rank);
-  find("ncclCommDestroy", library.comm_destroy);
-  find("ncclCommAbort", library.comm_abort);
-  find("ncclAllReduce", library.all_reduce);
-  find("ncclBroadcast", library.broadcast);
-  find("ncclGetErrorString", library.error_string);
+  file.find("ncclGetUniqueId", library.get_unique_id);
+  file.find("ncclCommInitRank", library.comm_init_rank);
+  file.find("ncclCommDestroy", library.comm_destroy);
+  file.find("ncclCommAbort", library.comm_abort);
+  file.find("ncclAllReduce", library.all_reduce);
+  file.find("ncclBroadcast", library.broadcast);
+  file.find("ncclGetErrorString", library.error_string);
+  if (!file.lack().empty())
+    library.lack =
+        fmt::format("NCCL cannot be loaded ({}); install libnccl2, or a newer one", file.lack());
   return library;
 }
 
@@ -70,7 +64,7 @@ void check(cudaError_t error, const char* what) {
 bool on_device(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
-    cudaGetLastError();  // of an older driver that does not know the pointer: it is the host's
+    cudaGetLastError();  // an older driver does not know the pointer: it is host memory
     return false;
   }
   return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
@@ -109,9 +103,9 @@ class NcclGroup final : public Group {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  int local_size() const override { return size_; }  // as far as NCCL tells
+  int local_size() const override { return size_; }  // NCCL does not report it
 
-  // Values of the host are copied to the GPU and back, in the stream.
+  // Host values are copied to the GPU and back, on the stream.
   Ticket begin_all_reduce(std::span<float> values) override {
     use_gpu();
     Reduction& reduction = under_way_[begun_];
@@ -167,7 +161,7 @@ class NcclGroup final : public Group {
  private:
   struct Reduction {
     cudaEvent_t done = nullptr;
-    std::unique_ptr<DeviceMemory> copy;  // of values of the host
+    std::unique_ptr<DeviceMemory> copy;  // of host values
   };
 
   void use_gpu() const { check(cudaSetDevice(gpu_), "choosing the GPU"); }

@@ -1,6 +1,5 @@
 #include "engine/cuda/matmul.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -9,9 +8,9 @@
 #include <mutex>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 
 #include "core/error.h"
+#include "core/shared_library.h"
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -34,38 +33,26 @@ struct Library {
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
 };
 
-void* opened() {
-  for (const char* file : {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
-                           "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"})
-    if (void* handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL)) return handle;
-  return nullptr;
-}
-
-// Null where it is not there, or not whole.
+// Null if the library or one of its functions is missing.
 std::unique_ptr<const Library> load() {
   const char* wanted = std::getenv("SWEETSPOT_CUBLASLT");
   if (wanted && std::string_view(wanted) == "0") return nullptr;
-  void* file = opened();
-  if (!file) return nullptr;
+  core::SharedLibrary file({"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
+                            "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"});
   auto library = std::make_unique<Library>();
-  bool whole = true;
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(file, name));
-    whole = whole && function;
-  };
-  find("cublasLtCreate", library->create);
-  find("cublasLtMatmul", library->matmul);
-  find("cublasLtMatmulAlgoGetHeuristic", library->choose);
-  find("cublasLtMatmulDescCreate", library->make_product);
-  find("cublasLtMatmulDescDestroy", library->end_product);
-  find("cublasLtMatmulDescSetAttribute", library->set_product);
-  find("cublasLtMatrixLayoutCreate", library->make_layout);
-  find("cublasLtMatrixLayoutDestroy", library->end_layout);
-  find("cublasLtMatrixLayoutSetAttribute", library->set_layout);
-  find("cublasLtMatmulPreferenceCreate", library->make_preference);
-  find("cublasLtMatmulPreferenceDestroy", library->end_preference);
-  find("cublasLtMatmulPreferenceSetAttribute", library->set_preference);
-  if (!whole) return nullptr;
+  file.find("cublasLtCreate", library->create);
+  file.find("cublasLtMatmul", library->matmul);
+  file.find("cublasLtMatmulAlgoGetHeuristic", library->choose);
+  file.find("cublasLtMatmulDescCreate", library->make_product);
+  file.find("cublasLtMatmulDescDestroy", library->end_product);
+  file.find("cublasLtMatmulDescSetAttribute", library->set_product);
+  file.find("cublasLtMatrixLayoutCreate", library->make_layout);
+  file.find("cublasLtMatrixLayoutDestroy", library->end_layout);
+  file.find("cublasLtMatrixLayoutSetAttribute", library->set_layout);
+  file.find("cublasLtMatmulPreferenceCreate", library->make_preference);
+  file.find("cublasLtMatmulPreferenceDestroy", library->end_preference);
+  file.find("cublasLtMatmulPreferenceSetAttribute", library->set_preference);
+  if (!file.lack().empty()) return nullptr;
   return library;
 }
 
@@ -81,8 +68,8 @@ void check(cublasStatus_t status, const char* doing) {
                     doing, static_cast<int>(status)));
 }
 
-// What a product needs each time, made once for its sizes. The library lays matrices out column by
-// column: it computes the transpose, from the right operand and the left one in this order.
+// What a product needs each time, prepared once for its sizes. The library is column-major: it
+// computes the transpose, from the right operand and the left one in this order.
 struct Prepared {
   cublasLtMatmulDesc_t product = nullptr;
   cublasLtMatrixLayout_t left = nullptr, right = nullptr, to = nullptr;
@@ -127,7 +114,7 @@ struct Prepared {
       check(lib.set_preference(preference, what, &value, sizeof value), "a product's limits");
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::size_t{matmul_workspace_bytes});
-    // Splits of the depth are added up in a kernel of its own, not by who comes first.
+    // Splits of the depth are added by a separate kernel, in a fixed order.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
            std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     constexpr std::uint32_t alignment = 16;  // of a weight in the flat buffer
@@ -190,9 +177,9 @@ Prepared& prepared(const Matmul& m) {
 bool has_matmul() { return library() != nullptr; }
 
 void run(const Matmul& m) {
-  // Its first product loads code, which a capture in the strict sense forbids.
+  // Its first product loads code, which a strict capture forbids.
   const Relaxed relaxed;
-  static std::mutex mutex;  // what is prepared is shared, and the bias is part of it
+  static std::mutex mutex;  // the prepared products are shared, and the bias is part of them
   const std::lock_guard lock(mutex);
   const Library& lib = *library();
   Prepared& p = prepared(m);

@@ -1,26 +1,42 @@
 #pragma once
 #include <unordered_map>
 
+#include "serve/http/access_token.h"
 #include "serve/http/connection.h"
 #include "serve/http/listener.h"
-#include "serve/http/site.h"
+#include "serve/http/request.h"
+#include "serve/http/response.h"
 
 namespace sweetspot::serve::http {
 
-struct Limits {
-  std::size_t connections = 512;  // beyond it, whoever has said nothing for longest has to go
-  std::size_t streams = 100;      // beyond it, a new one is asked to come later
-  Patience patience{};
-  Milliseconds refresh{250};  // at most this often is the site asked whether anything changed
+// What is served. Called by one thread only.
+class Site {
+ public:
+  virtual ~Site() = default;
+  virtual Response respond(const Request& request) = 0;
+  // Checks whether anything changed; polled while somebody streams. True if so.
+  virtual bool refresh() = 0;
+  // The state of a topic, as of the last refresh().
+  virtual Event current(std::int64_t topic) = 0;
 };
 
-// One thread, one epoll, no waiting for any client: a thousand that say nothing cost a thousand
-// descriptors for ten seconds, and nobody a thread.
+// The response to a request: an error, or the site's answer.
+Response answer(const Heard& heard, const Access& access, Site& site);
+
+struct Limits {
+  std::size_t connections = 512;  // beyond it, the longest idle one is closed
+  std::size_t streams = 100;      // beyond it, a new one must retry later
+  Patience patience{};
+  Milliseconds refresh{250};  // the site is polled at most this often
+};
+
+// One thread, one epoll, no waiting for any client: a thousand idle ones cost a thousand
+// descriptors for ten seconds, and no thread.
 class Server {
  public:
   Server(Listener listener, Access access, Site& site, const Limits& limits = {});
 
-  // Until `stop` can be read from. MachineError when the machine refuses to go on.
+  // Until `stop` is readable. MachineError on a fatal system error.
   void run(int stop);
 
  private:

@@ -50,7 +50,7 @@ int broadcast(float* values, std::size_t count, int root) {
   });
 }
 
-// The window of rank 0: the count of changes, and the floats behind it.
+// The window of rank 0: the number of changes, followed by the floats.
 struct Shared {
   MPI_Win window = MPI_WIN_NULL;
 };
@@ -75,7 +75,7 @@ int share(const float* values, std::size_t count, void** made) {
 
 MPI_Aint place(std::size_t at) { return floats_at + static_cast<MPI_Aint>(at * sizeof(float)); }
 
-// A shared lock for readers and an exclusive one for writers: what is read was there at one moment.
+// A shared lock for readers and an exclusive one for writers, so that reads are consistent.
 int read(void* shared, float* to, std::size_t count, std::uint64_t* changes) {
   const MPI_Win window = static_cast<Shared*>(shared)->window;
   int error = MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
@@ -142,8 +142,8 @@ int ranks_here() {
 extern "C" __attribute__((visibility("default"))) const SweetspotRanks* sweetspot_join(
     char* reason, std::size_t size) {
   int provided = 0;
-  // One thread at a time, but not always the same: the one that trains and the one that keeps
-  // reductions going.
+  // One thread at a time, but not always the same: the training thread and the one that drives
+  // all-reduces.
   const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   if (error != MPI_SUCCESS || provided < MPI_THREAD_SERIALIZED) {
     std::snprintf(reason, size, "this MPI does not let several threads call it");
