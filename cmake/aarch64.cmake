@@ -5,9 +5,9 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++-12)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
-# What is found must be ARM's, not this machine's.
+# Find only ARM libraries, not this machine's.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_IGNORE_PATH /usr/lib/x86_64-linux-gnu /usr/lib/x86_64-linux-gnu/cmake)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
-# Debian's libpq-dev is there for one architecture at a time: its headers are alike.
+# Debian's libpq-dev is installable for one architecture at a time: its headers are the same.
 set(PostgreSQL_LIBRARY /usr/lib/aarch64-linux-gnu/libpq.so.5)

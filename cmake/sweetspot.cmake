@@ -12,8 +12,8 @@ if(SWEETSPOT_SANITIZE)
   target_link_options(sweetspot_flags INTERFACE -fsanitize=${SWEETSPOT_SANITIZE})
 endif()
 
-# For what runs once and waits for others anyway: a third less to compile than with the optimisation
-# that the engine needs.
+# For code that runs once and mostly waits: compiles a third faster than with the engine's
+# optimisation level.
 set(SWEETSPOT_COLD $<$<CONFIG:Release>:-O1>)
 
 # What the program is built with, for `sweetspot --version`; called where the library is found.
@@ -25,8 +25,8 @@ function(sweetspot_uses name version)
   set_property(GLOBAL PROPERTY sweetspot_uses "${all}")
 endfunction()
 
-# sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp below this folder,
-# but for the subfolders that match EXCLUDE; COLD if no loop of it matters.
+# sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp in this folder,
+# except subfolders that match EXCLUDE; COLD if it has no performance-critical loop.
 function(sweetspot_library name)
   cmake_parse_arguments(ARG "COLD" "EXCLUDE" "DEPS;PRIVATE_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -34,7 +34,7 @@ function(sweetspot_library name)
     list(FILTER sources EXCLUDE REGEX "/${ARG_EXCLUDE}/")
   endif()
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")  # programs are made of a library and a main
-  # Where CMAKE_UNITY_BUILD is on (a third of the time to build all), a folder is compiled as one.
+  # With CMAKE_UNITY_BUILD (a third of the total build time), a folder is compiled as one file.
   foreach(source ${sources})
     get_filename_component(folder ${source} DIRECTORY)
     file(RELATIVE_PATH folder ${CMAKE_CURRENT_SOURCE_DIR}/.. ${folder})
@@ -51,8 +51,9 @@ function(sweetspot_library name)
   endif()
 endfunction()
 
-# sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in tests/<name>;
-# of a/b it is test_a_b. WHOLE: its tests share what is dear to start, and run as one.
+# sweetspot_test(core DEPS sweetspot::core LABELS unit): one test program of every .cpp in
+# tests/<name>; for a/b it is test_a_b. WHOLE: its tests share an expensive start-up, and run as
+# one.
 function(sweetspot_test name)
   cmake_parse_arguments(ARG "WHOLE" "" "DEPS;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -61,10 +62,10 @@ function(sweetspot_test name)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE SWEETSPOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  # fmt for all: a program with other definitions could not share the precompiled headers.
+  # fmt for all: a program with different definitions could not share the precompiled headers.
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main fmt::fmt sweetspot_flags)
   target_compile_options(${target} PRIVATE ${SWEETSPOT_COLD})
-  # GoogleTest's headers are most of what a test compiles: read once, by the first program.
+  # GoogleTest's headers dominate a test's compile time: precompiled once, by the first program.
   get_property(first GLOBAL PROPERTY sweetspot_first_test)
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const [target = "page_assets.cpp"] = process.argv.slice(2);
 
-// The licences of the packages whose code is in script and style: whoever gets a page gets them too.
-// Every page has the style, not every one the script.
+// The licences of the packages whose code is in script and style: everyone who gets a page gets
+// them too. Every page has the style, not every one the script.
 function notices() {
   const { packages } = JSON.parse(readFileSync(new URL("package-lock.json", import.meta.url), "utf8"));
   const carried = Object.entries(packages).filter(([path, { dev }]) => path && !dev);

@@ -12,7 +12,7 @@ args = parser.parse_args()
 inputs = torch.randn(65536, 10)
 labels = inputs.sum(dim=1, keepdim=True)
 data = torch.utils.data.TensorDataset(inputs, labels)
-# Whole batches out of one tensor: fetching sample by sample would be all that is measured.
+# Whole batches from one tensor: fetching sample by sample would dominate the measurement.
 batches = torch.utils.data.BatchSampler(torch.utils.data.RandomSampler(data), args.batch_size, True)
 loader = torch.utils.data.DataLoader(data, sampler=batches, batch_size=None)
 

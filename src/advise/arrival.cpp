@@ -9,34 +9,34 @@
 namespace sweetspot::advise {
 namespace {
 
-// Batches that are closer than this are not held against each other.
+// Batches that are closer than this are not compared.
 constexpr std::int64_t far_apart = 4;
-// A total that stays says nothing closer than this: many programs are told their number of steps.
+// An unchanged total says nothing below this distance: many programs have a fixed number of steps.
 constexpr std::int64_t far_apart_for_totals = 16;
-// Step times and memory that rest over less are no clamp yet: another kernel or more threads make
-// a plateau too.
+// Unchanged step times and memory over less are not yet a clamp: another kernel or more threads
+// also make a plateau.
 constexpr std::int64_t clamp_apart = 16;
-// Steps that are all overhead up to so many times the smallest batch are not believed unseen.
+// Up to this multiple of the smallest batch, steps without visible growth are not trusted.
 constexpr std::int64_t exhausting = 4096;
-// Runs of the same work differ by some percent on a calm machine and by a quarter on a busy one.
+// Runs of the same work differ by some percent on an idle machine and by a quarter on a busy one.
 constexpr double longer = 1.25;
-// So much longer is no noise.
+// This much longer is not noise.
 constexpr double much_longer = 2;
 // Allocators and interpreters differ by some hundred KiB from run to run.
 constexpr core::Bytes least_growth = 4 * core::MiB;
 constexpr double least_growth_share = 0.03;
 
-// What tells a larger batch from a smaller one.
+// What distinguishes a larger batch from a smaller one.
 struct Moves {
   bool total = false, samples = false, memory = false, much_time = false, time = false;
-  bool counted_alike = false;  // a count that would have to move did not
+  bool counted_alike = false;  // a count that should change did not
 
-  // More than a time that may be noise.
+  // More than a time difference that may be noise.
   bool plainly() const { return total || samples || memory || much_time; }
   bool at_all() const { return plainly() || time; }
 };
 
-// "500", "50,000", "12,000": somebody typed this number of steps. The length of a loader is seldom
+// "500", "50,000", "12,000": somebody typed this number of steps. The length of a loader is rarely
 // so round.
 bool looks_typed(std::int64_t total) {
   std::int64_t digits = total, zeros = 0;
@@ -57,7 +57,7 @@ Moves moves(const BatchSigns& small, const BatchSigns& large) {
     return found;
   }
   if (small.steps_total && large.steps_total) {
-    // A fifth of what a step count must fall by: epochs may be counted in.
+    // A fifth of the expected decrease of a step count: epochs may be included.
     found.total = 5 * *large.steps_total <= 4 * *small.steps_total;
     found.counted_alike = *large.steps_total == *small.steps_total &&
                           large.batch / far_apart_for_totals >= small.batch &&
@@ -81,7 +81,7 @@ bool are_far_apart(const BatchSigns& small, const BatchSigns& large) {
   return large.batch / far_apart >= small.batch;
 }
 
-// Its own count of a step's samples says it all, where none is as was asked for.
+// Its own count of samples per step decides, if none matches the request.
 std::optional<ArrivalVerdict> told_by_its_own_count(std::span<const BatchSigns> batches) {
   const auto is_wrong = [](const BatchSigns& one) {
     return one.samples_per_step && *one.samples_per_step != one.batch;
@@ -96,7 +96,7 @@ std::optional<ArrivalVerdict> told_by_its_own_count(std::span<const BatchSigns> 
   return std::nullopt;
 }
 
-// Where the line through two batches comes to this value.
+// Where the line through two batches reaches this value.
 template <class Value>
 double batch_at(const BatchSigns& a, const BatchSigns& b, double value, const Value& of) {
   const double rise = (of(b) - of(a)) / static_cast<double>(b.batch - a.batch);
@@ -108,7 +108,7 @@ struct Clamp {
   double batch = 1, most = 1;  // about, and at most
 };
 
-// The batch that the ones from `edge` on are run as, by the program's own counts.
+// The batch that the ones from `edge` on run as, by the program's own counts.
 std::optional<Clamp> counted_clamp(const BatchSigns& first, const BatchSigns& edge) {
   const auto batch = static_cast<double>(first.batch);
   for (const auto sign : {&BatchSigns::samples_per_step, &BatchSigns::sample_stride})
@@ -118,15 +118,15 @@ std::optional<Clamp> counted_clamp(const BatchSigns& first, const BatchSigns& ed
       return Clamp{found, found};
     }
   if (!first.steps_total || !edge.steps_total || *edge.steps_total < 1) return std::nullopt;
-  // The last step of an epoch may be a short one.
+  // The last step of an epoch may be short.
   const double samples = batch * static_cast<double>(*first.steps_total);
   const auto steps = static_cast<double>(*edge.steps_total);
   return Clamp{samples / steps, steps > 1 ? samples / (steps - 1) : samples};
 }
 
-// The same by the line through step times or memory.
+// The same from the line through step times or memory.
 Clamp estimated_clamp(std::span<const BatchSigns> below, const BatchSigns& edge) {
-  constexpr double reach = 1.1;  // as they differ from run to run
+  constexpr double reach = 1.1;  // their spread between runs
   const BatchSigns& last = below.back();
   const BatchSigns* before = below.size() > 1 ? &below[below.size() - 2] : nullptr;
   const auto batch = [](const BatchSigns& one) { return static_cast<double>(one.batch); };
@@ -134,7 +134,7 @@ Clamp estimated_clamp(std::span<const BatchSigns> below, const BatchSigns& edge)
   const auto bytes = [](const BatchSigns& one) { return static_cast<double>(*one.memory); };
   double found = batch(last);
   if (last.step_seconds && edge.step_seconds && seconds(edge) > longer * seconds(last)) {
-    // Of one batch nobody knows what is fixed: nothing, at the least.
+    // With one batch the fixed part is unknown: at least zero.
     found = before && before->step_seconds ? batch_at(*before, last, seconds(edge), seconds)
                                            : batch(last) * seconds(edge) / seconds(last);
   } else if (before && before->memory && last.memory && edge.memory) {
@@ -149,7 +149,7 @@ std::int64_t power_of_two_up_to(double value) {
       std::bit_floor(static_cast<std::uint64_t>(std::max(1.0, value))));
 }
 
-// A clamp is a power of two more often than not.
+// A clamp is usually a power of two.
 ArrivalVerdict clamped_at(std::span<const BatchSigns> below, const BatchSigns& edge) {
   const auto counted = counted_clamp(below.front(), edge);
   const Clamp clamp = counted ? *counted : estimated_clamp(below, edge);
@@ -158,13 +158,13 @@ ArrivalVerdict clamped_at(std::span<const BatchSigns> below, const BatchSigns& e
   std::int64_t limit = std::max(below.back().batch, power_of_two_up_to(clamp.most));
   if (static_cast<double>(edge.batch) <= clamp.most) limit = std::max(limit, edge.batch);
   verdict.limit = limit;
-  verdict.clamp = std::max(*verdict.clamp, limit);  // within the error, the likelier one
+  verdict.clamp = std::max(*verdict.clamp, limit);  // within the error, the more likely one
   return verdict;
 }
 
 ArrivalVerdict judged(std::span<const BatchSigns> batches) {
   const BatchSigns& top = batches.back();
-  // The batches below it that look the same, as far down as they follow each other.
+  // The adjacent batches below it that look the same.
   std::size_t edge = batches.size() - 1;
   while (edge > 0 && !moves(batches[edge - 1], top).at_all()) --edge;
   if (!are_far_apart(batches[edge], top)) {
@@ -180,8 +180,8 @@ ArrivalVerdict judged(std::span<const BatchSigns> batches) {
     if (across.counted_alike) return {.arrival = Arrival::ignored};
     return {.arrival = Arrival::silent, .exhausted = exhausted};
   }
-  // Something moved below. A step that grows a little and then stays may be one of a GPU, which
-  // larger batches fill.
+  // Something changed below. A step that grows slightly and then stays may be on a GPU that larger
+  // batches fill.
   if (moves(batches.front(), batches[edge]).plainly()) {
     ArrivalVerdict clamped = clamped_at(batches.first(edge), batches[edge]);
     clamped.exhausted = counted_clamp(batches.front(), batches[edge]) ||
@@ -213,7 +213,7 @@ std::vector<BatchSigns> batch_signs(std::span<const trial::Trial> trials) {
     if (trial.steps_total) signs.steps_total = trial.steps_total;
     if (trial.samples_per_step) signs.samples_per_step = trial.samples_per_step;
     if (trial.sample_stride) signs.sample_stride = trial.sample_stride;
-    // Log lines of samples say nothing of steps: their time is that of the samples asked for.
+    // Log lines of samples say nothing about steps: their time is that of the requested samples.
     const bool has_step_time = !trial.sample_stride;
     if (trial.memory_measured)
       signs.memory = std::max(signs.memory.value_or(0), *trial.memory_measured);

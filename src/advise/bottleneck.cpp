@@ -12,14 +12,14 @@ namespace {
 
 // TensorFlow's profiler calls a step "highly input-bound" from here on.
 constexpr double loading_share = 0.2;
-// From here on, more samples to a step speed it up more than anything done to a sample could.
+// From here on, more samples per step help more than any faster sample could.
 constexpr double overhead_share = 0.4;
-// Bandwidth is the limit only where most of it is used, and no more than there is: the bytes are
-// counted as if no cache kept any, so that a small share says nothing, and one that is larger than
-// the whole says that a cache did.
+// Bandwidth is the limit only if most of it is used, and no more than there is: the bytes are
+// counted as if there were no cache, so that a small share says nothing, and one above the whole
+// shows that a cache helped.
 constexpr double bandwidth_share = 0.5, whole_bandwidth = 1.1;
 
-// The largest batch that memory allows, smaller than what was asked for, and still getting faster.
+// The largest batch that memory allows, smaller than requested, and still getting faster.
 bool memory_holds_it_back(std::int64_t batch, const std::optional<StepCost>& cost,
                           const Facts& facts) {
   if (!facts.largest_fitting || batch < *facts.largest_fitting) return false;
@@ -35,7 +35,7 @@ Bottleneck by_roofline(double samples_per_second, const Facts& facts) {
                                                 : Bottleneck::compute;
 }
 
-// Trials that differ in nothing but the batch, or the seed, share one line of step times.
+// Trials that differ only in the batch or the seed share one line of step times.
 auto line_of(const trial::Trial& t) {
   const trial::Setting& s = t.setting;
   return std::tie(t.device, s.accumulation, s.precision, s.workers, s.prefetch, s.learning_rate);
@@ -45,7 +45,7 @@ bool has_speed(const trial::Trial& t) {
   return t.outcome == trial::Outcome::ok && t.samples_per_second;
 }
 
-// The noise of a step time is a share of it: each point counts alike whatever its batch.
+// The noise of a step time is proportional to it: each point counts alike at any batch.
 void add_point(std::vector<stats::LinePoint>& points, std::int64_t batch,
                double samples_per_second) {
   const double seconds = static_cast<double>(batch) / samples_per_second;
@@ -53,7 +53,7 @@ void add_point(std::vector<stats::LinePoint>& points, std::int64_t batch,
     points.push_back({static_cast<double>(batch), seconds, 1 / (seconds * seconds)});
 }
 
-// Neither part is less than nothing: where the best line has such a part, the other one alone.
+// Neither part may be negative: if the best line has such a part, the other one alone.
 std::optional<StepCost> cost_of(std::span<const stats::LinePoint> points) {
   const auto line = stats::fit_line(points);
   if (!line) return std::nullopt;

@@ -3,7 +3,7 @@
 
 namespace sweetspot::advise {
 
-// A batch that could be trained, as far as the diagnosis looks at it.
+// The values of a trained batch that the diagnosis uses.
 struct MeasuredBatch {
   std::int64_t batch = 1;
   double samples_per_second = 0;

@@ -17,12 +17,12 @@ struct Doubt {
   bool operator==(const Doubt&) const = default;
 };
 
-// What is the matter, what shows it, and what to do, for people.
+// The problem, the evidence, and what to do, for users.
 std::string words(const Doubt& doubt);
 
-// As the store keeps it and `--json` prints it.
+// The format of the store and of `--json`.
 std::string to_json(const Doubt& doubt);
-// Nothing of a text that is no such thing.
+// nullopt for any other text.
 std::optional<Doubt> doubt_from_json(const std::string& text);
 
 }  // namespace sweetspot::advise

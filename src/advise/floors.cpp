@@ -7,15 +7,15 @@
 namespace sweetspot::advise {
 namespace {
 
-// A kernel within this factor of its floor may be held up by what no floor counts: latency, cache
-// misses, the odd size.
+// A kernel within this factor of its lower bound may be limited by what the bound does not count:
+// latency, cache misses, odd sizes.
 constexpr double far_above = 10;
 constexpr double much_of_a_step = 0.25;
 // Below this a kernel's time is its launch and its barriers.
 constexpr double least_judged_seconds = 20e-6;
 
-// One operation, or all that one kernel computes: whether a network has one of them or twenty makes
-// no difference to how good it is.
+// One operation, or all that one kernel computes: how many of them a network has does not affect
+// how good it is.
 struct Judged {
   const trial::OperationCost* longest = nullptr;
   std::int64_t operations = 0;
@@ -42,7 +42,7 @@ std::optional<SlowKernel> slow_kernel(std::span<const trial::OperationCost> oper
                                       const Roofline& roofline) {
   std::vector<Judged> all;
   std::map<std::string, Judged> kernels;
-  double step = 0;  // without threads' waiting for each other, which has no floor
+  double step = 0;  // without threads' waiting for each other, which has no lower bound
   for (const trial::OperationCost& operation : operations) {
     const auto floor = floor_seconds(operation, roofline);
     if (!floor) continue;

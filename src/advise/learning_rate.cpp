@@ -7,7 +7,7 @@
 namespace sweetspot::advise {
 namespace {
 
-// Two digits: no rule is more exact than that, and a command line is read.
+// Two digits: no rule is more exact, and command lines are read by people.
 double rounded(double rate) {
   const double places = 1 - std::floor(std::log10(rate)), scale = std::pow(10, std::abs(places));
   return places > 0 ? std::round(rate * scale) / scale : std::round(rate / scale) * scale;
@@ -21,7 +21,7 @@ std::optional<core::Interval> noise_scale(const Recommendation& made) {
 }
 
 std::optional<double> times_noise_scale(const Recommendation& made) {
-  constexpr double far = 4;  // where three of four samples buy next to nothing
+  constexpr double far = 4;  // where three of four samples gain almost nothing
   const auto noise = noise_scale(made);
   const auto batch = static_cast<double>(made.setting.batch);
   if (!noise || !(noise->mean > 0) || noise->high >= batch || batch < far * noise->mean)

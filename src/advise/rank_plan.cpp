@@ -10,12 +10,12 @@
 namespace sweetspot::advise {
 namespace {
 
-// By its relative number of updates; what it is relative to cancels out.
+// By its relative number of updates; the reference cancels out.
 double time_to_accuracy(const RankPlanRow& row, double noise_scale) {
   return (1 + noise_scale / static_cast<double>(row.global_batch)) * row.step_seconds;
 }
 
-// How many ranks have a core, in turns.
+// How many ranks share a core in turn.
 double turns(const RankPlanFacts& facts, std::int64_t ranks) {
   if (!facts.machine) return 1;
   return std::max(1., static_cast<double>(ranks * facts.machine->threads_of_rank) /
@@ -25,7 +25,7 @@ bool hides_sums(const RankPlanFacts& facts, std::int64_t ranks) {
   return !facts.machine || ranks * (facts.machine->threads_of_rank + 1) <= facts.machine->cores;
 }
 
-// Of all gradients, by ranks that do nothing else meanwhile; else by the link.
+// For all gradients, by ranks that do nothing else meanwhile; else by the link.
 double summed_seconds(const RankPlanFacts& facts, std::int64_t ranks, double by_link) {
   const auto found = facts.machine->sum_seconds.find(ranks);
   return found != facts.machine->sum_seconds.end() ? found->second : turns(facts, ranks) * by_link;
@@ -53,7 +53,7 @@ RankPlanRow predict(const RankPlanFacts& facts, const RankPlanFacts::Speed& spee
   return row;
 }
 
-// Nothing where no batch is small enough.
+// nullopt if no batch is small enough.
 std::optional<RankPlanRow> best(const RankPlanFacts& facts, std::int64_t ranks) {
   std::vector<RankPlanRow> rows;
   for (const RankPlanFacts::Speed& speed : facts.speeds)

@@ -11,21 +11,21 @@
 
 namespace sweetspot::advise {
 
-// What a prediction for more ranks starts from: all of it measured on one, or given.
+// The input of a prediction for more ranks: all of it measured on one, or given.
 struct RankPlanFacts {
   struct Speed {
     std::int64_t micro_batch = 1;
     double step_seconds = 0;
   };
   std::vector<Speed> speeds;  // of one rank alone
-  // What a step of several takes longer before anything is sent: gradients are written down.
+  // The extra time of a step with several before anything is sent: gradients are stored.
   double rank_seconds = 0;
-  // Of ranks that share one machine. They take turns on its cores where they have more threads, and
-  // unless a core is left over, sums take time of those that compute. None: each rank has a machine
-  // of its own, whose network or GPU moves gradients.
+  // For ranks that share one machine. They take turns on its cores if they have more threads, and
+  // unless a core is free, all-reduces take time from computation. Without it each rank has its own
+  // machine, whose network or GPU moves gradients.
   struct Machine {
     int cores = 1, threads_of_rank = 1;
-    // Of all gradients, by ranks, where it was measured: by more than there are cores too.
+    // For all gradients, by ranks, if measured: also by more than there are cores.
     std::map<std::int64_t, double> sum_seconds;
   };
   std::optional<Machine> machine;
@@ -38,15 +38,14 @@ struct RankPlanFacts {
   double tolerance = 0.05;
 };
 
-// One number of ranks, at the batch that is best there. All of it is a prediction.
+// One number of ranks, at its best batch. All of it is a prediction.
 struct RankPlanRow {
   std::int64_t ranks = 1;
   std::int64_t micro_batch = 1, global_batch = 1;
-  double step_seconds = 0, exposed_seconds = 0;  // of it, waiting for sums of gradients
+  double step_seconds = 0, exposed_seconds = 0;  // the latter waiting for gradient sums
   double samples_per_second = 0;
-  double efficiency = 0;  // of so many times the speed of one rank with the same micro-batch
-  std::optional<double>
-      sooner;  // how many times as soon at the same accuracy as one rank at its best
+  double efficiency = 0;  // relative to perfect scaling of one rank with the same micro-batch
+  std::optional<double> sooner;  // speed-up to the same accuracy over one rank at its best
 };
 
 struct RankPlan {
@@ -54,12 +53,12 @@ struct RankPlan {
   std::vector<RankPlanRow> rows;
 };
 
-// Where the noise scale is known, the best batch is that with the least time to the same accuracy:
-// updates go as 1 + noise scale / batch (McCandlish et al. 2018). Else it is the smallest whose
+// If the noise scale is known, the best batch has the least time to the same accuracy: updates
+// scale as 1 + noise scale / batch (McCandlish et al. 2018). Otherwise it is the smallest whose
 // speed is within the tolerance of the fastest.
 RankPlan plan_ranks(const RankPlanFacts& facts, std::span<const std::int64_t> ranks);
 
-// What it rests on, a sentence each.
+// Its assumptions, one sentence each.
 std::vector<std::string> assumptions(const RankPlanFacts& facts);
 
 }  // namespace sweetspot::advise

@@ -14,7 +14,7 @@ using TrialsByBatch = std::map<std::int64_t, std::vector<const trial::Trial*>>;
 
 bool is_ok(const trial::Trial* trial) { return trial->outcome == trial::Outcome::ok; }
 
-// What a table has room for of a text that may be anything.
+// Arbitrary text truncated to a table cell.
 std::string short_line(const std::string& text) {
   constexpr std::size_t most_columns = 90;
   const std::string line =
@@ -33,7 +33,7 @@ std::optional<double> mean_wait(const std::vector<const trial::Trial*>& trials) 
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
-// A limit holds for a whole run: what is predicted for one counts, else the highest peak.
+// A limit applies to a whole run: its prediction counts, else the highest peak.
 std::optional<core::Bytes> memory_of(std::int64_t batch,
                                      const std::vector<const trial::Trial*>& trials,
                                      const Facts& facts) {
@@ -54,7 +54,7 @@ std::string memory_device(const std::vector<const trial::Trial*>& trials) {
   return "";
 }
 
-// As many as a trial used at once, where it used several.
+// As many as a trial used at once, if it used several.
 std::optional<std::int64_t> gpus_of(const std::vector<const trial::Trial*>& trials) {
   std::size_t most = 0;
   for (const trial::Trial* trial : trials) most = std::max(most, trial->gpus.size());
@@ -67,13 +67,13 @@ BatchRow measured_row(const search::BatchSpeed& speed, double best_samples_per_s
   BatchRow row;
   row.batch = speed.batch;
   row.samples_per_second = speed.samples_per_second;
-  // Each curve has a best of its own, so that the mean over curves is less than what the speeds
-  // quoted here are of each other; nobody could follow that.
+  // Each curve has its own best, so the mean over curves is less than the ratio of the speeds
+  // quoted here, which users could not reproduce.
   const double share = speed.samples_per_second.mean / best_samples_per_second;
   row.share = {share, std::min(share, speed.share.low), std::max(share, speed.share.high)};
   row.within_tolerance = speed.within_tolerance;
   row.memory = memory_of(speed.batch, trials, facts);
-  // Expected ones are for the search.
+  // Expected values are only for the search.
   if (std::ranges::any_of(trials, [](const trial::Trial* trial) {
         return is_ok(trial) && trial::joules_per_sample(*trial);
       }))
@@ -83,7 +83,7 @@ BatchRow measured_row(const search::BatchSpeed& speed, double best_samples_per_s
   return row;
 }
 
-// Those that were measured, and those that failed and so could not be.
+// Those that were measured, and those that failed.
 std::vector<BatchRow> rows_of(const TrialsByBatch& trials, const search::Decision& decision,
                               const Recommendation& made, const Facts& facts) {
   std::map<std::int64_t, BatchRow> rows;
@@ -107,7 +107,7 @@ std::vector<BatchRow> rows_of(const TrialsByBatch& trials, const search::Decisio
   return list;
 }
 
-// Whether a batch is known from contended trials only.
+// Whether a batch is known only from contended trials.
 bool only_contended(const TrialsByBatch& trials, std::int64_t batch) {
   const auto found = trials.find(batch);
   return found != trials.end() && std::ranges::any_of(found->second, is_ok) &&
@@ -135,7 +135,7 @@ void add_contention(Recommendation& made, std::span<const trial::Trial> trials,
   made.slowed_share = slowed_share(trials);
 }
 
-// Loading that limits smaller batches only is hidden by a larger one; workers would hide it too.
+// Loading that limits only smaller batches is hidden by a larger one; workers would hide it too.
 void add_loading_below(Recommendation& made, const TrialsByBatch& trials) {
   for (const BatchRow& row : made.rows) {
     if (row.batch >= made.batch || row.limited_by != Bottleneck::data_loading) continue;
@@ -165,7 +165,7 @@ void add_energy(Recommendation& made) {
   }
 }
 
-// Whether the line tells about what was measured at the answer: else the table would contradict it.
+// Whether the line matches the measurement at the answer: else the table would contradict it.
 bool line_holds(const Recommendation& made) {
   constexpr double about = 0.1;
   if (!made.step_cost) return false;
@@ -196,7 +196,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   const auto add = [&](bool there, Reason reason) {
     if (there) list.push_back(reason);
   };
-  // Before anybody believes the rest.
+  // Before everything else.
   add(made.cut_short != CutShort::no, Reason::cut_short);
   add(made.clamp_batch.has_value(), Reason::clamped);
   add(made.confirmation.has_value(), Reason::confirmation);
@@ -208,7 +208,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   add(made.learning_rate.has_value(), Reason::learning_rate);
   add(line_holds(made), Reason::step_cost);
   add(made.limited_by.has_value(), Reason::limit);
-  // For energy the sentence itself holds it against the fastest.
+  // For energy the sentence itself compares it with the fastest.
   add(made.objective != search::Objective::energy && made.given_up &&
           made.given_up->faster >= worth_giving_up,
       Reason::given_up);
@@ -229,7 +229,7 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
 void add_learning_rate(Recommendation& made, const std::vector<const trial::Trial*>& of_chosen,
                        const Facts& facts) {
   made.noise = facts.noise;
-  if (!facts.noise)  // a program's trial runs its first steps
+  if (!facts.noise)  // a program's trial covers its first steps
     for (const trial::Trial* trial : of_chosen)
       if (trial->noise_scale) made.noise = {trial->noise_scale, std::nullopt, 0};
   if (!facts.rate_base) return;
@@ -246,7 +246,7 @@ const search::BatchSpeed* speed_at(const search::Decision& decision, std::int64_
   return found == decision.speeds.end() ? nullptr : &*found;
 }
 
-// The setting of a trial of that batch; of a given batch, as many micro-batches as make it.
+// The setting of a trial of that batch; with a given batch, as many micro-batches as make it.
 trial::Setting setting_of(const std::vector<const trial::Trial*>& trials, std::int64_t batch,
                           const Facts& facts) {
   const auto ok = std::ranges::find_if(trials, is_ok);

@@ -11,7 +11,7 @@
 namespace sweetspot::advise {
 namespace {
 
-// What differs by less is equal: the order in which they were given decides, or for energy time.
+// Smaller differences are equal: then the given order decides, or for energy the time.
 constexpr double about_equal = 0.01;
 
 bool is_allowed(const Recommendation& made) {
@@ -64,7 +64,7 @@ LossesByStep losses_of(const Variant& variant, std::int64_t size, const Recommen
   return found;
 }
 
-// After as many steps as all of them have done, at the answer's own size if that can be.
+// After the largest step count that all of them reached, at the answer's own size if possible.
 void add_losses(Recommendation& made, std::span<const trial::Trial> trials) {
   std::vector<std::int64_t> sizes{made.batch};
   for (const BatchRow& row : made.rows) sizes.push_back(row.batch);
@@ -126,7 +126,7 @@ Recommendation best_variant(std::vector<Recommendation> made,
     chosen.best_joules_per_sample = found.row->joules_per_sample->mean;
   if (precisions_differ(chosen)) {
     add_losses(chosen, trials);
-    // Before what is said of the one curve.
+    // Before the reasons of the single curve.
     const auto at = std::ranges::find_if(chosen.reasons, [](Reason reason) {
       return reason == Reason::noise || reason == Reason::learning_rate ||
              reason == Reason::step_cost;

@@ -21,9 +21,9 @@ Examples:
   sweetspot tune -- python train.py --batch-size {batch}   for any training program
   sweetspot tune --for max-batch --memory-limit 4GiB  the largest that fits
   sweetspot sweep --batch 16..4096*2 --repeat 3     every point of a grid
-  sweetspot report                                  the newest study as a page to send
+  sweetspot report                                  the newest study as an HTML report
   sweetspot serve                                   the studies as a live page in the browser
-  sweetspot paper --quick                           the paper's experiment, its claims judged
+  sweetspot paper --quick                           the paper's experiment, with a verdict on each claim
   sweetspot train                                   the paper's CNN on MNIST, batch 100
   sweetspot train --batch 256 --epochs 10 --json    the result as JSON on stdout
   sweetspot train --model my.json --data folder     a Keras model, any IDX data set
@@ -31,9 +31,9 @@ Examples:
   sweetspot profile --batch 32,256 --trace t.json   where a step's time goes
   sweetspot model show paper-cnn                    layers, parameters, FLOPs
   sweetspot fill config.yaml --set train.batch=64    a configuration with another batch, on stdout
-  sweetspot data fetch mnist                        bring the data set into the cache
+  sweetspot data fetch mnist                        download the data set into the cache
   sweetspot monitor                                 what GPUs and host are doing now
-  sweetspot doctor                                  what this machine has to offer
+  sweetspot doctor                                  what this machine has
 )";
 
 void say_error(std::string_view sentence) { Output::talk(fmt::format("sweetspot: {}", sentence)); }
@@ -45,7 +45,7 @@ int run_chosen(const Action& action) {
   return code;
 }
 
-// The innermost command that the arguments named.
+// The innermost command in the arguments.
 Command chosen_command(const CLI::App& app) {
   Command command = command_tree(app);
   const CLI::App* parsed = &app;
@@ -87,8 +87,8 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Action& cho
   return run_chosen(chosen);
 }
 
-// Takes what follows the first "--" off the arguments: a program and its own arguments, which
-// are no business of our parser.
+// Removes what follows the first "--" from the arguments: a program and its own arguments, which
+// our parser must not touch.
 std::vector<std::string> split_program(std::vector<std::string>& arguments) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end()) return {};
@@ -108,10 +108,10 @@ int parse_and_run(std::vector<std::string> arguments) {
   const std::vector<std::string> program = split_program(arguments);
   CLI::App app{"sweetspot: which batch size to train with on this machine, and why", "sweetspot"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", version_text(), "what this is, and what it was built with");
+  app.set_version_flag("--version", version_text(), "the version, and what it was built with");
   app.add_flag_callback(
       "--licenses", [] { throw CLI::CallForVersion(licenses_text(), 0); },
-      "the licence, and those of everything that is linked or embedded");
+      "the licence, and those of everything linked or embedded");
   Action chosen;
   add_tune(app, chosen, program, given);
   add_sweep(app, chosen, program, given);

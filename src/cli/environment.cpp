@@ -64,7 +64,7 @@ nlohmann::ordered_json environment(int threads, const workload::native::Device& 
 advise::Roofline device_roofline(const workload::native::Options& options) {
   if (!options.device.gpu) {
     const probe::cpu::Roofline roofline = probe::cpu::roofline(options.threads);
-    // An instruction of AVX512-BF16 multiplies and adds two numbers in each lane of fp32's one.
+    // An AVX512-BF16 instruction multiplies and adds two numbers per fp32 lane.
     const double wider = options.precision == engine::Precision::bf16 ? 2 : 1;
     return {wider * roofline.flops_per_second, roofline.bytes_per_second};
   }

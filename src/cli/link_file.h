@@ -6,8 +6,8 @@
 
 namespace sweetspot::cli {
 
-// What `sweetspot link --json` wrote: the link, where one fitted, and how long all gradients of a
-// step take to be summed, where they were given.
+// The output of `sweetspot link --json`: the link, if one fitted, and how long summing all
+// gradients of a step takes, if they were given.
 struct LinkFile {
   std::optional<stats::Link> link;
   std::optional<double> gradients_seconds;

@@ -19,13 +19,13 @@ void Output::print(std::string_view text) {
 }
 
 void Output::print_json(const nlohmann::ordered_json& result) {
-  // Names come from files that are not ours and may not be UTF-8.
+  // Names come from untrusted files and may not be UTF-8.
   print(result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void Output::finish() {
   if (error_ == 0) return;
-  // `sweetspot … | head` is no fault worth a sentence.
+  // `sweetspot … | head` is not worth an error message.
   if (error_ == EPIPE) throw core::MachineError("");
   throw core::MachineError(
       fmt::format("the result could not be written to stdout ({}); free space "

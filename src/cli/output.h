@@ -8,14 +8,14 @@
 
 namespace sweetspot::cli {
 
-// Results on stdout, talk on stderr. A failing stdout is remembered and told at the end, so that a
-// training run is not lost to a full disk under its log.
+// Results on stdout, messages on stderr. A failing stdout is remembered and reported at the end, so
+// that a training run is not lost to a full disk under its log.
 class Output {
  public:
-  void print(std::string_view text);  // at once, for whoever reads along
+  void print(std::string_view text);  // flushed immediately
   void print_json(const nlohmann::ordered_json& result);
-  bool has_failed() const { return error_ != 0; }  // nobody reads on
-  void finish();  // MachineError if any of it could not be written; silent where the reader left
+  bool has_failed() const { return error_ != 0; }  // nobody reads any more
+  void finish();  // MachineError if anything could not be written; silent if the reader left
 
   static void talk(std::string_view line);
 
@@ -23,7 +23,7 @@ class Output {
   int error_ = 0;
 };
 
-// An object that begins with the version of its form.
+// An object that begins with its schema version.
 nlohmann::ordered_json result_object();
 
 // Unknown is null, never 0.

@@ -25,7 +25,7 @@
 namespace sweetspot::cli {
 namespace {
 
-// Where trials tell no phases: backward does twice forward's arithmetic.
+// If trials have no phases: backward does twice forward's arithmetic.
 constexpr double usual_backward_share = 2. / 3;
 
 double backward_share(std::span<const trial::Trial> trials, std::int64_t batch) {
@@ -55,8 +55,8 @@ LinkFile measured_link(int ranks, core::Bytes gradients) {
   return read_link(text.str());
 }
 
-// Sums over as many ranks as this machine may be asked for are timed, and a link is fitted to those
-// of two for any others.
+// Times all-reduces over as many ranks as this machine may run, and fits a link to those of two for
+// any others.
 void measure_sums(advise::RankPlanFacts& facts, std::span<const std::int64_t> ranks) {
   const LinkFile two = measured_link(2, facts.gradient_bytes);
   if (!two.link)
@@ -118,16 +118,15 @@ stats::Link parse_link(const std::string& text) {
 
 void add_plan_flags(CLI::App& app, PlanFlags& flags) {
   app.add_option("--plan-ranks", flags.ranks,
-                 "predict speed, efficiency and the best global batch for so many ranks, such as "
-                 "1..4096*2; nothing of it is run")
+                 "predict speed, efficiency and the best global batch for these numbers of ranks, "
+                 "such as 1..4096*2, without running them")
       ->type_name("RANGE");
-  text_flag(
-      app, "--link", "SPEED",
-      "for --plan-ranks: what connects ranks that have a machine each, such as 400Gb/s,2us [they "
-      "share this machine, and the time of sums is measured]",
-      [&flags](const std::string& text) { flags.link = parse_link(text); });
+  text_flag(app, "--link", "SPEED",
+            "for --plan-ranks: the link between ranks on separate machines, such as 400Gb/s,2us "
+            "[they share this machine, and all-reduces are timed]",
+            [&flags](const std::string& text) { flags.link = parse_link(text); });
   text_flag(app, "--gradients", "SIZE",
-            "for --plan-ranks: the gradients' bytes, of a program whose model is not known",
+            "for --plan-ranks: the gradients' bytes, for a program whose model is unknown",
             [&flags](const std::string& text) {
               flags.gradient_bytes = core::parse_bytes(text, "--gradients");
             });
@@ -171,7 +170,7 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
   facts.tolerance = made.tolerance;
   std::vector<std::int64_t> ranks = core::parse_range(flags.ranks, "--plan-ranks");
   constexpr std::size_t most_rows = 20;
-  if (ranks.size() > most_rows) {  // "1..4096" means the scale, not each number of it
+  if (ranks.size() > most_rows) {  // "1..4096" means the scale, not every number
     std::vector<std::int64_t> doubled;
     for (std::int64_t n = ranks.front(); n < ranks.back(); n *= 2) doubled.push_back(n);
     doubled.push_back(ranks.back());

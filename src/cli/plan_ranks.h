@@ -12,15 +12,15 @@ class App;
 
 namespace sweetspot::cli {
 
-// What more ranks would bring, predicted from a tune's answer.
+// The effect of more ranks, predicted from a tune's answer.
 struct PlanFlags {
-  std::string ranks;                // "1..4096"; empty: nothing is asked
+  std::string ranks;                // "1..4096"; empty: not requested
   std::optional<stats::Link> link;  // given; else measured between processes of this machine
   std::optional<core::Bytes> gradient_bytes;
 };
 void add_plan_flags(CLI::App& app, PlanFlags& flags);
 
-// InputError, before anything is measured, where the prediction would lack something.
+// InputError, before anything is measured, if the prediction would lack something.
 void check_plan(const PlanFlags& flags, const StudyFlags& study);
 advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
                          const advise::Recommendation& made, std::span<const trial::Trial> trials,

@@ -47,7 +47,7 @@ struct Guarded {
 class Guard {
  public:
   explicit Guard(std::vector<Guarded> gpus) : gpus_(std::move(gpus)) {}
-  // Whatever ends it.
+  // However it ends.
   ~Guard() { put_back(); }
 
   std::string answer(const std::string& request) {
@@ -60,7 +60,7 @@ class Guard {
   }
 
  private:
-  // Nothing: each to what it is, which the driver refuses whoever may set none.
+  // nullopt: each to its current value, which the driver rejects without permission.
   std::string set(std::optional<unsigned> milliwatts) {
     for (Guarded& guarded : gpus_) {
       const unsigned wanted = milliwatts.value_or(guarded.before_mw);
@@ -81,7 +81,7 @@ class Guard {
     return "ok";
   }
 
-  // What is no longer as we left it is somebody else's.
+  // A value that is no longer ours belongs to somebody else.
   std::string put_back() {
     std::string left;
     for (Guarded& guarded : gpus_) {
@@ -102,7 +102,7 @@ class Guard {
   std::vector<Guarded> gpus_;
 };
 
-// A line of up to a newline; nothing at the end of what there is.
+// A line up to a newline; nullopt at the end of file.
 std::optional<std::string> read_line(int from) {
   std::string line;
   for (char c = 0;;) {
@@ -120,7 +120,7 @@ bool write_line(int to, const std::string& line) {
 }
 
 int guard_power_limits(const std::string& gpus) {
-  // Neither Ctrl-C nor the end of a terminal are for us: the socket tells when it is over.
+  // Ctrl-C and a closed terminal are not for us: the socket shows when it is over.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
   std::vector<Guarded> guarded;
   const nvml::PowerLimitsFound found = nvml::power_limits();
@@ -157,7 +157,7 @@ std::unique_ptr<PowerGuard> PowerGuard::start(const std::vector<unsigned>& gpus,
   if (pid == 0) {
     ::setsid();
     ::dup2(ends[1], STDIN_FILENO);
-    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // results are ours alone
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for results
     ::execv("/proc/self/exe", const_cast<char* const*>(arguments));
     ::_exit(127);
   }

@@ -8,18 +8,17 @@
 
 namespace sweetspot::cli {
 
-// Power limits outlive the process that sets them, so they are set by another one: a child of ours,
-// `sweetspot power-guard`, which knows what was there before and puts it back when its end of a
-// socket closes, however we came to our end. A limit that somebody else has set meanwhile is left
-// as it is.
+// Power limits outlive the process that sets them, so a child of ours sets them: `sweetspot
+// power-guard`, which knows the original values and restores them when its end of a socket closes,
+// however we ended. A limit that somebody else has set meanwhile is left unchanged.
 
-// Of these GPUs, by the driver's numbers. core::InputError where a value is out of a GPU's range or
-// a GPU has no limit that can be set.
+// For these GPUs, by the driver's numbers. core::InputError if a value is out of a GPU's range or a
+// GPU has no settable limit.
 class PowerGuard final : public study::PowerLimits {
  public:
-  // Nothing is changed yet. Nothing, with the reason in a sentence, where this user may not.
+  // Changes nothing yet. nullptr, with the reason in a sentence, if this user may not set limits.
   static std::unique_ptr<PowerGuard> start(const std::vector<unsigned>& gpus, std::string& reason);
-  ~PowerGuard() override;  // puts them back, and says so where it could not
+  ~PowerGuard() override;  // restores them, and reports a failure
 
   void set(double watts) override;
   std::optional<std::string> changed() override;
@@ -34,8 +33,8 @@ class PowerGuard final : public study::PowerLimits {
 
 // "300W,500W"; InputError names the flag. Descending, each once.
 std::vector<double> parse_power_limits(const std::string& text);
-// The GPUs of a program with this CUDA_VISIBLE_DEVICES, or at this bus; all where both are empty.
-// InputError where there is none, or one of the limits is beyond what it allows.
+// The GPUs of a program with this CUDA_VISIBLE_DEVICES, or at this bus; all if both are empty.
+// InputError if there is none, or a limit is out of its range.
 std::vector<unsigned> gpus_to_limit(const std::string& visible_devices, const std::string& bus_id,
                                     const std::vector<double>& watts);
 // The command that sets a limit: "sudo nvidia-smi -i 0 -pl 500".

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::int64_t most_ranks = 65'536;
 
-// Those that somebody else started, with this process among them; nullptr where it is alone.
+// Ranks that somebody else started, including this process; nullptr if it is alone.
 std::unique_ptr<collective::JoinedGroup> joined() {
   if (const auto ranks = collective::started_ranks())
     return *ranks > 1 ? collective::join_mpi() : nullptr;
@@ -49,7 +49,7 @@ int start_ranks(int ranks, const RankedCommand& command) {
         "{} ranks would take turns on {} core{}; ask for at most {} here, or start them on several "
         "machines with mpirun or srun",
         ranks, cores, cores == 1 ? "" : "s", most_ranks_here()));
-  if (!collective::mpi_library()) collective::join_mpi();  // tells why not
+  if (!collective::mpi_library()) collective::join_mpi();  // throws the reason
   command.check(*collective::thread_groups(ranks).front());
   std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string()};
   words.insert(words.end(), command.given.begin(), command.given.end());
@@ -59,9 +59,9 @@ int start_ranks(int ranks, const RankedCommand& command) {
   return StopOnSignal::stopped() != 0 ? signal_exit + StopOnSignal::stopped() : code;
 }
 
-// A rank that fails says so itself and ends the others: they wait for it in vain.
+// A rank that fails reports it and ends the others, which would wait forever.
 int be_rank(collective::JoinedGroup& group, const RankedCommand& command) {
-  probe::proc::count_as_own(getppid());  // the launcher and its other ranks are no company
+  probe::proc::count_as_own(getppid());  // the launcher and its other ranks are not contention
   const auto fail = [&](int exit_code, const std::string& reason) {
     Output::talk(fmt::format("sweetspot: rank {}: {}", group.rank(), reason));
     group.abandon(exit_code, reason);
@@ -84,16 +84,15 @@ int be_rank(collective::JoinedGroup& group, const RankedCommand& command) {
 
 void add_ranks_flag(CLI::App& app, RankFlags& flags) {
   whole_flag(app, "--ranks", flags.ranks, {1, most_ranks},
-             "processes that work together on this machine, each on its part of every batch; those "
-             "that mpirun, srun or torchrun "
-             "started need no flag")
+             "processes that train together on this machine, each on its part of every batch; not "
+             "needed under mpirun, srun or torchrun")
       ->default_str("");
 }
 
 void add_rank_flags(CLI::App& app, RankFlags& flags) {
   add_ranks_flag(app, flags);
   flags.threads = app.get_option_no_throw("--threads");
-  text_flag(app, "--bucket", "SIZE", "gradients that ranks sum at once, such as 1MiB",
+  text_flag(app, "--bucket", "SIZE", "size of one all-reduce of gradients, such as 1MiB",
             [&flags](const std::string& text) {
               flags.bucket_bytes = core::parse_bytes(text, "--bucket");
             })
@@ -102,7 +101,7 @@ void add_rank_flags(CLI::App& app, RankFlags& flags) {
 
 void add_asynchronous_flags(CLI::App& app, RankFlags& flags) {
   app.add_flag("--asynchronous", flags.asynchronous,
-               "ranks update shared weights with batches of their own, without waiting");
+               "ranks update shared weights with their own batches, without waiting");
 }
 
 int most_ranks_here() {

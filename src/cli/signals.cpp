@@ -24,7 +24,7 @@ void handle(int signal, void (*handler)(int), int flags) {
 
 void note(int signal) {
   received = signal;
-  // Ctrl-C kills then: the first signal may be stuck behind a long step. SIGTERM does not: some
+  // Then Ctrl-C kills: the first signal may be stuck behind a long step. SIGTERM does not: some
   // send it twice, to the process and to its group.
   handle(SIGINT, SIG_DFL, 0);
 }
@@ -39,13 +39,13 @@ sigset_t stopping_signals() {
 
 constexpr int last_counted_press = 2;
 
-// From a handler: nothing but write() may be called.
+// From a handler: only write() may be called.
 void say(std::string_view words) {
   if (write(STDERR_FILENO, words.data(), words.size()) < 0) return;  // nobody listens
 }
 
-// Who sends SIGTERM kills before long, and some send it twice: it stops the trial at once and does
-// no more, so that there is time to save and answer.
+// A sender of SIGTERM kills soon after, and some send it twice: it stops the trial immediately and
+// does no more, so that there is time to save and answer.
 void count_term(int signal) {
   received = signal;
   if (pressed.exchange(last_counted_press) >= last_counted_press) return;
@@ -79,7 +79,7 @@ StopOnSignal::StopOnSignal(bool of_rank) {
 StopOnSignal::~StopOnSignal() {
   handle(SIGINT, SIG_DFL, 0);
   handle(SIGTERM, SIG_DFL, 0);
-  // SIGUSR1 stays noted: of ranks that are about to end, none is to be killed by it.
+  // SIGUSR1 stays caught: it must not kill a rank that is about to end.
 }
 
 const std::atomic<int>& StopOnSignal::stopped() { return received; }

@@ -8,10 +8,11 @@ namespace sweetspot::cli {
 // A closed pipe and a file-size limit become write errors instead of killing the process.
 void turn_signals_into_errors();
 
-// While it lives, the first Ctrl-C or SIGTERM is noted in stopped(), and the next one kills.
+// During its lifetime, the first Ctrl-C or SIGTERM is recorded in stopped(), and the next one
+// kills.
 class StopOnSignal {
  public:
-  // A rank hears of it by SIGUSR1, which mpirun hands on; the others of all ranks it kills.
+  // A rank is told by SIGUSR1, which mpirun forwards; it kills all ranks for the others.
   explicit StopOnSignal(bool of_rank = false);
   ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;
@@ -20,8 +21,8 @@ class StopOnSignal {
   static const std::atomic<int>& stopped();  // the signal's number, or 0
 };
 
-// While it lives, Ctrl-C is counted in presses(): what one or two mean is the reader's business,
-// the third kills. SIGTERM is as good as two, and never kills.
+// During its lifetime, Ctrl-C is counted in presses(): the reader decides what one or two mean, the
+// third kills. SIGTERM counts as two, and never kills.
 class CountSignals {
  public:
   explicit CountSignals(bool of_rank = false);  // as of StopOnSignal: SIGUSR1 is a press
@@ -30,14 +31,14 @@ class CountSignals {
   CountSignals& operator=(const CountSignals&) = delete;
 
   static const std::atomic<int>& presses();
-  // The signal's number; SIGHUP where none came: then the program that called us went away.
+  // The signal's number; SIGHUP if there was none: then the program that called us ended.
   static int last();
 };
 
-// While it lives, Ctrl-C and SIGTERM make it readable: for a loop that waits on descriptors.
+// During its lifetime, Ctrl-C and SIGTERM make it readable: for a loop that waits on descriptors.
 class SignalDescriptor {
  public:
-  SignalDescriptor();  // MachineError when there can be none
+  SignalDescriptor();  // MachineError if it cannot be created
   ~SignalDescriptor();
   SignalDescriptor(const SignalDescriptor&) = delete;
   SignalDescriptor& operator=(const SignalDescriptor&) = delete;

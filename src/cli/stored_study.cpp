@@ -13,7 +13,7 @@
 namespace sweetspot::cli {
 namespace {
 
-// Also what was meant as one: "-1" and "1.5" are told to be no number of a study.
+// Including near misses: for "-1" and "1.5" the error says that they are not study numbers.
 bool looks_like_a_number(const std::string& text) {
   return text.find_first_not_of("0123456789+-.") == std::string::npos;
 }
@@ -88,7 +88,7 @@ class RemovedIfEmpty : public store::Writer {
     if (!remove) return;
     try {
       store_.remove(id);
-    } catch (const core::Error&) {  // an empty study that stays harms nobody
+    } catch (const core::Error&) {  // a remaining empty study does no harm
     }
   }
 

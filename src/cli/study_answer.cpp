@@ -37,8 +37,8 @@ std::string plot_of(const report::Answer& answer) {
   return plot.empty() ? "" : "\nsamples/s by batch\n" + plot;
 }
 
-// A surer answer takes several times as long, and is asked for by name: more rounds, or of a
-// program more passes, for which a budget that was given has to last.
+// A more certain answer takes several times as long, and is requested by a flag: more rounds, or
+// for a program more passes, for which a given budget has to last.
 std::string more_certain(const StudyFlags& flags) {
   if (flags.command.given() && !flags.budget) return "--repeat 4";
   const double seconds = flags.budget ? 4 * flags.budget->count() : 120;
@@ -115,7 +115,7 @@ int sweep_exit_code(const sweep::SweepResult& result, bool any_ok) {
 
 namespace {
 
-// A run keeps summaries of the trials that it resumed: the rest of them is in the store.
+// A run keeps summaries of resumed trials: the rest of them is in the store.
 void recall(report::Answer& answer, const store::Store& store) {
   const auto study = store.study(std::stoll(answer.study));
   if (!study) return;

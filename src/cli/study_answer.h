@@ -14,17 +14,17 @@ namespace sweetspot::cli {
 class Output;
 
 // The result on stdout: one object with --json, else one screen. `page`: the file of the report
-// that will be left, or empty; `plan`: for more ranks, where it was asked for. The files asked for
-// are written too.
+// that will be written, or empty; `plan`: for more ranks, if requested. Also writes the requested
+// files.
 void print_answer(const StudyFlags& flags, const report::Answer& answer, const std::string& page,
                   const advise::RankPlan* plan, Output& output);
 
 // The result of a sweep by epochs on stdout: one object with --json, else the tables and a
-// sentence. The files asked for are written too.
+// sentence. Also writes the requested files.
 void print_epochs(const StudyFlags& flags, const report::Answer& answer,
                   std::span<const std::int64_t> epochs, Output& output);
 
-// How a sweep ended, for its answer, for people and for the shell. `any_ok`: some point could be
+// How a sweep ended, for its answer, for users and for the shell. `any_ok`: some point could be
 // tried.
 std::string sweep_status(const sweep::SweepResult& result, bool any_ok);
 std::string sweep_message(const sweep::SweepResult& result, bool any_ok);
@@ -38,14 +38,14 @@ class Store;
 
 namespace sweetspot::cli {
 
-// Where a page goes unless told otherwise: beside its store and named after it, so that those of
-// two stores in one folder stay two.
+// The default path of a page: next to its store and named after it, so that two stores in one
+// folder do not collide.
 std::filesystem::path page_file(const std::string& store_url, const std::string& what);
 // The HTML report of a study.
 std::filesystem::path report_file(const std::string& store_url, const std::string& study);
 
 // Writes it there at the end of a run, with the trials' raw steps from the store. A run is not lost
-// to a report that cannot be written: that is said.
+// to a report that cannot be written: a message says so.
 void leave_report(report::Answer answer, const store::Store& store, const std::string& store_url);
 
 }  // namespace sweetspot::cli

@@ -84,7 +84,7 @@ namespace {
 
 namespace native = workload::native;
 
-// A program's start costs seconds, and its steps are seen a few times a second at most.
+// A program's start costs seconds, and its steps are visible a few times a second at most.
 measure::MeasureOptions program_measure(const workload::command::Options& options) {
   measure::MeasureOptions measure;
   measure.max_time = core::Seconds(10), measure.max_warm_up = core::Seconds(10);
@@ -103,7 +103,7 @@ StudyWorkload open_command(const StudyFlags& flags, Trials trials) {
   options.budget = flags.budget;
   StudyWorkload opened;
   opened.title = command::title(options);
-  // Before the limit is set: what is free now is no part of the question.
+  // Before the limit is set: free memory is not part of the study key.
   opened.identity = command::identity_json(options);
   options.memory_limit = host_memory_allowed(flags, probe::proc::memory().free);
   options.memory_limit_without_gpu = flags.memory_limit.any;
@@ -146,10 +146,10 @@ StudyWorkload open_fake(const StudyFlags& flags, Trials trials) {
   return opened;
 }
 
-// At the least each activation is written going forward and read going back.
+// At least, each activation is written forward and read backward.
 constexpr double passes_over_activations = 2;
 
-// Where precisions are compared before any batch is chosen: the paper's smallest.
+// The batch for comparing precisions before any is chosen: the paper's smallest.
 std::int64_t comparison_batch(const native::Run& run) {
   constexpr std::int64_t usual = 100;
   const std::int64_t accumulation = run.options.accumulation;
@@ -157,7 +157,7 @@ std::int64_t comparison_batch(const native::Run& run) {
   return std::max(std::min(usual, samples) / accumulation, std::int64_t{1}) * accumulation;
 }
 
-// By powers of two: a chart of them tells what a trial of every batch would hold.
+// By powers of two: enough for a chart of memory over batches.
 std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::Run& run,
                                                                   Trials trials) {
   std::vector<std::pair<std::int64_t, core::MemoryByUse>> rows;
@@ -180,7 +180,7 @@ StudyWorkload open_native(const StudyFlags& flags, Trials trials, bool sharpness
   native::Options options = flags.native.resolved();
   options.sharpness = sharpness;
   options.pipeline.batch =
-      options.accumulation * options.parts();  // the smallest there is: the batch is the question
+      options.accumulation * options.parts();  // the smallest possible: the batch is searched
   native::Run run = native::open(options, Output::talk);
   StudyWorkload opened;
   if (const auto reason = settle_precision(flags.native, run, comparison_batch(run)))
@@ -222,7 +222,7 @@ StudyWorkload open_ours(const StudyFlags& flags, Trials trials, bool sharpness =
       fmt::format("--workload '{}' is not known; use native", core::printable(flags.workload)));
 }
 
-// As report::answer_of reads them.
+// In the format that report::answer_of reads.
 nlohmann::ordered_json facts_json(const StudyWorkload& opened) {
   nlohmann::ordered_json memory = nlohmann::ordered_json::array();
   for (const auto& [batch, by_use] : opened.memory) {

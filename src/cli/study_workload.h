@@ -17,7 +17,7 @@
 
 namespace sweetspot::cli {
 
-// The `sweetspot train` command line with the flags that were given, at any setting.
+// The `sweetspot train` command line with the given flags, at any setting.
 report::Command train_command(const NativeFlags& flags);
 
 // The workload that the flags name, ready to be measured, and what is known of it.
@@ -28,17 +28,17 @@ struct StudyWorkload {
   trial::Setting base;
   advise::SampleCost cost;
   advise::Roofline roofline;
-  advise::Roofline operations_roofline;  // the same, and a GPU's as it is rated
+  advise::Roofline operations_roofline;  // the same, and a GPU's rated one
   std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory;  // predicted, by batch
   int threads = 1;
   workload::native::Device device;
   std::optional<core::Bytes> free_memory;  // of the device, now
-  std::vector<std::string> reasons;        // beside those of the search
-  report::Command command;                 // that trains at any setting
+  std::vector<std::string> reasons;        // in addition to those of the search
+  report::Command command;                 // trains at any setting
   std::string identity;                    // JSON, for the study key
-  // How its trials are measured: a program is started anew for each, and seen from outside.
+  // How its trials are measured: a program is started for each, and observed from outside.
   measure::MeasureOptions measure;
-  std::optional<int> most_workers;  // where the program lets them be chosen
+  std::optional<int> most_workers;  // if the program lets them be chosen
   int ranks = 1;                    // of ours that make a step together
   int batch_parts = 1;              // GPUs that a program's batch is divided among
   trial::Setting handed(trial::Setting setting) const {
@@ -46,18 +46,18 @@ struct StudyWorkload {
   }
 };
 StudyWorkload open_workload(const StudyFlags& flags);
-// The same to be trained rather than timed: by epochs, with the sharpness of each end if asked for,
-// and a program until it is stopped.
+// The same for training instead of timing: by epochs, with the sharpness of each end point if
+// requested, and a program until it is stopped.
 StudyWorkload open_training(const StudyFlags& flags, bool sharpness = false);
-// What its trials' memory is held against.
+// The memory limits of its trials.
 void put_memory_limits(const StudyFlags& flags, const StudyWorkload& opened,
                        search::Limits& limits);
-// The study of this study key, to go on with or anew. One that could not see the batch arrive is
-// begun anew, unless the user says that it does: something else than the command was mended.
+// The study of this key, resumed or new. One that could not confirm the batch is restarted, unless
+// the user says that it arrives: something other than the command was fixed.
 std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::StudyKey& study_key,
                                           const StudyWorkload& opened, const StudyFlags& flags);
-// What the store keeps of this program and machine, and of what it knows of the workload: so that a
-// stored study can say as much as its command did.
+// What the store keeps about this program and machine, and about the workload, so that a stored
+// study shows as much as its command did.
 trial::Environment store_environment(const StudyWorkload& opened);
 std::string program_major();  // "0"
 

@@ -11,7 +11,7 @@
 namespace sweetspot::cli {
 namespace {
 
-// As the program will see it.
+// As visible to the program.
 std::string visible_devices(const workload::command::Options& options) {
   constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
   for (const auto& [name, value] : options.environment)

@@ -8,19 +8,19 @@
 
 namespace sweetspot::cli {
 
-// "fp32,bf16". What the engine cannot do on its device, or a program takes no notice of, is told
+// "fp32,bf16". What the engine does not support on its device, or a program ignores, is an error
 // before anything is measured.
 std::vector<std::string> parse_precisions(const std::string& text, const StudyFlags& flags,
                                           const StudyWorkload& opened);
 
-// Power limits that are to be set, and by whom.
+// Power limits to set, and their guard.
 struct Limited {
   std::vector<unsigned> gpus;
-  std::vector<double> watts;          // descending; empty: they stay as they are set
+  std::vector<double> watts;          // descending; empty: unchanged
   std::unique_ptr<PowerGuard> guard;  // null likewise
-  std::string refusal;                // why they could not be set though asked for; may be empty
+  std::string refusal;                // why they could not be set although requested; may be empty
 };
-// InputError where a limit is out of range.
+// InputError if a limit is out of range.
 Limited limit_power(const StudyFlags& flags, const StudyWorkload& opened);
 
 // Each precision with each power limit, which may be none.

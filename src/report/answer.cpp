@@ -16,10 +16,10 @@ const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer) 
   const advise::Recommendation& made = *answer.recommendation;
   const trial::Setting &own = trial.setting, &chosen = made.setting;
   const bool same_loader = own.workers == chosen.workers && own.prefetch == chosen.prefetch;
-  // Trials have the learning rate that was given, whatever the answer's is.
+  // Trials have the given learning rate, whatever the answer's is.
   const double given_rate =
       made.learning_rate ? made.learning_rate->base.rate : chosen.learning_rate;
-  // A loader that helped is recommended, but was tried at one batch only.
+  // A loader that helped is recommended, but was tried at only one batch.
   const bool is_check = made.loader_check && check_helped(*made.loader_check);
   if (same_loader == is_check || own.precision != chosen.precision ||
       own.learning_rate != given_rate || own.power_limit_watts != chosen.power_limit_watts)
@@ -50,7 +50,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A store may hold what another wrote: of what has not the form asked for, nothing is known.
+// The store may contain foreign data: values of another type are unknown.
 template <class T>
 std::optional<T> at(const Json& json, const char* pointer) {
   const Json::json_pointer where(pointer);
@@ -78,7 +78,7 @@ search::Limits limits_of(const Json& terms, const Json& environment) {
   const auto of_gpu = at<core::Bytes>(terms, "/gpu_memory_limit");
   limits.memory_limit = of_host ? of_host : any;
   limits.gpu_memory_limit = of_gpu ? of_gpu : any;
-  // What was free when it began, and the share of it that was allowed.
+  // What was free at the beginning, and the share of it that was allowed.
   const auto of_device = at<double>(environment, "/facts/memory_free_bytes");
   const auto free = of_device ? of_device : at<double>(environment, "/memory_free_bytes");
   const auto share = at<double>(terms, "/memory_share");
@@ -105,7 +105,7 @@ bool has_speed(const trial::Trial& t) {
   return t.outcome == trial::Outcome::ok && t.samples_per_second;
 }
 
-// The answer of a tune, as it was given.
+// The answer of a tune, as given.
 void recall_answer(const trial::Study& study, Answer& answer) {
   answer.recommendation = advise::from_json(study.answer);
   if (const auto& made = answer.recommendation) {

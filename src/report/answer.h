@@ -11,14 +11,14 @@
 
 namespace sweetspot::report {
 
-// Everything that a study's result says, in whichever form.
+// Everything in a study's result, for every output format.
 struct Answer {
   std::string study;     // its number in the store
   std::string workload;  // "paper-cnn on mnist"
   std::string status;    // found, nothing_feasible, budget, stopped, store_failed, finished
   std::string message;   // why there is no recommendation, or why it ended early; may be empty
   std::vector<trial::Trial> trials;
-  std::size_t resumed = 0;  // of them, how many were there before this run
+  std::size_t resumed = 0;  // of them, how many existed before this run
   double seconds = 0;       // of this run
   std::optional<advise::Recommendation> recommendation;
   std::optional<advise::Doubt> doubt;             // why there is none
@@ -33,19 +33,19 @@ struct Answer {
 // The trials with their diagnosis, by batch.
 struct Row {
   const trial::Trial* trial = nullptr;
-  std::int64_t number = 1;  // in the order in which they were run: what `studies show` takes
+  std::int64_t number = 1;  // in the order in which they were run, as in `studies show`
   std::optional<advise::Bottleneck> bottleneck;
-  bool doubted = false;  // its batch may be another one: no speed is told
+  bool doubted = false;  // its batch may be a different one: no speed is shown
 };
 std::vector<Row> rows(const Answer& answer);
 
-// The row of the recommendation that a trial is part of; nothing where it is of another loader.
+// The row of the recommendation that a trial belongs to; nullptr if it has another loader.
 const advise::BatchRow* row_of(const trial::Trial& trial, const Answer& answer);
-// What a batch of tables and charts is: of a given batch, the micro-batch.
+// The batch of a trial in tables and charts: with a given batch, the micro-batch.
 std::int64_t size_of(const trial::Trial& trial, const Answer& answer);
 
-// A stored study as an answer: what its command said of it, and its trials. A study that is still
-// running has the status "running".
+// A stored study as an answer: what its command said, and its trials. A study that is still running
+// has the status "running".
 Answer answer_of(const trial::Study& study);
 
 }  // namespace sweetspot::report

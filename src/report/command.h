@@ -6,18 +6,18 @@
 
 namespace sweetspot::report {
 
-// A part of the command that trains, with placeholders for what a setting decides: {batch},
+// A part of the training command, with placeholders for what a setting decides: {batch},
 // {micro_batch}, {accumulation}, {precision}, {workers}, {prefetch}, {lr} and {seed}.
 struct CommandPart {
   std::vector<std::string> words;
-  std::vector<std::string> usual{};  // left out where it comes to these, its defaults
-  // How they are written: quoted as words, as NAME=value of which the value is quoted, or as they
-  // stand, for what the shell is to obey (&&).
+  std::vector<std::string> usual{};  // its defaults: omitted if equal to these
+  // How they are written: quoted as words, as NAME=value with a quoted value, or verbatim, for
+  // shell operators (&&).
   enum class Form { words, assignments, shell } form = Form::words;
 };
 using Command = std::vector<CommandPart>;
 
-// As a shell takes it; empty where there is none.
+// In shell syntax; empty if there is none.
 std::string command_at(const Command& command, const trial::Setting& setting);
 
 }  // namespace sweetspot::report

@@ -9,11 +9,11 @@
 
 namespace sweetspot::report {
 
-// What `tune --critical-batch` found.
+// The result of `tune --critical-batch`.
 struct CriticalBatchAnswer {
   std::string study;  // its number in the store
   std::string workload, status, message;
-  double epochs = 0;  // behind the checkpoint
+  double epochs = 0;  // before the checkpoint
   double checkpoint_loss = 0;
   std::optional<stats::Interval> noise_scale;  // at the checkpoint
   std::int64_t samples = 0;                    // of each branch
@@ -26,9 +26,9 @@ struct CriticalBatchAnswer {
 };
 
 // "The critical batch of paper-cnn on mnist after 1 epoch is 512 (370 to 640 over 3 seeds); …".
-// Empty when nothing was found.
+// Empty if nothing was found.
 std::string critical_batch_sentence(const CriticalBatchAnswer& answer);
-// One screen: the sentence, what the noise scale said, and a row for each batch.
+// One screen: the sentence, the noise scale, and a row per batch.
 std::string critical_batch_text(const CriticalBatchAnswer& answer);
 // The object of `--json`, schema_version first.
 nlohmann::ordered_json critical_batch_json(const CriticalBatchAnswer& answer);

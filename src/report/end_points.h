@@ -8,8 +8,7 @@
 
 namespace sweetspot::report {
 
-// Where training ended at one setting, in every trial of it whose end was looked at: one for each
-// seed.
+// Where training ended at one setting, in all its trials with a measured end point: one per seed.
 struct EndPointRow {
   trial::Setting setting;  // with the first trial's seed
   int epochs = 0;
@@ -18,11 +17,11 @@ struct EndPointRow {
 // By setting, ascending.
 std::vector<EndPointRow> end_point_rows(std::span<const trial::Trial> trials);
 
-// "31.4 ±2.1": four figures of the mean, and how far its 95% interval over seeds reaches.
+// "31.4 ±2.1": four digits of the mean, and the half-width of its 95% interval over seeds.
 std::string mean_words(std::span<const double> values);
 
-// Sharpness and generalisation gap against the batch, as a markdown table below a title; empty
-// where no end was looked at.
+// Sharpness and generalisation gap against the batch, as a markdown table with a title; empty if no
+// end point was measured.
 std::string end_point_table(std::span<const trial::Trial> trials);
 nlohmann::ordered_json end_point_json(std::span<const trial::Trial> trials);  // an array of rows
 

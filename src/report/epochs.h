@@ -10,20 +10,20 @@
 
 namespace sweetspot::report {
 
-// What so many epochs at one setting came to, in every trial of it: one for each seed. Trials that
-// failed have no part in it.
+// The results of this many epochs at one setting, in all its trials: one per seed. Failed trials do
+// not count.
 struct EpochCell {
   trial::Setting setting;  // with the first trial's seed
   int epochs = 1;
   std::vector<double> train_seconds;  // of all those epochs together
-  std::vector<double> test_accuracy;  // after the last of them; empty where nobody evaluated
+  std::vector<double> test_accuracy;  // after the last of them; empty without evaluation
 };
 // By setting and then by epochs, both ascending.
 std::vector<EpochCell> epoch_cells(std::span<const trial::Trial> trials,
                                    std::span<const std::int64_t> epochs);
 
-// "98.19 ±0.12" in percent, "16.42 ±0.31" in seconds: the mean, and how far its 95% interval over
-// seeds reaches where there are several.
+// "98.19 ±0.12" in percent, "16.42 ±0.31" in seconds: the mean, and with several seeds the
+// half-width of its 95% interval.
 std::string accuracy_words(const EpochCell& cell);
 std::string seconds_words(const EpochCell& cell);
 
@@ -31,18 +31,18 @@ std::string seconds_words(const EpochCell& cell);
 // 95% interval over seeds; then the trials that failed, and why.
 std::string epoch_tables(std::span<const trial::Trial> trials,
                          std::span<const std::int64_t> epochs);
-// The most accurate batch and the fastest, in a sentence; empty when nothing was trained.
+// The most accurate batch and the fastest, in a sentence; empty if nothing was trained.
 std::string epoch_sentence(std::span<const trial::Trial> trials,
                            std::span<const std::int64_t> epochs);
 std::string epoch_markdown(const Answer& answer, std::span<const std::int64_t> epochs);
-// A row for each epoch of each trial.
+// One row per epoch of each trial.
 std::string epoch_csv(std::span<const trial::Trial> trials);
-// The object of `--json` as of any study, and `cells`.
+// The object of `--json` as for any study, and `cells`.
 nlohmann::ordered_json epoch_json(const Answer& answer, std::span<const std::int64_t> epochs);
 
 // The mean over runs with different seeds and its 95% interval by Student's t, which with two runs
-// reaches 12.7 standard errors: cut off where no value can lie, which takes nothing from its 95%.
-// Nothing below two values.
+// is 12.7 standard errors wide: truncated to possible values, which does not reduce its coverage.
+// nullopt below two values.
 std::optional<stats::Interval> mean_share(std::span<const double> values);    // in [0, 1]
 std::optional<stats::Interval> mean_seconds(std::span<const double> values);  // from 0
 

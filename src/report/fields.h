@@ -13,20 +13,20 @@ using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, do
 
 enum class Show { never, always, when_it_varies, when_known };
 
-// One field of a trial, declared once for every form of output.
+// One field of a trial, declared once for every output format.
 struct Field {
   const char* json;  // its place in a trial's object, as a JSON pointer
   const char* csv;   // its column, the unit in the name
   Value (*value)(const Row&);
-  Show show = Show::never;  // in tables for people
+  Show show = Show::never;  // in tables for users
   const char* title = "";
   bool left = false;
   std::string (*words)(const Row&) = nullptr;
 };
 std::span<const Field> fields();
-// Its steps, and how often they were timed where several were at once: "2,840 in 142 log lines".
+// Its steps, and how often they were timed if several at once: "2,840 in 142 log lines".
 std::string counted_words(const trial::Trial& trial);
-// Why a trial failed, without what to do about it, which stands behind a semicolon.
+// Why a trial failed, without the advice after the semicolon.
 std::string short_reason(const std::string& note);
 // Whether tables of these trials show it.
 bool is_shown(const Field& field, const std::vector<Row>& list);

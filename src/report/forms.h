@@ -7,29 +7,29 @@
 
 namespace sweetspot::report {
 
-// For people, and for pasting: a markdown table, of a recommendation one row for each batch, else
-// of the trials.
+// For users, and for pasting: a markdown table, with a recommendation one row per batch, else of
+// the trials.
 std::string table(const Answer& answer);
-// Of every trial in any case, in lines that are no wider.
+// Always of every trial, in lines of at most this width.
 std::string trials_table(const Answer& answer, std::size_t most_width = 10'000);
 // A page: the sentence, the table, the reasons, the command.
 std::string markdown(const Answer& answer);
-// RFC 4180 with a header; unknown is empty; text that a spreadsheet would take for a formula is
-// prefixed with an apostrophe.
+// RFC 4180 with a header; unknown is empty; text that a spreadsheet would take for a formula gets
+// an apostrophe prefix.
 std::string csv(const Answer& answer);
-// Of every object with a recommendation or trials in it. 2: recommendation.rows, knee, alike and
-// their like, and its reasons as objects; no measured beside a recommendation; of contention,
-// slowed_share in place of how fast fixed computations were.
+// Of every object that contains a recommendation or trials. 2: recommendation.rows, knee, alike and
+// others, and its reasons as objects; no measured next to a recommendation; in contention,
+// slowed_share instead of the speed of fixed computations.
 constexpr int schema_version = 2;
 // The object of `--json`, schema_version first.
 nlohmann::ordered_json json(const Answer& answer);
 nlohmann::ordered_json json(const Row& row);  // one of its trials
-// All that is known of a trial, a line for each field, and the last lines of its program.
+// Everything known of a trial, one line per field, and the last lines of its program.
 std::string trial_text(const Row& row);
 
-// Whole or not at all: written beside the file and renamed over it. MachineError names the file.
+// Atomically: written next to the file and renamed over it. MachineError names the file.
 void write_file(const std::filesystem::path& file, const std::string& text);
-// InputError before hours are spent, when the file could not be written at the end.
+// InputError before hours are spent, if the file could not be written at the end.
 void check_can_write(const std::filesystem::path& file, const std::string& flag);
 
 }  // namespace sweetspot::report

@@ -60,7 +60,7 @@ std::string with_thin_spaces(std::string_view text) {
 
 std::string number_words(double value) {
   if (!std::isfinite(value)) return std::string(unknown);
-  constexpr double whole_from = 1000;  // four digits before the point: none behind it
+  constexpr double whole_from = 1000;  // four digits before the point: none after it
   if (std::abs(value) < whole_from) return fmt::format("{:.4g}", value);
   if (std::abs(value) >= 1e15) return fmt::format("{:.3g}", value);
   return with_thin_spaces(core::format_count(value));
@@ -68,7 +68,7 @@ std::string number_words(double value) {
 
 namespace {
 
-constexpr std::size_t longest_cell = 240;  // the whole is a click away
+constexpr std::size_t longest_cell = 240;  // the whole text is a click away
 
 }  // namespace
 

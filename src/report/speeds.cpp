@@ -21,7 +21,7 @@ bool has_given_batch(const Answer& answer) {
   return answer.recommendation && answer.recommendation->global_batch;
 }
 
-// Of a given batch the accumulation is what varies.
+// With a given batch the accumulation varies.
 Base base_of(const trial::Trial& t, bool given_batch) {
   const trial::Setting& s = t.setting;
   return {t.device,           s.precision, given_batch ? 1 : s.accumulation,
@@ -29,7 +29,7 @@ Base base_of(const trial::Trial& t, bool given_batch) {
           s.power_limit_watts};
 }
 
-// Those of the parts that differ among the curves.
+// The parts that differ between the curves.
 std::string name_of(const Base& base, const Groups& all) {
   std::string name;
   const auto differs = [&]<std::size_t part>() {
@@ -53,7 +53,8 @@ std::string name_of(const Base& base, const Groups& all) {
   return name;
 }
 
-// What the search looks at. Of millions of steps a copy would show; only blocks of rounds count.
+// What the search needs. Copying millions of steps would be noticeable; only blocks of rounds
+// count.
 trial::Trial for_search(const trial::Trial& t, std::int64_t size) {
   trial::Trial copy;
   copy.setting = t.setting;
@@ -66,7 +67,7 @@ trial::Trial for_search(const trial::Trial& t, std::int64_t size) {
 }
 
 // The model of whole curves weighs every pair of cliffs between batches, which takes minutes for a
-// grid of a hundred: what was measured at each batch is enough to show them.
+// grid of a hundred: the measurements of each batch are enough here.
 void find_speeds(Curve& curve, const Answer& answer) {
   std::vector<trial::Trial> trials;
   for (const trial::Trial* t : curve.trials) trials.push_back(for_search(*t, size_of(*t, answer)));
@@ -162,7 +163,7 @@ std::vector<BatchSpeed> speeds(const Answer& answer) {
 }
 
 std::optional<Measured> measured(const Answer& answer) {
-  if (answer.doubt) return std::nullopt;  // speeds are of batches that were not used
+  if (answer.doubt) return std::nullopt;  // the speeds belong to batches that were not used
   if (!answer.recommendation) return measured_of(speeds(answer), answer.facts.limits.tolerance);
   const advise::Recommendation& made = *answer.recommendation;
   const advise::BatchRow* chosen = made.chosen_row();  // with the loader that all of them had

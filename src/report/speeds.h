@@ -7,28 +7,28 @@
 
 namespace sweetspot::report {
 
-// The trials that differ in nothing but batch and seed, and the speeds of their batches: those of
-// the recommendation, else those that the search takes them to have.
+// The trials that differ only in batch and seed, and the speeds of their batches: the
+// recommendation's, else those that the search would use.
 struct Curve {
-  std::string name;                         // what tells it from the others: "2 workers"; or empty
+  std::string name;                         // its distinguishing part: "2 workers"; or empty
   std::vector<const trial::Trial*> trials;  // in the order in which they were run
   std::map<std::int64_t, trial::Interval> samples_per_second;  // by batch
   std::optional<advise::StepCost> cost;
 };
-// That of the recommendation first.
+// The recommendation's first.
 std::vector<Curve> curves(const Answer& answer);
 
 // What is known of a batch at its fastest setting.
 struct BatchSpeed {
   std::int64_t batch = 1;
   trial::Interval samples_per_second;
-  std::vector<const trial::Trial*> trials;  // that went well
+  std::vector<const trial::Trial*> trials;  // successful ones
 };
 // Ascending; with a recommendation, its rows.
 std::vector<BatchSpeed> speeds(const Answer& answer);
 
-// The fastest batch and the smallest within the tolerance of it; with a recommendation, the one
-// that it chose.
+// The fastest batch and the smallest within the tolerance of it; with a recommendation, the chosen
+// one.
 struct Measured {
   std::int64_t best_batch = 0, knee_batch = 0;
   double best_samples_per_second = 0, knee_samples_per_second = 0;

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A member of an object, null where there is none: keys are of any version, or somebody else's.
+// A member of an object, null if there is none: keys may be of any version, or foreign.
 Json member(const Json& json, const char* name) {
   return json.is_object() && json.contains(name) ? json[name] : Json();
 }

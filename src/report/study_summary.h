@@ -5,8 +5,8 @@
 
 namespace sweetspot::report {
 
-// What a study was asked, in few words, so that people can tell it from others. Read from the
-// question's key; empty where that does not say.
+// A short summary of a study, to distinguish it from others. Read from the study key; empty where
+// unknown.
 struct StudySummary {
   std::string name;   // that its user gave it
   std::string goal;   // "throughput", "max-batch", "accuracy=0.99", "sweep 16–4,096"

@@ -10,7 +10,7 @@ struct Column {
   std::string title;
   bool left = false;
   std::size_t width = 0;  // at least this wide, for tables printed row by row
-  bool optional = false;  // left out where there is no room
+  bool optional = false;  // omitted if there is no space
 };
 
 class Table {
@@ -21,7 +21,7 @@ class Table {
   std::string head() const;
   std::string last_row() const;
   std::string text() const;
-  // So that no line is wider: words are cut first, then the last optional columns left out.
+  // So that no line is wider: first truncates words, then omits the last optional columns.
   void fit(std::size_t most_width);
 
  private:
@@ -33,9 +33,9 @@ class Table {
 // Columns on a terminal, counting a multi-byte character as one.
 std::size_t display_width(std::string_view text);
 
-// Bytes of as much of it as fits.
+// The bytes of the part that fits.
 std::size_t fitting(std::string_view text, std::size_t width);
-// At words; a word that is too long for a line by itself is cut.
+// At words; a word that is too long for a line is split.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 // Unknown is not zero.

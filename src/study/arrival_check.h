@@ -9,28 +9,28 @@
 
 namespace sweetspot::study {
 
-// Looks after each trial whether the program uses its batch. A batch above a clamp was run as a
-// smaller one: its trial is kept as refused, with what was measured, and counts again if a later
-// look, or the user, says that there is none.
+// Checks after each trial whether the program uses its batch. A batch above a clamp was run as a
+// smaller one: its trial is kept as refused, with its measurements, and counts again if a later
+// check, or the user, says that there is no clamp.
 class ArrivalCheck {
  public:
   explicit ArrivalCheck(const workload::Workload& workload)
       : handover_(workload.batch_handover()) {}
 
-  // `curve`: trials that differ in nothing but the batch, ours among them (by id).
+  // `curve`: trials that differ only in the batch, including ours (by id).
   const advise::ArrivalVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
 
   const advise::ArrivalVerdict& verdict() const { return verdict_; }
-  // No larger batch follows: from now on, what may be a clamp is one. False when that is known.
+  // No larger batch follows: from now on a possible clamp is one. False if that was already known.
   bool settle() { return !std::exchange(settled_, true); }
   bool is_over() const { return is_settled_doubt(verdict_); }
-  // Why there is no answer, by the last look.
+  // Why there is no answer, by the last check.
   std::optional<advise::Doubt> doubt() const;
-  // Why this batch cannot be tried, by the last look.
+  // Why this batch cannot be tried, by the last check.
   std::optional<std::string> objection(std::int64_t batch) const;
 
  private:
-  std::optional<std::string> handover_;  // nothing: there is nothing to look for
+  std::optional<std::string> handover_;  // nullopt: there is nothing to check
   advise::ArrivalVerdict verdict_;
   bool settled_ = false;
   std::vector<advise::BatchSigns> signs_;

@@ -10,7 +10,7 @@ namespace sweetspot::study {
 
 namespace {
 
-// A long study's steps need not stay in memory: only blocks of rounds are looked at again.
+// A long study's steps need not stay in memory: only blocks of rounds are read again.
 void drop_single_steps(trial::Trial& trial) {
   if (std::ranges::none_of(trial.raw, [](const trial::Step& step) { return step.round > 0; }))
     trial.raw = {};
@@ -92,8 +92,8 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
     device_lost(lost.what());
     return nullptr;
   }
-  // A program that the budget's end ended looks like one that came to its own. What it showed
-  // counts as far as it was measured: the steps of its warm-up would do for a short program only.
+  // A program that the budget ended looks like one that ended itself. Its steps count as far as
+  // they were measured: warm-up steps would be enough only for a short program.
   constexpr std::int64_t fewest_timings = 3;
   const bool cut = trial.stop_reason == trial::StopReason::ended && budget_is_spent();
   const bool enough = warmed_up && trial.timings >= fewest_timings;
@@ -150,7 +150,7 @@ void Loop::end_with_budget() {
   if (options_.budget && end_ == End::none) end_ = End::budget;
 }
 
-// What came to nothing, as by a typo in the program, is not finished.
+// A study without results, as after a typo in the program, is not finished.
 void Loop::close() {
   const bool any =
       std::ranges::find(trials_, trial::Outcome::ok, &trial::Trial::outcome) != trials_.end();
@@ -160,7 +160,7 @@ void Loop::close() {
   });
 }
 
-// A store that fails ends the study, not the program: what was measured still makes an answer.
+// A failing store ends the study, not the program: the measurements still give an answer.
 template <class Action>
 bool Loop::told_store(const Action& action) {
   if (end_ == End::store_failed) return false;

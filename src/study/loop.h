@@ -16,15 +16,15 @@
 
 namespace sweetspot::study {
 
-// Where a search in rounds stands.
+// The state of a search in rounds.
 struct Standing {
   const search::Decision* decision = nullptr;  // the answer so far
   std::int32_t rounds = 0;
-  std::span<const std::int64_t> batches;  // that take turns
+  std::span<const std::int64_t> batches;  // that are interleaved
   double seconds = 0, limit_seconds = 0;
 };
 
-// What a display hears; called by the thread that measures.
+// Events for a display; called by the measuring thread.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -37,28 +37,28 @@ class Observer {
 
 // Why no further trial may begin.
 enum class End { none, stopped, budget, store_failed, device_lost };
-advise::CutShort cut_short(End end);  // what an answer is, then
+advise::CutShort cut_short(End end);  // of the answer then
 
-// Says of a trial that it is none of its setting.
+// Marks a trial as invalid for its setting.
 void refuse_as(trial::Trial& trial, const std::string& why);
 
 using Clock = std::function<core::Seconds()>;
 core::Seconds steady_now();
 
-// One trial at a setting: what a loop does again and again.
+// Runs one trial at a setting.
 using RunTrial = std::function<trial::Trial(const trial::Setting&, const measure::MeasureOptions&,
                                             const measure::Watch&, const std::atomic<int>& stop)>;
 
 struct LoopOptions {
   measure::MeasureOptions measure;
-  std::optional<core::Seconds> budget;  // of this run, whatever was spent before
+  std::optional<core::Seconds> budget;  // for this run, whatever was spent before
   Clock now = steady_now;
   PowerLimits* power_limits = nullptr;  // for settings that have one
   RunTrial run_elsewhere = {};          // instead of measuring the workload here
 };
 
-// Runs settings one by one, or takes the trials of settings that take turns, and keeps each in the
-// store before anything else begins.
+// Runs settings one by one, or takes the trials of interleaved settings, and stores each before
+// anything else begins.
 class Loop {
  public:
   Loop(RunTrial run_trial, store::Writer& writer, const LoopOptions& options, Observer& observer,
@@ -68,34 +68,34 @@ class Loop {
        Observer& observer, const std::atomic<int>& stop);
 
   bool may_go_on();
-  // Before trials that are not run() here: sets what lies outside of them.
+  // Before trials that do not run() here: sets their external conditions.
   void prepare(const trial::Setting& setting);
-  // After them: why they are none of that setting.
+  // After them: why they are invalid for that setting.
   std::optional<std::string> disturbed(const trial::Setting& setting) const;
-  // Measures and keeps it. A trial that was stopped half-way, by the user or by the budget's end,
-  // or whose device was lost, is no trial: it is neither kept nor returned.
+  // Measures and stores it. A trial that was stopped by the user or by the budget, or whose device
+  // was lost, is not a trial: it is neither stored nor returned.
   const trial::Trial* run(const trial::Setting& setting);
-  // The same with other options of the measuring.
+  // The same with other measuring options.
   const trial::Trial* run(const trial::Setting& setting, measure::MeasureOptions options);
-  // Keeps what needed no measuring, such as a setting that is predicted not to fit.
+  // Stores what needed no measurement, such as a setting that is predicted not to fit.
   const trial::Trial* keep(trial::Trial trial);
-  // Keeps trials that take turns as far as they are measured, in place of what was kept of them
-  // before; the last time, they are finished.
+  // Stores interleaved trials as far as they are measured, replacing earlier versions; the last
+  // time, they are finished.
   void keep_growing(std::vector<trial::Trial> trials, bool finished);
-  // Says otherwise of a kept trial: what was measured stays.
+  // Changes outcome and note of a stored trial; its measurements stay.
   void say_of(std::int64_t trial, trial::Outcome outcome, const std::string& note);
   void set_answer(const std::string& answer);
   void device_lost(const std::string& why);
-  void end_with_budget();  // if there is one: it was too short for what it was spent on
-  void close();            // says in the store how the study ended
+  void end_with_budget();  // if there is one: it was too short
+  void close();            // stores how the study ended
 
-  // A trial that takes turns has its blocks.
+  // An interleaved trial has its blocks.
   const std::vector<trial::Trial>& trials() const { return trials_; }
   std::size_t resumed() const { return resumed_; }
   End end() const { return end_; }
-  // Of the store or the device that ended the study.
+  // Of the failure of the store or the device that ended the study.
   const std::string& error() const { return error_; }
-  // Of the trial that was stopped half-way, what it had to say.
+  // The note of the interrupted trial.
   const std::string& cut_off() const { return cut_off_; }
   core::Seconds spent() const { return options_.now() - started_; }
   const LoopOptions& options() const { return options_; }

@@ -4,14 +4,14 @@
 
 namespace sweetspot::study {
 
-// The power limits of the GPUs that trials run on. What was there before is put back when this is
-// gone, or the whole process.
+// The power limits of the GPUs that trials run on. The original ones are restored when this object,
+// or the whole process, is gone.
 class PowerLimits {
  public:
   virtual ~PowerLimits() = default;
-  // Of each of them. core::Error when the driver will not.
+  // On each of them. core::Error if the driver refuses.
   virtual void set(double watts) = 0;
-  // In words, where it is no longer what was set: somebody else has changed it.
+  // A description, if it is no longer what was set: somebody else has changed it.
   virtual std::optional<std::string> changed() = 0;
 };
 

@@ -8,13 +8,13 @@
 
 namespace sweetspot::study {
 
-// What a whole run takes at each size on an axis, where the workload can tell, remembered: planning
-// a large network takes milliseconds and the search asks often. What cannot be planned at all fits
-// nowhere.
+// The memory of a whole run at each size on an axis, if the workload can predict it, cached:
+// planning a large network takes milliseconds and the search asks often. What cannot be planned at
+// all does not fit.
 search::Predict predictor(const workload::Workload& workload, const Axis& axis);
 
-// What the finished trials of such settings let expect of one more, where the workload itself
-// cannot tell: memory is theirs by micro-batch. `least`: what it takes at least.
+// The memory of another such setting, extrapolated from the finished trials, if the workload itself
+// cannot predict it: by micro-batch. `least`: a lower bound.
 struct MemoryExpected {
   std::optional<core::Bytes> bytes, least;
 };

@@ -17,9 +17,9 @@ using namespace experiment;
 using energy::device_reading_seconds;
 
 constexpr double save_interval_seconds = 2;
-// A dear batch is in one round of so many at least.
+// An expensive batch is in at least one of this many rounds.
 constexpr std::int32_t seldom = 4;
-// What reading energy may take beyond the rounds' time, for batches that are out of the race.
+// Extra time for reading energy, for batches that were ruled out.
 constexpr double most_reading_seconds = 1.2;
 
 bool on_gpu(const workload::Workload& workload) { return workload.device() != "cpu"; }
@@ -40,7 +40,7 @@ void set_stop_reason(std::vector<trial::Trial>& trials, trial::StopReason why) {
     if (trial.outcome == trial::Outcome::ok) trial.stop_reason = why;
 }
 
-// Trials that never came to a block are none.
+// Trials without a block do not count.
 std::vector<trial::Trial> worth_keeping(std::vector<trial::Trial> trials) {
   std::erase_if(
       trials, [](const trial::Trial& trial) { return trial.outcome == trial::Outcome::cancelled; });
@@ -62,7 +62,7 @@ class SearchInRounds {
         rounds_(workload, options_for(loop, workload, limits.memory_limit), watch_, loop.stop(),
                 machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
-    // Blocks of a GPU vary by a few tenths of a percent: half as many tell as much.
+    // Blocks of a GPU vary by a few tenths of a percent: half as many are enough.
     rounds_before_a_change_ =
         static_cast<std::int32_t>(on_gpu(workload) ? least_rounds / 2 : least_rounds);
     for (const trial::Trial& trial : axis.on(before_))
@@ -96,8 +96,8 @@ class SearchInRounds {
     while (loop_.may_go_on()) {
       const search::RoundPlan plan =
           search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
-      if (plan.batches.empty()) return plan.reason;
-      // Twice in a row, unless an earlier run of the study has seen to that.
+      if (plan.batches.empty()) return "";
+      // Twice in a row, unless an earlier run of the study has done that.
       settled_ = plan.settled && (plan.batches == in_turns_ || (in_turns_.empty() && resumed_));
       in_turns_ = plan.batches;
       decision_ = plan.decision;
@@ -125,8 +125,8 @@ class SearchInRounds {
 
   bool is_time_over() const { return rounds_.elapsed_seconds() >= limit_seconds_; }
 
-  // A first look at one batch. A single short block may fall into a moment in which the machine was
-  // slow, and lead the look astray.
+  // A coarse measurement of one batch. A single short block may coincide with a slow moment of the
+  // machine, and mislead the scan.
   bool scout() {
     const double until = rounds_.elapsed_seconds() + cheap_step_seconds;
     for (std::int32_t i = 0; i < rounds_before_a_change_; ++i) {
@@ -137,7 +137,7 @@ class SearchInRounds {
     return true;
   }
 
-  // False when it was stopped.
+  // False if it was stopped.
   bool run_rounds(int count) {
     std::vector<trial::Setting> settings;
     for (const std::int64_t size : in_turns_) {
@@ -154,8 +154,9 @@ class SearchInRounds {
     return true;
   }
 
-  // Blocks vary by as much however long they are, so a dear one tells no more than a cheap one: it
-  // is run the less often, by the square root of what it costs, which makes differences known best.
+  // Block times vary equally whatever their length, so an expensive one is no more informative than
+  // a cheap one: it runs less often, by the square root of its cost, which is optimal for
+  // differences.
   std::vector<trial::Setting> in_this_round(const std::vector<trial::Setting>& settings) const {
     double cheapest = std::numeric_limits<double>::infinity();
     for (const trial::Setting& setting : settings)
@@ -194,8 +195,8 @@ class SearchInRounds {
     if (decision_ && answer_) loop_.set_answer(answer_());
   }
 
-  // Where energy is asked for: of those in turns whose energy is not known. Whether any was. What
-  // this takes is no part of the time for rounds, unless the user set it.
+  // If energy is the goal: reads it for interleaved batches where it is unknown. Returns whether
+  // there were any. This does not count as time for rounds, unless the user set it.
   bool read_what_decides() {
     if (limits_.objective != search::Objective::energy) return false;
     const double before = rounds_.elapsed_seconds();
@@ -217,8 +218,8 @@ class SearchInRounds {
     if (!rounds_.has_energy() || rounds_.rounds() == 0) return;
     if (limits_.objective == search::Objective::energy) return void(read_what_decides());
     std::vector<std::int64_t> sizes = in_turns_;
-    // Those that are out of the race stand in the same table, unless a step of them takes long. They
-    // are read as long as the answer need not wait for it.
+    // Ruled-out batches are in the same table, unless their step takes long. They are read as long
+    // as the answer need not wait for it.
     const double latest = limit_seconds_ + most_reading_seconds;
     for (const std::int64_t size : started_)
       if (std::ranges::find(in_turns_, size) == in_turns_.end() &&
@@ -296,7 +297,7 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
   if (const auto disturbed = loop.disturbed(settings.front()))
     for (trial::Trial& trial : trials) refuse_as(trial, *disturbed);
   loop.keep_growing(std::move(trials), true);
-  if (loop.stop() != 0) loop.may_go_on();  // it was given up, and nothing else begins
+  if (loop.stop() != 0) loop.may_go_on();  // it was cancelled, and nothing else begins
 }
 
 }  // namespace sweetspot::study

@@ -12,9 +12,9 @@
 namespace sweetspot::study {
 namespace {
 
-using Json = nlohmann::json;  // its keys are sorted: one text for one question
+using Json = nlohmann::json;  // its keys are sorted: one text per key
 
-// FNV-1a: tells an edited model file from the one before, nothing more.
+// FNV-1a: only distinguishes an edited model file from the previous one.
 std::string fingerprint(const std::string& bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -96,7 +96,7 @@ Json terms_json(const Terms& terms) {
     json["learning_rate_rule"] = terms.learning_rate_rule;
     json["weights_file"] = terms.weights_file;
   }
-  // One is the workload's own.
+  // A single one is the workload's own.
   if (terms.precisions.size() > 1) json["precisions"] = terms.precisions;
   if (!terms.power_limits.empty()) json["power_limits_watts"] = terms.power_limits;
   return json;
@@ -112,15 +112,15 @@ std::string identity(const workload::native::Run& run, bool trains) {
   Json json{{"model", model_json(run)},
             {"data", data_json(run.dataset)},
             {"options", options_json(run.options, run.trainer)}};
-  // Said for a GPU only: what was asked of the CPU before there was a choice goes on.
+  // Only for a GPU: studies on the CPU from before there was a choice are resumed.
   if (const workload::native::Device& device = run.options.device; device.gpu)
     json["device"] = {{"name", name(device)},
                       {"model", device.model},
                       {"precision", name(run.options.precision)}};
-  // Said for several only, likewise.
+  // Likewise only for several.
   if (const workload::native::RankOptions& ranks = run.options.ranks; ranks.count() > 1)
     json["ranks"] = {{"count", ranks.count()}, {"bucket_bytes", ranks.bucket_bytes}};
-  // What was measured while the network learned, or one batch after another, is another curve.
+  // Measurements during training, or of one batch after another, are a different curve.
   if (!trains) json["measured"] = "in rounds, learning rate 0";
   return text_of(json);
 }

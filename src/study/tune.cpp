@@ -171,7 +171,7 @@ class Tuning {
       limits.max = std::max(limits.min, std::min(most, limits_.max));
       const search::Next next = search::next(known, limits, predict);
       if (!next.batch) {
-        if (!arrival_.settle()) return next.reason;
+        if (!arrival_.settle()) return "";
         look_for_the_batch();
         continue;
       }

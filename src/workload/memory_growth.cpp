@@ -6,8 +6,8 @@
 namespace sweetspot::workload {
 namespace {
 
-// Allocators fill their caches in the first steps, which says nothing of the rest: a short trial
-// tells nothing.
+// Allocators fill their caches in the first steps, which says nothing about the rest: a short trial
+// shows nothing.
 constexpr std::int64_t fewest_points = 20;
 constexpr double least_seconds = 2;
 constexpr double settling_share = 1.0 / 3;

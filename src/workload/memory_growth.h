@@ -7,15 +7,15 @@
 
 namespace sweetspot::workload {
 
-// The course of a peak over the steps of a run: what it was when, and what it may be later.
+// A peak over the steps of a run: its history, and its extrapolation.
 class MemoryGrowth {
  public:
   void add(double at_seconds, core::Bytes peak);
-  // What the peak may still grow by in an hour. A peak that goes on rising, as over inputs of
-  // varying length, rises by as much from a third of the time to all of it as over every tripling
-  // that follows. Nothing before there is enough to tell.
+  // What the peak may still grow by in an hour. A peak that keeps rising, as over inputs of varying
+  // length, rises by as much from a third of the time to all of it as over every following
+  // tripling. nullopt before there is enough data.
   std::optional<core::Bytes> margin() const;
-  // Whether it rose again and again, long after the first steps.
+  // Whether it rose repeatedly, long after the first steps.
   bool rises_in_jumps() const;
 
  private:

@@ -3,8 +3,8 @@
 
 namespace sweetspot::workload {
 
-// A workload whose settings run each on a machine of its own: none are measured in turns. Where
-// that is not this machine, what they will take of its memory cannot be told here.
+// A workload whose settings each run on their own machine: none are interleaved. If that is not
+// this machine, their memory cannot be predicted here.
 class OneAtATime : public Workload {
  public:
   OneAtATime(Workload& workload, bool runs_here) : workload_(workload), runs_here_(runs_here) {}

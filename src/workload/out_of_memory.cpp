@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What the frameworks print; PyTorch's other devices say the same as CUDA.
+// The messages of the frameworks; PyTorch's other devices print the same as CUDA.
 constexpr std::array memory_messages = {
     " out of memory. Tried to allocate"sv,
     "torch.OutOfMemoryError"sv,
@@ -36,7 +36,7 @@ constexpr std::array memory_messages = {
     "JavaScript heap out of memory"sv,
     "std::bad_alloc"sv,
 };
-// In lower case: enough in an exception, where "out of memory" alone is no chatter.
+// In lower case: enough in an exception, where "out of memory" alone is conclusive.
 constexpr std::array thrown_words = {"out of memory"sv,
                                      "can't allocate memory"sv,
                                      "cannot allocate memory"sv,
@@ -50,8 +50,8 @@ constexpr std::array memory_parts = {
     RareSubstring{"xhaustedError"sv, 0}, RareSubstring{"OOM when"sv, 0},
     RareSubstring{"bad_alloc"sv, 3},     RareSubstring{"EXHAUSTED: F"sv, 1}};
 
-// "MemoryError" and "numpy.core._exceptions._ArrayMemoryError: Unable to …" as a traceback ends; a
-// line of source that mentions it does not start with it.
+// "MemoryError" and "numpy.core._exceptions._ArrayMemoryError: Unable to …" at the end of a
+// traceback; a source line that mentions it does not start with it.
 bool is_python_memory_error(std::string_view line) {
   const std::string_view name = line.substr(0, line.find(':'));
   return name.ends_with("MemoryError") && name.find_first_of(" \t(\"'") == std::string_view::npos;

@@ -8,11 +8,11 @@
 
 namespace sweetspot::workload {
 
-// Floods of output are searched for these, so each is found by a letter that is rare in what
-// programs print.
+// Floods of output are searched for these, so each is found by a letter that is rare in program
+// output.
 struct RareSubstring {
   std::string_view text;
-  std::size_t rare;  // its place in the text
+  std::size_t rare;  // its index in the text
 };
 
 inline bool has(std::string_view line, const RareSubstring& part) {
@@ -21,12 +21,12 @@ inline bool has(std::string_view line, const RareSubstring& part) {
   return false;
 }
 
-// Frameworks tell of a lack of memory in words only. Does this line of a program's output? What may
-// have other causes (CUDNN_STATUS_NOT_SUPPORTED, "Killed") or only mentions it does not.
+// Frameworks report a lack of memory only in words. Does this line of a program's output? Lines
+// that may have other causes (CUDNN_STATUS_NOT_SUPPORTED, "Killed") or only mention it do not.
 bool prints_out_of_memory(std::string_view line);
-// Whether a line may tell of it, or more of it: most do not.
+// Whether a line may report it, or add to it: most do not.
 bool may_tell_of_memory(std::string_view line);
-// Does the text of this exception? It is about a failure anyway, so fewer words will do.
+// Does the text of this exception? It is about a failure anyway, so fewer words suffice.
 bool throws_out_of_memory(std::string_view message);
 
 // What a framework tells when memory runs out: PyTorch, TensorFlow, JAX, CuPy, ONNX Runtime,

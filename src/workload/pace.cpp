@@ -6,11 +6,11 @@
 namespace sweetspot::workload {
 namespace {
 
-// Aims a little higher, so that noise does not change the number again and again.
+// Aims slightly higher, so that noise does not change the number repeatedly.
 constexpr double aimed_share = 1.5;
-// The first calls may be of any speed: what they say is believed step by step.
+// The first calls may have any speed: the number grows in bounded steps.
 constexpr double most_growth = 16;
-// A callback that does nothing must not be asked to do it for ever.
+// A callback that does nothing must not be called with unbounded steps.
 constexpr std::int64_t most_steps = 1 << 20;
 
 }  // namespace

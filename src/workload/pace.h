@@ -3,8 +3,8 @@
 
 namespace sweetspot::workload {
 
-// How many weight updates to ask for at once: as many as make it long enough that the clock and the
-// call cost nothing. Only upwards: a call that was slow for once must not undo it.
+// How many weight updates to request at once: enough that the clock and the call cost nothing. Only
+// grows: a single slow call must not undo it.
 class Pace {
  public:
   // Two readings of the clock and a std::function take some 50 ns: 0.005% of a millisecond.

@@ -1,4 +1,4 @@
-// One Chromium for all tests, and pages that remember what went wrong in them.
+// One Chromium for all tests, and pages that record their errors.
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,7 +11,7 @@ const executablePath = process.env.PATH.split(delimiter)
   .find(existsSync);
 if (!executablePath) throw new Error("Chromium is not here; scripts/setup --test brings it");
 
-// Chromium refuses its sandbox to root, which is who CI is.
+// Chromium refuses its sandbox to root, which CI runs as.
 const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : [];
 export const browser = await chromium.launch({ executablePath, args: sandbox });
 
@@ -39,8 +39,8 @@ export async function openUrl(url, options = {}) {
 }
 export const open = (name, options) => openUrl(sampleUrl(name), options);
 
-// How often each opaque colour is on a chart's canvas, commonest first. A copy is read: Chromium
-// warns of canvases that are read again and again.
+// How often each opaque colour is on a chart's canvas, most common first. Reads a copy: Chromium
+// warns about canvases that are read repeatedly.
 function colours(page, chart) {
   return page.locator(`#${chart} canvas`).evaluate((canvas) => {
     const copy = new OffscreenCanvas(canvas.width, canvas.height);
@@ -57,10 +57,10 @@ function colours(page, chart) {
   });
 }
 export const isDrawn = async (page, chart) => (await colours(page, chart)).length > 0;
-// The commonest colour of what a canvas shows, to tell palettes apart.
+// The most common colour of a canvas, to distinguish palettes.
 export const inkOf = async (page, chart) => (await colours(page, chart))[0]?.[0];
 
-// Waits for what a page does in its own time; a test that is wrong ends here, in words.
+// Waits for asynchronous changes of a page; a failing test ends here with a message.
 export async function until(holds, otherwise) {
   const end = Date.now() + 30_000;
   while (!(await holds())) if (Date.now() > end) throw new Error(otherwise);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open } from "./browser.mjs";
 
-// The page has no script: what it shows is there once it is loaded.
+// The page has no script: everything is there once it is loaded.
 const colour = (page, selector, property) =>
   page.locator(selector).first().evaluate((at, name) => getComputedStyle(at)[name], property);
 
@@ -16,7 +16,7 @@ test("a comparison shows both studies, and ratios with their intervals", async (
     const box = await chart.boundingBox();
     assert.ok(box.width > 400 && box.height > 200);
   }
-  // No words stand on others.
+  // No labels overlap.
   const hidden = await charts.evaluateAll((all) => all.flatMap((chart) => {
     const boxes = [...chart.querySelectorAll("text")].map((at) => [at.textContent, at.getBoundingClientRect()]);
     return boxes.flatMap(([words, a], i) => boxes.slice(i + 1)
@@ -42,7 +42,7 @@ test("a comparison turns dark, is light on paper, and fits a narrow window", asy
   const marks = "svg circle";
   const light = [await colour(page, "body", "backgroundColor"), await colour(page, marks, "fill")];
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-  // Words that could not be read are not made to fit: the chart is scrolled instead.
+  // Unreadable labels are not squeezed: the chart scrolls instead.
   assert.ok((await page.locator("svg text").first().boundingBox()).height >= 10);
   await page.emulateMedia({ colorScheme: "dark" });
   assert.notEqual(await colour(page, "body", "backgroundColor"), light[0]);

@@ -9,7 +9,7 @@ const focused = (page) => page.evaluate(() => {
     chart: at.closest("figure")?.id ?? null, outline: outline.outlineStyle };
 });
 
-// Tabs until `found`, or fails after so many that there is no such place.
+// Presses Tab until `found`, or fails after too many.
 async function tabTo(page, found) {
   for (let i = 0; i < 80; ++i) {
     await page.keyboard.press("Tab");

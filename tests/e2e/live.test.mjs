@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { openUrl, samplePath } from "./browser.mjs";
 
-// A stand-in for `sweetspot serve`: the page, its events, and one trial's steps.
+// A fake `sweetspot serve`: the page, its events, and one trial's steps.
 const html = readFileSync(samplePath("live"), "utf8");
 const first = JSON.parse(html.match(/id="data">(.*?)<\/script>/s)[1]);
 let clients = [];
@@ -38,7 +38,7 @@ test("a live page follows its study and leaves the reader's place alone", async 
   await third.scrollIntoViewIfNeeded();
   await third.focus();
   const label = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
-  // Rows are laid out as they come into sight, so that scrolling may take a frame or two.
+  // Rows are laid out as they become visible, so scrolling may take a frame or two.
   const inSight = () => page.waitForFunction(() => {
     const { top, bottom } = document.activeElement.getBoundingClientRect();
     return top >= 0 && bottom <= innerHeight;

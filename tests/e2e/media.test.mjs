@@ -9,7 +9,7 @@ test("dark mode turns page and charts, when it is switched too", async () => {
   const [light, lightInk] = [await ground(page), await inkOf(page, "shares")];
   await page.emulateMedia({ colorScheme: "dark" });
   assert.notEqual(await ground(page), light);
-  // The charts hear of it with the next frame.
+  // The charts update with the next frame.
   await until(async () => (await inkOf(page, "shares")) !== lightInk, "the chart stays light");
   assert.deepEqual(page.faults, []);
   await page.context().close();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open } from "./browser.mjs";
 
-// The page has no script: what it shows is there once it is loaded.
+// The page has no script: everything is there once it is loaded.
 test("the paper's figures are drawn, with units, beside what the paper says", async () => {
   const page = await open("paper");
   const figures = page.locator("section.figure");

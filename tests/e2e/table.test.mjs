@@ -14,7 +14,7 @@ test("a click on a heading sorts, another turns it around", async () => {
   await head.locator("button").click();
   assert.equal(await head.getAttribute("aria-sort"), "descending");
   const down = await batches(page);
-  // The one that failed has no throughput: it is last either way.
+  // The failed one has no throughput: it is last either way.
   assert.equal(narrow(up.at(-1)), "4096");
   assert.equal(narrow(down.at(-1)), "4096");
   assert.deepEqual(up.slice(0, -1), down.slice(0, -1).reverse());

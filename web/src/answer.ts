@@ -8,7 +8,7 @@ function set(id: string, text: string | null | undefined): void {
   place.hidden = !text;
 }
 
-// The sentence, its reasons and the command, when they change.
+// The sentence, its reasons and the command, if they change.
 export function fillAnswer(data: Data): void {
   const made = data.recommendation;
   set("status", words(data.status));
@@ -22,7 +22,7 @@ export function fillAnswer(data: Data): void {
   byId("reasons").replaceChildren(...(made?.reasons ?? []).map((r) => element("li", {}, r.text)));
 }
 
-// "Copy" beside the command, where the browser lets a page do so.
+// "Copy" next to the command, if the browser allows it.
 export function offerCopy(): void {
   const command = byId("command");
   if (!navigator.clipboard || command.hidden || command.nextElementSibling) return;

@@ -7,7 +7,7 @@ import { onPaper } from "./theme";
 const paperWidth = 660; // of A4 less its margins, in CSS pixels
 
 // One figure: heading, plot with tooltip, legend, and the numbers as a table. It is drawn when it
-// comes into sight, and anew whenever its data, width or colours change.
+// becomes visible, and again whenever its data, width or colours change.
 export class Chart {
   readonly figure: HTMLElement;
   private readonly title = element("h3");
@@ -21,7 +21,7 @@ export class Chart {
   private drawn: uPlot | null = null;
   private visible = false;
   private at: number | null = null;
-  private known: number[] = []; // places of xs that have something to tell
+  private known: number[] = []; // indices of xs with a value
 
   constructor(parent: HTMLElement, readonly id: string, private readonly height = 300) {
     this.title.id = `${id}-title`;
@@ -116,7 +116,7 @@ export class Chart {
     if (document.activeElement === this.plot) this.said.textContent = [head, ...lines].join("; ");
   }
 
-  // Arrows walk over the points that have something to tell.
+  // Arrow keys move between the points with a value.
   private onKey(event: KeyboardEvent): void {
     if (!this.spec || !this.drawn) return;
     if (event.key === "Escape") return this.tell(null);

@@ -1,4 +1,4 @@
-// What the program embeds in the page; docs/report.md has the form.
+// What the program embeds in the page; docs/report.md documents the format.
 export interface Interval {
   mean: number | null;
   low: number | null;
@@ -101,7 +101,7 @@ export function floats(base64: string | null): number[] {
   return Array.from(new Float32Array(bytes.buffer));
 }
 
-// What the charts have on their axis: of a given batch, the micro-batch.
+// The charts' x-axis: with a given batch, the micro-batch.
 export function sizeWord(data: Data): string {
   return data.recommendation?.global_batch ? "micro-batch" : "batch";
 }

@@ -1,7 +1,7 @@
 type Attributes = Record<string, string | boolean | undefined>;
 
-// An element with attributes and children. Text is only ever text here: nothing on this page is
-// made from a string of HTML.
+// An element with attributes and children. Text is always inserted as text: nothing on this page is
+// made from an HTML string.
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},

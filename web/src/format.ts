@@ -1,4 +1,4 @@
-// Numbers for people: thousands apart by a narrow space that does not break, the unknown as a dash.
+// Numbers for users: thousands separated by a narrow no-break space, unknown as a dash.
 export const unknown = "–";
 const narrow = "\u202f";
 

@@ -1,5 +1,5 @@
-// Runs a change of the page; what has the focus stays where it was on the screen, whatever grew or
-// shrank above it.
+// Runs a change of the page while the focused element keeps its position on the screen, whatever
+// grew or shrank above it.
 export function keepPlace(change: () => void): void {
   const top = () => document.activeElement?.getBoundingClientRect().top ?? 0;
   const before = top();

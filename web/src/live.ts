@@ -1,7 +1,8 @@
 import type { Data } from "./data";
 import { byId } from "./dom";
 
-// Listens to a study that goes on. The browser reconnects by itself; what matters is said.
+// Listens to a running study. The browser reconnects automatically; important changes are
+// announced.
 export function listen(first: Data, update: (data: Data) => void): void {
   const { live } = first;
   if (!live) return;

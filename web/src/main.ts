@@ -33,7 +33,7 @@ const kinds: [string, (data: Data) => Spec | null, number?][] = [
 function start(): void {
   const data = readData();
   const section = byId("charts");
-  byId("headline").hidden = true; // the same chart, drawn to be asked
+  byId("headline").hidden = true; // the same chart, interactive
   const charts = kinds.map(([id, spec, height]) => ({ spec, chart: new Chart(section, id, height) }));
   const dialog = new TrialDialog(data);
   const table = new TrialTable(data, (place) => void dialog.open(place));

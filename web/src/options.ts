@@ -41,7 +41,7 @@ function logTicks([from, to]: [number, number], most: number): number[] {
   }
 }
 
-// 1, 2 and 5 of each power of ten, or the powers alone where there are many.
+// 1, 2 and 5 of each power of ten, or only the powers if there are many.
 function decadeTicks(from: number, to: number): number[] {
   const ticks = (factors: number[]) => {
     const list: number[] = [];

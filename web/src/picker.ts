@@ -12,8 +12,8 @@ interface Study {
 const words = ({ study, name, goal, workload, state }: Study): string =>
   [`${study}${name ? ` “${name}”` : ""}`, goal, workload, state].filter(Boolean).join(" · ");
 
-// A choice of the store's studies beside the title. Gives what to call when the study has changed:
-// another may have begun.
+// A menu of the store's studies next to the title. Returns the function to call when the study has
+// changed: another may have begun.
 export function offerStudies({ live }: Data): () => void {
   const list = live?.studies;
   if (!list) return () => {};
@@ -22,7 +22,7 @@ export function offerStudies({ live }: Data): () => void {
   const chosen = new URLSearchParams(location.search).get("study") ?? "";
   const fill = async () => {
     const response = await fetch(list).catch(() => null);
-    if (!response?.ok) return; // the page says by itself that it is not connected
+    if (!response?.ok) return; // the page itself reports that it is disconnected
     const { studies } = (await response.json()) as { studies: Study[] };
     select.replaceChildren(element("option", { value: "" }, "The newest study"),
       ...studies.map((s) => element("option", { value: s.study }, words(s))));
@@ -36,5 +36,5 @@ export function offerStudies({ live }: Data): () => void {
     location.search = query.toString();
   });
   void fill();
-  return () => void (document.activeElement === select || fill()); // not while somebody chooses
+  return () => void (document.activeElement === select || fill()); // not while the user chooses
 }

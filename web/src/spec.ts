@@ -1,14 +1,14 @@
 import type { Cells } from "./dom";
 
-// A chart, said in values: chart.ts draws it.
+// A chart as plain values: chart.ts draws it.
 export interface Line {
   name: string;
-  colour: number; // a place in the palette
-  ys: (number | null)[]; // beside Spec.xs
+  colour: number; // an index in the palette
+  ys: (number | null)[]; // parallel to Spec.xs
   lows?: (number | null)[]; // of 95% intervals
   highs?: (number | null)[];
   draw: "points" | "line" | "dashed" | "both" | "bars";
-  told?: (index: number) => string | null; // in the tooltip; nothing is told of it without one
+  told?: (index: number) => string | null; // in the tooltip; omitted without one
 }
 
 export interface Rule {
@@ -25,12 +25,12 @@ export interface Spec {
   y: {
     label: string;
     words: (y: number) => string;
-    from?: number; // 0 unless said
+    from?: number; // 0 by default
     to?: number;
     log?: boolean;
     ticks?: (from: number, to: number) => number[];
   };
   lines: Line[];
   rules?: Rule[];
-  numbers: Cells; // the same for those who do not see it
+  numbers: Cells; // the same for screen readers
 }

@@ -2,7 +2,7 @@ import { chosenBatch, sizeOf, sizeWord, type Data, type Key } from "./data";
 import { byId, element } from "./dom";
 
 // The trials, sortable by each column. The rows that the program wrote are kept and moved; when the
-// study goes on they are made anew, with the reader's sorting and focus as they were.
+// study continues they are rebuilt, keeping the reader's sorting and focus.
 export class TrialTable {
   private readonly table = byId<HTMLTableElement>("trials");
   private readonly body = this.table.tBodies[0]!;
@@ -80,7 +80,7 @@ export class TrialTable {
   }
 }
 
-// The unknown is last, whichever way.
+// Unknown values are last in either direction.
 function compare(a: Key, b: Key, down: boolean): number {
   if (a == null || b == null) return Number(a == null) - Number(b == null);
   const order = typeof a === "number" && typeof b === "number"

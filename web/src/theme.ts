@@ -1,5 +1,5 @@
-// Charts are drawn on canvases, which know no CSS: they ask here for colours, and are drawn anew
-// when the scheme or the medium changes.
+// Charts are drawn on canvases, which ignore CSS: they get their colours here, and are redrawn when
+// the scheme or the medium changes.
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

@@ -4,7 +4,7 @@ import { chosenBatch, sizeOf, sizeWord, type Data } from "./data";
 import { element } from "./dom";
 import { count } from "./format";
 
-// Utilisation, power and memory over the time of one trial, which the reader chooses.
+// Utilisation, power and memory over the time of one trial, chosen by the reader.
 export class TraceSection {
   private readonly choice = element("select", { id: "trace-choice" });
   private readonly section = element("div", { id: "traces", hidden: true },

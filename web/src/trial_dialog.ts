@@ -4,7 +4,7 @@ import { floats, sizeOf, sizeWord, type Data, type Steps, type Trial } from "./d
 import { element } from "./dom";
 import { count, words } from "./format";
 
-// One trial: its raw step times, and what the machine did meanwhile.
+// One trial: its raw step times, and the machine's readings.
 export class TrialDialog {
   private readonly title = element("h2", { id: "trial-title" });
   private readonly note = element("p");
@@ -53,7 +53,7 @@ export class TrialDialog {
     this.shown.push(chart);
   }
 
-  // A live page has no raw steps until they are asked for.
+  // A live page has no raw steps until they are requested.
   private async stepsOf(trial: Trial): Promise<Steps | null> {
     if (trial.raw_steps || !this.data.live) return trial.raw_steps;
     try {

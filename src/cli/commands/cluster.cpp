@@ -46,7 +46,7 @@ fs::path new_folder(const fs::path& where) {
   return name;
 }
 
-// Of the node, gone with the task.
+// On the node, removed with the task.
 class LocalFolder {
  public:
   LocalFolder() : path_(new_folder(fs::temp_directory_path())) {}
@@ -62,7 +62,7 @@ class LocalFolder {
   fs::path path_;
 };
 
-// Until Slurm ends this job, where it says so, less what it takes to leave the result.
+// Until Slurm ends this job, if it says so, minus the time to leave the result.
 std::optional<core::Seconds> time_left() {
   const char* end = std::getenv("SLURM_JOB_END_TIME");
   if (!end) return std::nullopt;
@@ -124,7 +124,7 @@ int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
   const fs::path file = local.path() / "task.db";
   const auto store = store::open_store(file.string());
   const trial::Environment environment = store_environment(opened);
-  store->open_study(study_key, environment, false).reset();  // and closed: the file is whole
+  store->open_study(study_key, environment, false).reset();  // and closed: the file is complete
   cluster::leave_store(task.folder, task.number, cluster::Stage::begun, file);
   std::size_t trials = 0;
   {
@@ -134,14 +134,14 @@ int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
     if (opened.training) {
       trials = sweep::sweep(*opened.training, epochs, *writer, options, live, stop).trials.size();
     } else {
-      // Rounds of several tasks would pass for the same ones.
+      // Rounds of several tasks would look like the same ones.
       workload::OneAtATime alone(*opened.workload, true);
       trials = sweep::sweep(alone, *writer, options, live, stop).trials.size();
     }
   }
   if (opened.workload) opened.workload->finish();
-  // Told to stop, and the program was told as well: what it came to is no trial. Who submitted it
-  // learns from Slurm why.
+  // A stop was requested, for the program too: its result is not a trial. The submitter learns the
+  // reason from Slurm.
   if (trials == 0 || CountSignals::presses() > 1) return partial_exit;
   cluster::leave_store(task.folder, task.number, cluster::Stage::finished, file);
   return 0;
@@ -156,7 +156,7 @@ std::vector<trial::Setting> settings_in(const std::optional<trial::Study>& study
   return settings;
 }
 
-// A study for each kind of machine, opened when the first of its trials comes.
+// One study per kind of machine, opened with its first trial.
 class Studies {
  public:
   Studies(store::Store& store, const trial::StudyKey& study_key,
@@ -170,7 +170,7 @@ class Studies {
 
   std::size_t kinds() const { return writers_.size(); }
 
-  // The one with the most trials, closed, so that it can be read and opened anew.
+  // The one with the most trials, closed, so that it can be read and reopened.
   std::optional<trial::Study> largest() {
     std::vector<std::int64_t> ids;
     for (const auto& [key, writer] : writers_) ids.push_back(writer->study().id);
@@ -192,7 +192,7 @@ class Studies {
   }
 
  private:
-  // A task that never began tells nothing of its machine: it is counted with the others.
+  // A task that never began says nothing about its machine: it is counted with the others.
   store::Writer& writer_of(const cluster::TaskTrial& taken) {
     if (!taken.study && !writers_.empty()) return *writers_.begin()->second;
     const trial::StudyKey& study_key = taken.study ? taken.study->study_key : study_key_;

@@ -11,12 +11,11 @@ namespace sweetspot::cli {
 
 class Output;
 
-// What the arguments chose to do; returns the exit code.
+// The chosen command; returns the exit code.
 using Action = std::function<int(Output&)>;
 
-// Each adds its command to the program and sets `chosen` when the arguments name it.
-// `program` is what stands behind "--", `given` all arguments: the tasks of a cluster, and ranks,
-// run them too.
+// Each adds its command to the program and sets `chosen` if the arguments name it. `program` is
+// what follows "--", `given` all arguments: cluster tasks and ranks run them too.
 void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
               const std::vector<std::string>& given);
 void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& program,

@@ -30,10 +30,11 @@ namespace {
 namespace native = workload::native;
 
 constexpr std::int64_t usual_least = 32, usual_epochs = 1;
-// Below as many updates a branch tells of its first steps only.
+// With fewer updates a branch shows only its first steps.
 constexpr std::int64_t fewest_updates = 8;
 
-// What is tried: B, 2B, 4B … as far as a branch has updates, each branch a whole number of them.
+// What is tried: B, 2B, 4B … as long as a branch has enough updates, each branch a whole number of
+// them.
 struct Branches {
   std::vector<std::int64_t> batches;
   std::int64_t samples = 0;
@@ -98,13 +99,13 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
                    "measure up to which batch (from --min [32], doubling) the loss after as many "
                    "samples stays within --tolerance: short branches from a checkpoint");
   text_flag(app, "--after", "EPOCHS",
-            "with --critical-batch: train so many before the branches [1; 0 with --load]",
+            "with --critical-batch: train this many before the branches [1; 0 with --load]",
             [&flags](const std::string& text) {
               flags.epochs = core::parse_whole(text, "--after", 0, most_epochs);
             })
       ->needs(asked);
   app.add_option("--load", flags.load,
-                 "with --critical-batch: begin with these weights (safetensors)")
+                 "with --critical-batch: start from these weights (safetensors)")
       ->type_name("FILE")
       ->needs(asked);
   text_flag(app, "--branch-samples", "N",
@@ -114,7 +115,7 @@ void add_critical_batch_flags(CLI::App& app, CriticalBatchFlags& flags) {
             })
       ->needs(asked);
   whole_flag(app, "--branch-seeds", flags.seeds, {1, 1000},
-             "with --critical-batch: branches of each batch, in different orders of the samples")
+             "with --critical-batch: branches per batch, with different sample orders")
       ->needs(asked);
 }
 

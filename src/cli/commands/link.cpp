@@ -28,7 +28,7 @@ struct LinkFlags {
   std::string save;
 };
 
-// The median of some, which neighbours disturb the least, of sums from 4 bytes to 16 MiB.
+// The median of several, which is robust to contention, of all-reduces from 4 bytes to 16 MiB.
 std::vector<stats::AllReduceTime> measure(collective::Group& group) {
   constexpr std::size_t most_floats = 4 << 20;
   constexpr int rounds = 21;
@@ -49,9 +49,9 @@ std::vector<stats::AllReduceTime> measure(collective::Group& group) {
   return times;
 }
 
-// All gradients of a step, bucket after bucket, as backward hands them over: begun all at once they
-// would pass through the memory faster than in a step. The mean, since steps are made of all of
-// them: ranks that take turns on a core are slow now and then.
+// All gradients of a step, bucket after bucket, as backward hands them over: started all at once
+// they would pass through memory faster than in a step. The mean, since steps consist of all of
+// them: ranks that take turns on a core are sometimes slow.
 std::optional<double> measure_gradients(collective::Group& group, const LinkFlags& flags) {
   if (flags.gradient_bytes == 0) return std::nullopt;
   constexpr int rounds = 60;
@@ -137,16 +137,16 @@ LinkFile read_link(const std::string& text) {
 }
 
 void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
-  CLI::App* command = app.add_subcommand(
-      "link", "what sums over ranks cost: all-reduces timed, their latency and bandwidth");
+  CLI::App* command =
+      app.add_subcommand("link", "time all-reduces between ranks, and fit latency and bandwidth");
   const auto flags = std::make_shared<LinkFlags>();
   add_rank_flags(*command, flags->ranks);
   text_flag(*command, "--gradients", "SIZE",
-            "also time the sum of so many bytes, such as 5MB, in buckets, as a step makes it",
+            "also time the all-reduce of this many bytes, such as 5MB, in buckets, as in a step",
             [flags](const std::string& text) {
               flags->gradient_bytes = core::parse_bytes(text, "--gradients");
             });
-  command->add_option("--save", flags->save, "write the result as JSON into a file instead")
+  command->add_option("--save", flags->save, "write the result to a file as JSON instead")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
   command->footer("\nExample:\n  sweetspot link --ranks 2 --gradients 5MB");

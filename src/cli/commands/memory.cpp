@@ -44,10 +44,10 @@ struct Answer {
   std::optional<std::int64_t> largest;
   std::size_t samples = 0;
   native::Device device;
-  bool resident = false;  // the data set lies on the GPU
+  bool resident = false;  // the data set is on the GPU
 };
 
-// A GPU with a limit given need not be here: the plan is the same.
+// A GPU with a given limit need not exist: the plan is the same.
 native::Options options_of(const MemoryFlags& flags) {
   NativeFlags asked = flags.native;
   const auto gpu = flags.limit ? native::planned_gpu(asked.device, *flags.limit) : std::nullopt;
@@ -58,7 +58,7 @@ native::Options options_of(const MemoryFlags& flags) {
   return options;
 }
 
-// What the device has free; of a host less the data set, which a run holds too.
+// The device's free memory; for a host minus the data set, which a run also holds.
 std::optional<core::Bytes> machine_limit(const native::Device& device,
                                          const data::Dataset& dataset) {
   if (device.gpu) return engine::cuda::free_memory(*device.gpu);
@@ -67,7 +67,7 @@ std::optional<core::Bytes> machine_limit(const native::Device& device,
   return *free - std::min(*free, native::sample_bytes(dataset));
 }
 
-// A run of several batches holds a plan for each: that is no row of this table.
+// A run of several batches holds a plan for each: that does not fit this table.
 void refuse_changing_batch(const std::string& batches) {
   if (batches.find('@') != std::string::npos || native::asks_for_dynamic_batch(batches))
     throw core::InputError(
@@ -185,7 +185,7 @@ void add_memory(CLI::App& app, Action& chosen) {
       ->type_name("RANGE")
       ->capture_default_str();
   text_flag(
-      *command, "--limit", "BYTES", "memory a run may take, such as 4GiB [what is free here]",
+      *command, "--limit", "BYTES", "memory limit of a run, such as 4GiB [the free memory here]",
       [flags](const std::string& text) { flags->limit = core::parse_bytes(text, "--limit"); });
   add_memory_flags(*command, flags->native);
   command->footer(

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is a rate needs some time to be one: the first snapshot is taken after so long.
+// Rates need some time: the first snapshot is taken after this.
 constexpr core::Seconds first_wait{0.25};
 constexpr core::Seconds shortest_interval{0.1}, longest_nap{0.05};
 
@@ -27,8 +27,8 @@ struct MonitorFlags {
   std::string interval = "1s";
 };
 
-// A block that is drawn over the one before. It changes nothing of the terminal's state: whenever
-// the program ends, the last block stays, and the prompt follows it.
+// A block that is redrawn in place. It changes no terminal state: whenever the program ends, the
+// last block stays, and the prompt follows it.
 class Screen {
  public:
   explicit Screen(Output& output) : output_(output) {}
@@ -49,7 +49,7 @@ class Screen {
   std::size_t drawn_ = 0;
 };
 
-// False when a signal came meanwhile.
+// False if a signal arrived meanwhile.
 bool wait_until(Clock::time_point end) {
   while (StopOnSignal::stopped() == 0) {
     const auto left = end - Clock::now();
@@ -87,7 +87,7 @@ int watch(const MonitorFlags& flags, Output& output) {
     show(snapshots.take(), flags, screen, output);
     if (flags.once || output.has_failed()) return 0;
     next += step;
-    if (next < Clock::now()) next = Clock::now() + step;  // stopped meanwhile: do not catch up
+    if (next < Clock::now()) next = Clock::now() + step;  // was stopped meanwhile: do not catch up
   }
   return 128 + StopOnSignal::stopped();
 }
@@ -98,11 +98,11 @@ void add_monitor(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "monitor", "live readings: utilisation, memory, power and clocks of GPUs and host");
   const auto flags = std::make_shared<MonitorFlags>();
-  command->add_flag("--once", flags->once, "one reading, and the end");
+  command->add_flag("--once", flags->once, "take one reading and exit");
   command->add_option("--interval", flags->interval, "between two readings, such as 500ms")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "a JSON object on stdout for each reading, one a line");
+  command->add_flag("--json", flags->json, "one JSON object per reading on stdout, one per line");
   command->footer(
       "\nExamples:\n"
       "  sweetspot monitor --interval 500ms\n"

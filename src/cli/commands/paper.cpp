@@ -34,11 +34,11 @@ struct PaperFlags {
   int seeds = 1;
   std::string device = "all";
   std::filesystem::path output = "sweetspot-paper.html";
-  StudyFlags study;  // those of any study: the store, --fresh, --json, --data
+  StudyFlags study;  // common to all studies: the store, --fresh, --json, --data
   ClusterFlags cluster;
 };
 
-// One device's part of the experiment, as a study of its own.
+// One device's part of the experiment, as a separate study.
 struct Part {
   sweep::SweepResult result;
   paper::Device device;
@@ -46,7 +46,7 @@ struct Part {
 
 study::Terms terms_of(const sweep::PaperPlan& plan, const StudyWorkload& opened, bool sharpness) {
   study::Terms terms;
-  terms.kind = "paper";  // of any batches and seeds: a quick run's trials count in the whole one
+  terms.kind = "paper";  // for any batches and seeds: a quick run's trials count in the full one
   terms.epochs = plan.epochs;
   terms.sharpness = sharpness && !opened.device.gpu;
   terms.threads = opened.threads;
@@ -154,7 +154,7 @@ bool any_ok(const std::vector<paper::Device>& devices) {
   return false;
 }
 
-// Opens the workload on each device that takes part; without a GPU, says why there is none.
+// Opens the workload on each device that takes part; without a GPU, says why.
 std::vector<StudyWorkload> open_devices(const PaperFlags& flags, std::string& no_gpu) {
   std::vector<StudyWorkload> opened;
   StudyFlags asked = flags.study;
@@ -169,7 +169,7 @@ std::vector<StudyWorkload> open_devices(const PaperFlags& flags, std::string& no
   } catch (const core::InputError& error) {
     if (flags.device == "cuda") throw;
     no_gpu = error.what();
-    // The way out, which is the CPU, is taken already.
+    // The remedy, which is the CPU, is already taken.
     no_gpu.resize(std::min(no_gpu.find(';'), no_gpu.size()));
     return opened;
   }
@@ -221,14 +221,14 @@ int run(const PaperFlags& flags, Output& output) {
 
 void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand(
-      "paper", "the paper's experiment on this machine, and a verdict on each of its claims");
+      "paper", "run the paper's experiment on this machine, and judge each of its claims");
   const auto flags = std::make_shared<PaperFlags>();
   StudyFlags& study = flags->study;
-  command->add_flag("--quick", flags->quick, "three of the ten batches: about a minute");
+  command->add_flag("--quick", flags->quick, "only three of the ten batches: about a minute");
   whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
              "runs of each batch, with seeds from the paper's 1000 on");
   command->add_flag("--sharpness", flags->sharpness,
-                    "look at where each run on the CPU ends: are the minima of larger batches "
+                    "measure where each run on the CPU ends: are the minima of larger batches "
                     "sharper, and do they generalise worse?");
   command->add_option("--output", flags->output, "the page to write, with the figures")
       ->type_name("FILE")
@@ -244,7 +244,7 @@ void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
   whole_flag(*command, "--threads", study.native.options.threads, {1, most_threads},
              "threads that compute");
   command->add_option("--data", study.native.options.data)->group("");  // hidden: small, for tests
-  command->add_flag("--fresh", study.fresh, "train anew what the store knows already");
+  command->add_flag("--fresh", study.fresh, "train again what the store already has");
   command
       ->add_option("--db", study.db,
                    "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
@@ -254,7 +254,7 @@ void add_paper(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
   command->footer("\nExample:\n  sweetspot paper --quick");
   command->callback([&chosen, &given, flags] {
     flags->cluster.arguments = given;
-    // Its tasks are of one device; which nodes have a GPU is not known here.
+    // Its tasks use one device; which nodes have a GPU is unknown here.
     if (flags->cluster.given() && flags->device == "all") flags->device = "cpu";
     chosen = [flags](Output& output) { return run(*flags, output); };
   });

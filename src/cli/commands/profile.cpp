@@ -62,7 +62,7 @@ std::string phases_text(const native::Profile& profile, bool utf8) {
   return table.text();
 }
 
-// The least that an operation could take here, and how many times that it takes.
+// The lower bound of an operation here, and the multiple of it that it takes.
 struct Floor {
   std::optional<double> seconds, times;
 };
@@ -71,7 +71,7 @@ Floor floor_of(const OperationTime& operation, const advise::Roofline& roofline)
   return {seconds, seconds ? std::optional(operation.seconds() / *seconds) : std::nullopt};
 }
 
-// What the table has of a layer: all its operations, one after the other.
+// A layer in the table: all its operations together.
 struct Line {
   OperationTime time;
   std::optional<double> floor;
@@ -89,7 +89,7 @@ std::vector<Line> lines_of(const std::vector<OperationTime>& operations,
       line.time.forward_seconds += operation.forward_seconds;
       line.time.backward_seconds += operation.backward_seconds;
       line.time.update_seconds += operation.update_seconds;
-      // Operations that share one layer's work have the same floor, which counts once.
+      // Operations that share one layer's work have the same lower bound, which counts once.
       if (floor && floor != before) line.floor = line.floor.value_or(0) + *floor;
     }
     before = floor;
@@ -97,7 +97,7 @@ std::vector<Line> lines_of(const std::vector<OperationTime>& operations,
   return lines;
 }
 
-// The table is 80 columns wide at most.
+// The table is at most 80 columns wide.
 std::string clipped(const std::string& name) {
   constexpr std::size_t most = 21;
   return name.size() <= most ? name : name.substr(0, most - 1) + "…";
@@ -122,7 +122,7 @@ std::string operations_text(const native::Profile& profile, const advise::Roofli
   return table.text();
 }
 
-// What the graph saves: all operations launched by themselves, against the step as it is trained.
+// What the graph saves: all operations launched separately, against a training step.
 std::string graph_text(const native::Profile& profile) {
   if (!profile.in_graph) return "";
   const double apart = total_seconds(operation_times(profile));
@@ -221,7 +221,7 @@ Json json_of(const native::Run& run, const std::vector<native::Profile>& profile
   return json;
 }
 
-// The largest batch opens the run, so that one the data set is too small for is refused at once.
+// The largest batch opens the run, so that one beyond the data set is rejected immediately.
 native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>& batches,
                      collective::Group* group, const native::Say& say) {
   native::Options options = flags_of_rank(flags.native, flags.ranks, group).resolved();
@@ -240,7 +240,7 @@ trial::Setting setting_at(const native::Run& run, std::int64_t batch) {
   return setting;
 }
 
-// The others make the same steps as the first, which tells of them.
+// The others make the same steps as the first, which reports them.
 int profile_as_other_rank(const ProfileFlags& flags, const std::vector<std::int64_t>& batches,
                           collective::Group& group) {
   const native::Run run = open_for(flags, batches, &group, [](std::string_view) {});
@@ -295,7 +295,7 @@ void add_profile(CLI::App& app, Action& chosen, const std::vector<std::string>& 
                    "batches: 128 or 16,32,64 or 16..4096*2 or 100..1000+100")
       ->type_name("RANGE")
       ->capture_default_str();
-  text_flag(*command, "--steps", "N", "steps to profile at each batch [half a second of them]",
+  text_flag(*command, "--steps", "N", "steps to profile at each batch [half a second]",
             [flags](const std::string& text) {
               flags->options.steps = core::parse_whole(text, "--steps", 1);
             });

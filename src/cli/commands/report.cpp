@@ -120,7 +120,7 @@ int report(const ReportFlags& flags, Output& output) {
 
 void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("report", "a study as a page to look at and send, or as text and data");
+      app.add_subcommand("report", "a study as an HTML report, or as text and data");
   const auto flags = std::make_shared<ReportFlags>();
   command->add_option("study", flags->study, "its number or name in `studies list` [the newest]")
       ->type_name("STUDY");
@@ -130,27 +130,26 @@ void add_report(CLI::App& app, Action& chosen) {
     forms->add_flag_callback(
         flag, [flags, value] { flags->form = value; }, help);
   };
-  form("--html", Form::html, "one self-contained page (what it does unless told otherwise)");
+  form("--html", Form::html, "one self-contained page (the default)");
   form("--markdown", Form::markdown, "sentence, table, reasons and command");
-  form("--csv", Form::csv, "the trials, one to a line");
+  form("--csv", Form::csv, "the trials, one per line");
   form("--json", Form::json, "the result as tune --json prints it");
   CLI::Option* tensorboard = forms
                                  ->add_option("--tensorboard", flags->tensorboard,
-                                              "event files for TensorBoard below here")
+                                              "write event files for TensorBoard to this folder")
                                  ->type_name("DIR");
   command
-      ->add_option(
-          "--compare", flags->compare,
-          "two studies or more side by side, each a number, a name or FILE:STUDY, the others with "
-          "the first; as a table unless a form is named")
+      ->add_option("--compare", flags->compare,
+                   "two studies or more side by side, each a number, a name or FILE:STUDY, "
+                   "compared with the first; as a table unless a format is given")
       ->type_name("A B...")
       ->expected(2, static_cast<int>(report::compare::most_compared))
       ->excludes("study")
       ->excludes(tensorboard);
   command
       ->add_option("-o,--output", flags->output,
-                   "where to; - is stdout [a page: a file beside the store and named after it; "
-                   "else stdout]")
+                   "the output file; - is stdout [a page: a file next to the store and named after "
+                   "it; else stdout]")
       ->type_name("FILE");
   command
       ->add_option("--db", flags->db,

@@ -72,7 +72,7 @@ void say_where(const ServeFlags& flags, const std::string& url, const std::strin
         "ssh -L is safer");
 }
 
-// Over SSH the URL is of the far machine's loopback.
+// Over SSH the URL refers to the remote machine's loopback.
 void say_tunnel(const ServeFlags& flags, const http::Listener& listener) {
   if (!std::getenv("SSH_CONNECTION") || !http::is_loopback(flags.host)) return;
   const std::string port = listener.host.substr(listener.host.rfind(':') + 1);
@@ -84,14 +84,14 @@ int run(const ServeFlags& flags, Output& output) {
   check(flags);
   const std::string db = store::store_url(flags.db);
   const std::unique_ptr<store::Store> store = store::open_store(db);
-  const bool empty = store->studies().empty();  // a bad database is told before anything is served
+  const bool empty = store->studies().empty();  // reports a bad database first
   http::Listener listener = http::listen({flags.host, static_cast<std::uint16_t>(flags.port)});
   allow(flags.allowed_hosts, listener);
   const std::string token = flags.no_token ? "" : http::random_token();
   const std::string url = fmt::format("http://{}/{}", listener.host,
                                       token.empty() ? "" : fmt::format("?token={}", token));
   const SignalDescriptor signals;
-  // A study that runs beside us goes first.
+  // A concurrent study has priority.
   setpriority(PRIO_PROCESS, 0, background_priority);
   say_where(flags, url, db, empty, output);
   say_tunnel(flags, listener);
@@ -105,12 +105,12 @@ int run(const ServeFlags& flags, Output& output) {
 
 void add_serve(CLI::App& app, Action& chosen) {
   CLI::App* command =
-      app.add_subcommand("serve", "the studies as a live page in the browser, until Ctrl-C");
+      app.add_subcommand("serve", "show the studies as a live page in the browser, until Ctrl-C");
   const auto flags = std::make_shared<ServeFlags>();
   command
       ->add_option("--db", flags->db, "the database; else SWEETSPOT_DB, else sqlite:sweetspot.db")
       ->type_name("PATH");
-  whole_flag(*command, "--port", flags->port, {0, last_port}, "0: one that is free");
+  whole_flag(*command, "--port", flags->port, {0, last_port}, "0: any free port");
   command
       ->add_option("--host", flags->host,
                    "the address to listen on; others than the loopback are reachable from outside")
@@ -118,11 +118,11 @@ void add_serve(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   command
       ->add_option("--allow-host", flags->allowed_hosts,
-                   "a name, or name:port, under which browsers may ask too; may be repeated")
+                   "an additional Host name, or name:port, that browsers may use; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command->add_flag("--no-token", flags->no_token,
-                    "let every user of this machine read; on the loopback only");
+                    "let every user of this machine read; only on the loopback");
   command->add_flag("--json", flags->json, "the URL as one JSON object on stdout");
   command->footer(
       "\nExamples:\n"

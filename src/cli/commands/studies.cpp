@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 struct StudiesFlags {
   std::optional<std::string> db;
   std::string study;                  // its number or name
-  std::optional<std::int64_t> trial;  // of it, in the order in which they were run
+  std::optional<std::int64_t> trial;  // its trial, in the order in which they were run
   bool json = false;
 
   std::string url() const { return store::store_url(db); }
@@ -40,7 +40,7 @@ std::string local_time(double unix_seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(unix_seconds)));
 }
 
-// What people read is as wide as their terminal; a pipe gets all of it.
+// As wide as the terminal for users; a pipe gets everything.
 std::size_t most_width() {
   constexpr std::size_t any = 10'000;
   return stdout_is_live_terminal() ? terminal_width() : any;
@@ -52,7 +52,7 @@ std::string wrapped_lines(const std::string& text) {
   return lines;
 }
 
-// What every form of a study begins with.
+// The beginning of every format of a study.
 Json json_of(const trial::Study& study) {
   const report::Answer answer = report::answer_of(study);
   const std::optional<report::Measured> found = report::measured(answer);
@@ -77,7 +77,7 @@ Json json_of(const trial::Study& study) {
                          : Json(nullptr)}};
 }
 
-// Text of ours from the store, which is JSON unless somebody else wrote it.
+// Our own text from the store, which is JSON unless it is foreign.
 Json parsed(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   return json.is_discarded() ? Json(text) : json;
@@ -98,7 +98,7 @@ int list_studies(const StudiesFlags& flags, Output& output) {
                              core::printable(flags.url())));
     return 0;
   }
-  // The first that has to go on a narrow terminal is the last that is optional.
+  // On a narrow terminal the last optional column is dropped first.
   std::vector<report::Column> columns{{"study"},
                                       {"name", true, 0, true},
                                       {"goal", true, 0, true},
@@ -170,7 +170,7 @@ int show_trial(const StudiesFlags& flags, const trial::Study& study, Output& out
   return 0;
 }
 
-// Of a study that several processes share: who is at work, and who was lost.
+// For a study that several processes share: the active and the lost ones.
 std::string attempts_text(const std::vector<store::Attempt>& attempts) {
   std::string text;
   for (const store::Attempt& attempt : attempts) {
@@ -237,7 +237,7 @@ int remove_study(const StudiesFlags& flags, Output& output) {
 }  // namespace
 
 void add_studies(CLI::App& app, Action& chosen) {
-  CLI::App* command = app.add_subcommand("studies", "what was measured before: list, show, delete");
+  CLI::App* command = app.add_subcommand("studies", "stored studies: list, show, delete");
   command->require_subcommand(1);
   command->footer(
       "\nExamples:\n"
@@ -262,8 +262,8 @@ void add_studies(CLI::App& app, Action& chosen) {
         ->required();
   };
   add("list",
-      "every study: its goal, workload and limit, how far it is, its answer and the fastest "
-      "batch measured",
+      "every study: its goal, workload and limit, its state, its answer and the fastest measured "
+      "batch",
       list_studies);
   CLI::App* show = add("show", "one study with its trials, or all of one trial", show_study);
   take_number(show);

@@ -39,7 +39,7 @@ struct SweepFlags {
   bool trains() const { return !epochs.empty(); }
 };
 
-// As parse_range, but 0 is a number of workers too.
+// As parse_range, but 0 is also a number of workers.
 std::vector<std::int64_t> parse_workers(const std::string& text) {
   std::vector<std::int64_t> values;
   std::string rest;
@@ -136,14 +136,14 @@ sweep::SweepOptions options_of(const SweepFlags& flags, const study::Terms& term
   if (!flags.force) put_memory_limits(flags.study, opened, options.limits);
   options.loop.measure = opened.measure;
   options.loop.measure.reads_energy = !flags.study.power_limits.empty();
-  // The trials of a point are averaged: together they are as precise as asked.
+  // The trials of a point are averaged: together they reach the requested precision.
   options.loop.measure.precision =
       flags.study.precision * std::sqrt(static_cast<double>(flags.repeat));
   options.loop.budget = flags.study.budget;
   return options;
 }
 
-// `where`: a writer of one's own, or a study that is shared.
+// `where`: an exclusive writer, or a shared study.
 template <class Where>
 sweep::SweepResult run(const StudyWorkload& opened, const study::Terms& terms,
                        const sweep::SweepOptions& options, Where& where,
@@ -165,7 +165,7 @@ sweep::SweepResult run_live(const SweepFlags& flags, const StudyWorkload& opened
   return run(opened, terms, options, where, live);
 }
 
-// Six beats may go astray before a worker is given up for lost.
+// Six heartbeats may be lost before a worker is considered lost.
 sweep::Shared shared(store::Queue& queue, const store::Store& store, const SweepFlags& flags) {
   return {queue, store, flags.queue.lost_after / 6};
 }
@@ -266,17 +266,17 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
             })
       ->default_str(flags->study.native.precision);
   command->add_flag("--force", flags->force,
-                    "launch also what is predicted not to fit into memory");
+                    "also launch what is predicted not to fit into memory");
   CLI::Option* shared_flag =
       command->add_flag("--shared", flags->shared,
-                        "take points that nobody else has: run the same command, on one store, as "
-                        "often and on as many alike machines as you like");
+                        "claim points that no other process has: run the same command, with one "
+                        "store, on any number of equal machines");
   shared_flag->excludes(command->get_option("--fresh"));
   add_cluster_flags(*command, flags->cluster);
   shared_flag->excludes(command->get_option("--cluster"));
   text_flag(*command, "--lost-after", "TIME",
-            "with --shared: a process that says nothing for so long is given up, and its point "
-            "taken by another [60s]",
+            "with --shared: a process without a heartbeat for this long is considered lost, and "
+            "another takes its point [60s]",
             [flags](const std::string& text) {
               flags->queue.lost_after = core::parse_duration(text, "--lost-after");
               if (flags->queue.lost_after.count() <= 0)
@@ -287,17 +287,16 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
   CLI::Option* epochs =
       command
           ->add_option("--epochs", flags->epochs,
-                       "train, and show accuracy and time after each of these: 5 or 1..5")
+                       "train, and show accuracy and time after each of these epochs: 5 or 1..5")
           ->type_name("RANGE");
   CLI::Option* seeds = whole_flag(*command, "--seeds", flags->seeds, {1, 1000},
-                                  "with --epochs: runs of each point, with seeds from --seed on")
+                                  "with --epochs: runs per point, with seeds from --seed on")
                            ->needs(epochs);
-  CLI::Option* sharpness =
-      command
-          ->add_flag("--sharpness", flags->sharpness,
-                     "with --epochs: how sharply the loss curves where each run ends, and the gap "
-                     "between its test and training loss")
-          ->needs(epochs);
+  CLI::Option* sharpness = command
+                               ->add_flag("--sharpness", flags->sharpness,
+                                          "with --epochs: the sharpness of the loss where each run "
+                                          "ends, and the gap between its test and training loss")
+                               ->needs(epochs);
   for (CLI::Option* option : {epochs, seeds, sharpness})
     flags->study.command.native_only.push_back(option);
   command->footer(

@@ -44,10 +44,10 @@ std::string noise_words(const native::EpochResult& e) {
                      core::format_rounded(samples.low), core::format_rounded(samples.high));
 }
 
-// The table grows by a row with each epoch; with --json it is talk.
+// The table grows by a row per epoch; with --json it goes to stderr.
 class Display : public native::Observer {
  public:
-  // With columns for the batch where that changes, and for the noise scale where it is measured.
+  // With columns for a changing batch, and for a measured noise scale.
   Display(Output& output, bool json, const native::Options& options)
       : output_(output),
         json_(json),
@@ -216,7 +216,7 @@ std::string batch_words(const native::Options& o) {
   return words;
 }
 
-// What a rank's pass has of a batch.
+// A rank's part of a batch.
 std::string parts_words(const native::Options& o) {
   const std::string ranks = o.ranks.group ? fmt::format(" on {} ranks", o.ranks.count()) : "";
   if (o.ranks.asynchronous) return fmt::format(" each{}, asynchronously", ranks);
@@ -256,7 +256,7 @@ std::string staleness_words(const std::vector<std::int64_t>& staleness) {
                      core::format_count(static_cast<double>(all)));
 }
 
-// As --batch would take them.
+// In the syntax of --batch.
 std::vector<native::BatchStage> stages_of(const native::Result& result) {
   std::vector<native::BatchStage> stages;
   for (const native::BatchChange& change : result.batches)
@@ -270,7 +270,7 @@ int exit_code(const native::Run& run, const native::Result& result) {
         "the loss became {} at step {} (epoch {}); choose a learning rate below --lr {:g}",
         std::isnan(result.last_loss) ? "NaN" : "infinite", result.steps, result.epochs.back().epoch,
         run.options.optimizer.learning_rate));
-  // Of ranks, another one may have been told.
+  // Among ranks, another one may have received it.
   if (result.status == native::Status::cancelled)
     return signal_exit + (StopOnSignal::stopped() != 0 ? StopOnSignal::stopped().load() : SIGTERM);
   return 0;
@@ -286,7 +286,7 @@ native::Options options_of(const TrainFlags& flags, collective::Group* group) {
   return flags_of_rank(flags.native, flags.ranks, group).resolved();
 }
 
-// The others say nothing: what they do is what the first tells of.
+// The others print nothing: the first reports for all.
 int train_rank(const native::Options& options) {
   native::Run run = native::open(options, [](std::string_view) {});
   native::Observer nobody;
@@ -334,9 +334,9 @@ void add_train(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
   add_training_flags(*command, flags->native);
   add_rank_flags(*command, flags->ranks);
   add_asynchronous_flags(*command, flags->ranks);
-  command->add_flag("--noise-scale", flags->native.options.noise_scale,
-                    "measure the noise scale of the gradients: the batch beyond which a sample is "
-                    "worth less");
+  command->add_flag(
+      "--noise-scale", flags->native.options.noise_scale,
+      "measure the gradient noise scale: the batch beyond which a sample is worth less");
   command->footer(
       "\nExamples:\n  sweetspot train --batch 256 --epochs 3 --save paper-cnn.safetensors\n"
       "  sweetspot train --batch 64@0,256@1,1024@3 --epochs 5\n"

@@ -327,7 +327,8 @@ int tune_with_ranks(const TuneFlags& flags, const std::vector<std::string>& give
 
 void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& program,
               const std::vector<std::string>& given) {
-  CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
+  CLI::App* command =
+      app.add_subcommand("tune", "find the batch size to train with, and explain it");
   const auto flags = std::make_shared<TuneFlags>();
   add_tune_flags(*command, flags);
   command->footer(

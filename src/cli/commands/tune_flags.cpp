@@ -82,9 +82,9 @@ void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags) 
   using search::Objective;
   text_flag(
       command, "--for", "GOAL",
-      "throughput: the smallest batch that is about as fast as any; max-batch: the largest "
-      "that fits; energy: the least for each sample; accuracy=0.99 or loss=0.1: the batch "
-      "that is trained to it soonest; energy-to-accuracy=0.99: with the least energy",
+      "throughput: the smallest batch that is about as fast as any; max-batch: the largest that "
+      "fits; energy: the least per sample; accuracy=0.99 or loss=0.1: the batch that reaches it "
+      "first; energy-to-accuracy=0.99: with the least energy",
       [flags](const std::string& word) {
         if (read_target(word, flags->target)) {
           flags->objective = flags->target.for_energy ? Objective::energy : Objective::throughput;
@@ -95,12 +95,12 @@ void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags) 
       })
       ->default_str("throughput");
   text_flag(command, "--slower-at-most", "SHARE",
-            "for energy: what saving it may cost of the fastest speed [10%]",
+            "for energy: how much slower than the fastest the answer may be [10%]",
             [flags](const std::string& text) {
               flags->slower_at_most = parse_share(text, "--slower-at-most", 0.9);
             });
   text_flag(command, "--precisions", "NAMES",
-            "search each of these, and compare: of our own engine on a GPU, or of a program with "
+            "search each of these, and compare: for native models on a GPU, or for a program with "
             "{precision}, such as fp32,bf16",
             [flags](const std::string& text) {
               flags->precisions = text;
@@ -116,28 +116,28 @@ void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags) 
               flags->critical.most = flags->max;
             });
   whole_flag(command, "--multiple-of", flags->multiple_of, {1, most_batch},
-             "try multiples of this only");
+             "try only multiples of this");
   text_flag(command, "--repeat", "N",
-            "of a program: so many passes over all batches that matter, every other one in "
-            "reverse; else a batch is run twice where the answer turns on it",
+            "for a program: passes over all batches that matter, every other one in reverse [a "
+            "batch runs twice only if the answer depends on it]",
             [flags](const std::string& text) {
               flags->repeat = core::parse_whole(text, "--repeat", 1, 100);
             });
   text_flag(command, "--global-batch", "N",
-            "keep this batch, and find the micro-batch and the accumulation that make it",
+            "keep this batch, and find its micro-batch and accumulation",
             [flags](const std::string& text) {
               flags->global_batch = core::parse_whole(text, "--global-batch", 1, most_batch);
             });
   text_flag(command, "--confirm", "STEPS",
-            "run the answer for so many steps, or for an epoch (epoch), and step down if it grows "
-            "beyond what is allowed or dies",
+            "run the answer for this many steps, or for an epoch (epoch), and step down if it "
+            "exceeds the memory limit or fails",
             [flags](const std::string& text) {
               flags->confirm.emplace();
               if (text != "epoch") flags->confirm->steps = confirmed_steps(text);
             });
   add_target_flags(command, flags->target);
   add_critical_batch_flags(command, flags->critical);
-  command.add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
+  command.add_flag("--no-report", flags->no_report, "do not write the HTML report next to the store");
   add_learning_rate_flags(command, flags->learning_rate);
   add_study_flags(command, flags->study);
   add_either_workload_flags(command, flags->study);

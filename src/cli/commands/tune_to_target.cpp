@@ -23,7 +23,7 @@
 namespace sweetspot::cli {
 namespace {
 
-// Doublings from the smallest batch, as far as they fit and their speed can be told.
+// Doublings from the smallest batch, as long as they fit and their speed is known.
 std::vector<std::int64_t> batches_of(const study::TuneOptions& tuned,
                                      const study::TuneResult& speeds,
                                      const workload::Training& training,
@@ -50,7 +50,7 @@ std::vector<std::int64_t> batches_of(const study::TuneOptions& tuned,
   return batches;
 }
 
-// With more seeds or finalists the study goes on.
+// With more seeds or finalists the study continues.
 std::string towards(const TargetFlags& flags) {
   return nlohmann::json{{"metric", trial::name(flags.target->metric)},
                         {"value", flags.target->value},

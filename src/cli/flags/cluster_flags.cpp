@@ -16,23 +16,21 @@ constexpr int most_at_once = 10'000;
 }  // namespace
 
 void add_cluster_flags(CLI::App& app, ClusterFlags& flags) {
-  CLI::Option* cluster =
-      text_flag(app, "--cluster", "NAME",
-                "slurm: run each trial as a task of an array job, on a node of its own",
-                [&flags](const std::string& word) {
-                  index_of(word, {"slurm"}, "--cluster");
-                  flags.scheduler = word;
-                });
+  CLI::Option* cluster = text_flag(
+      app, "--cluster", "NAME", "slurm: run each trial as a task of an array job, on its own node",
+      [&flags](const std::string& word) {
+        index_of(word, {"slurm"}, "--cluster");
+        flags.scheduler = word;
+      });
   const auto passed_on = [&](const char* flag, const char* type, const char* help) {
     text_flag(app, flag, type, help, [&flags, flag](const std::string& text) {
       flags.sbatch.push_back(std::string(flag) + "=" + text);
     })->needs(cluster);
   };
-  passed_on("--partition", "NAME", "with --cluster: where its tasks run");
+  passed_on("--partition", "NAME", "with --cluster: the partition of its tasks");
   passed_on("--gres", "LIST", "with --cluster: what each task needs, such as gpu:1");
-  passed_on("--time", "TIME",
-            "with --cluster: that each task may take, as sbatch reads it: 0:30:00");
-  passed_on("--account", "NAME", "with --cluster: who is charged");
+  passed_on("--time", "TIME", "with --cluster: the time limit of a task, as for sbatch: 0:30:00");
+  passed_on("--account", "NAME", "with --cluster: the account to charge");
   app.add_option_function<std::vector<std::string>>(
          "--sbatch",
          [&flags](const std::vector<std::string>& words) {
@@ -45,10 +43,11 @@ void add_cluster_flags(CLI::App& app, ClusterFlags& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->needs(cluster);
   whole_flag(app, "--at-once", flags.at_once, {0, most_at_once},
-             "with --cluster: tasks that may run at the same time; 0: as many as there is room for")
+             "with --cluster: tasks that may run at the same time; 0: no limit")
       ->needs(cluster);
-  app.add_flag("--share-nodes", flags.share_nodes,
-               "with --cluster: let other jobs run on a task's node, and disturb what it measures")
+  app.add_flag(
+         "--share-nodes", flags.share_nodes,
+         "with --cluster: let other jobs run on a task's node, which may disturb the measurements")
       ->needs(cluster);
 }
 

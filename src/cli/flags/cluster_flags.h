@@ -17,20 +17,20 @@ struct ClusterFlags {
   std::vector<std::string> sbatch;  // "--partition=gpu"
   int at_once = 0;
   bool share_nodes = false;
-  std::vector<std::string> arguments;  // all of this command line, which every task runs too
+  std::vector<std::string> arguments;  // the whole command line, which every task runs too
 
   bool given() const { return !scheduler.empty(); }
 };
 void add_cluster_flags(CLI::App& app, ClusterFlags& flags);
 
-// This process as a task of such a job; nothing where it is none.
+// This process as a task of such a job; nullopt if it is not.
 struct ClusterTask {
   std::filesystem::path folder;
   std::size_t number = 0;
 };
 std::optional<ClusterTask> cluster_task();
 
-// The line that a task runs: this program with the same arguments, and where its job's files are.
+// The command line of a task: this program with the same arguments, and the folder of its job.
 std::vector<std::string> task_command(const ClusterFlags& flags,
                                       const std::filesystem::path& folder);
 

@@ -55,33 +55,33 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
   const std::vector<CLI::Option*> before = app.get_options();
   app.add_flag("--shell", o.shell, "run the program through /bin/sh -c");
   app.add_flag("--batch-from-env", o.batch_from_environment,
-               "the program takes its batch from SWEETSPOT_BATCH or from a client's session");
+               "the program gets its batch from SWEETSPOT_BATCH or from a client's session");
   app.add_flag("--batch-arrives", o.batch_arrives,
-               "the program does use its batch: do not ask, though nothing shows it");
+               "assert that the program uses its batch, even if nothing shows it");
   text_flag(app, "--gpus", "N",
-            "GPUs, or processes, that the program trains on together: what {gpus} stands for "
-            "[those it may see]",
+            "GPUs, or processes, that the program trains on together: the value of {gpus} [those "
+            "visible to it]",
             [&o](const std::string& text) {
               o.gpus = static_cast<int>(core::parse_whole(text, "--gpus", 1, 1 << 16));
             });
-  text_flag(app, "--batch-is", "WHOSE",
-            "on several GPUs, the batch that the program takes is that of each, per-gpu, or of all "
-            "together, global",
-            [&o](const std::string& word) {
-              o.batch_is = index_of(word, {"per-gpu", "global"}, "--batch-is") == 0
-                               ? trial::BatchIs::per_gpu
-                               : trial::BatchIs::global;
-            });
+  text_flag(
+      app, "--batch-is", "WHOSE",
+      "what the program's batch refers to on several GPUs: per-gpu, or global for all together",
+      [&o](const std::string& word) {
+        o.batch_is = index_of(word, {"per-gpu", "global"}, "--batch-is") == 0
+                         ? trial::BatchIs::per_gpu
+                         : trial::BatchIs::global;
+      });
   text_flag(app, "--steps-regex", "REGEX",
-            "finds the steps in what the program prints: group 1 counts weight updates, a group "
-            "named samples counts samples; no group: each match is an update",
+            "finds the steps in the program's output: group 1 counts weight updates, a group named "
+            "samples counts samples; no group: each match is an update",
             [&o](const std::string& text) { o.steps_regex = text; });
   text_flag(app, "--metric-regex", "REGEX",
-            "for an accuracy or a loss: finds it in what the program prints of its test data; its "
-            "group is the value [val_accuracy: 0.98, Test loss 0.05, and the like]",
+            "for an accuracy or a loss: finds the test metric in the program's output; its group "
+            "is the value [val_accuracy: 0.98, Test loss 0.05, and similar]",
             [&o](const std::string& text) { o.metric_regex = text; });
   text_flag(app, "--samples-per-run", "N",
-            "no steps to be seen: time whole runs of so many samples",
+            "if no steps are visible: time whole runs of this many samples",
             [&o](const std::string& text) {
               o.samples_per_run = core::parse_whole(text, "--samples-per-run", 1);
             });
@@ -104,8 +104,8 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
            for (const std::string& text : files)
              o.templates.push_back(workload::command::read_template(text));
          },
-         "give each trial a copy of this file, with {batch} and the like filled in: its path is "
-         "{config} (of several files {config:NAME}), or COPY where that is named; may be repeated")
+         "give each trial a copy of this file, with {batch} and other placeholders filled in: its "
+         "path is {config} (with several files {config:NAME}), or COPY if given; may be repeated")
       ->type_name("FILE[:COPY]")
       ->expected(1)
       ->take_all();
@@ -121,21 +121,19 @@ void add_command_flags(CLI::App& app, CommandFlags& flags) {
       ->expected(1)
       ->take_all();
   app.add_option("--cwd", o.folder, "run the program in this folder")->type_name("DIR");
-  app.add_flag("--scratch", o.scratch,
-               "run each trial in a throwaway copy of its folder: what it writes there is gone "
-               "afterwards");
-  duration_flag(app, "--timeout", o.timeout, "without a step, before a trial is given up");
-  duration_flag(app, "--hook-timeout", o.hook_timeout, "for each of these commands to end");
+  app.add_flag("--scratch", o.scratch, "run each trial in a throw-away copy of its folder");
+  duration_flag(app, "--timeout", o.timeout, "longest time without a step");
+  duration_flag(app, "--hook-timeout", o.hook_timeout, "time limit of each of these commands");
   duration_flag(app, "--grace", o.grace, "between SIGTERM and SIGKILL");
   text_flag(
-      app, "--terminal", "WHEN", "give the program a terminal: auto, yes, no",
+      app, "--terminal", "WHEN", "run the program on a terminal: auto, yes, no",
       [&o](const std::string& word) {
         o.terminal = static_cast<Terminal>(index_of(word, {"auto", "yes", "no"}, "--terminal"));
       })
       ->default_str("auto");
   text_flag(app, "--attach", "FD",
-            "measure the program that started this one, over its end of a socket; what stands "
-            "after -- is only its name (docs/protocol.md)",
+            "measure the program that started this one, over a socket; the text after -- is only "
+            "its name (docs/protocol.md)",
             [&o](const std::string& text) {
               o.caller = static_cast<int>(core::parse_whole(text, "--attach", 3, 1 << 20));
             });
@@ -164,7 +162,7 @@ namespace command = workload::command;
 namespace fs = std::filesystem;
 using Written = report::CommandPart::Form;
 
-// Without secrets, and with its placeholders: numbers are no secrets, and a placeholder does not
+// Without secrets, but with its placeholders: numbers are not secrets, and a placeholder does not
 // look like one, so it is filled before the decision.
 std::vector<std::string> clean(const std::vector<std::string>& words) {
   const std::vector<std::string> shown = command::expand(words, {});
@@ -176,8 +174,8 @@ std::vector<std::string> clean(const std::vector<std::string>& words) {
 
 void then(report::Command& line) { line.push_back({{"&&"}, {}, Written::shell}); }
 
-// Where the filled copy is to be after the tune: where the program looks for it, or beside the
-// file, so that what the file names by a relative path is found.
+// The path of the filled copy after the tune: where the program looks for it, or next to the file,
+// so that its relative paths work.
 fs::path copy_path(const command::Options& o, const command::Template& one) {
   if (one.copy) return o.folder ? *o.folder / *one.copy : *one.copy;
   return one.file.parent_path() / fmt::format("{}.batch-{{batch}}{}", one.file.stem().string(),
@@ -235,7 +233,7 @@ report::Command program_command(const CommandFlags& flags) {
     line.push_back({{"cd", o.folder->string()}});
     then(line);
   }
-  // What has no placeholder is the user's business: the data is there by now.
+  // A hook without a placeholder is omitted: its effect is there by now.
   if (o.prepare && (command::used({*o.prepare}) != command::Placeholders{} ||
                     with_configs(*o.prepare) != *o.prepare)) {
     line.push_back({{"sh", "-c"}});
@@ -256,7 +254,7 @@ report::Command program_command(const CommandFlags& flags) {
     const std::string script = fmt::format("{}", fmt::join(argv, " "));
     if (variables.empty())
       line.push_back({{script}, {}, Written::shell});
-    else  // of which a variable before it would reach the first command alone
+    else  // a variable before it would reach only the first command
       line.push_back({{"sh", "-c", script}});
   }
   return line;
@@ -287,7 +285,7 @@ void add_hook(std::string& text, const char* name, const std::optional<std::stri
     add(text, name, core::printable(command::redacted(command::expand(*hook, setting, configs))));
 }
 
-// A private folder is made for each trial, and has another name each time.
+// A private folder is created for each trial, with a different name each time.
 std::string copy_words(const command::Template& one) {
   if (one.copy) return one.copy->string();
   return (std::filesystem::temp_directory_path() / "sweetspot-trial.XXXXXX" /
@@ -304,7 +302,7 @@ command::Configs shown_configs(const command::Options& o) {
   return configs;
 }
 
-// What is written, and what in it is not the file's own.
+// What is written, and what in it differs from the file.
 std::string file_words(const command::Options& o, const command::Template& one,
                        const trial::Setting& setting) {
   std::string text;

@@ -13,10 +13,10 @@ class Option;
 
 namespace sweetspot::cli {
 
-constexpr std::int64_t most_batch = std::int64_t{1} << 40;  // that anybody could mean
+constexpr std::int64_t most_batch = std::int64_t{1} << 40;  // more is a typing error
 
-// Flags whose text is read by `read`, which throws an InputError that names the flag: CLI11's own
-// conversions let NaN, and numbers that overflow, pass.
+// Flags whose text is parsed by `read`, which throws an InputError that names the flag: CLI11's own
+// conversions accept NaN and overflowing numbers.
 CLI::Option* text_flag(CLI::App& app, const std::string& flag, const std::string& type,
                        const std::string& help, std::function<void(const std::string&)> read);
 

@@ -58,7 +58,7 @@ void read_batch(const std::string& text, native::Options& options) {
   options.pipeline.batch = std::ranges::max(options.schedule, {}, &native::BatchStage::batch).batch;
 }
 
-// A GPU that is there and cannot be used is worth a word, where the choice was ours.
+// An existing but unusable GPU is worth a message, if the choice was ours.
 void explain_cpu(const engine::cuda::Availability& found) {
   if (found.devices.empty() && !probe::proc::nvidia_gpus().empty())
     Output::talk(fmt::format("the CPU is used: {}", found.reason));
@@ -105,14 +105,14 @@ void add_memory_flags(CLI::App& app, NativeFlags& flags) {
       ->capture_default_str();
   app.add_option("--precision", flags.precision,
                  "fp32, tf32, bf16, fp16 (a CPU has fp32 and perhaps bf16), or auto: the fastest "
-                 "whose loss stays with fp32's")
+                 "whose loss agrees with fp32's")
       ->type_name("NAME")
       ->capture_default_str();
   whole_flag(app, "--threads", o.threads, {1, most_threads}, "threads that compute on the CPU");
   whole_flag(app, "--workers", o.pipeline.workers, {0, most_threads},
-             "threads that load batches; 0: the trainer's own");
+             "threads that load batches; 0: the trainer's own thread");
   whole_flag(app, "--prefetch", o.pipeline.prefetch, {1, most_prefetch},
-             "batches that may be ready ahead");
+             "batches that may be loaded ahead");
   app.add_flag("--cache", o.pipeline.cache, "keep converted samples in memory");
   app.add_flag_callback(
       "--no-eval", [&o] { o.evaluate = false; }, "do not evaluate on the test split");
@@ -124,30 +124,30 @@ void add_workload_flags(CLI::App& app, NativeFlags& flags) {
   add_memory_flags(app, flags);
   real_flag(app, "--lr", flags.learning_rate, {0, false}, {1e6},
             "learning rate [0.001 for adam and adamw, 0.01 for the others]");
-  real_flag(app, "--momentum", flags.momentum, {0}, {1, false}, "of momentum and nesterov [0.9]");
-  real_flag(app, "--weight-decay", flags.weight_decay, {0}, {1e6}, "of adamw [0.01]");
+  real_flag(app, "--momentum", flags.momentum, {0}, {1, false}, "for momentum and nesterov [0.9]");
+  real_flag(app, "--weight-decay", flags.weight_decay, {0}, {1e6}, "for adamw [0.01]");
   text_flag(app, "--seed", "N", "of weights, shuffles and dropout", [&o](const std::string& text) {
     o.seed = static_cast<std::uint64_t>(core::parse_whole(text, "--seed", 0));
   })->default_str(std::to_string(o.seed));
   app.add_flag_callback(
       "--shuffle", [&o] { o.pipeline.shuffle = true; },
-      "a new order of the samples each epoch (the default)");
+      "shuffle the samples each epoch (the default)");
   app.add_flag_callback(
-      "--no-shuffle", [&o] { o.pipeline.shuffle = false; }, "the samples in the order they have");
+      "--no-shuffle", [&o] { o.pipeline.shuffle = false; }, "keep the order of the samples");
   text_flag(app, "--augment", "KIND", "shift: move each image by up to two pixels",
             [&o](const std::string& word) {
               index_of(word, {"shift"}, "--augment");
               o.pipeline.augment_shift = true;
             });
-  text_flag(app, "--load-delay", "TIME", "stands for slow storage: 1ms, 20ms/batch, 50us/sample",
+  text_flag(app, "--load-delay", "TIME", "simulate slow storage: 1ms, 20ms/batch, 50us/sample",
             [&o](const std::string& text) { o.pipeline.delay = data::parse_load_delay(text); });
-  app.add_flag("--drop-last", o.pipeline.drop_last, "leave out an epoch's last, smaller batch");
+  app.add_flag("--drop-last", o.pipeline.drop_last, "skip an epoch's last, smaller batch");
 }
 
 void learning_rate_rule_flag(CLI::App& app, std::optional<convergence::LearningRateRule>& rule) {
   text_flag(app, "--lr-rule", "NAME",
-            "how the learning rate follows the batch: none, linear, square-root, "
-            "adascale, surge [by the optimizer]",
+            "how the learning rate scales with the batch: none, linear, square-root, adascale, "
+            "surge [by the optimizer]",
             [&rule](const std::string& word) {
               rule = convergence::learning_rate_rule(word);
               if (!rule)
@@ -170,11 +170,11 @@ void add_training_flags(CLI::App& app, NativeFlags& flags) {
   whole_flag(app, "--epochs", o.epochs, {1, most_epochs}, "passes over the training samples");
   learning_rate_rule_flag(app, o.learning_rate_rule);
   text_flag(
-      app, "--max-steps", "N", "end after so many weight updates",
+      app, "--max-steps", "N", "end after this many weight updates",
       [&o](const std::string& text) { o.max_steps = core::parse_whole(text, "--max-steps", 1); });
   app.add_option("--save", o.save, "write the weights here at the end (safetensors)")
       ->type_name("FILE");
-  app.add_option("--load", o.load, "begin with these weights (safetensors)")->type_name("FILE");
+  app.add_option("--load", o.load, "start from these weights (safetensors)")->type_name("FILE");
 }
 
 std::string device_words(const native::Options& o) {

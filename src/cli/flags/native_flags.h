@@ -12,11 +12,11 @@ class Option;
 
 namespace sweetspot::cli {
 
-// Guards against typing errors; far above what any machine has or any run needs.
+// Guards against typing errors; far above any machine or run.
 constexpr std::int64_t most_threads = 4096, most_epochs = 1'000'000;
 
-// The flags of a native training run: `train` takes them all, `tune` and `sweep` those that its
-// speed depends on, `memory` those that memory depends on.
+// The flags of a native training run: `train` takes them all, `tune` and `sweep` those that affect
+// speed, `memory` those that affect memory.
 struct NativeFlags {
   workload::native::Options options;
   std::optional<double> learning_rate, momentum, weight_decay;
@@ -25,24 +25,23 @@ struct NativeFlags {
 
   NativeFlags();
   // The options with the optimizer's own defaults filled in and the device chosen; InputError for
-  // flags that do not go together. With --precision auto the precision is still open.
+  // incompatible flags. With --precision auto the precision is still open.
   workload::native::Options resolved() const;
 };
 
-// Keras' own: adaptive steps want a smaller one.
+// Keras' defaults: adaptive optimizers need a smaller one.
 double usual_learning_rate(engine::Optimizer::Kind kind);
 bool is_adaptive(engine::Optimizer::Kind kind);
 
 // "2 threads", or "bf16 on cuda:0 (NVIDIA H200)".
 std::string device_words(const workload::native::Options& options);
 
-// Where --precision auto leaves it to us: chooses by training at this batch, and says why; nothing
-// to say otherwise.
+// With --precision auto: chooses by training at this batch, and returns the reason; else nullopt.
 std::optional<std::string> settle_precision(const NativeFlags& flags, workload::native::Run& run,
                                             std::int64_t batch);
 
 void add_memory_flags(CLI::App& app, NativeFlags& flags);
-void add_workload_flags(CLI::App& app, NativeFlags& flags);  // those of memory too
+void add_workload_flags(CLI::App& app, NativeFlags& flags);  // including those of memory
 void add_training_flags(CLI::App& app, NativeFlags& flags);
 void learning_rate_rule_flag(CLI::App& app, std::optional<convergence::LearningRateRule>& rule);
 

@@ -40,35 +40,34 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
          [&flags](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) parse_memory_limit(text, flags.memory_limit);
          },
-         "memory a run may take, such as 4GiB, of the device that it computes on; gpu=16GiB: of "
-         "each GPU; host=8GiB: of the host; may be repeated")
+         "memory limit of a run on its compute device, such as 4GiB; gpu=16GiB: on each GPU; "
+         "host=8GiB: on the host; may be repeated")
       ->type_name("BYTES")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   share_flag(app, "--memory-share", flags.memory_share, 1,
-             "of the free memory that a run may take");
+             "share of the free memory that a run may take");
   share_flag(app, "--tolerance", flags.tolerance, 0.5,
-             "of the best throughput that a smaller batch may give up");
+             "share of the best throughput that a smaller batch may give up");
   share_flag(app, "--precision-of-estimate", flags.precision, 0.5,
-             "half-width of the 95% interval to measure each throughput to");
-  text_flag(app, "--budget", "TIME",
-            "measure for so long, and answer with what is known then, such as 2m",
+             "target half-width of the 95% interval of each throughput");
+  text_flag(app, "--budget", "TIME", "measuring time, such as 2m; then answer with what is known",
             [&flags](const std::string& text) {
               flags.budget = core::parse_duration(text, "--budget");
               if (flags.budget->count() <= 0)
                 throw core::InputError("--budget must be more than nothing, such as 5m");
             });
   text_flag(app, "--power-limits", "WATTS",
-            "power limits of each GPU to try, such as 300W,500W,700W; set for the trials and put "
-            "back afterwards (needs root)",
+            "GPU power limits to try, such as 300W,500W,700W; set for the trials and restored "
+            "afterwards (needs root)",
             [&flags](const std::string& text) { flags.power_limits = parse_power_limits(text); });
   text_flag(app, "--name", "NAME",
-            "call the study so: under another name the same question is another study, and report "
-            "and studies take names for numbers",
+            "name the study: another name starts a separate study, and report and studies accept "
+            "names in place of numbers",
             [&flags](const std::string& text) { flags.name = parse_study_label(text); });
-  app.add_flag("--fresh", flags.fresh, "measure anew what the store knows already");
-  app.add_flag("--verbose", flags.verbose, "tell of every round and trial on stderr");
-  app.add_flag("--plot", flags.plot, "draw the throughput over the batch, too");
+  app.add_flag("--fresh", flags.fresh, "measure again what the store already has");
+  app.add_flag("--verbose", flags.verbose, "report every round and trial on stderr");
+  app.add_flag("--plot", flags.plot, "also draw the throughput over the batch");
   app.add_option("--db", flags.db,
                  "the store of trials [SWEETSPOT_DB, else sqlite:sweetspot.db here]")
       ->type_name("URL");

@@ -18,14 +18,14 @@ namespace sweetspot::cli {
 
 class Output;
 
-// --memory-limit: of the host, of each GPU, or of whichever of them the workload computes on.
+// --memory-limit: for the host, for each GPU, or for the device that the workload computes on.
 struct MemoryLimits {
   std::optional<core::Bytes> any, host, gpu;
 };
-// Adds what one `16GiB`, `gpu=16GiB` or `gpu=16GiB,host=8GiB` says.
+// Adds one `16GiB`, `gpu=16GiB` or `gpu=16GiB,host=8GiB`.
 void parse_memory_limit(const std::string& text, MemoryLimits& limits);
 
-// What `tune` and `sweep` share: the workload, its limits, the store and the forms of the result.
+// Common to `tune` and `sweep`: the workload, its limits, the store and the output formats.
 struct StudyFlags {
   NativeFlags native;
   CommandFlags command;
@@ -35,30 +35,30 @@ struct StudyFlags {
   double tolerance = 0.05;
   double precision = 0.02;
   std::optional<core::Seconds> budget;
-  std::vector<double> power_limits;  // in watts, descending; empty: as they are set
+  std::vector<double> power_limits;  // in watts, descending; empty: unchanged
   bool fresh = false, verbose = false, plot = false;
   std::string name;  // of the study
   std::optional<std::string> db;
   std::optional<std::filesystem::path> csv, markdown;
 };
 void add_study_flags(CLI::App& app, StudyFlags& flags);
-// Those of the workload, ours or a program, and the hidden fake one.
+// Those of the workload, native or a program, and the hidden fake one.
 void add_either_workload_flags(CLI::App& app, StudyFlags& flags);
 // "5%" or "0.05".
 double parse_share(const std::string& text, const std::string& flag, double most);
 
-// InputError before anything is measured, when a file asked for could not be written at the end.
+// InputError before anything is measured, if a requested file could not be written at the end.
 void check_exports(const StudyFlags& flags);
 void write_exports(const StudyFlags& flags, const report::Answer& answer);
 
-// What a run may take of its device, the host or a GPU: the limit asked for, and never more than
+// What a run may take of its device, the host or a GPU: the requested limit, and never more than
 // the share of what is free there now.
 std::optional<core::Bytes> memory_allowed(const StudyFlags& flags, std::optional<core::Bytes> free,
                                           bool on_gpu = false);
-// The same of the host alone, whatever a program computes on.
+// The same for the host alone, whatever a program computes on.
 std::optional<core::Bytes> host_memory_allowed(const StudyFlags& flags,
                                                std::optional<core::Bytes> free);
-// As they were asked for, for the study key.
+// As requested, for the study key.
 void put_memory_limits(const StudyFlags& flags, study::Terms& terms);
 
 }  // namespace sweetspot::cli

@@ -22,7 +22,7 @@ void add_learning_rate_flags(CLI::App& app, LearningRateFlags& flags) {
               flags.batch = core::parse_whole(text, "--lr-batch", 1, most_batch);
             });
   app.add_flag("--lr-check", flags.check,
-               "train some seconds at half the answer's learning rate, at it and at twice as much");
+               "train for some seconds at half, once and twice the answer's learning rate");
 }
 
 std::optional<advise::LearningRateBase> learning_rate_base(const LearningRateFlags& flags,
@@ -68,9 +68,9 @@ bool read_target(const std::string& goal, TargetFlags& flags) {
 
 void add_target_flags(CLI::App& app, TargetFlags& flags) {
   whole_flag(app, "--seeds", flags.seeds, {1, 1000},
-             "for an accuracy or a loss: training runs of each finalist");
+             "for an accuracy or a loss: training runs per finalist");
   text_flag(app, "--finalists", "N|all",
-            "for an accuracy or a loss: batches that are trained, the others are predicted [4]",
+            "for an accuracy or a loss: batches to train; the others are predicted [4]",
             [&flags](const std::string& text) {
               if (text == "all")
                 flags.finalists.reset();
@@ -78,7 +78,7 @@ void add_target_flags(CLI::App& app, TargetFlags& flags) {
                 flags.finalists = static_cast<int>(core::parse_whole(text, "--finalists", 1, 1000));
             });
   whole_flag(app, "--most-epochs", flags.most_epochs, {1, most_epochs},
-             "for an accuracy or a loss: of a run that does not reach it");
+             "for an accuracy or a loss: the limit of a run that does not reach it");
 }
 
 }  // namespace sweetspot::cli

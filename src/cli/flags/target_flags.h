@@ -11,7 +11,7 @@
 
 namespace sweetspot::cli {
 
-// How the learning rate of an answer is found from the one that was given.
+// How the learning rate of an answer is derived from the given one.
 struct LearningRateFlags {
   std::optional<convergence::LearningRateRule> rule;
   std::optional<std::int64_t> batch;
@@ -19,8 +19,8 @@ struct LearningRateFlags {
 };
 void add_learning_rate_flags(CLI::App& app, LearningRateFlags& flags);
 
-// What it is found from, of our own engines; nothing of a program, whose learning rate is its own.
-// InputError where flags were given that do nothing.
+// Its base for native models; nullopt for a program, which has its own learning rate. InputError
+// for flags without effect.
 std::optional<advise::LearningRateBase> learning_rate_base(const LearningRateFlags& flags,
                                                            const StudyFlags& study);
 
@@ -40,23 +40,23 @@ class Output;
 struct StudyFlags;
 struct StudyWorkload;
 
-// Of `tune --for accuracy=0.99`: what is to be reached, and how it is looked for.
+// `tune --for accuracy=0.99`: the target, and how it is searched.
 struct TargetFlags {
-  std::optional<trial::Target> target;  // nothing: tune is for something else
+  std::optional<trial::Target> target;  // nullopt: tune has another goal
   bool for_energy = false;
   int seeds = 3;
-  std::optional<int> finalists = 4;  // nothing: all
+  std::optional<int> finalists = 4;  // nullopt: all
   int most_epochs = 20;
-  std::int64_t base_batch = 100;  // that --lr suits: train's own
+  std::int64_t base_batch = 100;  // the batch of --lr: train's default
   std::optional<convergence::LearningRateRule> rule;
 };
 void add_target_flags(CLI::App& app, TargetFlags& flags);
 // Whether this goal of --for is a target: "accuracy=0.99", "accuracy=99%", "loss=0.1",
-// "energy-to-accuracy=0.99". InputError where it begins as one and is none.
+// "energy-to-accuracy=0.99". InputError if it begins as one and is invalid.
 bool read_target(const std::string& goal, TargetFlags& flags);
 
 // After the speeds are known: predicts and trains, prints the answer, and returns the exit code.
-// `asked_max`: --max, where it was given.
+// `asked_max`: --max, if given.
 int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
                    const study::TuneOptions& tuned, const study::TuneResult& speeds,
                    const std::optional<std::int64_t>& asked_max, bool leaves_report,

@@ -56,7 +56,7 @@ Command command_tree(const CLI::App& app) { return tree_of(app, ""); }
 
 namespace {
 
-// Two letters that changed places are two edits; in a short word that would make another word.
+// Two swapped letters are two edits; in a short word that would match a different word.
 std::size_t most_edits(const std::string& word) { return word.size() < 4 ? 1 : 2; }
 
 }  // namespace

@@ -9,13 +9,13 @@ class App;
 
 namespace sweetspot::cli {
 
-// What the parser knows of a command, as plain values: manual pages, completions and suggestions
-// are made of it, so that none of them can lag behind the flags.
+// A command's definition as plain values: manual pages, completions and suggestions are generated
+// from it, so that they cannot lag behind the flags.
 struct Flag {
   std::vector<std::string> names;  // "-o", "--output"; of a positional its one name
   std::string type;                // "FILE"; empty: it takes no value
   std::string help;
-  std::string standard;  // what it is unless told otherwise; may be empty
+  std::string standard;  // its default; may be empty
   std::string group;
   bool required = false;
 
@@ -33,14 +33,14 @@ struct Command {
   std::string name() const { return path.substr(path.rfind(' ') + 1); }
 };
 
-// Of everything that is not hidden.
+// Everything that is not hidden.
 Command command_tree(const CLI::App& app);
 
-// The name that was probably meant by `word`, which nobody knows: one that differs in few letters,
-// or the only one that begins with it.
+// The name that was probably meant by an unknown `word`: one that differs in few letters, or the
+// only one that begins with it.
 std::optional<std::string> nearest(const std::string& word, const std::vector<std::string>& names);
 
-// For a stray argument of `command`: one of its flags, or of the commands below it.
+// For a stray argument of `command`: one of its flags, or of its subcommands.
 std::optional<std::string> suggestion(const Command& command, const std::string& stray);
 
 }  // namespace sweetspot::cli

@@ -26,7 +26,7 @@ std::string function_name(const Command& command) {
   return "_" + replaced(replaced(command.path, " ", "_"), "-", "_");
 }
 
-// The first sentence of a help: a list of candidates has one line for each.
+// The first sentence of a help text: candidates are listed one per line.
 std::string short_help(const std::string& help) {
   return help.substr(0, help.find_first_of(";:["));
 }
@@ -110,7 +110,7 @@ complete -o filenames -o bashdefault -F _sweetspot sweetspot
 }
 
 std::string zsh_completion(const Command& program) {
-  // In a specification brackets and colons are zsh's own.
+  // Brackets and colons are special in a zsh specification.
   const auto words = [](const std::string& text) {
     return in_quotes(replaced(replaced(replaced(text, "[", "("), "]", ")"), ":", "\\:"));
   };

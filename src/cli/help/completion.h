@@ -5,8 +5,8 @@
 
 namespace sweetspot::cli {
 
-// Scripts that complete commands, flags and files; behind "--" they complete a program's own
-// command line.
+// Scripts that complete commands, flags and files; after "--" they complete a program's own command
+// line.
 std::string bash_completion(const Command& program);
 std::string zsh_completion(const Command& program);
 std::string fish_completion(const Command& program);

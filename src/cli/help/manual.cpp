@@ -7,8 +7,8 @@
 namespace sweetspot::cli {
 namespace {
 
-// roff takes a backslash, and a dot or a quote that begins a line, for its own; "-" it may turn
-// into a typographic hyphen, which nobody can paste.
+// roff interprets a backslash, and a dot or a quote at the start of a line; it may turn "-" into a
+// typographic hyphen, which cannot be pasted.
 std::string roff(const std::string& text) {
   std::string out;
   bool begins_line = true;

@@ -29,7 +29,7 @@ std::string bar(double share, std::size_t width) {
 
 std::string progress_line(const workload::native::Progress& p, std::size_t width) {
   const std::string epoch = fmt::format("epoch {}/{} ", p.epoch, p.epochs);
-  // What is told, most wanted first; what does not fit is left out.
+  // Most important first; what does not fit is omitted.
   const std::string facts[] = {
       fmt::format("loss {:.4g}", p.loss),
       fmt::format("{} samples/s", core::format_count(p.samples_per_second)),

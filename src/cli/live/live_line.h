@@ -10,7 +10,7 @@ namespace sweetspot::cli {
 // `width` columns.
 std::string progress_line(const workload::native::Progress& progress, std::size_t width);
 
-// Shows progress on stderr: one line that is rewritten on a terminal, a plain line now and then
+// Shows progress on stderr: one line that is rewritten on a terminal, periodic plain lines
 // elsewhere.
 class LiveLine {
  public:

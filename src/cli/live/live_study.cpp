@@ -14,8 +14,8 @@
 namespace sweetspot::cli {
 namespace {
 
-// A program's last words may be pages: the first line of them, and the rest is in the store. What
-// to do about it comes whole with the answer: an expression that is cut off is worse than none.
+// A program's last output may be long: only its first line, the rest is in the store. Advice comes
+// complete with the answer: a truncated expression is worse than none.
 std::string first_line(const std::string& note) {
   constexpr std::size_t most = 100;
   return cut(core::printable(report::short_reason(note.substr(0, note.find('\n')))), most);
@@ -135,7 +135,7 @@ void LiveStudy::sight(const measure::Sight& sight) {
   if (!sight.waiting) return draw(sight_line(sight, facts_.precision));
   const std::string line = waiting_line(*sight.setting, *sight.waiting);
   draw(line);
-  // Where no line is rewritten, once.
+  // If no line is rewritten, once.
   constexpr double worth_a_line_seconds = 10;
   if (terminal_ || told_of_waiting_ || sight.waiting->lines == 0 ||
       sight.waiting->seconds < worth_a_line_seconds)
@@ -158,7 +158,7 @@ void LiveStudy::standing(const study::Standing& standing) {
   talk(fmt::format("{}:{}{}", progress, batches, so_far_.empty() ? "" : "; " + so_far_));
 }
 
-// Trials that took turns end all at once: the table has them.
+// Interleaved trials end all at once: the table has them.
 void LiveStudy::finished(const trial::Trial& trial) {
   ++known_;
   if (facts_.verbose || (!terminal_ && !in_rounds_)) talk(trial_line(trial));
@@ -171,7 +171,7 @@ void LiveStudy::draw(const std::string& status) {
   if (facts_.planned) moving += fmt::format(" · trial {}/{}", known_ + 1, *facts_.planned);
   if (!so_far_.empty()) moving += " · " + so_far_;
   moving += " · " + status;
-  // A command may be long, and is what the user knows already.
+  // A command may be long, and the user already knows it.
   constexpr std::size_t least_of_the_title = 20;
   const std::size_t width = terminal_width() - 1, taken = report::display_width(moving);
   std::string title = facts_.title;

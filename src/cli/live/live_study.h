@@ -8,14 +8,14 @@ namespace sweetspot::cli {
 
 struct LiveFacts {
   std::string title;                   // "tuning paper-cnn on mnist"
-  double precision = 0.02;             // that each interval is closing in on
-  std::optional<std::size_t> planned;  // trials in all, where that is known
+  double precision = 0.02;             // target of each interval
+  std::optional<std::size_t> planned;  // total number of trials, if known
   double tolerance = 0.05;
   bool verbose = false;
 };
 
-// Shows a study on stderr: on a terminal one line that is rewritten, with the answer as it stands
-// and how sure it is; elsewhere, and with --verbose, a plain line for each trial.
+// Shows a study on stderr: on a terminal one line that is rewritten, with the current answer and
+// its certainty; elsewhere, and with --verbose, a plain line per trial.
 class LiveStudy : public study::Observer {
  public:
   explicit LiveStudy(LiveFacts facts);
@@ -38,7 +38,7 @@ class LiveStudy : public study::Observer {
   bool terminal_, colour_;
   bool shown_ = false, in_rounds_ = false;
   std::size_t known_ = 0;
-  std::string so_far_;  // the answer as it stands
+  std::string so_far_;  // the current answer
   bool told_of_waiting_ = false;
 };
 

@@ -13,14 +13,14 @@ namespace sweetspot::cli {
 struct HostSnapshot {
   std::string cpu;
   int cores = 0;                                     // that may be used
-  std::optional<double> cpu_share, cpu_power_watts;  // since the snapshot before
+  std::optional<double> cpu_share, cpu_power_watts;  // since the previous snapshot
   probe::proc::Memory memory;
   probe::proc::Pressure cpu_pressure, memory_pressure, io_pressure;
 };
 
 struct GpuProcess {
   probe::gpu::Process use;
-  std::string name;  // empty where it is unknown
+  std::string name;  // empty if unknown
 };
 
 struct GpuSnapshot {
@@ -37,7 +37,7 @@ struct Snapshot {
   std::string no_gpu_reason;  // empty if there is one
 };
 
-// Takes snapshots; what is a rate is of the time between two of them.
+// Takes snapshots; rates are over the time between two of them.
 class Snapshots {
  public:
   Snapshots();
@@ -51,7 +51,7 @@ class Snapshots {
   double at_ = 0;
 };
 
-// Pieces that the block and the lines share; a dash where nothing is known.
+// Shared by the block and the lines; a dash for unknown values.
 std::string percent_words(const std::optional<double>& share);
 std::string memory_words(const std::optional<core::Bytes>& used,
                          const std::optional<core::Bytes>& total);

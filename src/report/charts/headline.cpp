@@ -10,7 +10,7 @@
 namespace sweetspot::report {
 namespace {
 
-// More lines than the palette has colours tell nobody anything.
+// More lines than the palette has colours are unreadable.
 constexpr std::size_t most_series = 7;
 
 std::string count(double value) { return with_thin_spaces(core::format_count(value)); }

@@ -90,7 +90,7 @@ double nice_top(double value) {
   return 10 * power;
 }
 
-// The batches under the axis, the chosen one first; those that would touch another are left out.
+// The batches under the axis, the chosen one first; overlapping ones are omitted.
 std::string batch_labels(const std::vector<Point>& list, const std::vector<std::size_t>& columns,
                          std::int64_t chosen, std::size_t width) {
   std::string line(width, ' ');

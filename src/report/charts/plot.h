@@ -26,7 +26,7 @@ class Canvas {
 
   std::size_t columns_, rows_;
   bool braille_;
-  std::vector<std::uint8_t> dots_;  // (rows, columns): a bit for each dot
+  std::vector<std::uint8_t> dots_;  // (rows, columns): one bit per dot
   std::vector<std::string> marks_;
 };
 

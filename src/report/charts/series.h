@@ -19,18 +19,18 @@ struct SeriesPoint {
   std::optional<double> joules_per_sample;          // the mean of its trials
 };
 
-// Accuracy after so many epochs, over the seeds that were tried.
+// Accuracy after this many epochs, over the seeds.
 struct EpochPoint {
   std::int64_t batch = 1;
   int epoch = 1;
   std::size_t seeds = 0;
-  std::optional<trial::Interval> test_accuracy;  // of one seed, without width
+  std::optional<trial::Interval> test_accuracy;  // without width for one seed
   trial::Interval train_seconds;                 // from the beginning to the end of this epoch
 };
 
 // A curve (see speeds.h) as charts show it.
 struct Series {
-  std::string name;  // what tells it from the others: "2 workers"; empty when it is the only one
+  std::string name;  // its distinguishing part: "2 workers"; empty if it is the only one
   std::vector<SeriesPoint> points;  // ascending by batch
   std::optional<advise::StepCost> cost;
   std::vector<EpochPoint> epochs;

@@ -16,11 +16,11 @@ namespace {
 constexpr double left_room = 74, right_room = 24, bottom_room = 52, top_room = 20;
 constexpr double title_height = 26, legend_height = 24;
 constexpr double label_room = 24, tick_gap = 8;  // of the y-axis
-// Rough, since there are no font metrics here: enough to set the legend's entries apart, and the
-// widest of digits.
+// Approximate, since there are no font metrics here: enough to separate the legend's entries, and
+// the widest digits.
 constexpr double character_width = 7.2, digit_width = 8.3;
 
-// Okabe and Ito's colours, which the colour-blind can tell apart.
+// Okabe and Ito's colour-blind safe colours.
 constexpr std::array fallbacks{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                "#e69f00", "#56b4e9", "#6b6b6b"};
 constexpr const char* ink = "var(--chart-ink, #333)";
@@ -66,7 +66,7 @@ class Drawing {
     return {left_room, chart.width - right_room, head, chart.height - bottom_room};
   }
 
-  // Large numbers on the y-axis move its frame, so that they do not reach into its label.
+  // Large numbers on the y-axis move its frame, so that they do not overlap its label.
   double room_for_numbers() {
     std::size_t longest = 0;
     for (const double tick : y_.ticks())
@@ -212,7 +212,7 @@ namespace {
 constexpr double most_linear_ticks = 6;
 constexpr std::size_t most_log_ticks = 9;
 
-// 1, 2 or 5 times a power of ten, so that a span has few enough of it.
+// 1, 2 or 5 times a power of ten, so that a span has few of it.
 double nice_step(double span) {
   const double rough = span / most_linear_ticks;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -221,7 +221,7 @@ double nice_step(double span) {
   return 10 * power;
 }
 
-// Powers of two, every second or fourth of them where there are many.
+// Powers of two, every second or fourth of them if there are many.
 std::vector<double> log_ticks(double from, double to) {
   std::vector<double> ticks;
   for (double factor = 2; ticks.empty() || ticks.size() > most_log_ticks; factor *= 2) {
@@ -250,7 +250,7 @@ SvgScale::SvgScale(const SvgAxis& axis, const std::vector<double>& values, bool 
   if (from_zero && !logarithmic_) from_ = std::min(from_, 0.0), to_ = std::max(to_, 0.0);
   if (axis.from) from_ = *axis.from;
   if (axis.to) to_ = *axis.to;
-  if (!(from_ < to_)) {  // one value: room on both sides
+  if (!(from_ < to_)) {  // one value: space on both sides
     const double room = logarithmic_ ? 0 : std::max(1.0, std::abs(from_) / 2);
     to_ = logarithmic_ ? from_ * 2 : from_ + room;
     from_ = logarithmic_ ? from_ / 2 : from_ - room;
@@ -268,7 +268,7 @@ SvgScale::SvgScale(const SvgAxis& axis, const std::vector<double>& values, bool 
   if (!axis.from && from_zero) from_ = std::floor(from_ / step) * step;
   if (!axis.to && from_zero) to_ = std::ceil(to_ / step) * step;
   for (double i = std::ceil(from_ / step - 1e-9); i * step <= to_ + step * 1e-9; ++i)
-    ticks_.push_back(i * step + 0.0);  // no minus before a zero
+    ticks_.push_back(i * step + 0.0);  // no minus sign before a zero
 }
 
 double SvgScale::place(double value) const { return logarithmic_ ? std::log(value) : value; }

@@ -6,10 +6,10 @@
 
 namespace sweetspot::report {
 
-// A chart as one <svg> element: for a page, or by itself as a file. Pure text, no scripts and no
-// style attributes, so that it shows under any policy; colours are CSS variables with fallbacks
-// (--chart-1 … --chart-7, --chart-ink, --chart-faint), so that a page can turn it dark. What is not
-// finite is left out. All text is escaped here.
+// A chart as one <svg> element: for a page, or alone as a file. Pure text without scripts and style
+// attributes, so that it works under any policy; colours are CSS variables with fallbacks
+// (--chart-1 … --chart-7, --chart-ink, --chart-faint), so that a page can make it dark. Values that
+// are not finite are omitted. All text is escaped here.
 struct SvgPoint {
   double x = 0, y = 0;
   std::optional<double> low{}, high{};  // of an interval
@@ -19,8 +19,8 @@ struct SvgSeries {
   std::string name;  // in the legend, unless empty
   std::vector<SvgPoint> points;
   bool line = true, marks = true, dashed = false;
-  int colour = 0;    // from 1; 0: the series' place
-  double shift = 0;  // to the right, in pixels: intervals at the same x do not hide each other
+  int colour = 0;    // from 1; 0: the series' index
+  double shift = 0;  // to the right, in pixels: intervals at the same x do not overlap
 };
 
 struct SvgAxis {
@@ -35,12 +35,12 @@ struct SvgAxis {
 struct SvgRule {
   double at = 0;
   bool vertical = false;
-  std::string label;  // beside it, unless empty
+  std::string label;  // next to it, unless empty
 };
 
 struct SvgChart {
   std::string title;        // above the chart, and its accessible name
-  std::string description;  // what it shows, in a sentence, for those who do not see it
+  std::string description;  // what it shows, in a sentence, for screen readers
   SvgAxis x, y;
   std::vector<SvgSeries> series;
   std::vector<SvgRule> rules{};
@@ -49,7 +49,7 @@ struct SvgChart {
 };
 std::string svg(const SvgChart& chart);
 
-// Values of an axis to pixels, and where its ticks are.
+// Maps values of an axis to pixels, and places its ticks.
 class SvgScale {
  public:
   // The pixel of the low end may be the larger one, as on a y-axis. `values` need not be finite.

@@ -132,7 +132,7 @@ void add_parts(const Json& json, const std::string& path,
   }
 }
 
-// Of a text that is no JSON, nothing.
+// Empty for text that is not JSON.
 std::map<std::string, std::string> parts(const std::string& text) {
   std::map<std::string, std::string> found;
   const Json json = Json::parse(text, nullptr, false);
@@ -140,13 +140,13 @@ std::map<std::string, std::string> parts(const std::string& text) {
   return found;
 }
 
-// The terms are most of the question: their name says nothing.
+// The terms are most of the key: their name adds nothing.
 std::string named(const std::string& path) {
   constexpr std::string_view terms = "terms.";
   return path.starts_with(terms) ? path.substr(terms.size()) : path;
 }
 
-// The values that the measured trials had, such as "bf16, fp32".
+// The values of the measured trials, such as "bf16, fp32".
 std::string values(const trial::Study& study,
                    const std::function<std::string(const trial::Trial&)>& value) {
   std::set<std::string> all;

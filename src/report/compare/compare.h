@@ -9,13 +9,13 @@
 
 namespace sweetspot::report::compare {
 
-// One of the two, and what to call it: "study 3", "study 3 of other.db".
+// One of the two studies, and its name: "study 3", "study 3 of other.db".
 struct Side {
   std::string name;
   trial::Study study;
 };
 
-// What was measured at one batch: the fastest setting of that batch, over its trials.
+// The measurements of one batch: its fastest setting, over its trials.
 struct Point {
   std::optional<trial::Interval> samples_per_second;
   std::optional<core::Bytes> memory;
@@ -34,7 +34,7 @@ struct Line {
   std::optional<Verdict> verdict;  // of b
 };
 
-// Something that is not the same on both sides; unknown is empty.
+// Something that differs between the sides; unknown is empty.
 struct Difference {
   std::string what, a, b;
 };
@@ -46,19 +46,19 @@ struct Comparison {
   std::optional<trial::Interval> best_ratio;  // each at its own fastest batch, b over a
   std::optional<Verdict> verdict;             // by that
   std::vector<Difference> differences;
-  bool repeated = false;  // else the intervals know nothing of how runs differ
+  bool repeated = false;  // else the intervals do not include the difference between runs
   std::string sentence;
 };
 Comparison compare(const Side& a, const Side& b);
 
-// What the two did not have in common: machine, program, settings, and the terms of the question.
+// The differences between the two: machine, program, settings, and the terms of the study key.
 std::vector<Difference> differences(const trial::Study& a, const trial::Study& b);
 
-// Who is faster, or why that cannot be said; without a full stop.
+// Which is faster, or why that cannot be said; without a full stop.
 std::string verdict_words(const Comparison& comparison);
-// How the batches stand that both measured; empty where one measured nothing.
+// A comparison of the batches that both measured; empty if one measured nothing.
 std::string batches_sentence(const Comparison& comparison);
-// What to take home: who is faster and by how much, where each is fastest, and the batches.
+// The summary: which is faster and by how much, where each is fastest, and the batches.
 std::string sentence(const Comparison& comparison);
 
 // "1.82 (1.75–1.90)"

@@ -6,9 +6,9 @@
 
 namespace sweetspot::report::compare {
 
-// For people: who A and B are, the table by batch, the knees, what differs, the verdict.
+// For users: A and B, the table by batch, the knees, the differences, the verdict.
 std::string text(const Comparison& comparison);
-// The same as a page to paste, the verdict first.
+// The same as markdown, the verdict first.
 std::string markdown(const Comparison& comparison);
 // One object, schema_version first.
 nlohmann::ordered_json json(const Comparison& comparison);

@@ -74,7 +74,7 @@ std::string letter(std::size_t place) { return std::string(1, static_cast<char>(
 namespace {
 
 constexpr double apart = 3;  // pixels to either side
-constexpr int width = 560;   // two of them beside each other on a page
+constexpr int width = 560;   // two of them next to each other on a page
 
 SvgChart by_batch() {
   SvgChart chart;
@@ -126,7 +126,7 @@ std::string ratio_chart(const Comparison& c) {
       most = std::max(most, line.speed_ratio->high);
     }
   if (ratios.points.empty()) return "";
-  // What is near 1 is seen only where the axis does not begin at 0.
+  // Values near 1 are visible only if the axis does not begin at 0.
   const double room = std::max(0.1 * (most - least), 0.01);
   chart.y.from = std::max(0.0, least - room), chart.y.to = most + room;
   chart.series = {ratios};

@@ -20,7 +20,7 @@ constexpr int schema_version = 1;
 
 std::string count(double value) { return core::format_count(value); }
 
-// Every batch of any study, with its line in each comparison; null where neither side measured it.
+// Every batch of any study, with its line in each comparison; null if neither side measured it.
 std::map<std::int64_t, std::vector<const Line*>> by_batch(const Several& several) {
   std::map<std::int64_t, std::vector<const Line*>> lines;
   for (std::size_t i = 0; i < several.to_first.size(); ++i)
@@ -96,13 +96,13 @@ Cells batch_cells(const Several& several) {
   return cells;
 }
 
-// What is not the same in all of them, with what each has.
+// What differs between any of them, with the value of each.
 Cells difference_cells(const Several& several) {
   std::map<std::string, std::vector<std::string>> found;
   for (std::size_t i = 0; i < several.to_first.size(); ++i)
     for (const Difference& each : several.to_first[i].differences) {
       auto& values = found[each.what];
-      values.resize(several.names.size(), each.a);  // what is not named differs from A in nothing
+      values.resize(several.names.size(), each.a);  // a missing value equals A's
       values[i + 1] = each.b;
     }
   Cells cells;

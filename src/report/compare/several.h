@@ -7,7 +7,7 @@
 
 namespace sweetspot::report::compare {
 
-// More than two studies: each of the others beside the first, which is A.
+// More than two studies: each compared with the first, which is A.
 struct Several {
   std::vector<std::string> names;    // of A, B, C, …
   std::vector<Comparison> to_first;  // B to A, C to A, …

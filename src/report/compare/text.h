@@ -4,8 +4,8 @@
 
 namespace sweetspot::report::compare {
 
-// By batch: speeds, their ratio, memory, the verdict. Cells are for people, with what others wrote
-// made printable.
+// By batch: speeds, their ratio, memory, the verdict. Cells are for users; foreign text is made
+// printable.
 struct Cells {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
@@ -14,7 +14,7 @@ Cells batch_cells(const Comparison& comparison);
 Cells difference_cells(const Comparison& comparison);
 std::string table(const Cells& cells);
 
-// What others wrote, cut to what a cell can show.
+// Foreign text, truncated to a cell.
 std::string short_cell(const std::string& value);
 // "45,120 ±1.2%"
 std::string speed_words(const Point& point);
@@ -22,7 +22,7 @@ std::string speed_words(const Point& point);
 // "A: fastest at batch 512 with 45,120 samples/s; knee 128 with 43,000 samples/s".
 std::string knee_words(const std::string& side, const std::optional<Measured>& found);
 
-// What the intervals leave out, or nothing.
+// What the intervals do not include, or empty.
 std::string caveat(const Comparison& comparison);
 
 }  // namespace sweetspot::report::compare

@@ -70,7 +70,7 @@ Json limits_json(const search::Limits& limits) {
           {"memory_bytes", or_null(limits.memory_limit)}};
 }
 
-// The recommendation with the numbers of the trials that each of its rows rests on.
+// The recommendation with the numbers of the trials that each of its rows is based on.
 Json recommendation_json(const Answer& answer, const std::vector<Row>& trials) {
   if (!answer.recommendation) return nullptr;
   Json made = Json::parse(advise::to_json(*answer.recommendation));

@@ -52,7 +52,7 @@ std::string text(const Json& json) {
   return json.is_string() ? escaped_markup(json.get_ref<const std::string&>()) : "";
 }
 
-// JSON inside a <script> element ends with the first "</script": no "<" may stand in it.
+// JSON inside a <script> element ends at the first "</script": it must not contain "<".
 std::string embedded(const Json& data) {
   const std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string out;
@@ -100,7 +100,7 @@ std::string figures_html(const Json& figures) {
   return list;
 }
 
-// What the page's script fills anew when the study goes on; every part has its place already.
+// The page's script refills this when the study continues; every part already has its place.
 std::string answer_section(const Json& data) {
   const Json none = {{"reasons", Json::array()}, {"command", ""}};
   const Json& made = data["recommendation"].is_object() ? data["recommendation"] : none;

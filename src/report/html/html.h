@@ -7,24 +7,24 @@
 
 namespace sweetspot::report {
 
-// float32, little-endian, as base64: a fifth of what the digits of a double take.
+// float32, little-endian, as base64: a fifth of the digits of a double.
 std::string base64_floats(std::span<const float> values);
 
-// Where a live page hears of its study: relative URLs. Events are `study` events with page_data();
-// the raw steps of a trial, page_steps(), are at `steps` followed by its id.
+// Where a live page gets its study: relative URLs. Events are `study` events with page_data(); the
+// raw steps of a trial, page_steps(), are at `steps` followed by its id.
 struct Live {
   std::string events, steps;
-  std::string studies;  // which there are to choose from; empty: this one only
+  std::string studies;  // the list to choose from; empty: only this one
 };
 
-// The report as one file that needs nothing else. The recommendation, the headline chart and the
-// trials show with scripts off; with them, every chart of the page does. With `live`, raw steps are
-// left out and the page listens.
+// The report as one self-contained file. The recommendation, the headline chart and the trials work
+// without scripts; with them, every chart of the page does. With `live`, raw steps are omitted and
+// the page listens.
 std::string html(Answer answer, const std::optional<Live>& live = {});
 
-// The page's Content-Security-Policy: nothing but its own script and style, by their hashes; a live
-// page may fetch from where it came. As a header it should say frame-ancestors too, which a <meta>
-// element cannot.
+// The page's Content-Security-Policy: only its own script and style, by their hashes; a live page
+// may fetch from its own origin. As a header it should also have frame-ancestors, which a <meta>
+// element cannot set.
 std::string page_policy(bool live = false);
 
 }  // namespace sweetspot::report

@@ -85,7 +85,7 @@ Json table_json(const PageTable& table) {
   return json;
 }
 
-// A column of readings; nothing where none was taken.
+// A column of readings; null without any.
 template <class Read>
 Json trace_column(const std::vector<trial::Reading>& trace, const Read& read) {
   std::vector<float> values;
@@ -122,7 +122,7 @@ Json epochs_json(const std::vector<trial::Epoch>& epochs) {
   return list;
 }
 
-// What only a page shows of a trial, taken off the answer so that the rest is cheap to copy.
+// What only a page shows of a trial, removed from the answer so that the rest is cheap to copy.
 struct Heavy {
   Json steps, trace;
 };
@@ -135,7 +135,7 @@ std::vector<Heavy> take_heavy(Answer& answer) {
   return list;
 }
 
-// Every text and name below, whoever wrote it.
+// Every text and name below, from any source.
 Json cleaned(const Json& json) {
   if (json.is_string()) return shown(json.get_ref<const std::string&>());
   if (!json.is_structured()) return json;
@@ -148,7 +148,7 @@ Json cleaned(const Json& json) {
   return clean;
 }
 
-// What the command knew of memory before anything ran: rows of a batch and its bytes by category.
+// The memory prediction before anything ran: rows of a batch and its bytes by category.
 Json memory_by_use(const Json& environment) {
   const Json::json_pointer where("/facts/memory_by_use");
   Json rows = Json::array();
@@ -160,7 +160,7 @@ Json memory_by_use(const Json& environment) {
   return rows;
 }
 
-// Our own sentences quote numbers.
+// Our own sentences contain numbers.
 void set_numbers(Json& data, const Answer& answer) {
   data["sentence"] = with_thin_spaces(shown(sentence(answer)));
   data["figures"] = Json::array();

@@ -64,8 +64,8 @@ std::vector<Claim> judge(const Experiment& experiment) {
     claims.insert(claims.end(), minima.begin(), minima.end());
     return claims;
   }
-  // What does not hold here, and would if a step cost what it costs elsewhere, is the engine's
-  // work.
+  // If a claim fails here, but would hold if a step cost what it costs elsewhere, the engine is the
+  // reason.
   const std::vector<Claim> slower =
       judge_as_measured(with_slowest_steps(experiment, eager_step_seconds));
   const auto fixed = fixed_step_seconds(curve(*gpu, experiment));
@@ -288,7 +288,7 @@ Claim cpu_takes_much_longer(const Curve& cpu, const Curve& gpu) {
 
 namespace {
 
-// The batch with the lowest accuracy after so many epochs.
+// The batch with the lowest accuracy after this many epochs.
 struct Worst {
   std::int64_t batch = 0;
   stats::Interval accuracy;
@@ -389,7 +389,7 @@ Claim utilisation_rises(const Curve& gpu) {
 
 namespace {
 
-// Of the largest batch less the smallest's; no verdict without two seeds of each.
+// The largest batch's minus the smallest's; no verdict without two seeds of each.
 Claim compare_ends(Claim claim, const std::vector<EndPointRow>& rows,
                    std::vector<double> EndPointRow::*of, const char* what) {
   if (rows.size() < 2) return claim.evidence = "it takes two batches with --sharpness", claim;

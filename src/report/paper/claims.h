@@ -7,19 +7,19 @@
 
 namespace sweetspot::report::paper {
 
-// `undecided`: the interval reaches to both sides of what the claim says.
+// `undecided`: the interval reaches both sides of the claim.
 enum class Verdict { holds, does_not_hold, undecided, not_tested };
 std::string_view name(Verdict verdict);   // "does_not_hold"
 std::string_view words(Verdict verdict);  // "does not hold"
 
-// One claim of the paper, held against this machine's numbers.
+// One claim of the paper, judged by this machine's numbers.
 struct Claim {
   std::string id{};      // "gpu-until-800"
   std::string says{};    // the claim
   std::string source{};  // where the paper says it
   Verdict verdict = Verdict::not_tested;
   std::string evidence{};  // what was measured, with intervals; or why nothing was
-  // Where it does not hold only because the engine has removed the overhead behind it: the proof.
+  // If it fails only because the engine has removed the overhead behind it: the proof.
   std::string overhead{};
 };
 
@@ -27,10 +27,10 @@ struct Claim {
 std::vector<Claim> judge(const Experiment& experiment);
 
 // PyTorch eager on one H200 takes 2.0 to 2.4 ms for a step of this network at every batch from 1 to
-// 1000: the launches, not the work.
+// 1000: launches, not work.
 constexpr double eager_step_seconds = 2.2e-3;
 
-// Whether what was measured lies between two bounds, as far as its interval tells.
+// Whether the measured value is between two bounds, according to its interval.
 Verdict between(const stats::Interval& measured, double low, double high);
 
 // "0.95 times (0.93 to 0.98)".
@@ -39,7 +39,7 @@ std::string times(const stats::Interval& ratio, int digits = 2);
 std::string percent(const stats::Interval& share);
 std::string points(const stats::Interval& share);
 
-// Those of training time; each is of one device.
+// Claims about training time; each is about one device.
 Claim flat_on_cpu(const Curve& cpu);
 Claim falls_on_gpu(const Curve& gpu);
 Claim until_800_on_gpu(const Curve& gpu, const std::vector<std::int64_t>& batches);
@@ -48,14 +48,14 @@ Claim linear_in_epochs(const Curve& curve, const std::string& device, int epochs
 Claim five_epochs_beat_one(const Curve& gpu);
 Claim cpu_takes_much_longer(const Curve& cpu, const Curve& gpu);
 
-// Those of accuracy and utilisation.
+// Claims about accuracy and utilisation.
 Claim accuracy_falls(const Curve& curve);
 Claim accuracy_recovers(const Curve& curve, int epochs);
 Claim above(const Curve& curve, double share, const std::string& source);
 Claim near_99_percent(const Curve& curve);
 Claim utilisation_rises(const Curve& gpu);
 
-// What is said of large batches in general; none where the ends of training were not looked at.
+// Claims about large batches in general; none if no end points were measured.
 std::vector<Claim> sharp_minima(const Device& device);
 
 }  // namespace sweetspot::report::paper

@@ -13,7 +13,7 @@
 namespace sweetspot::report::paper {
 namespace {
 
-// While it trained: a trial begins with opening the device, and what it does then tells nothing.
+// During training only: a trial begins with opening the device, which does not count.
 std::optional<double> mean_utilisation(const trial::Trial& trial) {
   if (trial.trace.empty()) return std::nullopt;
   double begin = trial.trace.back().at_seconds;
@@ -102,7 +102,7 @@ std::optional<stats::Interval> fixed_step_seconds(const Curve& curve) {
   }
   const auto fit = stats::fit_line(line);
   if (!fit) return std::nullopt;
-  // An observation of boundless weight adds nothing to the line's own uncertainty.
+  // An observation of infinite weight adds nothing to the line's own uncertainty.
   return fit->predict(0, std::numeric_limits<double>::infinity());
 }
 

@@ -13,7 +13,7 @@ namespace sweetspot::report::paper {
 // One device of this machine and the trials it ran.
 struct Device {
   std::string name;      // "cpu", "cuda:0"
-  std::string hardware;  // for people: "AMD EPYC 9B14, 2 cores"
+  std::string hardware;  // for users: "AMD EPYC 9B14, 2 cores"
   std::string study;     // its number in the store
   std::vector<trial::Trial> trials;
 
@@ -23,24 +23,24 @@ struct Device {
 // The paper's experiment as it went here.
 struct Experiment {
   std::vector<Device> devices;
-  std::vector<std::int64_t> batches;  // that were asked for
+  std::vector<std::int64_t> batches;  // requested
   int epochs = 5;
   std::int64_t test_samples = 10'000;
   bool quick = false;
   std::string workload;  // "paper-cnn on mnist"
   std::string training;  // "adam at 0.001, fp32"
   std::string program, started;
-  std::string status = "finished", message;  // why it ended early; empty when it did not
+  std::string status = "finished", message;  // why it ended early; else empty
   double seconds = 0;                        // of this run
   std::size_t resumed = 0;                   // trials that were known before
-  std::string no_gpu;                        // why no GPU took part; empty when one did
+  std::string no_gpu;                        // why no GPU took part; else empty
   std::string environment_json;              // an object
 
   const Device* cpu() const;
   const Device* gpu() const;
 };
 
-// One batch on one device: what all its trials that went well say.
+// One batch on one device: the results of all its successful trials.
 struct Point {
   std::int64_t batch = 1;
   double steps_per_epoch = 0;
@@ -62,21 +62,21 @@ struct Curve {
   const Point& smallest() const { return points.front(); }
   const Point& largest() const { return points.back(); }
 
-  // With 95% intervals: a mean epoch's time; the accuracy after so many epochs, by its seeds or,
-  // with one seed, by how many images it was judged on.
+  // With 95% intervals: a mean epoch's time; the accuracy after this many epochs, over its seeds
+  // or, with one seed, from the number of test images.
   stats::Interval epoch_seconds(const Point& point) const;
   std::optional<stats::Interval> accuracy(const Point& point, int epochs) const;
 };
 Curve curve(const Device& device, const Experiment& experiment);
 
-// The part of a step's time that no batch changes, in seconds: the line through the step times.
-// Nothing below three batches.
+// The fixed part of a step's time, in seconds: the line through the step times. nullopt below three
+// batches.
 std::optional<stats::Interval> fixed_step_seconds(const Curve& curve);
 
 // a − b of two independent estimates.
 stats::Interval difference(const stats::Interval& a, const stats::Interval& b);
 
-// What the trials of GPUs would have been, had no step taken less than so long.
+// The trials on GPUs as if no step had taken less than this.
 Experiment with_slowest_steps(Experiment experiment, double least_step_seconds);
 
 }  // namespace sweetspot::report::paper

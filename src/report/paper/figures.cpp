@@ -25,7 +25,7 @@ std::size_t most_epochs(const Curve& curve) {
   return most;
 }
 
-// The mean over trials, and its interval where there are several.
+// The mean over trials, and its interval if there are several.
 using Mean = std::optional<stats::Interval> (*)(std::span<const double>);
 SvgPoint mark(std::int64_t batch, const std::vector<double>& values, Mean mean, double unit) {
   SvgPoint point{static_cast<double>(batch), unit * stats::Moments(values).mean()};
@@ -99,7 +99,7 @@ std::string utilisation_chart(const Device& device, const std::string& id) {
   for (const auto& [batch, trial] : by_batch) {
     SvgSeries line;
     line.marks = false;
-    line.colour = 1 + static_cast<int>(chart.series.size() % 2);  // neighbours told apart
+    line.colour = 1 + static_cast<int>(chart.series.size() % 2);  // distinguishes neighbours
     double end = 0;
     for (const trial::Reading& reading : trial->trace) {
       end = std::max(end, reading.at_seconds);
@@ -120,7 +120,7 @@ std::string utilisation_chart(const Device& device, const std::string& id) {
   chart.y.label = "utilisation";
   chart.y.words = percent_words;
   chart.y.ticks = {0, 20, 40, 60, 80, 100};
-  chart.y.from = 0, chart.y.to = 112;  // room for the batches above a busy device
+  chart.y.from = 0, chart.y.to = 112;  // space for the batches above a busy device
   chart.x.from = 0, chart.x.to = start;
   return svg(chart);
 }
@@ -148,8 +148,8 @@ std::string mean_utilisation_chart(const Curve& curve, const std::string& device
 namespace {
 
 // The quotations are from D. Campbell, "Impact of Batch Size on Performance of TensorFlow Based
-// Convolutional Neural Networks". Its figures are pictures without tables: what the text says of
-// them is all that can be quoted.
+// Convolutional Neural Networks". Its figures are images without tables: only the text can be
+// quoted.
 const std::vector<Quote> cpu_time_quotes{
     {"Figure 3 (Ryzen 1800X)",
      "“the training time remains almost the same as the batch size increases. While the training "

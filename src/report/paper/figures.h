@@ -6,22 +6,22 @@
 
 namespace sweetspot::report::paper {
 
-// <svg> elements, each with its own id. A line for each number of epochs, over the batches.
+// <svg> elements, each with its own id. One line per number of epochs, over the batches.
 std::string time_chart(const Curve& curve, const std::string& device, const std::string& id);
 std::string accuracy_chart(const Curve& curve, const std::string& device, const std::string& id);
-// The device's utilisation while each batch was trained, one after the other by size; empty where
-// no trial has readings.
+// The device's utilisation while each batch was trained, in order of size; empty if no trial has
+// readings.
 std::string utilisation_chart(const Device& device, const std::string& id);
 std::string mean_utilisation_chart(const Curve& curve, const std::string& device,
                                    const std::string& id);
 
-// What the paper says of one of its figures.
+// What the paper says about one of its figures.
 struct Quote {
   std::string figure;  // "Figure 3 (Ryzen 1800X)"
   std::string says;    // in its words, or, outside quotation marks, in ours
 };
 
-// Figures of the paper that show one thing of different machines, drawn once from this machine's
+// Figures of the paper that show one thing on different machines, drawn once from this machine's
 // numbers.
 struct Figure {
   std::string title;                // "Figures 3, 5 and 10: training time on the CPU"

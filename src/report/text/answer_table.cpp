@@ -19,7 +19,7 @@ std::string within_words(double probability) {
   return probability > certain ? "yes" : fmt::format("{:.0f}%", 100 * probability);
 }
 
-// In whole percents, as the share itself is given; empty below half of one.
+// In whole percents, like the share itself; empty below half of one.
 std::string reach_words(const core::Interval& share) {
   const double reach = 100 * std::max(share.high - share.mean, share.mean - share.low);
   return std::round(reach) >= 1 ? fmt::format("±{:.0f}", reach) : "";
@@ -34,8 +34,8 @@ AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& ma
     line.failure = name(row.outcome);
     std::ranges::replace(line.failure, '_', ' ');
     const std::string reason = core::printable(short_reason(row.note));
-    // What to do about it comes behind, and is said once. Want of memory says it all, but for how
-    // much there was.
+    // The advice follows and is given once. "Out of memory" is enough, except for the available
+    // amount.
     if (reason.starts_with(line.failure))
       line.failure = reason;
     else if (!reason.empty() && row.outcome != trial::Outcome::out_of_memory)
@@ -55,8 +55,8 @@ AnswerLine line_of(const advise::BatchRow& row, const advise::Recommendation& ma
   return line;
 }
 
-// "0.0214 J 94%": the energy of a sample, and the speed as a share of the fastest of all. Where
-// energy was not asked for, the speed.
+// "0.0214 J 94%": the energy per sample, and the speed relative to the fastest of all. If energy
+// was not requested, the speed.
 std::string variant_cell(const advise::BatchRow& row, const advise::Recommendation& made) {
   if (row.outcome != trial::Outcome::ok) {
     std::string words(name(row.outcome));

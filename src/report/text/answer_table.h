@@ -11,14 +11,14 @@ struct AnswerLine {
   std::int64_t size = 1;
   std::string batch, samples_per_second, share, reach, within, memory, energy, limited_by;
   std::vector<std::string> by_variant;
-  std::string failure;  // "out of memory": nothing else is said of the batch then
+  std::string failure;  // "out of memory": the only cell of the batch then
   bool chosen = false;
 };
 struct AnswerTable {
   std::string batch_title, within_title;  // "micro-batch", "within 5%?"
   bool has_energy = false;                // of any batch
-  // Where several precisions or power limits were searched, the table is one of batches and these,
-  // and has no other columns: "bf16", "500 W".
+  // If several precisions or power limits were searched, the table has batches and these, and no
+  // other columns: "bf16", "500 W".
   std::vector<std::string> variant_titles;
   std::vector<AnswerLine> lines;
 };

@@ -6,14 +6,14 @@
 
 namespace sweetspot::report {
 
-// What a program that failed printed last; of several trials with the same reason, the first's.
+// The last output of a failed program; of several trials with the same reason, the first's.
 struct Failure {
   std::string title;  // "The last lines of batch 64, trial 3:"
   std::vector<std::string> lines;
 };
 std::vector<Failure> failures(const Answer& answer, std::size_t most, std::size_t most_lines);
 
-// Indented, with a blank line before each; empty where there are none.
+// Indented, with a blank line before each; empty if there are none.
 std::string failures_text(const std::vector<Failure>& list);
 
 }  // namespace sweetspot::report

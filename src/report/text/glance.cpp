@@ -40,7 +40,7 @@ std::vector<Figure> recommended(const advise::Recommendation& made) {
   return list;
 }
 
-// Of whole training runs, after each number of epochs that any of them came to.
+// For whole training runs, after each number of epochs that any of them reached.
 std::string trained_sentence(const Answer& answer) {
   std::size_t most = 0;
   for (const trial::Trial& t : answer.trials) most = std::max(most, t.epochs.size());

@@ -6,7 +6,7 @@
 
 namespace sweetspot::report {
 
-// The answer in one sentence: the recommendation's, or what the trials alone say; may be empty.
+// The answer in one sentence: the recommendation's, or a summary of the trials; may be empty.
 std::string sentence(const Answer& answer);
 
 // The answer in a few numbers.

@@ -16,14 +16,14 @@
 namespace sweetspot::report {
 namespace {
 
-// A bar in a note would be taken for the end of its cell.
+// A bar in a note would end its cell.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
   return out;
 }
 
-// Notes of others may be of any length; CSV and JSON have all of them.
+// Foreign notes may have any length; CSV and JSON have all of them.
 std::string clipped(const std::string& text) {
   constexpr std::size_t most_columns = 90;
   const std::size_t at = fitting(text, most_columns);
@@ -32,7 +32,7 @@ std::string clipped(const std::string& text) {
 
 constexpr std::size_t most_failures = 3, last_lines_shown = 10;
 
-// A program's own lines may hold a fence: indented code needs none.
+// A program's own lines may contain a fence: indented code needs none.
 std::string indented(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += "    " + line + "\n";

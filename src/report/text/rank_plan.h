@@ -7,7 +7,7 @@
 
 namespace sweetspot::report {
 
-// A prediction for numbers of ranks, with what it rests on: as table and curve, or as JSON.
+// A prediction for numbers of ranks, with its assumptions: as table and curve, or as JSON.
 std::string rank_plan_text(const advise::RankPlan& plan, const PlotOptions& options);
 nlohmann::ordered_json rank_plan_json(const advise::RankPlan& plan);
 

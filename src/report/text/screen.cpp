@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view indent = "  ";
 
-// The words of a command line, as they are quoted.
+// The words of a command line, quoted.
 Lines shell_words(const std::string& command) {
   Lines list(1);
   bool is_quoted = false;
@@ -60,7 +60,7 @@ std::string plain(std::string text) {
   return text;
 }
 
-// What cannot be shown is replaced before anything is measured.
+// Unprintable characters are replaced before anything is measured.
 std::string said(const std::string& text, const ScreenOptions& options) {
   return options.utf8 ? text : plain(text);
 }
@@ -138,7 +138,7 @@ namespace {
 constexpr std::size_t most_lines = 20;
 constexpr std::size_t last_lines_shown = 10;  // of a program that failed
 
-// The rows that matter most: the chosen, the best, the ends, and those next to the chosen.
+// The most important rows: the chosen, the best, the ends, and the neighbours of the chosen.
 std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const AnswerTable& table,
                                    std::size_t most) {
   const std::size_t all = table.lines.size();
@@ -192,7 +192,7 @@ std::vector<ScreenColumn> columns_of(const AnswerTable& table, const std::vector
   return columns;
 }
 
-// What the sentence and its parenthesis say already is left out.
+// What the sentence and its parenthesis already say is omitted.
 bool is_shown(advise::Reason reason, const advise::Recommendation& made) {
   if (reason == advise::Reason::knee || reason == advise::Reason::accumulation ||
       reason == advise::Reason::energy)
@@ -252,7 +252,7 @@ std::string recommended(const advise::Recommendation& made, const ScreenOptions&
   const AnswerTable table = answer_table(made);
   std::size_t rows = std::min(most_rows, table.lines.size());
   const std::size_t fixed = head.size() + command.size() + 2;  // a blank line, the titles
-  // What gives way, and in which order.
+  // What is dropped, and in which order.
   while (fixed + rows + why.size() + foot.size() > most_lines) {
     if (rows > few_rows)
       --rows;

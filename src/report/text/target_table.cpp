@@ -16,7 +16,7 @@ namespace {
 
 std::string number(double value) { return core::format_rounded(value); }
 
-// "6.12 ±0.4"; of one seed without its reach.
+// "6.12 ±0.4"; for one seed without its half-width.
 std::string measured_words(const core::Interval& cost, int seeds) {
   if (seeds < 2) return number(cost.mean);
   const int digits = cost.mean < 1 ? 3 : cost.mean < 10 ? 2 : cost.mean < 100 ? 1 : 0;
@@ -24,7 +24,7 @@ std::string measured_words(const core::Interval& cost, int seeds) {
                      core::format_interval(cost.high - cost.mean, cost.mean - cost.low, digits));
 }
 
-// A run that was given up says how long it was trained for.
+// A stopped run shows how long it was trained for.
 std::string given_up(const advise::TargetRow& row, const advise::TimeToTarget& made) {
   double least = 0;
   for (const advise::TargetRunTold& run : row.runs)
@@ -55,7 +55,7 @@ TargetLine line_of(const advise::TargetRow& row, const advise::TimeToTarget& mad
   return line;
 }
 
-// What matters most: the trained ones, those next to them, and the ends.
+// The most important: the trained ones, their neighbours, and the ends.
 std::vector<TargetLine> kept_target_lines(const advise::TimeToTarget& made,
                                           std::vector<TargetLine> lines, std::size_t most) {
   const auto importance = [&](const TargetLine& line) {

@@ -7,11 +7,11 @@
 
 namespace sweetspot::report {
 
-// The batches of a time to a target in words, for the terminal and for markdown.
+// The batches of a time to target as text, for the terminal and for markdown.
 struct TargetLine {
   std::int64_t size = 1;
   std::string batch, learning_rate, predicted, measured, epochs, reached;
-  std::string failure;  // nothing else is said of the batch then
+  std::string failure;  // the only cell of the batch then
   bool chosen = false;
 };
 struct TargetTable {
@@ -20,7 +20,7 @@ struct TargetTable {
 };
 TargetTable target_table(const advise::TimeToTarget& made);
 
-// The answer on one screen, as screen() has it.
+// The answer on one screen, like screen().
 std::string target_screen(const advise::TimeToTarget& made, const ScreenOptions& options);
 std::string target_markdown(const advise::TimeToTarget& made);  // the table alone
 

@@ -77,10 +77,10 @@ class CallbackSession : public Session {
   }
 
  private:
-  // What is not waiting is not divided any further: it all goes by the name of the rest.
+  // The time that is not data wait is not divided further: all of it is overhead.
   void divide(trial::Step& step) const {
     const double told = functions_.data_wait_seconds();
-    const double wait = told > 0 ? std::min(told, step.seconds) : 0;  // not a number is none
+    const double wait = told > 0 ? std::min(told, step.seconds) : 0;  // NaN counts as none
     step.phases[static_cast<std::size_t>(trial::Phase::data_wait)] = wait;
     step.phases[static_cast<std::size_t>(trial::Phase::overhead)] = step.seconds - wait;
   }

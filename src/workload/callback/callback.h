@@ -7,11 +7,11 @@
 
 namespace sweetspot::workload::callback {
 
-// Calls what a program handed over. What comes out of it is Ended, with the outcome that it means;
-// the unwinding of a cancelled thread goes through.
+// Calls a program's function. Its exceptions become Ended, with the corresponding outcome; the
+// unwinding of a cancelled thread passes through.
 void guarded(const std::function<void()>& call);
 
-// What a program that links the library hands over; all but `run` may be empty.
+// The functions of a program that links the library; only `run` is required.
 struct Functions {
   std::function<void(std::int64_t batch, std::int64_t steps)> run;
   std::function<void(std::int64_t batch)> prepare;
@@ -24,8 +24,8 @@ struct Functions {
 using Clock = std::function<double()>;  // seconds
 double steady_seconds();
 
-// Steps of the calling program itself, in its own process. A step here is one call of `run`, of as
-// many updates as make it worth timing.
+// Steps of the calling program itself, in its own process. A step here is one call of `run`, with
+// as many updates as make it worth timing.
 class CallbackWorkload : public Workload {
  public:
   CallbackWorkload(std::string name, Functions functions, Clock now = steady_seconds);

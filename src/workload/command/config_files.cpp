@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::string shown(const fs::path& path) { return core::printable(path.string()); }
 
-// "model.yaml" of "model.yaml:train.batch_size", where that is a template.
+// "model.yaml" of "model.yaml:train.batch_size", if that is a template.
 const Template* named(const Options& options, const Edit& edit) {
   for (const Template& one : options.templates)
     if (edit.key.starts_with(template_name(one) + ":")) return &one;
@@ -96,7 +96,7 @@ void check_copy(const Options& options, const Template& one) {
 }  // namespace
 
 std::string read_text(const fs::path& file) {
-  constexpr std::uintmax_t largest = 16 << 20;  // of what is written by hand
+  constexpr std::uintmax_t largest = 16 << 20;  // for hand-written files
   std::error_code error;
   if (!fs::is_regular_file(file, error))
     throw core::InputError(
@@ -152,7 +152,7 @@ bool is_edited(const Options& options, const Template& one) {
   try {
     return !edits_of(options, one).empty();
   } catch (const core::InputError&) {
-    return false;  // check_templates() says why
+    return false;  // check_templates() reports why
   }
 }
 

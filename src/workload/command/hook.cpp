@@ -50,7 +50,7 @@ std::optional<std::string> run_hook(const char* flag, const std::string& command
   else if (options.folder && used({options.folder->string()}) == Placeholders{})
     launch.folder = options.folder;
   process::Process process(launch);
-  output::Reader output;  // for its last lines alone
+  output::Reader output;  // only for its last lines
   const auto take = [&] {
     for (const process::Chunk& chunk : process.take()) output.feed(chunk.bytes, chunk.at_seconds);
   };

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By the module that is imported; one variable is suggested once.
+// By the imported module; each variable is suggested once.
 constexpr std::array<Library, 5> known{{
     {"wandb", "WANDB_MODE", "disabled", "opens a run for each trial"},
     {"transformers", "HF_HUB_OFFLINE", "1", "asks the hub at each start"},
@@ -39,7 +39,7 @@ std::string text_of(const fs::path& file) {
   return text;
 }
 
-// The scripts that the words of a command line name.
+// The scripts named in a command line.
 void collect(const fs::path& folder, const std::vector<std::string>& words,
              std::set<fs::path>& scripts, int levels) {
   constexpr std::size_t most_scripts = 50;

@@ -27,7 +27,7 @@ bool has_batch(const std::string& text) {
   return found.batch || found.micro_batch;
 }
 
-// What a shell's line may read from the environment itself.
+// Whether a shell's line reads the variable from the environment itself.
 bool names_the_variable(const std::string& text) {
   return text.find("SWEETSPOT_BATCH") != std::string::npos ||
          text.find("SWEETSPOT_MICRO_BATCH") != std::string::npos;
@@ -35,7 +35,7 @@ bool names_the_variable(const std::string& text) {
 
 std::string argument_place(const Options& options, std::size_t i) {
   if (options.shell || options.argv[i].find(' ') != std::string::npos)
-    return "in the command line";  // of a shell: its words are not ours to count
+    return "in the command line";  // for a shell line, arguments cannot be counted
   std::string place = fmt::format("as argument {}", i);
   const std::string& argument = options.argv[i];
   const bool alone = argument == "{batch}" || argument == "{micro_batch}";
@@ -87,9 +87,9 @@ std::string batch_destinations_words(const Options& options) {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;  // its keys are sorted: one text for one question
+using Json = nlohmann::json;  // its keys are sorted: one text per key
 
-// FNV-1a: tells an edited script from the one before, nothing more.
+// FNV-1a: only distinguishes an edited script from the previous one.
 std::string fingerprint(const std::string& bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -100,8 +100,8 @@ fs::path absolute_folder(const Options& options) {
   return fs::absolute(options.folder.value_or(".")).lexically_normal();
 }
 
-// Of the scripts among the arguments: an edited one is another program. Other files are left out,
-// for they may be what the program writes.
+// The scripts among the arguments: an edited one is a different program. Other files are ignored,
+// because the program may write them.
 Json scripts_json(const Options& options) {
   constexpr std::array<std::string_view, 8> endings{".py", ".sh", ".js", ".mjs",
                                                     ".ts", ".jl", ".R",  ".lua"};
@@ -143,7 +143,7 @@ std::string identity_json(const Options& options) {
                {"scripts", scripts_json(options)},
                {"steps_regex", number_json(options.steps_regex)},
                {"samples_per_run", number_json(options.samples_per_run)}};
-  // Absent where not used: what was measured before there were templates stays known.
+  // Absent if unused: what was measured before there were templates stays known.
   for (const Template& one : options.templates)
     json["templates"][one.file.string()] = {
         {"text", fingerprint(one.text)},
@@ -246,7 +246,7 @@ void check(const Options& options) {
   if (options.samples_per_run && *options.samples_per_run < 1)
     throw core::InputError("--samples-per-run must be at least 1; say how many a run trains on");
   if (options.metric) output::MetricRegex(*options.metric, options.metric_regex);
-  if (options.steps_regex) output::Reader{options.steps_regex};  // throws for a bad one
+  if (options.steps_regex) output::Reader{options.steps_regex};  // throws for an invalid one
 }
 
 std::string title(const Options& options) {

@@ -98,13 +98,13 @@ void Program::begin(const trial::Setting& setting) {
 void Program::wait(double most_seconds) {
   if (ended_) return;
   poll(most_seconds);
-  // Before taking: what comes after cannot be missed then.
+  // Before reading: what comes after cannot be missed then.
   const bool over = process_->ended() || (options_.caller && !server_.connected());
   take_output();
   take_messages();
   if (over) {
     ended_at_ = monotonic_seconds();
-    // What is left in pipes and socket; something that outlives the program may write for ever.
+    // The rest in pipes and socket; something that outlives the program may write forever.
     constexpr int most_rounds = 64;
     for (int round = 0; round < most_rounds; ++round) {
       const bool output = take_output(), messages = take_messages();
@@ -113,7 +113,7 @@ void Program::wait(double most_seconds) {
     ended_ = true;
   }
   count();
-  process_->memory();  // it keeps the peak
+  process_->memory();  // it updates the peak
 }
 
 void Program::poll(double most_seconds) {
@@ -170,7 +170,7 @@ void Program::take(const client::Message& message, double now) {
     last_sign_at_ = now;
   }
   if (const auto* memory = std::get_if<client::DeviceMemory>(&message)) {
-    // The most it took, and the least it was allowed.
+    // The largest peak, and the smallest capacity.
     client::DeviceMemory most = *memory;
     if (device_memory_) {
       if (device_memory_->peak >= most.peak) std::swap(most, *device_memory_);
@@ -186,7 +186,7 @@ void Program::take(const client::Message& message, double now) {
   if (const auto* failed = std::get_if<client::Failed>(&message)) failed_ = *failed;
 }
 
-// Whether a client that speaks for several processes counted the samples of its own alone.
+// Whether a client of several processes counted only its own samples.
 bool Program::is_of_one_rank(const client::StepEnd& step) const {
   const int ranks = options_.gpus.value_or(1);
   return ranks > 1 && *step.samples * ranks == batch_ * step.updates;
@@ -201,7 +201,7 @@ void Program::count() {
       for (const output::LossAt& each : losses)
         printed_losses_.add(counted_.updates_at(each.count, readers_[stream].findings().counter),
                             each.loss);
-    // Two streams may well count the same steps: the first that does is the one.
+    // Two streams may count the same steps: the first that does is used.
     if (advances.empty() || counting_.value_or(stream) != stream) continue;
     counting_ = stream;
     last_sign_at_ = last_output_at_;
@@ -271,7 +271,7 @@ output::Findings Program::findings() const {
 
 output::Suggestion Program::suggestion() const {
   output::Suggestion of_output = readers_[0].suggestion(), of_errors = readers_[1].suggestion();
-  return of_errors.kind < of_output.kind ? of_errors : of_output;  // in the order of their use
+  return of_errors.kind < of_output.kind ? of_errors : of_output;  // by usefulness
 }
 
 std::optional<std::int64_t> Program::steps_total() const {

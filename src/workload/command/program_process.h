@@ -21,45 +21,45 @@ namespace sweetspot::workload::command {
 
 double monotonic_seconds();  // the clock of all times here, and of the clients
 
-// One process of the training program, listened to in both ways: what it prints, and what its
-// client says. Knows nothing of trials but the setting that runs now.
+// One process of the training program, observed through its output and its client. Knows nothing of
+// trials except the current setting.
 class Program {
  public:
   // `memory_limit`: of its processes on the host.
   Program(const Options& options, const trial::Setting& setting, bool terminal,
           const Workspace& workspace, const gpu::Gpus& gpus,
           std::optional<core::Bytes> memory_limit);
-  ~Program() { gpu_watch_->stop(); }  // before the processes go that it looks at
+  ~Program() { gpu_watch_->stop(); }  // before the processes that it observes
 
-  // Waits until there is news, at most so long, and takes it.
+  // Waits until there is something to read, at most this long, and reads it.
   void wait(double most_seconds);
 
-  // The next step, where one is known: of the client once that tells of steps, else of the output.
+  // The next step, if one is known: from the client once that reports steps, else from the output.
   std::optional<trial::Step> step();
 
-  bool ended() const { return ended_; }  // and all it said has been taken
+  bool ended() const { return ended_; }  // and all its output has been read
   bool is_session() const { return hello_ && hello_->session; }
   // The session waits for a setting.
   bool asks() const { return asks_; }
   bool was_answered() const { return answers_ > 0; }
   bool was_kept() const { return answers_ > 1; }   // this is not its first setting
   bool has_own_peak() const { return own_peak_; }  // memory() is of this setting alone
-  // Its client tells of steps, or did: it went away.
+  // Its client reports steps, or did before it disconnected.
   bool client_tells() const { return is_session() || client_steps_.first_mark(); }
   bool client_gone() const { return client_tells() && !server_.connected(); }
-  // Why the setting came to nothing, where its client said so.
+  // Why the setting failed, if its client said so.
   const std::optional<client::Failed>& failed() const { return failed_; }
 
-  // Answers the session: what comes from now on is of this setting. False when nobody listens.
+  // Answers the session: what follows belongs to this setting. False if nobody listens.
   bool answer(const trial::Setting& setting);
   bool say_enough() { return server_.send(client::enough_line()); }
   bool say_done() { return server_.send(client::done_line()); }
 
-  // How it began: what libraries say for themselves.
+  // The beginning of its output: what libraries print.
   const std::string& first_output() const { return first_output_; }
 
-  // Seconds of the clock in which it printed whole lines that are no bar's: a program that prints
-  // on and on, and not one that prints its settings at once.
+  // Seconds in which it printed whole lines that are not bars: this detects a program that keeps
+  // printing, not one that prints its settings at once.
   std::int64_t talking_seconds() const { return talking_seconds_; }
   double started_at() const { return started_at_; }      // this setting
   double last_sign_at() const { return last_sign_at_; }  // of a step
@@ -69,27 +69,27 @@ class Program {
   bool changed_its_batch() const;
   output::Findings findings() const;      // of both streams, for this setting
   output::Suggestion suggestion() const;  // for when no step was recognised
-  // What it tells of its batch by itself.
+  // What it shows of its batch.
   std::optional<std::int64_t> steps_total() const;
   std::optional<std::int64_t> samples_per_step() const;
   std::optional<std::int64_t> sample_stride() const;
-  // What its client told of its loss, else what it printed.
+  // The losses its client reported, else those it printed.
   std::vector<trial::Loss> losses() const;
   std::vector<Metric> take_metrics() { return std::exchange(metrics_, {}); }
-  // What its client told of its gradients' noise comes to, in samples.
+  // The noise scale from its client's reports, in samples.
   std::optional<core::Interval> noise_scale() const;
   // The last lines of its errors, else of its output.
   std::string last_output() const;
-  std::string last_line() const;  // of what came last, short
-  // The last lines of both, each under its name where there are both.
+  std::string last_line() const;  // of the latest output, short
+  // The last lines of both, each with its name if there are both.
   std::string last_of_both() const;
   std::int64_t bad_client_lines() const { return server_.bad_lines() + client_steps_.bad(); }
-  // The most that the client reported for this setting.
+  // The peak that the client reported for this setting.
   const std::optional<client::DeviceMemory>& device_memory() const { return device_memory_; }
   std::optional<process::Memory> memory() { return process_->memory(); }
-  // Its processes beside the first: those of a data loader, or of a group.
+  // Its processes besides the first: those of a data loader, or of a group.
   std::size_t workers() const { return std::max<std::size_t>(1, process_->count()) - 1; }
-  // What it holds on GPUs.
+  // Its use of GPUs.
   const std::shared_ptr<gpu::Watch>& gpu_watch() const { return gpu_watch_; }
   process::Ending end(core::Seconds grace) {
     gpu_watch_->stop();
@@ -99,7 +99,7 @@ class Program {
  private:
   void begin(const trial::Setting& setting);
   void poll(double most_seconds);
-  bool take_output();  // false when there was none
+  bool take_output();  // false if there was none
   void note_talking(const process::Chunk& chunk);
   bool take_messages();
   void take(const client::Message& message, double now);
@@ -108,11 +108,11 @@ class Program {
   bool is_of_one_rank(const client::StepEnd& step) const;
 
   const Options& options_;
-  std::int64_t batch_;  // of the setting that runs
+  std::int64_t batch_;  // of the current setting
   double started_at_, last_sign_at_, ended_at_ = 0, last_output_at_ = 0;
   client::Server server_;
-  std::shared_ptr<gpu::Watch> gpu_watch_;  // made before the process is
-  // After the server: it is given its path, and goes first.
+  std::shared_ptr<gpu::Watch> gpu_watch_;  // created before the process
+  // After the server: it gets its path, and is destroyed first.
   std::unique_ptr<process::Watched> process_;
   std::string first_output_;
   std::array<output::Reader, 2> readers_;

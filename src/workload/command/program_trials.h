@@ -12,8 +12,8 @@
 
 namespace sweetspot::workload::command {
 
-// What lives longer than a trial: the options, the process of a session between two settings, and
-// what earlier trials taught.
+// What outlives a trial: the options, the process of a session between two settings, and what
+// earlier trials showed.
 class Trials {
  public:
   explicit Trials(Options options);
@@ -21,29 +21,28 @@ class Trials {
   const Options& options() const { return options_; }
   const Secrets& secrets() const { return secrets_; }
 
-  // --prepare, then a process for the setting: the one that was kept, or a new one. Ended(crashed)
-  // when a hook failed, this one or the last --conclude; Ended(cancelled) when there is no more
-  // time.
+  // --prepare, then a process for the setting: the kept one, or a new one. Ended(crashed) if a hook
+  // failed, this one or the last --conclude; Ended(cancelled) if there is no more time.
   std::unique_ptr<Program> start(const trial::Setting& setting);
   void conclude(const trial::Setting& setting);
   // For the next setting: it waits for one.
   void keep(std::unique_ptr<Program> program) { kept_ = std::move(program); }
 
-  // The budget's end has come: what runs is to end now.
+  // The budget is used up: what runs must end now.
   bool time_is_up() const;
 
-  // Whether the program is worth a second run on a terminal: once, and no more unless it helped.
+  // Whether the program is worth a second run on a terminal: once, and not again unless it helped.
   bool try_terminal();
   void terminal_was_no_help() { terminal_ = false; }
 
-  // Where the last trial that went well computed; "" before.
+  // The device of the last successful trial; "" before.
   const std::string& device() const { return device_; }
   void note_device(std::string device) { device_ = std::move(device); }
 
-  // What earlier trials held on GPUs.
+  // Earlier trials' use of GPUs.
   gpu::History& gpu_history() { return gpu_history_; }
 
-  // Ends what was kept and runs --cleanup, once.
+  // Ends the kept process and runs --cleanup, once.
   void finish();
 
  private:
@@ -58,7 +57,7 @@ class Trials {
   gpu::History gpu_history_;
   std::string device_;
   Secrets secrets_;
-  std::unique_ptr<Workspace> workspace_;  // of the trial that runs, or of what is kept
+  std::unique_ptr<Workspace> workspace_;  // of the running trial, or of the kept process
   bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false;
   std::optional<double> deadline_;  // once the first trial has begun
   std::unique_ptr<Program> kept_;

@@ -50,7 +50,7 @@ bool is_secret_name(std::string_view name) {
     for (const std::string_view part : within_a_word)
       if (word.find(part) != std::string::npos) return true;
   }
-  // PWD is where the shell is.
+  // PWD is the working directory.
   if (words.empty() || !any_of(last_words, words.back()) || name == "PWD") return false;
   const std::string before = words.size() > 1 ? words[words.size() - 2] : "";
   return !(words.back() == "token" && any_of(of_tokens, before)) &&
@@ -81,7 +81,8 @@ bool is_secret(std::string_view name, std::string_view value) {
   });
 }
 
-// A value from `at`: to the closing quotation mark when it opens one, else to what ends a word.
+// The end of a value from `at`: the closing quotation mark if it is quoted, else the end of the
+// word.
 std::size_t value_end(std::string_view text, std::size_t at, std::string_view also_ends) {
   if (at < text.size() && (text[at] == '\'' || text[at] == '"')) {
     const std::size_t close = text.find(text[at], at + 1);
@@ -102,7 +103,7 @@ void replace(std::string& text, std::size_t from, std::size_t to, Found& found) 
   text.replace(from, to - from, mask);
 }
 
-// user:password@ of an address, and the lone name before http's @, which is a token as a rule.
+// user:password@ in a URL, and a lone name before http's @, which is usually a token.
 void redact_users(std::string& text, Found& found) {
   for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
     const bool web = text.substr(0, at).ends_with("http") || text.substr(0, at).ends_with("https");
@@ -118,7 +119,7 @@ void redact_users(std::string& text, Found& found) {
   }
 }
 
-// NAME=value anywhere: in a shell's line, in an address, among a program's overrides.
+// NAME=value anywhere: in a shell line, in a URL, among a program's overrides.
 void redact_assignments(std::string& text, Found& found) {
   for (std::size_t at = 0; (at = text.find('=', at)) != std::string::npos; ++at) {
     std::size_t name = at;
@@ -230,7 +231,7 @@ Secrets::Secrets(const Options& options) {
     if (hook) redact_text(*hook, values_);
   for (const Edit& edit : options.edits) redact_text(edit.key + "=" + edit.value, values_);
   redact_environment(our_environment(), values_);
-  // Shorter ones would be found by chance in the middle of words.
+  // Shorter ones would match by chance in the middle of words.
   constexpr std::size_t shortest = 4;
   std::erase_if(values_, [](const std::string& value) { return value.size() < shortest; });
   std::ranges::sort(values_, [](const auto& a, const auto& b) { return a.size() > b.size(); });

@@ -31,7 +31,8 @@ constexpr int most_attempts = 8;
 
 std::string prefix(Use use) { return use == Use::socket ? "sweetspot." : "sweetspot-trial."; }
 
-// The folder at this path, held; no number when another holds it or it is not there.
+// The folder at this path, locked; an invalid descriptor if another process holds it or it does not
+// exist.
 Descriptor held(const fs::path& path) {
   Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder || ::flock(folder.number(), LOCK_EX | LOCK_NB) != 0) return Descriptor();
@@ -51,8 +52,8 @@ bool is_ours(const Descriptor& folder) {
          (found.st_mode & 07777) == 0700;
 }
 
-// With folders in it that a program closed to itself, or that the kernel did: overlayfs leaves one
-// of mode 0.
+// Including folders made inaccessible by a program or by the kernel: overlayfs leaves one of mode
+// 0.
 void remove_thoroughly(const fs::path& path) {
   std::error_code failed, ignored;
   fs::remove_all(path, failed);
@@ -70,8 +71,8 @@ void remove_thoroughly(const fs::path& path) {
   fs::remove_all(path, ignored);
 }
 
-// What a process left that could not tidy up. Of a socket's folder only the socket is taken out:
-// with anything else inside it is none of ours, and stays.
+// Leftovers of a process that could not clean up. Of a socket's folder only the socket is removed:
+// with anything else inside it is not ours, and stays.
 void remove_abandoned(const fs::path& parent, Use use) {
   std::error_code ignored;
   for (auto entry = fs::directory_iterator(parent, ignored); entry != fs::directory_iterator();
@@ -95,7 +96,7 @@ void remove_abandoned(const fs::path& parent, Use use) {
 
 PrivateFolder::PrivateFolder(Use use) {
   std::vector<const char*> parents{std::getenv("TMPDIR"), "/tmp"};
-  // In memory as a rule, where a socket belongs and a checkpoint does not.
+  // Usually in memory, where a socket belongs and a checkpoint does not.
   if (use == Use::socket)
     parents.insert(parents.begin(), std::getenv("XDG_RUNTIME_DIR"));
   else
@@ -108,10 +109,10 @@ PrivateFolder::PrivateFolder(Use use) {
       continue;
     remove_abandoned(parent, use);
     const std::string unused = pattern;
-    // Between its making and its locking another process may take it for an abandoned one.
+    // Between creation and locking another process may take it for an abandoned one.
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
       pattern = unused;
-      if (::mkdtemp(pattern.data()) == nullptr) break;  // it makes it 0700
+      if (::mkdtemp(pattern.data()) == nullptr) break;  // with mode 0700
       path_ = pattern;
       lock_ = held(path_);
       if (lock_ && is_at(lock_, path_)) return;
@@ -142,7 +143,7 @@ void put(const fs::path& folder, const fs::path& model, const std::vector<Scratc
                         ignored);
     }
     std::error_code none;
-    fs::remove(folder / file.name, none);  // a link there leads to a file of the user's
+    fs::remove(folder / file.name, none);  // a link there leads to a user's file
     std::ofstream out(folder / file.name, std::ios::binary | std::ios::trunc);
     out << file.text;
     out.close();
@@ -152,7 +153,8 @@ void put(const fs::path& folder, const fs::path& model, const std::vector<Scratc
   }
 }
 
-// What git knows of in the folder, and what it does not ignore; nothing where there is no git.
+// The files that git lists in the folder, and new ones that it does not ignore; nullopt without
+// git.
 std::optional<std::vector<fs::path>> git_files(const fs::path& folder) {
   process::Launch launch;
   launch.argv = {"git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"};
@@ -225,8 +227,8 @@ class Copying {
                         "overlay; leave it out, or name a smaller folder with --cwd",
                         core::format_bytes(most_to_copy), core::printable(from_.string())));
       fs::copy_file(source, target);
-      fs::last_write_time(target, fs::last_write_time(source));  // make goes by it
-    }  // what git lists and is no longer there, sockets and the like are left out
+      fs::last_write_time(target, fs::last_write_time(source));  // make uses it
+    }  // missing files that git lists, sockets and the like are skipped
   }
 
  private:
@@ -276,7 +278,7 @@ void Scratch::copy(const fs::path& room, const std::vector<File>& files) {
   try {
     fs::create_directory(target);
     Copying copying(folder_, target);
-    const fs::path own = room.lexically_relative(folder_);  // where TMPDIR is in the folder
+    const fs::path own = room.lexically_relative(folder_);  // if TMPDIR is in the folder
     for (const fs::path& name : listed ? *listed : all_files(folder_))
       if (!name.string().starts_with(own.string())) copying.copy(name);
   } catch (const fs::filesystem_error& error) {

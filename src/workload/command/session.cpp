@@ -18,7 +18,7 @@ namespace {
 using gpu::GpuAccount;
 using trial::Outcome;
 
-constexpr double look_up_seconds = 0.1;  // for a stop, and to sample memory
+constexpr double look_up_seconds = 0.1;  // to check for a stop, and to sample memory
 
 Ended stopped() { return {Outcome::cancelled, "it was stopped before it was measured"}; }
 
@@ -27,7 +27,7 @@ std::string failed_without_a_step(const std::string& what, const std::string& la
   return what + " before a step" + (line.empty() ? "" : ": " + line);
 }
 
-// What was measured so far may be enough: who measures knows. Fewer steps never are.
+// What was measured so far may be enough: the caller knows. Fewer steps never are.
 Ended out_of_time(const Evidence& evidence) {
   constexpr std::int64_t fewest = 4;  // one to warm up, and three
   if (evidence.steps >= fewest) return {Outcome::ok, "the budget ended"};
@@ -58,7 +58,7 @@ void CommandSession::start() {
 }
 
 trial::Step CommandSession::step() {
-  failed_ = true;  // unless it turns out otherwise
+  failed_ = true;  // until proven otherwise
   try {
     std::optional<trial::Step> step;
     while (!step) step = next();
@@ -113,7 +113,7 @@ void CommandSession::judge_what_it_prints() {
   const output::Suggestion::Kind kind = program_->suggestion().kind;
   if (!prints_in_vain(program_->talking_seconds(), kind, options.timeout, options.budget)) return;
   const Evidence known = evidence();
-  if (known.findings.memory_evidence) return;  // its end will tell
+  if (known.findings.memory_evidence) return;  // its end will show
   if (kind != output::Suggestion::Kind::paste_regex && trials_.try_terminal()) {
     end_process();
     trials_.conclude(setting_);
@@ -123,7 +123,7 @@ void CommandSession::judge_what_it_prints() {
   throw unrecognised(known, core::Seconds(now - program_->started_at()));
 }
 
-// A session asks for its first setting, or for the one after this.
+// A session requests its first setting, or the next one.
 void CommandSession::answer() {
   if (!program_->was_answered()) {
     program_->answer(setting_);
@@ -144,7 +144,7 @@ void CommandSession::answer() {
               failed_without_a_step("it asked for the next setting", now.last_output));
 }
 
-// The end of a sentence about memory that did not come back, which the next batch would lack.
+// The end of a sentence about unreleased memory, which the next batch would lack.
 std::string CommandSession::left_behind() const {
   if (program_->failed()->kept == 0) return "";
   return fmt::format("; {} of memory did not come back{}",
@@ -156,7 +156,7 @@ bool CommandSession::must_start_anew() const {
   return program_->failed() && program_->failed()->kept > 0 && !trials_.options().caller;
 }
 
-// As a rule the process is about to end, and how it does will tell more.
+// Usually the process is about to end, and its exit status says more.
 void CommandSession::judge_without_a_client() {
   const double now = monotonic_seconds();
   if (!client_gone_at_) client_gone_at_ = now;
@@ -168,7 +168,7 @@ void CommandSession::judge_without_a_client() {
 
 std::optional<trial::Step> CommandSession::judge_its_end() {
   end_process();
-  // Who ends us may have ended it too: that is no verdict on the setting.
+  // Whoever ends us may have ended it too: that is no verdict on the setting.
   if (told_to_give_up(trials_.options()) || trials_.options().caller) throw stopped();
   const Evidence known = evidence();
   const bool proper = ending_->exit_code == 0 && !known.findings.memory_evidence;
@@ -187,12 +187,12 @@ std::optional<trial::Step> CommandSession::judge_its_end() {
 
 trial::Step CommandSession::whole_run() {
   whole_runs_ = true;
-  account_.step_source = "whole runs";  // with the start-up of each
+  account_.step_source = "whole runs";  // including the start-up of each
   trial::Step step;
   step.seconds = program_->ended_at() - program_->started_at();
   step.samples = *trials_.options().samples_per_run;
   if (step.samples > setting_.batch) {
-    // A step is whole updates: the time of what is left over is taken off in proportion.
+    // A step is whole updates: the time of the remainder is subtracted in proportion.
     step.updates = step.samples / setting_.batch;
     const std::int64_t whole = step.updates * setting_.batch;
     step.seconds *= static_cast<double>(whole) / static_cast<double>(step.samples);
@@ -207,7 +207,7 @@ std::vector<Metric> CommandSession::take_metrics() {
   return program_ ? program_->take_metrics() : std::vector<Metric>();
 }
 
-// Loaders of every framework keep about two batches for each of their processes.
+// Loaders of every framework keep about two batches per process.
 std::size_t CommandSession::loaded_ahead() const {
   constexpr std::size_t batches_of_a_worker = 2, most = 32;  // compilers start processes as well
   return program_ ? std::min(most, batches_of_a_worker * program_->workers()) : 0;
@@ -244,7 +244,7 @@ Account CommandSession::close() {
     account_.samples_per_step = program_->samples_per_step();
     account_.sample_stride = program_->sample_stride();
     account_.last_output = trials_.secrets().redact(program_->last_of_both());
-    // A session that survives its failure prints nothing of it.
+    // A session that survives its failure prints nothing about it.
     if (const auto& failed = program_->failed()) {
       const std::string reason = trials_.secrets().redact(failed->reason);
       if (account_.last_output.find(reason) == std::string::npos)
@@ -264,7 +264,7 @@ Account CommandSession::close() {
   return account_;
 }
 
-// So that it can be given the next setting. It hears of it at its next step, which may be long.
+// So that it can get the next setting. It notices at its next step, which may take long.
 bool CommandSession::bring_to_ask() {
   if (!program_->say_enough()) return false;
   const double deadline =
@@ -296,8 +296,8 @@ std::vector<SeenGpu> CommandSession::gpus() const {
   return found;
 }
 
-// What limits a batch on a device is the device's memory: its client's word, which knows more, else
-// the driver's; the host's where there is none.
+// The device's memory limits a batch on a device: as reported by its client, which knows more, else
+// by the driver; the host's if there is none.
 void CommandSession::tell_memory() {
   const auto tell = [this](const std::optional<core::Bytes>& peak, const std::string& how) {
     if (peak) account_.memory_peak = std::max(account_.memory_peak.value_or(0), *peak);
@@ -320,7 +320,8 @@ void CommandSession::tell_memory() {
 
 void CommandSession::tell_host_memory(const process::Memory& host) {
   account_.memory_source = host.how;
-  // The peak of a process that lives on never falls: what is no more than before tells nothing.
+  // The peak of a process that lives on never falls: if it is no higher than before, it shows
+  // nothing.
   if (!program_->has_own_peak()) account_.memory_source += " of a kept process, where it grew";
   if (program_->has_own_peak() || host.peak > host_peak_before_)
     account_.memory_peak = std::max(account_.memory_peak.value_or(0), host.peak);
@@ -331,14 +332,14 @@ GpuAccount CommandSession::tell_gpus() {
   if (uses.empty()) return {};
   GpuAccount found = gpu_account(uses, program_->gpu_watch()->preallocator(), setting_.batch,
                                  trials_.gpu_history());
-  gpu::add_run(found.gpus, account_.gpus);  // beside earlier runs of this trial
+  gpu::add_run(found.gpus, account_.gpus);  // in addition to earlier runs of this trial
   const auto& client = program_->device_memory();
   const bool client_knows = client && client->peak > 0;
   if (!found.note.empty() && !client_knows) account_.note = found.note;
   return found;
 }
 
-// Of what limits it, as tell_memory() chooses it.
+// For what limits it, as chosen by tell_memory().
 void CommandSession::look_at_memory() {
   constexpr double interval_seconds = 0.05;
   const double now = monotonic_seconds();
@@ -361,7 +362,7 @@ void CommandSession::note_lack() {
     lack_ = program_->findings().memory_message;
 }
 
-// In the terms in which its memory is measured: by its allocator, or as a process.
+// In the same measure as its memory: of its allocator, or of the process.
 void CommandSession::tell_lack() {
   const auto& client = program_->device_memory();
   const bool of_process = !client || client->peak == 0;

@@ -11,7 +11,7 @@
 
 namespace sweetspot::workload::command {
 
-// One trial of the program. Lives no longer than the trials it belongs to.
+// One trial of the program. Must not outlive the trials it belongs to.
 class CommandSession final : public Session {
  public:
   CommandSession(Trials& trials, const trial::Setting& setting);
@@ -52,7 +52,7 @@ class CommandSession final : public Session {
   Trials& trials_;
   trial::Setting setting_;
   std::unique_ptr<Program> program_;
-  std::optional<process::Ending> ending_;  // of the process, once it has been ended
+  std::optional<process::Ending> ending_;  // of the process, once it has ended
   bool kept_before_ = false;               // the process has served earlier trials
   core::Bytes host_peak_before_ = 0;       // of those
   std::optional<double> client_gone_at_;

@@ -6,7 +6,7 @@
 namespace sweetspot::workload::command {
 namespace {
 
-constexpr std::size_t most_kept = 64;  // different rises: more of them tell nothing more
+constexpr std::size_t most_kept = 64;  // different rises: more of them add nothing
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::optional<std::int64_t> SampleStride::value() const {
     for (const auto& [rise, times] : rises_)
       if (rise % *candidate == 0) multiples += times;
     if (static_cast<double>(multiples) < nearly_all * static_cast<double>(count_)) continue;
-    // Any numbers at all are multiples of 1.
+    // Any numbers are multiples of 1.
     if (*candidate == 1 && !rises_.contains(1)) return std::nullopt;
     return *candidate;
   }
@@ -65,7 +65,7 @@ std::int64_t Counted::updates_at(std::int64_t count, const output::Counter& coun
   return counter.counts_weight_updates ? count : count / setting_.accumulation;
 }
 
-// A bar is redrawn by time, in the midst of an update: what is over waits for the next, with its
+// A bar is redrawn by time, in the middle of an update: the remainder waits for the next, with its
 // share of the time.
 std::optional<trial::Step> Counted::whole_updates() {
   trial::Step step;

@@ -10,12 +10,12 @@
 
 namespace sweetspot::workload::command {
 
-// By how many samples a count of them rises: whoever trains on 64 at a time counts in multiples of
-// 64, however seldom it tells. The last step of an epoch may be a short one.
+// The increment of a sample counter: a program that trains on 64 at a time counts in multiples of
+// 64, however rarely it prints. The last step of an epoch may be short.
 class SampleStride {
  public:
   void add(std::int64_t samples);
-  // The largest number that nearly all rises are multiples of; nothing where there is none.
+  // The largest number that nearly all rises are multiples of; nullopt if there is none.
   std::optional<std::int64_t> value() const;
 
  private:
@@ -23,21 +23,21 @@ class SampleStride {
   std::int64_t count_ = 0;
 };
 
-// Turns what the program's counter did into steps. Where several micro-batches make an update, a
-// bar is taken to count those, because it is drawn around the loader; the bar of Hugging Face's
-// Trainer and an expression of the user's count updates.
+// Converts the movement of the program's counter into steps. If several micro-batches make an
+// update, a bar is assumed to count those, because it is drawn around the loader; the bar of
+// Hugging Face's Trainer and a user's expression count updates.
 class Counted {
  public:
-  // `ranks`: so many processes train on each as many samples as one of them counts.
+  // `ranks`: this many processes each train on as many samples as one of them counts.
   explicit Counted(const trial::Setting& setting, int ranks = 1)
       : setting_(setting), ranks_(ranks) {}
 
-  // What was read in one go. It is one step: when we came late, the times within tell nothing.
+  // What was read at once is one step: if we read late, the times within it mean nothing.
   std::optional<trial::Step> add(const std::vector<output::Advance>& advances,
                                  const output::Counter& counter);
-  // Weight updates that have been done when its counter is there.
+  // Weight updates done when its counter is at `count`.
   std::int64_t updates_at(std::int64_t count, const output::Counter& counter) const;
-  // Where samples are counted: by how many that count rises.
+  // If samples are counted: the increment of that count.
   std::optional<std::int64_t> sample_stride() const { return stride_.value(); }
 
  private:

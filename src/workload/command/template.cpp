@@ -135,7 +135,7 @@ std::vector<std::string*> texts_of(Options& options) {
   return texts;
 }
 
-// CUDA_VISIBLE_DEVICES lists them up to the first that is none.
+// CUDA_VISIBLE_DEVICES lists them up to the first invalid one.
 std::optional<int> listed(const Options& options) {
   constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
   const char* ours = std::getenv(variable);

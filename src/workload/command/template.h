@@ -10,31 +10,31 @@
 namespace sweetspot::workload::command {
 
 // The placeholders are {batch} {micro_batch} {accumulation} {precision} {workers} {lr}, and
-// {config} or {config:NAME} for the filled copy of a template. As in hyperfine nothing escapes
-// them, and any other {word} stays as it is.
+// {config} or {config:NAME} for the filled copy of a template. As in hyperfine they cannot be
+// escaped, and any other {word} stays unchanged.
 struct Placeholders {
   bool batch = false, micro_batch = false, accumulation = false, precision = false, workers = false,
        lr = false, seed = false;
   bool operator==(const Placeholders&) const = default;
 };
 Placeholders used(const std::vector<std::string>& texts);
-// Anywhere: in arguments, variables, hooks of each trial, folder, templates and what their keys are
-// set to.
+// Anywhere: in arguments, variables, hooks of each trial, folder, templates and the values of their
+// keys.
 Placeholders used(const Options& options);
 
 using Configs =
     std::vector<core::Placeholder>;  // {config} and {config:NAME}, with the copies' paths
 
-// The setting as the program is given it: where its batch is that of each GPU, its part.
+// The setting as passed to the program: its part, if its batch is per GPU.
 trial::Setting handed(const Options& options, const trial::Setting& setting);
 
-// What these fill in is the setting as it is handed over.
+// These fill in the setting as passed to the program.
 std::string expand(std::string_view text, const trial::Setting& setting,
                    const Configs& configs = {});
 std::vector<std::string> expand(const std::vector<std::string>& argv, const trial::Setting& setting,
                                 const Configs& configs = {});
 
-// What is really run: the expanded arguments, or /bin/sh -c and all of them in one.
+// The command that is run: the expanded arguments, or /bin/sh -c and all of them as one.
 std::vector<std::string> command_line(const Options& options, const trial::Setting& setting,
                                       const Configs& configs = {});
 
@@ -45,9 +45,10 @@ std::optional<std::filesystem::path> trial_folder(const Options& options,
 // SWEETSPOT_BATCH and the other values of the setting.
 Environment setting_environment(const trial::Setting& setting);
 
-// All that is added for a trial: the setting's values, what makes programs show their steps at once
-// (PYTHONUNBUFFERED=1, and TQDM_MININTERVAL=0.05: tqdm's own default is ten lines a second), and
-// last the options' own, which win. What the user's environment sets already is left as it is.
+// All variables added for a trial: the setting's values, what makes programs show their steps
+// immediately (PYTHONUNBUFFERED=1, and TQDM_MININTERVAL=0.05: tqdm's own default is ten lines a
+// second), and last the options' own, which win. Variables that the user's environment already sets
+// are not changed.
 Environment trial_environment(const Options& options, const trial::Setting& setting,
                               const Configs& configs = {});
 

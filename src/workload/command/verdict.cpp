@@ -27,8 +27,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// The first line behind the last traceback that is not part of it. Launchers write something before
-// each line ("[rank0]: "), and after a child's traceback add one of their own that says less.
+// The first line after the last traceback that is not part of it. Launchers prefix each line
+// ("[rank0]: "), and after a child's traceback add one of their own that says less.
 std::optional<std::string_view> exception_of(const std::vector<std::string_view>& lines) {
   constexpr std::string_view launchers = "ChildFailedError";
   std::optional<std::string_view> found;
@@ -89,7 +89,7 @@ std::string failure_reason(const process::Ending& ending, std::string_view last_
 
 namespace {
 
-// It was read by this expression from these very lines. Whether it counts steps the user knows.
+// This expression was tested on these very lines. The user knows whether it counts steps.
 std::string paste(const output::Suggestion& suggestion) {
   const bool counts_samples = suggestion.regex.find("(?<samples>") != std::string::npos;
   return fmt::format(
@@ -137,7 +137,7 @@ namespace {
 using trial::Outcome;
 
 constexpr int killed_as_a_shell_tells = 128 + SIGKILL;
-// The first one warms up, and an interval needs two.
+// The first one is warm-up, and an interval needs two.
 constexpr std::int64_t fewest_steps = 3;
 
 std::string way_out(const Evidence& evidence) {
@@ -149,7 +149,7 @@ bool was_killed(const process::Ending& ending) {
   return ending.signal == SIGKILL || ending.exit_code == killed_as_a_shell_tells;
 }
 
-// Sent from outside as a rule: a program's own faults have other signals.
+// Usually sent from outside: a program's own faults have other signals.
 bool was_told_to_stop(const process::Ending& ending) {
   return ending.signal == SIGTERM || ending.signal == SIGINT || ending.signal == SIGHUP;
 }
@@ -159,7 +159,7 @@ std::string bad_lines_note(const Evidence& evidence) {
   return fmt::format(" ({} lines of its client could not be used)", evidence.bad_client_lines);
 }
 
-// It did as it was told: that nothing can be said of it is no crash.
+// It ended normally: a lack of information is not a crash.
 Ended without_enough_steps(const Evidence& evidence) {
   const std::string seen =
       evidence.steps == 0
@@ -197,14 +197,14 @@ Ended unrecognised(const Evidence& evidence, core::Seconds after) {
                       core::format_duration(after), bad_lines_note(evidence), way_out(evidence))};
 }
 
-// Start-ups talk too: a quarter of the timeout, or of the budget, is enough to tell. A number that
-// rises and is not read makes it sure sooner.
+// Start-ups print too: a quarter of the timeout, or of the budget, is enough to decide. An unread
+// number that rises decides sooner.
 bool prints_in_vain(std::int64_t talking_seconds, output::Suggestion::Kind kind,
                     core::Seconds timeout, std::optional<core::Seconds> budget) {
   const bool rises = kind == output::Suggestion::Kind::paste_regex;
   double patience = timeout.count() / (rises ? 12 : 4);
   if (budget) patience = std::min(patience, budget->count() / (rises ? 8 : 4));
-  constexpr double least_seconds = 3;  // a few lines are no talk
+  constexpr double least_seconds = 3;  // a few lines do not count
   return static_cast<double>(talking_seconds) >= std::max(patience, least_seconds);
 }
 

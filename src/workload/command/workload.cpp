@@ -76,7 +76,7 @@ Trained CommandTraining::train(const trial::Setting& setting, int /*epochs*/,
   } catch (const Ended& ended) {
     trained.outcome = ended.outcome;
     trained.note = ended.what();
-    evaluate();  // what it told with its last words
+    evaluate();  // what it printed last
   }
   const Account account = session->close();
   trained.steps = at.steps, trained.samples = at.samples;

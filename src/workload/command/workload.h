@@ -9,12 +9,12 @@ namespace sweetspot::workload::command {
 
 class Trials;
 
-// Any training program, run anew for each trial, or asked for setting after setting where its
-// client opens a session. Its steps come from the client, else from what it prints, else they are
-// whole runs of the program. Used by one thread: the program lives no longer than that.
+// Any training program, started for each trial, or trained setting after setting if its client
+// opens a session. Its steps come from the client, else from its output, else they are whole runs
+// of the program. Used by one thread: the program lives no longer than that.
 class CommandWorkload final : public Workload {
  public:
-  // Checks the options and runs --setup; InputError when either fails.
+  // Checks the options and runs --setup; InputError if either fails.
   explicit CommandWorkload(Options options);
   ~CommandWorkload() override;
 
@@ -23,19 +23,19 @@ class CommandWorkload final : public Workload {
   std::optional<std::string> batch_handover() const override;
   std::unique_ptr<Session> open(const trial::Setting& setting) override;
 
-  // Ends a program that was kept and runs --cleanup; InputError when that fails. The destructor
-  // does the same but cannot tell.
+  // Ends a kept program and runs --cleanup; InputError if that fails. The destructor does the same
+  // but cannot report it.
   void finish() override;
 
  private:
   std::unique_ptr<Trials> trials_;
 };
 
-// A training program, run until what it tells of its test data is enough, or to its own end: how
-// many epochs it trains is its own affair. Training time is that of the steps that it shows.
+// A training program, run until its reported metrics are enough, or to its own end: it decides how
+// many epochs it trains. Training time is that of the visible steps.
 class CommandTraining final : public Training {
  public:
-  // Options::metric says what is looked for.
+  // Options::metric says what to look for.
   explicit CommandTraining(Options options);
   ~CommandTraining() override;
 

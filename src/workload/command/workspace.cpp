@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Never over a file that is there.
+// Never over an existing file.
 void write_new(const fs::path& path, const std::string& text, mode_t mode) {
   const process::Descriptor file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));

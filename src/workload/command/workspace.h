@@ -11,12 +11,12 @@
 
 namespace sweetspot::workload::command {
 
-// What a trial is given beside its arguments: the filled copies of the templates, the folder to run
-// in, and with --scratch that folder for itself. All of it is gone with the workspace or, should we
-// be killed, with the trial's processes.
+// What a trial gets besides its arguments: the filled copies of the templates, its working
+// directory, and with --scratch its own version of it. All of it is removed with the workspace or,
+// if we are killed, with the trial's processes.
 class Workspace {
  public:
-  // InputError or MachineError when it cannot be made.
+  // InputError or MachineError if it cannot be created.
   Workspace(const Options& options, const trial::Setting& setting);
   ~Workspace();
   Workspace(const Workspace&) = delete;
@@ -28,7 +28,7 @@ class Workspace {
 
  private:
   std::optional<std::filesystem::path> folder_;
-  std::optional<PrivateFolder> room_;           // where there is something to put in it
+  std::optional<PrivateFolder> room_;           // if there is something to put in it
   std::vector<std::filesystem::path> written_;  // copies in the user's folder
   Configs configs_;
   std::optional<Scratch> scratch_;

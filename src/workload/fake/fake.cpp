@@ -18,7 +18,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// Streams of random numbers beside the sessions' own, which is 0.
+// Random streams besides the sessions' own, which is 0.
 constexpr std::uint32_t runs_stream = 1, neighbours_stream = 2;
 
 bool is_too_large(const Options& options, const trial::Setting& setting) {
@@ -32,7 +32,7 @@ double run_factor(const Options& options, std::int64_t batch, std::uint64_t open
   return std::exp(options.run_deviation * random.normal(opened_before));
 }
 
-// There or not for a whole cell of time, each cell by itself: a random telegraph signal.
+// Present or not for a whole cell of time, each cell independently: a random telegraph signal.
 bool has_neighbour(const Options& options, double at_seconds) {
   const core::Random random(options.seed, core::Purpose::synthetic, 0, neighbours_stream);
   const auto cell = static_cast<std::uint64_t>(at_seconds / options.neighbour_seconds);
@@ -89,7 +89,7 @@ class FakeSession : public Session {
     const auto words = random_.words(2 * number + 1);
     const double chance = words[0] * 0x1p-32, length = words[1] * 0x1p-32;
     const double tail = chance < options_.slow_step_probability ? 1 + 9 * length : 1;
-    return std::max(normal, 0.05) * tail;  // no noise makes time run backwards
+    return std::max(normal, 0.05) * tail;  // noise must not make time run backwards
   }
 
   static void fill_phases(trial::Step& step, double data_wait_share) {

@@ -6,7 +6,7 @@ namespace sweetspot::workload::native {
 
 namespace {
 
-// Later than that is beyond what converges.
+// Beyond this, training does not converge.
 constexpr std::size_t most_staleness = 255;
 
 }  // namespace

@@ -9,19 +9,19 @@
 
 namespace sweetspot::workload::native {
 
-// Updates of weights that ranks share, without waiting for each other: a rank reads the weights,
-// makes a step on a batch of its own, and adds to the shared weights what the step changed,
-// whatever others have added meanwhile. Each rank keeps an optimizer state of its own.
+// Updates of shared weights without waiting: a rank reads the weights, runs a step on its own
+// batch, and adds the change to the shared weights, whatever others have added meanwhile. Each rank
+// has its own optimizer state.
 class AsynchronousUpdates {
  public:
   // Every rank; the weights are those of rank 0.
   AsynchronousUpdates(collective::Group& group, engine::Trainer& trainer);
 
   engine::StepResult step(const engine::BatchView& batch, std::int64_t micro_batch);
-  void read();  // the weights as they are now, into the trainer
+  void read();  // the current weights, into the trainer
 
-  // How many of this rank's updates came so many updates of others late; the last is for all that
-  // came later still.
+  // A histogram of this rank's updates by their staleness in updates of others; the last entry
+  // counts everything beyond.
   const std::vector<std::int64_t>& staleness() const { return staleness_; }
 
  private:
@@ -31,7 +31,7 @@ class AsynchronousUpdates {
   std::vector<std::int64_t> staleness_;
 };
 
-// What they take beside the trainer, by its trainable weights' bytes.
+// Their memory besides the trainer, from its trainable weights' bytes.
 inline core::Bytes asynchronous_bytes(core::Bytes weights) { return weights; }
 
 }  // namespace sweetspot::workload::native

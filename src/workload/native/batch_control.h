@@ -8,27 +8,27 @@
 
 namespace sweetspot::workload::native {
 
-// From an update on, the batch and the learning rate that goes with it.
+// A change of the batch and its learning rate.
 struct BatchChange {
   double from_epoch = 0;  // epochs behind it
   std::int64_t batch = 0;
   double learning_rate = 0;
-  std::optional<double> noise_scale;  // what it was at least, as far as was known then
+  std::optional<double> noise_scale;  // lower bound, if known then
 };
 
-// Decides which batch the next update takes: the one there is, a schedule's, or the one that makes
-// most progress a second at what the noise scale is at least. A dynamic batch is decided twenty
-// times an epoch and only grows, a rung at a time; each rung looks at the noise anew.
+// Decides the batch of the next update: fixed, a schedule's, or the one with the most progress per
+// second at the lower bound of the noise scale. A dynamic batch is decided twenty times per epoch
+// and only grows, one rung at a time; each rung measures the noise again.
 class BatchControl {
  public:
   explicit BatchControl(const Options& options) : options_(options) {}
 
-  // Of the dynamic batch's ladder, ascending; those left out are never taken.
+  // Of the dynamic batch's ladder, ascending; missing ones are never used.
   void set_speeds(std::vector<convergence::BatchSpeed> speeds) { speeds_ = std::move(speeds); }
   const std::vector<convergence::BatchSpeed>& speeds() const { return speeds_; }
 
-  void add(const engine::StepResult& update);  // what it tells of the noise
-  // After so many epochs; at the start of the run, and wherever something changes.
+  void add(const engine::StepResult& update);  // its noise norms
+  // After this many epochs; set at the start of the run, and whenever something changes.
   std::optional<BatchChange> after(double epochs);
   std::optional<double> noise_scale() const { return noise_.at_least(); }
 

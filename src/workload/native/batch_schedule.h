@@ -9,7 +9,7 @@ namespace sweetspot::workload::native {
 
 constexpr double epoch_rounding = 1e-9;  // of samples over their number
 
-// The batch from so many epochs on: from the first update that has as much behind it.
+// The batch from this many epochs on: from the first update at or after it.
 struct BatchStage {
   std::int64_t batch = 1;
   double from_epoch = 0;
@@ -21,7 +21,7 @@ struct BatchStage {
 std::vector<BatchStage> parse_batch_schedule(std::string_view text);
 std::string text(std::span<const BatchStage> stages);  // the inverse
 
-// After so many epochs; `stages` is not empty.
+// After this many epochs; `stages` is not empty.
 std::int64_t batch_after(std::span<const BatchStage> stages, double epochs);
 
 // A batch that grows with the noise scale, doubling from `least` to at most `most`.

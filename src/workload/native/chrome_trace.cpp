@@ -42,7 +42,7 @@ class Trace {
     }
   }
 
-  // The operations of one phase on one thread, one behind the other in the order they run in.
+  // The operations of one phase on one thread, in execution order.
   void add(const ProfiledStep& step, std::size_t thread, core::Seconds Times::*phase, double at) {
     const ThreadProfile& times = step.parts.threads[thread];
     const std::size_t count = times.operations.size();

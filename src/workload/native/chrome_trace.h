@@ -6,10 +6,10 @@
 
 namespace sweetspot::workload::native {
 
-// The profiles in Chrome's trace format, for chrome://tracing and Perfetto: a process for each
-// setting, a thread for each thread, and within each step its phases and within those its
-// operations. An operation runs once for each sample, in turn with others: it is drawn as one piece
-// as long as all of its runs together.
+// The profiles in Chrome's trace format, for chrome://tracing and Perfetto: one process per
+// setting, one thread per thread, each step with its phases and these with their operations. An
+// operation runs once per sample, interleaved with others: it is drawn as one piece with their
+// total length.
 std::string chrome_trace(std::span<const Profile> profiles);
 
 }  // namespace sweetspot::workload::native

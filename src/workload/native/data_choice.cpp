@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view synthetic = "synthetic";
 
-// Enough samples to train on, and no more than this much memory for large images.
+// Enough samples to train on, and at most this much memory for large images.
 constexpr std::int64_t synthetic_samples = 10'000, least_synthetic_samples = 1'000;
 constexpr core::Bytes synthetic_bytes = 128 * core::MiB;
 
@@ -58,7 +58,7 @@ data::Dataset open_fetched(const std::string& name, const Say& say) {
   return dataset;
 }
 
-// A model that takes vectors takes any sample of as many values: the memory is the same.
+// A model of vectors takes any sample with as many values: the memory is the same.
 void flatten(data::Samples& samples, const model::Shape& input) {
   if (!input.vector || samples.sample_size() != input.size()) return;
   samples.height = samples.width = 1;

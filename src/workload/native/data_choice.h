@@ -13,8 +13,8 @@ using Say = std::function<void(std::string_view)>;
 // "mnist" for a classifier of 28×28×1 images with ten outputs, "synthetic" for any other model.
 std::string default_data(const model::Network& network, model::Loss loss);
 
-// Opens what `data` names ("" chooses as above) and makes it fit the model. A known data set that
-// is missing is fetched first, saying so.
+// Opens `data` ("" chooses as above) and adapts it to the model. A known data set that is missing
+// is fetched first, with a message.
 data::Dataset open_data(const std::string& data, const model::Network& network, model::Loss loss,
                         std::uint64_t seed, const Say& say);
 
@@ -22,11 +22,11 @@ data::Dataset open_data(const std::string& data, const model::Network& network, 
 data::Dataset describe_data(const std::string& data, const model::Network& network,
                             model::Loss loss);
 
-// InputError when the data set cannot train the model with this loss; turns class labels into
-// one-hot targets where the loss wants them.
+// InputError if the data set cannot train the model with this loss; converts class labels to
+// one-hot targets if the loss needs them.
 void fit_to_model(data::Dataset& dataset, const model::Network& network, model::Loss loss);
 
-// Accuracy means something only where the answers are classes.
+// Accuracy is meaningful only for classes.
 bool has_accuracy(model::Loss loss);
 
 }  // namespace sweetspot::workload::native

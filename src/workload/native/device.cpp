@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view cuda = "cuda";
 constexpr int most_devices = 1024;
 
-// The index behind "cuda" or "cuda:"; nothing when `asked` names no GPU.
+// The index after "cuda" or "cuda:"; nullopt if `asked` is not a GPU.
 std::optional<int> index_in(const std::string& asked) {
   if (asked == cuda) return 0;
   if (!asked.starts_with("cuda:")) return std::nullopt;

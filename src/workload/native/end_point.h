@@ -7,7 +7,7 @@
 
 namespace sweetspot::workload::native {
 
-// How the loss lies where training ended, over training samples, with dropout off.
+// Sharpness and loss where training ended, over training samples, with dropout off.
 struct EndPoint {
   double sharpness = 0;  // the largest eigenvalue of the loss's Hessian
   bool converged = false;
@@ -15,11 +15,11 @@ struct EndPoint {
   std::int64_t samples = 0;
 };
 
-// The samples that every end point of a data set is judged on: some thousands of them at random,
-// always the same.
+// The samples on which every end point of a data set is judged: some thousands at random, always
+// the same.
 data::PipelineOptions end_point_pipeline(const data::Samples& train);
 
-// Leaves the weights as they are. `batches` has the options above and has not been started. Nothing
+// Leaves the weights unchanged. `batches` has the options above and has not been started. nullopt
 // once stopped.
 std::optional<EndPoint> end_point(engine::Trainer& trainer, data::Pipeline& batches,
                                   const std::atomic<int>& stop);

@@ -45,10 +45,10 @@ class FedEpochs : public Epochs {
   }
 
  protected:
-  // All the memory now, not after an epoch: a run that cannot have it ends at once.
+  // Allocates everything now, not after an epoch: a run without enough memory ends immediately.
   void take_memory() {
     for (const std::int64_t micro_batch : options_.micro_batches()) trainer().prepare(micro_batch);
-    if (options_.evaluate) trainer().evaluate({});  // of nothing: makes its plan
+    if (options_.evaluate) trainer().evaluate({});  // an empty batch: makes its plan
   }
 
   void sum_over_ranks(Sums& sums, std::span<double> others) const {
@@ -68,7 +68,7 @@ class FedEpochs : public Epochs {
   std::int64_t micro_batch_;
 
  private:
-  // Ranks stop together, in a step that all have made, and not where one of them waits for data.
+  // Ranks stop together, in a step that all have made, and not while one of them waits for data.
   static const std::atomic<int>* alone_or_null(const Options& options,
                                                const std::atomic<int>& stop) {
     return options.ranks.group ? nullptr : &stop;
@@ -136,7 +136,7 @@ class FedGpuEpochs final : public FedEpochs {
   std::span<const Update> next(std::int64_t most) override {
     updates_.clear();
     data::Batch batch;
-    // Ranks decide after each step whether they stop, all alike.
+    // Ranks decide after each step whether to stop, all alike.
     const std::int64_t asked = std::min(most, options_.ranks.group ? 1 : pace_.steps());
     const auto begin = Clock::now();
     while (static_cast<std::int64_t>(updates_.size()) < asked && batches_.next(batch)) {

@@ -9,7 +9,7 @@
 
 namespace sweetspot::workload::native {
 
-// One weight update that was made.
+// One completed weight update.
 struct Update {
   engine::StepResult result;
   std::int64_t samples = 0;
@@ -19,7 +19,7 @@ struct Update {
 struct Sums {
   double loss = 0;
   std::int64_t correct = 0, samples = 0;
-  bool stopped = false;  // before all samples were there, or soon after
+  bool stopped = false;  // before or soon after all samples
 
   void add(const engine::StepResult& step, std::int64_t count) {
     loss += step.loss * static_cast<double>(count);
@@ -30,35 +30,36 @@ struct Sums {
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(samples); }
 };
 
-// What an epoch came to.
+// The result of an epoch.
 struct EpochEnd {
   Sums sums;
   std::int64_t steps = 0;
   bool diverged = false;
 };
 
-// How a run's samples reach the engine, epoch by epoch. All its memory is taken when it is made.
+// How a run's samples reach the engine, epoch by epoch. All its memory is allocated at
+// construction.
 class Epochs {
  public:
   virtual ~Epochs() = default;
   virtual engine::Trainer& trainer() = 0;
 
   virtual void start(std::uint32_t epoch) = 0;
-  // Of the updates from the next one on: one of the options' batches. Takes no memory.
+  // From the next update on: one of the options' batches. Allocates nothing.
   virtual void set_batch(std::int64_t batch) = 0;
-  // The next updates, at most so many, and no more than take about a twentieth of a second; none at
-  // the end of the epoch, or once stopped. Valid until the next call.
+  // The next updates, at most this many, and no more than take about a twentieth of a second; none
+  // at the end of the epoch, or once stopped. Valid until the next call.
   virtual std::span<const Update> next(std::int64_t most) = 0;
   // Waiting for data since the epoch began.
   virtual core::Seconds waited() const = 0;
 
-  // Of ranks that went through the epoch each on its own: what all of them came to, which the
-  // trainer has from then on. Every rank.
+  // For ranks that went through the epoch independently: combines their results, which the trainer
+  // has from then on. Called by every rank.
   virtual void gather(EpochEnd&) {}
-  // How many updates of this rank came how many updates of others late, where that may happen.
+  // The staleness histogram of this rank's updates, if they can be stale.
   virtual std::vector<std::int64_t> staleness() const { return {}; }
 
-  // The test split; part of it once stopped. Every rank has the sums of all.
+  // The test split; part of it once stopped. Every rank gets the sums of all.
   virtual Sums evaluate() = 0;
   virtual core::MemoryByUse memory() const = 0;  // what it holds now
 };
@@ -72,17 +73,17 @@ std::unique_ptr<Epochs> make_cpu_epochs(const Run& run, const Options& options,
                                         const std::atomic<int>& stop);
 std::unique_ptr<Epochs> make_fed_gpu_epochs(const Run& run, const Options& options,
                                             const std::atomic<int>& stop);
-// The data set lies on the GPU.
+// The data set is on the GPU.
 std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& options,
                                              const std::atomic<int>& stop);
 
-// The same epochs of a trainer whose steps tell the norm of their batch alone, as a GPU's do: now
-// and then, in about 1% of the time, that of a small batch is measured between two of them, and an
-// update has both. `run` must outlive it.
+// The same epochs of a trainer whose steps report only the norm of their batch, as on a GPU: from
+// time to time, in about 1% of the time, that of a small batch is measured between two of them, and
+// an update has both. `run` must outlive it.
 std::unique_ptr<Epochs> with_gradient_norms(std::unique_ptr<Epochs> epochs, const Run& run,
                                             const Options& options);
 
-// Between two looks at the host; Pace aims at half as much again, a twentieth of a second.
+// Between two returns to the host; Pace aims at half as much again, a twentieth of a second.
 constexpr double least_epoch_part_seconds = 0.033;
 
 }  // namespace sweetspot::workload::native

@@ -8,8 +8,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The least time of an update: what else the machine does only adds to it, so that two that are
-// about as short are no accident. Nothing once stopped.
+// The minimum time of an update: contention only adds to it, so two similar minima are no accident.
+// nullopt once stopped.
 std::optional<double> update_seconds(Epochs& epochs, std::int64_t batch) {
   constexpr int most = 40;
   constexpr double alike = 1.03, enough_seconds = 0.02, most_seconds = 1;

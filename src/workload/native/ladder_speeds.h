@@ -6,9 +6,9 @@
 
 namespace sweetspot::workload::native {
 
-// How fast each batch of the options' ladder trains, from a few updates of each, whose effect on
-// the weights is undone. Ends where larger batches are no faster: the knee and what lies a little
-// beyond it is all that a dynamic batch can use.
+// The speed of each batch of the options' ladder, from a few updates of each, whose effect on the
+// weights is undone. Ends where larger batches are no faster: a dynamic batch needs only the knee
+// and slightly beyond.
 std::vector<convergence::BatchSpeed> ladder_speeds(Epochs& epochs, const Options& options);
 
 }  // namespace sweetspot::workload::native

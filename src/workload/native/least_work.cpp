@@ -12,8 +12,8 @@ namespace {
 
 constexpr double float_bytes = sizeof(float);
 
-// Floats that an update moves for each weight: its gradient is read, weight and moments are read
-// and written.
+// Floats that an update moves per weight: its gradient is read, weight and moments are read and
+// written.
 double update_floats(engine::Optimizer::Kind kind) {
   switch (kind) {
     case engine::Optimizer::Kind::sgd:
@@ -41,13 +41,13 @@ class Network {
       if (parameter.trainable) trained_[parameter.layer] += static_cast<double>(parameter.size());
   }
 
-  // The layer of each operation, which are in the layers' order; none for the input's copy and the
-  // loss. Several layers have the name of the one that they were made of: each has its operation,
-  // and what comes then under that name is of the last of them.
+  // The layer of each operation, in the layers' order; nullopt for the input's copy and the loss.
+  // Several internal layers have the name of their Keras layer: each has its operation, and further
+  // ones under that name belong to the last of them.
   std::vector<std::optional<std::size_t>> layers_of(
       std::span<const engine::Operation> operations) const {
     std::vector<std::optional<std::size_t>> list;
-    std::size_t next = 0;  // behind the last that was found
+    std::size_t next = 0;  // after the last that was found
     for (const engine::Operation& operation : operations) {
       const auto named = [&](const model::Layer& layer) { return layer.name == operation.name; };
       const auto begin = network_.layers.begin();
@@ -55,7 +55,7 @@ class Network {
           std::find_if(begin + static_cast<std::ptrdiff_t>(next), network_.layers.end(), named);
       if (found != network_.layers.end()) {
         list.emplace_back(found - begin);
-        // Zeros between positions that are never written are no operation.
+        // Zeros between positions that are never written are not an operation.
         if (spreads(*list.back()) &&
             operation.implementation.find("transposed") != std::string::npos)
           ++*list.back();
@@ -68,9 +68,9 @@ class Network {
     return list;
   }
 
-  // Layers [first, end), run as one operation: what lies between them is never stored.
+  // Layers [first, end), run as one operation: intermediate values are never stored.
   Work of_layers(std::size_t first, std::size_t end) const {
-    // What a transposed convolution reads has no zeros between its positions.
+    // The input of a transposed convolution has no zeros between its positions.
     const std::size_t reader = first > 0 && spreads(first - 1) ? first - 1 : first;
     const auto in = static_cast<double>(network_.layers[reader].input.size());
     const auto out = static_cast<double>(network_.layers[end - 1].output.size());
@@ -78,14 +78,14 @@ class Network {
     double flops = 0;
     for (std::size_t i = first; i < end; ++i)
       flops += static_cast<double>(model::counts(network_, i).training_flops);
-    // Forward: the input and the output. Back: the output's gradient, and the input's where
-    // anything before it asks; for weights' gradients the input once more.
+    // Forward: the input and the output. Backward: the output's gradient, and the input's if
+    // anything before needs it; for weight gradients the input once more.
     double floats = batch_ * (in + 2 * out + (first > 0 ? in : 0) + (trained > 0 ? in : 0));
-    floats += trained * (2 * passes_ + 1);  // read on both ways, and their gradients
+    floats += trained * (2 * passes_ + 1);  // read in both passes, and their gradients
     return {batch_ * flops, float_bytes * floats};
   }
 
-  // Batch normalisation may run in several operations, and none of them is an activation's.
+  // Batch normalisation may run in several operations, none of which is an activation's.
   bool is_norm(std::size_t layer) const {
     return std::holds_alternative<model::BatchNormalization>(network_.layers[layer].kind);
   }
@@ -93,11 +93,11 @@ class Network {
   // The activation of a layer whose product is another operation.
   Work of_activation(std::size_t layer) const {
     const auto size = static_cast<double>(network_.layers[layer].output.size());
-    // Read and written forward; back, its output and both gradients.
+    // Read and written forward; backward, its output and both gradients.
     return {2 * batch_ * size, 5 * float_bytes * batch_ * size};
   }
 
-  // An operation of no layer, which reads and writes so many values of a sample.
+  // An operation of no layer, which reads and writes this many values per sample.
   Work of_values(std::int64_t values) const {
     const double size = batch_ * static_cast<double>(values);
     return {size, 2 * float_bytes * size};
@@ -135,7 +135,7 @@ std::vector<Work> least_work(const model::Network& network,
   const auto single = operations.first(operations.size() - 1);
   const auto layers = asked.layers_of(single);
   double left = asked.trained_in(0, network.layers.size());  // for the last operation to update
-  std::optional<std::size_t> before;                         // the layer of the operation before
+  std::optional<std::size_t> before;                         // the layer of the previous operation
   for (std::size_t i = 0; i < single.size(); ++i) {
     const std::optional<std::size_t> layer = layers[i];
     if (!layer) {  // the first is the input's copy, any other the loss
@@ -156,7 +156,7 @@ std::vector<Work> least_work(const model::Network& network,
       const Work update = asked.of_update(trained);
       work.flops += update.flops, work.bytes += update.bytes, left -= trained;
     }
-    if (asked.is_norm(*layer)) {  // each has the same share, since they pass over the same values
+    if (asked.is_norm(*layer)) {  // equal shares, since they pass over the same values
       const auto parts = static_cast<double>(std::ranges::count(layers, layer));
       work.flops /= parts, work.bytes /= parts;
     }

@@ -7,11 +7,10 @@
 
 namespace sweetspot::workload::native {
 
-// The least that an operation must do in a step at a setting, whoever computes it: the arithmetic
-// of the layers that it runs, done directly, and its inputs, outputs, gradients and weights each
-// moved once in fp32. An engine may do with less: it leaves out what a pooling drops, and a cache
-// keeps what fits. The last operation, which stands for the work of no single one, has the update
-// of what the others do not update themselves.
+// The lower bound of an operation's work in a step at a setting: the direct arithmetic of its
+// layers, and its inputs, outputs, gradients and weights each moved once in fp32. An engine may do
+// less: it skips what a pooling drops, and a cache keeps what fits. The last operation, for work
+// that belongs to no single one, has the update of what the others do not update themselves.
 struct Work {
   double flops = 0, bytes = 0;
 };

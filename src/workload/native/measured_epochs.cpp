@@ -18,18 +18,18 @@ using Clock = std::chrono::steady_clock;
 // launches.
 constexpr double share_of_time = 0.01;
 constexpr std::int64_t first_steps = 20;  // before their speed is known
-// Of a window's length: the first ones are shorter, so that there is an interval soon; four passes
-// more in all.
+// Relative to a window's length: the first ones are shorter, so that there is an interval soon;
+// four more passes in total.
 constexpr double first_share = 1. / 16;
 
 // Samples of the pass between two launches. A gradient over few samples is mostly noise, tr(Σ)/B
-// beside |G|²: of a batch that is small beside the noise scale no number of steps tells |G|². So
-// such a batch is the small one of the two, known exactly from its many steps, and the pass is over
-// several times as many samples, in micro-batches that there is a plan for. A large batch is the
+// against |G|²: for a batch that is small relative to the noise scale, no number of steps reveals
+// |G|². So such a batch is the small one of the two, known well from its many steps, and the pass
+// is over several times as many samples, in micro-batches that have a plan. A large batch is the
 // big one, and a pass over a small part of it is cheap.
 std::int64_t samples_of_pass(const Run& run, std::int64_t batch, std::int64_t micro_batch) {
   constexpr std::int64_t small_batch = 512, least_batches = 4, enough_samples = 256;
-  constexpr std::int64_t most_bytes = 64 << 20;  // of the host's
+  constexpr std::int64_t most_bytes = 64 << 20;  // of host memory
   const std::int64_t wanted = std::max(least_batches, (enough_samples + batch - 1) / batch) * batch;
   const std::int64_t bytes =
       wanted * run.network.input.size() * static_cast<std::int64_t>(sizeof(float));
@@ -51,14 +51,14 @@ data::PipelineOptions pass_pipeline(const Run& run, const Options& options) {
   pipeline.batch = largest_pass(run, options);
   pipeline.workers = 0, pipeline.prefetch = 1, pipeline.cache = false;
   pipeline.drop_last = true;
-  pipeline.delay = {};  // of no concern here
-  pipeline.seed += 1;   // not the samples that were just trained on
+  pipeline.delay = {};  // irrelevant here
+  pipeline.seed += 1;   // not the samples just trained on
   return pipeline;
 }
 
-// As engine::NormWindow, for steps that run many at a time: half of a window's steps, a pass over
+// Like engine::NormWindow, for steps that run many at a time: half of a window's steps, a pass over
 // other samples between two launches, the other half. The norm of the pass and the mean of the
-// steps' are told with the window's last update.
+// steps' are reported with the window's last update.
 class MeasuredEpochs final : public Epochs {
  public:
   MeasuredEpochs(std::unique_ptr<Epochs> epochs, const Run& run, const Options& options)
@@ -67,7 +67,7 @@ class MeasuredEpochs final : public Epochs {
         accumulation_(options.accumulation),
         feed_(run.dataset.train, pass_pipeline(run, options)) {
     set_window(options.batch());
-    norm_of_pass();  // the first one loads kernels, and is no measure of the others
+    norm_of_pass();  // the first one loads kernels, and is not representative
     pass_seconds_ = norm_of_pass().seconds;
   }
 
@@ -117,7 +117,7 @@ class MeasuredEpochs final : public Epochs {
   }
 
   void clear_window() { step_sum_ = 0, step_count_ = 0, pass_squared_.reset(); }
-  // A new one, for this batch.
+  // A new window, for this batch.
   void set_window(std::int64_t batch) {
     if (batch == batch_) return;
     batch_ = batch, micro_batch_ = batch / accumulation_;
@@ -129,12 +129,12 @@ class MeasuredEpochs final : public Epochs {
 
   void add(const Update& update) {
     const std::optional<double>& squared = update.result.gradient_squared;
-    // Not of an epoch's last batch, nor of a step that fp16 leaves out.
+    // Not for an epoch's last batch, nor for a step that fp16 skips.
     if (!squared || update.samples != batch_ || !std::isfinite(*squared)) return;
     step_sum_ += *squared, ++step_count_;
   }
 
-  // Steps, so that the pass in the middle takes its share of the time.
+  // The number of steps for which the pass in the middle takes its share of the time.
   std::int64_t half_window() const {
     const double step_seconds = trained_.count() / static_cast<double>(steps_);
     const double half =

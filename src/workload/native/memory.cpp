@@ -14,7 +14,7 @@ namespace {
 // Beyond any machine's memory for any model, and far from overflow.
 constexpr std::int64_t most_samples = std::int64_t{1} << 30;
 
-// Of the GPU's memory: what the host's pipeline holds is the host's.
+// For GPU memory: the host's pipeline does not count.
 core::MemoryByUse predict_on_gpu(const model::Network& network, const Options& options,
                                  const data::Dataset& dataset) {
   core::MemoryByUse memory = engine::cuda::plan(network, gpu_options(options, network),
@@ -63,7 +63,7 @@ std::optional<std::int64_t> largest_batch(const model::Network& network, const O
       return false;
     }
   };
-  // Memory never falls as the batch grows, so doubling and then halving the gap finds the edge.
+  // Memory never falls as the batch grows, so doubling and then bisection finds the limit.
   std::int64_t good = 1, bad = 2;
   while (bad * options.accumulation <= most_samples && fits_and_is_possible(bad))
     good = bad, bad *= 2;

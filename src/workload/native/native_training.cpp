@@ -49,7 +49,7 @@ class NativeTraining final : public Training {
                 const std::atomic<int>& stop) override {
     run_.options = training_options_at(run_, setting);
     run_.options.epochs = epochs;
-    // Not on a GPU, where trainings to a target last a tenth of a second and tell little of it.
+    // Not on a GPU, where trainings to a target last a tenth of a second and measure little of it.
     run_.options.noise_scale = !run_.options.device.gpu;
     run_.trainer = trainer_options(run_.options, run_.network);
     Relay relay(observer);

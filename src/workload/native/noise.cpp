@@ -19,17 +19,17 @@ using Clock = std::chrono::steady_clock;
 Options quiet_options(const Run& run, const trial::Setting& setting) {
   Options options = training_options_at(run, setting);
   options.evaluate = options.noise_scale = false;
-  options.pipeline.delay = {};  // of no concern here
+  options.pipeline.delay = {};  // irrelevant here
   return options;
 }
 
-// Of the time: before and after the training, which has the rest.
+// Shares of the time: before and after the training, which has the rest.
 constexpr double share_before = 0.25, share_after = 0.35;
-// Of one measurement's samples, so that several of them fit into the time.
+// Share of one measurement's samples, so that several of them fit into the time.
 constexpr double share_of_one = 0.04;
 constexpr std::int64_t least_samples = 16, most_useful_samples = 1024;
 
-// At weights that do not move: the plain mean of what batches say.
+// At fixed weights: the plain mean over batches.
 class NoiseMeter {
  public:
   NoiseMeter(const Run& run, engine::Trainer& trainer, data::PipelineOptions pipeline,
@@ -39,7 +39,7 @@ class NoiseMeter {
     pipeline_.drop_last = true;
     const auto all = static_cast<std::int64_t>(run.dataset.train.count);
     const std::int64_t first = std::min({least_samples, largest, all});
-    // A pass over a few, to see what they take.
+    // A pass over a few, to estimate the time.
     pipeline_.batch = first;
     measure_one(first);
     const Clock::time_point begin = Clock::now();
@@ -57,7 +57,7 @@ class NoiseMeter {
     constexpr int least_observations = 4;
     convergence::NoiseScale scale(1);
     if (pipeline_.batch < 2) return std::nullopt;
-    ++pipeline_.seed;  // other samples each time
+    ++pipeline_.seed;  // different samples each time
     Feed feed(run_.dataset.train, pipeline_);
     const Clock::time_point begin = Clock::now();
     for (int i = 0; (i < least_observations || Clock::now() - begin < time) && stop == 0; ++i)

@@ -7,13 +7,13 @@
 
 namespace sweetspot::workload::native {
 
-// The gradient's noise at fresh weights and after a training at `setting`, of an epoch or as much
-// of it as the time allows, in about `time` together. No pass is of more than `largest`.
+// The gradient noise at fresh weights and after training at `setting` for an epoch, or as much of
+// it as the time allows, in about `time` in total. No pass is larger than `largest`.
 trial::GradientNoise measure_noise(const Run& run, const trial::Setting& setting,
                                    std::int64_t largest, core::Seconds time,
                                    const std::atomic<int>& stop);
 
-// So many steps at the setting from fresh weights, or fewer where the loss diverges.
+// This many steps at the setting from fresh weights, or fewer if the loss diverges.
 trial::RateRun try_rate(const Run& run, const trial::Setting& setting, std::int64_t steps,
                         const std::atomic<int>& stop);
 

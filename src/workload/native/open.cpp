@@ -16,8 +16,8 @@ namespace sweetspot::workload::native {
 
 namespace {
 
-// Leaves out rungs that would make an epoch a few updates, unless they were asked for, and those
-// that memory does not hold: the plans of all of them are there at once.
+// Drops rungs that would leave only a few updates per epoch, unless they were requested, and those
+// that do not fit in memory: the plans of all of them exist at once.
 void fit_dynamic_batch(Options& options, const model::Network& network,
                        const data::Dataset& dataset, const Say& say) {
   constexpr std::int64_t fewest_updates = 16;

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 using engine::Precision;
 
 constexpr std::size_t compared_steps = 400, fewest_steps = 50;
-constexpr core::Seconds most_time{3};  // for fp32; the others take as many steps
+constexpr core::Seconds most_time{3};  // for fp32; the others take the same number of steps
 constexpr std::size_t windows = 10;
 constexpr double mean_share = 0.05, fall_share = 0.01;
 constexpr double about_as_fast = 0.95;

@@ -7,9 +7,9 @@
 
 namespace sweetspot::workload::native {
 
-// How far a loss curve lies from fp32's, step for step on the same batches: in each tenth of the
-// steps the two means may differ by 5% of fp32's mean there and 1% of what fp32's loss fell over
-// all; the worst tenth in units of that, so that up to 1 they agree.
+// The distance of a loss curve from fp32's, step for step on the same batches: in each tenth of the
+// steps the two means may differ by 5% of fp32's mean there plus 1% of the total decrease of fp32's
+// loss; the worst tenth relative to that, so that up to 1 they agree.
 double curve_distance(std::span<const double> fp32, std::span<const double> other);
 
 struct PrecisionTried {
@@ -21,15 +21,15 @@ struct PrecisionTried {
 
 struct PrecisionChoice {
   engine::Precision precision = engine::Precision::fp32;
-  std::string reason;  // what was compared, and what came of it
+  std::string reason;  // what was compared, and the result
 };
 
 // The fastest that agrees; among those within 5% of it the most exact, so that noise does not
-// choose. `tried` begins with fp32.
+// decide. `tried` begins with fp32.
 engine::Precision pick(std::span<const PrecisionTried> tried);
 
-// Trains a few hundred steps in each precision that the device has, from the same weights in the
-// same order. A CPU without bf16 stays in fp32, and the reason says so.
+// Trains a few hundred steps in each precision of the device, from the same weights in the same
+// order. A CPU without bf16 stays in fp32, and the reason says so.
 PrecisionChoice choose_precision(const Run& run, std::int64_t batch);
 
 }  // namespace sweetspot::workload::native

@@ -19,7 +19,7 @@ double seconds_since(Clock::time_point start) {
   return core::Seconds(Clock::now() - start).count();
 }
 
-// Steps of one kind: as many as asked for, or until the time is over, and one at least.
+// Steps of one kind: as many as requested, or until the time is over, and at least one.
 template <class Step>
 void repeat(const ProfileOptions& options, const RankOptions& ranks, const std::atomic<int>& stop,
             Step step) {

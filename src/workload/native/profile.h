@@ -23,8 +23,8 @@ struct Profile {
   std::int64_t plain_steps = 0;
   double step_seconds = 0;          // a mean plain step's
   trial::PhaseSeconds phases{};     // of it
-  std::vector<ProfiledStep> steps;  // the ones taken apart, which are slower by the clock readings
-  std::vector<Work> work;           // the least that their operations are
+  std::vector<ProfiledStep> steps;  // timed per operation, and slower by the clock reads
+  std::vector<Work> work;           // lower bound of their operations' work
   int ranks = 1;                    // that made the steps together: the times are this one's
   bool on_gpu = false;    // the operations are launched one by one, with an event between them
   bool in_graph = false;  // the plain steps are launched as graphs
@@ -35,28 +35,29 @@ struct ProfileOptions {
   core::Seconds time{0.5};            // of plain steps, and again of profiled ones
 };
 
-// The same answer on every rank, which is what the first wishes; alone one's own.
+// The same answer on every rank: the first rank's wish; without ranks one's own.
 bool as_first_rank_says(const RankOptions& ranks, bool wish);
 
 // Warms up, runs plain steps for the phases and then profiled ones for the operations. A stop other
-// than 0 ends it after the step it is in, with what there is. Of ranks, every one.
+// than 0 ends it after the current step, with what there is. Every rank calls it.
 Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,
                 const std::atomic<int>& stop);
 
-// The operations alone, as a profile without plain steps: for a word about them beside an answer.
+// Only the operations, as a profile without plain steps: for a reason next to an answer.
 Profile profile_operations(const Run& run, const trial::Setting& setting, core::Seconds time);
 
 // One operation in a mean profiled step: the time of one thread, averaged over them.
 struct OperationTime {
   std::string name, implementation;
   double forward_seconds = 0, backward_seconds = 0, update_seconds = 0;
-  Work work{};  // the least that it is
+  Work work{};  // its lower bound
   double seconds() const { return forward_seconds + backward_seconds + update_seconds; }
 };
-// Those of the profile in the plan's order, and last what a CPU's threads waited for each other.
+// Those of the profile in the plan's order, and last the time a CPU's threads waited for each
+// other.
 std::vector<OperationTime> operation_times(const Profile& profile);
-// Of a mean profiled step, what this rank waited for the others' gradients; nothing where it was
-// alone.
+// In a mean profiled step, the time this rank waited for the others' gradients; nullopt without
+// ranks.
 std::optional<double> reduction_wait_seconds(const Profile& profile);
 trial::OperationCost cost_of(const OperationTime& operation);
 

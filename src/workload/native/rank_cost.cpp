@@ -21,7 +21,7 @@ double rank_cost_seconds(const Run& run, const trial::Setting& setting, core::Se
   const auto block = [&](Session& session) {
     double seconds = 0;
     std::int64_t steps = 0;
-    session.step();  // its data comes back into the caches
+    session.step();  // warms up the caches
     for (; seconds < block_seconds; ++steps) seconds += session.step().seconds;
     return seconds / static_cast<double>(steps);
   };

@@ -3,9 +3,9 @@
 
 namespace sweetspot::workload::native {
 
-// What a step takes longer for one of several ranks than for a process that trains alone, before
-// anything is sent: gradients are written down to be summed, and applied in a pass of their own. In
-// seconds, measured in about so long on the CPU; not below 0.
+// The extra time of a step for one of several ranks compared with a single process, before anything
+// is sent: gradients are stored to be summed, and applied in a separate pass. In seconds, measured
+// in about `time` on the CPU; not below 0.
 double rank_cost_seconds(const Run& run, const trial::Setting& setting, core::Seconds time);
 
 }  // namespace sweetspot::workload::native

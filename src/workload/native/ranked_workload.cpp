@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the first rank asks all of them to do now, itself included.
+// What the first rank orders all of them to do now, including itself.
 struct Order {
   enum class Kind { end, open, step, close, scaling };
   Kind kind = Kind::end;
@@ -30,7 +30,7 @@ struct Order {
   core::Seconds scaling_time{0};
 };
 
-// As numbers that a sum over the ranks leaves as they are, since the others add zeros.
+// As numbers that a sum over the ranks preserves, since the others add zeros.
 constexpr std::size_t order_numbers = 11;
 std::array<double, order_numbers> numbers_of(const Order& order) {
   const trial::Setting& s = order.setting;
@@ -66,7 +66,7 @@ double sum_over_ranks(collective::Group& group, double value) {
   return value;
 }
 
-// Every rank tries; one that cannot lets none of them. Nothing where all can, else why not.
+// Every rank tries; if one fails, none proceeds. nullptr if all succeed, else the reason.
 template <class Try>
 std::exception_ptr all_or_none(collective::Group& group, const trial::Setting& setting,
                                Try attempt) {
@@ -91,7 +91,7 @@ std::exception_ptr all_or_none(collective::Group& group, const trial::Setting& s
       fmt::format("another rank cannot run a batch of {}; try it there alone", setting.batch)));
 }
 
-// For as long as it lives the run is that of one rank alone.
+// During its lifetime the run is that of a single rank.
 class Alone {
  public:
   explicit Alone(Run& run) : run_(run), options_(run.options), trainer_(run.trainer.ranks) {
@@ -113,19 +113,19 @@ class Alone {
   const engine::Ranks trainer_;
 };
 
-// Times of steps that all ranks make together, and of those that each makes for itself.
+// Times of steps that all ranks make together, and of those that each makes alone.
 class ScalingRounds {
  public:
   ScalingRounds(collective::Group& group, Session& together, Session& alone)
       : group_(group), together_(together), alone_(alone) {
     warm_up(together_), warm_up(alone_);
-    // As long as the first rank finds right, so that all make as many.
+    // The first rank decides the length, so that all make the same number.
     const double step = block(together_, 1);
     steps_ = static_cast<std::int64_t>(
         of_first(std::clamp(std::ceil(block_seconds / std::max(step, 1e-9)), 1., 1e6)));
   }
 
-  // On rank 0 alone it tells anything.
+  // The result is meaningful only on rank 0.
   std::optional<trial::Scaling> run(core::Seconds time) {
     const auto start = Clock::now();
     std::vector<double> efficiencies;
@@ -134,7 +134,7 @@ class ScalingRounds {
       const bool enough =
           round >= least_rounds && core::Seconds(Clock::now() - start).count() >= time.count();
       if (of_first(enough ? 1 : 0) > 0) break;
-      // One alone first and last in turns, so that a drift falls on both.
+      // The single rank alternately first and last, so that drift affects both.
       const bool reversed = round % 2 == 1;
       double alone = reversed ? 0 : block_of_first();
       const double together = block(together_, steps_);
@@ -160,7 +160,7 @@ class ScalingRounds {
   static void warm_up(Session& session) {
     for (int i = 0; i < 3; ++i) session.step();
   }
-  // Seconds of a step.
+  // Seconds per step.
   static double block(Session& session, std::int64_t steps) {
     double seconds = 0;
     for (std::int64_t i = 0; i < steps; ++i) seconds += session.step().seconds;
@@ -180,7 +180,7 @@ class ScalingRounds {
   std::int64_t steps_ = 1;
 };
 
-// What every rank does of an order.
+// Executes an order on every rank.
 class Performer {
  public:
   Performer(Run& run, Sessions& sessions)
@@ -196,7 +196,7 @@ class Performer {
     return order_of(numbers);
   }
 
-  // Why it could not, on any rank; nothing else.
+  // The error of any rank; else null.
   std::exception_ptr open(const Order& order) {
     std::unique_ptr<Session> session;
     const std::exception_ptr failure = all_or_none(group_, order.setting, [&] {
@@ -208,7 +208,7 @@ class Performer {
   Session& session(std::int64_t number) const { return *open_.at(number); }
   void close(std::int64_t number) { open_.erase(number); }
 
-  // Nothing where a rank cannot.
+  // nullopt if a rank cannot.
   std::optional<trial::Scaling> scaling(const Order& order) {
     std::unique_ptr<Session> together, alone;
     if (all_or_none(group_, order.setting, [&] {
@@ -293,7 +293,7 @@ class RankedWorkload final : public NativeWorkload {
       workload_.tell_quietly({Order::Kind::close, number_, {}, {}});
       workload_.performer_.close(number_);
     }
-    // That all begin at the same time is not part of its time.
+    // Synchronising the start is not part of its time.
     trial::Step step() override {
       workload_.performer_.tell({Order::Kind::step, number_, {}, {}});
       return own().step();
@@ -323,7 +323,7 @@ class RankedWorkload final : public NativeWorkload {
     if (bytes) *bytes *= ranks_here();
     return bytes;
   }
-  // Where an error is on its way, others may be in the middle of a step: they are ended with us.
+  // With an exception in flight, others may be in the middle of a step: they are ended with us.
   void tell_quietly(const Order& order) noexcept {
     if (std::uncaught_exceptions() > 0) return;
     try {
@@ -348,7 +348,7 @@ void follow_first_rank(Run run) {
   for (Order order = performer.hear(); order.kind != Order::Kind::end; order = performer.hear()) {
     switch (order.kind) {
       case Order::Kind::open:
-        performer.open(order);  // where it cannot, the first rank tells it
+        performer.open(order);  // if it cannot, the first rank reports it
         break;
       case Order::Kind::step:
         performer.session(order.session).step();

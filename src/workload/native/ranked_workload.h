@@ -7,13 +7,13 @@
 namespace sweetspot::workload::native {
 
 // A native workload whose steps several ranks make together: the run's options have their group.
-// The first rank asks for sessions and steps, as of any workload, and the others do the same until
-// it is gone. A batch is that of all ranks, and so is the memory, of those that share this machine.
-// What says nothing of speed (the noise scale, learning rates, operations) the first finds alone,
-// with one rank's part of a batch.
+// The first rank requests sessions and steps, as of any workload, and the others mirror it until it
+// is gone. A batch is that of all ranks, and so is the memory, of those on this machine. What does
+// not depend on speed (the noise scale, learning rates, operations) the first measures alone, with
+// one rank's part of a batch.
 std::unique_ptr<Workload> make_ranked_workload(Run run);
 
-// What the other ranks do meanwhile.
+// What the other ranks run meanwhile.
 void follow_first_rank(Run run);
 
 }  // namespace sweetspot::workload::native

@@ -10,7 +10,7 @@ namespace {
 using engine::cuda::Split;
 
 // The rest is for the run itself.
-constexpr core::Bytes largest_part = 2;  // one in so many bytes
+constexpr core::Bytes largest_part = 2;  // one in this many bytes
 
 core::Bytes split_bytes(const data::Samples& samples, const data::Dataset& dataset, Split split) {
   const bool floats = samples.floats.empty() ? samples.bytes.empty() && dataset.classes == 0 : true;

@@ -19,7 +19,7 @@ class Sessions {
 
  private:
   using Key = std::pair<engine::Precision, std::uint64_t>;  // and the seed
-  std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;    // the sessions' own
+  std::map<Key, std::weak_ptr<SharedTrainer>> trainers_;    // owned by the sessions
 };
 
 }  // namespace sweetspot::workload::native

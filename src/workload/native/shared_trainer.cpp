@@ -39,7 +39,7 @@ void SharedTrainer::release(std::int64_t micro_batch) noexcept {
   try {
     trainer_->release(micro_batch);
   } catch (const core::MachineError&) {
-    // The device is lost, and its memory with it; whoever asks it next is told.
+    // The device is lost, and its memory with it; the next call reports it.
   }
 }
 

@@ -8,14 +8,14 @@
 
 namespace sweetspot::workload::native {
 
-// One trainer for sessions that are open at the same time and differ in no more than batch,
-// accumulation, workers and prefetch: weights, gradients, optimizer state and a data set that stays
-// on the GPU are there once, and one plan for each micro-batch. Used by one thread at a time.
+// One trainer for sessions that are open at the same time and differ only in batch, accumulation,
+// workers and prefetch: weights, gradients, optimizer state and a device-resident data set exist
+// once, and one plan per micro-batch. Used by one thread at a time.
 //
-// Its learning rate is 0: sessions measure and do not teach. Where many gradients are zero a step
-// is faster, by a tenth and more, so its time changes as the network learns, and a small batch
-// makes many more steps in a second than a large one: they would be compared at different states.
-// Steps do all their work, and the weights stay those that the seed gave, whoever stepped before.
+// Its learning rate is 0: sessions measure and do not train. If many gradients are zero a step is
+// faster, by a tenth and more, so its time changes as the network learns, and a small batch makes
+// many more steps per second than a large one: they would be compared in different states. Steps do
+// all their work, and the weights stay those of the seed, whichever session stepped before.
 class SharedTrainer {
  public:
   SharedTrainer(const Run& run, const Options& options);
@@ -23,13 +23,13 @@ class SharedTrainer {
   engine::Trainer& trainer() const { return *trainer_; }
   engine::cuda::ResidentTrainer& gpu_trainer() const { return *gpu_trainer_; }  // on a GPU only
 
-  // The plan of a micro-batch is made for its first user and released behind its last.
+  // The plan of a micro-batch is made for its first user and released after its last.
   void acquire(std::int64_t micro_batch);
   void release(std::int64_t micro_batch) noexcept;
 
-  // What the trainer takes with this plan as its only one; it must have been acquired.
+  // The trainer's memory with this plan as its only one; it must have been acquired.
   core::MemoryByUse memory(std::int64_t micro_batch) const;
-  // All that is held now of the memory that predictions are about: the trainer's on a GPU, every
+  // All that is currently held of the memory that is predicted: the trainer's on a GPU, every
   // Buffer of the process on the CPU.
   core::MemoryByUse held() const;
 

@@ -49,14 +49,14 @@ class TrainingRun {
   }
 
  private:
-  // Of the updates that all ranks make together, the ones that this one makes.
+  // This rank's share of the updates that all ranks make together.
   static std::optional<std::int64_t> own_steps(const Options& options) {
     if (!options.max_steps || !options.ranks.asynchronous) return options.max_steps;
     const int ranks = options.ranks.count();
     return (*options.max_steps - options.ranks.rank() + ranks - 1) / ranks;
   }
 
-  // Ranks that share batches stop in the same step; others when they like, till the epoch's end.
+  // Ranks that share batches stop in the same step; others at any time, until the epoch's end.
   bool is_stopped() const {
     return options_.ranks.group && !options_.ranks.asynchronous ? ranks_stop_ : stop_ != 0;
   }
@@ -74,7 +74,7 @@ class TrainingRun {
     if (options_.evaluate && result_.status != Status::cancelled &&
         result_.status != Status::diverged && result_.status != Status::enough)
       evaluate_end(epoch);
-    if (epoch.steps == 0) return;  // stopped before the first step: nothing to tell
+    if (epoch.steps == 0) return;  // stopped before the first step: nothing to report
     result_.epochs.push_back(epoch);
     observer_.epoch(epoch);
   }
@@ -117,7 +117,7 @@ class TrainingRun {
       result_.status = Status::finished;
   }
 
-  // What ranks came to that went through the epoch each on its own.
+  // The results of ranks that went through the epoch independently.
   void gather(EpochResult& epoch, Sums& sums) {
     sums.stopped = result_.status == Status::cancelled;
     EpochEnd end{sums, epoch.steps, result_.status == Status::diverged};
@@ -130,7 +130,7 @@ class TrainingRun {
       result_.status = Status::cancelled;
   }
 
-  // Of the next update, after so many epochs.
+  // For the next update, after this many epochs.
   void choose_batch(double epochs) {
     const std::optional<BatchChange> change = control_.after(epochs);
     if (!change) return;
@@ -140,13 +140,13 @@ class TrainingRun {
     result_.batches.push_back(*change);
   }
 
-  // Where an epoch ends that so many samples are behind of.
+  // The sample count at the end of the current epoch.
   std::int64_t samples_in_epoch(std::int64_t done) const {
     const auto samples = static_cast<std::int64_t>(run_.dataset.train.count);
     return options_.pipeline.drop_last ? samples - (samples - done) % batch_ : samples;
   }
 
-  // False when the loss has gone astray.
+  // False if the loss has diverged.
   bool take(std::span<const Update> updates, EpochResult& epoch, Sums& sums) {
     for (const Update& update : updates) {
       ++result_.steps, ++epoch.steps, ++own_steps_;
@@ -204,7 +204,7 @@ class TrainingRun {
     tell(*found);
   }
 
-  // Nothing of half an evaluation, or of a loss that has gone astray.
+  // nullopt for an incomplete evaluation, or a diverged loss.
   std::optional<trial::Evaluation> evaluate(const EpochResult& epoch) {
     average_statistics();
     const Sums sums = epochs_->evaluate();
@@ -217,14 +217,14 @@ class TrainingRun {
     found.train_seconds = epoch.train_time.count();
     for (const EpochResult& before : result_.epochs)
       found.train_seconds += before.train_time.count();
-    // Whether or not its interval is known: over a run such values are averaged.
+    // Even without an interval: such values are averaged over a run.
     if (const auto noise = noise_.estimate();
         noise && noise->gradient_squared > 0 && noise->trace > 0)
       found.noise_scale = noise->trace / noise->gradient_squared;
     if (sums.samples == 0) return found;
     found.test_loss = sums.mean_loss();
     if (has_accuracy(run_.trainer.loss)) found.test_accuracy = sums.accuracy();
-    if (!std::isfinite(*found.test_loss)) {  // the last step went astray
+    if (!std::isfinite(*found.test_loss)) {  // the last step diverged
       result_.status = Status::diverged;
       result_.last_loss = *found.test_loss;
     }
@@ -242,7 +242,7 @@ class TrainingRun {
   void measure_end_point() {
     const data::Samples& train = run_.dataset.train;
     data::Pipeline samples(train, end_point_pipeline(train), &stop_);
-    epochs_->trainer().evaluate_gradients({});  // of nothing: makes its plan
+    epochs_->trainer().evaluate_gradients({});  // an empty batch: makes its plan
     epochs_->trainer().evaluate({});
     note_memory();
     result_.end_point = end_point(epochs_->trainer(), samples, stop_);
@@ -280,7 +280,7 @@ class TrainingRun {
   const std::atomic<int>& stop_;
   const std::optional<std::int64_t> max_steps_;  // of this rank
   std::unique_ptr<Epochs> epochs_;
-  convergence::NoiseScale noise_;               // follows training, from one epoch into the next
+  convergence::NoiseScale noise_;               // follows training, across epochs
   std::int64_t samples_ = 0;                    // of the whole run
   std::optional<std::int64_t> evaluate_after_;  // of them
   BatchControl control_;

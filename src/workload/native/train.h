@@ -15,31 +15,31 @@
 
 namespace sweetspot::workload::native {
 
-// Where a run stands, between two steps.
+// The state of a run, between two steps.
 struct Progress {
   int epoch = 1, epochs = 1;
   std::int64_t samples = 0, samples_in_epoch = 0;
   double loss = 0;  // mean over the epoch so far
   double samples_per_second = 0;
   core::Seconds left{0};              // to the end of the run, at this speed
-  std::optional<double> noise_scale;  // in samples, where it is measured and known
+  std::optional<double> noise_scale;  // in samples, if measured and known
 };
 
 struct EpochResult {
   int epoch = 1;
-  bool complete = false;  // false when --max-steps or a signal ended it early
+  bool complete = false;  // false if --max-steps or a signal ended it early
   std::int64_t steps = 0, samples = 0;
   std::int64_t batch = 0;             // at its end
-  std::optional<double> noise_bound;  // of a batch that grows: what the noise scale is at least
-  std::optional<double> train_loss, train_accuracy;  // mean over the epoch, as the weights moved
+  std::optional<double> noise_bound;  // for a growing batch: lower bound of the noise scale
+  std::optional<double> train_loss, train_accuracy;  // mean over the epoch, with changing weights
   std::optional<double> test_loss, test_accuracy;    // after the epoch
   core::Seconds train_time{0}, evaluation_time{0};
   core::Seconds data_wait{0};
   core::Seconds reduction_wait{0};  // of this rank, for the sums of the others' gradients
-  std::optional<convergence::NoiseEstimate> noise;  // at its end, where it is measured
+  std::optional<convergence::NoiseEstimate> noise;  // at its end, if measured
 
   double samples_per_second() const { return static_cast<double>(samples) / train_time.count(); }
-  // In samples; nothing where it is not measured, or not known yet.
+  // In samples; nullopt if it is not measured, or not known yet.
   std::optional<double> noise_scale() const {
     return noise && noise->samples ? std::optional(noise->samples->mean) : std::nullopt;
   }
@@ -54,24 +54,24 @@ std::string_view name(Status status);
 struct Result {
   Status status = Status::finished;
   std::vector<EpochResult> epochs;
-  std::vector<BatchChange> batches;  // the first one, and every other one as it came
+  std::vector<BatchChange> batches;  // the first one, and every change
   std::vector<convergence::BatchSpeed>
       speeds;              // of a dynamic batch's ladder, measured before it began
   std::int64_t steps = 0;  // weight updates made; the last one diverged if status says so
   double last_loss = 0;
-  // Of ranks that update asynchronously: how many updates came 0, 1, 2, … updates of others late.
+  // For asynchronous ranks: how many updates were 0, 1, 2, … updates of others late.
   std::vector<std::int64_t> staleness;
-  std::optional<EndPoint> end_point;      // where it was asked for and training came to its end
+  std::optional<EndPoint> end_point;      // if requested and training was completed
   core::MemoryByUse predicted, measured;  // before anything ran, and at the run's peak
 };
 
-// What the user sees of a run; called by the thread that trains.
+// What the user sees of a run; called by the training thread.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void progress(const Progress&) {}  // twenty times a second at most
   virtual void epoch(const EpochResult&) {}
-  // As a workload::TrainingObserver is asked and told.
+  // As in workload::TrainingObserver.
   virtual std::optional<std::int64_t> evaluate_after() { return std::nullopt; }
   virtual bool evaluated(const trial::Evaluation&) { return true; }
 };

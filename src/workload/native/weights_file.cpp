@@ -128,7 +128,7 @@ class Reader {
     }
   }
 
-  // Side by side, without holes or overlaps, up to the end of the file.
+  // Contiguous, without gaps or overlaps, up to the end of the file.
   void check_layout() const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> spans;
     for (const auto& [name, tensor] : tensors_) spans.emplace_back(tensor.begin, tensor.end);

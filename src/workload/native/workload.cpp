@@ -28,7 +28,7 @@ std::optional<core::Bytes> NativeWorkload::predict_run(const trial::Setting& set
 std::optional<std::int64_t> NativeWorkload::samples() const {
   return static_cast<std::int64_t>(run_.dataset.train.count);
 }
-// What lies on the GPU is not loaded.
+// Device-resident data is not loaded.
 bool NativeWorkload::has_loader() const { return !is_resident(run_.options, run_.dataset); }
 
 std::vector<trial::OperationCost> NativeWorkload::operations(const trial::Setting& setting) {

@@ -8,7 +8,7 @@ export function batchAxis(data: Data): Spec["x"] {
   return { label, scale: "log", words: count };
 }
 
-// More lines than the palette has colours tell nobody anything.
+// More lines than the palette has colours are unreadable.
 export const shownSeries = (data: Data): Series[] => data.series.slice(0, 7);
 
 export function unionOf(...lists: number[][]): number[] {
@@ -27,7 +27,7 @@ export function withWidth(value: Interval, words: (v: number | null) => string):
   return `${words(mean)} ± ${percent((high - low) / 2 / Math.abs(mean))}`;
 }
 
-// A line over xs from what is known at some of them.
+// A line over xs from the values known at some of them.
 export function lineOver(xs: number[], known: Map<number, Interval>,
   more: Omit<Line, "ys" | "lows" | "highs">): Line {
   const at = (part: keyof Interval) => xs.map((x) => known.get(x)?.[part] ?? null);

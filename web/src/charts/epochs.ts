@@ -5,7 +5,7 @@ import { batchAxis, lineOver, unionOf, withWidth } from "./common";
 
 type Read = (point: EpochPoint) => Interval | null;
 
-// A line for each number of epochs, over the batch.
+// One line per number of epochs, over the batch.
 function linesBy(data: Data, read: Read, told: (value: Interval) => string): {
   xs: number[]; lines: Line[];
 } {

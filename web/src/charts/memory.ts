@@ -3,7 +3,7 @@ import { bytes, count, percent, words } from "../format";
 import type { Line, Rule, Spec } from "../spec";
 import { batchAxis, byteTicks, shownSeries, unionOf } from "./common";
 
-// A limit far above would press all the rest to the floor: it is said instead.
+// A limit far above would flatten everything else: it is stated instead.
 const farAbove = 3;
 
 function limitOf(data: Data, most: number): { rules: Rule[]; said: string } {
@@ -62,7 +62,7 @@ export function memory(data: Data): Spec | null {
 
 type Uses = Record<string, number | null | undefined>;
 
-// What each batch was measured to hold: of several trials, the one that held the most.
+// The measured memory of each batch: of several trials, the largest.
 function measuredUses(data: Data): Map<number, Uses> {
   const most = new Map<number, { total: number; uses: Uses }>();
   for (const { setting, memory_bytes } of data.trials) {
@@ -75,9 +75,8 @@ function measuredUses(data: Data): Map<number, Uses> {
   return new Map([...most].map(([batch, { uses }]) => [batch, uses]));
 }
 
-// Stacked: each use on top of those before it, drawn from the tallest down, with a dot where the
-// measured stack reaches to. Batches far beyond any that was tried would press the others to the
-// floor.
+// Stacked: each use on top of the previous ones, drawn from the tallest down, with a dot at the top
+// of the measured stack. Batches far beyond any tried one would flatten the others.
 export function memoryByUse(data: Data): Spec | null {
   const tried = Math.max(...data.trials.map((t) => sizeOf(t.setting, data)), 0);
   const predicted = new Map(data.memory_by_use.filter((row) => row.batch < 2 * tried)

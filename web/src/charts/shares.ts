@@ -9,10 +9,10 @@ interface Column {
 }
 
 const phases = ["data_wait", "overhead", "optimizer", "forward", "backward"];
-const phaseColours = [1, 4, 2, 5, 0]; // what is no training stands out
+const phaseColours = [1, 4, 2, 5, 0]; // time that is not training stands out
 const costs = ["fixed cost of a step", "cost of its samples"];
 
-// Where the phases were measured, they tell; else the fitted cost of a step does.
+// The measured phases if available; else the fitted cost of a step.
 function columns(series: Series): { parts: string[]; list: Column[] } {
   const measured = series.points.flatMap((p) => p.phase_shares
     ? [{ batch: p.batch, shares: p.phase_shares as Record<string, number> }] : []);

@@ -3,7 +3,7 @@ import { count, seconds } from "../format";
 import type { Line, Spec } from "../spec";
 import { batchAxis, lineOver, shownSeries, unionOf, withWidth } from "./common";
 
-// Seconds of a step from samples per second: its interval turns around.
+// Seconds of a step from samples per second: its interval is inverted.
 function stepOf(batch: number, speed: Interval): Interval {
   const over = (value: number | null) => (value ? batch / value : null);
   return { mean: over(speed.mean), low: over(speed.high), high: over(speed.low) };

@@ -36,7 +36,7 @@ const readings: [keyof Trace, string, string, (v: number) => string, number | un
   ["memory_bytes", "Memory over time", "memory held", bytes, undefined],
 ];
 
-// Utilisation, power and memory beside the steps; what was not read is left out.
+// Utilisation, power and memory during the steps; missing readings are omitted.
 export function traces(trial: Trial): Spec[] {
   if (!trial.trace) return [];
   const taken = floats(trial.trace.at_seconds);

@@ -67,7 +67,7 @@ Message& Message::text(int field, std::string_view value) {
 
 namespace {
 
-// The format masks its checksums, so that one of bytes that hold a checksum stays a good one.
+// The format masks its checksums, so that a checksum of bytes that contain one stays good.
 std::string masked_checksum(std::string_view bytes) {
   constexpr std::uint32_t delta = 0xa282ead8;
   const std::uint32_t crc = crc32c(bytes);

@@ -17,8 +17,8 @@ std::string little_endian(Number number) {
   return bytes;
 }
 
-// A message in protobuf's wire format, field by field. The few messages of an event file do not
-// make a dependency worth its while.
+// A message in protobuf's wire format, field by field. The few messages of an event file are not
+// worth a dependency.
 class Message {
  public:
   Message& whole(int field, std::int64_t value);  // int32, int64 and enums, not below zero
@@ -38,13 +38,13 @@ class Message {
 // One TFRecord: the length and its checksum, the bytes and theirs.
 std::string record(std::string_view bytes);
 
-// The bytes of one event file: each event a record, the first the version of the format.
+// The bytes of one event file: each event is a record, the first has the format version.
 class Events {
  public:
   explicit Events(double at_unix_seconds);
 
   void scalar(const std::string& tag, std::int64_t step, double value, double at_unix_seconds);
-  // What a plugin of TensorBoard keeps for itself under this tag.
+  // A TensorBoard plugin's own data under this tag.
   void plugin(const std::string& tag, const std::string& plugin, const Message& content,
               double at_unix_seconds);
 

@@ -90,7 +90,7 @@ Message as_value(const Hyperparameter& hyperparameter) {
   return Message().text(value::text, core::printable(std::get<std::string>(hyperparameter)));
 }
 
-// With the values there are: without them the view can neither filter nor sort by the column.
+// With its values: without them the view can neither filter nor sort by the column.
 Message column_info(const Column& column, const std::vector<trial::Trial>& trials) {
   std::set<Hyperparameter> values;
   for (const trial::Trial& trial : trials) values.insert(column.of(trial));

@@ -4,7 +4,7 @@
 
 namespace sweetspot::report::tensorboard {
 
-// The tags of the scalars that the HParams view shows beside a trial's setting.
+// The tags of the scalars that the HParams view shows next to a trial's setting.
 namespace metric {
 constexpr const char* samples_per_second = "samples_per_second";
 constexpr const char* step_seconds = "step_seconds";
@@ -14,10 +14,10 @@ constexpr const char* joules_per_sample = "joules_per_sample";
 constexpr const char* test_accuracy = "test_accuracy";
 }  // namespace metric
 
-// What the runs of a study have in common: which hyperparameters and metrics there are. For a study
-// that has trials.
+// What the runs of a study have in common: its hyperparameters and metrics. For a study that has
+// trials.
 void add_experiment(Events& events, const Answer& answer, double at_unix_seconds);
-// The setting of a trial, and how it ended. Trials of one setting are one group of sessions.
+// The setting of a trial, and its outcome. Trials of one setting are one session group.
 void add_session(Events& events, const trial::Trial& trial);
 
 }  // namespace sweetspot::report::tensorboard

@@ -32,8 +32,7 @@ void add_results(Events& events, const trial::Trial& t, double at) {
   if (!t.epochs.empty()) add(metric::test_accuracy, t.epochs.back().test_accuracy);
 }
 
-// Warm-up steps are the first of them; the others are apart so that their scale is not the
-// warm-up's.
+// Warm-up steps come first; they are separate so that they do not set the scale of the others.
 void add_steps(Events& events, const trial::Trial& t) {
   double at = t.started_at + t.start_up_seconds.value_or(0);
   std::int64_t number = 0;
@@ -60,12 +59,12 @@ void add_epochs(Events& events, const trial::Trial& t) {
   }
 }
 
-// A scalar needs a whole number for its axis: milliseconds. Its wall time is the real one.
+// A scalar needs an integer for its axis: milliseconds. Its wall time is the real one.
 void add_readings(Events& events, const trial::Trial& t) {
   for (const trial::Reading& reading : t.trace) {
     if (!std::isfinite(reading.at_seconds) || reading.at_seconds < 0) continue;
     const auto milliseconds = static_cast<std::int64_t>(
-        std::min(1e3 * reading.at_seconds, 1e15));  // a store may be anybody's
+        std::min(1e3 * reading.at_seconds, 1e15));  // the store is untrusted
     const auto add = [&](const char* tag, std::optional<double> value) {
       if (value) events.scalar(tag, milliseconds, *value, t.started_at + reading.at_seconds);
     };
@@ -91,7 +90,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// TensorBoard finds "tfevents" in the name, and reads the files of a run by their seconds in it.
+// TensorBoard looks for "tfevents" in the name, and orders a run's files by the seconds in it.
 std::string file_name(double at_unix_seconds) {
   const double seconds = std::isfinite(at_unix_seconds) ? std::clamp(at_unix_seconds, 0.0, 9e9) : 0;
   return fmt::format("events.out.tfevents.{:010.0f}.sweetspot", std::floor(seconds));
@@ -117,7 +116,7 @@ std::string run_name(const trial::Trial& trial, std::size_t place) {
 
 std::size_t write(const fs::path& folder, const Answer& answer) {
   if (answer.trials.empty()) return 0;
-  // A study's number is text, and might be anybody's.
+  // A study's number is untrusted text.
   std::string number = answer.study;
   std::erase_if(number, [](char c) { return c < '0' || c > '9'; });
   const fs::path study = folder / fmt::format("study-{}", number);

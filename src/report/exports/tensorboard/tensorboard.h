@@ -10,9 +10,9 @@ namespace sweetspot::report::tensorboard {
 // and its readings as scalars.
 std::string trial_events(const trial::Trial& trial);
 
-// Event files for TensorBoard below `folder`: study-N/ with one run for each trial. Writing them
-// again replaces them. The trials' raw steps are taken along where they are known. Gives the number
-// of runs; MachineError names the file.
+// Event files for TensorBoard in `folder`: study-N/ with one run per trial. Writing them again
+// replaces them. Includes the trials' raw steps if known. Returns the number of runs; MachineError
+// names the file.
 std::size_t write(const std::filesystem::path& folder, const Answer& answer);
 
 }  // namespace sweetspot::report::tensorboard

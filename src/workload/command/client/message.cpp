@@ -37,8 +37,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t most = std::int64_t{1} << 53;  // whole in every language's numbers
-constexpr std::int64_t most_updates = 1 << 20;        // of one line: times any batch no overflow
+constexpr std::int64_t most = std::int64_t{1} << 53;  // exact in every language's numbers
+constexpr std::int64_t most_updates = 1 << 20;        // per line: no overflow times any batch
 
 struct BadLine {};
 
@@ -74,7 +74,7 @@ Value needed(const std::optional<Value>& value) {
   return *value;
 }
 
-// It goes into the store and onto terminals.
+// It goes into the store and onto terminals, so it is truncated and made printable.
 std::string text(const Json& object, const char* key, std::size_t longest = 64) {
   const Json* value = find(object, key);
   if (!value) return "";
@@ -123,7 +123,7 @@ convergence::GradientNorms norms(const Json& object) {
 }
 
 Failed failed(const Json& object) {
-  constexpr std::size_t longest = 1500;  // as much of what PyTorch says of memory
+  constexpr std::size_t longest = 1500;  // enough for PyTorch's memory message
   const auto outcome = trial::outcome_named(text(object, "outcome"));
   using trial::Outcome;
   if (outcome != Outcome::out_of_memory && outcome != Outcome::crashed &&

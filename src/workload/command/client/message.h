@@ -13,13 +13,13 @@
 
 namespace sweetspot::workload::command::client {
 
-constexpr std::size_t longest_line = 64 * 1024;  // with its newline
+constexpr std::size_t longest_line = 64 * 1024;  // including its newline
 
-// Cuts a stream into lines. What is too long is skipped and counted, and never kept.
+// Splits a stream into lines. Too long ones are skipped and counted, never kept.
 class Lines {
  public:
   std::vector<std::string> feed(std::string_view bytes);
-  void end();  // of the stream: half a line counts as bad
+  void end();  // of the stream: a partial line counts as bad
   std::int64_t bad() const { return bad_; }
 
  private:
@@ -28,7 +28,7 @@ class Lines {
   std::int64_t bad_ = 0;
 };
 
-// What a client says, see docs/protocol.md.
+// The client's messages, see docs/protocol.md.
 
 struct Hello {
   std::string client;  // printable and short
@@ -46,35 +46,35 @@ struct StepEnd {
 };
 struct DeviceMemory {
   core::Bytes peak = 0;
-  std::optional<core::Bytes> allocated;  // of the peak, what tensors took: the rest is the cache's
-  std::optional<core::Bytes> capacity;   // what the program may take of the device
+  std::optional<core::Bytes> allocated;  // the tensors' part of the peak; the rest is cache
+  std::optional<core::Bytes> capacity;   // available to the program on the device
   std::string device, how;               // printable and short
 };
-// So many batches make an epoch of the program's data.
+// The number of batches per epoch of the program's data.
 struct Epoch {
   std::int64_t batches = 0;
 };
-// What the program found on its test data.
+// The program's result on its test data.
 struct Metric {
   std::optional<double> accuracy, loss;
 };
-// The setting has come to its end without a measurement, and the process goes on.
+// The setting has failed without a measurement, and the process continues.
 struct Failed {
   trial::Outcome outcome = trial::Outcome::crashed;
   std::string reason;    // printable
-  core::Bytes kept = 0;  // of the device's memory, that did not come back
+  core::Bytes kept = 0;  // device memory that was not released
 };
 struct Ready {};
 struct Unknown {};  // to be ignored
 
-// Squared norms of gradients are said as convergence::GradientNorms.
+// Squared gradient norms are sent as convergence::GradientNorms.
 using Message = std::variant<Hello, Begin, StepEnd, DeviceMemory, Epoch, Metric,
                              convergence::GradientNorms, Failed, Ready, Unknown>;
 
-// Nothing for a bad line: no JSON object, or a known type with a value that cannot be.
+// nullopt for a bad line: not a JSON object, or a known type with an invalid value.
 std::optional<Message> parse(std::string_view line);
 
-// What is said to a session, with its newline.
+// A line to a session, including its newline.
 std::string setting_line(const trial::Setting& setting);
 std::string enough_line();
 std::string done_line();

@@ -17,7 +17,7 @@ namespace sweetspot::workload::command::client {
 namespace {
 
 constexpr std::size_t most_strangers = 64;
-constexpr int most_reads = 16;  // of 64 KiB, in one call
+constexpr int most_reads = 16;  // of 64 KiB, per call
 constexpr ucred nobody{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
 
 [[noreturn]] void fail(const char* what) {
@@ -129,7 +129,7 @@ std::vector<Message> Server::understand(Connection& connection,
   for (const std::string& line : lines) {
     std::optional<Message> message = parse(line);
     const bool hello = message && std::holds_alternative<Hello>(*message);
-    // The first line, and only the first, is the hello.
+    // The first line, and only the first, must be the hello.
     if (!message || hello == connection.said_hello)
       ++bad_;
     else

@@ -13,22 +13,22 @@
 namespace sweetspot::workload::command::client {
 
 // Where one process tree reports its steps. The first client of our own user that says hello is the
-// one that talks; every other is hung up on, which it takes for "nobody listens".
+// active one; every other connection is closed, which it takes for "nobody listens".
 class Server {
  public:
-  Server();  // MachineError when there can be no socket
-  // Over a connection that is there already; nobody else can connect.
+  Server();  // MachineError if no socket can be created
+  // Over an existing connection; nobody else can connect.
   explicit Server(process::Descriptor connection);
 
   std::string path() const { return folder_->path() / "socket"; }  // where it listens
   std::vector<int> descriptors() const;
-  // What the talking client has said since, its hello first; never blocks. At most about 1 MiB a
-  // call: a client that floods must not keep us from all else.
+  // The active client's messages since the last call, its hello first; never blocks. At most about
+  // 1 MiB per call: a flooding client must not block everything else.
   std::vector<Message> take();
-  // To the talking client. False when it does not take it.
+  // To the active client. False if it does not accept it.
   bool send(const std::string& line);
 
-  pid_t peer() const;  // the process at the other end of the talking client's connection
+  pid_t peer() const;  // the process at the other end of the active connection
   bool connected() const { return talking_ && talking_->open; }
   std::int64_t bad_lines() const { return bad_; }
 
@@ -44,7 +44,7 @@ class Server {
 
   std::optional<PrivateFolder> folder_;
   process::Descriptor listener_;
-  std::vector<Connection> strangers_;  // connected, and no hello yet
+  std::vector<Connection> strangers_;  // connected, without a hello yet
   std::optional<Connection> talking_;
   std::int64_t bad_ = 0;
 };

@@ -15,7 +15,7 @@ void Steps::step(const StepEnd& step, double now) {
   if (step.samples && *step.samples % step.updates == 0) stride_.add(*step.samples / step.updates);
   const std::optional<double> start = gap ? std::nullopt : mark_;
   mark(step.at_seconds);
-  // Two steps at the same moment have no duration that could be told.
+  // Two steps at the same moment have no measurable duration.
   if (!start || step.at_seconds <= *start) return;
 
   trial::Step done;
@@ -25,7 +25,7 @@ void Steps::step(const StepEnd& step, double now) {
   if (step.data_wait_seconds) {
     const double waited = std::min(*step.data_wait_seconds, done.seconds);
     done.phases[static_cast<std::size_t>(trial::Phase::data_wait)] = waited;
-    // What the rest was spent on is not told.
+    // What the rest was spent on is unknown.
     done.phases[static_cast<std::size_t>(trial::Phase::overhead)] = done.seconds - waited;
   }
   steps_.push_back(done);
@@ -38,7 +38,7 @@ std::optional<trial::Step> Steps::take() {
   return step;
 }
 
-// Not before the line before it, and not in the future: another clock would do either.
+// Not before the previous line, and not in the future: a different clock would do either.
 bool Steps::accept(double at, double now) {
   constexpr double rounding_seconds = 1e-3;
   if (at >= last_ && at <= now + rounding_seconds) return true;

@@ -9,8 +9,8 @@
 
 namespace sweetspot::workload::command::client {
 
-// Turns the times that a client tells into steps. Pure: `now` is the time of the same clock at
-// which the line was read, and `since` the earliest time that can be, the program's start.
+// Converts a client's times into steps. Pure: `now` is the time of the same clock at which the line
+// was read, and `since` the earliest possible time, the program's start.
 class Steps {
  public:
   Steps(std::int64_t batch, double since) : batch_(batch), last_(since) {}
@@ -21,7 +21,7 @@ class Steps {
   std::optional<trial::Step> take();
   std::optional<double> first_mark() const { return first_mark_; }  // where the start-up ended
   std::int64_t bad() const { return bad_; }
-  // The samples of most steps, where the client counts them.
+  // The samples of most steps, if the client counts them.
   std::optional<std::int64_t> samples_per_step() const { return stride_.value(); }
 
  private:
@@ -30,7 +30,7 @@ class Steps {
 
   std::int64_t batch_;
   double last_;                 // of all lines
-  std::optional<double> mark_;  // where the next step starts; nothing after a gap
+  std::optional<double> mark_;  // where the next step starts; nullopt after a gap
   std::optional<double> first_mark_;
   std::int64_t dropped_ = 0, bad_ = 0;
   SampleStride stride_;

@@ -32,7 +32,7 @@ std::vector<Entry> entries(std::string_view text, Format format) {
   return {};
 }
 
-// One spelling of a key: indices behind dots, names without quotation marks.
+// Normalises a key: indices after dots, names without quotation marks.
 std::string spelling(std::string_view key) {
   std::string plain;
   for (std::size_t i = 0; i < key.size(); ++i) {
@@ -48,7 +48,7 @@ std::string spelling(const std::vector<std::string>& path) {
   return spelling(fmt::format("{}", fmt::join(path, ".")));
 }
 
-// As people write it: lists in brackets.
+// As users write it: lists in brackets.
 std::string shown(const Entry& entry) {
   std::string text;
   for (const std::string& part : entry.path) {
@@ -66,7 +66,7 @@ std::vector<const Entry*> find(const std::vector<Entry>& all, std::string_view k
   return found;
 }
 
-// Where YAML has a map from elsewhere, by *name or <<: *name, and the key is in that.
+// If YAML includes a map by *name or <<: *name, and the key is in that.
 const Entry* find_behind_alias(const std::vector<Entry>& all, std::string_view key) {
   const std::string asked = spelling(key);
   for (const Entry& user : all) {
@@ -117,7 +117,7 @@ const Entry& only(const std::vector<Entry>& all, std::string_view key) {
                                ? fmt::format("{} is not there, nor is any other key", name)
                                : fmt::format("{} is not there; the nearest are {}", name, near));
   }
-  // The last of equal keys is the one that counts, but two different ones may be written alike.
+  // The last of equal keys counts, but two different ones may be spelled alike.
   for (const Entry* entry : found)
     if (entry->path != found.front()->path)
       throw core::InputError(fmt::format(
@@ -141,7 +141,7 @@ std::string in_quotation_marks(const std::string& value) {
 
 bool is_yaml_value(const std::string& value) {
   if (value.empty() || value.find_first_of("\r\n") != std::string::npos) return false;
-  try {  // in brackets, where more would end it than in a line of its own
+  try {  // in brackets, where more characters would end it than on its own line
     const std::vector<Entry> all = yaml_entries("[" + value + "]");
     if (all.size() < 2 || all[1].from != 1 || all[1].to != 1 + value.size()) return false;
     if (std::ranges::count(all, 1u, [](const Entry& e) { return e.path.size(); }) != 1)
@@ -162,7 +162,7 @@ bool is_toml_value(const std::string& value) {
   }
 }
 
-// As the format writes it.
+// In the syntax of the format.
 std::string written(const std::string& value, Format format) {
   const bool as_it_is = format == Format::yaml   ? is_yaml_value(value)
                         : format == Format::json ? nlohmann::json::accept(value)
@@ -173,7 +173,7 @@ std::string written(const std::string& value, Format format) {
 }  // namespace
 
 std::optional<Format> format_of(const std::filesystem::path& file) {
-  // "config.yaml.in" is one to be filled in.
+  // "config.yaml.in" is a template.
   constexpr std::array models{".in", ".template", ".tmpl", ".example"};
   if (std::ranges::find(models, file.extension()) != models.end()) return format_of(file.stem());
   std::string ending = file.extension().string();
@@ -197,13 +197,13 @@ std::string with_value(std::string_view text, Format format, std::string_view ke
   const Entry& entry = only(all, key);
   const bool stays_quoted = entry.quoted && is_number(entry.value) && is_number(value);
   std::string put = stays_quoted ? in_quotation_marks(value) : written(value, format);
-  if (entry.from == entry.to) put = " " + put;  // "key:" with nothing behind it
+  if (entry.from == entry.to) put = " " + put;  // "key:" without a value
   if (entry.block) put += '\n';
   std::string out(text.substr(0, mark));
   out += body.substr(0, entry.from);
   out += put;
   out += body.substr(entry.to);
-  // A file that no longer reads as it should is worse than none.
+  // A file that no longer parses as it should is worse than none.
   const std::vector<Entry> after = entries(std::string_view(out).substr(mark), format);
   if (find(after, key).empty())
     throw core::InputError(

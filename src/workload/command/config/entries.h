@@ -6,25 +6,24 @@
 
 namespace sweetspot::workload::command::config {
 
-// A value in a configuration file, and where its text stands in it: what is to be changed can be
-// replaced there, and all else stays byte for byte.
+// A value in a configuration file, and its position in the text: it can be replaced there, and
+// everything else stays byte for byte.
 struct Entry {
   std::vector<std::string> path;  // keys, and indices of lists
   enum class Kind { scalar, map, list } kind = Kind::scalar;
   std::size_t from = 0, to = 0;  // bytes of its text, without anchor and tag
   std::string value = {};        // of a scalar, without quotation marks and escapes
   bool quoted = false;
-  bool block = false;                   // of YAML, behind | or >: its text ends with the line
+  bool block = false;                   // YAML, after | or >: its text ends with the line
   std::string anchor = {}, alias = {};  // &anchor before it, *alias in its place
 };
 
-// The formats set no bound, and a file of ten thousand brackets would exhaust the stack.
+// The formats set no limit, and a file of ten thousand brackets would exhaust the stack.
 constexpr std::size_t deepest = 200;
 
-// In the order of the file. InputError, which begins with the parser's reason, for what is no such
-// file.
+// In file order. InputError, which begins with the parser's reason, for an invalid file.
 std::vector<Entry> yaml_entries(std::string_view text);
-std::vector<Entry> json_entries(std::string_view text);  // comments are passed over
+std::vector<Entry> json_entries(std::string_view text);  // comments are skipped
 std::vector<Entry> toml_entries(std::string_view text);
 
 }  // namespace sweetspot::workload::command::config

@@ -9,7 +9,7 @@
 namespace sweetspot::workload::command::config {
 namespace {
 
-// Tells how far the parser has read, which it does not.
+// Reports how far the parser has read, which the parser does not.
 struct CountedCharacter {
   using iterator_category = std::forward_iterator_tag;
   using value_type = char;
@@ -33,8 +33,8 @@ struct CountedCharacter {
   bool operator==(const CountedCharacter& other) const { return at == other.at; }
 };
 
-// Takes the parser's events. A value begins after what was read before it, blanks, commas, colons
-// and comments aside.
+// Receives the parser's events. A value begins after what was read before it, skipping blanks,
+// commas, colons and comments.
 class JsonReader {
  public:
   explicit JsonReader(std::string_view text) : text_(text), furthest_(text.data()) {}
@@ -104,7 +104,7 @@ class JsonReader {
     return keys;
   }
 
-  // A number ends with the character behind it, which has been read.
+  // A number ends with the next character, which has been read.
   bool number() {
     const std::size_t from = value_start();
     const std::size_t to = std::min(text_.find_first_not_of("+-.0123456789eE", from), text_.size());

@@ -30,7 +30,7 @@ class YamlReader {
   YamlReader(const YamlReader&) = delete;
   YamlReader& operator=(const YamlReader&) = delete;
 
-  // Of the first document: programs read one.
+  // The first document: programs read one.
   std::vector<Entry> read() {
     while (true) {
       const Event event = next();
@@ -66,7 +66,7 @@ class YamlReader {
     return starts_[std::min(mark.index, starts_.size() - 1)];
   }
 
-  // Anchor and tag stand before a value, in either order.
+  // Anchor and tag precede a value, in either order.
   std::size_t behind_properties(std::size_t at) const {
     while (at < text_.size() && (text_[at] == '&' || text_[at] == '!')) {
       while (at < text_.size() && !std::isspace(static_cast<unsigned char>(text_[at]))) ++at;
@@ -132,7 +132,7 @@ class YamlReader {
       std::string name;
       if (key->type == YAML_SCALAR_EVENT) {
         name = text_of(key->data.scalar.value);
-      } else {  // a key that is a list or a map has no name that could be written
+      } else {  // a key that is a list or a map has no writable name
         const std::size_t known = entries_.size();
         node(key, with(path, ""));
         entries_.resize(known);
@@ -150,7 +150,7 @@ class YamlReader {
   std::vector<std::size_t> starts_;  // of each character
   yaml_parser_t parser_{};
   std::vector<Entry> entries_;
-  std::map<std::string, Entry::Kind> kinds_;  // of what an anchor stands before
+  std::map<std::string, Entry::Kind> kinds_;  // of what an anchor precedes
   std::size_t end_ = 0;
 };
 

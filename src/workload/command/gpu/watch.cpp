@@ -23,7 +23,7 @@ std::vector<Device> all_devices() {
     const auto instances = whole->instances();
     for (std::size_t k = 0; k < instances.size(); ++k)
       devices.push_back({fmt::format("cuda:{}:{}", i, k), instances[k]});
-    // Where it is divided, programs have its instances only.
+    // If it is partitioned, programs see only its instances.
     if (instances.empty()) devices.push_back({fmt::format("cuda:{}", i), std::move(whole)});
   }
   return devices;
@@ -41,11 +41,11 @@ namespace {
 
 using process::now_seconds;
 
-// A driver that is awake answers in milliseconds; one that is not is waited for on the thread.
+// An initialised driver answers in milliseconds; for any other, the thread waits.
 constexpr core::Seconds patience{0.2};
-// Between two looks at how full the GPUs are; more where a look takes longer than its share.
+// Between two polls of the GPUs' memory; more if a poll takes longer than its share.
 constexpr double interval_seconds = 0.05, most_share = 1.0 / 200, longest_interval_seconds = 2;
-// Listing processes takes milliseconds: when the GPU's memory has changed, and now and then.
+// Listing processes takes milliseconds: when the GPU's memory has changed, and periodically.
 constexpr double listing_interval_seconds = 1;
 constexpr core::Bytes worth_a_listing = core::MiB;
 // A context alone takes more; a desktop's windows come and go with less.
@@ -59,7 +59,7 @@ bool exists(std::int64_t pid) {
   return pid > 0 && access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0;
 }
 
-// Whether it has a device of this vendor's driver open; one that cannot be looked at may have.
+// Whether it has a device of this vendor's driver open; one that cannot be inspected may have.
 bool has_gpu_files(pid_t pid, bool amd) {
   const std::string folder = fmt::format("/proc/{}/fd", pid);
   if (access(folder.c_str(), R_OK | X_OK) != 0) return exists(pid);
@@ -76,7 +76,7 @@ bool has_gpu_files(pid_t pid, bool amd) {
 struct Preallocator {
   std::string_view name, mapped, variable, off;
 };
-// A program that has PyTorch's kernels too may use these for something else.
+// A program that also has PyTorch's kernels may use these for something else.
 constexpr std::string_view pytorch = "libtorch_cuda";
 constexpr std::array<Preallocator, 2> preallocators{{
     {"JAX", "/jaxlib/", "XLA_PYTHON_CLIENT_PREALLOCATE=", "false"},
@@ -99,12 +99,12 @@ std::string_view preallocator_of(pid_t pid) {
 
 struct Watch::State {
   Device device;
-  std::optional<probe::gpu::Memory> before;  // the program began
+  std::optional<probe::gpu::Memory> before;  // before the program started
   std::map<std::int64_t, core::Bytes> others_before;
-  core::Bytes now = 0, peak = 0, lowest = 0, at_begin = 0;  // that the program holds
+  core::Bytes now = 0, peak = 0, lowest = 0, at_begin = 0;  // held by the program
   core::Bytes free_at_begin = 0, listed_at_used = 0;
   double next_listing = 0;
-  std::size_t processes = 0;  // of the program's, that the driver lists
+  std::size_t processes = 0;  // of the program's, listed by the driver
   bool by_growth = false, lists = false, used = false, lost = false, looked_for_allocator = false;
 
   std::string source() const {
@@ -123,14 +123,14 @@ Watch::Watch(const Gpus& gpus) : gpus_(gpus) {
 
 Watch::~Watch() { stop(); }
 
-// With the mutex held, or before there is a thread.
+// With the mutex held, or before the thread exists.
 void Watch::take_stock() {
   took_stock_ = true;
   for (const Device& device : *gpus_.within(core::Seconds(0))) {
     State state;
     state.device = device;
     state.before = device.gpu->memory();
-    if (!state.before) continue;  // it tells nothing
+    if (!state.before) continue;  // it reports nothing
     state.free_at_begin = state.before->free;
     if (const auto listed = device.gpu->memory_by_process())
       for (const probe::gpu::Process& process : *listed)
@@ -158,7 +158,7 @@ void Watch::begin_setting() {
 
 void Watch::run() {
   std::unique_lock lock(mutex_);
-  while (!took_stock_ && !end_) {  // the driver still wakes up
+  while (!took_stock_ && !end_) {  // the driver is still initialising
     lock.unlock();
     const bool found = gpus_.within(core::Seconds(interval_seconds));
     lock.lock();
@@ -201,7 +201,7 @@ bool Watch::owns(std::int64_t pid) const {
   return begun_ && processes_.has(static_cast<pid_t>(pid));
 }
 
-// With the mutex held, as all below.
+// With the mutex held, like all below.
 void Watch::sample() {
   const double now = now_seconds();
   for (State& state : states_) sample(state, now);
@@ -230,7 +230,7 @@ void Watch::sample(State& state, double now) {
     if (preallocator_.empty()) preallocator_ = preallocator_of(pid);
 }
 
-// What the program holds there now; nothing where it is not known to use it.
+// The program's current memory there; nullopt if it is not known to use it.
 std::optional<core::Bytes> Watch::held(State& state, const probe::gpu::Memory& memory) {
   const auto listed = state.device.gpu->memory_by_process();
   state.lists = listed.has_value();
@@ -243,7 +243,7 @@ std::optional<core::Bytes> Watch::held(State& state, const probe::gpu::Memory& m
       ++processes;
       if (const auto before = state.others_before.find(process.pid);
           before !=
-          state.others_before.end()) {  // it ran when the watch began: what it held is its
+          state.others_before.end()) {  // it ran when the watch began: its memory is its own
         state.free_at_begin += before->second;
         state.others_before.erase(before);
       }
@@ -256,16 +256,16 @@ std::optional<core::Bytes> Watch::held(State& state, const probe::gpu::Memory& m
     state.by_growth = false;
     return sum;
   }
-  if (processes == 0 && state.used && !state.by_growth) return 0;  // they have let go of it
-  if (processes == 0 && matched_ && listed) return std::nullopt;   // others' processes
+  if (processes == 0 && state.used && !state.by_growth) return 0;  // they have released it
+  if (processes == 0 && matched_ && listed) return std::nullopt;   // other processes
   auto grown = growth(state, memory, listed ? &*listed : nullptr);
   if (processes == 0 && grown && *grown < least_growth && !state.used) return std::nullopt;
   if (grown) state.by_growth = true;
   return grown;
 }
 
-// What it holds more than before the program began, less what those who were there have taken
-// since. Nothing where it is others who did.
+// The growth since before the program started, minus the growth of processes that were there
+// before. nullopt if it is due to others.
 std::optional<core::Bytes> Watch::growth(const State& state, const probe::gpu::Memory& memory,
                                          const std::vector<probe::gpu::Process>* listed) {
   core::Bytes others = 0, others_before = 0;
@@ -281,7 +281,7 @@ std::optional<core::Bytes> Watch::growth(const State& state, const probe::gpu::M
   return less(less(memory.used, others), less(state.before->used, others_before));
 }
 
-// Another's memory may grow too: a program that has no GPU open is not the one.
+// Another process's memory may grow too: a program without an open GPU is not the cause.
 bool Watch::may_use_gpus(bool amd) {
   Files& files = files_[amd];
   const double now = now_seconds();
@@ -327,7 +327,7 @@ trial::GpuUse told(const Use& use) {
   return gpu;
 }
 
-// As much at a batch that is far from this one, and most of the GPU: no batch decides that.
+// Equal at a very different batch, and most of the GPU: it does not depend on the batch.
 bool is_the_same_at_others(core::Bytes peak, std::int64_t batch, const History& history) {
   constexpr double about = 0.005;
   constexpr std::int64_t far = 2;

@@ -8,19 +8,20 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-// A counter that moved this often by itself counts steps; one that opens under it is an evaluation.
+// A counter that moved alone this often counts steps; one that starts under it is an evaluation.
 constexpr int rises_of_a_step_counter = 2;
-// One of the same kind that starts again while the leader is gone has taken over.
+// One of the same kind that restarts while the leader is gone has taken over.
 constexpr int starts_to_take_over = 2;
-// A plain line without a total may be anything: it leads a little later, and loses nothing by it.
+// A plain line without a total may be anything: it is accepted slightly later, and loses nothing by
+// it.
 constexpr int rises_without_total = 2;
 constexpr int rises_of_samples_without_total = 3;
-// A list of stages has few, and what comes after it has many.
+// A list of stages has few entries, and what follows it has many.
 constexpr int most_stages = 4;
 constexpr int rises_after_stages = 8;
-// A bar that stood still for so many rises of a line's counter is over.
+// A bar that did not move for this many rises of a line's counter is over.
 constexpr int rises_beside_a_dead_bar = 8;
-// A counter that moves several times in each of so many intervals of the leader is the finer one.
+// A counter that moves several times in each of this many intervals of the leader is the finer one.
 constexpr int intervals_to_be_finer = 3;
 // Once may be a bar that was left unfinished.
 constexpr int rises_of_another_thread = 3;
@@ -100,7 +101,7 @@ bool Counters::see(const LogLine& line, double at_seconds) {
     return moved.by > best_move.by;
   };
   bool any_rose = false;
-  // A new series may move the others in memory: first all are made.
+  // A new series may move the others in memory: create all of them first.
   for (const LineCounter& counter : line.counters())
     if (find(counter.identity) == nullptr)
       add({.identity = counter.identity,
@@ -114,7 +115,7 @@ bool Counters::see(const LogLine& line, double at_seconds) {
           at_seconds);
   for (const LineCounter& counter : line.counters()) {
     Series* found = find(counter.identity);
-    if (found == nullptr) continue;  // pushed out by too many others
+    if (found == nullptr) continue;  // evicted by too many others
     Series& series = *found;
     const std::uint64_t seen_before = series.seen_last;
     if (seen_before == now_) continue;  // twice in the line
@@ -142,7 +143,7 @@ bool Counters::see(const LogLine& line, double at_seconds) {
   return true;
 }
 
-// A validation's bar starts and ends between two steps; one that goes on rising after a step as if
+// A validation's bar starts and ends between two steps; one that keeps rising after a step as if
 // there had been none belongs to another thread, and the step's time is the training's.
 bool Counters::runs_beside(std::uint64_t identity, std::int64_t count) {
   auto other = std::find_if(others_.begin(), others_.end(),
@@ -166,7 +167,7 @@ Counters::Move Counters::move(Series& series, std::int64_t count, bool is_new) {
              .rose = !is_new && count > series.count,
              .by = is_new ? 0 : count - series.count};
   moved.rose_alone = moved.rose && is_alone(series);
-  // A counter that begins anew begins where it began, or near nothing.
+  // A counter that restarts begins where it began, or near zero.
   if (!is_new && moved.started && series.is_line() &&
       count > std::max(series.first_count, series.longest_rise))
     series.wild = true;
@@ -182,8 +183,8 @@ Counters::Move Counters::move(Series& series, std::int64_t count, bool is_new) {
   return moved;
 }
 
-// Has nothing else risen since the series was seen last? Several lines may be printed for a step,
-// and each of them counts it once.
+// Whether nothing else has risen since the series was last seen. Several lines may be printed per
+// step, and each of them counts it once.
 bool Counters::is_alone(const Series& series) const {
   if (!series.is_line()) return last_rise_ <= series.seen_last;
   return std::none_of(all_.begin(), all_.end(), [&series](const Series& other) {
@@ -192,7 +193,7 @@ bool Counters::is_alone(const Series& series) const {
   });
 }
 
-// Was there anything but training since the series was seen last?
+// Whether there was anything but training since the series was last seen.
 bool Counters::passes_boundary(Series& series, const LogLine& line, const Move& moved,
                                std::uint64_t seen_before) {
   if (moved.started)
@@ -242,7 +243,7 @@ bool Counters::leads(Series& series, const Move& moved) {
   }
   if (moved.rose && series.born == deposed_) {
     deposed_ = 0;
-    leader->of_evaluation = true;  // no list of stages, then: the other came in between
+    leader->of_evaluation = true;  // then it was no list of stages: the other came in between
     return take_over();
   }
   return leads_over(*leader, series, moved) && take_over();
@@ -252,7 +253,7 @@ bool Counters::leads_over(Series& leader, Series& series, const Move& moved) {
   if (series.purpose == Purpose::training && leader.purpose == Purpose::unsaid &&
       moved.rose_alone && series.is_line() == leader.is_line())
     return true;
-  // A plain line may have counted anything; a bar is drawn for what takes long.
+  // A plain line may count anything; a bar is drawn for something long.
   if (leader.is_line() && !series.is_line() && moved.rose_alone) return true;
   if (series.is_line()) {
     if (leader.is_line()) {
@@ -271,9 +272,9 @@ bool Counters::leads_over(Series& leader, Series& series, const Move& moved) {
   }
   if (leader.finished()) {
     if (moved.started) ++series.starts_without_leader;
-    // Of two bars that say nothing, the longer is the training and the shorter its test.
+    // Of two unlabelled bars, the longer is the training and the shorter its test.
     if (moved.rose_alone && series.total > leader.total) return true;
-    // Data is prepared sample by sample, and trained with in batches.
+    // Data is prepared sample by sample, and trained in batches.
     if (leader.counts == Counts::samples && series.counts == Counts::updates &&
         series.rises_since_leader >= rises_beside_a_dead_bar)
       return true;
@@ -285,7 +286,7 @@ bool Counters::leads_over(Series& leader, Series& series, const Move& moved) {
   return false;
 }
 
-// Samples and totals that stand in the leader's line are told of it.
+// Samples and totals in the leader's line belong to it.
 void Counters::note_leader(const Series& series, const LogLine& line) {
   const std::optional<double> samples_per_step = told_.samples_per_step;
   told_ = {series.format,         series.counts,    series.total,
@@ -309,8 +310,8 @@ void Counters::advance(Series& series, double at_seconds) {
   if (at_seconds > series.mark_seconds) {
     advances_.push_back({at_seconds - series.mark_seconds, updates, samples});
   } else if (!series.advanced) {
-    // Still the moment of the first refresh: the mark moves on.
-  } else if (!advances_.empty()) {  // more of the same moment, as block-buffered output brings it
+    // Still the moment of the first refresh: the mark advances.
+  } else if (!advances_.empty()) {  // more of the same moment, as with block-buffered output
     advances_.back().updates += updates;
     advances_.back().samples += samples;
   } else {

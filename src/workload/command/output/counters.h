@@ -12,10 +12,10 @@
 namespace sweetspot::workload::command::output {
 
 // Follows every counter that a program prints and takes steps from one of them, the leader: the
-// innermost of the training. Which one that is shows in how they move.
-//  - The first that rises while no other does leads, so that a counter of epochs, which moves only
+// innermost of the training. Their movement shows which one that is.
+//  - The first that rises while no other does leads, so that an epoch counter, which moves only
 //    after an inner one, never does. Of several in one line it is the fastest.
-//  - What lies between two lines counts only if nothing but training was seen there: no
+//  - The time between two lines counts only if nothing but training was seen there: no
 //    validation, no checkpoint, no new epoch.
 class Counters {
  public:
@@ -52,14 +52,14 @@ class Counters {
     bool advanced = false;  // an Advance ended at the mark
     std::uint64_t born = 0;
     std::uint64_t seen_last = 0;
-    std::uint64_t rose_last = 0, rose_before = 0;  // the last rise and the one before
+    std::uint64_t rose_last = 0, rose_before = 0;  // the last rise and the previous one
     int rises = 0;
     int starts_without_leader = 0;
     int rises_since_leader = 0;
-    int intervals_filled = 0;  // of the leader's, in a row, in which it rose more than once
+    int intervals_filled = 0;  // consecutive leader intervals in which it rose more than once
     std::optional<std::int64_t> epoch = {};
     bool new_epoch_before = false, paused_before = false;
-    bool of_evaluation = false;  // it began anew under a heading that said so
+    bool of_evaluation = false;  // it restarted under a heading that said so
     bool wild = false;           // it fell as no counter does
 
     bool is_line() const { return format == Format::log_line; }
@@ -69,7 +69,7 @@ class Counters {
     bool started = false, rose = false, rose_alone = false;
     std::int64_t by = 0;
   };
-  struct Other {  // a bar that is none of the training's
+  struct Other {  // a bar that is not the training's
     std::uint64_t identity = 0;
     std::int64_t count = 0;
     std::uint64_t seen_last = 0;
@@ -95,15 +95,15 @@ class Counters {
   std::vector<Other> others_;
   std::uint64_t births_ = 0;
   std::uint64_t leader_ = 0;   // its `born`; 0 for none
-  std::uint64_t deposed_ = 0;  // the leader before, where it was taken for a list of stages
+  std::uint64_t deposed_ = 0;  // the previous leader, if it was taken for a list of stages
   std::uint64_t now_ = 0;      // refreshes and lines seen
   std::uint64_t last_rise_ = 0;
-  std::uint64_t interruption_ = 0;  // when something else than training moved last
-  std::uint64_t pause_ = 0;         // when a checkpoint was saved last, or an epoch was over
-  std::optional<std::int64_t> epoch_ = {};  // as lines without a counter tell
+  std::uint64_t interruption_ = 0;          // when something other than training last moved
+  std::uint64_t pause_ = 0;                 // when a checkpoint was last saved, or an epoch ended
+  std::optional<std::int64_t> epoch_ = {};  // from lines without a counter
   std::uint64_t evaluation_ = 0;            // the values of the last evaluation metrics
   bool evaluation_begins_ = false;          // a heading said so
-  bool environment_ = false;                // episodes were counted: lines of steps are theirs
+  bool environment_ = false;                // episodes were counted: its steps are theirs
   Leader told_;
   std::int64_t told_count_ = 0, told_samples_ = 0;
   std::vector<Advance> advances_;

@@ -12,7 +12,7 @@ constexpr int most_brackets = 8;  // of one line are looked into: a description 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Reads a text from its front; what is not there is not taken.
+// Parses a text from its front; a failed match takes nothing.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -31,7 +31,7 @@ class Cursor {
   bool take_spaces() {
     return !take_while([](char c) { return c == ' ' || c == '\t'; }).empty();
   }
-  // "640", "1.20k", "12.5"; nothing for what is no number or too large to be a counter.
+  // "640", "1.20k", "12.5"; nullopt for anything else or a value too large for a counter.
   std::optional<std::int64_t> take_count();
   // "00:12", "1:02:03"
   bool take_clock();

@@ -14,7 +14,7 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-constexpr std::size_t widest_gap = 24;  // between a word and its number: the padding of a column
+constexpr std::size_t widest_gap = 24;  // between a word and its number: column padding
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -128,7 +128,8 @@ class LineReader {
     }
   }
 
-  // No metric after all: the line is of a validation, but for a "val: --" beside the training's.
+  // Not a metric after all: the line is of a validation, except for a "val: --" next to the
+  // training's.
   void end_evaluation() {
     metric_words_ = 0;
     if (!names_metric_ || line_.training_metrics == 0) line_.evaluates = true;
@@ -159,7 +160,7 @@ class LineReader {
   }
 
   void take_metric(const Number& number) {
-    if (preparation_at_ == words_) preparation_at_ = 0;  // "loading 0.02" is one as well
+    if (preparation_at_ == words_) preparation_at_ = 0;  // "loading 0.02" is a metric as well
     const std::string_view gap = between(last_.end, number.begin);
     const auto between = static_cast<std::size_t>(std::ranges::count_if(gap, is_no_digit));
     const bool beside_word =
@@ -180,7 +181,7 @@ class LineReader {
       ++line_.training_metrics;
   }
 
-  // Its value is part of what the line says, besides its counters.
+  // Its value is part of the line's identity, besides its counters.
   void fix(const Number& number) {
     if (NumberUse* use = use_of(number)) use->fixed = true;
   }
@@ -196,7 +197,7 @@ class LineReader {
     return all_of(between(left.end, right.begin), " _-/.(:");
   }
 
-  // The words in front of a number that make it a counter.
+  // The words before a number that make it a counter.
   std::optional<Label> label_before(const Number& number) {
     if (words_ == 0) return std::nullopt;
     const std::string_view gap = between(last_.end, number.begin);
@@ -275,8 +276,8 @@ class LineReader {
         {counts, first, last_.end, counts_weight_updates(last_, direct ? Word{} : previous_)});
   }
 
-  // What a fraction in brackets counts, where no word says it: steps behind the brackets of the
-  // epoch, and samples with their share as PyTorch's examples print it; timm's steps look alike.
+  // What a fraction in brackets counts if no word says it: steps after the brackets of the epoch,
+  // and samples with their share as in PyTorch's examples; timm's steps look alike.
   std::optional<Counts> bracketed(const Number& number) const {
     if (!number.total) return std::nullopt;
     std::string_view before = text_.substr(0, number.begin);
@@ -303,7 +304,7 @@ class LineReader {
     Cursor whole(before);
     if (after.done() && whole.take("loss: ") && whole.take_count() && whole.done())
       return Counts::samples;
-    if (line_.evaluates || metric_words_ > 0) return Counts::updates;  // it is left out anyway
+    if (line_.evaluates || metric_words_ > 0) return Counts::updates;  // it is excluded anyway
     return std::nullopt;
   }
 
@@ -322,8 +323,8 @@ class LineReader {
                                label.weight_updates};
   }
 
-  // The first word of what follows; the letters of "1m" and "2e-3" are none. A list of stages,
-  // "Step 2/3: building the model", reads as a counter but for this word, which changes.
+  // The first word of what follows; the letters of "1m" and "2e-3" do not count. A list of stages,
+  // "Step 2/3: building the model", looks like a counter except for this word, which changes.
   static std::string_view first_word(std::string_view rest) {
     for (std::size_t at = 0; at < rest.size(); ++at) {
       const bool starts =
@@ -341,9 +342,9 @@ class LineReader {
   int words_ = 0;
   int preparation_at_ = 0;
   bool names_metric_ = false;
-  int metric_words_ = 0;  // since a word for evaluation, which may yet turn out a metric's name
+  int metric_words_ = 0;  // since a word for evaluation, which may yet be part of a metric's name
   std::uint64_t process_ = 0;
-  Number pending_;  // waits for a word behind it
+  Number pending_;  // waits for a following word
   Number last_number_;
 };
 
@@ -377,7 +378,7 @@ constexpr std::size_t most_count_digits = 15;
 
 bool separates(char c) { return c == ',' || c == '_'; }
 
-// "1,200": how long the digits are tells whether they belong together.
+// "1,200": the number of digits shows whether they belong together.
 bool may_be_grouped(std::string_view text, std::size_t begin, std::size_t end) {
   const bool before = begin > 1 && separates(text[begin - 1]) && is_digit(text[begin - 2]);
   const bool after = end + 1 < text.size() && separates(text[end]) && is_digit(text[end + 1]);
@@ -421,7 +422,7 @@ void LineShape::add_holes(const NumberUse& use) {
     } else if (counts || is_fraction) {
       return;
     }
-    // Zeros behind a point make it a whole number, and others make it none.
+    // Zeros after a point make it an integer, other digits do not.
     const bool all_zeros = std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(at),
                                        text_.begin() + static_cast<std::ptrdiff_t>(end),
                                        [](char c) { return c == '0'; });
@@ -434,7 +435,7 @@ void LineShape::add_holes(const NumberUse& use) {
 }
 
 const LogLine* LineShape::read(std::string_view text) {
-  std::size_t at = 0, from = 0;  // in the text, and in our own
+  std::size_t at = 0, from = 0;  // in the text, and in the shape
   for (const Placeholder& hole : holes_) {
     const std::size_t length = hole.begin - from;
     if (text.size() < at + length || std::memcmp(&text[at], &text_[from], length) != 0)

@@ -20,7 +20,7 @@ bool reads(std::string_view text, std::size_t at, std::string_view word) {
   return true;
 }
 
-// Of "val_loss", "Test loss" and "eval/loss": what stands before it says whose it is.
+// For "val_loss", "Test loss" and "eval/loss": the text before it says whose it is.
 bool is_of_evaluation(std::string_view before) {
   constexpr std::array<std::string_view, 6> words{"val",  "valid", "validation",
                                                   "test", "eval",  "dev"};
@@ -35,7 +35,7 @@ bool is_of_evaluation(std::string_view before) {
   return false;
 }
 
-// Behind its name: quotes, then a colon, an equals sign or blanks, as in JSON, bars and sentences.
+// After its name: quotes, then a colon, an equals sign or blanks, as in JSON, bars and sentences.
 std::optional<double> number_behind(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && at < 6 && std::string_view("\"' :=(\t").find(text[at]) != text.npos)
@@ -45,7 +45,7 @@ std::optional<double> number_behind(std::string_view text) {
   const char* const begin = text.data() + at;
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  // "loss 3/10" counts losses, "loss 3x" is a name, "2,31" has a comma for its point.
+  // "loss 3/10" counts losses, "loss 3x" is a name, "2,31" has a decimal comma.
   const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
   const char next = rest.empty() ? ' ' : rest.front();
   if (next == ',' && rest.size() > 1 && is_digit(rest[1])) return std::nullopt;
@@ -78,7 +78,7 @@ void LossCurve::add(std::int64_t step, double loss) {
     ended_ = true;
     return;
   }
-  if (last_ && step == last_->step) return;  // a bar is redrawn, or a line repeated
+  if (last_ && step == last_->step) return;  // a redrawn bar, or a repeated line
   last_ = {step, loss};
   while (next_kept(next_) <= step) next_ = next_kept(next_);
   if (step < next_) return;

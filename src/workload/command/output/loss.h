@@ -8,16 +8,16 @@
 
 namespace sweetspot::workload::command::output {
 
-// The training's loss in a line or a bar: "loss: 2.31", "train_loss=0.5", "'loss': 1.2e-3"; not
-// that of a validation, and nothing that is no number.
+// The training loss in a line or a bar: "loss: 2.31", "train_loss=0.5", "'loss': 1.2e-3"; not that
+// of a validation, and only finite numbers.
 std::optional<double> loss_in(std::string_view text);
 
-// A program's losses by step, few enough to be kept whatever its length: after 1, 2, 5, 10, 20, 50
-// and so on, which runs of different length have in common, and the last one.
+// A program's losses by step, few enough to be stored at any length: after 1, 2, 5, 10, 20, 50 and
+// so on, which runs of different length have in common, and the last one.
 class LossCurve {
  public:
-  // Steps from 1 on; one that does not rise, as in a second epoch, ends it. What is printed a
-  // little after one of those steps stands for it: bars are redrawn by time.
+  // Steps from 1 on; one that does not rise, as in a second epoch, ends it. A value printed
+  // slightly after one of those steps counts for it: bars are redrawn by time.
   void add(std::int64_t step, double loss);
   std::vector<trial::Loss> losses() const;
 

@@ -71,7 +71,7 @@ bool is_negative_or_fraction(std::string_view text, std::size_t at) {
   const char before = text[at - 1];
   if (before == '.' || before == '+') return true;
   if (before != '-') return false;
-  return at == 1 || !is_letter(text[at - 2]);  // "step-20" is none
+  return at == 1 || !is_letter(text[at - 2]);  // "step-20" is not negative
 }
 
 }  // namespace

@@ -11,8 +11,7 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-// "17.64it/s", "1.30s/it", "?examples/s", "1.20kimg/s": the unit's name; nothing when there is
-// none.
+// "17.64it/s", "1.30s/it", "?examples/s", "1.20kimg/s": the unit's name; nullopt if there is none.
 std::optional<std::string_view> unit_of_rate(std::string_view part) {
   const std::size_t slash = part.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -26,7 +25,8 @@ std::optional<std::string_view> unit_of_rate(std::string_view part) {
   return trimmed(below);
 }
 
-// The counter's unit from what follows '[': "00:01<00:09, 17.64it/s]". Nothing for other brackets.
+// The counter's unit from the text after '[': "00:01<00:09, 17.64it/s]". nullopt for other
+// brackets.
 std::optional<Counts> read_times(std::string_view text) {
   Cursor cursor(text);
   if (!cursor.take_clock()) return std::nullopt;
@@ -113,7 +113,7 @@ namespace {
 
 constexpr std::string_view heavy_line = "━";
 
-// "ms/step" or "us/sample" anywhere: what is counted, where it is said.
+// "ms/step" or "us/sample" anywhere: what is counted, if stated.
 Counts counts_said(std::string_view text) {
   return text.find("s/sample") == std::string_view::npos ? Counts::updates : Counts::samples;
 }
@@ -162,7 +162,7 @@ bool take_bar_cell(Cursor& cursor) {
   return cursor.take("━") || cursor.take("─") || cursor.take("╸") || cursor.take("╺");
 }
 
-// Where the bar of heavy lines begins, or npos.
+// The position of a bar of heavy lines, or npos.
 std::size_t find_bar(std::string_view text) {
   if (text.find("━"[0]) == std::string_view::npos) return std::string_view::npos;  // they share it
   return std::min({text.find("━"), text.find("─"), text.find("╸"), text.find("╺")});
@@ -209,7 +209,7 @@ std::optional<Refresh> read_heavy_bar(std::string_view text) {
   before = trimmed(before);
   if (before.ends_with(':')) before.remove_suffix(1);
   refresh.description = trimmed(before);
-  // Before its first step the bar shows no rate yet.
+  // Before its first step the bar shows no rate.
   refresh.counts = unit_of(cursor.rest()).value_or(Counts::updates);
   return refresh;
 }
@@ -222,15 +222,15 @@ std::optional<Refresh> read_bar(std::string_view text) {
   return refresh;
 }
 
-// What people draw themselves:
+// Bars that programs draw themselves:
 // Epoch 1 [======>           ] 24/200 loss 0.31     |████    | 12% (24/200)     ━━━━━╸━━━  12%
 // 24/200 24/200 [####------]  12%
 namespace {
 
 constexpr std::size_t fewest_cells = 5;
-constexpr std::size_t farthest = 24;  // the fraction behind the bar, a percentage between
+constexpr std::size_t farthest = 24;  // the fraction after the bar, with a percentage between
 
-// One cell of a bar at `at`, or nothing: an ASCII sign, or a line, block or square of U+2500–25FF.
+// One cell of a bar at `at`, or 0: an ASCII sign, or a line, block or square of U+2500–25FF.
 std::size_t cell_bytes(std::string_view text, std::size_t at) {
   const auto byte = [text](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -241,10 +241,10 @@ std::size_t cell_bytes(std::string_view text, std::size_t at) {
 }
 
 struct Bar {
-  std::size_t begin = 0, end = 0;  // with its brackets
+  std::size_t begin = 0, end = 0;  // including its brackets
 };
 
-// The cells from `at` on, up to what is none.
+// The cells from `at` on, up to the first other character.
 std::size_t skip_cells(std::string_view text, std::size_t at, std::size_t& cells, bool& filled) {
   while (at < text.size()) {
     const std::size_t bytes = cell_bytes(text, at);
@@ -278,7 +278,7 @@ std::optional<Bar> find_bar(std::string_view text, std::size_t from) {
   return std::nullopt;
 }
 
-// The fraction behind the bar; a percentage may stand between.
+// The fraction after the bar; a percentage may be in between.
 std::optional<Number> fraction_after(std::string_view text, std::size_t begin) {
   const std::size_t last = std::min(text.size(), begin + farthest);
   for (std::size_t at = begin; at < last;) {
@@ -297,7 +297,7 @@ std::optional<Number> fraction_after(std::string_view text, std::size_t begin) {
   return std::nullopt;
 }
 
-// "24/200 [####----]": what the line begins with.
+// "24/200 [####----]": the beginning of the line.
 std::optional<Number> fraction_in_front(std::string_view text, std::size_t bar) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first >= bar || !is_digit(text[first])) return std::nullopt;
@@ -307,7 +307,7 @@ std::optional<Number> fraction_in_front(std::string_view text, std::size_t bar) 
                                                                     : std::nullopt;
 }
 
-// "24/200 images", "5/9MB": what it counts by the word behind it; "24/200 loss 0.3" are updates.
+// "24/200 images", "5/9MB": what it counts by the following word; "24/200 loss 0.3" are updates.
 Counts counts_by(std::string_view after) {
   const bool glued = !after.empty() && is_letter(after.front());
   const std::string_view rest = trimmed(after);

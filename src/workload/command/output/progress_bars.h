@@ -8,7 +8,7 @@ namespace sweetspot::workload::command::output {
 enum class Format : std::uint8_t { tqdm, keras, ultralytics, rich, drawn, log_line, regex };
 enum class Counts : std::uint8_t { updates, samples, epochs, something_else };
 
-// One refresh of a bar, as printed. The description points into the text it was read from.
+// One refresh of a bar, as printed. The description points into the source text.
 struct Refresh {
   Format format = Format::tqdm;
   Counts counts = Counts::updates;
@@ -19,14 +19,14 @@ struct Refresh {
   bool after_validation = false;  // Keras ends the bar of an epoch after its validation
 };
 
-// Each reads one kind of bar, or nothing.
+// Each parses one kind of bar, or returns nullopt.
 std::optional<Refresh> read_tqdm(std::string_view text);
 std::optional<Refresh> read_keras(std::string_view text);
 // Ultralytics' own bar, and rich's as Lightning uses it.
 std::optional<Refresh> read_heavy_bar(std::string_view text);
 // Whichever of them the text is.
 std::optional<Refresh> read_bar(std::string_view text);
-// A program's own bar, with the counter behind it or in front. Only of whole lines that are none of
+// A program's own bar, with the counter after or before it. Only for whole lines that are none of
 // those above: the beginning of a tqdm bar looks the same.
 std::optional<Refresh> read_drawn_bar(std::string_view text);
 

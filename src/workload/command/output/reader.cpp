@@ -27,7 +27,7 @@ bool has_number_after(std::string_view line, std::string_view part) {
 }
 
 // Transformers prints its arguments in several ways: auto_find_batch_size=True,
-// 'auto_find_batch_size': True, `auto_find_batch_size`: False. Set, it retries without a word.
+// 'auto_find_batch_size': True, `auto_find_batch_size`: False. If set, it retries silently.
 bool sets_auto_find(std::string_view line) {
   constexpr std::string_view name = "auto_find_batch_size";
   const std::size_t found = line.find(name);
@@ -77,7 +77,7 @@ bool KerasEpochs::admits(Refresh& refresh) {
 
 namespace {
 
-// "step 1" and "1/1 - 1s" are about the shortest that say anything.
+// "step 1" and "1/1 - 1s" are about the shortest informative lines.
 constexpr std::size_t shortest_line = 4;
 
 // "[00:01<00:09, 17.64it/s]" of tqdm or "[==>…]" of Keras; logs are full of other brackets.
@@ -93,7 +93,7 @@ struct Contents {
   bool letters = false, digits = false;
 };
 
-// Without a branch in it, so that the compiler looks at many bytes at a time.
+// Branch-free, so that the compiler vectorises it.
 Contents contents_of(std::string_view text) {
   std::uint8_t letters = 0, digits = 0;
   for (const char c : text) {
@@ -109,11 +109,11 @@ Contents contents_of(std::string_view text) {
 
 struct Reader::State final : Scanner::Sink {
   bool maybe_whole(std::string_view text, double at_seconds) override {
-    if (regex) return true;  // it reads whole lines
+    if (regex) return true;  // it needs whole lines
     if (text.ends_with(']') && !closes_a_bar(text)) return false;
     auto refresh = read_bar(text);
     if (!refresh) return false;
-    // The end of Keras' line tells whether it came after a validation.
+    // The end of Keras' line shows whether it came after a validation.
     if (refresh->format == Format::keras && refresh->count == refresh->total) return false;
     see(*refresh, text, at_seconds);
     seen = true;
@@ -152,7 +152,8 @@ struct Reader::State final : Scanner::Sink {
       if (refresh) return see(*refresh, text, at_seconds);
     }
     const Contents contents = contents_of(text);
-    // A counter is a number beside a word; words alone may head what the leader must not count.
+    // A counter is a number next to a word; words alone may be headings of what the leader must not
+    // count.
     if (!contents.letters || (!contents.digits && !counters.has_leader())) return;
     see(log_lines.read(text), text, at_seconds);
   }
@@ -170,7 +171,7 @@ struct Reader::State final : Scanner::Sink {
   void tell(const Refresh& refresh, std::string_view text) {
     Counter& counter = findings.counter;
     const Counters::Leader& leader = counters.leader();
-    // A log's lines are many, and their name is the same for all.
+    // A log has many lines, and their name is the same for all.
     const bool is_named = refresh.format == Format::log_line && named_as == refresh.counts;
     if (!is_named) counter.source = source.name(refresh, text);
     named_as = refresh.format == Format::log_line ? std::optional(refresh.counts) : std::nullopt;
@@ -205,8 +206,8 @@ struct Reader::State final : Scanner::Sink {
   Source source;
   Counters counters;
   LogLines log_lines;
-  std::optional<Counts> named_as;  // the log lines that named the source last
-  bool seen = false;               // the refresh that has not ended yet was counted
+  std::optional<Counts> named_as;  // the log lines that last named the source
+  bool seen = false;               // the current refresh was already counted
 };
 
 Reader::Reader(std::optional<std::string> steps_regex) : state_(std::make_unique<State>()) {

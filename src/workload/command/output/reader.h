@@ -14,15 +14,15 @@
 
 namespace sweetspot::workload::command::output {
 
-// Does the line show that the program changed its batch by itself, or is set to?
+// Whether the line shows that the program changed its batch itself, or is set to.
 bool shows_changed_batch(std::string_view line);
 
-// Tells Keras' training bars from those of evaluate() and predict(), which look the same: only
-// fit() announces "Epoch 1/5" before each. Where no epoch was ever announced every bar counts.
+// Distinguishes Keras' training bars from those of evaluate() and predict(), which look the same:
+// only fit() announces "Epoch 1/5" before each. If no epoch was ever announced, every bar counts.
 class KerasEpochs {
  public:
   void read_line(std::string_view text);
-  // Is this refresh of the training? What old versions count in samples is set right.
+  // Whether this refresh is of the training. Corrects what old versions count in samples.
   bool admits(Refresh& refresh);
 
  private:
@@ -37,11 +37,11 @@ class KerasEpochs {
 // What the program's counter did between two moments.
 struct Advance {
   double seconds = 0;        // between the two refreshes, by our own clock; above 0
-  std::int64_t updates = 0;  // weight updates, where the counter counts those; else 0
-  std::int64_t samples = 0;  // samples, where the counter counts those; else 0
+  std::int64_t updates = 0;  // weight updates, if the counter counts those; else 0
+  std::int64_t samples = 0;  // samples, if the counter counts those; else 0
 };
 
-// A loss that stood beside the counter.
+// A loss next to the counter.
 struct LossAt {
   std::int64_t count = 0;  // of updates or samples
   double loss = 0;
@@ -54,29 +54,29 @@ struct Counter {
   bool counts_samples = false;
   bool counts_weight_updates = false;  // and not micro-batches, if several of them make an update
   std::int64_t lines = 0;              // that moved it: log lines or refreshes of a bar, not steps
-  std::optional<std::int64_t> total = {};  // steps or samples of an epoch, where it prints them
-  // Samples printed beside the steps, where both rise: what a step really has.
+  std::optional<std::int64_t> total = {};  // steps or samples of an epoch, if printed
+  // Samples printed next to the steps, if both rise: the actual samples per step.
   std::optional<double> samples_per_step = {};
 };
 
 struct Findings {
-  std::int64_t lines = 0;  // that the program printed; each refresh of a bar is one
+  std::int64_t lines = 0;  // printed by the program; each refresh of a bar is one
   Counter counter;
   std::optional<std::string> changed_batch;    // the line that shows the program changed its batch
   std::optional<std::string> memory_evidence;  // the line that shows it ran out of memory
-  MemoryMessage memory_message;                // what it told of that, in all its lines
+  MemoryMessage memory_message;                // its values, from all its lines
   bool regex_gave_up = false;  // --steps-regex took too long on too many lines, and stopped
 };
 
-// Reads the steps of a training program from what it prints, one Reader for each stream (a
-// terminal, or one of two pipes). Memory is bounded whatever is fed, and how the bytes are cut into
-// chunks changes nothing as long as each byte comes with the same time.
+// Reads the steps of a training program from its output, one Reader per stream (a terminal, or one
+// of two pipes). Memory is bounded for any input, and the result does not depend on how the bytes
+// are split as long as each byte comes with the same time.
 class Reader {
  public:
-  // Without a regular expression every known format is tried; with one it alone counts.
-  // InputError for an expression that cannot be used.
+  // Without a regular expression every known format is tried; with one it alone counts. InputError
+  // for an invalid expression.
   explicit Reader(std::optional<std::string> steps_regex = {});
-  // From now on what a metric comes to is read too.
+  // From now on a metric is read too.
   void look_for(MetricRegex metric);
   ~Reader();
   Reader(Reader&&) noexcept;
@@ -85,11 +85,11 @@ class Reader {
   void feed(std::string_view bytes, double at_seconds);
   std::vector<Advance> take();         // since the last call
   std::vector<LossAt> take_losses();   // likewise
-  std::vector<double> take_metrics();  // likewise, where they are looked for
+  std::vector<double> take_metrics();  // likewise, if requested
   const Findings& findings() const;
-  // For when nothing was recognised; made anew from the last lines at each call.
+  // For when nothing was recognised; recomputed from the last lines at each call.
   Suggestion suggestion() const;
-  // The end of what was printed: valid UTF-8, no control characters but newlines, bounded.
+  // The end of the output: valid UTF-8, no control characters except newlines, bounded.
   std::string last_lines(std::size_t count = 10) const;
 
  private:

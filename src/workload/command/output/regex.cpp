@@ -17,8 +17,8 @@
 namespace sweetspot::workload::command::output {
 namespace {
 
-// A line is at most 4 KiB: an honest expression needs a small part of this, and one that backtracks
-// without end costs milliseconds, not hours.
+// A line is at most 4 KiB: a reasonable expression needs a small part of this, and one with
+// catastrophic backtracking costs milliseconds, not hours.
 constexpr std::uint32_t most_match_calls = 200'000;
 constexpr std::uint32_t most_heap_kib = 1024;
 constexpr int most_costly_lines = 100;
@@ -79,7 +79,7 @@ const std::size_t* Pattern::find(std::string_view line, std::size_t from) {
   State& state = *state_;
   const int found = pcre2_match(state.code.get(), reinterpret_cast<PCRE2_SPTR>(line.data()),
                                 line.size(), from, 0, state.match.get(), state.context.get());
-  if (found < PCRE2_ERROR_PARTIAL) ++state.costly_lines;  // a limit; the lesser are "no match"
+  if (found < PCRE2_ERROR_PARTIAL) ++state.costly_lines;  // a limit; smaller codes are "no match"
   if (found <= 0) return nullptr;
   PCRE2_SIZE* where = pcre2_get_ovector_pointer(state.match.get());
   if (state.groups > 0 && where[2] == PCRE2_UNSET) where[2] = 1, where[3] = 0;

@@ -12,8 +12,8 @@
 
 namespace sweetspot::workload::command::output {
 
-// A regular expression of the user's (PCRE2), for lines that anybody may have written. A line that
-// costs too much is passed over, and after too many of them all are.
+// A user's regular expression (PCRE2), for untrusted lines. A line that costs too much is skipped,
+// and after too many of them all are.
 class Pattern {
  public:
   Pattern(const std::string& pattern, std::string flag);  // InputError names the flag
@@ -22,7 +22,7 @@ class Pattern {
   Pattern& operator=(Pattern&&) noexcept;
 
   // Where the match at or after `from` begins and ends, then its first group; nullptr for none, and
-  // valid until the next call. A group that took no part has its end before its beginning.
+  // valid until the next call. An unset group has its end before its beginning.
   const std::size_t* find(std::string_view line, std::size_t from);
   std::size_t groups() const;
   bool has_group(const char* name) const;
@@ -43,7 +43,7 @@ class StepsRegex {
   StepsRegex& operator=(StepsRegex&&) noexcept;
 
   // Calls `found` for each match in the line, with the counter's value so far. A line that costs
-  // too much is passed over, and after too many of them all are.
+  // too much is skipped, and after too many of them all are.
   void read(std::string_view line, const std::function<void(std::int64_t count)>& found);
   Counts counts() const;
   bool gave_up() const;
@@ -53,15 +53,15 @@ class StepsRegex {
   std::unique_ptr<State> state_;
 };
 
-// What a program prints of an accuracy or a loss on its test data: --metric-regex, whose one group
-// is the value ("0.987", "98.7%", "1.2e-3"), else the usual ways to print one ("val_accuracy:
-// 0.98", "Test loss 0.05").
+// A printed accuracy or loss on the program's test data: --metric-regex, whose one group is the
+// value ("0.987", "98.7%", "1.2e-3"), else the usual formats ("val_accuracy: 0.98", "Test loss
+// 0.05").
 class MetricRegex {
  public:
-  // InputError for an expression that cannot be used.
+  // InputError for an invalid expression.
   MetricRegex(trial::Target::Metric metric, const std::optional<std::string>& regex);
-  // The last one in the line. A percentage becomes a share, and so does an accuracy between 1 and
-  // 100.
+  // The last one in the line. A percentage is converted to a fraction, and so is an accuracy
+  // between 1 and 100.
   std::optional<double> read(std::string_view line);
 
  private:

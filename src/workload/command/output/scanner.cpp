@@ -24,8 +24,8 @@ constexpr std::array<std::uint8_t, 256> classes = [] {
 
 std::uint8_t class_of(char byte) { return classes[static_cast<unsigned char>(byte)]; }
 
-// The first byte of at least this class. Whole blocks without any are passed over, which the
-// compiler does many bytes at a time.
+// The first byte of at least this class. Whole blocks without any are skipped, which the compiler
+// vectorises.
 const char* find_stop(const char* at, const char* last, std::uint8_t stop) {
   constexpr std::ptrdiff_t block = 32;
   while (last - at >= block) {
@@ -101,7 +101,7 @@ void Scanner::control(char byte, Sink& sink) {
 }
 
 // ECMA-48: ESC [ parameters final, ESC ] or P or X or ^ or _ string (BEL or ESC \), ESC
-// intermediates final. What does not belong ends the sequence and counts for itself.
+// intermediates final. An invalid byte ends the sequence and counts itself.
 void Scanner::escape(char byte, double at_seconds, Sink& sink) {
   const auto code = static_cast<unsigned char>(byte);
   const auto leave_and_read = [&] {

@@ -6,19 +6,19 @@
 
 namespace sweetspot::workload::command::output {
 
-// Cuts a terminal stream into refreshes: what a program wrote between two of \r, \n, \b and the
+// Splits a terminal stream into refreshes: what a program wrote between two of \r, \n, \b and the
 // escape sequences that move the cursor or clear the line. Escapes and other controls are dropped.
-// A refresh is kept up to `longest_kept` bytes; the rest of an endless one is only passed over.
+// A refresh is kept up to `longest_kept` bytes; the rest of an endless one is skipped.
 class Scanner {
  public:
   static constexpr std::size_t longest_kept = 4096;
 
   class Sink {
    public:
-    // A bar may be whole here, long before its end: it is written first and ended by the next one.
-    // True: it was, and no more such questions until the refresh ends.
+    // A bar may be complete here, long before its end: it is written first and ended by the next
+    // one. True: it was; not called again until the refresh ends.
     virtual bool maybe_whole(std::string_view text, double at_seconds) = 0;
-    // `at_seconds` is when the text's last byte came, not what ended it; the text is not empty.
+    // `at_seconds` is when the text's last byte arrived, not what ended it; the text is not empty.
     virtual void ended(std::string_view text, double at_seconds) = 0;
 
    protected:

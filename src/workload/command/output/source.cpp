@@ -12,7 +12,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array training_starts = {"train"sv, "fit"sv, "epoch"sv};
-// Ultralytics heads its validation bar with the columns' names.
+// Ultralytics' validation bar has the columns' names as its heading.
 constexpr std::array other_starts = {"class images"sv, "classes top"sv};
 
 std::string lower_case(std::string_view text) {
@@ -47,7 +47,7 @@ Purpose purpose_of(std::string_view description) {
   const std::string fixed = lower_case(fixed_part(description));
   for (const std::string_view start : other_starts)
     if (fixed.starts_with(start)) return Purpose::other;
-  if (has(description, "(num_proc=")) return Purpose::other;  // Hugging Face's datasets at work
+  if (has(description, "(num_proc=")) return Purpose::other;  // Hugging Face datasets
   Purpose purpose = Purpose::unsaid;
   each_word(lower_case(description), [&purpose](std::string_view word, std::string_view after) {
     const Role role = role_of(word);

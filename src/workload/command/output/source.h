@@ -7,20 +7,20 @@
 
 namespace sweetspot::workload::command::output {
 
-// What a bar is for, as far as its description says.
+// The purpose of a bar, as far as its description says.
 enum class Purpose : std::uint8_t {
   training,  // it says so
   unsaid,
   epochs,  // around the training's own bars
-  other,   // validation, tests, downloads, preparation of data
+  other,   // validation, tests, downloads, data preparation
 };
 Purpose purpose_of(std::string_view description);
 
-// The description without what changes from refresh to refresh: words with digits become '#'.
+// The description without what changes between refreshes: words with digits become '#'.
 std::string fixed_part(std::string_view description);
 
-// Names where steps were read. Several frameworks print plain tqdm bars: what else they print tells
-// them apart.
+// Names where steps were read. Several frameworks print plain tqdm bars: their other output
+// distinguishes them.
 class Source {
  public:
   void read_line(std::string_view text);

@@ -18,11 +18,11 @@ using namespace std::string_view_literals;
 
 constexpr std::size_t fewest_values = 3;
 constexpr std::size_t most_values_shown = 5;
-constexpr std::size_t longest_line = 512;  // what stands further right is no counter
-constexpr double least_regular = 0.75;     // of its rises, those of the same size
-constexpr double least_rising = 0.6;       // of its lines, those where it rises
+constexpr std::size_t longest_line = 512;  // further right there is no counter
+constexpr double least_regular = 0.75;     // share of its rises with the same size
+constexpr double least_rising = 0.6;       // share of its lines where it rises
 
-// Whole numbers that rise beside these are no steps.
+// Integers that rise next to these are not steps.
 constexpr std::array other_labels = {
     "tok"sv,    "tokens"sv,   "token"sv,     "byte"sv,     "bytes"sv,   "kb"sv,    "mb"sv,
     "gb"sv,     "mem"sv,      "memory"sv,    "flops"sv,    "params"sv,  "file"sv,  "files"sv,
@@ -36,7 +36,7 @@ struct Sighting {
   Number number;
 };
 
-// One number followed through the lines, by what stands in front of it.
+// One number followed through the lines, by the text before it.
 struct Series {
   std::vector<Sighting> seen;
   Role role = Role::none;
@@ -44,9 +44,9 @@ struct Series {
   double regularity = 0;
   bool restarts = false;
 };
-using AllSeries = std::map<std::string, Series>;  // by what stands in front
+using AllSeries = std::map<std::string, Series>;  // by the text before
 
-// The letters in front of a number: "step=" → "step".
+// The letters before a number: "step=" → "step".
 std::string_view label_of(std::string_view before) {
   const std::size_t end = before.find_last_not_of(" \t:=#[](){}<>\"'|*~@-_`");
   if (end == std::string_view::npos || !is_letter(before[end])) return {};
@@ -66,7 +66,7 @@ bool may_count(Role role) {
          role == Role::position || role == Role::training;
 }
 
-// The front of a line with its numbers taken out, so that lines of one kind have it in common.
+// The front of a line with its numbers removed, so that lines of one kind have it in common.
 std::string skeleton(std::string_view before) {
   std::string text;
   for (const char c : before) {
@@ -77,7 +77,7 @@ std::string skeleton(std::string_view before) {
   return text;
 }
 
-// Rises all along, and by the same as a rule; where it falls it begins anew.
+// Rises throughout, usually by the same amount; where it falls it restarts.
 bool rises(Series& series) {
   if (series.seen.size() < fewest_values) return false;
   std::map<std::int64_t, int> sizes;
@@ -113,7 +113,7 @@ std::string escaped(std::string_view literal) {
     } else if (is_digit(c)) {
       if (!text.ends_with("\\d+")) text += "\\d+";
     } else if (c == '\'') {
-      text += '.';  // the shell's own
+      text += '.';  // special in the shell
     } else if (static_cast<unsigned char>(c) >= 0x80) {
       if (!text.ends_with(beyond_ascii)) text += beyond_ascii;
     } else {
@@ -124,7 +124,7 @@ std::string escaped(std::string_view literal) {
   return text;
 }
 
-// Words that change from line to line would not match: those with digits become \S+.
+// Words that change between lines would not match: those with digits become \S+.
 std::string escaped_front(std::string_view before) {
   const std::size_t last = before.find_last_of(" \t");
   if (last == std::string_view::npos) return "^" + escaped(before);
@@ -141,7 +141,7 @@ std::string escaped_front(std::string_view before) {
   return text + escaped(before.substr(last + 1));
 }
 
-// From the closest to the most exact.
+// From the simplest to the most exact.
 std::vector<std::string> expressions(std::string_view line, const Series& series) {
   const Number& number = series.seen.back().number;
   const std::string_view before = line.substr(0, number.begin), after = line.substr(number.end);
@@ -180,7 +180,7 @@ std::vector<std::string> expressions(std::string_view line, const Series& series
   return all;
 }
 
-// Does it read the series from these lines, all of it and nothing else?
+// Whether it reads exactly the series from these lines, and nothing else.
 bool reads(const std::string& expression, const Series& series,
            const std::vector<std::string_view>& lines) {
   std::vector<std::int64_t> expected, found;
@@ -197,13 +197,13 @@ bool any_rises(const std::vector<std::int64_t>& values) {
          values.front() < values.back();
 }
 
-// The expression for the likeliest of them.
+// The expression for the most likely of them.
 std::optional<Suggestion> from_series(AllSeries& all, const std::vector<std::string_view>& cut,
                                       const std::vector<std::uint64_t>& evaluations) {
   std::vector<Series*> ranked;
   for (auto& [front, series] : all)
     if (rises(series)) ranked.push_back(&series);
-  // The most regular; of those alike the one with a word for it, then the one in more lines.
+  // The most regular; among equals the one with a word for it, then the one in more lines.
   std::stable_sort(ranked.begin(), ranked.end(), [](const Series* left, const Series* right) {
     const auto rank = [](const Series& one) {
       return std::tuple(one.role == Role::update || one.role == Role::sample, one.regularity,
@@ -246,7 +246,7 @@ Suggestion suggest(const std::vector<std::string>& lines) {
     if (line.epoch) epochs.push_back(*line.epoch);
     environment = environment || line.environment;
     evaluations[at] = line.evaluation;
-    // It was seen, and is none of the training's.
+    // It was recognised, and is not the training's.
     if (read_bar(text) || read_drawn_bar(text)) continue;
     const bool is_other_line =
         line.is_of_something_else() || (line.saves && !line.training_metrics);
@@ -262,7 +262,7 @@ Suggestion suggest(const std::vector<std::string>& lines) {
       const bool has_unit = number.end < text.size() && is_letter(text[number.end]);
       if (number.kind != Number::Kind::whole || has_unit) continue;
       const std::string_view before = text.substr(0, number.begin), label = label_of(before);
-      // "S00020": the letter is no unit of time.
+      // "S00020": the letter is not a unit of time.
       const bool glued = label.size() == 1 && before.ends_with(label);
       const Role role = glued ? Role::none : role_of(label);
       if (!may_count(role) || is_other(label)) continue;
@@ -277,7 +277,7 @@ Suggestion suggest(const std::vector<std::string>& lines) {
   if (const auto found = from_series(training, cut, evaluations)) return *found;
   if (any_rises(epochs)) return {.kind = Suggestion::Kind::epochs_only};
   if (any_rises(percents)) return {.kind = Suggestion::Kind::percent_only};
-  // "[test] step 20": perhaps the program is called so.
+  // "[test] step 20": perhaps the program has that name.
   if (auto found = from_series(validation, cut, evaluations); found && !found->regex.empty()) {
     found->kind = Suggestion::Kind::validation;
     return *found;

@@ -10,11 +10,11 @@ namespace sweetspot::workload::command::output {
 struct Suggestion {
   enum class Kind : std::uint8_t {
     paste_regex,     // a number rises: this --steps-regex reads it
-    validation,      // it rises in lines that look like a validation's: this reads it all the same
+    validation,      // it rises in lines that look like a validation's: this still reads it
     each_validates,  // a counter rises, and each of its lines comes with a new validation
-    epochs_only,     // no number rises but that of the epochs
-    percent_only,    // or a percentage, and of how many steps is not said
-    environment,     // it counts episodes, and what it calls steps are those of an environment
+    epochs_only,     // no number rises except the epoch's
+    percent_only,    // or a percentage, without the number of steps
+    environment,     // it counts episodes, and its steps are those of an environment
     nothing_rises,   // no number rises at all
     too_few_lines,   // to tell
   };
@@ -23,8 +23,8 @@ struct Suggestion {
   std::vector<std::int64_t> values = {};  // what it read from the last lines, oldest first
 };
 
-// Made from whole lines, oldest first. An expression is offered only after it has read, by the
-// engine of --steps-regex, the very numbers that it is to read, and nothing from any other line.
+// Made from whole lines, oldest first. An expression is offered only after --steps-regex's engine
+// has read exactly the intended numbers with it, and nothing from any other line.
 Suggestion suggest(const std::vector<std::string>& lines);
 
 }  // namespace sweetspot::workload::command::output

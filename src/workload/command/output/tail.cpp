@@ -71,12 +71,12 @@ void Tail::feed(std::string_view bytes) {
   whole_ = false;
 }
 
-// The answer must not depend on when the buffer was cut.
+// The result must not depend on when the buffer was cut.
 std::string_view Tail::whole_lines() const {
   std::string_view bytes = bytes_;
   const bool cut = !whole_ || bytes.size() > kept;
   if (bytes.size() > kept) bytes.remove_prefix(bytes.size() - kept);
-  if (cut) {  // begin with a whole line where there is one
+  if (cut) {  // begin with a whole line if there is one
     const std::size_t newline = bytes.find('\n');
     if (newline != std::string_view::npos && newline + 1 < bytes.size())
       bytes.remove_prefix(newline + 1);

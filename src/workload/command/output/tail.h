@@ -6,12 +6,12 @@
 
 namespace sweetspot::workload::command::output {
 
-// At most `most_bytes` of a line as valid UTF-8 with no control characters: what is neither becomes
-// '?', and a cut is shown as "…".
+// At most `most_bytes` of a line as valid UTF-8 without control characters: invalid bytes become
+// '?', and truncation is shown as "…".
 std::string printable_line(std::string_view line, std::size_t most_bytes = 400);
 
-// The last bytes of a stream as they came, so that keeping them costs one copy; they are made
-// readable only when somebody asks.
+// The last bytes of a stream unmodified, so that keeping them costs one copy; they are made
+// readable on request.
 class Tail {
  public:
   void feed(std::string_view bytes);
@@ -24,7 +24,7 @@ class Tail {
 
   static constexpr std::size_t kept = 64 << 10;
   std::string bytes_;  // up to twice `kept`, so that moving is rare
-  bool whole_ = true;  // nothing was cut off in front
+  bool whole_ = true;  // nothing was cut off at the front
 };
 
 }  // namespace sweetspot::workload::command::output

@@ -58,8 +58,8 @@ constexpr std::array entries = {
     Entry{Role::environment, "episode episodes timesteps rollout rollouts"},
 };
 
-// Letters beyond ASCII. Chinese and Japanese put words together without a space: what such a word
-// ends with is what it names.
+// Letters beyond ASCII. Chinese and Japanese join words without a space: the end of such a word is
+// what it names.
 constexpr std::array foreign_entries = {
     Entry{
         Role::update,
@@ -84,7 +84,8 @@ constexpr std::size_t longest_word = 16;
 constexpr std::size_t longest_foreign_word = 48;  // in bytes
 constexpr std::size_t most_words = 384;
 
-// The words by their first letter: a line has many, and nearly all are told by letter and length.
+// The words by their first letter: a line has many, and nearly all are decided by letter and
+// length.
 struct Lexicon {
   struct Word {
     std::string_view text;
@@ -132,8 +133,8 @@ struct Letter {
   std::size_t bytes = 0;
 };
 
-// The letter at `at` as UTF-8: of Latin, Cyrillic and Hangul words, which stand between spaces, or
-// of those that do not. Drawn bars, arrows and dashes are none.
+// The letter at `at` as UTF-8: of Latin, Cyrillic and Hangul words, which are separated by spaces,
+// or of others. Drawn bars, arrows and dashes are not letters.
 Letter letter_at(std::string_view text, std::size_t at) {
   const unsigned char first = byte_at(text, at), second = byte_at(text, at + 1);
   if (is_letter(static_cast<char>(first))) return {Script::spaced, 1};

@@ -8,8 +8,8 @@
 
 namespace sweetspot::workload::command::process {
 
-// The program that called us and trains in its own process: it is watched, and never ended. What it
-// prints is its own business.
+// The program that called us and trains in its own process: it is observed, and never ended. Its
+// output is not read.
 class Caller final : public Watched {
  public:
   explicit Caller(pid_t pid);

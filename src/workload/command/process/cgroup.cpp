@@ -21,7 +21,7 @@ bool is_folder(const std::string& path) {
   return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// The group and those that the program may have made below it, the deepest first.
+// The group and those that the program may have created below it, the deepest first.
 void collect(const std::string& folder, std::vector<std::string>& found) {
   for (const std::string& name : entries(folder))
     if (is_folder(folder + "/" + name)) collect(folder + "/" + name, found);
@@ -35,12 +35,12 @@ std::vector<std::string> folders(const std::string& top) {
 }
 
 bool suits(const CgroupPlace& place) {
-  // A version 1 group without hierarchy would let the tree escape the limits that we are under.
+  // A version 1 group without hierarchy would let the tree escape our own limits.
   return place.version == 2 || read_number(place.folder + "/memory.use_hierarchy") != 0u;
 }
 
-// Version 2 gives a group its memory controller from above, unless processes are in that group
-// itself (the root excepted): then we have none, and that is that.
+// In version 2 the parent enables a group's memory controller, unless processes are in that parent
+// itself (except the root): then there is none.
 void ask_for_memory_controller(const CgroupPlace& own) {
   if (own.version == 2) write_file(own.folder + "/cgroup.subtree_control", "+memory");
 }
@@ -68,7 +68,7 @@ std::optional<Cgroup> Cgroup::make(const std::string& name) {
 Cgroup::~Cgroup() {
   if (place_.folder.empty()) return;  // moved from
   for (const std::string& folder : folders(place_.folder))
-    // The kernel lets go of a group a little after its last process.
+    // The kernel releases a group slightly after its last process.
     for (int attempt = 0; rmdir(folder.c_str()) != 0 && errno == EBUSY && attempt < 100; ++attempt)
       poll(nullptr, 0, 1);
 }
@@ -115,7 +115,7 @@ bool lists(const std::string& names, const std::string& wanted) {
 }
 
 struct Mount {
-  std::string root, point;  // the part of the hierarchy that is mounted, and where
+  std::string root, point;  // the mounted part of the hierarchy, and its mount point
 };
 
 // "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory"
@@ -135,9 +135,9 @@ std::optional<Mount> mount_of(const std::string& mountinfo, int version) {
   return std::nullopt;
 }
 
-// The group's path is that of the hierarchy; what is mounted may be only a part of it (containers).
+// The group's path is that of the hierarchy; only a part of it may be mounted (containers).
 std::optional<std::string> below(const Mount& mount, std::string group) {
-  if (group.find("/..") != group.npos) return std::nullopt;  // outside of our namespace's root
+  if (group.find("/..") != group.npos) return std::nullopt;  // outside our namespace's root
   if (mount.root != "/") {
     if (!(group + "/").starts_with(mount.root + "/")) return std::nullopt;
     group.erase(0, mount.root.size());
@@ -163,7 +163,7 @@ std::vector<CgroupPlace> own_cgroups(const std::string& proc) {
     const auto folder = mount ? below(*mount, line.substr(second + 1)) : std::nullopt;
     if (folder) found.push_back({version, *folder});
   }
-  // Where version 1 has the memory controller, version 2 cannot have it.
+  // If version 1 has the memory controller, version 2 cannot have it.
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.version < b.version; });
   return found;

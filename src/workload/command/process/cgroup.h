@@ -10,21 +10,21 @@
 
 namespace sweetspot::workload::command::process {
 
-// Where this process's own control group is, from /proc/self/cgroup and /proc/self/mountinfo.
+// This process's own control group, from /proc/self/cgroup and /proc/self/mountinfo.
 struct CgroupPlace {
   int version = 2;
   std::string folder;
 };
-// The places that may account for memory, the likelier first. Read below `proc` ("/proc/self").
+// The groups that may account for memory, the more likely first. Read from `proc` ("/proc/self").
 std::vector<CgroupPlace> own_cgroups(const std::string& proc = "/proc/self");
 
-// How often the OOM killer took a process of the group; nothing when it does not say.
+// How often the OOM killer killed a process of the group; nullopt if unknown.
 std::optional<std::uint64_t> oom_kills(const CgroupPlace& place);
 
-// A control group of a tree's own, below ours so that our limits hold for it too.
+// A control group for a process tree, below ours so that our limits apply to it too.
 class Cgroup {
  public:
-  // Nothing where none may be made. A group that cannot account for memory still finds processes.
+  // nullopt if none may be created. A group that cannot account for memory still finds processes.
   static std::optional<Cgroup> make(const std::string& name);
   Cgroup(Cgroup&&) noexcept = default;
   Cgroup& operator=(Cgroup&&) = delete;
@@ -35,7 +35,7 @@ class Cgroup {
   bool accounts_memory() const;
   bool limit_memory(core::Bytes bytes) const;
   std::vector<pid_t> processes() const;
-  void kill() const;  // all at once, where the kernel can (5.14)
+  void kill() const;  // all at once, if the kernel supports it (5.14)
 
  private:
   explicit Cgroup(CgroupPlace place) : place_(std::move(place)) {}

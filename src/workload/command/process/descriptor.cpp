@@ -30,7 +30,7 @@ Pair make_pipe() {
   int ends[2] = {-1, -1};
   const int failed = pipe2(ends, O_CLOEXEC);
   if (failed) checked(-1, "a pipe");
-  Descriptor write(ends[1]);  // not lost when moving the other up fails
+  Descriptor write(ends[1]);  // not leaked if moving the other one fails
   Descriptor read = checked(ends[0], "a pipe");
   return {std::move(read), checked(write.release(), "a pipe")};
 }

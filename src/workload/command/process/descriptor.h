@@ -11,7 +11,7 @@
 
 namespace sweetspot::workload::command::process {
 
-// Of the clock that only goes forward, and that a program's own stamps are of.
+// By the monotonic clock, which a program's own timestamps also use.
 inline double now_seconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -20,22 +20,22 @@ inline double now_seconds() {
 
 using core::Descriptor;
 
-// Takes what a system call gave. Descriptors 0 to 2 are moved up, because a child's standard
-// streams go there (we may have been started with ours closed). MachineError when the call failed.
+// Takes the result of a system call. Descriptors 0 to 2 are moved up, because a child's standard
+// streams go there (ours may have been closed at start). MachineError if the call failed.
 Descriptor checked(int number, const char* what);
 
 struct Pair {
   Descriptor read, write;
 };
 Pair make_pipe();
-Pair make_sockets();  // of whole messages; either end reads and writes
+Pair make_sockets();  // message-based; either end reads and writes
 Descriptor open_null();
 
-// The kernel's small files, with plain system calls: some are read ten times a second. What is
-// missing or makes no sense is nothing, never an error.
+// The kernel's small files, with plain system calls: some are read ten times a second. Missing or
+// malformed files are nullopt, never an error.
 std::optional<std::string> read_file(const std::string& path);
 std::optional<std::uint64_t> read_number(const std::string& path);
-// The number behind `key` in lines of "key value" or "key: value kB".
+// The number after `key` in lines of "key value" or "key: value kB".
 std::optional<std::uint64_t> field(const std::string& text, const std::string& key);
 std::vector<pid_t> numbers(const std::string& text);
 std::vector<std::string> entries(const std::string& folder);

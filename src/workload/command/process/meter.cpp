@@ -10,8 +10,8 @@
 namespace sweetspot::workload::command::process {
 namespace {
 
-// Reading PSS walks the page tables of the process, which makes it wait when it maps memory at that
-// moment: no more than one part in 200 of the time may go into it.
+// Reading PSS walks the page tables of the process, which blocks it if it maps memory at that
+// moment: at most one part in 200 of the time may go into it.
 constexpr double most_share = 1.0 / 200;
 
 std::optional<core::Bytes> pss(pid_t pid) {
@@ -28,8 +28,8 @@ core::Bytes rss(pid_t pid) {
   return resident * static_cast<core::Bytes>(sysconf(_SC_PAGESIZE));
 }
 
-// Files that were read stay in memory while nobody wants it; they are charged to the group, but
-// the program does not need them there. What it shares through tmpfs, it does need.
+// File pages stay in memory while there is no pressure; they are charged to the group, but the
+// program does not need them there. What it shares through tmpfs, it does need.
 core::Bytes page_cache(const CgroupPlace& place) {
   const std::string text = read_file(place.folder + "/memory.stat").value_or("");
   const auto value = [&](const char* v2, const char* v1) {
@@ -51,7 +51,7 @@ Meter::Meter(std::function<std::vector<pid_t>()> members)
 void Meter::sample() {
   if (cgroup_) {
     sample_cgroup();
-  } else if (!peak_ || now_seconds() >= next_seconds_) {  // a trial has one reading at least
+  } else if (!peak_ || now_seconds() >= next_seconds_) {  // a trial has at least one reading
     sample_processes();
   }
 }
@@ -73,9 +73,9 @@ void Meter::sample_cgroup() {
   const auto current = read_number(folder + (v2 ? "/memory.current" : "/memory.usage_in_bytes"));
   const auto peak = read_number(folder + (v2 ? "/memory.peak" : "/memory.max_usage_in_bytes"));
   const auto less = [](core::Bytes a, core::Bytes b) { return a - std::min(a, b); };
-  // The kernel's peak misses nothing but has the page cache of its moment in it, which we do not
-  // know: less the most we saw, it is too low at worst, and so is every sample. The larger is the
-  // nearer; without page cache both are exact.
+  // The kernel's peak misses nothing but includes the page cache of that moment, which is unknown:
+  // minus the largest observed one, it is too low at worst, and so is every sample. The larger is
+  // closer; without page cache both are exact.
   const core::Bytes found =
       std::max(less(current.value_or(0), cache), less(peak.value_or(0), most_cache_));
   const std::string version = v2 ? "cgroup v2 " : "cgroup v1 ";

@@ -9,15 +9,15 @@
 
 namespace sweetspot::workload::command::process {
 
-// The peak memory of a tree, by its cgroup or by adding up its processes.
+// The peak memory of a tree, by its cgroup or by summing its processes.
 class Meter {
  public:
   Meter(const Tree& tree, const Cgroup* cgroup);
-  // By adding up those that `members` lists.
+  // By summing those that `members` lists.
   explicit Meter(std::function<std::vector<pid_t>()> members);
-  void sample();                    // as often as one likes: what is dear is done seldom
+  void sample();                    // at any rate: expensive readings are made rarely
   void sample_last();               // whatever it costs
-  void forget() { peak_.reset(); }  // of processes that are added up: a cgroup's peak stays
+  void forget() { peak_.reset(); }  // for summed processes: a cgroup's peak stays
   const std::optional<Memory>& peak() const { return peak_; }
 
  private:
@@ -28,7 +28,7 @@ class Meter {
   std::function<std::vector<pid_t>()> members_;
   const Cgroup* cgroup_;  // one that accounts for memory, or nullptr
   core::Bytes most_cache_ = 0;
-  double next_seconds_ = 0;  // when adding up may be paid for again
+  double next_seconds_ = 0;  // when summing may be paid for again
   std::optional<Memory> peak_;
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the kernel takes apart at commas and colons.
+// Escapes what the kernel splits at commas and colons.
 std::string escaped(const fs::path& path) {
   std::string text;
   for (const char c : path.string())
@@ -42,7 +42,7 @@ std::string unescaped(const std::string& text) {
   return out;
 }
 
-// Disks that are mounted in the folder, without those in them: an overlay would cover them.
+// Mounts inside the folder, without nested ones: an overlay would hide them.
 std::vector<std::string> mounts_in(const fs::path& folder) {
   std::vector<std::string> found;
   std::ifstream list("/proc/self/mountinfo");
@@ -59,7 +59,7 @@ std::vector<std::string> mounts_in(const fs::path& folder) {
   return found;
 }
 
-// Everything that is needed after the fork, laid out before it: see supervisor.h.
+// Everything that is needed after the fork, prepared before it: see supervisor.h.
 struct Plan {
   std::string folder, options, options_in_user_namespace, uid_map, gid_map;
   std::vector<std::string> mounts;
@@ -103,7 +103,7 @@ bool mount_overlay(Plan& plan, Answer& answer) {
     if (move_mount(plan.held[i], "", AT_FDCWD, plan.mounts[i].c_str(), MOVE_MOUNT_F_EMPTY_PATH) !=
         0)
       return false;
-  // Who enters the namespace begins at its root, which is another than ours in a chroot.
+  // A process that enters the namespace begins at its root, which differs from ours in a chroot.
   struct stat before {
   }, after{};
   const int here = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);

@@ -18,8 +18,7 @@ Process::~Process() {
   try {
     end(core::Seconds(0));
   } catch (...) {
-    // The supervisor is told to kill by the closing of its socket; there is no more to be done
-    // here.
+    // Closing its socket tells the supervisor to kill; nothing more can be done here.
   }
 }
 
@@ -63,7 +62,7 @@ Ending Process::end(core::Seconds grace) {
   state.meter->sample_last();
   if (grace.count() > 0 && !state.wait_until_empty(core::Seconds(0))) {
     state.tree->signal(SIGTERM);
-    state.tree->signal(SIGCONT);  // one that is stopped would not hear of it
+    state.tree->signal(SIGCONT);  // a stopped one would not receive it
     state.wait_until_empty(grace);
   }
   state.kill_all();

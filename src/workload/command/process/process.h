@@ -16,17 +16,18 @@ struct Launch {
   std::vector<std::string> argv;                                      // found on PATH; no shell
   std::vector<std::pair<std::string, std::string>> environment = {};  // added to ours
   std::optional<std::filesystem::path> folder = {};                   // to run in
-  // Output on a terminal (raw, 24 rows of 200 columns) or in two pipes; there is never any input.
+  // Output on a pseudo-terminal (raw, 24 rows of 200 columns) or in two pipes; there is never any
+  // input.
   bool terminal = false;
-  std::optional<core::Bytes> memory_limit = {};  // of the whole tree, where a cgroup can be made
+  std::optional<core::Bytes> memory_limit = {};  // for the whole tree, if a cgroup can be created
   // Descriptors of the namespaces to run in, or -1: ours.
   int user_namespace = -1, mount_namespace = -1;
-  // Files and folders that the supervisor removes once the tree is gone, should we die before.
+  // Files and folders that the supervisor removes once the tree is gone, if we die before.
   std::vector<std::filesystem::path> leftovers = {};
 };
 
 struct Chunk {
-  bool error_stream = false;  // always false on a terminal, which has but one stream
+  bool error_stream = false;  // always false on a terminal, which has only one stream
   std::string bytes;
   double at_seconds = 0;  // when it was read, by CLOCK_MONOTONIC
 };
@@ -45,33 +46,33 @@ struct Ending {
   double cpu_seconds = 0;  // user and system, of every process of the tree
 };
 
-// What trains, seen from outside. For one thread at a time.
+// The training process, observed from outside. For one thread at a time.
 class Watched {
  public:
   virtual ~Watched() = default;
   // For poll(): one is readable when there is output to take, or the main process has ended.
   virtual std::vector<int> descriptors() const = 0;
-  // What has come since, without blocking; at most about 1 MiB a call, the rest at the next.
+  // The output since the last call, without blocking; at most about 1 MiB per call.
   virtual std::vector<Chunk> take() = 0;
   // The main process has exited; its last output may still have to be taken.
   virtual bool ended() = 0;
-  // The peak up to now; costs the tree under half a percent of a core, however often it is asked.
+  // The peak so far; costs the tree under half a percent of a core, however often it is called.
   virtual std::optional<Memory> memory() = 0;
-  // Of the processes that are alive.
+  // The number of live processes.
   virtual std::size_t count() const = 0;
-  // Forgets the peak so far, where that can be done: false where it cannot.
+  // Resets the peak, if possible: false if not.
   virtual bool forget_peak() { return false; }
   virtual Ending end(core::Seconds grace) = 0;
-  // Its processes, for any thread, up to end().
+  // Its processes, from any thread, until end().
   virtual std::vector<pid_t> members() const = 0;
   virtual bool has(pid_t pid) const = 0;
 };
 
-// A program and everything it starts. A supervisor (supervisor.h) stands between us and the tree,
-// so the tree is gone when this process is, however it dies.
+// A program and everything it starts. A supervisor (supervisor.h) is between us and the tree, so
+// the tree is gone when this process is, however it dies.
 class Process final : public Watched {
  public:
-  // InputError when the program cannot be started; MachineError when nothing can.
+  // InputError if the program cannot be started; MachineError if nothing can.
   explicit Process(const Launch& launch);
   ~Process() override;  // end(0)
   Process(const Process&) = delete;
@@ -82,10 +83,10 @@ class Process final : public Watched {
   bool ended() override;
   std::optional<Memory> memory() override;
   std::size_t count() const override;
-  // Whether the limit that was asked for is in force.
+  // Whether the requested limit is in force.
   bool memory_limited() const;
   // SIGTERM to the whole tree, SIGKILL after `grace`. Nothing of the tree is left when this
-  // returns; MachineError when the kernel cannot end a process. Its last output can be taken
+  // returns; MachineError if the kernel cannot end a process. Its last output can be taken
   // afterwards.
   Ending end(core::Seconds grace) override;
   std::vector<pid_t> members() const override;

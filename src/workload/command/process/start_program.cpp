@@ -13,9 +13,9 @@
 namespace sweetspot::workload::command::process {
 namespace {
 
-constexpr unsigned most_descriptors = 65536;  // looked at where there is no close_range()
+constexpr unsigned most_descriptors = 65536;  // checked if there is no close_range()
 
-// What the new process says before it is the program; nothing more is an exec that succeeded.
+// What the new process reports before exec; nothing more means that exec succeeded.
 struct Note {
   enum Kind : int { joined_cgroup, bad_folder, bad_program } kind;
   int error;
@@ -27,7 +27,7 @@ void say(int pipe, Note::Kind kind, int error) {
 }
 
 void restore_signals() {
-  // What is caught goes back to default by itself on exec; what is ignored, or blocked, stays so.
+  // Caught signals are reset by exec; ignored or blocked ones are not.
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -42,13 +42,13 @@ void hide_from_program(unsigned first) {
 
 bool enter(int name_space, int kind) { return name_space < 0 || setns(name_space, kind) == 0; }
 
-// As execvp() does, but with no shell for a file that is not executable by itself.
+// Like execvp(), but without a shell for a file that is not executable.
 int try_candidates(const Charge& charge) {
   int worst = ENOENT;
   for (const char* const* path = charge.candidates; *path; ++path) {
     execve(*path, charge.argv, charge.environment);
     if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return errno;
-    // There may be a better one further on PATH; a folder of it that is closed to us says nothing.
+    // There may be a better one further on PATH; an inaccessible folder on it says nothing.
     const bool only_one = !charge.candidates[1];
     if (errno == EACCES && (only_one || access(*path, F_OK) == 0)) worst = EACCES;
   }
@@ -57,7 +57,7 @@ int try_candidates(const Charge& charge) {
 
 [[noreturn]] void become_program(const Charge& charge, pid_t supervisor, int notes) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != supervisor) _exit(127);  // it died before it could be noticed
+  if (getppid() != supervisor) _exit(127);  // it died before we could notice
   setsid();
   if (charge.cgroup_procs >= 0 && write(charge.cgroup_procs, "0", 1) == 1)
     say(notes, Note::joined_cgroup, 0);
@@ -70,7 +70,7 @@ int try_candidates(const Charge& charge) {
     say(notes, Note::bad_folder, errno);
     _exit(127);
   }
-  if (charge.user_namespace >= 0) {  // entering it changes the credentials, which takes this away
+  if (charge.user_namespace >= 0) {  // entering it changes the credentials, which resets this
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(127);
   }
@@ -100,12 +100,12 @@ void listen(int notes, Word& word) {
 pid_t start_program(const Charge& charge, Word& word) {
   word.kind = Word::failed;
   word.stage = Word::fork;
-  int notes[2];  // made here, where no other thread can fork a copy that would keep it open
+  int notes[2];  // created here, where no other thread can fork a copy that keeps it open
   if (pipe2(notes, O_CLOEXEC) != 0) {
     word.error = errno;
     return -1;
   }
-  // Out of the way of the program's standard streams, which ours may not have occupied.
+  // Above the program's standard streams, which may be free in our process.
   const int speaker = fcntl(notes[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(notes[1]);
   const pid_t supervisor = getpid();

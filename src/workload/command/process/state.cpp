@@ -18,7 +18,7 @@ extern char** environ;
 namespace sweetspot::workload::command::process {
 namespace {
 
-constexpr const char* usual_path = "/usr/local/bin:/usr/bin:/bin";  // where there is no PATH
+constexpr const char* usual_path = "/usr/local/bin:/usr/bin:/bin";  // if there is no PATH
 
 void set(std::vector<std::string>& variables, const std::string& name, const std::string& value) {
   std::erase_if(variables, [&](const std::string& known) {
@@ -53,7 +53,7 @@ Image::Image(const Launch& launch, const std::string& mark) : arguments_(launch.
 
   const std::string& program = arguments_.front();
   if (program.find('/') != program.npos) {
-    paths_.push_back(program);  // relative to the folder it runs in
+    paths_.push_back(program);  // relative to its working directory
   } else {
     std::istringstream folders(value_of(variables_, "PATH", usual_path));
     for (std::string folder; std::getline(folders, folder, ':');)
@@ -75,7 +75,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_kept_bytes = core::MiB;
-// SIGKILL works at once, but a driver may take its time to free a large device memory.
+// SIGKILL works immediately, but a driver may take a while to free a large device memory.
 constexpr core::Seconds most_time_to_die{60};
 constexpr core::Seconds between_kills{0.02};
 
@@ -155,7 +155,7 @@ bool Process::State::wait_until_empty(core::Seconds time) {
     std::vector<pollfd> wait;
     for (const int number : streams.open()) wait.push_back({number, POLLIN, 0});
     if (!supervisor->lost()) wait.push_back({supervisor->descriptor(), POLLIN, 0});
-    // A supervisor that is lost tells nothing: look again soon.
+    // A lost supervisor reports nothing: poll again soon.
     const double most = supervisor->lost() ? between_kills.count() : 1;
     poll(wait.data(), wait.size(), static_cast<int>(std::min(left.count(), most) * 1e3) + 1);
     keep_output();
@@ -167,7 +167,7 @@ void Process::State::kill_all() {
   supervisor->order_kill();
   while (!wait_until_empty(core::Seconds(0))) {
     if (cgroup) cgroup->kill();
-    // The supervisor kills its children and what becomes such; this reaches all levels at once.
+    // The supervisor kills its children and what becomes one; this reaches all levels at once.
     tree->signal(SIGKILL);
     if (wait_until_empty(between_kills)) break;
     if (Clock::now() > until) {

@@ -12,11 +12,11 @@
 
 namespace sweetspot::workload::command::process {
 
-// Everything execve() needs, laid out before the fork: nothing may be allocated after it, because
+// Everything execve() needs, prepared before the fork: nothing may be allocated after it, because
 // another thread may hold the allocator's lock.
 class Image {
  public:
-  // `mark` is the variable that tells the tree's processes from all others.
+  // `mark` is the variable that identifies the tree's processes.
   Image(const Launch& launch, const std::string& mark);
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
@@ -25,7 +25,7 @@ class Image {
   char* const* argv() const { return argv_.data(); }
   char* const* environment() const { return environment_.data(); }
   const char* folder() const { return folder_.empty() ? nullptr : folder_.c_str(); }
-  // rm -rf of the launch's leftovers, or nullptr where there are none.
+  // rm -rf of the launch's leftovers, or nullptr if there are none.
   char* const* remove() const { return removal_.empty() ? nullptr : remove_.data(); }
 
  private:
@@ -35,10 +35,10 @@ class Image {
   std::vector<char*> argv_, environment_, remove_;
 };
 
-// How often the OOM killer has been in the cgroup we share with the tree; nothing when unknown.
+// How often the OOM killer ran in the cgroup we share with the tree; nullopt if unknown.
 std::optional<std::uint64_t> shared_oom_kills();
 
-// What a Process is made of; each member needs those above it, and is gone before them.
+// The parts of a Process; each member needs those above it, and is destroyed before them.
 struct Process::State {
   explicit State(const Launch& launch);
 
@@ -54,7 +54,7 @@ struct Process::State {
   std::optional<Ending> ending;
 
   bool empty() const;  // nothing of the tree is left
-  // Takes in output and news until the tree is gone or the time is up.
+  // Reads output and messages until the tree is gone or the time is up.
   bool wait_until_empty(core::Seconds time);
   void kill_all();
   bool oom_killed() const;

@@ -15,16 +15,16 @@ namespace sweetspot::workload::command::process {
 namespace {
 
 constexpr std::size_t chunk_bytes = 64 * 1024;
-// A program that prints while we are busy should not have to wait for us.
+// A program that prints while we are busy should not block.
 constexpr int pipe_bytes = 1024 * 1024;
 
 Pair make_output_pipe() {
   Pair pipe = make_pipe();
-  fcntl(pipe.write.number(), F_SETPIPE_SZ, pipe_bytes);  // or as large as it was
+  fcntl(pipe.write.number(), F_SETPIPE_SZ, pipe_bytes);  // or its default size
   return pipe;
 }
 
-// Raw: the bytes come as they were written, and "\n" stays "\n".
+// Raw: the bytes arrive as written, and "\n" stays "\n".
 Pair make_terminal() {
   Descriptor ours = checked(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), "a terminal");
   std::array<char, 64> name{};
@@ -43,8 +43,8 @@ Pair make_terminal() {
   return {std::move(ours), std::move(program)};
 }
 
-// Reads one chunk; false when nothing is there now. A stream that has ended is closed: a
-// terminal says so with EIO, a pipe with no bytes.
+// Reads one chunk; false if nothing is available. A stream that has ended is closed: a terminal
+// reports EIO, a pipe zero bytes.
 bool read_chunk(Descriptor& from, bool error_stream, std::vector<Chunk>& chunks) {
   if (!from) return false;
   std::array<char, chunk_bytes> buffer;
@@ -87,7 +87,7 @@ std::vector<int> Streams::open() const {
 }
 
 void Streams::read(std::vector<Chunk>& chunks, std::size_t limit) {
-  // In turns, so that a flood on one does not keep the other waiting.
+  // Alternating, so that a flood on one does not starve the other.
   std::size_t bytes = 0;
   for (bool more = true; more && bytes < limit;) {
     const std::size_t known = chunks.size();
@@ -98,7 +98,7 @@ void Streams::read(std::vector<Chunk>& chunks, std::size_t limit) {
       bytes += chunks[i].bytes.size();
       full = full || chunks[i].bytes.size() == chunk_bytes;
     }
-    // A pipe gives all it has; a terminal some 4 KiB at a time.
+    // A pipe returns all it has; a terminal some 4 KiB at a time.
     more = more && (full || !piped_);
   }
 }

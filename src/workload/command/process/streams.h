@@ -6,18 +6,18 @@
 
 namespace sweetspot::workload::command::process {
 
-// The program's output on its way to us: two pipes, or a terminal.
+// The program's output: two pipes, or a pseudo-terminal.
 class Streams {
  public:
   explicit Streams(bool terminal);
 
-  // What the program writes to, to be closed here once it has them.
+  // The program's ends, to be closed here once it has them.
   int output() const { return program_output_.number(); }
   int errors() const { return (program_errors_ ? program_errors_ : program_output_).number(); }
   void close_program_ends();
 
-  std::vector<int> open() const;  // ours; one that has ended is no longer among them
-  // Appends what is there without blocking, about `limit` bytes at most.
+  std::vector<int> open() const;  // ours, without those that have ended
+  // Appends what is available without blocking, about `limit` bytes at most.
   void read(std::vector<Chunk>& chunks, std::size_t limit);
 
  private:

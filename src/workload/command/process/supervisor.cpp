@@ -28,8 +28,8 @@ void tell(const Charge& charge, const Word& word) {
       send(charge.control, &word, sizeof word, MSG_NOSIGNAL);  // nobody there: nobody to tell
 }
 
-// Direct children only: when they are dead, theirs are ours. Unreaped, their ids are not used
-// again.
+// Direct children only: when they are dead, theirs become ours. Until reaped, their ids are not
+// reused.
 void kill_children(pid_t main) {
   const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
   if (file < 0) {  // a kernel without the file: at least the main process and its group
@@ -56,13 +56,13 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// Takes in the dead. False when no child is left.
+// Reaps the dead. False if no child is left.
 bool reap(const Charge& charge, pid_t main, double& cpu_seconds) {
   for (;;) {
     int status = 0;
     rusage used{};
-    // A process's usage has that of the children it waited for in it. __WALL: clones that announce
-    // their end by another signal than SIGCHLD count too.
+    // A process's usage includes that of the children it waited for. __WALL: clones whose exit
+    // signal is not SIGCHLD count too.
     const pid_t pid = wait4(-1, &status, WNOHANG | __WALL, &used);
     if (pid == 0) return true;
     if (pid < 0 && errno == EINTR) continue;
@@ -72,7 +72,7 @@ bool reap(const Charge& charge, pid_t main, double& cpu_seconds) {
   }
 }
 
-// Keeps nothing of our process's but the two descriptors it needs: pipes must end when their
+// Closes everything of our process except the two descriptors it needs: pipes must end when their
 // writers do.
 void keep_only(int one, int other) {
   const unsigned low = static_cast<unsigned>(std::min(one, other));
@@ -88,7 +88,7 @@ void keep_only(int one, int other) {
 
 void remove_cgroup(const char* folder) {
   for (int attempt = 0; folder && rmdir(folder) != 0 && errno == EBUSY && attempt < 100; ++attempt)
-    poll(nullptr, 0, 1);  // the kernel lets go of it a little after the last process
+    poll(nullptr, 0, 1);  // the kernel releases it slightly after the last process
 }
 
 [[noreturn]] void watch(const Charge& charge) {
@@ -98,7 +98,7 @@ void remove_cgroup(const char* folder) {
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
-  signal(SIGCHLD, SIG_DFL);  // ignored, the dead would vanish unseen
+  signal(SIGCHLD, SIG_DFL);  // if ignored, the dead would vanish unseen
 
   Word start;
   const pid_t main = start_program(charge, start);
@@ -114,7 +114,7 @@ void remove_cgroup(const char* folder) {
     pollfd wait[] = {{deaths, POLLIN, 0},
                      {deserted ? -1 : charge.control, POLLIN, 0},
                      {deserted ? -1 : charge.employer, POLLIN, 0}};
-    // Deaths further down are not announced to us, hence the pause that grows.
+    // Deaths further down are not announced to us, hence the growing pause.
     poll(wait, 3, killing ? pause_ms : -1);
     if (killing) pause_ms = std::min(pause_ms * 2, 64);
     signalfd_siginfo ignored;
@@ -135,7 +135,7 @@ void remove_cgroup(const char* folder) {
 }  // namespace
 
 pid_t appoint(const Charge& charge) {
-  // No handler of ours may run in the supervisor, nor a signal for us end it.
+  // No handler of ours may run in the supervisor, and no signal meant for us may end it.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -155,7 +155,7 @@ namespace {
 
 constexpr int look_again_ms = 100;
 
-// Somebody else may have waited for it already: then it is dead, too.
+// Somebody else may already have waited for it: then it is dead too.
 bool is_dead(pid_t pid) {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
@@ -180,7 +180,7 @@ SupervisorLink::SupervisorLink(Charge charge) {
     pollfd wait{control_.number(), POLLIN, 0};
     poll(&wait, 1, look_again_ms);
     Word word;
-    const bool dead = is_dead(pid_);  // before the last look, or a word could slip in between
+    const bool dead = is_dead(pid_);  // before the last read, or a message could arrive in between
     heard = recv(control_.number(), &word, sizeof word, MSG_DONTWAIT) == sizeof word;
     if (heard) start_ = word;
     lost_ = !heard && dead;
@@ -207,7 +207,7 @@ void SupervisorLink::listen() {
 }
 
 void SupervisorLink::look() {
-  const bool dead = control_ && is_dead(pid_);  // first, or a word could slip in between
+  const bool dead = control_ && is_dead(pid_);  // first, or a message could arrive in between
   listen();
   if (dead) lose();
 }

@@ -24,7 +24,7 @@ struct Status {
   char state = 'Z';
   pid_t parent = 0;
 };
-// "4211 (a name) with) spaces) S 1 …": what follows the last parenthesis is regular.
+// "4211 (a name) with) spaces) S 1 …": the text after the last parenthesis is regular.
 std::optional<Status> status_of(pid_t pid) {
   const std::string text = read_file(proc(pid, "stat")).value_or("");
   const std::size_t name_end = text.rfind(')');
@@ -53,7 +53,7 @@ std::vector<pid_t> children_by_search(pid_t parent) {
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> found;
   const std::string tasks = proc(pid, "task");
-  for (const std::string& task : entries(tasks)) {  // each thread lists those it made
+  for (const std::string& task : entries(tasks)) {  // each thread lists those it created
     const auto list = read_file(tasks + "/" + task + "/children");
     const bool kernel_has_lists = list || access((tasks + "/" + task).c_str(), F_OK) != 0;
     if (!kernel_has_lists) return children_by_search(pid);
@@ -131,7 +131,7 @@ bool Tree::empty() const {
 
 void Tree::signal(int number) {
   for (const pid_t pid : members()) {
-    // The descriptor holds on to one process: if that is of the tree, no other gets the signal.
+    // The descriptor pins one process: if that is in the tree, no other gets the signal.
     Descriptor holder(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!belongs(pid)) continue;
     if (holder)
