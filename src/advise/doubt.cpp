@@ -44,7 +44,7 @@ std::string step_times(const Doubt& doubt) {
          });
 }
 
-// What would have to move and did not.
+// The counts that should have changed and did not.
 std::string counts(const Doubt& doubt) {
   const BatchSigns &first = doubt.batches.front(), &last = doubt.batches.back();
   std::string text;

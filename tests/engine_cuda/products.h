@@ -5,8 +5,8 @@
 #include "engine/near.h"
 #include "gpu.h"
 
-// What kernels that are chosen by size have to keep: micro-batches are too small for them, so a
-// batch in parts is trained by the kernels that the golden values prove.
+// Requirements for kernels that are chosen by size: micro-batches are too small for them, so a
+// batch in parts is trained by the kernels that the golden values verify.
 namespace sweetspot::engine::testing {
 
 struct BySize {
