@@ -15,6 +15,10 @@ struct SweetspotRanks {
   int (*is_done)(int number, int* done);
   int (*broadcast)(float* values, std::size_t count, int root);
 
+  // So many bytes of each rank, zeroes, that all ranks see; every rank asks for them, once. Null,
+  // or an error on each of them, where ranks do not share memory.
+  int (*share_memory)(std::size_t bytes, std::byte** of_ranks);
+
   // Floats of rank 0 that all may read and add to, and the count of changes. Null where that cannot
   // be.
   int (*share)(const float* values, std::size_t count, void** shared);
@@ -29,7 +33,7 @@ struct SweetspotRanks {
 };
 
 namespace sweetspot::collective {
-constexpr int ranks_table_version = 2;
+constexpr int ranks_table_version = 3;
 constexpr int most_at_once = 64;
 }  // namespace sweetspot::collective
 
