@@ -20,12 +20,20 @@ struct RankPlanFacts {
   std::vector<Speed> speeds;  // of one rank alone
   // What a step of several takes longer before anything is sent: gradients are written down.
   double rank_seconds = 0;
-  // Of ranks that share one machine. They take turns on its cores where they have more threads, and
-  // unless a core is left over, sums take time of those that compute. None: each rank has a machine
-  // of its own, whose network or GPU moves gradients.
+  // Of ranks that share one machine: they take turns on its cores where they have more threads, and
+  // sums take time of the cores that compute. None: each rank has a machine of its own, whose
+  // network or GPU moves gradients.
   struct Machine {
     int cores = 1, threads_of_rank = 1;
-    // Of all gradients, by ranks, where it was measured: by more than there are cores too.
+    // What steps of so many ranks showed, of this micro-batch: how many times as long as one alone
+    // each takes while all are busy, and what it takes longer with sums. That does not depend on
+    // the batch.
+    struct Steps {
+      double times_alone = 1, sums_seconds = 0;
+    };
+    std::int64_t micro_batch = 1;
+    std::map<std::int64_t, Steps> steps;
+    // Where steps cannot be made: the time of all gradients' sums by themselves, by ranks.
     std::map<std::int64_t, double> sum_seconds;
   };
   std::optional<Machine> machine;
