@@ -20,6 +20,7 @@
 #include "core/number.h"
 #include "core/range.h"
 #include "core/text.h"
+#include "engine/cpu/cpu.h"
 #include "model/keras.h"
 #include "probe/proc/host.h"
 #include "workload/native/rank_cost.h"
@@ -111,7 +112,9 @@ double rank_cost(const StudyFlags& study, const trial::Setting& setting) {
       workload::native::open(options, [](std::string_view) {}), setting, time);
 }
 
-core::Bytes gradient_bytes(const model::Network& network) {
+// As they are summed: the CPU engine pads layers to whole vectors.
+core::Bytes gradient_bytes(const model::Network& network, bool on_gpu) {
+  if (!on_gpu) return engine::cpu::planned_memory(network, {}, {})[core::Use::gradients];
   core::Bytes bytes = 0;
   for (const model::Parameter& parameter : model::parameters(network))
     if (parameter.trainable) bytes += static_cast<core::Bytes>(parameter.size()) * sizeof(float);
@@ -195,7 +198,8 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
         {}};
   facts.gradient_bytes = flags.gradient_bytes
                              ? *flags.gradient_bytes
-                             : gradient_bytes(model::load_network(study.native.options.model));
+                             : gradient_bytes(model::load_network(study.native.options.model),
+                                              study.native.resolved().device.gpu.has_value());
   facts.link_measured = !flags.link;
   if (flags.link) facts.link = *flags.link;
   if (const auto noise = advise::noise_scale(made)) facts.noise_scale = noise->mean;
