@@ -1,4 +1,4 @@
-"""Who runs: persistent child processes that answer "run BATCH STEPS" with seconds."""
+"""The contestants: persistent child processes that answer "run BATCH STEPS" with seconds."""
 import dataclasses
 import json
 import os
@@ -26,18 +26,18 @@ class Contestant:
 
 
 class Ended(SystemExit):
-    """A contestant's process is over, or was ended because it gave no answer in time."""
+    """A contestant's process has ended, or was ended because it did not answer in time."""
 
 
 class Failed(Exception):
-    """A contestant says that it could not do what it was asked, and is there for the next question."""
+    """A contestant could not do what it was asked; its process still takes requests."""
 
 
 class Child:
     def __init__(self, contestant, patience=None, wait=True, keep_errors=False, own_group=False):
         """`patience`: seconds that an answer may take. Without `wait` it is ready after ready().
-        With `keep_errors` what it says on stderr is the reason of its end, and not shown otherwise.
-        With `own_group` it can be signalled together with processes that it starts."""
+        With `keep_errors` its stderr becomes the reason of its end, and is not shown otherwise.
+        With `own_group` it can be signalled together with the processes it starts."""
         self.contestant, self.patience = contestant, patience
         self.errors = tempfile.TemporaryFile("w+") if keep_errors else None
         environment = {**os.environ, "OMP_NUM_THREADS": str(contestant.threads), **dict(contestant.environment)}
@@ -75,7 +75,7 @@ class Child:
             self.process.wait()
 
     def _line(self):
-        # One line an answer: nothing of it is in Python's buffer while the pipe is waited for.
+        # One line per answer: nothing of it is in Python's buffer while we wait for the pipe.
         if self.patience and not select.select([self.process.stdout], [], [], self.patience)[0]:
             self.process.kill()
             self.process.wait()
@@ -96,7 +96,7 @@ class Child:
 
 def tuned_environment():
     """What Debian's PyTorch lacks: OpenBLAS 0.3.21 does not know newer CPUs and falls back to SSE
-    kernels, and malloc maps large tensors afresh at every step."""
+    kernels, and malloc maps large tensors again at every step."""
     flags = pathlib.Path("/proc/cpuinfo").read_text().split("flags", 1)[-1].split("\n", 1)[0].split()
     kind = "SKYLAKEX" if "avx512dq" in flags else "HASWELL" if "avx2" in flags else None
     settings = {"MALLOC_MMAP_THRESHOLD_": str(4 << 30), "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
@@ -105,8 +105,8 @@ def tuned_environment():
 
 
 def blas_choices(threads):
-    """OpenBLAS' own threads fight PyTorch's OpenMP threads for the cores: its OpenMP build shares
-    them, or it may keep to one."""
+    """OpenBLAS' own threads compete with PyTorch's OpenMP threads for the cores: its OpenMP build
+    shares them, or it may use one thread."""
     if threads == 1:
         return {"": {"OPENBLAS_NUM_THREADS": "1"}}
     choices = {", BLAS threads": {"OPENBLAS_NUM_THREADS": str(threads)},

@@ -1,7 +1,7 @@
-// How far apart two CPUs are at this moment, for bench/cores. Answers a line "trip" on stdin with
-// the nanoseconds that a cache line takes from one to the other and back, and a line "writes" with
-// that and the microseconds that one takes to copy 512 KB to where nobody reads, to where the other
-// one has read them, and there past the caches. Arguments: the two CPUs.
+// The current distance between two CPUs, for bench/cores. Answers a line "trip" on stdin with the
+// nanoseconds of a cache line's round trip, and a line "writes" with that and the microseconds of a
+// 512 KB copy to lines that nobody reads, to lines that the other CPU has read, and to those with
+// non-temporal stores. Arguments: the two CPUs.
 #include <sched.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class Cores {
 
   double round_trip_ns() const {
     constexpr int trips = 200;
-    std::array<double, 9> times;  // whoever needs a core disturbs some of them
+    std::array<double, 9> times;  // other processes disturb some of them
     Clock::time_point start;
     in_turns(
         trips * static_cast<int>(times.size()) + 1,
@@ -74,7 +74,7 @@ class Cores {
         [&] {
           if (is_read) sum += std::accumulate(to_.as<float>(), to_.as<float>() + floats, 0.);
         });
-    if (sum != 0) std::exit(1);  // what was read is used
+    if (sum != 0) std::exit(1);  // uses what was read
     return median(times);
   }
 

@@ -1,5 +1,5 @@
-// The kernels of paper-cnn's step on one thread, beside oneDNN's primitives for the same layers at
-// the layouts oneDNN likes best, and how often oneDNN allocates when it runs one. Prints markdown.
+// The kernels of paper-cnn's step on one thread, next to oneDNN's primitives for the same layers in
+// oneDNN's preferred layouts, and how often oneDNN allocates when it runs one. Prints markdown.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -27,14 +27,14 @@ using namespace engine::cpu;
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-// The thread's own time: other load on the machine stays out of it, but for shared caches.
+// The thread's CPU time: excludes other load on the machine, except for shared caches.
 double thread_microseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
 }
 
-// The median of 25 rounds of `calls` calls, in microseconds a call.
+// The median of 25 rounds of `calls` calls, in microseconds per call.
 template <class Work>
 double microseconds(Work work, int calls = 20) {
   std::vector<double> rounds;
@@ -47,7 +47,7 @@ double microseconds(Work work, int calls = 20) {
   return rounds[12];
 }
 
-// Aligned to cache lines, as the engine's are.
+// Aligned to cache lines, like the engine's.
 struct Numbers {
   core::Buffer buffer;
   float* data() const { return buffer.as<float>(); }
@@ -171,7 +171,7 @@ void convolution() {
                                   winner.data() + (c * windows + w * unit)});
       }),
       forward);
-  // Ten winners of sixteen windows: what ReLU and a dropout of a quarter leave of random data.
+  // Ten winners in sixteen windows: what ReLU and a dropout of a quarter leave of random data.
   std::vector<float> ten(10, 0.1f);
   for (int i = 0; i < 10; ++i) offsets.push_back(rows[static_cast<std::size_t>(i * 6 + i % 4)]);
   const SparseConv conv{4, 4, width * unit, {10, offsets.data(), ten.data()}};

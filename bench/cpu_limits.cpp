@@ -1,11 +1,11 @@
-// What the machine and bare oneDNN could do at best, on request; the thread count is
-// OMP_NUM_THREADS. Says one line of JSON when ready, then answers each line on stdin:
+// The limits of the machine and of bare oneDNN, on request; the thread count is OMP_NUM_THREADS.
+// Prints one line of JSON when ready, then answers each line on stdin:
 //   run BATCH STEPS   seconds of that many passes over the bare oneDNN primitives of paper-cnn
 //   peak THREADS      GFLOP/s of fp32 multiply-adds in registers, each thread's best millisecond
-//   bf16 THREADS      the same of pairs of bf16 (AVX512-BF16); 0 where there are none
+//   bf16 THREADS      the same for pairs of bf16 (AVX512-BF16); 0 if unsupported
 //   bandwidth THREADS GB/s of a STREAM triad
-//   probe THREADS     their mean over 30 ms: is the machine ours at this moment?
-//   flops             operations a training step needs for one sample: nominal, live
+//   probe THREADS     their mean over 30 ms: is the machine idle at this moment?
+//   flops             operations per sample of a training step: nominal, live
 #include <exception>
 #include <iomanip>
 #include <iostream>

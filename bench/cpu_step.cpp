@@ -1,8 +1,8 @@
-// sweetspot's side of the benchmark: training steps of a network on request.
-// Arguments: the number of threads, and a zoo's name or a file of Keras JSON, paper-cnn unless
-// given. Says one line of JSON when ready, then answers each line on stdin:
+// sweetspot's side of the benchmark: training steps of a network on request. Arguments: the number
+// of threads, and a zoo name or a file of Keras JSON, paper-cnn by default. Prints one line of JSON
+// when ready, then answers each line on stdin:
 //   run BATCH STEPS [fp32|bf16]  seconds of that many full training steps
-//   memory BATCH 0               bytes that training with this batch takes in fp32, planned and not
+//   memory BATCH 0               bytes of training with this batch in fp32, planned but not
 //                                allocated
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@
 namespace sweetspot::bench {
 namespace {
 
-// A data set as floats, converted beforehand.
+// A data set as floats, converted in advance.
 class Floats {
  public:
   explicit Floats(data::Samples samples) : samples_(std::move(samples)) {
@@ -35,7 +35,7 @@ class Floats {
       samples_.floats.push_back(static_cast<float>(byte) / 255);
   }
 
-  // The next `count` samples, from the beginning again when too few are left.
+  // The next `count` samples, starting over when too few are left.
   engine::BatchView next(std::int64_t count) {
     const auto all = static_cast<std::int64_t>(samples_.count);
     if (count > all) throw std::runtime_error("there are only " + std::to_string(all) + " samples");

@@ -1,8 +1,7 @@
 """Two hosts on this machine, connected by a link of a given delay and rate.
 
-A host is a network namespace. Each has a tun device, and this process carries packets from one to the
-other: a packet waits for those before it at the link's rate, and then for its delay. For kernels
-without netem, and as root.
+A host is a network namespace with a tun device, and this process forwards packets between the two: a
+packet queues at the link's rate, and then waits for its delay. For kernels without netem; needs root.
 """
 import fcntl
 import heapq
@@ -14,7 +13,7 @@ import threading
 import time
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
-MTU = 65000  # large packets: the carrier is slow for each, and so takes little of the cores
+MTU = 65000  # large packets: forwarding has a cost per packet, and this keeps its CPU use low
 QUEUE = 20000
 
 
@@ -60,7 +59,7 @@ class DelayedLink:
             subprocess.run(["ip", "netns", "del", space], stderr=subprocess.DEVNULL)
 
     def carry(self):
-        waiting, free = [], [0.0, 0.0]  # of each direction: when the last packet has left
+        waiting, free = [], [0.0, 0.0]  # per direction: when the last packet has left
         while not self.stop.is_set():
             now = time.monotonic()
             while waiting and waiting[0][0] <= now:
@@ -68,7 +67,7 @@ class DelayedLink:
                 try:
                     os.write(self.ends[to], packet)
                 except OSError:
-                    pass  # the host is not up, or is full: TCP sends it again
+                    pass  # the host is not up, or its queue is full: TCP retransmits
             timeout = min(0.1, max(0.0, waiting[0][0] - now)) if waiting else 0.1
             readable, _, _ = select.select(self.ends, [], [], timeout)
             for end in readable:

@@ -1,7 +1,7 @@
-// Trainers of one model and one batch in one process, each with an executor of its own, for
-// bench/executors: do they run at one speed, wherever their memory came to lie? Arguments: model,
-// batch, trainers, threads. Says one line of JSON when ready, then answers each "run TRAINER STEPS"
-// on stdin with the seconds of each of that many training steps.
+// Trainers of one model and one batch in one process, each with its own executor, for
+// bench/executors: do they run at the same speed, whatever their memory layout? Arguments: model,
+// batch, trainers, threads. Prints one line of JSON when ready, then answers each "run TRAINER
+// STEPS" on stdin with the seconds of each of that many training steps.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +19,7 @@
 namespace sweetspot::bench {
 namespace {
 
-constexpr std::int64_t batches = 8;  // of data; every trainer goes through the same ones
+constexpr std::int64_t batches = 8;  // of data; every trainer uses the same ones
 
 workload::native::Options options(const std::string& model, std::int64_t batch, int threads) {
   workload::native::Options options;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What sweetspot is held against: other finders of a batch size, and an exhaustive sweep.
+"""What sweetspot is compared with: other batch size finders, and an exhaustive sweep.
 
     gpu_finders.py sweep|lightning-power|lightning-binsearch|accelerate MODEL
 
-Prints one line of JSON: the answer, the seconds to find it and those before, the runs that died
-for want of memory; of a sweep the samples a second of every batch.
+Prints one line of JSON: the answer, the seconds to find it and those before, the runs that ran
+out of memory; for a sweep the samples per second of every batch.
 """
 import time
 STARTED = time.monotonic()
@@ -22,7 +22,7 @@ MOST = 1024
 
 
 def counted(function):
-    """Calls it, and counts when it is out of memory."""
+    """Calls it, and counts when it runs out of memory."""
     global DIED
     try:
         return function()
@@ -78,7 +78,7 @@ def accelerate(name):
 
 
 def samples_per_second(name, model, optimizer, batch):
-    """By the median of eight steps, after three."""
+    """The median of eight steps, after three warm-up steps."""
     inputs, answers = gpu_models.data(name, batch)
     times = []
     for _ in range(11):
@@ -92,7 +92,7 @@ def samples_per_second(name, model, optimizer, batch):
 
 
 def sweep(name):
-    """Every multiple of 16 (of 8 for transformers) up to MOST, or until memory ends."""
+    """Every multiple of 16 (of 8 for transformers) up to MOST, or until memory runs out."""
     model = gpu_models.made(name)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     step = 16 if name == "resnet18" else 8

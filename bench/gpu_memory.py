@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What NVML tells of programs beside PyTorch's own peak: gpu_memory.py SWEETSPOT [BATCH ...].
+"""NVML's figures for programs next to PyTorch's own peak: gpu_memory.py SWEETSPOT [BATCH ...].
 
-Needs a GPU and PyTorch. Each batch is an unchanged program that notes its own peak at its end; the
-context is what NVML has more than PyTorch at the smallest batch. Then two ranks that share one GPU
-are run under torchrun, alone and while another process holds 3 GiB there."""
+Needs a GPU and PyTorch. Each batch is an unmodified program that records its own peak at its end; the
+context is NVML's excess over PyTorch at the smallest batch. Then two ranks that share one GPU
+run under torchrun, alone and while another process holds 3 GiB there."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def sweep(sweetspot, folder, batches, *command):
 
 
 def own_peaks(folder, batch):
-    """Of each rank, and thrown away: the next run writes its own."""
+    """Of each rank; deleted after reading, because the next run writes its own."""
     files = sorted(Path(folder).glob("%d.*" % batch))
     peaks = [int(file.read_text()) for file in files]
     for file in files:

@@ -1,6 +1,6 @@
-"""Networks for bench/gpu_programs, with made-up data that lies on the GPU already.
+"""Networks for bench/gpu_programs, with synthetic data already on the GPU.
 
-`training(name, batch)` gives a function that makes one training step. CAP_GIB in the environment
+`training(name, batch)` returns a function that runs one training step. CAP_GIB in the environment
 caps PyTorch's memory, as a smaller GPU would; BENCH_DEVICE=cpu tries it without one.
 """
 import os
@@ -12,7 +12,7 @@ NAMES = ("resnet18", "bert", "gpt", "mlp")
 
 
 def cap_memory():
-    """As if the GPU had CAP_GIB."""
+    """As on a GPU with CAP_GIB."""
     cap = float(os.environ.get("CAP_GIB", "0")) * 2**30
     if cap and DEVICE == "cuda":
         whole = torch.cuda.get_device_properties(0).total_memory
@@ -59,7 +59,7 @@ SEQUENCE = 128
 
 
 def mlp():
-    """So small that it can be tried anywhere."""
+    """Small enough to try anywhere."""
     nn = torch.nn
     return nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 1000))
 
@@ -91,7 +91,7 @@ def loss_of(name, model, inputs, answers):
 
 
 def training(name, batch):
-    """A function that makes one step and gives its loss, for which the GPU is waited."""
+    """A function that runs one step, synchronises with the GPU and returns the loss."""
     model = made(name)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     inputs, answers = data(name, batch)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The peers' side of the GPU benchmark: networks in PyTorch or JAX, data already on the GPU.
 
-Arguments: eager | graph | compile | jax. Says one line of JSON when ready, then answers each line on
-stdin, or says "failed: why". MODEL is paper-cnn unless given, HOW the process's own; one of eager or
-graph may be asked for the other, and both train one model.
+Arguments: eager | graph | compile | jax. Prints one line of JSON when ready, then answers each line on
+stdin, or prints "failed: why". MODEL is paper-cnn by default, HOW the process's own; a process of eager or
+graph also answers for the other, and both train one model.
     run PRECISION BATCH STEPS [MODEL [HOW]]   seconds of that many full training steps
     forget PRECISION BATCH 0 [MODEL]          frees what `run` keeps for the next time
-The peers are at their best: channels last, fused Adam, the step in a CUDA graph (compiled too, where
+The peers are at their best: channels last, fused Adam, the step in a CUDA graph (compiled too, if
 it can be captured), a scan over many steps in JAX. SWEETSPOT_PEER_DEVICE=cpu tries it without a GPU.
 """
 import functools
@@ -34,7 +34,7 @@ class Torch:
             self.torch.cuda.empty_cache()
 
     def make(self, model, precision, batch):
-        """{how: a function that trains the i-th step}; both ways of a graph's process train one model."""
+        """{how: a function that trains the i-th step}; both modes of a graph process train one model."""
         import torch_network
         torch, network = self.torch, keras_network.read(model)
         torch.manual_seed(1000)
@@ -49,7 +49,7 @@ class Torch:
         mixed = torch.autocast(DEVICE, kind or torch.bfloat16, enabled=kind is not None, cache_enabled=False)
         scaler = self.scaler(precision == "fp16")
         if self.how == "compile":
-            torch._dynamo.reset()  # it compiles one class of modules a few times only
+            torch._dynamo.reset()  # it recompiles one class of modules only a few times
             model.compile()
 
         def step(i):
@@ -66,10 +66,10 @@ class Torch:
             return {"eager": step, self.how: self.captured(step)}
         except RuntimeError:
             torch.cuda.synchronize()
-            return {"eager": step} if self.how == "graph" else {"compile": step}  # not to be captured
+            return {"eager": step} if self.how == "graph" else {"compile": step}  # it cannot be captured
 
     def scaler(self, enabled):
-        """Of the loss; with a fused Adam it waits for nothing."""
+        """For the loss; with a fused Adam it does not synchronise."""
         amp = self.torch.amp
         if hasattr(amp, "GradScaler"):
             return amp.GradScaler(DEVICE, enabled=enabled)
@@ -86,7 +86,7 @@ class Torch:
         graphs = []
         for i in range(INPUT_SETS):
             graph = torch.cuda.CUDAGraph()
-            # One pool: they run one after the other, and nothing of one is read by the next.
+            # One pool: they run one after the other, and none reads another's memory.
             with torch.cuda.graph(graph, pool=graphs[0].pool() if graphs else None):
                 step(i)
             graphs.append(graph)
@@ -119,7 +119,7 @@ class Jax:
     def __init__(self):
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
         import jax
-        jax.config.update("jax_default_prng_impl", "rbg")  # dropout by the GPU's own generator
+        jax.config.update("jax_default_prng_impl", "rbg")  # dropout with the GPU's own generator
         self.jax, self.version, self.ready = jax, f"JAX {jax.__version__}", {}
 
     def forget(self, key):
@@ -158,11 +158,11 @@ class Jax:
             p = map_all(lambda w, a, b: w - rate * a / (jnp.sqrt(b) + 1e-7), p, m, v)
             return (p, statistics, m, v, t, key), loss
 
-        # The loop's own cost hides behind a long step, and compiling four steps takes four times as long.
+        # A long step hides the loop's overhead, and compiling four steps takes four times as long.
         at_once, unroll = 20 if batch <= 256 else 4, 4 if batch <= 64 and len(network.layers) <= 16 else 1
 
         @jax.jit
-        def many(state, data):  # which must not become a constant of what is compiled
+        def many(state, data):  # an argument, so that it is not compiled in as a constant
             with jax.default_matmul_precision(matmul):
                 return lax.scan(functools.partial(step, data), state, jnp.arange(at_once), unroll=unroll)
         zeros = map_all(jnp.zeros_like, trained)
@@ -192,7 +192,7 @@ def answer(peer, what, precision, batch, steps, model="paper-cnn", how=None):
         return peer.run(key, int(steps), how)
     except Exception:
         if key not in peer.ready:
-            peer.forget(key)  # what was made of it
+            peer.forget(key)  # frees its partial results
         raise
 
 
@@ -202,7 +202,7 @@ def main():
     for line in sys.stdin:
         try:
             print(answer(peer, *line.split()), flush=True)
-        except Exception as error:  # whatever it is, it is this network's and batch's alone
+        except Exception as error:  # any failure concerns only this network and batch
             print("failed:", type(error).__name__, (str(error).splitlines() or [""])[0][:200], flush=True)
 
 

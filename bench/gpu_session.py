@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The same training as a session: sweetspot asks one process for batch after batch.
+"""The same training as a session: one process trains batch after batch.
 
     sweetspot tune --batch-from-env -- gpu_session.py resnet18
 
-With PIDS=FILE in the environment it leaves its process's number there once for each start.
+With PIDS=FILE in the environment it writes its process id there at each start.
 """
 import os
 import sys

@@ -1,12 +1,12 @@
-// sweetspot's side of the GPU benchmark: networks on data sets that stay on the device.
-// Argument: the folder of MNIST ("" for the cache's). Answers each line on stdin, or says
-// "failed: why". MODEL is a zoo's name or a file of Keras JSON, paper-cnn unless given.
+// sweetspot's side of the GPU benchmark: networks on device-resident data sets. Argument: the
+// folder of MNIST ("" for the cache's). Answers each line on stdin, or prints "failed: why". MODEL
+// is a zoo name or a file of Keras JSON, paper-cnn by default.
 //   run PRECISION BATCH STEPS [MODEL]     seconds of that many training steps
 //   forget PRECISION BATCH 0 [MODEL]      frees what `run` keeps for the next time
-//   train PRECISION BATCH EPOCHS [MODEL]  seconds of the whole, then the test accuracies
+//   train PRECISION BATCH EPOCHS [MODEL]  total seconds, then the test accuracies
 //   profile PRECISION BATCH 0 [MODEL]     microseconds of each operation, launched one by one
-//   step PRECISION BATCH STEPS [MODEL]    steps fed from the host: what a profiler can look at
-//   memory PRECISION BATCH 0 [MODEL]      bytes on the device beside the data set, planned
+//   step PRECISION BATCH STEPS [MODEL]    steps fed from the host, for a profiler
+//   memory PRECISION BATCH 0 [MODEL]      bytes on the device without the data set, planned
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -171,7 +171,7 @@ void answer(Contestant& contestant, const std::string& what, Precision precision
 }
 
 void answer_lines(const std::string& folder) {
-  std::map<std::string, Contestant> contestants;  // their samples take long to make
+  std::map<std::string, Contestant> contestants;  // their samples take long to generate
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string what, precision, model = "paper-cnn";

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A training script as people have it: a tqdm bar and an argument for the batch.
+"""A typical training script: a tqdm bar and an argument for the batch.
 
     gpu_train.py --model resnet18 --batch-size 64
 """

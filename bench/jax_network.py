@@ -78,11 +78,11 @@ def pooled(layer, x):
     if not any(map(any, pads)):
         return total / math.prod(size)
     inside = lax.reduce_window(jnp.ones((1, *x.shape[1:-1], 1), x.dtype), 0.0, lax.add, window, steps, pads)
-    return total / inside  # padding is left out of the average
+    return total / inside  # padding does not count in the average
 
 
 def batch_normalization(layer, x, w, statistics):
-    """Normalised by the batch, and the moving statistics moved; computed in fp32 whatever x is."""
+    """Normalised by the batch, with updated moving statistics; always computed in fp32."""
     c, axes = layer.config, tuple(range(x.ndim - 1))
     wide = x.astype(jnp.float32) if x.dtype in (jnp.bfloat16, jnp.float16) else x
     mean, variance = wide.mean(axes), wide.var(axes)
@@ -112,7 +112,7 @@ def leaky(layer):
 
 
 def without_weights(layer, x, key):
-    """A layer that learns nothing and keeps nothing, without its activation."""
+    """A layer without weights and state, without its activation."""
     kind, c = layer.kind, layer.config
     if kind in keras_network.WINDOWED:
         return pooled(layer, x)
@@ -151,7 +151,7 @@ def without_weights(layer, x, key):
 
 
 def apply(network, trained, statistics, x, key, drop=True):
-    """(logits or outputs, moved statistics). Without `drop` what is random is left out."""
+    """(logits or outputs, updated statistics). Without `drop`, nothing is random."""
     moved = {}
     for layer in network.layers:
         w = trained.get(layer.name, {})

@@ -1,7 +1,7 @@
 """Keras JSON of a Sequential model as plain values: layers with their shapes, weights and costs.
 
-What the translators to PyTorch and JAX, the generator and the suite know of a network, so that a
-shape rule of Keras is written down once. Shapes are of one sample, channels last.
+Shared by the translators to PyTorch and JAX, the generator and the suite, so that each of Keras' shape
+rules is written once. Shapes are per sample, channels last.
 """
 import dataclasses
 import json
@@ -26,7 +26,7 @@ class Layer:
 
     @property
     def activation(self):
-        """Of its own, or the one it is: "relu" for a ReLU without parameters."""
+        """Its own, or the one that the layer is: "relu" for a ReLU without parameters."""
         name = self.config.get("activation") or "linear"
         name = name if isinstance(name, str) else name["config"] if isinstance(name["config"], str) else name["class_name"]
         return {"ReLU": "relu", "Softmax": "softmax"}.get(self.kind, name)
@@ -44,23 +44,23 @@ class Network:
 
     @property
     def softmax(self):
-        """Ends in softmax: cross-entropy is its loss; mean squared error is any other network's."""
+        """Ends in softmax: its loss is cross-entropy; that of any other network is mean squared error."""
         return self.layers[-1].activation == "softmax"
 
     def parameters(self):
         return sum(math.prod(shape) for layer in self.layers for shape in layer.weights.values())
 
     def activations(self):
-        """Values that the layers give for one sample; an activation or a bias inside a layer not counted."""
+        """Outputs of all layers per sample, without activations or biases inside a layer."""
         return sum(math.prod(layer.output) for layer in self.layers)
 
     def multiply_adds(self):
-        """Of one sample's pass forward, by the layers that have kernels."""
+        """Forward per sample, over the layers that have kernels."""
         return sum(multiply_adds(layer) for layer in self.layers)
 
 
 STATISTICS = ("moving_mean", "moving_variance")
-# What nothing is computed by, and what nothing is learnt by.
+# Layers that compute nothing, and layers that learn nothing.
 WINDOWED = {"MaxPooling2D", "AveragePooling2D", "MaxPooling1D", "AveragePooling1D"}
 SHAPELESS = {"Dropout", "SpatialDropout1D", "SpatialDropout2D", "GaussianNoise", "Activation", "ReLU", "Softmax",
              "LeakyReLU", "ELU", "Rescaling"}

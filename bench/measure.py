@@ -1,4 +1,4 @@
-"""Interleaved rounds: every contestant meets the same weather."""
+"""Interleaved rounds: contention affects every contestant alike."""
 import collections
 import math
 import statistics
@@ -8,8 +8,8 @@ from contestants import cores
 
 MEASURE_SECONDS = 0.25
 SCREEN_SECONDS = 0.1
-# PyTorch configurations that go on to the rounds for each batch, of each thread count: a neighbour
-# during the screening slows several threads more than one, and must not cost PyTorch its best.
+# PyTorch configurations that go on to the rounds for each batch, per thread count: contention
+# during the screening slows several threads more than one, and must not eliminate PyTorch's best.
 KEPT_OF_PEER = 2
 
 
@@ -18,7 +18,7 @@ def say(text):
 
 
 def calibrate(child, batch):
-    """Warms up, then gives seconds a step from a run long enough to be believed."""
+    """Warms up, then returns seconds per step from a sufficiently long run."""
     child.seconds(batch, 1)
     steps = 1
     while (seconds := child.seconds(batch, steps)) < SCREEN_SECONDS / 2:
@@ -27,7 +27,7 @@ def calibrate(child, batch):
 
 
 def screen(children, batches):
-    """Per batch: the children worth measuring there, with the steps of one measurement."""
+    """Per batch: the children worth measuring, with the steps of one measurement."""
     lineup = {}
     for batch in batches:
         say(f"screening {len(children)} contestants at batch {batch}")
@@ -44,14 +44,14 @@ def screen(children, batches):
 
 
 class Samples:
-    """Samples a second by (batch, contestant), one figure a round, and the machine's own by batch."""
+    """Samples per second by (batch, contestant), one figure per round, and the machine's own by batch."""
 
     def __init__(self):
         self.speeds, self.probes = {}, {}
 
     def round(self, lineup, limits, turn):
         for batch, entries in lineup.items():
-            shift = turn % len(entries)  # nobody always runs first
+            shift = turn % len(entries)  # rotate who runs first
             self.probes.setdefault(batch, []).append(probe(limits))
             for child, steps in entries[shift:] + entries[:shift]:
                 child.seconds(batch, max(1, steps // 10))  # bring its data back into the caches
@@ -60,7 +60,7 @@ class Samples:
             self.probes[batch].append(probe(limits))
 
     def contended(self, batch, peak_gflops):
-        """Share of the probes around this batch that found less than 85% of the machine's peak."""
+        """Share of the probes around this batch that reached less than 85% of the machine's peak."""
         return statistics.mean(p < 0.85 * peak_gflops for p in self.probes[batch])
 
     def of(self, batch, side):

@@ -1,9 +1,8 @@
-// What measuring the noise scale costs the steps of the CPU engine. A shared machine changes by
-// more than that from one second to the next, so a trainer that measures and one that does not take
-// turns step by step, in random order, and only neighbours are compared. Two trainers differ by
-// where their memory lies, by 10% and more, so each of many short rounds makes both anew. The
-// losses must be the same, bit for bit. Arguments: seconds for all of it (80), and MODEL:BATCH of
-// each row.
+// What measuring the noise scale adds to the steps of the CPU engine. A shared machine drifts by
+// more than that from one second to the next, so a trainer that measures and one that does not
+// alternate step by step, in random order, and only neighbours are compared. Two trainers differ by
+// 10% and more because of their memory layout, so each of many short rounds creates both again. The
+// losses must be bitwise the same. Arguments: total seconds (80), and MODEL:BATCH of each row.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +30,7 @@ namespace native = workload::native;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t warm_up_steps = 3, short_round_steps = 12;
-constexpr std::size_t rounds_to_small_norm = 8;  // one in so many
+constexpr std::size_t rounds_to_small_norm = 8;  // one in this many
 
 double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
 
@@ -41,10 +40,10 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Of one pair of trainers, as shares of a step.
+// For one pair of trainers, as shares of a step.
 struct Round {
-  double big = 0;               // what a step is longer by for the norm of its batch
-  std::optional<double> small;  // what the small norm takes
+  double big = 0;               // the extra time of a step for the norm of its batch
+  std::optional<double> small;  // the time of the small norm
   double step_seconds = 0;
 };
 
@@ -61,7 +60,7 @@ class Comparison {
   }
   std::int64_t steps_between_norms() const { return between_; }
 
-  // Steps beyond the warm-up, or to the first small norm, which comes late.
+  // Steps after the warm-up, or to the first small norm, which comes late.
   Round round(bool to_small_norm) {
     native::Feed feed(run_.dataset.train, options_.pipeline);
     const engine::BatchView batch = native::view(feed.next());

@@ -1,5 +1,5 @@
-// How fast what a program prints is read, in MB/s for each kind of output: floods of plain lines,
-// logs with a counter, bars. Argument: MB of each (64). The best of three, in chunks of a pipe.
+// The speed of the output parser, in MB/s for each kind of output: floods of plain lines, logs with
+// a counter, bars. Argument: MB of each (64). The best of three, in pipe-sized chunks.
 #include <fmt/format.h>
 
 #include <algorithm>

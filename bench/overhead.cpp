@@ -1,7 +1,7 @@
-// What measuring costs the steps of a session: the readings of the device beside them, and what a
-// trial does between them. A shared machine changes by more than that from one second to the next,
-// so the two ways take turns in blocks of some milliseconds, in random order, and only neighbours
-// are compared. Arguments: seconds for all of it (56), batches (4 100).
+// What measuring adds to the steps of a session: the device readings, and a trial's work between
+// steps. A shared machine drifts by more than that from one second to the next, so the two
+// alternate in blocks of some milliseconds, in random order, and only neighbours are compared.
+// Arguments: total seconds (56), batches (4 100).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,10 +31,10 @@ namespace {
 namespace native = workload::native;
 using Clock = std::chrono::steady_clock;
 
-// The shorter, the less the machine has changed from one to its neighbour.
+// The shorter, the less the machine drifts between neighbours.
 constexpr double block_seconds = 0.005;
-// A block with readings has to have some: they come ten times as often as beside a trial, and one's
-// cost is known ten times as well.
+// A block with readings must contain some: they come ten times as often as in a trial, and the cost
+// of one is known ten times as well.
 constexpr double read_block_seconds = 0.02, dense_interval_seconds = 0.01;
 
 double since(Clock::time_point start) { return core::Seconds(Clock::now() - start).count(); }
@@ -49,7 +49,7 @@ class Coin {
   std::bernoulli_distribution coin_;
 };
 
-// Seconds a step, of steps for so long.
+// Seconds per step, over at least this long.
 double block(workload::Session& session, double at_least_seconds) {
   const auto start = Clock::now();
   double seconds = 0;
@@ -58,7 +58,7 @@ double block(workload::Session& session, double at_least_seconds) {
   return seconds / static_cast<double>(steps);
 }
 
-// Shares of throughput, from logarithms of them; `by`: what their cost is divided by.
+// Shares of throughput, from their logarithms; `by`: the divisor of their cost.
 std::string text(const std::vector<double>& logs, double by = 1) {
   const auto found = stats::median_interval(logs);
   if (!found) return "unknown";
@@ -87,7 +87,7 @@ void compare_readings(workload::Session& session, std::int64_t batch, double sec
       read_seconds += since(began);
       trial::Trial trial;
       recorder->tell(trial);
-      readings += trial.trace.size() - 2;  // less those at its begin and end
+      readings += trial.trace.size() - 2;  // without the first and the last one
     }
     shares.push_back(std::log(took[0] / took[1]));
   }
@@ -99,8 +99,8 @@ void compare_readings(workload::Session& session, std::int64_t batch, double sec
              1 / usual_interval, text(shares, per_second * usual_interval));
 }
 
-// Hands a trial the steps of a session in turns: one by one, and as many at once, which is a bare
-// loop in the midst of the trial.
+// Gives a trial the steps of a session alternately one by one and as one block, which is a bare
+// loop inside the trial.
 class Turns final : public workload::Workload {
  public:
   struct Call {
@@ -145,7 +145,7 @@ class Turns final : public workload::Workload {
   Coin coin_;
 };
 
-// What the sampled calls of trials tell.
+// The sampled calls of trials.
 struct Told {
   std::vector<double> shares;  // of throughput, as logarithms
   double between_seconds = 0, gaps = 0, stepping_seconds = 0, steps = 0;
@@ -174,11 +174,11 @@ struct Told {
 void compare_trial(workload::Session& session, std::int64_t batch, double seconds) {
   telemetry::Machine& machine = telemetry::this_machine();
   const double usual_interval = machine.reading_interval_seconds;
-  machine.reading_interval_seconds = 0;  // the readings have a comparison of their own
+  machine.reading_interval_seconds = 0;  // the readings are compared separately
   const double guess = block(session, 4 * block_seconds);
   Turns turns(session, std::max<std::int64_t>(2, std::llround(block_seconds / guess)));
   measure::MeasureOptions options;
-  options.precision = 0;  // as long as a trial may take
+  options.precision = 0;  // until the trial's time limit
   const std::atomic<int> stop = 0;
   Told told;
   for (const auto start = Clock::now(); since(start) < seconds;) {
@@ -209,7 +209,7 @@ void print_cost(const std::string& what, const Action& action) {
              *stats::median(seconds) * 1e6, times, std::ranges::max(seconds) * 1e6);
 }
 
-// Of which the sampler takes one at each interval; counter and processes only around the steps.
+// The sampler takes one per interval; counter and processes only around the steps.
 void print_cost_of_readings() {
   telemetry::Machine& machine = telemetry::this_machine();
   fmt::print("one reading each {:g} s\n", machine.reading_interval_seconds);

@@ -3,10 +3,10 @@
 
     bench/random_network.py SEED [INDEX] [--layers core|all]    # prints one
 
-Images, sequences and vectors of odd and even sizes; channels that are not multiples of anything;
-kernels that are not square, strides, both paddings; activations inside layers and behind them;
-normalisation, dropout and pooling in the orders that people use and in some that they do not.
-`core` has the layers that the engines began with, `all` those that came later too.
+Images, sequences and vectors of odd and even sizes; arbitrary channel counts; kernels that are not
+square, strides, both paddings; activations inside layers and after them; normalisation, dropout and
+pooling in common and uncommon orders. `core` has the layers of the first engine version, `all` also
+the later ones.
 """
 import argparse
 import json
@@ -14,7 +14,7 @@ import random
 
 import keras_network
 
-# Of one sample, so that batch 1024 takes seconds on two cores and not minutes, and fits into memory.
+# Per sample, so that batch 1024 takes seconds on two cores, not minutes, and fits into memory.
 MOST_MULTIPLY_ADDS = 30e6
 MOST_PARAMETERS = 4e6
 MOST_ACTIVATIONS = 4e5
@@ -25,7 +25,7 @@ ACTIVATIONS = {"core": ["relu"] * 4 + ["tanh", "sigmoid"],
 
 class Writer:
     def __init__(self, seed, index, layers):
-        self.random = random.Random(f"sweetspot {layers} {seed} {index}")  # a string's hash is the same everywhere
+        self.random = random.Random(f"sweetspot {layers} {seed} {index}")  # seeding from a string is the same everywhere
         self.all = layers == "all"
         self.activations = ACTIVATIONS[layers]
         self.layers, self.counts = [], {}
@@ -41,17 +41,17 @@ class Writer:
         return self.random.choice(choices)
 
     def size(self, low, high):
-        """Whole numbers, small ones as likely as large ones; powers of two as often as any other."""
+        """Integers, small ones as likely as large ones; powers of two as often as any other."""
         value = round(low * (high / low) ** self.random.random())
         return min(high, 1 << round(value - 1).bit_length()) if self.chance(0.4) else max(low, value)
 
     def activate(self, **config):
-        """A layer's own activation, or a layer of its own behind it, or none."""
+        """A layer's own activation, a separate layer after it, or none."""
         function = self.random.choice(self.activations)
         return config | {"activation": function} if self.chance(0.5) else config
 
     def behind(self, used, images):
-        """What people put behind a layer with weights, in varying order."""
+        """What usually follows a layer with weights, in varying order."""
         tail = []
         if self.chance(0.4):
             tail.append(("BatchNormalization", {}))
@@ -190,7 +190,7 @@ def reasonable(model):
 
 
 def generate(seed, index=0, layers="all"):
-    """Keras JSON (as a dictionary) of network number `index` of a seed: the first that is possible and not too large."""
+    """Keras JSON (as a dictionary) of network number `index` of a seed: the first valid one that is not too large."""
     name, writer = f"random-{seed}-{index}", Writer(seed, index, layers)
     while True:
         writer.layers, writer.counts = [], {}

@@ -1,15 +1,14 @@
-// Records a machine: every block of rounds in which a few batches of a network take turns, as
-// `tune` measures them, for replaying tunes on it later (tests/study/replay_test.cpp). The last
-// column is the first batch below it again, entered twice: whatever tells the two apart is noise.
+// Records a machine: every block of rounds in which a few batches of a network are interleaved, as
+// in `tune`, for replaying tunes on it later (tests/study/replay_test.cpp). The last column is the
+// first batch again, entered twice: any difference between the two is noise.
 //
 //   bench_rounds MODEL SECONDS FILE [DEVICE [PRECISION [BATCH...]]]
 //
-// FILE is gzip: a line of JSON (model, machine, batches, rounds), then for each round a float of
-// its other processes' share of the CPUs, for each column a float of log seconds of a weight
-// update, and a float of which columns' blocks the machine was slowed in (1 for the first, 2 for
-// the second, 4 ...; where the JSON says `slowed`). Rounds in which other processes of this machine
-// took more than a twentieth are left out: those are not the machine's neighbours but somebody who
-// compiles beside it.
+// FILE is gzip: a line of JSON (model, machine, batches, rounds), then for each round a float with
+// the other processes' share of the CPUs, for each column a float of log seconds per weight update,
+// and a float with the columns whose blocks were slowed (1 for the first, 2 for the second, 4 ...;
+// if the JSON says `slowed`). Rounds in which other processes of this machine took more than a
+// twentieth are excluded: those are not neighbours of the virtual machine but local load.
 #include "measure/rounds.h"
 
 #include <fmt/format.h>
@@ -52,7 +51,7 @@ void write(const std::string& file, const std::string& model, const std::string&
   gzclose(out);
 }
 
-// A millionth of a log second is less than any clock's worth, and leaves gzip something to do.
+// A millionth of a log second is below any clock's resolution, and helps gzip.
 float rounded(double log_seconds) {
   return static_cast<float>(std::round(log_seconds * 1e4) / 1e4);
 }
@@ -74,7 +73,7 @@ void run(const std::string& model, double seconds, const std::string& file,
     settings.push_back(setting);
   }
   trial::Setting twice = settings[settings.size() / 2];
-  twice.prefetch += 1;  // that alone tells the two entries apart
+  twice.prefetch += 1;  // the only difference between the two entries
   settings.push_back(twice), batches.push_back(twice.batch);
 
   telemetry::Machine& machine = telemetry::this_machine();
@@ -110,7 +109,7 @@ void run(const std::string& model, double seconds, const std::string& file,
   std::erase_if(table, [&](const std::vector<float>& round) {
     return round.size() != settings.size() + 2 || round[0] > most_other_share;
   });
-  if (!table.empty()) table.erase(table.begin());  // of which every session was opened
+  if (!table.empty()) table.erase(table.begin());  // in which every session was opened
   write(file, workload->name(), device, batches, table);
   fmt::print("{}: {} rounds, {} kept\n", file, all, table.size());
 }

@@ -7,8 +7,8 @@
 
 namespace sweetspot::bench {
 
-// What a network is trained on here: MNIST for paper-cnn, since the CPU engine's speed depends on
-// how many gradients are zero and its figures are quoted; made-up samples of the right shape for
+// The training data of a network here: MNIST for paper-cnn, since the CPU engine's speed depends on
+// how many gradients are zero and its figures are quoted; synthetic samples of the right shape for
 // any other, enough for four batches of 1024.
 inline data::Dataset samples_for(const model::Network& network, const std::string& mnist_folder) {
   if (network.name == "paper-cnn")

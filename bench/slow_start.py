@@ -1,4 +1,4 @@
-"""A program that takes three seconds to start: slow_start.py BATCH trains that one, without it a session asks."""
+"""A program that takes three seconds to start: slow_start.py BATCH trains that one; without BATCH it is a session."""
 import pathlib
 import sys
 import time

@@ -1,9 +1,9 @@
-"""How the contestants of the suite share a GPU: many prepare at a time, and nobody does while some are timed.
+"""How the contestants of the suite share a GPU: many prepare at a time, and none does while others are timed.
 
-To prepare a network, precision and batch (a *cell*) takes PyTorch five seconds and JAX up to thirty, most of it on the
-CPU; to time it takes a third of one. So each way to train has several processes, which prepare cells and keep them. When
-enough cells are ready at everybody's, nothing new is begun until the last one has finished; then the contestants of
-each cell take turns in short blocks on a GPU that nobody else uses.
+Preparing a network, precision and batch (a *cell*) takes PyTorch five seconds and JAX up to thirty, most of it on the
+CPU; timing it takes a third of a second. So each way to train has several processes, which prepare cells and keep them.
+When enough cells are ready in all of them, nothing new is started until the last one has finished; then the contestants
+of each cell alternate in short blocks on an otherwise idle GPU.
 """
 import collections
 import dataclasses
@@ -23,13 +23,13 @@ from contestants import Child, Contestant, Ended, Failed
 
 PROCESS_OF = {"sweetspot": "sweetspot", "eager": "graph", "graph": "graph", "compile": "compile", "jax": "jax"}
 WORKERS = {"sweetspot": 2, "graph": 5, "compile": 3, "jax": 10}  # on 16 cores; fewer on fewer
-HELD = {"sweetspot": 60, "graph": 12, "compile": 1, "jax": 12}  # cells that a process may have ready
+HELD = {"sweetspot": 60, "graph": 12, "compile": 1, "jax": 12}  # cells that a process may keep ready
 ENOUGH = 64  # cells that are timed together
-LAST_SECONDS = 15  # before the end, nothing is begun
-CELL_SECONDS = 0.4  # that timing takes, for those who watch the budget
+LAST_SECONDS = 15  # before the end, nothing is started
+CELL_SECONDS = 0.4  # to time a cell, for the budget
 BLOCK_SECONDS = 0.015
 STEPS_AT_ONCE = 20  # of sweetspot's graphs, and of JAX' scans at small batches
-BEATEN = 0.6  # of the best peer's speed: who is slower in the first block has no other
+BEATEN = 0.6  # of the best peer's speed: a slower one gets only one block
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Cell:
     precision: str
     batch: int
     ways: tuple
-    bytes: int  # that each contestant needs, roughly
+    bytes: int  # per contestant, roughly
 
     def question(self, what, steps):
         return f"{what} {self.precision} {self.batch} {steps} {self.path}"
@@ -49,7 +49,7 @@ class Cell:
 
 
 class Worker:
-    """A process of one kind, what it prepares and what it has ready."""
+    """A process of one kind, the cell it prepares and those it has ready."""
 
     def __init__(self, kind, command, patience):
         self.kind, self.held, self.cell = kind, set(), None
@@ -75,16 +75,16 @@ class Worker:
 
     def end(self):
         try:
-            os.killpg(self.child.process.pid, signal.SIGKILL)  # and the processes that it started
+            os.killpg(self.child.process.pid, signal.SIGKILL)  # and the processes it started
         except ProcessLookupError:
-            pass  # it is over
+            pass  # it has ended
         self.child.process.wait()
         for file in (self.child.process.stdin, self.child.process.stdout, self.child.errors):
             file.close()
 
 
 def cells_of(asked, networks):
-    """Cells in a random order, the same each time, so that what a budget leaves out is no class of its own; and
+    """Cells in a random order, the same each time, so that what a budget reaches is an unbiased sample; and
     rows of what cannot be trained."""
     cells, refused = [], []
     for name, path in networks:
@@ -98,7 +98,8 @@ def cells_of(asked, networks):
             ways.remove("compile")
         for precision in asked.precisions:
             for batch in asked.batches:
-                # Outputs of all layers with their gradients, weights with theirs and Adam's moments, and inputs.
+                # Outputs of all layers with their gradients, weights with theirs and Adam's
+                # moments, and inputs.
                 values = batch * (3 * network.activations() + 4 * math.prod(network.input)) + 4 * network.parameters()
                 cells.append(Cell(name, path.resolve(), precision, batch, tuple(ways), 4 * values))
     random.Random(1).shuffle(cells)
@@ -127,14 +128,15 @@ class Tournament:
                 self.workers.append(Worker(kind, self.command(kind), self.asked.patience))
 
     def room_for(self, cell):
-        """Whether another contestant of the cell fits on the GPU beside what is there."""
+        """Whether another contestant of the cell fits on the GPU next to the present ones."""
         taken = sum(c.bytes for w in self.workers for c in [*w.held, *([w.cell] if w.cell else [])])
         return taken == 0 or taken + cell.bytes <= self.asked.memory
 
     def hand_out(self):
         free = [w for w in self.workers
                 if not w.busy() and self.queues[w.kind] and len(w.held) < HELD[w.kind]]
-        # Who is behind goes first, and goes on whatever the memory where there is nothing else to do.
+        # The one furthest behind goes first, and continues regardless of memory if there is nothing
+        # else to do.
         for worker in sorted(free, key=lambda w: -len(self.queues[w.kind])):
             queue = self.queues[worker.kind]
             alone = not any(w.busy() for w in self.workers) and not self.ready()
@@ -149,7 +151,7 @@ class Tournament:
         self.started.setdefault(cell, {})[kind] = outcome
 
     def bury(self, worker, why):
-        """A process that is over: what it prepared failed, and what it had ready is prepared again."""
+        """A process has ended: what it was preparing failed, and what it had ready is prepared again."""
         self.deaths[worker.kind] += 1
         worker.end()
         self.workers.remove(worker)
@@ -178,7 +180,7 @@ class Tournament:
             self.bury(worker, str(why))
 
     def wait(self, seconds):
-        """Until somebody answers or has been silent for too long, or the seconds are over."""
+        """Until one answers or times out, or the seconds are over."""
         busy = [w for w in self.workers if w.busy()]
         with selectors.DefaultSelector() as chooser:
             for worker in busy:
@@ -210,7 +212,7 @@ class Tournament:
             self.emit(cell.row() | {"skipped": "the budget was over"})
 
     def prepare_some(self):
-        """Until enough cells are ready and nobody prepares any more, or it is time to measure what is there."""
+        """Until enough cells are ready and none is being prepared, or it is time to measure."""
         while True:
             count = len(self.ready())
             left = self.end - time.monotonic() - CELL_SECONDS * count
@@ -229,7 +231,7 @@ class Tournament:
                 return
 
     def give_up(self):
-        """Whether there are kinds whose processes all ended: a cell of each is settled then."""
+        """Whether all processes of some kind have ended: then one of its cells is settled."""
         given_up = False
         for kind, queue in self.queues.items():
             if queue and not any(w.kind == kind for w in self.workers):
@@ -259,14 +261,14 @@ class Tournament:
         steps = {way: self.block_of(cell, way, worker, row) for way, worker in entries.items()}
         for turn in range(self.asked.rounds):
             order = [way for way in entries if way not in row["failed"] and self.competes(way, row)]
-            shift = turn % max(1, len(order))  # nobody always runs first
+            shift = turn % max(1, len(order))  # rotate who runs first
             for way in order[shift:] + order[:shift]:
                 seconds = self.attempt(cell, way, entries[way], steps[way], row)
                 if seconds:
                     row["speeds"].setdefault(way, []).append(cell.batch * steps[way] / seconds)
 
     def block_of(self, cell, way, worker, row):
-        """Steps of a block. The first run warms up, the second tells how long a step is."""
+        """Steps per block. The first run warms up, the second measures the step time."""
         at_once = STEPS_AT_ONCE if cell.batch <= 256 else 4
         if not self.attempt(cell, way, worker, at_once, row):
             return None

@@ -1,7 +1,7 @@
-"""Who trains a network of the suite on the CPU, and how they take turns; suite_gpu.py is for a GPU.
+"""The contestants for a network of the suite on the CPU, and their interleaving; suite_gpu.py is for a GPU.
 
-A contestant that fails at a network and batch is out of that one, is shown with its reason, and has
-its chance again at the next.
+A contestant that fails at a network and batch is dropped there, is shown with its reason, and runs
+again at the next.
 """
 import math
 import statistics
@@ -12,9 +12,9 @@ import suite_report
 from contestants import Child, Contestant, Ended, Failed
 from measure import say
 
-MEASURE_SECONDS = 0.1  # of a block
-SCREEN_SECONDS = 0.04  # of one configuration of PyTorch
-SCREENED = {16: 99, 128: 6}  # configurations of PyTorch tried at a batch; smaller and larger ones have the best of them
+MEASURE_SECONDS = 0.1  # per block
+SCREEN_SECONDS = 0.04  # per configuration of PyTorch
+SCREENED = {16: 99, 128: 6}  # configurations of PyTorch tried at a batch; other batches use the best of them
 KEPT = 2
 LEAST_TELLING_BATCH = 16
 
@@ -24,7 +24,7 @@ class Absent(Exception):
 
 
 class Entry:
-    """One way to train: a process, and what a question to it looks like."""
+    """One way to train: a process, and the form of its requests."""
 
     def __init__(self, label, child, question):
         self.label, self.child, self.question = label, child, question
@@ -34,7 +34,7 @@ class Entry:
 
 
 def seconds_a_step(entry, batch, least):
-    """Warms up, then times runs of growing length until one is long enough to be believed."""
+    """Warms up, then times runs of growing length until one is long enough."""
     entry.seconds(batch, 1)
     steps = 1
     while (seconds := entry.seconds(batch, steps)) < least / 2:
@@ -67,7 +67,7 @@ class Lineup:
             raise Absent(str(why)) from None
 
     def attempt(self, entry, action):
-        """What the action gives, or nothing where the contestant fails, which is remembered."""
+        """The action's result, or None if the contestant fails, which is recorded."""
         try:
             return action()
         except (Failed, Ended, ValueError) as why:
@@ -75,32 +75,32 @@ class Lineup:
             return None
 
     def needed_bytes(self, batch, peers):
-        """Of sweetspot, as planned, and of so many peers: outputs of all layers with their gradients,
+        """Of sweetspot, as planned, and of this many peers: outputs of all layers with their gradients,
         weights with theirs and Adam's moments, and the inputs they cycle through."""
         ours = float(self.ours.child.ask(f"memory {batch} 0"))
         values = batch * (2 * self.network.activations() + 4 * math.prod(self.network.input))
         return ours + peers * 4 * (values + 4 * self.network.parameters())
 
     def rounds(self, entries, batch, share):
-        """Speeds of each entry, one a round, as many rounds as the share of the budget allows."""
+        """Speeds of each entry, one per round, as many rounds as the share of the budget allows."""
         start, speeds, steps, lengths = time.monotonic(), {}, {}, {}
         for entry in (e for e in entries if e.label not in self.failed):
             one = self.attempt(entry, lambda: seconds_a_step(entry, batch, MEASURE_SECONDS))
             if one:
                 steps[entry] = math.ceil(max(1, MEASURE_SECONDS / one))
                 lengths[entry] = one * steps[entry]
-                if one > MEASURE_SECONDS:  # a block would be one step, and that one has been timed
+                if one > MEASURE_SECONDS:  # a block would be one step, which has already been timed
                     speeds[entry.label] = [batch / one]
         for turn in range(self.asked.rounds):
             timed = all(e.label in speeds for e in steps)
             if timed and time.monotonic() - start + sum(lengths.values()) > share:
                 break
-            shift = turn % max(1, len(steps))  # nobody always runs first
+            shift = turn % max(1, len(steps))  # rotate who runs first
             order = [e for e in steps if e.label not in self.failed]
             for entry in order[shift:] + order[:shift]:
                 def block(entry=entry):
                     if lengths[entry] <= MEASURE_SECONDS * 2:
-                        entry.seconds(batch, max(1, steps[entry] // 10))  # its data back into the caches
+                        entry.seconds(batch, max(1, steps[entry] // 10))  # bring its data back into the caches
                     return batch * steps[entry] / entry.seconds(batch, steps[entry])
                 if speed := self.attempt(entry, block):
                     speeds.setdefault(entry.label, []).append(speed)
@@ -129,16 +129,16 @@ class Lineup:
         return row
 
     def too_late(self, batch, share):
-        """Whether one round would take several times its share, by the steps of the batch before: of more than a few
-        samples, since what a step costs whatever its batch does not grow with it."""
+        """Whether one round would take several times its share, judged by the steps of the previous batch: with more
+        than a few samples, since the fixed cost of a step does not grow with the batch."""
         before, seconds = self.last or (0, 0)
         if before < LEAST_TELLING_BATCH:
             return None
-        expected = 3 * seconds * batch / before  # a warm-up, a calibration and a block, of each
+        expected = 3 * seconds * batch / before  # a warm-up, a calibration and a block for each
         return f"a step would take about {expected / 3:.0f} s" if expected * (1 + KEPT) > 4 * share else None
 
     def speeds(self, batches, share):
-        """Rows of sweetspot's alone at all batches, in turns."""
+        """Rows of sweetspot alone at all batches, interleaved."""
         self.failed, found, skipped, steps = {}, {}, {}, {}
         start = time.monotonic()
         planned = 0.0
@@ -192,17 +192,17 @@ class Lineup:
         self.ranked, self.screened_at = list(self.torch), 0
 
     def layouts(self):
-        """Channels last is for images alone."""
+        """Channels last exists only for images."""
         return contestants.LAYOUTS if len(self.network.input) == 3 else contestants.LAYOUTS[:1]
 
     def peers(self, batch, count):
-        """PyTorch's best configurations at the nearest batch that is screened, once for a network."""
+        """PyTorch's best configurations at the nearest screened batch, once per network."""
         for at, kept in SCREENED.items():
             if self.screened_at < at <= max(batch, min(SCREENED)):
                 self.ranked, self.screened_at = self.screen(self.ranked[:kept], at), at
         able = [e for e in self.ranked if e.label not in self.failed]
         chosen = able[:count]
-        # A neighbour slows several threads more than one, and must not cost PyTorch its best.
+        # Contention slows several threads more than one, and must not eliminate PyTorch's best.
         threads = {e.child.contestant.threads for e in chosen}
         if count == KEPT and len(threads) == 1:
             chosen += [e for e in able if e.child.contestant.threads not in threads][:1]
@@ -215,7 +215,7 @@ class Lineup:
     def screen(self, entries, batch):
         say(f"  screening {len(entries)} configurations of PyTorch at batch {batch}")
         timed = {e: self.attempt(e, lambda: seconds_a_step(e, batch, SCREEN_SECONDS)) for e in entries}
-        return sorted(timed, key=lambda e: timed[e] or math.inf)  # what fails here may do at another batch
+        return sorted(timed, key=lambda e: timed[e] or math.inf)  # one that fails here may work at another batch
 
     def close(self):
         for child in {e.child for e in self.torch} | ({self.ours.child} if self.ours else set()):

@@ -5,7 +5,8 @@ import statistics
 
 from report import machine  # noqa: F401: the suite's results carry it
 
-# Asked of the geometric mean up to a batch, and of every single ratio. Random networks may have a quarter less.
+# Goals for the geometric mean up to a batch, and for every single ratio. Random networks may have a
+# quarter less.
 ASKED_MEANS = {"cpu": {math.inf: 2.5}, "cuda": {128: 2.0, math.inf: 1.2}}
 ASKED_LEAST = {"cpu": 1.0, "cuda": 0.8}
 
@@ -15,7 +16,7 @@ def geometric_mean(values):
 
 
 def rated(row):
-    """With the medians of sweetspot and of its best peer, and their ratio."""
+    """Adds the medians of sweetspot and of its best peer, and their ratio."""
     medians = {way: statistics.median(values) for way, values in row["speeds"].items()}
     if ours := medians.pop("sweetspot", None):
         row["sweetspot"] = ours
@@ -46,7 +47,7 @@ def rounds_of(row):
 
 
 def line(row):
-    """What is said while it runs."""
+    """The progress line."""
     where = f"{row['network']}, {row.get('precision', '')}" + (f", batch {row['batch']}" if "batch" in row else "")
     if "peer" not in row:
         return f"{where}: sweetspot {number(row, 'sweetspot')}" + (f" [{reasons(row)}]" if reasons(row) else "")

@@ -1,8 +1,8 @@
 // What supervision costs a training program: the same child, busy on every core and printing a
-// hundred lines a second, run plain and run as a supervised tree (pipes read as they fill, memory
-// asked for ten times a second), in turns, so that the machine's drift meets both alike. Prints the
-// share of throughput lost and, for machines that others use, the CPU time that the supervisor
-// took. Arguments: rounds (20), seconds of each half of a round (2).
+// hundred lines a second, run plain and as a supervised tree (pipes read as they fill, memory
+// sampled ten times a second), interleaved, so that drift affects both alike. Prints the share of
+// throughput lost and, for shared machines, the supervisor's CPU time. Arguments: rounds (20),
+// seconds of each half of a round (2).
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -50,7 +50,7 @@ double own_cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// The child: counts units of work done on all cores in the time, and leaves the rate in a file.
+// The child: counts units of work done on all cores in the time, and writes the rate to a file.
 void work(double seconds, const std::string& result) {
   std::atomic<bool> stop = false;
   std::atomic<std::int64_t> units = 0;
@@ -139,7 +139,7 @@ void compare(int rounds, double seconds) {
   Comparison comparison(seconds);
   std::vector<double> lost;
   for (int round = 0; round < rounds; ++round) {
-    double plain = 0;  // after the supervised one every second time
+    double plain = 0;  // every second time after the supervised one
     if (round % 2 == 0) plain = comparison.plain();
     const double supervised = comparison.supervised();
     if (round % 2 != 0) plain = comparison.plain();

@@ -36,7 +36,7 @@ class GaussianNoise(nn.Module):
 
 
 class AverageInside(nn.Module):
-    """Average pooling with uneven "same" padding, which Keras leaves out of the average."""
+    """Average pooling with uneven "same" padding, which Keras excludes from the average."""
 
     def __init__(self, shape, pads, size, strides):
         super().__init__()
@@ -78,7 +78,7 @@ def even(pads):
 
 
 def padded(pads, module, value=0.0):
-    """The module behind explicit padding, for what its own cannot say."""
+    """The module after explicit padding, if its own cannot express it."""
     if not any(map(any, pads)):
         return [module]
     amounts = flat_pads(pads)
@@ -97,7 +97,7 @@ def convolution(kind, channels, filters, layer, use_bias, groups=1):
 def transposed(layer, use_bias):
     size, strides, _ = convolution_geometry(layer)
     channels, filters = layer.input[-1], layer.output[-1]
-    cut = []  # what Keras leaves out of the full result, which is (n - 1) * stride + size long
+    cut = []  # what Keras cuts off the full result, which is (n - 1) * stride + size long
     for n, wanted, s, t in zip(layer.input, layer.output, size, strides):
         total = (n - 1) * t + s - wanted
         cut.append((total // 2, total - total // 2) if total > 0 else (0, total))
@@ -137,7 +137,7 @@ def normalization(layer):
 
 
 def permuted(layer):
-    """By way of Keras' order of axes, channels last."""
+    """Through Keras' order of axes, channels last."""
     dims = [0, *layer.config["dims"]]
     return Call(lambda x: x.movedim(1, -1).permute(dims).movedim(-1, 1))
 
@@ -213,14 +213,14 @@ def activation_of(layer, before):
         return []
     if name not in ACTIVATIONS:
         raise Unsupported(f"{layer.name}: activation {name}")
-    # In place where nothing needs what was there before.
+    # In place if nothing needs the previous value.
     if name == "relu" and isinstance(before, (nn.Conv1d, nn.Conv2d, nn.Linear, nn.BatchNorm1d, nn.BatchNorm2d)):
         return [nn.ReLU(inplace=True)]
     return [ACTIVATIONS[name]()]
 
 
 def build(network):
-    """An nn.Sequential from channels-second inputs to logits, or to the outputs where no softmax ends it."""
+    """An nn.Sequential from channels-second inputs to logits, or to the outputs if it does not end in softmax."""
     modules = []
     for layer in network.layers:
         made = modules_of(layer)
@@ -236,7 +236,7 @@ def inputs(network, batch, **options):
 
 
 def answers(network, batch, **options):
-    """Random labels, or targets where the loss is mean squared error."""
+    """Random labels, or targets if the loss is mean squared error."""
     if network.softmax:
         return torch.randint(0, network.output[-1], (batch,), **options)
     return torch.rand(batch, network.output[-1], *network.output[:-1], **options)
@@ -247,7 +247,7 @@ def loss_of(network):
 
 
 def channels_last(tensor_or_module):
-    """In PyTorch's channels-last layout, which it has for images alone."""
+    """In PyTorch's channels-last layout, which exists only for images."""
     if isinstance(tensor_or_module, nn.Module) or tensor_or_module.dim() == 4:
         return tensor_or_module.to(memory_format=torch.channels_last)
     return tensor_or_module
@@ -257,7 +257,7 @@ def assign(model, network, weights):
     """Sets the module's weights from Keras' layout: `weights[layer name][part]` are arrays."""
     found = iter(m for m in model if list(m.parameters()))
     with torch.no_grad():
-        image = None  # the shape of the image that a layer's flat inputs are
+        image = None  # the shape of the image behind a layer's flat inputs
         for layer in network.layers:
             if layer.weights:
                 given = {part: torch.as_tensor(value) for part, value in weights[layer.name].items()}

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """PyTorch's side of the benchmark on a CPU: training steps of a network on request.
 
-Arguments: THREADS contiguous|channels_last foreach|single [MODEL]; paper-cnn unless a model is given.
-Says one line of JSON when ready, then answers each "run BATCH STEPS [LAYOUT ADAM [fp32|bf16]]" on stdin
+Arguments: THREADS contiguous|channels_last foreach|single [MODEL]; paper-cnn by default.
+Prints one line of JSON when ready, then answers each "run BATCH STEPS [LAYOUT ADAM [fp32|bf16]]" on stdin
 with the seconds of that many full training steps, or with "failed: why". bf16 is PyTorch's autocast.
 """
 import json

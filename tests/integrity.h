@@ -6,7 +6,7 @@
 
 namespace sweetspot::tests {
 
-// What SQLite itself finds wrong with a database: "ok". One that was never made is whole.
+// The result of SQLite's own integrity check: "ok". A missing database is intact.
 inline std::string integrity(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return "ok";
   sqlite3* database = nullptr;

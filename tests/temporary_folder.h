@@ -8,7 +8,7 @@
 
 namespace sweetspot::tests {
 
-// An empty folder that is removed with all it holds.
+// An empty folder that is removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

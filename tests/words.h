@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-// The sentences that users read, such as refusals. Tests assert what happens; the words are kept in
-// words.txt of the test's folder, an entry for each EXPECT_WORDS in the order of the calls, so that
-// a rewording is one diff to read. SWEETSPOT_REWORD=1 in the environment of a test program writes
-// the entries of the tests that it runs anew.
+// The sentences that users read, such as error messages. Tests assert behaviour; the words are in
+// words.txt of the test's folder, one entry per EXPECT_WORDS in the order of the calls, so that a
+// rewording is one diff to review. SWEETSPOT_REWORD=1 in the environment of a test program
+// regenerates the entries of the tests that it runs.
 #define EXPECT_WORDS(text)                                        \
   EXPECT_TRUE(::sweetspot::test::Words::of(__FILE__).match(text)) \
       << "SWEETSPOT_REWORD=1 writes tests/*/words.txt anew"
@@ -22,7 +22,7 @@ class Words {
  public:
   static Words& of(const std::string& source) {
     static std::map<std::string, Words> files;
-    // The compiler may have been given a path relative to where it ran.
+    // __FILE__ may be relative to the compiler's working directory.
     const std::size_t at = source.rfind("tests/");
     const auto file = std::filesystem::path(SWEETSPOT_SOURCE_DIR) / source.substr(at);
     return files.try_emplace(file.parent_path() / "words.txt", file.parent_path() / "words.txt")
@@ -66,7 +66,7 @@ class Words {
  private:
   using Key = std::pair<std::string, int>;  // the test, and which of its calls
 
-  // A test's own folder has another name each time.
+  // A test's own folder has a different name each time.
   static std::string without_folder(std::string text) {
     const std::string temporary = std::filesystem::temp_directory_path().string() + "/";
     for (std::size_t at = 0; (at = text.find(temporary, at)) != text.npos;) {

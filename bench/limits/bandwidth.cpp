@@ -17,7 +17,7 @@ double triad_gigabytes_per_second(int threads) {
   const auto c = std::make_unique_for_overwrite<float[]>(count);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::int64_t i = 0; i < count; ++i)
-    a[i] = 0, b[i] = 1, c[i] = 2;  // pages where they are used
+    a[i] = 0, b[i] = 1, c[i] = 2;  // first touch on the core that uses the pages
   double best_seconds = 1e9;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     const auto start = std::chrono::steady_clock::now();

@@ -42,7 +42,7 @@ StepFlops step_flops(const model::Network& network) {
   Shape used = network.output();
   for (std::size_t i = network.layers.size(); i-- > 0;) {
     const Layer& layer = network.layers[i];
-    const int passes = i == 0 ? 2 : 3;  // nobody asks for the gradient of the images
+    const int passes = i == 0 ? 2 : 3;  // the gradient of the images is not needed
     flops.nominal += passes * forward_flops(layer, layer.output);
     flops.live += passes * forward_flops(layer, used);
     used = read_part(layer, used);

@@ -9,11 +9,12 @@
 namespace sweetspot::bench {
 namespace {
 
-// Latency 4 × 2 ports a cycle needs 8 chains; 12 leave room without spilling.
+// Latency 4 × 2 ports per cycle needs 8 chains; 12 leave slack without spilling.
 constexpr int chains = 12;
 constexpr int rounds = 4096;
 
-// Each kernel gives the operations it did. The empty asm keeps a chain alive without storing it.
+// Each kernel returns its number of operations. The empty asm keeps a chain alive without storing
+// it.
 __attribute__((target("avx512f"))) double fma_avx512() {
   __m512 a[chains];
   const __m512 x = _mm512_set1_ps(0.999F), y = _mm512_set1_ps(0.001F);
@@ -53,7 +54,7 @@ double fma_sse() {
   return 2.0 * 4 * chains * rounds;
 }
 
-// A lane has two products.
+// Each lane has two products.
 __attribute__((target("avx512f,avx512bf16"))) double pairs_avx512() {
   __m512 a[chains];
   auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80)),

@@ -8,29 +8,28 @@ struct Network;
 
 namespace sweetspot::bench {
 
-// Billions of fp32 operations a second (a multiply-add is two) of independent multiply-adds in
-// registers, summed over `threads` threads running for about `seconds`: what they got, and what
-// they would get on a machine of their own, judged by each thread's best millisecond.
+// Billions of fp32 operations per second (a multiply-add is two) of independent multiply-adds in
+// registers, summed over `threads` threads running for about `seconds`: the measured rate, and that
+// of an idle machine, judged by each thread's best millisecond.
 struct FmaSpeed {
   double mean_gflops = 0, best_gflops = 0;
 };
 FmaSpeed fma_speed(int threads, double seconds);
-// The same of pairs of bf16 summed in fp32 (AVX512-BF16); zeros where the CPU does not have them.
+// The same for pairs of bf16 summed in fp32 (AVX512-BF16); zeros if the CPU lacks them.
 FmaSpeed bf16_speed(int threads, double seconds);
 
-// STREAM triad over arrays that no cache holds, 3 × 4 bytes an element, write-allocation not
-// counted.
+// STREAM triad over arrays larger than any cache, 3 × 4 bytes per element, without write-allocate.
 double triad_gigabytes_per_second(int threads);
 
-// Operations of one training step for one sample. `live` leaves out the positions of convolutions
-// that no later window reads.
+// Operations of one training step per sample. `live` excludes the positions of convolutions that no
+// later window reads.
 struct StepFlops {
   std::int64_t nominal = 0, live = 0;
 };
 StepFlops step_flops(const model::Network& network);
 
-// The oneDNN primitives of a training step at the layouts oneDNN likes best, run one after the
-// other with nothing between them: no reorder, loss, dropout, activation backward or optimizer.
+// The oneDNN primitives of a training step in oneDNN's preferred layouts, back to back: no reorder,
+// loss, dropout, activation backward or optimizer.
 class BarePrimitives {
  public:
   BarePrimitives(const model::Network& network, std::int64_t batch);

@@ -6,7 +6,7 @@
 namespace sweetspot {
 namespace {
 
-// Whatever goes wrong in here is no concern of the training.
+// Errors in here must not affect the training.
 template <class Link, class Action>
 void silently(Link* link, const Action& action) noexcept {
   if (!link) return;

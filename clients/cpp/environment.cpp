@@ -12,7 +12,7 @@
 namespace sweetspot::client {
 namespace {
 
-// The whole of the variable, and at least this much.
+// The variable must be a complete number of at least this value.
 template <class Number>
 bool read(const char* variable, Number least, Number& number) {
   const char* text = std::getenv(variable);
@@ -27,7 +27,7 @@ bool read(const char* variable, Number least, Number& number) {
   return true;
 }
 
-// The first of the variables that holds a number.
+// The first of the variables that contains a number.
 std::optional<std::int64_t> first_of(std::initializer_list<const char*> variables) {
   std::int64_t number = 0;
   for (const char* variable : variables)

@@ -21,8 +21,8 @@ double now() {
 
 }  // namespace
 
-// A thread that comes while another one sends does without: its line is counted as dropped. One
-// that comes while another waits for a setting has nothing to report.
+// A thread that calls while another one sends does not wait: its line is counted as dropped. One
+// that calls while another waits for a setting has nothing to report.
 template <class Action>
 void Client::Link::unless_busy(const Action& action) {
   if (!is_mine()) return;
@@ -162,7 +162,7 @@ void Client::Link::take(const std::string& line) {
 
 void Client::Link::take_setting(const client::Message& message) {
   const auto batch = message.whole("batch", 1);
-  if (!batch) return close();  // there is nothing to train, and no second answer to wait for
+  if (!batch) return close();  // nothing to train, and no second answer to wait for
   Setting asked = defaults_;
   asked.batch = *batch;
   asked.accumulation = message.whole("accumulation", 1).value_or(1);

@@ -9,7 +9,7 @@
 
 namespace sweetspot {
 
-// What stands behind a Client: it may throw, and then it is closed.
+// The implementation of a Client: it may throw, and is then closed.
 class Client::Link {
  public:
   explicit Link(Setting its_setting) : setting_(std::move(its_setting)), defaults_(setting_) {}
@@ -38,7 +38,7 @@ class Client::Link {
   void take(const std::string& line);
   void take_setting(const client::Message& message);
 
-  std::mutex mutex_;  // of everything that is not atomic, but for the settings
+  std::mutex mutex_;  // guards everything that is not atomic, except the settings
   client::Wire wire_;
   std::atomic<State> state_{State::unopened};
   std::atomic<pid_t> owner_{0};

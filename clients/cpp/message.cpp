@@ -8,7 +8,7 @@ namespace {
 
 using Scalar = std::variant<std::monostate, std::string, double>;
 
-// RFC 8259 from left to right; each function is false at the first thing that does not belong.
+// RFC 8259 from left to right; each function returns false at the first error.
 class Reader {
  public:
   explicit Reader(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -91,7 +91,7 @@ class Reader {
     return true;
   }
 
-  // No text that the client reads has any: its place is kept, and that is all.
+  // No text that the client reads contains any: it is replaced.
   bool unicode(std::string& text) {
     unsigned code = 0;
     if (end_ - at_ < 4) return false;
@@ -103,7 +103,7 @@ class Reader {
   }
 
   bool number(double& number) {
-    if (*at_ != '-' && (*at_ < '0' || *at_ > '9')) return false;  // "inf" is none
+    if (*at_ != '-' && (*at_ < '0' || *at_ > '9')) return false;  // "inf" is not a number
     const auto [stop, error] = std::from_chars(at_, end_, number);
     if (error != std::errc() || !std::isfinite(number)) return false;
     at_ = stop;
@@ -203,7 +203,7 @@ void Line::name(std::string_view key) {
 void Line::quote(std::string_view text) {
   text_ += '"';
   for (const char c : text) {
-    // Control characters have no place in the name of a device.
+    // Control characters are invalid in the name of a device.
     if (static_cast<unsigned char>(c) < 0x20)
       text_ += ' ';
     else if (c == '"' || c == '\\')

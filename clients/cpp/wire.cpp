@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t longest_line = 64 * 1024;  // of the protocol
 
-// A forked child, such as a data loader's worker, has a copy of the descriptor. It is closed there
-// at once: else sweetspot would take the child for somebody who still listens.
+// A forked child, such as a data loader's worker, inherits the descriptor. It is closed there
+// immediately: otherwise sweetspot would take the child for a listener.
 std::atomic<int> to_close_in_children{-1};
 void close_in_child() {
   const int descriptor = to_close_in_children.exchange(-1);
@@ -31,8 +31,8 @@ bool Wire::connect(const char* path) {
   address.sun_family = AF_UNIX;
   if (std::strlen(path) >= sizeof address.sun_path) return false;
   std::strcpy(address.sun_path, path);
-  // Without waiting, should sweetspot be too busy to accept; all that follows says for itself
-  // whether it waits.
+  // Non-blocking, in case sweetspot is too busy to accept; later calls say themselves whether they
+  // wait.
   descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   owner_ = getpid();
   if (descriptor_ < 0) return false;
@@ -50,7 +50,7 @@ void Wire::close() {
   if (descriptor_ < 0) return;
   int mine = descriptor_;
   descriptor_ = -1;
-  if (owner_ != getpid()) return;  // it is closed already, and its number may be another's
+  if (owner_ != getpid()) return;  // already closed, and its number may have been reused
   to_close_in_children.compare_exchange_strong(mine, -1);
   ::close(mine);
 }

@@ -1,6 +1,6 @@
 """Finds the batch size to train with. One file, standard library only: copy it or import it.
 
-From a script or a notebook, where the program `sweetspot` is on PATH or named by the variable
+From a script or a notebook, with the program `sweetspot` on PATH or named by the variable
 SWEETSPOT:
 
         def train(batch):
@@ -13,7 +13,7 @@ SWEETSPOT:
         best = sweetspot.tune(train, max=1024)
         loader = make_loader(best.batch)
 
-The function trains in this process, batch after batch; a batch that is out of memory is survived.
+The function trains in this process, batch after batch; an out-of-memory batch is survived.
 `@sweetspot.find_batch_size` makes it a decorator; `sweetspot.lightning_tune(trainer, model)` and
 `sweetspot.hf_tune(trainer)` do it for Lightning and for Hugging Face's Trainer.
 
@@ -22,36 +22,36 @@ From the command line, for a whole program:
     sweetspot tune -- python train.py --batch-size {batch}
 
 Under that command this module reports to sweetspot; anywhere else every function below is a cheap
-no-op and the script trains as always. It never raises, never waits for sweetspot inside the
-training loop, and drops a report (counted, so that no time is taken across the gap) rather than be
-late.
+no-op and the script trains as usual. It never raises, never waits for sweetspot inside the
+training loop, and drops a report (counted, so that no time is taken across the gap) rather than
+delay training.
 
-1. One line in a loop, once for each weight update:
+1. One line in a loop, once per weight update:
 
         for x, y in loader:
             ...
             optimizer.step()
             sweetspot.step(len(x))      # without a number: as many samples as the setting's batch
 
-   `sweetspot.begin()` before the loop times the first step too; call it again after a pause that is
-   no training (an evaluation, a checkpoint). `for x, y in sweetspot.data(loader)` also tells how
-   long each step waited for its data, which is how sweetspot finds out that loading is the limit.
-   `sweetspot.metric(accuracy=0.98)` after an evaluation is what `--for accuracy=0.99` goes by.
+   `sweetspot.begin()` before the loop times the first step too; call it again after anything that
+   is not training (an evaluation, a checkpoint). `for x, y in sweetspot.data(loader)` also reports
+   how long each step waited for its data, which shows sweetspot that loading is the bottleneck.
+   `sweetspot.metric(accuracy=0.98)` after an evaluation is used by `--for accuracy=0.99`.
 
-2. A callback, for those who do not write the loop themselves:
+2. A callback, if you do not write the loop yourself:
 
         model.fit(..., callbacks=[sweetspot.keras_callback()])
         Trainer(..., callbacks=[sweetspot.lightning_callback()])          # Lightning
         Trainer(..., callbacks=[sweetspot.hf_callback()])                 # Hugging Face
         sweetspot.ultralytics_callbacks(model); model.train(...)          # Ultralytics
 
-3. A session, which pays for imports and data once and not for each batch size, and survives a
-   batch that is out of memory. The function is as for tune():
+3. A session, which pays for imports and data once instead of per batch size, and survives an
+   out-of-memory batch. The function is as for tune():
 
         sweetspot.run(train, default=64)
 
-   Outside sweetspot it is train(64), to its end. A loop of one's own does it too, but dies at a
-   batch that is out of memory; outside sweetspot `step` is never true:
+   Outside sweetspot it is train(64), run to its end. Your own loop works too, but dies at an
+   out-of-memory batch; outside sweetspot `step` is never true:
 
         for batch in sweetspot.batches(default=64):
             model, loader = make_model(), make_loader(batch)
@@ -61,7 +61,7 @@ late.
                 if sweetspot.step(len(x)):
                     break               # this batch size is measured
 
-`sweetspot.noise(small_norm, big_norm, small_batch, big_batch)` tells how noisy the gradient is, and
+`sweetspot.noise(small_norm, big_norm, small_batch, big_batch)` reports the gradient noise, and
 `sweetspot.GradientNoise` does so for a PyTorch loop that accumulates micro-batches.
 
 `sweetspot.setting()` is the setting to train with: batch, micro_batch, accumulation, precision,
@@ -104,16 +104,16 @@ __all__ = ["tune", "find_batch_size", "lightning_tune", "lightning_batch_finder"
 _PROTOCOL = 1
 _LONGEST_LINE = 64 * 1024
 _SECONDS_BETWEEN_MEMORY_REPORTS = 1.0
-_FIRST_MEMORY_REPORTS = 3  # one after each step: the first has made the optimizer's state only
-_TRACE_BYTES = 64 << 20  # a library's workspace stays without anybody holding it
-# MSG_NOSIGNAL: a script that set SIGPIPE back to its default must outlive sweetspot. Not every
-# system that imports this file has them all.
+_FIRST_MEMORY_REPORTS = 3  # of the first steps: the first one only creates the optimizer's state
+_TRACE_BYTES = 64 << 20  # a library's workspace stays allocated
+# MSG_NOSIGNAL: a script that reset SIGPIPE must survive sweetspot. Not every system that imports
+# this file has them all.
 _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 _SEND_AT_ONCE = _DONT_WAIT | getattr(socket, "MSG_NOSIGNAL", 0)
 
 
 class Setting(NamedTuple):
-    """What to train with. batch is the samples of one weight update: micro_batch x accumulation."""
+    """What to train with. batch is the samples per weight update: micro_batch x accumulation."""
 
     batch: int
     micro_batch: int
@@ -124,15 +124,15 @@ class Setting(NamedTuple):
 
 
 class Answer:
-    """What tune() found. int(answer) is its batch, str(answer) the sentence and its reasons.
+    """The result of tune(). int(answer) is its batch, str(answer) the sentence and its reasons.
 
     batch, micro_batch, accumulation, workers: what to train with
-    samples_per_second, bounds: how fast that is, and the 95% interval of it
+    samples_per_second, bounds: its throughput, and the 95% interval
     alike: the smallest and the largest batch that would do about as well
-    memory_bytes: what it takes; None where that is not known
+    memory_bytes: what it takes; None if unknown
     sentence, reasons: the same in words, and why
-    status: "found", or "budget" when that ended first
-    study, store: where every trial is kept: sweetspot studies show STUDY --db STORE
+    status: "found", or "budget" if that ended first
+    study, store: where every trial is stored: sweetspot studies show STUDY --db STORE
     json: all of it, as `sweetspot tune --json` prints it
     """
 
@@ -176,9 +176,9 @@ class Error(RuntimeError):
 
 
 class Enough(BaseException):
-    """This batch is measured: step() leaves the function that tune() or run() called by it.
+    """This batch is measured: step() raises it to leave the function that tune() or run() called.
 
-    It is no Exception, so that `except Exception` in a training loop lets it pass.
+    It is not an Exception, so that `except Exception` in a training loop does not catch it.
     """
 
 
@@ -187,25 +187,25 @@ class Enough(BaseException):
 
 def tune(train, *, min=None, max=None, budget=None, restore=(), resume=False, report=False,
          quiet=False, **flags):
-    """The batch size to train with, as an Answer. train(batch) makes steps in this process.
+    """The batch size to train with, as an Answer. train(batch) runs steps in this process.
 
-    train is a generator function that yields after each weight update (yield len(x) tells how many
-    samples went into it), or a plain function that calls step(). It is left when enough is
-    measured, by GeneratorExit or by Enough, and called again when it ends before that. A batch that
-    is out of memory is a result; any other exception of train is raised here as it is.
+    train is a generator function that yields after each weight update (yield len(x) passes the
+    samples of the step), or a plain function that calls step(). It is left when enough is
+    measured, by GeneratorExit or by Enough, and called again if it ends earlier. An out-of-memory
+    batch is a result; any other exception of train is raised here unchanged.
 
     min, max: the batches to try; budget: seconds, or a text such as "2m", to answer within.
-    restore: models and optimizers (what has state_dict and load_state_dict) that every batch starts
-    from and that are as before afterwards. The random numbers of Python, NumPy and PyTorch always
-    are.
-    resume: go on with the study of an earlier call. Only you know whether what the function uses is
-    still the same, so each call measures anew unless told otherwise.
-    report: leave the HTML report beside the store. quiet: tell nothing on stderr.
+    restore: models and optimizers (anything with state_dict and load_state_dict) that every batch
+    starts from and that are restored afterwards. The random states of Python, NumPy and PyTorch
+    are always restored.
+    resume: continue the study of an earlier call. Only you know whether what the function uses is
+    still the same, so by default each call measures again.
+    report: write the HTML report next to the store. quiet: print nothing on stderr.
     flags: any other of `sweetspot tune`, with _ for -: multiple_of=8, tolerance=0.02,
     memory_limit="4GiB", goal="max-batch" (--for), db="sqlite:studies.db".
 
-    ValueError for what sweetspot does not understand, Error when there is no answer. Finished
-    trials are kept in the store, whatever happens.
+    ValueError for invalid options, Error if there is no answer. Finished trials are always kept
+    in the store.
     """
     if not callable(train):
         raise TypeError("sweetspot.tune() takes the function that trains: tune(train), not "
@@ -260,15 +260,16 @@ def find_batch_size(function=None, **options):
 
 def lightning_tune(trainer, model, train_dataloaders=None, datamodule=None,
                    batch_arg_name="batch_size", **options):
-    """Finds the batch size for a Lightning trainer, sets it, and gives the Answer.
+    """Finds the batch size for a Lightning trainer, sets it, and returns the Answer.
 
         sweetspot.lightning_tune(trainer, model, datamodule=data)
         trainer.fit(model, datamodule=data)
 
     As for Lightning's own scale_batch_size, the model or the data module has an attribute or a
     hyperparameter of that name, from which its train_dataloader() makes batches. It is measured
-    with trainers of its own, of the same device and precision, without validation, loggers and
-    checkpoints; the model starts from the same weights afterwards. The options are tune()'s.
+    with separate trainers, on the same device and in the same precision, without validation,
+    loggers and checkpoints; the model starts from the same weights afterwards. The options are
+    tune()'s.
     """
     if train_dataloaders is not None:
         raise ValueError("lightning_tune() cannot change the batch size of a loader that is made "
@@ -305,7 +306,7 @@ def lightning_tune(trainer, model, train_dataloaders=None, datamodule=None,
 
 
 def lightning_batch_finder(batch_arg_name="batch_size", **options):
-    """A callback for Lightning's Trainer that does lightning_tune() before the training begins.
+    """A callback for Lightning's Trainer that calls lightning_tune() before training begins.
 
         Trainer(callbacks=[sweetspot.lightning_batch_finder(max=1024)])
 
@@ -315,14 +316,14 @@ def lightning_batch_finder(batch_arg_name="batch_size", **options):
 
 
 def hf_tune(trainer, **options):
-    """Finds the batch size for Hugging Face's Trainer, sets it, and gives the Answer.
+    """Finds the batch size for Hugging Face's Trainer, sets it, and returns the Answer.
 
         sweetspot.hf_tune(trainer)
         trainer.train()
 
-    It is args.per_device_train_batch_size that is set: the Trainer makes its loader before any
-    callback is asked. Measured without callbacks, so that nothing is logged, evaluated or saved;
-    the model starts from the same weights afterwards. The options are tune()'s.
+    It sets args.per_device_train_batch_size: the Trainer creates its loader before it calls any
+    callback. Measured without callbacks, so that nothing is logged, evaluated or saved; the model
+    starts from the same weights afterwards. The options are tune()'s.
     """
     args = trainer.args
     if args.world_size > 1:
@@ -375,9 +376,9 @@ def hf_tune(trainer, **options):
 def run(train, default=64):
     """Calls train(batch) with each batch that sweetspot asks for; outside it, train(default) once.
 
-    For a program that sweetspot runs; train is as for tune(). A batch that is out of memory is told
+    For a program that sweetspot runs; train is as for tune(). An out-of-memory batch is reported
     and survived, so that one process serves the whole study. Several processes that train together
-    are started anew for each batch. Gives what train returned where it is called once.
+    are restarted for each batch. Returns train's result if it is called once.
     """
     link = _link or _open(session=_world_size() == 1)
     if link.pid != os.getpid() or not link.session:
@@ -392,12 +393,12 @@ def step(samples=None, data_wait_seconds=None, updates=1, loss=None):
 
     In a function that tune() or run() called it raises Enough instead, which ends that function.
 
-    samples: how many went into it, on all devices together; None for the setting's batch.
-    updates: how many weight updates have ended, where a framework runs several in one go; samples
-    and data_wait_seconds are those of all of them.
-    data_wait_seconds: how much of its time was spent waiting for data, when sweetspot.data() does
-    not measure that already.
-    loss: a number, where the program has it at hand: reading one off a GPU would wait for it.
+    samples: the samples it used, on all devices together; None for the setting's batch.
+    updates: how many weight updates have ended, if a framework runs several at once; samples
+    and data_wait_seconds then cover all of them.
+    data_wait_seconds: how much of its time was spent waiting for data, if sweetspot.data() does
+    not already measure it.
+    loss: a number, if the program has it anyway: reading one from a GPU would synchronise.
     """
     done = _report(samples, data_wait_seconds, updates, loss)
     if done and _link.caller == threading.get_ident():
@@ -412,7 +413,7 @@ def _report(samples=None, data_wait_seconds=None, updates=1, loss=None):
     try:
         link.step(samples, data_wait_seconds, updates, loss)
     except OSError:
-        link.close()  # sweetspot has gone away
+        link.close()  # sweetspot has closed the connection
     except Exception:
         if link.raises:
             raise
@@ -432,9 +433,9 @@ def begin():
 
 
 def metric(accuracy=None, loss=None):
-    """What the network comes to on its test data: for sweetspot tune --for accuracy=0.99.
+    """The network's result on its test data: for sweetspot tune --for accuracy=0.99.
 
-    Accuracies are shares, 0.99 for 99%. The next step starts now: evaluating is no training.
+    Accuracies are fractions, 0.99 for 99%. The next step starts now: evaluation is not training.
     """
     link = _link or _open()
     if link.pid != os.getpid():
@@ -446,17 +447,17 @@ def metric(accuracy=None, loss=None):
 
 
 def data(loader):
-    """The same batches; how long each was waited for is reported with the step that uses it."""
+    """The same batches; how long each was waited for is reported with its step."""
     link = _link or _open()
     return loader if link is _off else _TimedLoader(loader)
 
 
 def batches(default=64):
-    """Each batch size that sweetspot asks for, until it knows enough; outside it `default`, once.
+    """Each batch size that sweetspot asks for, until it has enough; outside it `default`, once.
 
     Between two batches, garbage and PyTorch's cached device memory are freed. Several processes
-    that train together cannot follow one of them from batch to batch: there it gives one batch too,
-    and sweetspot starts them anew for each. So it does when step() or begin() was called before.
+    that train together cannot follow one of them from batch to batch: there it also yields one
+    batch, and sweetspot restarts them for each. So it does if step() or begin() was called before.
     """
     link = _link or _open(session=_world_size() == 1)
     if link.pid != os.getpid() or not link.session:
@@ -468,13 +469,13 @@ def batches(default=64):
 
 
 def enough():
-    """Whether the batch that batches() gave last is measured. As of the last step()."""
+    """Whether the last batch of batches() is measured. As of the last step()."""
     return _link is not None and _link.pid == os.getpid() and _link.enough
 
 
 def setting(batch=64, micro_batch=None, accumulation=1, precision="fp32", workers=1,
             learning_rate=0.001):
-    """The setting of the session, else of the environment; the arguments fill the gaps."""
+    """The setting of the session, else of the environment; the arguments are the defaults."""
     asked = (_link and _link.asked) or _environment()
     batch = _number(asked.get("batch"), int, 1) or batch
     accumulation = _number(asked.get("accumulation"), int, 1) or accumulation
@@ -490,12 +491,12 @@ def setting(batch=64, micro_batch=None, accumulation=1, precision="fp32", worker
 
 
 def noise(small_norm, big_norm, small_batch=None, big_batch=None):
-    """Tells how noisy the gradient is, from its norm over few samples and over many.
+    """Reports the gradient noise, from its norm over few samples and over many.
 
     Both are of the mean loss, at the same weights; the few may be among the many. Over the steps
-    sweetspot makes tr(Sigma)/|G|^2 of it, the batch beyond which a sample is worth less.
+    sweetspot computes tr(Sigma)/|G|^2, the batch beyond which a sample is worth less.
 
-    small_norm: the norm, or a list of them, one of each small batch
+    small_norm: the norm, or a list of them, one per small batch
     small_batch, big_batch: their samples; None for the setting's micro_batch and batch
     """
     link = _link or _open()
@@ -523,10 +524,10 @@ class GradientNoise:
             optimizer.zero_grad()
 
     The gradient of an update's first micro-batch is the small one, that of all of them the big one.
-    So nothing is copied, and no memory taken. What a GradScaler multiplies cancels out.
+    So nothing is copied, and no memory is allocated. The factor of a GradScaler cancels out.
 
-    every: only each so many updates, since reading a norm off a GPU waits for it
-    mean: the losses were divided by the number of micro-batches; False where they were not, and the
+    every: only every n-th update, since reading a norm from a GPU synchronises
+    mean: the losses were divided by the number of micro-batches; False if they were not, and the
     gradients are a sum
     """
 
@@ -537,7 +538,7 @@ class GradientNoise:
         self._begin()
 
     def micro_batch(self, samples):
-        """backward() of a micro-batch of so many samples has ended."""
+        """backward() of a micro-batch of this many samples has ended."""
         self._parts += 1
         self._samples += int(samples)
         if self._parts == 1:
@@ -546,11 +547,11 @@ class GradientNoise:
                 self._first = self._norm()
 
     def update(self, samples=None):
-        """All of them have. samples: of the update on all devices, where others have theirs."""
+        """All of them have. samples: of the update on all devices, if others have theirs."""
         first, parts, total = self._first, self._parts, int(samples or self._samples)
         if first is not None and parts > 1 and total > self._first_samples:
-            # A mean over the parts has the first one's gradient divided by their number, and a sum
-            # has all of them added up.
+            # A mean over the parts contains the first one's gradient divided by their number, a sum
+            # contains it whole.
             small, big = (parts, 1) if self._mean else (1, 1 / parts)
             noise(small * first, big * self._norm(), self._first_samples, total)
         self._updates += 1
@@ -563,7 +564,7 @@ class GradientNoise:
         return (_link or _open()) is not _off and self._updates % self._every == 0
 
     def _norm(self):
-        # Added up where they are, and read once.
+        # Summed on the device, and read once.
         squares = [each.grad.detach().float().norm() ** 2 for each in self._parameters
                    if each.grad is not None]
         return float(sum(square.to(squares[0].device) for square in squares)) ** 0.5
@@ -585,13 +586,13 @@ def hf_callback():
 
 
 def ultralytics_callbacks(model):
-    """Adds the callbacks to an Ultralytics model and gives it back, so that .train() can follow.
+    """Adds the callbacks to an Ultralytics model and returns it, so that .train() can follow.
 
-    A step is one batch of its loader, whatever number of them it accumulates for a weight update.
+    A step is one batch of its loader, however many of them it accumulates for a weight update.
     """
     model.add_callback("on_train_start", _ultralytics_begin)
     model.add_callback("on_train_batch_end", _ultralytics_step)
-    model.add_callback("on_fit_epoch_end", _ultralytics_begin)  # the validation is no step
+    model.add_callback("on_fit_epoch_end", _ultralytics_begin)  # the validation is not a step
     return model
 
 
@@ -599,7 +600,7 @@ def ultralytics_callbacks(model):
 
 
 class _Off:
-    """Stands for the connection where there is none."""
+    """A placeholder if there is no connection."""
 
     pid = None  # no process has it
     session = enough = False
@@ -617,32 +618,32 @@ class _Link:
         self.session = session
         self.enough = False
         self.asked = None       # the setting that sweetspot asked for last
-        self.raises = False     # what fails here: whoever waits for an answer is to know
+        self.raises = False     # raise errors: a caller that waits for an answer needs them
         self.caller = None      # the thread in a function that tune() or run() called
         self.steps = 0          # that such a function made
-        self.timed_steps = 0    # of them, those that were reported with a time
+        self.timed_steps = 0    # of them, those reported with a time
         self._clock_runs = True
         self._full = False      # this call has made a step of the whole batch
-        self.dropped = 0        # lines with a time that were thrown away
+        self.dropped = 0        # lines with a time that were dropped
         self.bad_lines = 0
         self.data_wait_seconds = None
         self._lock = threading.Lock()
-        self._unsent = b""      # the rest of a line of which a part is sent
+        self._unsent = b""      # the rest of a partially sent line
         self._received = b""    # the beginning of a line
         self._skipping = False  # inside a line that is too long
         self._answered = False
         self._waiting = False
-        self._held = 0          # of the device's memory when the setting began
+        self._held = 0          # device memory when the setting began
         self._memory_reported_at = None
         self._memory_reports = 0  # of this setting
-        self._epoch = None        # how many batches it has, as was told of this setting
-        self._peak_before = 0     # of the settings before, where it cannot be started anew
+        self._epoch = None        # its number of batches, as reported for this setting
+        self._peak_before = 0     # of earlier settings, if it cannot be reset
         self._socket = connected
         self._send({"type": "hello", "protocol": _PROTOCOL, "client": "python",
                     "client_version": __version__, "pid": self.pid, "session": session})
 
     def close(self):
-        """The end, for whatever reason: a session is over, any other training goes on alone."""
+        """The end, for any reason: a session is over, any other training continues alone."""
         self.enough = self.session
         if self._socket is not None:
             self._socket.close()
@@ -669,7 +670,7 @@ class _Link:
         self._send_timed({"type": "begin"})
 
     def tell_epoch(self, batches):
-        """So many batches make an epoch; said once for each setting."""
+        """The number of batches per epoch; reported once per setting."""
         if self._socket is None or self._epoch == batches or not self._lock.acquire(False):
             return
         try:
@@ -679,7 +680,7 @@ class _Link:
             self._lock.release()
 
     def noise(self, small_squared, big_squared, small_batch, big_batch):
-        """Norms of an update's gradients; lost where the socket is full, which harms nothing."""
+        """Norms of an update's gradients; dropped if the socket is full, which does no harm."""
         if self._socket is None or self._waiting or not self._lock.acquire(False):
             return
         try:
@@ -697,9 +698,8 @@ class _Link:
         self._clock_runs, self._full = clock_runs, False
 
     def _only_marks(self, samples, updates):
-        """Of a function's steps: the first of a call, whose clock does not run yet, and the short
-        one at the end of its data, which is none of this batch. Where all are short, they count.
-        """
+        """Steps of a function that only start the clock: the first of a call, whose clock does not
+        run yet, and the short one at the end of its data. If all are short, they count."""
         short = samples is not None and int(samples) < updates * setting().batch
         marks = not self._clock_runs or (short and self._full)
         self._full = self._full or not short
@@ -729,7 +729,8 @@ class _Link:
             message["loss"] = loss
         self._send_timed(message)
         self._report_memory()
-        # The lock is for another thread's half-read line; what is missed now is read a step later.
+        # The lock protects another thread's half-read line; what is missed now is read a step
+        # later.
         if self._socket is not None and self._lock.acquire(False):
             try:
                 self._receive(_DONT_WAIT)
@@ -754,15 +755,15 @@ class _Link:
             return self._ask(lines)
         except Exception as error:
             self.close()
-            if self.raises and not isinstance(error, OSError):  # sweetspot has gone away
+            if self.raises and not isinstance(error, OSError):  # sweetspot has disconnected
                 raise
             return False
-        except BaseException:  # Ctrl-C: half a line may be out
+        except BaseException:  # Ctrl-C: a line may be partially sent
             self.close()
             raise
 
     def _kept(self, peak):
-        """Device memory of a failed batch that did not come back; traces of it do not count."""
+        """Device memory of a failed batch that was not released; small remainders do not count."""
         kept = _allocated("memory_allocated") - self._held
         return kept if kept > max(_TRACE_BYTES, (peak - self._held) // 10) else 0
 
@@ -785,12 +786,12 @@ class _Link:
 
     def _send_timed(self, message):
         # Sending takes microseconds: a longer wait can only be a signal handler that interrupted
-        # the holder of the lock, which must not wait for itself.
+        # the holder of the lock, which must not deadlock.
         if not self._lock.acquire(timeout=0.1):
             self.dropped += 1
             return
         try:
-            message["at_seconds"] = time.monotonic()  # in the lock: lines are in the order of times
+            message["at_seconds"] = time.monotonic()  # inside the lock: lines are in time order
             if message["type"] == "step":
                 message["dropped"] = self.dropped
             if not self._send(message):
@@ -799,7 +800,7 @@ class _Link:
             self._lock.release()
 
     def _send(self, message):
-        """False when the socket is full. A line is begun only when the one before is out."""
+        """False if the socket is full. A line is started only when the previous one is sent."""
         try:
             if self._unsent:
                 self._unsent = self._unsent[self._socket.send(self._unsent, _SEND_AT_ONCE):]
@@ -834,7 +835,7 @@ class _Link:
                 raise ValueError
             message = json.loads(line.decode("utf-8"))
             kind = message.get("type")
-        except Exception:  # no UTF-8, no JSON, no object, nested too deep
+        except Exception:  # not UTF-8, not JSON, not an object, nested too deep
             self.bad_lines += 1
             return
         if kind == "enough":
@@ -842,14 +843,14 @@ class _Link:
         elif kind == "setting" and self._waiting:
             if _number(message.get("batch"), int, 1) is None:
                 self.bad_lines += 1
-                self.close()  # there is nothing to train, and no second answer to wait for
+                self.close()  # nothing to train, and no second answer to wait for
                 return
             self.asked, self.enough, self._answered = message, False, True
         elif kind == "done":
             self.close()
 
     def _memory(self):
-        """What this setting has taken so far, where that can be told from those before."""
+        """The peak of this setting so far, if it can be separated from earlier ones."""
         message = _memory_message()
         if message and message["how"] == _JAX_PEAK and message["peak_bytes"] <= self._peak_before:
             return None
@@ -893,7 +894,7 @@ def _open(session=False):
 def _connected(path):
     connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        # Only the connection: in the loop each call carries MSG_DONTWAIT, in _ask() none does.
+        # Only the connection: in the loop each call uses MSG_DONTWAIT, in _ask() none does.
         connected.setblocking(False)
         connected.connect(path)
         connected.setblocking(True)
@@ -904,7 +905,7 @@ def _connected(path):
 
 
 def _after_fork():
-    """A data loader's worker: it is silent by its pid; sweetspot shall not see it as a reader."""
+    """A data loader's worker: silent by its pid, and must not look like a reader to sweetspot."""
     global _opening, _tuning
     _opening, _tuning = threading.Lock(), threading.Lock()  # another thread may have held them
     if _link is not None:
@@ -920,7 +921,7 @@ def _line(message):
 
 
 def _number(value, kind, least):
-    """The value as a number, or None: it comes from outside."""
+    """The value as a number, or None: it is untrusted input."""
     try:
         number = kind(value)
     except (TypeError, ValueError, OverflowError):
@@ -935,7 +936,7 @@ def _environment():
 
 
 def _first_number_of(*names):
-    """Of the first variable that is set: RANK counts all processes, LOCAL_RANK one machine's."""
+    """From the first variable that is set: RANK counts all processes, LOCAL_RANK one machine's."""
     for name in names:
         value = _number(os.environ.get(name), int, -1)
         if value is not None:
@@ -952,7 +953,7 @@ def _world_size():
 
 
 class _TimedLoader:
-    """A data loader that adds up how long its batches were waited for."""
+    """A data loader that sums how long its batches were waited for."""
 
     def __init__(self, loader):
         self._loader = loader
@@ -961,7 +962,7 @@ class _TimedLoader:
         return len(self._loader)
 
     def __getattr__(self, name):
-        if name.startswith("_"):  # copy and pickle ask before _loader is there
+        if name.startswith("_"):  # copy and pickle ask before _loader exists
             raise AttributeError(name)
         return getattr(self._loader, name)
 
@@ -984,7 +985,7 @@ class _TimedLoader:
 
 
 def _follow(link, train, before_each=lambda: None):
-    """Has train() measured at each setting, until sweetspot has no further one."""
+    """Measures train() at each setting, until sweetspot has no further one."""
     link.raises = True
     failure = None
     while link.next_setting(failure):
@@ -993,7 +994,7 @@ def _follow(link, train, before_each=lambda: None):
 
 
 def _measure(link, train, batch):
-    """Calls train() until its batch is measured; None, or what to say with `failed`."""
+    """Calls train() until its batch is measured; returns None, or what to report as `failed`."""
     clock_runs = False
     while not link.enough:
         before, timed_before = link.steps, link.timed_steps
@@ -1012,7 +1013,7 @@ def _measure(link, train, batch):
             link.caller = None
         if link.steps == before and not link.enough:
             return _without_a_step(link, train, batch)
-        # The one step of a call has no time but that of the whole call.
+        # The only step of a call has no time except that of the whole call.
         clock_runs = clock_runs or link.timed_steps == timed_before
     return None
 
@@ -1027,7 +1028,7 @@ def _without_a_step(link, train, batch):
 
 
 def _drive(made):
-    """A generator's steps: it yields after each, and is left when that was enough."""
+    """A generator's steps: it yields after each, and is closed when enough is measured."""
     if inspect.iscoroutine(made):
         made.close()
         raise TypeError("sweetspot cannot wait for an async function; hand over a plain one")
@@ -1044,7 +1045,7 @@ def _drive(made):
 
 
 def _to_its_end(made):
-    """What a function that trains comes to when it is not measured."""
+    """The result of a training function that is not measured."""
     if not hasattr(made, "__next__"):
         return made
     while True:
@@ -1056,7 +1057,7 @@ def _to_its_end(made):
 
 
 def _is_out_of_memory(error):
-    """By the words and names of the frameworks, none of which need be there."""
+    """By the messages and names of the frameworks, none of which need be installed."""
     while error is not None:
         names = {kind.__name__ for kind in type(error).__mro__}
         if names & {"MemoryError", "OutOfMemoryError", "ResourceExhaustedError"}:
@@ -1074,7 +1075,7 @@ _MEMORY_WORDS = ("out of memory", "resource_exhausted", "resource exhausted",
 
 
 def _in_short(error):
-    words = " ".join(str(error).split())  # frameworks tell how much memory there was
+    words = " ".join(str(error).split())  # frameworks report how much memory there was
     return ("%s: %s" % (type(error).__name__, words) if words else type(error).__name__)[:1400]
 
 
@@ -1097,7 +1098,7 @@ def _name_of(train):
 
 
 class _Restored:
-    """What is as it was when this is left: models, optimizers, and the random numbers."""
+    """Restores models, optimizers and random states when this is left."""
 
     def __init__(self, parts):
         self._parts = [(part, _on_host(part.state_dict())) for part in parts]
@@ -1127,14 +1128,14 @@ class _Restored:
 
     def again(self):
         for part, state in self._parts:
-            # An optimizer takes the tensors that it is given for its own.
+            # An optimizer keeps the tensors that it is given.
             part.load_state_dict(copy.deepcopy(state))
             if hasattr(part, "zero_grad"):  # a loop may have been left between backward and step
                 part.zero_grad(set_to_none=True)
 
 
 def _on_host(state):
-    """A copy that takes no memory of the device."""
+    """A copy that takes no device memory."""
     if isinstance(state, dict):
         return type(state)((key, _on_host(value)) for key, value in state.items())
     if isinstance(state, (list, tuple)):
@@ -1156,7 +1157,7 @@ def _program():
 
 
 class _Tuning:
-    """One run of `sweetspot tune` beside this process, which it asks for batch after batch."""
+    """One run of `sweetspot tune` next to this process, which trains batch after batch for it."""
 
     def __init__(self, program, train, flags, quiet):
         self._train, self._quiet = train, quiet
@@ -1174,7 +1175,7 @@ class _Tuning:
             stack.callback(ours.close)
             output = stack.enter_context(tempfile.TemporaryFile())
             link = _Link(ours, session=True)  # its hello waits there for the program
-            # In a session of its own: Ctrl-C is for this process, which tells it by hanging up.
+            # In its own session: Ctrl-C is for this process, which closes the connection then.
             process = subprocess.Popen(
                 self._arguments + ["--attach", str(theirs.fileno()), "--"] + self._name,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
@@ -1186,7 +1187,7 @@ class _Tuning:
             try:
                 _follow(link, self._train, before_each)
             except BaseException as error:
-                self._quiet = True  # that there is no answer now goes without saying
+                self._quiet = True  # no need to report that there is no answer
                 link.close()
                 self._end(process, relay)
                 self._tell_where(error, link)
@@ -1208,7 +1209,7 @@ class _Tuning:
                         sys.stderr.write(text)
 
     def _end(self, process, relay):
-        """It ends by itself once nobody is at the other end; it saves what it has measured."""
+        """It ends once the other end is closed, and saves what it has measured."""
         try:
             process.wait(_SECONDS_TO_SAVE)
         except BaseException as error:
@@ -1252,8 +1253,8 @@ _SECONDS_TO_SAVE = 60
 
 
 def _in_python(text):
-    """What the program says of its flags, in the words of tune()'s arguments. A whole command that
-    it names stays as it is."""
+    """The program's messages about flags, in terms of tune()'s arguments. A complete command in
+    them stays unchanged."""
 
     def argument(found):
         command, name, value = found.groups()
@@ -1290,7 +1291,7 @@ def _flags(flags):
 
 
 def _title(train):
-    """What the study is called: "train({batch}) in script.py"."""
+    """The name of the study: "train({batch}) in script.py"."""
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     if not script:
         return ["%s({batch})" % _name_of(train)]
@@ -1299,7 +1300,7 @@ def _title(train):
 
 
 def _mark(train):
-    """Tells an edited function from the one before; what it uses is not in it."""
+    """Distinguishes an edited function from the previous one, but not what it uses."""
     code = getattr(inspect.unwrap(_without_arguments(train)), "__code__", None)
     parts, mark = [code], 0
     while parts:
@@ -1316,7 +1317,7 @@ def _mark(train):
 
 
 def _cuda():
-    """torch.cuda when the script uses it; asking must not create a context."""
+    """torch.cuda if the script uses it; asking must not create a context."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
@@ -1336,14 +1337,14 @@ def _synchronize():
 
 
 def _jax_is_used():
-    """Many libraries import JAX in passing; to start its backend would take the GPU's memory."""
+    """Many libraries import JAX incidentally; starting its backend would take the GPU's memory."""
     bridge = sys.modules.get("jax._src.xla_bridge")
     started = getattr(bridge, "backends_are_initialized", None)
     return started() if started is not None else bool(getattr(bridge, "_backends", None))
 
 
 def _memory_message():
-    """What the frameworks tell of the device's memory; None where none does."""
+    """The device memory reported by the frameworks; None if none does."""
     return _torch_memory() or _jax_memory() or _tensorflow_memory()
 
 
@@ -1355,11 +1356,10 @@ def _torch_memory():
                "peak_bytes": int(cuda.max_memory_reserved()),
                "how": "torch.cuda.max_memory_reserved",
                "allocated_bytes": int(cuda.max_memory_allocated())}
-    with contextlib.suppress(Exception):  # not every version and build can tell
+    with contextlib.suppress(Exception):  # not every version and build supports it
         free, whole = cuda.mem_get_info()
         capacity = free + int(cuda.memory_reserved())
-        # Since PyTorch 2.8; before that, only the message of a batch that is out of memory says
-        # that less was allowed.
+        # Since PyTorch 2.8; before that, only an out-of-memory message shows that less was allowed.
         share = getattr(cuda, "get_per_process_memory_fraction", None)
         if share is not None:
             capacity = min(capacity, int(float(share()) * whole))
@@ -1371,7 +1371,7 @@ _JAX_PEAK = "jax.Device.memory_stats"
 
 
 def _jax_memory():
-    """Its peak cannot be started anew: a batch that takes less than one before tells nothing."""
+    """Its peak cannot be reset: a batch that takes less than an earlier one reports nothing."""
     jax = sys.modules.get("jax")
     if jax is None or not _jax_is_used():
         return None
@@ -1404,7 +1404,7 @@ def _tensorflow_memory():
 
 
 def _tensorflow():
-    """TensorFlow once it has its devices; to ask before would take the GPU's memory."""
+    """TensorFlow once it has its devices; asking earlier would take the GPU's memory."""
     eager = sys.modules.get("tensorflow.python.eager.context")
     context = getattr(eager, "context_safe", lambda: None)()
     used = context is not None and getattr(context, "_initialized", False)
@@ -1412,13 +1412,13 @@ def _tensorflow():
 
 
 def _allocated(which):
-    """Of the device's memory in bytes; 0 where it is not known."""
+    """Device memory in bytes; 0 if unknown."""
     cuda = _cuda()
     return int(getattr(cuda, which)()) if cuda is not None else 0
 
 
 def _free_memory():
-    """So that the batch before does not count against the next one."""
+    """So that the previous batch does not count against the next one."""
     gc.collect()
     cuda = _cuda()
     if cuda is not None:
@@ -1431,7 +1431,7 @@ def _free_memory():
 
 
 def _quiet(function):
-    """For callbacks: frameworks differ from version to version; no training shall end by that."""
+    """For callbacks: frameworks differ between versions; that must not end a training."""
 
     @functools.wraps(function)
     def guarded(*arguments, **keywords):
@@ -1444,7 +1444,7 @@ def _quiet(function):
 
 
 def _framework(*names):
-    """The module of the first framework that is loaded already, else that can be imported."""
+    """The module of the first framework that is loaded, else that can be imported."""
     loaded = [name for name in names if name.partition(".")[0] in sys.modules]
     for name in loaded + [name for name in names[:-1] if name not in loaded]:
         try:
@@ -1458,7 +1458,7 @@ def _make_keras_callback():
     keras = _framework("keras.callbacks", "tf_keras.callbacks", "tensorflow.keras.callbacks")
 
     class KerasCallback(keras.Callback):
-        _last = -1     # index of the batch before
+        _last = -1     # index of the previous batch
         _pending = 0   # batches since the last weight update
 
         @_quiet
@@ -1484,7 +1484,7 @@ def _make_keras_callback():
 
         @_quiet
         def on_test_end(self, logs=None):
-            begin()  # the validation is no step
+            begin()  # the validation is not a step
 
     return KerasCallback
 
@@ -1516,7 +1516,7 @@ def _make_lightning_callback():
 
         @_quiet
         def on_validation_end(self, trainer, pl_module):
-            begin()  # the validation is no step
+            begin()  # the validation is not a step
 
     return LightningCallback
 
@@ -1526,7 +1526,7 @@ def _make_lightning_tuning_callback():
         def on_train_start(self, trainer, pl_module):
             super().on_train_start(trainer, pl_module)
             for schedule in getattr(trainer, "lr_scheduler_configs", ()):
-                schedule.strict = False  # it may wait for a figure of the validation, which is off
+                schedule.strict = False  # it may wait for a validation metric, which is off
 
         def on_train_batch_end(self, trainer, *arguments, **keywords):
             super().on_train_batch_end(trainer, *arguments, **keywords)
@@ -1572,7 +1572,7 @@ def _device_list(trainer):
 
 
 def _batch_holders(name, *owners):
-    """The model, the data module and their hyperparameters, as far as they have the attribute."""
+    """The model, the data module and their hyperparameters, if they have the attribute."""
     for owner in owners:
         hyperparameters = getattr(owner, "hparams", None)
         if owner is not None and hasattr(owner, name):
@@ -1594,7 +1594,7 @@ def _hold(holder, name, value):
 
 @contextlib.contextmanager
 def _silenced(*loggers):
-    """A trainer for each batch would tell of the same devices again and again."""
+    """A trainer per batch would report the same devices repeatedly."""
     levels = [(logging.getLogger(name), logging.getLogger(name).level) for name in loggers]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -1617,7 +1617,7 @@ def _make_hf_callback():
 
         @_quiet
         def on_step_end(self, args, state, control, **keywords):
-            # The state's number is the one in use: auto_find_batch_size changes it.
+            # The state's number is the current one: auto_find_batch_size changes it.
             per_process = getattr(state, "train_batch_size", None)
             if per_process is None:
                 per_process = args.per_device_train_batch_size * max(1, getattr(args, "n_gpu", 1))
@@ -1663,7 +1663,7 @@ _makers = {"KerasCallback": _make_keras_callback, "LightningCallback": _make_lig
 
 
 def _callback_class(name):
-    """Made at first use and kept under its name in this module, so that it can be pickled."""
+    """Created at first use and kept under its name in this module, so that it can be pickled."""
     if name not in globals():
         made = _makers[name]()
         made.__qualname__ = name
@@ -1672,6 +1672,6 @@ def _callback_class(name):
 
 
 def __getattr__(name):
-    if name in _makers:  # unpickled in a process that has not made it yet
+    if name in _makers:  # unpickled in a process that has not created it yet
         return _callback_class(name)
     raise AttributeError("module %r has no attribute %r" % (__name__, name))

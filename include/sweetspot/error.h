@@ -4,13 +4,14 @@
 
 namespace sweetspot {
 
-// All that the library throws by itself; the message is one sentence that ends with the way out.
+// The base of everything the library itself throws; the message is one sentence that ends with a
+// remedy.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What the caller gave cannot be used: an option, a file.
+// An argument is invalid: an option, a file.
 class InputError : public Error {
  public:
   using Error::Error;

@@ -22,13 +22,13 @@ double turns(const RankPlanFacts& facts, std::int64_t ranks) {
                           static_cast<double>(facts.machine->cores));
 }
 
-// Of all gradients, by ranks of one machine that do nothing else meanwhile; else by the link.
+// The all-reduces of all gradients on one machine: measured by themselves, or by the link.
 double summed_seconds(const RankPlanFacts& facts, std::int64_t ranks, double by_link) {
   const auto found = facts.machine->sum_seconds.find(ranks);
   return found != facts.machine->sum_seconds.end() ? found->second : turns(facts, ranks) * by_link;
 }
 
-// What a step of several ranks takes: computing, and waiting for sums.
+// The time of a step of several ranks: computing, and waiting for all-reduces.
 struct StepTimes {
   double computed, exposed;
 };
@@ -133,14 +133,14 @@ std::vector<std::string> assumptions(const RankPlanFacts& facts) {
         machine.threads_of_rank, machine.threads_of_rank == 1 ? "" : "s"));
     if (!machine.steps.empty())
       said.push_back(fmt::format(
-          "{} ranks slow each other down by sharing it, and are slowed down by summing {} of "
-          "gradients, at every batch as they were in a few steps of {} samples each, which were "
-          "made to find out",
+          "{} ranks: sharing the machine, and summing {} of gradients, slow a step down at every "
+          "batch as measured in a few steps with {} samples per rank",
           counts_of(machine.steps), core::format_bytes(facts.gradient_bytes), machine.micro_batch));
     said.push_back(fmt::format(
-        "each of {} ranks {}; more than {} take turns on its cores; all {} of gradients are summed "
-        "in {} buckets, which takes time of the same cores",
-        machine.steps.empty() ? "several" : "any more", as_fast,
+        "{} ranks: each {}; more than {} take turns on its cores; all {} of gradients are summed "
+        "in "
+        "{} buckets, which takes time on the same cores",
+        machine.steps.empty() ? "several" : "more", as_fast,
         machine.cores / machine.threads_of_rank, core::format_bytes(facts.gradient_bytes),
         core::format_bytes(facts.bucket_bytes)));
   }

@@ -20,20 +20,20 @@ struct RankPlanFacts {
   std::vector<Speed> speeds;  // of one rank alone
   // What a step of several takes longer before anything is sent: gradients are written down.
   double rank_seconds = 0;
-  // Of ranks that share one machine: they take turns on its cores where they have more threads, and
-  // sums take time of the cores that compute. None: each rank has a machine of its own, whose
-  // network or GPU moves gradients.
+  // For ranks that share one machine: with more threads than cores they take turns, and all-reduces
+  // take time on the cores that compute. Nullopt: each rank has its own machine, whose network or
+  // GPU moves gradients.
   struct Machine {
     int cores = 1, threads_of_rank = 1;
-    // What steps of so many ranks showed, of this micro-batch: how many times as long as one alone
-    // each takes while all are busy, and what it takes longer with sums. That does not depend on
-    // the batch.
+    // Measured in steps of this many ranks with this micro-batch: the step time of a rank while all
+    // are busy, relative to one alone, and the additional time of all-reduces. Assumed to be the
+    // same for every batch.
     struct Steps {
       double times_alone = 1, sums_seconds = 0;
     };
     std::int64_t micro_batch = 1;
     std::map<std::int64_t, Steps> steps;
-    // Where steps cannot be made: the time of all gradients' sums by themselves, by ranks.
+    // If steps cannot be measured: the time of all gradients' all-reduces by themselves, by ranks.
     std::map<std::int64_t, double> sum_seconds;
   };
   std::optional<Machine> machine;

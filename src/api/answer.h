@@ -9,12 +9,12 @@
 
 namespace sweetspot::api {
 
-// The values of the library as those that callers see.
+// Internal values converted to public ones.
 Interval public_interval(const trial::Interval& interval);
 Trial public_trial(const trial::Trial& trial);
 Trial public_trial(const trial::Trial& trial, const std::optional<advise::Bottleneck>& limited_by);
 
-// What a study found, for the caller. `workload` and `study` name it in the JSON.
+// The result of a study, for the caller. `workload` and `study` name it in the JSON.
 Result answer(const study::TuneResult& found, const std::string& workload,
               const std::string& study);
 

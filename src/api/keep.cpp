@@ -10,7 +10,7 @@
 namespace sweetspot::api {
 namespace {
 
-// The trials are the result's: nothing else need be kept of them.
+// The result has the trials: nothing else need be stored.
 class Forgetful : public store::Writer {
  public:
   const trial::Study& study() const override { return study_; }
@@ -33,7 +33,7 @@ trial::StudyKey study_key(const Options& options, const search::Limits& limits) 
   study::Terms terms;
   terms.kind = "tune";
   terms.limits = limits;
-  terms.limits.memory_limit = options.memory_limit_bytes;  // what is free is of the moment
+  terms.limits.memory_limit = options.memory_limit_bytes;  // not free memory, which changes
   terms.memory_share = options.memory_share;
   terms.precision = options.precision;
   terms.repeat = options.repeats;

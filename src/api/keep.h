@@ -10,7 +10,7 @@
 
 namespace sweetspot::api {
 
-// Where the trials of these options go: a study of the store they name, else memory.
+// Where the trials of these options go: a study in the store they name, else memory.
 struct Kept {
   std::unique_ptr<store::Store> store;  // outlives its writer
   std::unique_ptr<store::Writer> writer;

@@ -5,10 +5,10 @@
 
 namespace sweetspot::api {
 
-// Starts the peak anew, after what an earlier trial let go of is given back to the system. False
-// where the kernel does not allow it: then the peak says nothing about one trial.
+// Resets the peak, after freed memory of an earlier trial is returned to the system. False if the
+// kernel does not allow it: then the peak says nothing about one trial.
 bool restart_resident_peak();
-// The most memory this process has had since then.
+// The peak memory of this process since then.
 std::optional<core::Bytes> resident_peak();
 std::optional<core::Bytes> resident_now();
 

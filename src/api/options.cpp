@@ -67,8 +67,8 @@ search::Limits limits_of(const Options& options) {
 
 namespace {
 
-// A process is ended for want of memory rather than refused it: nobody throws std::bad_alloc then.
-// So its own memory is watched where the caller watches none.
+// The OOM killer ends a process instead of failing an allocation: nobody throws std::bad_alloc
+// then. So its own memory is monitored unless the caller does it.
 void watch_this_process(Handed& made, const Options& options) {
   const auto now = resident_now();
   if (!now || !restart_resident_peak()) return;

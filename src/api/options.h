@@ -9,18 +9,18 @@
 
 namespace sweetspot::api {
 
-// InputError names the option that cannot be used.
+// InputError names the invalid option.
 void check(const Options& options);
 
-// What the options allow to be tried. The memory is left to those who know whose it is.
+// What the options allow to be tried. The memory limit is set by those who know which memory it is.
 search::Limits limits_of(const Options& options);
 
-// The caller's hooks as the workload wants them, and the memory that they may take.
+// The caller's hooks in the form of the workload, and their memory limit.
 struct Handed {
   workload::callback::Functions functions;
   std::optional<core::Bytes> memory_limit;
 };
-// InputError when there is nothing to run. Refers to the hooks.
+// InputError if there is nothing to run. Keeps references to the hooks.
 Handed handed(const Hooks& hooks, const Options& options);
 
 }  // namespace sweetspot::api

@@ -7,11 +7,11 @@
 
 namespace sweetspot::api {
 
-// What measure() takes for "give this trial up".
+// The value of measure()'s `stop` that cancels this trial.
 constexpr int stop_at_once = 2;
 
-// Hands the loop's news to the caller's function. What that throws would be taken for the fault of
-// a trial: it is kept here and stops the study instead.
+// Forwards the loop's events to the caller's function. Its exceptions would be taken for a failed
+// trial: they are kept here and stop the study instead.
 class Teller : public study::Observer {
  public:
   Teller(const std::function<void(const Progress&)>& progress, std::atomic<int>& stop)

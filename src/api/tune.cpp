@@ -13,7 +13,7 @@
 namespace sweetspot {
 namespace {
 
-// Two studies at once would measure each other.
+// Two concurrent studies would measure each other.
 class TheOnlyStudy {
  public:
   TheOnlyStudy() {
@@ -33,7 +33,7 @@ study::TuneOptions tune_options(const Options& options, const api::Handed& hande
   study::TuneOptions made;
   made.limits = api::limits_of(options);
   made.limits.memory_limit = handed.memory_limit;
-  // The trials of a batch are averaged: together they are as precise as asked.
+  // The trials of a batch are averaged: together they reach the requested precision.
   made.loop.measure.precision = options.precision * std::sqrt(options.repeats);
   made.loop.measure.max_time = made.loop.measure.max_warm_up = options.trial_time;
   made.loop.budget = options.budget;

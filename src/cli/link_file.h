@@ -6,8 +6,9 @@
 
 namespace sweetspot::cli {
 
-// What `sweetspot link --json` wrote: the link, where one fitted; how long all gradients of a step
-// take to be summed, where they were given; and the times of steps, where a batch was.
+// What `sweetspot link --json` wrote: the link if one fits, the time to sum all gradients of a step
+// if
+// --gradients was given, and step times if --batch was given.
 struct LinkFile {
   std::optional<stats::Link> link;
   std::optional<double> gradients_seconds;

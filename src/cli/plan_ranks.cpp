@@ -41,8 +41,7 @@ double backward_share(std::span<const trial::Trial> trials, std::int64_t batch) 
   return usual_backward_share;
 }
 
-// What so many processes of this machine find of the sums between them, and of what else they are
-// asked for.
+// Runs `link` with these flags on this many ranks on this machine.
 LinkFile measured_link(int ranks, const std::vector<std::string>& asked) {
   std::string file = (std::filesystem::temp_directory_path() / "sweetspot-link-XXXXXX").string();
   const int descriptor = mkstemp(file.data());
@@ -61,7 +60,7 @@ LinkFile measured_link(int ranks, const std::vector<std::string>& asked) {
   return read_link(text.str());
 }
 
-// The flags of `link` for steps of this workload, of which each rank has the setting's batch.
+// The flags of `link` that measure steps of this workload, with the setting's batch on each rank.
 std::vector<std::string> steps_asked(const NativeFlags& flags, trial::Setting setting, int ranks) {
   setting.batch *= ranks;
   report::Command train = train_command(flags);
@@ -71,14 +70,14 @@ std::vector<std::string> steps_asked(const NativeFlags& flags, trial::Setting se
     const std::vector<std::string> words = words_at(part, setting);
     asked.insert(asked.end(), words.begin(), words.end());
   }
-  // As many as one process alone has, which ranks would divide by default.
+  // As many as one process has; by default ranks would divide them.
   if (std::ranges::find(asked, "--threads") == asked.end())
     asked.insert(asked.end(), {"--threads", std::to_string(flags.options.threads)});
   return asked;
 }
 
-// As many ranks as this machine may be asked for make some steps of a native workload, or sum the
-// gradients of a program. A link is fitted to the sums of two for any others.
+// Measures steps of a native workload, or all-reduces of a program's gradients, for each rank count
+// that can be started here. The link fitted to the all-reduces of two ranks covers the others.
 void measure_ranks(advise::RankPlanFacts& facts, const StudyFlags& study,
                    const trial::Setting& setting, std::span<const std::int64_t> ranks) {
   const bool makes_steps = !study.command.given() && !study.native.resolved().device.gpu;
@@ -112,7 +111,7 @@ double rank_cost(const StudyFlags& study, const trial::Setting& setting) {
       workload::native::open(options, [](std::string_view) {}), setting, time);
 }
 
-// As they are summed: the CPU engine pads layers to whole vectors.
+// As the ranks sum them: the CPU engine pads layers to whole vectors.
 core::Bytes gradient_bytes(const model::Network& network, bool on_gpu) {
   if (!on_gpu) return engine::cpu::planned_memory(network, {}, {})[core::Use::gradients];
   core::Bytes bytes = 0;

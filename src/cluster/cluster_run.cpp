@@ -14,8 +14,8 @@ namespace {
 
 using trial::Outcome;
 
-// A file may be seen here some time after its task has ended, as on NFS: a minute, as things are
-// looked at. One that failed leaves none as a rule.
+// A file may become visible some time after its task has ended, as on NFS: a minute, at this
+// polling rate. A failed task usually leaves none.
 constexpr int looks_after_success = 30, looks_after_failure = 2;
 
 class Coordinator {
@@ -61,7 +61,7 @@ class Coordinator {
     run_.submitted(job, tasks.size());
   }
 
-  // Every unfinished task once; one that the scheduler does not know is as good as ended.
+  // Every unfinished task once; one that the scheduler does not know counts as ended.
   std::vector<Task> look() {
     std::map<std::string, std::vector<Task>> jobs;
     std::vector<Task> tasks;

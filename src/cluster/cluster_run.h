@@ -11,18 +11,18 @@
 
 namespace sweetspot::cluster {
 
-// Settings that run as tasks of a cluster's scheduler, each on a machine of its own.
+// Settings that run as tasks of a cluster's scheduler, each on its own machine.
 struct ClusterRun {
   Scheduler& scheduler;
-  std::filesystem::path folder;  // that all machines see
+  std::filesystem::path folder;  // visible to all machines
   core::Seconds look_every{2};
-  int most_attempts = 3;  // at a task that is taken off its node
+  int most_attempts = 3;  // at a task that lost its node
   std::function<void(const std::string& job, std::size_t tasks)> submitted = [](auto&, auto) {};
 };
 
-// The trial of a task, and the study that a process on its machine would have had: what decides a
-// speed is part of that study's question, so that machines that are unlike have different ones.
-// Nothing is known of the machine where the task never began.
+// The trial of a task, and the study that a process on its machine would have had: what determines
+// speed is part of that study's key, so that different machines have different ones. nullopt if the
+// task never began, because its machine is unknown.
 struct TaskTrial {
   trial::Trial trial;
   std::optional<trial::Study> study;
@@ -33,8 +33,8 @@ struct ClusterEnd {
   std::size_t cancelled = 0;  // tasks, by others
 };
 
-// Runs them all. `taken` hears of each trial as it comes: as the task measured it, or, of a task
-// that died, with the outcome and the reason that the scheduler tells.
+// Runs them all. `taken` receives each trial as it arrives: as the task measured it, or, for a task
+// that died, with the scheduler's outcome and reason.
 ClusterEnd run_on_cluster(const ClusterRun& run, std::span<const trial::Setting> settings,
                           const std::function<void(const TaskTrial&)>& taken,
                           const std::atomic<int>& stop);

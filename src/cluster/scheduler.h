@@ -9,19 +9,19 @@
 
 namespace sweetspot::cluster {
 
-// Where one task of a job stands.
+// The state of one task of a job.
 struct Task {
-  // `lost`: taken off its node by no fault of its own, and not queued again by itself.
+  // `lost`: removed from its node through no fault of its own, and not requeued.
   enum class State { waiting, running, done, failed, lost };
   std::size_t number = 0;
   State state = State::waiting;
-  // Of one that failed: what its trial came to, and why.
+  // For a failed one: its trial's outcome, and the reason.
   trial::Outcome outcome = trial::Outcome::crashed;
   std::string note;
 };
 
-// Whatever runs tasks on other machines. A task is known by its number; what it does is between its
-// submitter and itself. MachineError, in one sentence, when the scheduler cannot be asked.
+// Runs tasks on other machines. A task is known by its number; what it does is up to the submitter.
+// MachineError, in one sentence, if the scheduler cannot be reached.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;

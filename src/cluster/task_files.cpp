@@ -53,7 +53,7 @@ trial::Setting setting_of(const Json& json) {
   return s;
 }
 
-// By way of another name: who looks finds a whole file or none.
+// Through a temporary name: readers find a complete file or none.
 void copy_whole(const fs::path& from, const fs::path& to) {
   const fs::path partial = to.string() + ".part";
   std::error_code error;
@@ -85,8 +85,7 @@ void leave_store(const fs::path& folder, std::size_t task, Stage stage, const fs
   copy_whole(store, store_file(folder, task, stage));
 }
 
-// Read from a copy on a disk of this machine: the folder may be on a network, where no SQLite file
-// is safe to open.
+// Read from a local copy: the folder may be on a network, where no SQLite file is safe to open.
 std::optional<trial::Study> study_left(const fs::path& folder, std::size_t task, Stage stage) {
   const fs::path left = store_file(folder, task, stage);
   std::error_code error;

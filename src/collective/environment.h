@@ -4,14 +4,14 @@
 
 namespace sweetspot::collective {
 
-// What a launcher said in a variable, where it is a number of 1 or more.
+// A launcher's variable, if it is a number of 1 or more.
 inline std::optional<int> positive_in(const char* variable) {
   const char* text = std::getenv(variable);
   const int number = text ? std::atoi(text) : 0;
   return number > 0 ? std::optional(number) : std::nullopt;
 }
 
-// Which of its machine's ranks this process is, as the launchers say; 0 where none does.
+// This process's rank on its machine, from the launchers' variables; 0 without any.
 inline int local_rank() {
   for (const char* variable :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "LOCAL_RANK"})

@@ -6,19 +6,19 @@
 
 namespace sweetspot::collective {
 
-// Floats that all ranks read and change whenever they like, without the others taking part.
+// Floats that all ranks read and change at any time, without the others' participation (one-sided).
 class SharedFloats {
  public:
   virtual ~SharedFloats() = default;
-  // All of them as they were between two changes, and how many changes were made until then.
+  // A consistent copy, and the number of changes made until then.
   virtual std::uint64_t read(std::span<float> to) = 0;
-  // Adds to all of them, as one change; tells how many were made before it.
+  // Adds to all of them as one change; returns the number of changes made before it.
   virtual std::uint64_t add(std::span<const float> changes) = 0;
 };
 
 // One of several ranks that train together. Every rank makes the same calls in the same order, with
-// spans of the same size; each rank's group is used by one thread at a time. Spans lie in host
-// memory; NCCL takes such of its device too. MachineError where the others cannot be reached.
+// spans of the same size; each rank's group is used by one thread at a time. Spans are in host
+// memory; NCCL also takes device memory. MachineError if the others cannot be reached.
 class Group {
  public:
   virtual ~Group() = default;
@@ -27,9 +27,9 @@ class Group {
   virtual int size() const = 0;
   virtual int local_size() const = 0;  // ranks that share this machine
 
-  // The sum over all ranks in place, with the same bits on each of them: begins here and is there
-  // after wait(). Several may be under way, and are waited for in the order they began. The span is
-  // the group's until then, and nothing else is asked of it but begin_all_reduce and wait.
+  // The sum over all ranks in place, bitwise the same on each: starts here and is complete after
+  // wait(). Several may be in flight, and are waited for in the order they began. The group owns
+  // the span until then, and only begin_all_reduce and wait may be called.
   using Ticket = std::uint64_t;
   virtual Ticket begin_all_reduce(std::span<float> values) = 0;
   virtual void wait(Ticket ticket) = 0;
@@ -40,10 +40,10 @@ class Group {
   virtual void broadcast(std::span<float> values, int root) = 0;
   virtual void barrier() = 0;
 
-  // Those of rank 0 to begin with. InputError for a group that has none.
+  // Starts with the values of rank 0. InputError for a group that does not support it.
   virtual std::unique_ptr<SharedFloats> share(std::span<const float> values) = 0;
 
-  // This rank cannot go on: ends the others too, as soon as they ask for anything or at once.
+  // This rank cannot continue: ends the others too, immediately or at their next call.
   virtual void abandon(int exit_code, const std::string& reason) = 0;
 };
 

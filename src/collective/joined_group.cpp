@@ -19,15 +19,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds nap{50};
-// Who has waited for so long, as ranks do while the first thinks, leaves the core to others. Not
-// sooner: MPI moves data while it is called only, and with naps a sum takes three times as long.
+// A rank that has waited this long, as ranks do while the first one decides, yields the core. Not
+// sooner: MPI makes progress only inside calls, and with naps an all-reduce takes three times as
+// long.
 constexpr std::chrono::milliseconds patience{10};
 
-// How often a rank that sleeps until others have done their part looks whether they are still
-// there.
-constexpr std::chrono::milliseconds look{1000};
+// How often a rank that sleeps in an all-reduce checks that MPI still works.
+constexpr std::chrono::milliseconds check_interval{1000};
 
-std::optional<SharedMemorySums> sums_in_memory(const SweetspotRanks& ranks, Sums sums) {
+std::optional<SharedMemorySums> shared_memory_sums(const SweetspotRanks& ranks, Sums sums) {
   if (sums == Sums::messages || !ranks.share_memory || ranks.size < 2 ||
       ranks.local_size < ranks.size)
     return std::nullopt;
@@ -37,14 +37,14 @@ std::optional<SharedMemorySums> sums_in_memory(const SweetspotRanks& ranks, Sums
   return SharedMemorySums(std::move(segments), ranks.rank);
 }
 
-// MPI moves data while it is called only. So while reductions are under way, a thread of this group
+// MPI makes progress only inside calls. So while all-reduces are in flight, a thread of this group
 // calls it every 50 µs: often enough for a network, and 1% of a core.
 class Joined final : public JoinedGroup {
  public:
   Joined(const SweetspotRanks& ranks, std::string name, Sums sums)
       : ranks_(ranks),
         name_(std::move(name)),
-        in_memory_(sums_in_memory(ranks, sums)),
+        in_memory_(shared_memory_sums(ranks, sums)),
         helper_([this] { help(); }) {}
   ~Joined() override { end_helper(); }
 
@@ -131,7 +131,7 @@ class Joined final : public JoinedGroup {
   };
 
   void wait_in_memory(Ticket ticket) {
-    while (!in_memory_->wait(ticket, look)) {
+    while (!in_memory_->wait(ticket, check_interval)) {
       const std::lock_guard lock(mutex_);
       check(ranks_.progress(), "all-reduce");
     }
@@ -164,7 +164,7 @@ class Joined final : public JoinedGroup {
         name_, what, ranks_.rank, ranks_.size, words.data()));
   }
 
-  // Reductions end in any order and count in theirs.
+  // All-reduces complete in any order but are reported in theirs.
   void test() {
     while (done_ < begun_) {
       int done = 0;
@@ -190,7 +190,7 @@ class Joined final : public JoinedGroup {
       try {
         done_ < begun_ ? test() : static_cast<void>(ranks_.progress());
       } catch (const core::Error&) {
-        // Whoever waits for it meets the same error.
+        // The waiter gets the same error.
       }
       lock.unlock();
       std::this_thread::sleep_for(nap);
@@ -230,7 +230,7 @@ std::optional<std::filesystem::path> ranks_library(const std::string& name) {
 
 std::unique_ptr<JoinedGroup> join_through(const std::filesystem::path& library,
                                           const std::string& name, Sums sums) {
-  // For all to see: Open MPI's own components look for it.
+  // RTLD_GLOBAL: Open MPI's own components need its symbols.
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!handle)
     throw core::InputError(fmt::format(

@@ -8,21 +8,23 @@
 
 namespace sweetspot::collective {
 
-// Ranks that are processes, somebody's launch of them. It must be told finish() in the end: a rank
-// that goes without ends the others.
+// Ranks that are processes started by a launcher. finish() must be called at the end: a rank that
+// exits without it ends the others.
 class JoinedGroup : public Group {
  public:
   virtual void finish() = 0;  // every rank
 };
 
-// A library of this name beside the program, or where it is installed; nothing where it is not.
+// A library of this name next to the program, or in its installed location; nullopt if it is
+// missing.
 std::optional<std::filesystem::path> ranks_library(const std::string& name);
 
-// By messages, or where all ranks are on one machine and the library can, in the memory they share.
+// How all-reduces are done: by messages, or, if all ranks are on one machine and the library
+// supports it, in shared memory.
 enum class Sums { messages, fastest };
 
-// Joins the ranks that were started with this one, through such a library, once in a process; its
-// name is for people. InputError where it cannot be loaded, MachineError where it fails.
+// Joins the ranks that were started with this one, through such a library, once per process; `name`
+// is for messages. InputError if it cannot be loaded, MachineError on failure.
 std::unique_ptr<JoinedGroup> join_through(const std::filesystem::path& library,
                                           const std::string& name, Sums sums = Sums::fastest);
 

@@ -12,8 +12,8 @@ namespace {
 
 using Losses = std::map<std::int64_t, double>;  // by batch, of one seed
 
-// Log₂ of the batch where one seed's loss first leaves the tolerance, on the straight line between
-// the logs of two batches; the largest batch where it does not.
+// Log₂ of the batch where one seed's loss first leaves the tolerance, interpolated linearly between
+// the logs of two batches; the largest batch if it does not.
 double crossing(const Losses& losses, double tolerance) {
   const double most = std::log1p(tolerance), smallest = std::log(losses.begin()->second);
   double before_batch = std::log2(static_cast<double>(losses.begin()->first)), before_rise = 0;
@@ -59,7 +59,7 @@ std::optional<CriticalBatch> critical_batch(std::span<const BranchLoss> branches
   for (const BranchLoss& branch : branches)
     seeds[branch.seed][branch.batch] = any[branch.batch] = branch.loss;
   if (any.size() < 2) return std::nullopt;
-  // A seed counts where all its batches are compared with the same one.
+  // A seed counts only if all its batches are compared with the same one.
   const std::int64_t smallest = any.begin()->first;
   std::erase_if(seeds, [&](const auto& seed) {
     const auto& [batch, loss] = *seed.second.begin();

@@ -8,15 +8,15 @@
 
 namespace sweetspot::convergence {
 
-// The loss of one branch: from one checkpoint, so many samples at this batch in a seed's order.
+// The loss of one branch: from one checkpoint, a number of samples at this batch in a seed's order.
 struct BranchLoss {
   std::int64_t batch = 1;
   std::uint64_t seed = 0;
-  double loss = 0;  // not finite where it diverged
+  double loss = 0;  // not finite if it diverged
 };
 
-// One batch over the seeds. Losses are held against the smallest batch's of the same seed, which
-// had the same samples in the same order.
+// One batch over the seeds. Losses are relative to the smallest batch's of the same seed, which had
+// the same samples in the same order.
 struct BranchRow {
   std::int64_t batch = 1;
   std::vector<double> losses, ratios;  // of the seeds that did not diverge
@@ -29,14 +29,14 @@ struct CriticalBatch {
   std::vector<BranchRow> rows;  // by batch, ascending
   // The largest batch up to which, from the smallest on, every mean loss is within the tolerance.
   std::int64_t batch = 1;
-  // Where the loss crosses the tolerance, between the batches tried, over the seeds: geometric mean
-  // and 95% interval; nothing below two seeds.
+  // Where the loss crosses the tolerance, interpolated between batches, over the seeds: geometric
+  // mean and 95% interval; nullopt below two seeds.
   std::optional<stats::Interval> crossing;
-  bool at_least = false;  // the largest batch tried is within: it may lie beyond
+  bool at_least = false;  // the largest batch tried is within: it may be larger
 };
 
-// After Merrill et al., arXiv 2505.23971. A loss within the tolerance is at most so much larger,
-// relatively. Nothing below two batches, or where the smallest diverged.
+// After Merrill et al., arXiv 2505.23971. `tolerance` is the relative excess of a loss. nullopt
+// below two batches, or if the smallest diverged.
 std::optional<CriticalBatch> critical_batch(std::span<const BranchLoss> branches, double tolerance);
 
 }  // namespace sweetspot::convergence

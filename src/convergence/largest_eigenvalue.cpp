@@ -15,7 +15,7 @@ double product_of(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// Signs at random are orthogonal to no eigenvector that anybody has met.
+// Random signs are practically never orthogonal to an eigenvector.
 Vector random_direction(std::size_t size) {
   const core::Random random(1000, core::Purpose::synthetic, 0);
   Vector direction(size);
@@ -35,7 +35,7 @@ class Iteration {
     step_ = rms > 0 ? share_of_weight * rms : where_all_are_zero;
   }
 
-  // Of H − shift·I, whose eigenvectors are H's; the eigenvalue told is H's.
+  // Iterates H − shift·I, whose eigenvectors are H's; returns H's eigenvalue.
   bool run(double shift) {
     found_.converged = false;
     std::optional<double> before;
@@ -51,7 +51,7 @@ class Iteration {
       for (std::size_t i = 0; i < product->size(); ++i) (*product)[i] -= shift * direction_[i];
       const double length = std::sqrt(product_of(*product, *product));
       found_.converged = settled >= 2 || length == 0;
-      if (length == 0) return true;  // flat in every direction that is left
+      if (length == 0) return true;  // flat in every remaining direction
       for (double& value : *product) value /= length;
       direction_ = std::move(*product);
     }

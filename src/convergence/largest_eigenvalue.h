@@ -6,7 +6,7 @@
 
 namespace sweetspot::convergence {
 
-// The gradient of a twice differentiable function at some place; nothing to give up.
+// The gradient of a twice differentiable function at some point; nullopt aborts.
 using Gradient = std::function<std::optional<std::vector<float>>(std::span<const float> at)>;
 
 struct Curvature {
@@ -21,9 +21,9 @@ struct PowerIteration {
 };
 
 // The largest eigenvalue of the Hessian there, the sharpness of a loss: power iteration on
-// Hessian-vector products by central differences of the gradient. The step is 1% of a weight's root
-// mean square, far above what fp32 rounds away and below where activations change sides. Where the
-// eigenvalue of largest magnitude is negative, the spectrum is shifted by it and iterated again.
+// Hessian-vector products from central differences of the gradient. The step is 1% of a weight's
+// root mean square, far above fp32 rounding and below where activations switch. If the eigenvalue
+// of largest magnitude is negative, the spectrum is shifted by it and iterated again.
 std::optional<Curvature> largest_eigenvalue(const Gradient& gradient, std::span<const float> at,
                                             const PowerIteration& options = {});
 

@@ -16,7 +16,8 @@ constexpr std::array<std::pair<LearningRateRule, std::string_view>, 5> names{
      {LearningRateRule::surge, "surge"}}};
 
 // AdaScale's gain r = (σ² + μ²) / (σ²/S + μ²), where σ² is the variance of the base batch's
-// gradient, tr(Σ)/base, and S = batch/base; divided by μ² = |G|² it is of the noise scale alone.
+// gradient, tr(Σ)/base, and S = batch/base; divided by μ² = |G|² it depends only on the noise
+// scale.
 double adascale_gain(double base, double batch, double noise) {
   return (noise / base + 1) / (noise / batch + 1);
 }
@@ -65,7 +66,7 @@ double learning_rate(LearningRateRule rule, double base_rate, double base_batch,
     case LearningRateRule::none:
       return base_rate;
     case LearningRateRule::linear: {
-      // A base batch beyond the noise scale is where the rate is flat already.
+      // Beyond the noise scale of the base batch the rate is already flat.
       const double most = noise_scale ? *noise_scale : std::max(base_batch, batch);
       return base_rate * std::min(batch, most) / std::min(base_batch, most);
     }

@@ -26,7 +26,7 @@ std::optional<double> NoiseBound::at_least() const {
     gradient_squared.add(one.gradient_squared), trace.add(one.trace);
   const double error =
       *gradient_squared.stddev() / std::sqrt(static_cast<double>(gradient_squared.count()));
-  // One standard error: to wait for more is to train for an epoch at a batch that is too small.
+  // One standard error: waiting for more means training for an epoch at a batch that is too small.
   const double most_gradient = gradient_squared.mean() + error;
   if (most_gradient <= 0 || trace.mean() <= 0) return std::nullopt;
   return trace.mean() / most_gradient;

@@ -7,14 +7,14 @@
 
 namespace sweetspot::convergence {
 
-// What the noise scale is at least, as far as the last observations tell: tr(Σ) over |G|² and its
-// standard error. Where batches are far smaller than the noise scale, |G|² hardly stands out from
-// its noise and the scale itself is not known for a long time; but that it does not stand out says
-// that the scale is large.
+// A lower bound of the noise scale from the last observations: tr(Σ) over |G|² plus its standard
+// error. If batches are far smaller than the noise scale, |G|² is hardly distinguishable from its
+// noise and the scale itself stays unknown for a long time; but exactly that shows that the scale
+// is large.
 class NoiseBound {
  public:
-  void add(const GradientNorms& norms);  // left out where it says nothing
-  // Nothing before some observations.
+  void add(const GradientNorms& norms);  // ignored if invalid
+  // nullopt before enough observations.
   std::optional<double> at_least() const;
   void reset() { last_.clear(), next_ = 0; }
 

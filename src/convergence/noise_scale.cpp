@@ -10,8 +10,8 @@ namespace {
 
 constexpr double least_observations = 3;  // before a variance means anything
 
-// The mean's ratio to another's mean, as Fieller has it; nothing unless the denominator is above 0
-// by its own interval, without which the ratio's is not bounded.
+// The ratio of two means, by Fieller; nullopt unless the denominator's interval is above 0, without
+// which the ratio's is unbounded.
 struct MeanPair {
   double numerator, denominator;
   double numerator_variance, denominator_variance, covariance;
@@ -47,9 +47,9 @@ std::optional<GradientMoments> gradient_moments(const GradientNorms& n) {
 void NoiseScale::add(const GradientNorms& norms) {
   const auto moments = gradient_moments(norms);
   if (!moments) return;
-  // The gradient of the first steps is ten times that of an epoch later and more. So where old
-  // observations fade, the first one is left out once there is another, and the next ones fade
-  // sooner, weighing as 1, 3, 6, 10… until `decay` is slower.
+  // The gradient of the first steps is at least ten times that of an epoch later. So with decay,
+  // the first observation is dropped once there is another, and the next ones fade sooner, weighted
+  // 1, 3, 6, 10… until `decay` is slower.
   added_ += 1;
   const double decay = decay_ < 1 ? std::min(decay_, 1 - 2 / std::max(added_, 2.)) : 1;
   weight_ = decay * weight_ + 1;
@@ -67,7 +67,7 @@ std::optional<NoiseEstimate> NoiseScale::estimate() const {
   NoiseEstimate estimate{gradient_, trace_, std::nullopt,
                          stats::square(weight_) / squared_weights_};
   if (estimate.observations < least_observations) return estimate;
-  // Variances of the means: the sample's, unbiased for weights, by the number that they count for.
+  // Variances of the means: the sample's, unbiased for weights, over the effective number.
   const double to_mean =
       1 / (weight_ - squared_weights_ / weight_) * squared_weights_ / stats::square(weight_);
   const auto ratio = fieller(

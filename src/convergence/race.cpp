@@ -8,10 +8,10 @@
 namespace sweetspot::convergence {
 namespace {
 
-constexpr double hopeless = 2;  // times the least cost so far
+constexpr double hopeless = 2;  // times the smallest cost so far
 constexpr int fewest_compared = 2;
 
-// What the runs of one batch came to.
+// The results of one batch's runs.
 struct Standing {
   std::int64_t batch = 1;
   int runs = 0, reached = 0;
@@ -51,7 +51,7 @@ RaceStep step_of(std::int64_t batch, int seed, const std::optional<double>& leas
   return step;
 }
 
-// Every batch with every seed: a reference that nothing is left out of.
+// Every batch with every seed: a complete reference.
 std::optional<RaceStep> next_of_all(std::span<const RaceEntry> entries,
                                     const std::map<std::int64_t, Standing>& found,
                                     std::span<const RaceRun> runs, const RaceRules& rules) {
@@ -68,7 +68,7 @@ std::optional<RaceStep> next_of_all(std::span<const RaceEntry> entries,
   return std::nullopt;
 }
 
-// The batch to enter next with the first seed; nothing where all are in, or none could win.
+// The batch to enter next with the first seed; nullopt if all are in, or none could win.
 std::optional<std::int64_t> next_entry(std::span<const RaceEntry> entries,
                                        const std::map<std::int64_t, Standing>& found,
                                        const RaceRules& rules, const std::optional<double>& least) {
@@ -95,7 +95,7 @@ std::optional<RaceStep> next_run(std::span<const RaceEntry> entries, std::span<c
   int field = *rules.finalists;
   for (int seed = 1; seed < rules.seeds; ++seed) {
     field = std::max(fewest_compared, (field + 1) / 2);
-    // Those that ran with the seed before, the best of them by their runs up to then: a later run
+    // Those that ran with the previous seed, the best of them by their runs up to then: a later run
     // decides later.
     std::vector<RaceRun> before;
     for (const RaceRun& run : runs)

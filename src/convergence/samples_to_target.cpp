@@ -7,8 +7,8 @@
 namespace sweetspot::convergence {
 namespace {
 
-// Standard deviations of the logarithm of the samples: of runs that differ in their seed, and of a
-// batch from the law. Seeds of the paper's network at 98.5% differ by a sixth.
+// Standard deviations of the logarithm of the samples: between seeds, and of a batch from the law.
+// Seeds of the paper's network at 98.5% differ by a sixth.
 constexpr double seed_deviation = 0.15, law_deviation = 0.15;
 constexpr double normal_95 = 1.96;
 constexpr int half_grid = 120;
@@ -44,7 +44,7 @@ stats::Interval around(double log_middle, double deviation) {
 }  // namespace
 
 std::optional<double> critical_batch_by_noise(std::span<const NoiseAt> run, double batch) {
-  double updates = 0, samples = 0;  // without noise, and of the least
+  double updates = 0, samples = 0;  // noise-free, and minimal
   std::int64_t before = 0;
   for (const NoiseAt& at : run) {
     const double progress = static_cast<double>(at.updates - before) / (1 + at.noise_scale / batch);

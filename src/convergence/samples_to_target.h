@@ -17,14 +17,14 @@ struct BatchTradeOff {
   double updates(double batch) const { return samples(batch) / batch; }
 };
 
-// The noise scale of the gradient after so many updates of a run.
+// The noise scale of the gradient after this many updates of a run.
 struct NoiseAt {
   std::int64_t updates = 0;
   double noise_scale = 0;
 };
-// The critical batch of a whole run at this batch. An update with noise scale N makes as much
-// progress as 1/(1 + N/B) updates without noise, which would have needed N times as many samples:
-// summed over the run, that is E_min/S_min. Nothing below one point.
+// The critical batch of a whole run at this batch. An update with noise scale N makes the progress
+// of 1/(1 + N/B) noise-free updates, which would have needed N times as many samples: summed over
+// the run, that is E_min/S_min. nullopt without points.
 std::optional<double> critical_batch_by_noise(std::span<const NoiseAt> run, double batch);
 
 // A run that reached the target.
@@ -32,22 +32,22 @@ struct TargetRun {
   std::int64_t batch = 1;
   double samples = 0;
 };
-// What is believed of the critical batch before two batches were compared, as a factor either way
-// (one standard deviation).
+// The prior of the critical batch before two batches were compared, as a factor either way (one
+// standard deviation).
 struct CriticalBatchGuess {
   double batch = 1000;
   double factor = 8;
 };
 
-// Samples to the target at any batch, by the trade-off above: its critical batch weighed by the
-// guess and by how well it explains the runs, which depart from the law by more than their seeds
+// Samples to the target at any batch, by the trade-off above: the critical batch is weighted by the
+// prior and by how well it explains the runs, which deviate from the law by more than their seeds
 // do.
 class SamplesToTarget {
  public:
   SamplesToTarget(std::span<const TargetRun> runs, const CriticalBatchGuess& guess);
 
-  // With the 95% interval of a single run's. Without any run the target's distance is not known:
-  // then it is in units of E_min, and good for nothing but comparing batches.
+  // With the 95% interval of a single run. Without any run the distance to the target is unknown:
+  // then the unit is E_min, and only comparisons between batches are meaningful.
   stats::Interval at(double batch) const;
   stats::Interval critical_batch() const;
 

@@ -17,7 +17,7 @@ std::atomic<bool> guarded = false;
 
 constexpr Bytes page = 4096;
 
-// Before the first byte and behind the last one.
+// Before the first byte and after the last one.
 struct Margins {
   Bytes before, behind;
 };
@@ -49,8 +49,8 @@ MemoryByUse& MemoryByUse::operator-=(const MemoryByUse& other) {
 
 Buffer::Buffer(Bytes size, Use use) : size_(size), use_(use) {
   if (size == 0) return;
-  // Mapped, not malloc'ed: zeroed by the kernel, returned at once, and huge pages where there are
-  // any.
+  // Mapped, not malloc'ed: zeroed by the kernel, returned immediately, and with huge pages if
+  // available.
   const auto [before, behind] = margins(size);
   void* memory = mmap(nullptr, before + size + behind, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

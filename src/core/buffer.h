@@ -25,13 +25,13 @@ struct MemoryByUse {
 };
 
 // Zeroed memory aligned to a cache line. Every large allocation of the engines and of the input
-// pipeline is a Buffer, so that live_buffers() is the measured side of every prediction.
+// pipeline is a Buffer, so that live_buffers() gives the measured value for every prediction.
 class Buffer {
  public:
   static constexpr std::size_t alignment = 64;
 
   Buffer() = default;
-  Buffer(Bytes size, Use use);  // OutOfMemory when the machine has no such memory
+  Buffer(Bytes size, Use use);  // OutOfMemory if the allocation fails
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept { return swap(other), *this; }
   ~Buffer();
@@ -52,11 +52,11 @@ class Buffer {
   Use use_ = Use::workspace;
 };
 
-// What the process holds in Buffers now.
+// What the process currently holds in Buffers.
 MemoryByUse live_buffers();
 
-// For tests: from now on a Buffer ends at a page that nobody may touch, so that a kernel which reads
-// or writes beyond it ends the program there. (A sanitizer does not see into mapped memory.)
+// For tests: from now on a Buffer ends at a guard page, so that a kernel that reads or writes
+// beyond it crashes there. (Sanitizers do not check mapped memory.)
 void guard_buffers();
 
 }  // namespace sweetspot::core

@@ -4,7 +4,7 @@
 
 namespace sweetspot::core {
 
-// How many letters must change (Levenshtein).
+// The number of characters that must change (Levenshtein).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace sweetspot::core

@@ -4,8 +4,8 @@
 
 namespace sweetspot::core {
 
-// The tool's failures are exceptions; each message is one sentence that names the culprit and ends
-// with the way out. A trial's failure is an outcome, never an exception.
+// The tool's failures are exceptions; each message is one sentence that names the cause and ends
+// with a remedy. A trial's failure is an outcome, never an exception.
 class Error : public std::runtime_error {
  public:
   Error(int exit_code, const std::string& message)
@@ -16,22 +16,22 @@ class Error : public std::runtime_error {
   int exit_code_;
 };
 
-// What the user gave cannot be used: a flag, a file, a model, a data set.
+// Invalid user input: a flag, a file, a model, a data set.
 struct InputError : Error {
   explicit InputError(const std::string& message) : Error(2, message) {}
 };
 
-// The machine failed us: disk full, memory refused, no network.
+// The machine failed: disk full, out of memory, no network.
 struct MachineError : Error {
   explicit MachineError(const std::string& message) : Error(1, message) {}
 };
 
-// The machine refused memory: of a trial, that its batch does not fit.
+// An allocation failed: in a trial, its batch does not fit.
 struct OutOfMemory : MachineError {
   explicit OutOfMemory(const std::string& message) : MachineError(message) {}
 };
 
-// The device that trains is gone for this process: whatever is asked of it next fails too.
+// The training device is lost to this process: every further call fails too.
 struct DeviceLost : MachineError {
   explicit DeviceLost(const std::string& message) : MachineError(message) {}
 };

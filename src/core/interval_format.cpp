@@ -13,7 +13,7 @@ bool differ(double up, double down, int digits) {
   return std::abs(std::round(up / unit) - std::round(down / unit)) > 1;
 }
 
-// From ten on nobody reads the tenths.
+// From ten on, tenths do not matter.
 int digits_of(double percent) { return percent < 10 ? 1 : 0; }
 
 constexpr const char* unknown_reach = "±–";

@@ -5,7 +5,7 @@
 
 namespace sweetspot::core {
 
-// A whole number between the bounds and nothing after it; InputError names `what`.
+// An integer between the bounds and nothing after it; InputError names `what`.
 std::int64_t parse_whole(std::string_view text, std::string_view what, std::int64_t least,
                          std::int64_t most = std::numeric_limits<std::int64_t>::max());
 

@@ -5,13 +5,13 @@
 
 namespace sweetspot::core {
 
-// A place in a text that is filled in later: "{batch}", and what comes there.
+// A placeholder in a text, "{batch}", and its value.
 struct Placeholder {
   std::string name;
   std::string value;
 };
-// Nothing escapes a placeholder, what is filled in is not filled again, and any other {word} stays
-// as it is.
+// Placeholders cannot be escaped, values are not filled again, and any other {word} stays
+// unchanged.
 std::string filled(std::string_view text, std::span<const Placeholder> placeholders);
 
 }  // namespace sweetspot::core

@@ -5,20 +5,20 @@
 
 namespace sweetspot::core {
 
-// What a stream of random numbers is for; part of its key, so that streams never share numbers.
+// The purpose of a stream of random numbers; part of its key, so that streams never share numbers.
 enum class Purpose : std::uint32_t {
   weights = 1,
   shuffle = 2,
   dropout = 3,
   augment = 4,
   synthetic = 5,
-  curves = 6,  // that are drawn from a fitted model
-  rounds = 7   // the order of batches that take turns, and resampling them
+  curves = 6,  // drawn from a fitted model
+  rounds = 7   // the order of interleaved batches, and resampling them
 };
 
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): four words
-// from a counter and a key, so that any element of any stream is computed on its own, whatever the
-// thread, batch order or engine that asks.
+// from a counter and a key, so that any element of any stream is computed independently of threads,
+// batch order and engine.
 struct Philox {
   using Words = std::array<std::uint32_t, 4>;
 
@@ -55,7 +55,7 @@ class Random {
   constexpr float uniform(std::uint64_t index) const {
     return static_cast<float>(words(index)[0] >> 8) * 0x1p-24f;
   }
-  // Below `bound`, without bias worth speaking of (bound < 2^32 of 2^64).
+  // Below `bound`, with negligible bias (bound < 2^32 of 2^64).
   constexpr std::uint64_t below(std::uint64_t index, std::uint64_t bound) const {
     const auto w = words(index);
     __extension__ using Wide = unsigned __int128;  // the keyword keeps -Wpedantic quiet

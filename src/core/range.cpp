@@ -13,7 +13,7 @@ namespace {
 
 // More points than anyone can read; guards against "1..1000000000".
 constexpr std::size_t most_values = 10'000;
-// Room for every product and sum below without overflow.
+// Small enough that no product or sum below overflows.
 constexpr std::int64_t most_batch = std::int64_t{1} << 40;
 
 void append(std::string_view part, std::string_view what, std::vector<std::int64_t>& values) {

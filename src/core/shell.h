@@ -4,9 +4,9 @@
 
 namespace sweetspot::core {
 
-// Quoted where a shell would make something else of it.
+// Quoted if a shell would interpret it.
 std::string shell_word(const std::string& word);
-// One command line; what a terminal would obey is made visible.
+// One command line; terminal control characters are made visible.
 std::string shell_line(std::span<const std::string> words);
 
 }  // namespace sweetspot::core

@@ -18,7 +18,7 @@ struct Unit {
   double factor;
 };
 
-// The number and the unit behind it; the unit is matched without regard to spaces.
+// The number and its unit; spaces before the unit are ignored.
 double parse_quantity(std::string_view text, std::string_view what, std::span<const Unit> units,
                       std::string_view example) {
   double number = 0;

@@ -14,15 +14,15 @@ Bytes parse_bytes(std::string_view text, std::string_view what);
 Seconds parse_duration(std::string_view text, std::string_view what);
 // "850 µs", "12.3 ms", "4.1 s", "2 min 5 s".
 std::string format_duration(Seconds duration);
-// "0.0214 J", "2.14 mJ", "60.3 µJ": of a sample it may be little.
+// "0.0214 J", "2.14 mJ", "60.3 µJ": a sample may take little.
 std::string format_joules(double joules);
 // 9123.4 → "9,123"
 std::string format_count(double count);
-// The same to three digits, for what is not known to more: 20323 → "20,300", 2.346 → "2.35".
+// The same to three digits, for less precise values: 20323 → "20,300", 2.346 → "2.35".
 std::string format_rounded(double count);
-// Without the blanks and tabs around it.
+// Without surrounding blanks and tabs.
 std::string_view trimmed(std::string_view text);
-// Control characters made visible, for showing text from a file that is not ours.
+// Control characters made visible, to show text from untrusted files.
 std::string printable(std::string_view text);
 
 }  // namespace sweetspot::core

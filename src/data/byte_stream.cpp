@@ -36,7 +36,7 @@ class MemoryStream : public ByteStream {
   std::span<const std::uint8_t> rest_;
 };
 
-// Straight from the file into the caller's memory: a raw data set is not held twice.
+// Directly from the file into the caller's memory, so that a raw data set is not held twice.
 class FileStream : public ByteStream {
  public:
   explicit FileStream(const std::filesystem::path& path) : file_(path), left_(file_.size()) {}
@@ -53,8 +53,8 @@ class FileStream : public ByteStream {
   core::Bytes left_;
 };
 
-// Images of handwriting shrink 5-fold; deflate can reach 1032-fold. Beyond both of these the file
-// is made to fill memory, not to hold pictures.
+// Images of handwriting shrink 5-fold; deflate can reach 1032-fold. Beyond these the file is a
+// bomb, not images.
 constexpr std::uint64_t max_expansion = 200;
 constexpr core::Bytes always_allowed = 64 * core::MiB;
 
@@ -66,7 +66,7 @@ class GzipStream : public ByteStream {
       : rest_(bytes),
         limit_(std::max<core::Bytes>(always_allowed, bytes.size() * max_expansion)),
         source_(source) {
-    constexpr int gzip_only = 15 + 16;  // the largest window; zlib's own framing is refused
+    constexpr int gzip_only = 15 + 16;  // the largest window; zlib's own framing is rejected
     if (inflateInit2(&zlib_, gzip_only) != Z_OK) throw std::bad_alloc();
   }
   ~GzipStream() override { inflateEnd(&zlib_); }
@@ -75,7 +75,7 @@ class GzipStream : public ByteStream {
 
   std::size_t read(std::span<std::uint8_t> out) override {
     std::size_t done = 0;
-    // Once more after the last byte asked for, with no room, would not reach the checksum: the
+    // The checksum is not read here: a call without output space would not reach it, but the
     // caller's attempt to read past the end does.
     while (done < out.size() && !ended_) done += inflate_some(out.subspan(done));
     inflated_ += done;
@@ -90,7 +90,7 @@ class GzipStream : public ByteStream {
   std::size_t inflate_some(std::span<std::uint8_t> out) {
     const auto in_size = static_cast<uInt>(std::min(rest_.size(), max_piece));
     const auto out_size = static_cast<uInt>(std::min(out.size(), max_piece));
-    zlib_.next_in = const_cast<Bytef*>(rest_.data());  // zlib reads only
+    zlib_.next_in = const_cast<Bytef*>(rest_.data());  // zlib does not write to it
     zlib_.avail_in = in_size;
     zlib_.next_out = out.data();
     zlib_.avail_out = out_size;
@@ -104,7 +104,7 @@ class GzipStream : public ByteStream {
     return out_size - zlib_.avail_out;
   }
 
-  // A gzip file may be several, one after the other.
+  // A gzip file may consist of several members.
   void finish_member() {
     ended_ = rest_.empty();
     if (!ended_ && inflateReset(&zlib_) != Z_OK) fail("is corrupt gzip");
@@ -121,7 +121,7 @@ class GzipStream : public ByteStream {
   bool ended_ = false;
 };
 
-// Keeps what it inflates.
+// Owns what it inflates.
 class GzipFileStream : public ByteStream {
  public:
   explicit GzipFileStream(const std::filesystem::path& path)

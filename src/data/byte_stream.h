@@ -9,18 +9,18 @@
 
 namespace sweetspot::data {
 
-// Bytes one after the other: those of a raw file as they are, those of a gzip file inflated.
+// A stream of bytes: those of a raw file unchanged, those of a gzip file inflated.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Fills `out` as far as there are bytes and says how many; less than asked only at the end.
+  // Fills `out` as far as possible and returns how many; less than requested only at the end.
   virtual std::size_t read(std::span<std::uint8_t> out) = 0;
-  // How many bytes are known to be left: what may be reserved for them in one go.
+  // A lower bound of the bytes left, which may be reserved at once.
   virtual core::Bytes known_left() const { return 0; }
 };
 
-// Both tell gzip from raw by the first two bytes. Inflating refuses, as InputError naming the
-// source, corrupt data and expansion that no image set reaches (a gzip bomb).
+// Both detect gzip by the first two bytes. Inflating rejects corrupt data and expansion that no
+// image set reaches (a gzip bomb), with an InputError that names the source.
 std::unique_ptr<ByteStream> open_stream(std::span<const std::uint8_t> bytes,  // outlive the stream
                                         std::string_view source);
 std::unique_ptr<ByteStream> open_stream(const std::filesystem::path& file);

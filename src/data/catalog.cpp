@@ -15,11 +15,11 @@ namespace {
 
 using namespace std::literals;
 
-// Sums and sizes of what the mirrors have are those of tensorflow/datasets
-// (tensorflow_datasets/url_checksums), and the same as in ankane/torchvision-ruby, which has those
-// of the files inside CIFAR-10's archive too.
+// Checksums and sizes of the mirrors' files are those of tensorflow/datasets
+// (tensorflow_datasets/url_checksums), and equal those of ankane/torchvision-ruby, which also has
+// those of the files inside CIFAR-10's archive.
 
-// The sums are those of LeCun's files, gunzipped.
+// The checksums are those of LeCun's files, gunzipped.
 constexpr std::array<PackagedFile, 4> mnist_files{{
     {"train-images-idx3-ubyte", "data/train-images-idx3-ubyte", 47'040'016,
      "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
@@ -43,7 +43,7 @@ constexpr std::array<RemoteFile, 4> mnist_remote{{
 constexpr std::array mnist_mirrors{"https://storage.googleapis.com/cvdf-datasets/mnist/"sv,
                                    "https://ossci-datasets.s3.amazonaws.com/mnist/"sv};
 
-// These stay compressed: that is what the sums are of.
+// These stay compressed: the checksums are those of the compressed files.
 constexpr std::array<RemoteFile, 4> fashion_remote{{
     {"train-images-idx3-ubyte.gz", 26'421'880,
      "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"},

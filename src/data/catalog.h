@@ -8,22 +8,22 @@
 
 namespace sweetspot::data {
 
-// A file of a data set as it lies in the cache.
+// A file of a data set as stored in the cache.
 struct PackagedFile {
   std::string_view name;
-  std::string_view path;  // inside the npm package; empty where there is none
+  std::string_view path;  // inside the npm package; empty if there is none
   core::Bytes size;
   std::string_view sha256;
 };
 
-// A file as the mirrors have it: one of the above, compressed, or an archive of several.
+// A file on the mirrors: one of the above, compressed, or an archive of several.
 struct RemoteFile {
   std::string_view name;
   core::Bytes size;
   std::string_view sha256;
 };
 
-// What is known of its samples before it is fetched.
+// What is known about its samples before it is fetched.
 struct SamplesKnown {
   std::size_t train_count = 0, test_count = 0;
   std::int64_t height = 0, width = 0, channels = 0;
@@ -41,7 +41,7 @@ struct Package {
   SamplesKnown samples = {};
 };
 
-// InputError that lists the known ones when there is none of this name.
+// InputError that lists the known names if there is no such data set.
 const Package& find_package(std::string_view name);
 std::span<const Package> all_packages();
 

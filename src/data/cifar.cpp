@@ -24,7 +24,7 @@ bool is_train_batch(const std::string& name) {
 }
 bool is_test_batch(const std::string& name) { return name == "test_batch.bin"; }
 
-// Planes one after the other become pixels one after the other.
+// Converts planar to interleaved pixels.
 void add_record(std::span<const std::uint8_t> record, Samples& samples) {
   samples.labels.push_back(record[0]);
   for (std::size_t pixel = 0; pixel < cifar_pixels; ++pixel)

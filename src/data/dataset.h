@@ -6,7 +6,7 @@
 namespace sweetspot::data {
 
 // The samples of one split, in memory. Pixels are bytes (normalised to [0, 1] by the pipeline) or
-// floats (used as they are), channels last; the answers are class labels or target vectors.
+// floats (used unchanged), channels last; the answers are class labels or target vectors.
 struct Samples {
   std::size_t count = 0;
   std::int64_t height = 1, width = 1, channels = 1;

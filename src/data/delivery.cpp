@@ -27,7 +27,7 @@ void move(const fs::path& from, const fs::path& to) {
 Delivery::Delivery(const Package& package, const fs::path& folder)
     : package_(package), folder_(folder) {
   std::error_code error;
-  fs::remove_all(folder_, error);  // of a source that failed
+  fs::remove_all(folder_, error);  // from a source that failed
   fs::create_directory(folder_, error);
   if (error) fail_writing(folder_, error.message());
 }

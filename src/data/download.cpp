@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr long least_bytes_per_second = 1000, most_redirections = 5;
 
-// The file being written, and why that was stopped.
+// The file being written, and why writing stopped.
 struct Target {
   fs::path path;
   core::Descriptor file;
@@ -32,7 +32,7 @@ struct Target {
   const std::function<void(core::Bytes)>& progress;
 };
 
-// libcurl's own signature; anything but `count` ends the transfer.
+// libcurl's callback signature; any result other than `count` ends the transfer.
 std::size_t take(const char* bytes, std::size_t, std::size_t count, void* user) {
   Target& target = *static_cast<Target*>(user);
   if (target.have + count > target.size) {
@@ -110,7 +110,7 @@ void set_options(CURL* curl, const std::string& url, const Target& target,
   curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(target.size));
   if (target.have > 0)
     curl_easy_setopt(curl, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(target.have));
-  // As OpenSSL's own programs and Python take it: certificates of a company's proxy.
+  // As in OpenSSL's own programs and Python: certificates of a company's proxy.
   if (const char* certificates = std::getenv("SSL_CERT_FILE"); certificates && *certificates)
     curl_easy_setopt(curl, CURLOPT_CAINFO, certificates);
 }
@@ -162,12 +162,12 @@ std::string download(const std::string& url, const fs::path& file, core::Bytes s
     const core::Bytes before = target.have;
     const Attempt ended = attempt(url, target, limits);
     if (ended.ending == Ending::done) return "";
-    if (target.too_much || target.have == 0) {  // nothing to go on with
+    if (target.too_much || target.have == 0) {  // nothing to resume
       std::error_code ignored;
       fs::remove(file, ignored);
       return ended.reason;
     }
-    // As long as each attempt brings something, the end is in sight.
+    // As long as each attempt makes progress, continue.
     const bool resume = ended.ending == Ending::broken_off && target.have > before;
     const bool start_over = ended.ending == Ending::cannot_resume && !has_started_over;
     if (!resume && !start_over) return ended.reason;

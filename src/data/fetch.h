@@ -8,10 +8,10 @@
 
 namespace sweetspot::data {
 
-// Where fetched data sets lie: XDG_CACHE_HOME (or ~/.cache)/sweetspot.
+// The folder of fetched data sets: XDG_CACHE_HOME (or ~/.cache)/sweetspot.
 std::filesystem::path cache_root();
 
-// As fetch, is_fetched and verify of sources.h, for a package that need not be in the catalog.
+// fetch, is_fetched and verify of sources.h, for a package that need not be in the catalog.
 std::filesystem::path fetch_package(const Package& package,
                                     const std::function<void(std::string_view)>& say,
                                     const FetchOptions& options = {});

@@ -14,8 +14,8 @@ class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
 
-  core::Bytes size() const { return size_; }  // when it was opened
-  // As much as there is, up to the size of `out`.
+  core::Bytes size() const { return size_; }  // at open time
+  // As much as is available, up to the size of `out`.
   std::size_t read(std::span<std::uint8_t> out);
 
  private:
@@ -29,7 +29,7 @@ class InputFile {
 // SHA-256 in lower-case hexadecimal. InputError when the file cannot be read.
 std::string sha256_of_file(const std::filesystem::path& path);
 
-// Makes a file's content, or a folder's names, survive a power cut. MachineError on failure.
+// Makes a file's content, or a folder's entries, survive a power failure. MachineError on failure.
 void sync_to_disk(const std::filesystem::path& path);
 
 }  // namespace sweetspot::data

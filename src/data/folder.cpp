@@ -1,4 +1,4 @@
-// A data set in a local folder: which of its files hold which half, and whether they agree.
+// A data set in a local folder: which of its files belong to which half, and whether they agree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::vector<std::string> list(const fs::path& folder) {
   return names;
 }
 
-// Of a file and its own compressed copy, the one that need not be inflated.
+// Of a file and its compressed copy, keeps the uncompressed one.
 void drop_compressed_copies(std::vector<std::string>& names) {
   std::vector<std::string> kept;
   for (const std::string& name : names) {

@@ -17,11 +17,11 @@ namespace {
 
 using core::InputError;
 
-// ImageNet at 64×64×3 is 15.7 GB; what is larger than this is no data set to hold in memory.
+// ImageNet at 64×64×3 is 15.7 GB; larger data sets are not meant to be held in memory.
 constexpr core::Bytes max_values = 16 * core::GiB;
 constexpr std::uint8_t unsigned_byte = 0x08;
 
-// Checks as it reads, so that every refusal names the file.
+// Checks while reading, so that every error names the file.
 class IdxReader {
  public:
   IdxReader(ByteStream& stream, std::string_view source)
@@ -33,7 +33,7 @@ class IdxReader {
     for (std::int64_t& size : idx.shape) size = read_dimension();
     read_values(value_count(idx.shape), idx.bytes);
     std::uint8_t extra = 0;
-    // On gzip this read also reaches the checksum at the end.
+    // For gzip, this read also reaches the checksum at the end.
     if (stream_.read({&extra, 1}) != 0) fail("has bytes beyond what its header declares");
     return idx;
   }
@@ -61,7 +61,8 @@ class IdxReader {
     core::Bytes count = 1;
     for (const std::int64_t size : shape) {
       if (size == 0) fail("declares a dimension of 0");
-      // Below 2^34 before, so below 2^66 after without the division: compare, then multiply.
+      // Before the multiplication it is below 2^34, after it below 2^66: compare first, then
+      // multiply.
       if (static_cast<core::Bytes>(size) > max_values / count)
         fail(fmt::format("declares more than {} of values, beyond what is held in memory",
                          core::format_bytes(max_values)));
@@ -70,7 +71,7 @@ class IdxReader {
     return count;
   }
 
-  // Grows with what is really there: a header that lies costs no more than the file is worth.
+  // Grows with the actual data: a false header costs no more than the size of the file.
   void read_values(core::Bytes count, std::vector<std::uint8_t>& values) {
     values.reserve(std::min(count, stream_.known_left()));
     while (values.size() < count) {

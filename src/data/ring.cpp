@@ -108,11 +108,11 @@ std::optional<std::size_t> Ring::next() {
 }
 
 bool Ring::sleep_unless_cancelled(core::Seconds duration) {
-  // The clock counts nanoseconds in 64 bits: 292 years. A year stands for any longer time.
+  // The clock counts nanoseconds in 64 bits: 292 years. Longer times are cut to a year.
   constexpr core::Seconds longest{365.0 * 86400};
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::ceil<std::chrono::nanoseconds>(std::min(duration, longest));
-  // Nobody can wake a sleeper from a signal handler: it looks for itself now and then.
+  // A signal handler cannot wake a sleeper, so it polls.
   constexpr std::chrono::milliseconds look{50};
   std::unique_lock lock(mutex_);
   for (;;) {

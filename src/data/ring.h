@@ -14,14 +14,15 @@
 namespace sweetspot::data {
 
 // Worker threads that fill slots ahead of one consumer. Work is handed out as numbered tickets and
-// delivered in their order, ticket t in slot t mod slots; which worker fills which changes nothing.
-// All but sleep_unless_cancelled is for the consumer's thread. Allocates nothing once constructed.
+// delivered in order, ticket t in slot t mod slots; the result does not depend on which worker
+// fills which. Everything except sleep_unless_cancelled is for the consumer's thread. Allocates
+// nothing once constructed.
 class Ring {
  public:
   using Fill = std::function<void(std::int64_t ticket, std::size_t slot)>;
 
-  // With no workers, next() itself calls `fill`. MachineError when threads cannot be had. Once
-  // `stop` is not zero (a signal handler may set it), sleeps end and next() gives nothing.
+  // With no workers, next() itself calls `fill`. MachineError if threads cannot be created. Once
+  // `stop` is not zero (a signal handler may set it), sleeps end and next() returns nullopt.
   Ring(int workers, std::size_t slots, Fill fill, const std::atomic<int>* stop = nullptr);
   ~Ring();
   Ring(const Ring&) = delete;
@@ -31,12 +32,12 @@ class Ring {
   void cancel();
   // Hands out tickets 0 … count - 1; only after construction or cancel().
   void start(std::int64_t count);
-  // The slot of the next ticket, the consumer's until it calls again; nothing when all are
-  // delivered. Rethrows what `fill` threw for this ticket, after which the rest is abandoned.
+  // The slot of the next ticket, owned by the consumer until its next call; nullopt when all are
+  // delivered. Rethrows what `fill` threw for this ticket; the rest is then abandoned.
   std::optional<std::size_t> next();
 
-  // For `fill`: waits so long and gives true, or false at once when the work is cancelled
-  // meanwhile or the stop is set.
+  // For `fill`: waits this long and returns true, or false immediately when the work is cancelled
+  // or the stop is set.
   bool sleep_unless_cancelled(core::Seconds duration);
 
  private:
@@ -54,7 +55,7 @@ class Ring {
   const Fill fill_;
   const std::atomic<int>* const stop_;
   const std::int64_t slot_count_;
-  std::mutex mutex_;  // guards all below but the threads
+  std::mutex mutex_;  // guards everything below except the threads
   std::condition_variable work_to_do_, slot_filled_, idle_, cancelled_;
   std::vector<Slot> slots_;
   std::int64_t tickets_ = 0;    // of this start()

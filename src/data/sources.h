@@ -11,17 +11,17 @@
 
 namespace sweetspot::data {
 
-// A folder with IDX files in the names MNIST, Fashion-MNIST and EMNIST use, raw or .gz, or with
-// CIFAR-10's binary batches. Checks magic, sizes, counts and label ranges; InputError names the
-// file.
+// A folder with IDX files under the names of MNIST, Fashion-MNIST and EMNIST, raw or .gz, or with
+// CIFAR-10's binary batches. Checks magic numbers, sizes, counts and label ranges; InputError names
+// the file.
 Dataset read_folder(const std::filesystem::path& folder);
 
 // The data sets that can be fetched: "mnist", "cifar10", ...
 std::vector<std::string> known_names();
 bool is_known(std::string_view name);
-Dataset describe(std::string_view name);  // its counts and shapes, without a sample
+Dataset describe(std::string_view name);  // its counts and shapes, without samples
 
-// Where a fetched data set lies: XDG_CACHE_HOME (or ~/.cache)/sweetspot/NAME.
+// The folder of a fetched data set: XDG_CACHE_HOME (or ~/.cache)/sweetspot/NAME.
 std::filesystem::path cache_folder(std::string_view name);
 bool is_fetched(std::string_view name);
 struct FetchOptions {
@@ -29,12 +29,12 @@ struct FetchOptions {
   std::string from;
   std::function<void(core::Bytes done, core::Bytes all)> progress;  // of a download; may be empty
 };
-// Brings the data set into the cache and checks its SHA-256 sums; atomic. What a download that
-// broke off had brought is kept for the next one. `say` gets one line per stage. MachineError when
-// it cannot (no network, cache not writable), with what each source answered.
+// Fetches the data set into the cache and checks its SHA-256 checksums; atomic. An interrupted
+// download is kept for the next attempt. `say` gets one line per stage. MachineError on failure (no
+// network, cache not writable), with the answer of each source.
 std::filesystem::path fetch(std::string_view name, const std::function<void(std::string_view)>& say,
                             const FetchOptions& options = {});
-// Recomputes the sums of the fetched files; InputError names a file that differs.
+// Recomputes the checksums of the fetched files; InputError names a file that differs.
 void verify(std::string_view name);
 
 struct SyntheticOptions {
@@ -44,7 +44,7 @@ struct SyntheticOptions {
   std::size_t train_count = 10000, test_count = 2000;
   std::uint64_t seed = 1000;
 };
-// A data set that can be learnt: class patterns plus noise, or a random linear map plus noise.
+// A learnable data set: class patterns plus noise, or a random linear map plus noise.
 Dataset make_synthetic(const SyntheticOptions& options);
 
 }  // namespace sweetspot::data

@@ -12,12 +12,12 @@
 #include "core/text.h"
 #include "core/units.h"
 
-// A data set out of nothing but a seed. Sample i is the same however many are asked for.
+// A data set generated from a seed. Sample i is the same for any number of samples.
 
 namespace sweetspot::data {
 namespace {
 
-// Refuses what is empty or would not fit in any memory, before anything is allocated.
+// Rejects what is empty or would not fit in any memory, before anything is allocated.
 void check(const SyntheticOptions& options) {
   const bool positive = options.height > 0 && options.width > 0 && options.channels > 0 &&
                         options.classes >= 0 && (options.classes > 0 || options.target_size > 0);
@@ -73,13 +73,13 @@ namespace {
 
 using core::Random;
 
-// Pixel values of a pattern lie in [0, 128] and noise in [0, 127]: their sum is a byte, no carry.
+// Pattern values are in [0, 128] and noise in [0, 127]: their sum is a byte without overflow.
 constexpr float pattern_levels = 129;
 constexpr std::uint32_t noise_mask = 0x7f;
-// Coarse, so that small convolutions see slopes and pooling does not wash the pattern out.
+// Coarse, so that small convolutions see slopes and pooling does not average the pattern out.
 constexpr std::int64_t cells = 7;
 
-// Between which two cells a pixel lies, and how far along.
+// The two cells a pixel is between, and the interpolation weight.
 struct Blend {
   std::int64_t cell;
   float share;
@@ -123,7 +123,7 @@ std::vector<std::uint8_t> class_patterns(const SyntheticOptions& options) {
   return patterns;
 }
 
-// 16 bytes of noise from each call of the generator.
+// 16 bytes of noise per call of the generator.
 void add_noise(const Random& random, std::uint64_t first_index, std::span<std::uint8_t> pixels) {
   using Bytes16 = std::array<std::uint8_t, 16>;
   for (std::size_t at = 0; at < pixels.size(); at += sizeof(Bytes16)) {
@@ -165,7 +165,7 @@ std::vector<float> linear_map(const SyntheticOptions& options, std::size_t input
   return weights;
 }
 
-// Uniform with unit variance, four from each call of the generator.
+// Uniform with unit variance, four values per call of the generator.
 void fill_uniform(const Random& random, std::uint64_t first_index, std::span<float> out) {
   constexpr float sqrt3 = 1.7320508f;
   for (std::size_t at = 0; at < out.size(); at += 4) {

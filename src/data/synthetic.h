@@ -24,8 +24,8 @@ struct Split {
   Stream answers, inputs;
 };
 
-// Fill the train and test halves of a data set: pattern of the class plus noise, in bytes; and a
-// linear map plus noise, in floats.
+// Fill the train and test halves of a data set: class pattern plus noise, in bytes; and a linear
+// map plus noise, in floats.
 void make_images(const SyntheticOptions& options, const Split& split, Samples& samples);
 void make_regression(const SyntheticOptions& options, const Split& split, Samples& samples);
 

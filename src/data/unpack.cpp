@@ -54,7 +54,7 @@ class OutputFile {
       fmt::format("{} {}; get the file again", core::printable(archive.string()), what));
 }
 
-// POSIX's "ustar" header, of which these fields matter here.
+// POSIX's "ustar" header; only these fields matter here.
 constexpr std::size_t block_size = 512;
 using Header = std::array<std::uint8_t, block_size>;
 
@@ -80,7 +80,7 @@ bool is_regular(const Header& header) { return header[156] == '0' || header[156]
 bool is_sum_right(const Header& header) {
   core::Bytes sum = 0;
   for (std::size_t i = 0; i < block_size; ++i)
-    sum += i >= 148 && i < 156 ? ' ' : header[i];  // the sum itself counts as blanks
+    sum += i >= 148 && i < 156 ? ' ' : header[i];  // the checksum field counts as blanks
   return octal_at(header, 148, 8) == sum;
 }
 
@@ -88,7 +88,7 @@ class TarReader {
  public:
   explicit TarReader(const fs::path& archive) : archive_(archive), stream_(open_stream(archive)) {}
 
-  // The next entry's header; nothing at the end.
+  // The next entry's header; nullopt at the end.
   std::optional<Header> next() {
     Header header{};
     const std::size_t count = stream_->read(header);
@@ -104,7 +104,7 @@ class TarReader {
     return *size;
   }
 
-  // The content of an entry, rounded up to whole blocks, into the file or nowhere.
+  // The content of an entry, rounded up to whole blocks, into the file or discarded.
   void pass(core::Bytes size, OutputFile* into) {
     std::vector<std::uint8_t> piece(core::MiB);
     core::Bytes left = (size + block_size - 1) / block_size * block_size;

@@ -11,14 +11,14 @@
 namespace sweetspot::energy {
 namespace {
 
-// Two readings of one batch lie as far apart as curves usually stray, before that is known.
+// The prior spread of two readings of one batch: the usual deviation of curves.
 constexpr double power_deviation = experiment::roughness.front();
 
 double octaves_between(std::int64_t low, std::int64_t high) {
   return std::log2(static_cast<double>(high) / static_cast<double>(low));
 }
 
-// Between the two readings around it, else that of the nearest.
+// Interpolated between the two neighbouring readings, else that of the nearest.
 Power between(const Powers& readings, std::int64_t batch) {
   const auto above = readings.lower_bound(batch);
   if (above != readings.end() && above->first == batch) return above->second;
@@ -34,7 +34,7 @@ Power between(const Powers& readings, std::int64_t batch) {
   const double share = from_below / (from_below + from_above);
   const Power& a = below->second;
   const Power& b = above->second;
-  // Between two that differ it may as well jump as rise.
+  // Between two that differ it may jump as well as rise.
   const double jump = std::abs(b.log_watts - a.log_watts) * share * (1 - share);
   return with_distance({a.log_watts + share * (b.log_watts - a.log_watts),
                         std::hypot(std::max(a.deviation, b.deviation), jump)},
@@ -46,7 +46,7 @@ Power between(const Powers& readings, std::int64_t batch) {
 Power power_of(std::span<const double> joules_per_sample, double samples_per_second) {
   stats::Moments logs;
   for (const double joules : joules_per_sample) logs.add(std::log(joules));
-  // Two readings tell their own spread badly: the usual one counts as two of them.
+  // Two readings estimate their own spread badly: the prior counts as two of them.
   const double count = static_cast<double>(logs.count());
   const double squares =
       logs.variance().value_or(0) * (count - 1) + 2 * std::pow(power_deviation, 2);
@@ -56,7 +56,7 @@ Power power_of(std::span<const double> joules_per_sample, double samples_per_sec
 std::vector<std::vector<double>> power_curves(const Powers& readings,
                                               std::span<const std::int64_t> batches, int count) {
   constexpr std::uint64_t seed = 1000;
-  constexpr std::uint32_t powers_stream = 1;  // beside those of the speeds
+  constexpr std::uint32_t powers_stream = 1;  // next to those of the speeds
   std::vector<Power> expected;
   for (const std::int64_t batch : batches) expected.push_back(between(readings, batch));
   std::vector<std::vector<double>> curves;

@@ -6,8 +6,8 @@
 
 namespace sweetspot::engine {
 
-// What is left of the activations beside linear, ReLU, sigmoid, tanh and softmax, which every
-// engine has kernels of its own for; nothing for those.
+// The activations other than linear, ReLU, sigmoid, tanh and softmax, for which every engine has
+// its own kernels; nullopt for those.
 std::optional<ElementFunction> element_function(const model::Activation& activation);
 
 }  // namespace sweetspot::engine

@@ -74,14 +74,15 @@ struct KeepsLayout {
   bool operator()(const auto&) const { return false; }
 };
 
-// Offsets inside a sample are 32 bits wide. In double, since products may overflow any integer.
+// Offsets inside a sample are 32 bits wide. Computed in double, since products may overflow any
+// integer.
 constexpr double most_floats = std::numeric_limits<std::int32_t>::max();
 
 double padded_floats(double height, double width, std::int64_t channels) {
   return height * width * static_cast<double>(round_up(channels, unit));
 }
 
-// The largest of what a layer reads, writes and lays out for one sample.
+// The largest buffer that a layer reads, writes or lays out for one sample.
 double sample_floats(const model::Layer& layer, const Extent& in, const Extent& out) {
   double most = std::max(
       padded_floats(static_cast<double>(in.height), static_cast<double>(in.width), in.channels),
@@ -108,7 +109,7 @@ void check_sizes(const model::Network& network, const std::vector<Extent>& exten
                       network.layers[i].name, network.name, unit));
 }
 
-// Few channels are read side by side.
+// Few channels are stored contiguously.
 bool is_compact(const model::Shape& input) { return input.channels <= unit / 2; }
 
 }  // namespace
@@ -118,12 +119,12 @@ std::vector<Extent> live_extents(const model::Network& network) {
   extents.back() = full(network.output());
   for (std::size_t i = network.layers.size(); i-- > 0;)
     extents[i] = std::visit(Reader{network.layers[i], extents[i + 1]}, network.layers[i].kind);
-  // These layers give what they are given: a flattened image keeps its layout up to the layer that
-  // mixes its elements, and what batch normalisation needs whole stays whole behind it.
+  // These layers pass through what they get: a flattened image keeps its layout up to the layer
+  // that mixes its elements, and what batch normalisation needs in full stays in full after it.
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const auto& kind = network.layers[i].kind;
     if (std::visit(KeepsLayout{}, kind)) extents[i + 1] = extents[i];
-    // Elements are rearranged all or none.
+    // A rearrangement needs all elements or none.
     if (std::holds_alternative<model::Rearrange>(kind))
       extents[i + 1] = full(network.layers[i].output);
   }

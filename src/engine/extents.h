@@ -7,30 +7,30 @@
 
 namespace sweetspot::engine {
 
-// One sample of a tensor lies in memory as (units, height, width, 16): channels in units of 16, the
-// last one filled with zeros. A vector is an image of one position; a flattened image keeps its
-// image layout, and the weights behind it are permuted instead.
+// One sample of a tensor is stored as (units, height, width, 16): channels in units of 16, the last
+// one padded with zeros. A vector is an image of one position; a flattened image keeps its image
+// layout, and the weights after it are permuted instead.
 struct Extent {
   std::int64_t height = 1, width = 1, channels = 1;
 
   std::int64_t units() const { return round_up(channels, unit) / unit; }
   std::int64_t positions() const { return height * width; }
-  std::int64_t plane() const { return positions() * unit; }  // floats of one unit
+  std::int64_t plane() const { return positions() * unit; }  // floats per unit
   std::int64_t floats() const { return units() * plane(); }
   bool operator==(const Extent&) const = default;
 };
 
-// A convolution whose extents are cut down to the positions that something reads.
+// A convolution whose extents are reduced to the positions that are read.
 struct ConvGeometry {
   model::Window kernel, strides;
   std::int64_t pad_top = 0, pad_left = 0;
   bool relu = false;
   bool raw_input = false;    // reads the batch itself: the first layer
   bool bf16 = false;         // products of rounded operands, where they pay
-  bool tiles = false;        // which run on tiles
-  bool compact = false;      // few input channels, read side by side instead of in units
+  bool tiles = false;        // and these run on AMX tiles
+  bool compact = false;      // few input channels, stored contiguously instead of in units
   model::Shape input;        // full shape, for a raw input
-  Extent in;                 // what is read of it
+  Extent in;                 // the part of it that is read
   Extent out;                // before pooling
   model::Window pool{1, 1};  // fused max pooling without overlap; 1×1: none
   std::size_t weights = 0;   // offsets into the weight buffer, in floats
@@ -46,23 +46,23 @@ struct ConvGeometry {
   std::int64_t columns() const { return out.units() * unit; }
 };
 
-// Positions that something reads: extents[i] is what is computed of layer i's input, extents[n] of
-// the output. Pooling that rounds down never reads the last lines and columns of a convolution, and
-// so neither do the convolutions before it: for paper-cnn that is a fifth of the arithmetic.
+// The positions that are read: extents[i] is what is computed of layer i's input, extents[n] of the
+// output. Pooling that rounds down never reads the last rows and columns of a convolution, and so
+// neither do the convolutions before it: for paper-cnn that is a fifth of the arithmetic.
 std::vector<Extent> live_extents(const model::Network& network);
 
-// Everything about convolution `layer` but the place of its weights.
+// Everything about convolution `layer` except the offset of its weights.
 ConvGeometry conv_geometry(const model::Network& network, const std::vector<Extent>& extents,
                            std::size_t layer);
 
-// Whether convolution `layer` is the last step of a transposed one that runs as such, with the
-// zeros between positions before it: where each output meets a tap of the kernel.
+// Whether convolution `layer` is the last step of a transposed one that runs as such, preceded by
+// the zeros between positions: true if each output meets a tap of the kernel.
 bool runs_transposed(const model::Network& network, std::size_t layer);
-// Everything about the convolution whose gradient it is.
+// The convolution whose gradient it is.
 ConvGeometry transposed_geometry(const model::Network& network, const std::vector<Extent>& extents,
                                  std::size_t layer);
 
-// The same of a depthwise one.
+// The same for a depthwise one.
 DepthwisePlane depthwise_plane(const model::Network& network, const std::vector<Extent>& extents,
                                std::size_t layer);
 

@@ -13,9 +13,9 @@ double Trainer::squared_gradient_norm() const {
 
 namespace {
 
-constexpr double share_of_time = 0.01;  // and as much for the big norms, at most
-// What a step spends on its weights, in samples. A dense weight takes about 24 bytes of traffic a
-// step and 6 operations a sample, and a machine does some 12 operations in the time of a byte;
+constexpr double share_of_time = 0.01;  // and at most as much for the big norms
+// What a step spends on its weights, in samples. A dense weight takes about 24 bytes of traffic per
+// step and 6 operations per sample, and a machine does about 12 operations in the time of a byte;
 // convolutions use a weight more often.
 constexpr double samples_of_weights = 64;
 
@@ -26,7 +26,8 @@ BatchView part_of(const model::Network& network, const BatchView& batch, std::in
           batch.targets ? batch.targets + first * network.output().size() : nullptr};
 }
 
-// Puts running statistics back where a network has any; a GPU's trainer takes long to read them.
+// Restores the running statistics of a network that has any; a GPU's trainer takes long to read
+// them.
 class KeptStatistics {
  public:
   KeptStatistics(Trainer& trainer, const model::Network& network) : trainer_(trainer) {
@@ -46,8 +47,8 @@ class KeptStatistics {
 }  // namespace
 
 std::int64_t small_part(std::int64_t batch, std::int64_t micro_batch) {
-  // The gradient's own norm is what is hard to see beside its noise, so most samples go into the
-  // big batch.
+  // The gradient's own norm is hard to distinguish from its noise, so most samples go into the big
+  // batch.
   constexpr std::int64_t most = 64;
   return std::clamp<std::int64_t>(batch / 8, 1, std::min(most, micro_batch));
 }

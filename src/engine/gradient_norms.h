@@ -7,24 +7,24 @@
 
 namespace sweetspot::engine {
 
-// Samples at the front of a batch whose gradient by itself is the small one of GradientNorms: part
-// of one micro-batch, and small enough that its pass is cheap. Nothing less than a batch of one.
+// The number of leading samples of a batch whose gradient gives the small norm of GradientNorms:
+// part of one micro-batch, and few enough that their pass is cheap. At least 1.
 std::int64_t small_part(std::int64_t batch, std::int64_t micro_batch);
 
-// Steps from one pass over `small` extra samples to the next, so that all of them take about 1% of
-// the time. A number of steps and not a clock decides, so that the same seed
-// gives the same noise scale.
+// Steps between two passes over `small` extra samples, so that these passes take about 1% of the
+// time. A step count decides and not a clock, so that the same seed gives the same noise scale.
 std::int64_t steps_between_norms(std::int64_t batch, std::int64_t small);
 
-// Which steps of a trainer measure what. The big norm is cheap, so each step has it, and it is the
-// one that is lost in noise: it is averaged over all steps from one small norm to the next, half of
-// them before and half behind, so that a gradient that shrinks evenly is of the same size in both.
+// Which steps of a trainer measure what. The big norm is cheap, so each step computes it, and it is
+// the one that is lost in noise: it is averaged over all steps from one small norm to the next,
+// half of them before and half after, so that a steadily shrinking gradient has the same size in
+// both.
 class NormWindow {
  public:
-  // Before a step: of how many samples the small norm is to be; 0: none is wanted. Nothing where
-  // this step's norms are of no use: a single sample, or an epoch's last batch.
+  // Before a step: the number of samples for the small norm; 0 if none is wanted. nullopt if this
+  // step's norms are unusable: a single sample, or an epoch's last batch.
   std::optional<std::int64_t> wants(std::int64_t batch, std::int64_t micro_batch);
-  // After it, where they are. Gives both once there are enough.
+  // After the step, with its norms. Returns both once there are enough.
   std::optional<convergence::GradientNorms> add(std::optional<double> small_squared,
                                                 double big_squared);
 
@@ -35,15 +35,15 @@ class NormWindow {
   double small_squared_ = 0, big_sum_ = 0;
 };
 
-// The squared norm of the batch's gradient at the weights that there are, without an update; leaves
-// weights, optimizer and running statistics as they were.
+// The squared norm of the batch's gradient at the current weights, without an update; leaves
+// weights, optimizer and running statistics unchanged.
 double squared_gradient_norm(Trainer& trainer, const model::Network& network,
                              const BatchView& batch, std::int64_t micro_batch);
 
-// The norms for a batch of at least two samples at the weights that there are, on any engine and
-// without an update: passes over some parts of the batch and one over all of it. Dear beside
-// TrainerOptions::gradient_norms, which hides most of that in a step; leaves the trainer as the one
-// above does.
+// The norms for a batch of at least two samples at the current weights, on any engine and without
+// an update: passes over some parts of the batch and one over all of it. Expensive compared with
+// TrainerOptions::gradient_norms, which hides most of that in a step. Leaves the trainer unchanged,
+// as above.
 convergence::GradientNorms gradient_norms(Trainer& trainer, const model::Network& network,
                                           const BatchView& batch, std::int64_t micro_batch);
 

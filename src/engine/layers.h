@@ -1,11 +1,11 @@
 #pragma once
 #include <cstdint>
 
-// What layers compute, as plain values that the kernels of every device take. No more of the
-// standard library is included here: kernel files are compiled for several instruction sets.
+// What layers compute, as plain values for the kernels of every device. No more of the standard
+// library is included here: kernel files are compiled for several instruction sets.
 namespace sweetspot::engine {
 
-// Channels come in units of 16 floats on the CPU: one AVX-512 register, two of AVX2, four of SSE.
+// Channels come in units of 16 floats on the CPU: one AVX-512 register, two AVX2, four SSE.
 constexpr std::int64_t unit = 16;
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
@@ -28,14 +28,14 @@ struct ElementFunction {
   Kind kind;
   float slope, threshold, most;
 };
-// Whether the way back is computed from the input, rather than from the output.
+// Whether the backward pass uses the input rather than the output.
 constexpr bool derives_from_input(ElementFunction::Kind kind) {
   using Kind = ElementFunction::Kind;
   return kind == Kind::rectified || kind == Kind::gelu || kind == Kind::gelu_tanh ||
          kind == Kind::swish;
 }
 
-// A filter for each channel, over the plane of one unit.
+// One filter per channel, over the plane of one unit.
 struct DepthwisePlane {
   std::int64_t in_height, in_width, out_height, out_width;
   std::int64_t kernel_height, kernel_width, stride_height, stride_width, pad_top, pad_left;

@@ -18,7 +18,7 @@ int state_floats(Optimizer::Kind kind) {
   return 0;
 }
 
-// What the CPU engine alone can do so far.
+// Only the CPU engine implements these so far.
 StepResult Trainer::evaluate_gradients(const BatchView&) {
   throw core::InputError(
       "gradients without dropout are computed on the CPU only; use --device cpu");

@@ -25,7 +25,7 @@ struct Optimizer {
   double weight_decay = 0.01;                         // adamw, decoupled
 };
 std::string_view name(Optimizer::Kind kind);
-// Floats of state for each trainable float.
+// Floats of optimizer state per trainable float.
 int state_floats(Optimizer::Kind kind);
 
 // A whole batch in host memory, channels last; either labels or targets.
@@ -34,7 +34,7 @@ struct BatchView {
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;
-  // Of a batch that ranks share: where this part begins, and the samples of all parts.
+  // For a batch shared by ranks: the first sample of this part, and the samples of all parts.
   std::int64_t first = 0;
   std::optional<std::int64_t> whole = std::nullopt;
 
@@ -46,19 +46,19 @@ struct StepResult {
   std::int64_t correct = 0;  // samples whose largest output is their label
   // Where the time went, over all micro-batches; the update includes gathering partial gradients.
   core::Seconds forward{0}, backward{0}, update{0};
-  // In some steps of a trainer that was asked for them.
+  // In some steps, if TrainerOptions::gradient_norms is set.
   std::optional<convergence::GradientNorms> gradient_norms;
   std::optional<double> gradient_squared;  // norm of the batch's gradient, from a GPU's trainer
-  // Of a trainer that is one of several ranks, whose loss and right answers are those of all.
-  core::Seconds reduction_wait{0};  // for sums of gradients that were not there in time
-  bool stops = false;               // one of the ranks was asked to stop, before this step ended
+  // For a trainer that is one of several ranks, whose loss and correct count are those of all.
+  core::Seconds reduction_wait{0};  // for gradient sums that had not arrived in time
+  bool stops = false;               // a rank was asked to stop before this step ended
 };
 
-// The ranks that train one model together, each on its part of every batch: the gradients are
-// summed over them, so that all keep the same weights.
+// The ranks that train one model together, each on its part of every batch: gradients are summed
+// over them, so that all keep the same weights.
 struct Ranks {
   collective::Group* group = nullptr;      // none: the trainer is alone
-  core::Bytes bucket_bytes = core::MiB;    // of gradients that are summed at once
+  core::Bytes bucket_bytes = core::MiB;    // gradients per all-reduce
   const std::atomic<int>* stop = nullptr;  // not 0 when this rank is to stop
 };
 
@@ -68,9 +68,9 @@ struct TrainerOptions {
   std::uint64_t seed = 1000;
   int threads = 1;
   Precision precision = Precision::fp32;  // of the CPU engine: fp32 or bf16
-  // Measure the gradients' noise in passing: now and then a step is preceded by a pass over the
-  // first samples of its batch. Weights and losses stay the same, bit for bit. On a GPU some of the
-  // steps that nobody waits for tell the norm of their batch alone.
+  // Measure the gradient noise during training: some steps are preceded by a pass over the first
+  // samples of their batch. Weights and losses stay bitwise the same. On a GPU, some of the queued
+  // steps report only the norm of their batch.
   bool gradient_norms = false;
   Ranks ranks;
 };
@@ -81,7 +81,7 @@ struct Variable {
   std::vector<float> values;
 };
 
-// Everything that the next step depends on beside its batch, as the engine lays it out.
+// Everything that the next step depends on besides its batch, in the engine's layout.
 struct Checkpoint {
   std::vector<float> weights, optimizer_state;
   std::uint32_t steps = 0;
@@ -91,7 +91,7 @@ struct Checkpoint {
 struct Operation {
   std::string name;            // "conv2d"
   std::string implementation;  // "avx512 convolution, ReLU and max pooling by minimal filtering"
-  // Without accumulation it updates its weights itself, and is timed with that.
+  // Without accumulation it updates its weights itself, and its time includes that.
   bool updates_weights = false;
 };
 
@@ -105,10 +105,10 @@ struct ThreadProfile {
 };
 
 // One step with a clock read around each operation on each sample: slower than a plain step by
-// those readings, and otherwise the same, bit for bit.
+// those reads, otherwise bitwise the same.
 struct StepProfile {
   StepResult result;
-  // The plan's, and behind them one that stands for the work of no single operation: zeroing
+  // The plan's operations, followed by one for work that belongs to no single operation: zeroing
   // partial gradients and updating weights in one flat pass.
   std::vector<Operation> operations;
   std::vector<ThreadProfile> threads;
@@ -125,28 +125,28 @@ class Plan {
   virtual std::vector<Operation> operations() const = 0;
 };
 
-// Owns weights, gradients and optimizer state once, and an arena for each plan.
-// Used by one thread at a time.
+// Owns weights, gradients and optimizer state once, and one arena per plan. Used by one thread at a
+// time.
 class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  // Makes room for this micro-batch; steps with it allocate nothing afterwards. Idempotent.
+  // Allocates for this micro-batch; later steps with it allocate nothing. Idempotent.
   virtual void prepare(std::int64_t micro_batch) = 0;
   virtual void release(std::int64_t micro_batch) = 0;
 
   // One weight update on `batch`, in passes of at most `micro_batch` samples.
   virtual StepResult step(const BatchView& batch, std::int64_t micro_batch) = 0;
-  // The same step, taken apart.
+  // The same step, timed per operation.
   virtual StepProfile profile(const BatchView& batch, std::int64_t micro_batch) = 0;
   // Loss and gradients of a batch without the update; the gradients stay readable below.
   virtual StepResult accumulate(const BatchView& batch, std::int64_t micro_batch) = 0;
   // Loss and accuracy with dropout off and running statistics; uses the evaluation plan.
   virtual StepResult evaluate(const BatchView& batch) = 0;
 
-  // Loss and gradients of the network as evaluate() sees it, with no randomness in them; they stay
-  // readable below. Has a plan of its own, made by the first call. InputError on an engine that
-  // cannot.
+  // Loss and gradients of the network as in evaluate(), without randomness; they stay readable
+  // below. Has its own plan, made by the first call. InputError on an engine that does not support
+  // it.
   virtual StepResult evaluate_gradients(const BatchView& batch);
 
   virtual std::vector<Variable> variables() const = 0;
@@ -154,14 +154,14 @@ class Trainer {
   virtual std::vector<Variable> gradients() const = 0;
   virtual double squared_gradient_norm() const;  // of these
   virtual void assign(std::span<const Variable> variables) = 0;
-  // To go on from here as often as wanted, with this trainer. InputError on an engine that cannot.
+  // To resume from here any number of times, with this trainer. InputError on an engine that does
+  // not support it.
   virtual Checkpoint checkpoint() const;
   virtual void restore(const Checkpoint& checkpoint);
-  // Of several ranks: each takes the mean of all over what it has of its own, the running
-  // statistics.
+  // With several ranks: replaces each rank's running statistics by the mean over all.
   virtual void average_statistics(collective::Group&) {}
-  // The trainable weights as they lie in memory, to be read and changed between steps. InputError
-  // on an engine that cannot.
+  // The trainable weights in memory, to be read and changed between steps. InputError on an engine
+  // that does not support it.
   virtual std::span<float> trainable_weights();
   virtual void set_learning_rate(double learning_rate) = 0;
   virtual std::uint32_t steps_done() const = 0;

@@ -32,7 +32,7 @@ trial::Trial run_branch(workload::Branching& branching, const trial::Setting& se
   return trial;
 }
 
-// Of the branches of these settings: a diverged one has a loss beyond any other.
+// For the branches of these settings: a diverged one has an infinite loss.
 std::vector<convergence::BranchLoss> losses_of(std::span<const trial::Trial> trials) {
   std::vector<convergence::BranchLoss> losses;
   for (const trial::Trial& trial : trials) {
@@ -86,7 +86,7 @@ CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer
         loop.run(setting);
       }
     }
-  loop.may_go_on();  // a stop at the very end is one
+  loop.may_go_on();  // a stop at the very end counts
   result.end = loop.end(), result.message = loop.error();
   result.trials = loop.trials(), result.resumed = loop.resumed(), result.spent = loop.spent();
   result.found = convergence::critical_batch(losses_of(result.trials), options.tolerance);

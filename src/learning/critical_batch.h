@@ -30,10 +30,9 @@ struct CriticalBatchResult {
   std::optional<convergence::CriticalBatch> found;
 };
 
-// Short branches from one checkpoint, a seed's batches after the other's, for as many samples each:
-// the largest batch whose loss stays within the tolerance of the smallest's. Every branch is a
-// trial of the study, whose last loss is the test split's; those that the store has are not run
-// again.
+// Short branches from one checkpoint, seed by seed, with equal numbers of samples: the largest
+// batch whose loss stays within the tolerance of the smallest's. Every branch is a trial of the
+// study, whose last loss is that of the test split; stored ones are not run again.
 CriticalBatchResult critical_batch(workload::Branching& branching, store::Writer& writer,
                                    const CriticalBatchOptions& options, study::Observer& observer,
                                    const std::atomic<int>& stop);

@@ -11,7 +11,7 @@
 namespace sweetspot::learning {
 namespace {
 
-// Where the noise scale is known, the critical batch is within a small factor of it.
+// If the noise scale is known, the critical batch is within a small factor of it.
 constexpr double factor_of_noise = 3;
 
 std::int64_t nearest(const std::vector<search::BatchSpeed>& candidates, std::int64_t batch) {
@@ -86,7 +86,7 @@ class TargetSearch {
     loop_.run(setting);
   }
 
-  // By the runs' own clocks, unless other work was in their way.
+  // By the runs' own clocks, unless other work disturbed them.
   advise::SecondsBasis basis() const {
     const auto disturbed = [](const trial::Trial& trial) { return trial.contention.contended; };
     return std::ranges::any_of(loop_.trials(), disturbed) ? advise::SecondsBasis::speed
@@ -101,7 +101,7 @@ class TargetSearch {
     return trial::first_reached(trial.evaluations, options_.target);
   }
 
-  // Given up for being slower than others, and trained again when all were to be.
+  // Stopped for being slower than others, and trained again when all were requested.
   bool is_superseded(const trial::Trial& trial) const {
     const auto again = [&](const trial::Trial& other) {
       return other.setting == trial.setting && other.stop_reason != trial::StopReason::max_steps;
@@ -122,7 +122,7 @@ class TargetSearch {
         run.cost = options_.for_energy ? to->samples * cost_of_sample(batch)
                                        : seconds_of(to->samples, to->train_seconds, batch);
       else if (is_cut(trial))
-        continue;  // it may yet: another run of the study trains it again
+        continue;  // it may later: another run of the study trains it again
       runs.push_back(run);
     }
     return runs;
@@ -136,7 +136,7 @@ class TargetSearch {
     return runs;
   }
 
-  // Of the first run, which all others follow from.
+  // Of the first run, on which all others are based.
   std::optional<double> noise_batch() const {
     for (const trial::Trial& trial : loop_.trials()) {
       if (trial.setting.batch != pilot_ || trial.setting.seed != options_.base.seed) continue;
@@ -160,8 +160,8 @@ class TargetSearch {
     return options_.rule.value_or(convergence::default_rule(options_.adaptive_optimizer, false));
   }
 
-  // That of the first run cannot follow the noise scale that only it measures. Three digits: the
-  // command that is recommended has the very one that was trained with.
+  // The first run cannot use the noise scale that only it measures. Three digits: the recommended
+  // command has exactly the rate that was trained with.
   double learning_rate(std::int64_t batch) const {
     const double rate = convergence::learning_rate(
         rule(), options_.base.learning_rate, static_cast<double>(options_.base_batch),

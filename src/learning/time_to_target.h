@@ -17,22 +17,22 @@ namespace sweetspot::learning {
 struct TargetOptions {
   trial::Target target;
   bool for_energy = false;
-  trial::Setting base;  // everything but the batch and the learning rate; the first of the seeds
+  trial::Setting base;  // everything except the batch and the learning rate; the first of the seeds
   std::int64_t base_batch = 100;                      // that base.learning_rate suits
-  std::optional<convergence::LearningRateRule> rule;  // nothing: by the optimizer
+  std::optional<convergence::LearningRateRule> rule;  // nullopt: by the optimizer
   bool adaptive_optimizer = true;
-  bool sets_learning_rate = true;              // false: the program has its own, whatever the batch
+  bool sets_learning_rate = true;              // false: the program has its own, for every batch
   std::vector<search::BatchSpeed> candidates;  // batches that may be trained, ascending
   std::optional<std::int64_t> throughput_batch;
-  std::optional<int> finalists = 4;  // nothing: train every batch with every seed
+  std::optional<int> finalists = 4;  // nullopt: train every batch with every seed
   int seeds = 3;
   int most_epochs = 20;  // of a run that does not reach the target
   study::LoopOptions loop;
-  std::function<std::string(const trial::Setting&)> command;  // that trains at a setting
+  std::function<std::string(const trial::Setting&)> command;  // trains at a setting
 };
 
-// `not_reached`: runs ended, and none of them had reached the target. `metric_missing`: they did
-// not even tell the metric.
+// `not_reached`: runs ended, and none had reached the target. `metric_missing`: they did not even
+// report the metric.
 enum class TargetStatus {
   found,
   not_reached,
@@ -54,10 +54,10 @@ struct TargetResult {
   advise::TimeToTarget answer;  // as the store has it
 };
 
-// Which batch reaches the target at the least cost. The batch that is nearest to `base_batch` is
-// trained first: its samples and its noise scale say what every other batch would need, and their
-// speeds what that takes; the most promising are trained by convergence::next_run. Everything that
-// is decided follows from the finished runs, so that a study that is in the store goes on.
+// Which batch reaches the target at the smallest cost. The batch nearest to `base_batch` is trained
+// first: its samples and its noise scale predict what every other batch needs, and their speeds
+// what that costs; convergence::next_run selects the most promising ones for training. Every
+// decision follows from the finished runs, so a stored study can be resumed.
 TargetResult reach_target(workload::Training& training, store::Writer& writer,
                           const TargetOptions& options, study::Observer& observer,
                           const std::atomic<int>& stop);

@@ -7,7 +7,7 @@ namespace sweetspot::measure {
 namespace {
 
 constexpr double first_share = 0.05;               // of an epoch
-constexpr std::int64_t first_samples = 1000;       // where its length is not known
+constexpr std::int64_t first_samples = 1000;       // if the epoch's length is unknown
 constexpr double least_step = 1.1, most_step = 2;  // times as many samples
 
 }  // namespace

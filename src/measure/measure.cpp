@@ -42,7 +42,7 @@ class Measurement {
   Trial run() {
     run_guarded(trial_, [this] { open_and_sample(); });
     if (recorder_) recorder_->tell(trial_);
-    for (ProgramGpu& gpu : program_gpus_) gpu.recorder->stop();  // they look at its processes
+    for (ProgramGpu& gpu : program_gpus_) gpu.recorder->stop();  // they read its processes
     close();
     tell_readings();
     if (trial_.energy_joules) trial_.energy_samples = sampled_samples_;
@@ -79,14 +79,14 @@ class Measurement {
     if (finished) summarize();
   }
 
-  // False when the trial is over, with its outcome set.
+  // False if the trial is over, with its outcome set.
   bool warm_up() {
     std::optional<telemetry::Elapsed> elapsed(std::in_place, machine_);
     std::vector<double> seconds;
     std::size_t next_judgement = 1;
     do {
       if (!step(true, *elapsed)) return false;
-      // What a program does before its first step is no warm-up.
+      // What a program does before its first step is not warm-up.
       if (seconds.empty() && !session_->rests_between_steps()) elapsed.emplace(machine_);
       seconds.push_back(per_update(trial_.raw.back()));
       tell(true);
@@ -95,13 +95,13 @@ class Measurement {
         return true;
       if (seconds.size() < next_judgement) continue;
       next_judgement = seconds.size() + 1 + seconds.size() / 8;
-      // Data that was loaded ahead says nothing of the steps that have to wait for theirs.
+      // Prefetched data says nothing about steps that have to wait for theirs.
       if (warmed_up(seconds, elapsed->seconds()) && trial_.raw.size() >= session_->loaded_ahead())
         return true;
     } while (true);
   }
 
-  // The program was over before it had warmed up: all but its first step is what there is.
+  // The program ended before it had warmed up: everything except its first step counts.
   void sample_warm_up() {
     for (std::size_t i = 1; i < trial_.raw.size(); ++i) {
       trial::Step& step = trial_.raw[i];
@@ -134,13 +134,13 @@ class Measurement {
     return finished;
   }
 
-  // Of what runs in this process.
+  // For a workload in this process.
   void start_reading() {
     if (session_->takes_real_time() && session_->rests_between_steps())
       recorder_ = telemetry::start_recorder(machine_, trial_.device, whole_.start());
   }
 
-  // Which devices a program uses is known once it steps.
+  // The devices of a program are known once it steps.
   void start_reading_program() {
     for (const workload::SeenGpu& seen : session_->gpus()) {
       auto recorder = std::make_unique<telemetry::Recorder>(
@@ -152,9 +152,9 @@ class Measurement {
     reads_program_ = true;
   }
 
-  // What the program's GPUs did goes to each; the trace is that of the fullest.
+  // Each GPU of the program gets its readings; the trace is that of the fullest.
   void tell_readings() {
-    if (reads_program_)  // the meter of the CPU tells our own
+    if (reads_program_)  // the CPU's meter covers our own process
       for (trial::Reading& reading : trial_.trace)
         if (program_gpus_.empty()) reading.memory.reset();
     const trial::GpuUse* full = trial::fullest(trial_.gpus);
@@ -210,8 +210,9 @@ class Measurement {
     return false;
   }
 
-  // A data set seldom is a multiple of the batch; many programs train on what is left over. Once in
-  // a while, that is: a program that does so all the time has another batch than it was given.
+  // A data set is rarely a multiple of the batch; many programs train on the remainder. That
+  // happens once per epoch: a program that does so all the time uses a different batch than it was
+  // given.
   bool may_be_an_epochs_last(const trial::Step& step) {
     constexpr std::int64_t seldom = 8;
     const auto steps = static_cast<std::int64_t>(trial_.raw.size());
@@ -242,7 +243,7 @@ class Measurement {
       for (std::size_t phase = 0; phase < sums.size(); ++phase) sums[phase] += step.phases[phase];
     }
     for (double& sum : sums) sum /= static_cast<double>(updates);
-    // A workload that cannot tell its phases leaves them at zero.
+    // A workload without phases leaves them at zero.
     if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial_.phases = sums;
   }
 
@@ -275,7 +276,7 @@ class Measurement {
     if (trial_.outcome != Outcome::ok) trial_.last_output = account.last_output;
   }
 
-  // Of a machine that had nothing else to do: noise is no length of an input.
+  // Only on an otherwise idle machine: noise does not indicate varying input lengths.
   bool times_vary() const {
     constexpr double least_share = 0.05;
     constexpr std::size_t fewest = 8;
@@ -293,7 +294,7 @@ class Measurement {
   }
 
   void note_memory() { note_memory(session_->memory(), session_->memory_by_use()); }
-  // The most that it ever held.
+  // The peak so far.
   void note_memory(const std::optional<core::Bytes>& now,
                    const std::optional<core::MemoryByUse>& by_use) {
     if (!now || (trial_.memory_measured && *now <= *trial_.memory_measured)) return;

@@ -16,23 +16,22 @@ namespace sweetspot::measure {
 struct MeasureOptions {
   double precision = 0.02;  // half-width of the 95% interval of throughput, as a share
   std::int64_t max_steps = 10000;
-  core::Seconds max_time{3};  // of sampling, warm-up apart
-  // So many weight updates, whatever is known before.
+  core::Seconds max_time{3};  // of sampling, excluding warm-up
+  // This many weight updates, regardless of precision.
   std::optional<std::int64_t> updates{};
   core::Seconds max_warm_up{3};
   int min_steps = 16;  // sampled ones
-  // A machine's disturbances last for a tenth of a second: fewer steps may miss them, or see
-  // nothing else, and not know it.
+  // Disturbances of a machine last for about a tenth of a second: fewer steps may miss them, or see
+  // nothing else, without noticing.
   core::Seconds min_time{0.5};
-  // Steps that agree, as a GPU's do, have seen none: a few of them over this time are enough.
+  // Steps that agree, as on a GPU, were not disturbed: a few of them over this time are enough.
   core::Seconds steady_time{0.2};
-  // A setting that matters is run again: a first look at steps that vary takes no longer than it
-  // would to begin once more, and no less than this. Small batches vary on a GPU and are seldom the
-  // answer: there it takes no longer than half of this.
+  // A setting that matters is run again: the first measurement of varying steps takes no longer
+  // than a restart would, and at least this long. Small batches vary on a GPU and are rarely the
+  // answer: there it takes at most half of this.
   bool first_look = false;
   core::Seconds least_look{1};
-  // What a trial is for, besides speed: a GPU counts its energy coarsely, so that a reading takes a
-  // second at least.
+  // Also measures energy: a GPU's counter is coarse, so a reading takes at least one second.
   bool reads_energy = false;
 };
 
@@ -42,7 +41,7 @@ struct Sight {
   bool warming_up;
   std::int64_t steps;  // weight updates
   std::optional<trial::Interval> samples_per_second;
-  // Of a trial that trains: its epoch, of how many, and how much of it is done.
+  // For a trial that trains: its epoch, the number of epochs, and the completed part of this one.
   int epoch = 0, epochs = 0;
   double epoch_share = 0;
   const workload::Waiting* waiting = nullptr;  // for the first step of a program
@@ -51,14 +50,14 @@ using Watch = std::function<void(const Sight&)>;
 
 // One trial: opens the setting, warms up until step times settle, samples until the interval is
 // tight or a limit is reached, flags outliers, records contention, memory and proof of what ran.
-// Never throws for what the workload does: that is the outcome; only a device that is lost is no
-// trial at all, and its DeviceLost passes through. `stop`: 0 go on, 2 or more give up
-// at once (outcome cancelled); a value of 1 lets this trial finish.
+// Failures of the workload are the outcome, not exceptions; only DeviceLost passes through, because
+// a lost device says nothing about the setting. `stop`: 0 continue, 1 let this trial finish, 2 or
+// more cancel it immediately.
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
                      const std::atomic<int>& stop);
 
-// The same on a machine of the caller's.
+// The same on a given machine.
 trial::Trial measure(workload::Workload& workload, const trial::Setting& setting,
                      const MeasureOptions& options, const Watch& watch,
                      const std::atomic<int>& stop, telemetry::Machine& machine);

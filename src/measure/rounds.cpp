@@ -19,20 +19,18 @@ namespace {
 using trial::Outcome;
 using trial::Trial;
 
-// After a switch: data comes back into the caches, and the loader of the session before fills its
-// buffers.
+// After a switch caches refill, and the previous session's loader fills its buffers.
 constexpr double switch_seconds = 0.002;
-// Steps that take longer bring their own data anyway, and on a GPU, where no loader is in the way,
-// much sooner.
-constexpr double long_step_seconds = 0.02, long_resident_step_seconds = 0.01;
-// When a session is opened: pages are touched for the first time, graphs are made.
+// Longer steps load their own data anyway; on a GPU, which has no loader, much sooner.
+constexpr double long_step_seconds = 0.05, long_resident_step_seconds = 0.01;
+// After opening a session: first-touch page faults, graph capture.
 constexpr double opening_seconds = 0.02;
 constexpr int opening_steps = 3;
-// A warm-up of long steps ends then, whatever their number.
+// A warm-up of long steps ends then, regardless of their number.
 constexpr double most_warm_up_seconds = 0.2;
 
-// To open sessions anew takes no more than this share of the time, and is worth it for those only
-// that open fast: a large one lies in so many places that they even out.
+// Reopening sessions takes at most this share of the time, and pays only for those that open fast:
+// the layout of a large one averages out over its many buffers.
 constexpr double most_share_of_opening = 0.15, fast_opening_seconds = 0.15;
 
 void add(trial::Step& block, const trial::Step& step) {
@@ -55,7 +53,7 @@ double per_update(const trial::Step& step) {
   return step.seconds / static_cast<double>(step.updates);
 }
 
-// What its blocks say so far.
+// Summary of its blocks so far.
 void summarize(Trial& trial) {
   stats::RoundTimes calm, slowed;
   std::vector<trial::Step*> counted;
@@ -78,7 +76,7 @@ void summarize(Trial& trial) {
   trial.outlier_steps = std::ranges::count(flags, true);
   for (std::size_t i = 0; i < counted.size(); ++i) counted[i]->outlier = flags[i];
   for (double& sum : sums) sum /= static_cast<double>(trial.steps);
-  // A workload that cannot tell its phases leaves them at zero.
+  // A workload without phases leaves them at zero.
   if (std::ranges::any_of(sums, [](double sum) { return sum > 0; })) trial.phases = sums;
 }
 
@@ -120,8 +118,8 @@ bool Rounds::run(std::span<const trial::Setting> settings) {
   return true;
 }
 
-// All at once: the next round opens them in another order, so that each comes to lie where another
-// one lay.
+// All at once: the next round opens them in a different order, so that each gets a different memory
+// layout.
 void Rounds::renew(const std::vector<Member*>& in_turns) {
   std::vector<Member*> fast;
   double opening = 0;
@@ -134,7 +132,7 @@ void Rounds::renew(const std::vector<Member*>& in_turns) {
   for (Member* member : fast) close(*member);
 }
 
-// Shuffled, and the next time in reverse.
+// Shuffled, and reversed the next time.
 std::vector<std::size_t> Rounds::order(std::size_t count) {
   if (last_order_.size() == count && (round_ - options_.first_round) % 2 == 1) {
     std::ranges::reverse(last_order_);
@@ -152,14 +150,20 @@ std::vector<std::size_t> Rounds::order(std::size_t count) {
 void Rounds::block(Member& member) {
   if (!member.session) open(member);
   const double before = elapsed_seconds();
-  if (member.session->takes_real_time() && workload_.device() == "cpu")
-    moments_.push_back(machine_.speed());
+  std::optional<telemetry::WaitMonitor> others;
+  if (member.session->takes_real_time() && workload_.device() == "cpu") {
+    others.emplace(machine_);
+    const probe::cpu::SpeedReading speed = machine_.speed();
+    // What other processes did to this moment, they need not have done to the blocks around it.
+    if (!others->was_kept_waiting()) moments_.push_back(speed);
+  }
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
   if (usual < (resident_ ? long_resident_step_seconds : long_step_seconds))
     warm_up(member, switch_seconds, member.switch_steps);
   trial::Step block = empty_block(round_, false);
   do add(block, step(member));
   while (block.seconds < options_.block_seconds);
+  block.slowed |= others && others->was_kept_waiting();
   member.trial.raw.push_back(block);
   member.moments.push_back(moments_.size());
   member.trial.steps += block.updates;
@@ -176,7 +180,7 @@ void Rounds::open(Member& member) {
     return std::ranges::any_of(
         members_, [&](const auto& other) { return other.get() != &member && other->session; });
   };
-  // Beside others it may not fit although it does alone.
+  // Next to others it may not fit although it does alone.
   const auto alone = [&] {
     for (const auto& other : members_)
       if (other.get() != &member) close(*other);
@@ -196,8 +200,8 @@ void Rounds::open(Member& member) {
   if (again) alone();
   const int to_load = resident_ ? 0 : trial.setting.prefetch;
   const trial::Step last = warm_up(member, opening_seconds, opening_steps + to_load);
-  // A session that rests finds its loader's buffers full: where loading limits it, the steps that
-  // empty them are too fast. The first steps wait in any case, until the loader has begun.
+  // A paused session finds its loader's buffers full: if loading is the bottleneck, the steps that
+  // drain them are too fast. The first steps always wait, until the loader has started.
   constexpr double waits_share = 0.05;
   if (last.phases[static_cast<std::size_t>(trial::Phase::data_wait)] > waits_share * last.seconds)
     member.switch_steps = 1 + trial.setting.prefetch;
@@ -207,7 +211,7 @@ void Rounds::open(Member& member) {
   member.opening_seconds = machine_.now() - began;
 }
 
-// Those that rested longest are closed first.
+// Closes the longest paused sessions first.
 void Rounds::make_room(const Member& for_whom) {
   if (one_at_a_time_)
     for (const auto& other : members_) close(*other);
@@ -227,7 +231,7 @@ void Rounds::make_room(const Member& for_whom) {
   }
 }
 
-// The last of its steps.
+// Returns the last of its steps.
 trial::Step Rounds::warm_up(Member& member, double least_seconds, int least_steps) {
   trial::Step warm = empty_block(round_, true), last;
   for (int steps = 0; steps < least_steps || warm.seconds < least_seconds; ++steps) {

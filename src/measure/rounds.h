@@ -16,23 +16,24 @@ namespace sweetspot::measure {
 
 struct RoundsOptions {
   double block_seconds = experiment::block_seconds;
-  std::int32_t first_round = 1;  // a study that is resumed goes on counting
-  // What sessions that are open at the same time may take together: more are opened in turns.
+  std::int32_t first_round = 1;  // a resumed study continues the count
+  // The memory of all sessions that are open at the same time; others are opened in turn.
   std::optional<core::Bytes> memory;
   std::uint64_t seed = 1000;  // of the order
-  // Where memory comes to lie decides about a percent or two of a CPU session's speed, for as long
-  // as it is open: sessions are opened anew now and then, so that no batch is judged by one draw.
+  // Memory layout decides one or two percent of a CPU session's speed for as long as it is open:
+  // sessions are reopened from time to time, so that no batch is judged by one draw.
   bool renews = false;
 };
 
 // Settings that are measured together. The machine drifts, and drift is shared: sessions are open
 // side by side, and each round runs one block of steps of each, in random order, every other round
-// in the reverse of the one before. The first steps after a switch, until its data is back in the
-// caches and the loader of the one before has filled its buffers, are flagged as warm-up. A setting
-// that fails leaves the rounds; the others go on.
+// in reverse. The first steps after a switch, until caches are warm and the previous session's
+// loader has filled its buffers, are flagged as warm-up. A setting that fails leaves the rounds;
+// the others continue.
 class Rounds {
  public:
-  // All of these must outlive it; the workload opens side by side. `stop` is as measure()'s.
+  // All of these must outlive it; the workload must open sessions side by side. `stop` is as in
+  // measure().
   Rounds(workload::Workload& workload, const RoundsOptions& options, const Watch& watch,
          const std::atomic<int>& stop, telemetry::Machine& machine);
   ~Rounds();
@@ -40,15 +41,15 @@ class Rounds {
   Rounds& operator=(const Rounds&) = delete;
 
   // One round of these, without those that have failed. Sessions of others stay open while there is
-  // memory: to open a large one again takes longer than many of its blocks. False once it was told
-  // to give up: blocks that were done until then count.
+  // memory: reopening a large one takes longer than many of its blocks. False once it was
+  // cancelled: blocks finished until then count.
   bool run(std::span<const trial::Setting> settings);
-  // So long without a break, while its device is read beside the steps: for its energy, which no
-  // block is long enough for. These steps are no block of a round. Before them it runs for
-  // `rise_seconds`, in which its power gets to where it stays.
+  // Runs this long without a break while the device is read, for its energy, for which a block is
+  // too short. These steps are not a block of a round. Before them it runs for `rise_seconds`,
+  // until its power is stable.
   void read_device(const trial::Setting& setting, double seconds, double rise_seconds = 0);
 
-  // Of each setting that took part, in the order in which they came, as far as it was measured.
+  // One trial per setting that took part, in order of first appearance, as far as it was measured.
   std::vector<trial::Trial> trials() const;
   // The same without summaries: setting, outcome, memory and blocks. Cheap.
   std::vector<trial::Trial> blocks() const;
@@ -56,10 +57,10 @@ class Rounds {
   bool failed(const trial::Setting& setting) const;
   // Whether it was in a round of this run, and can be again.
   bool took_part(const trial::Setting& setting) const { return find(setting) && !failed(setting); }
-  // What its last turn took, the steps after the switch included; 0 before its first.
+  // The duration of its last turn, including the steps after the switch; 0 before its first.
   double turn_seconds(const trial::Setting& setting) const;
   double elapsed_seconds() const { return elapsed_.seconds(); }
-  std::int32_t rounds() const { return round_ - options_.first_round; }  // whole ones, of this run
+  std::int32_t rounds() const { return round_ - options_.first_round; }  // complete, of this run
   bool has_energy() const { return has_energy_; }
 
  private:
@@ -67,7 +68,7 @@ class Rounds {
     trial::Trial trial;
     std::unique_ptr<workload::Session> session;
     std::int64_t last_round = 0;
-    int switch_steps = 1;  // that a switch back to it takes at least
+    int switch_steps = 1;  // minimum warm-up steps after a switch back to it
     double opening_seconds = 0, turn_seconds = 0;
     std::vector<std::size_t> moments{};  // of each block: the first one after it
   };
@@ -94,7 +95,7 @@ class Rounds {
   telemetry::Look began_;
   const bool resident_;  // on a GPU, with all its data
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<probe::cpu::SpeedReading> moments_;  // one before each block
+  std::vector<probe::cpu::SpeedReading> moments_;  // one before each block, undisturbed ones
   std::unique_ptr<telemetry::Meter> meter_;        // of the device, for contention on it
   bool has_energy_ = false;
   bool one_at_a_time_ = false;  // sessions did not fit side by side

@@ -23,7 +23,7 @@ void run_guarded(trial::Trial& trial, const std::function<void()>& action) {
   } catch (const core::OutOfMemory& error) {
     end(Outcome::out_of_memory, error.what());
   } catch (const core::DeviceLost&) {
-    throw;  // says nothing of the setting
+    throw;  // says nothing about the setting
   } catch (const std::exception& error) {
     end(Outcome::crashed, error.what());
   }

@@ -13,24 +13,25 @@
 namespace sweetspot::measure {
 namespace {
 
-// Caches fill and clocks rise in tens of milliseconds, which may be hundreds of small steps.
+// Caches fill and clocks rise within tens of milliseconds, which may be hundreds of small steps.
 constexpr std::size_t fewest_warm_up_steps = 6;
 constexpr double least_warm_up_seconds = 0.05;
-// Where steps are long, two neighbours that agree are all the warm-up there is time for.
+// If steps are long, two neighbours that agree are all the warm-up there is time for.
 constexpr double long_warm_up_seconds = 0.5, agreeing_share = 0.05;
-// Steps of a GPU repeat to half a percent, and so do those of a calm CPU. A library that tries its
-// algorithms, a compilation and memory that is taken for the first time make steps far above the
-// rest: once so many agree this well, that is over.
+// Steps of a GPU repeat to half a percent, and so do those of an idle CPU. Autotuning, compilation
+// and first allocations make steps far slower than the rest: once this many agree this well, they
+// are over.
 constexpr std::size_t steady_warm_up_steps = 3;
 constexpr double steady_share = 0.02;
-// Four that lie so close together know their mean to about one percent. What one run differs by
-// from the next, no number of steps would tell.
+// Four that are so close together give the mean to about one percent. No number of steps reveals
+// the difference between runs.
 constexpr std::int64_t fewest_steady_steps = 4;
 
-// A step may take seconds: these many are worth exceeding the time limit for, and these few end a
-// trial that has gone on for twice as long.
+// A step may take seconds: this many are worth exceeding the time limit for, and this few end a
+// trial that has taken twice as long.
 constexpr std::int64_t few_steps = 5, fewest_steps = 3;
-// Long steps tell much each: a quarter of the time and as many as batch means need will do.
+// Long steps carry much information each: a quarter of the time and as many as batch means need are
+// enough.
 constexpr double share_of_time_for_few = 0.25;
 
 constexpr core::Seconds energy_reading{1};
@@ -123,7 +124,7 @@ bool Sampling::enough(double elapsed) const {
 
 void Sampling::judge(double elapsed) {
   interval_ = throughput(seconds_, samples_);
-  if (options_.updates) return;  // who counts them ends it
+  if (options_.updates) return;  // the caller counts them
   if (interval_ && enough(elapsed) && interval_->half_width_share() <= options_.precision)
     stop_ = trial::StopReason::precise;
   else if (count() >= options_.max_steps)

@@ -9,30 +9,30 @@
 
 namespace sweetspot::measure {
 
-// Whether the warm-up is over, from the times of its steps and the time they took in all.
+// Whether the warm-up is over, from the times of its steps and the total time.
 bool warmed_up(const std::vector<double>& seconds, double elapsed);
 
-// Whether a trial of so many steps has taken all the time it may.
+// Whether a trial of this many steps has used up its time.
 bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed);
 
-// The sampled steps of a trial and what they say so far: a stopping criterion without clock or
+// The sampled steps of a trial and their estimate so far: a stopping criterion without clock or
 // workload, fed one step at a time.
 class Sampling {
  public:
   explicit Sampling(const MeasureOptions& options) : options_(options) {}
 
-  // `elapsed` is the time since sampling began. The interval is computed anew at times that grow
-  // apart, so that sampling costs the same for each step however many there are.
+  // `elapsed` is the time since sampling began. The interval is recomputed at growing distances, so
+  // that the cost per step does not depend on their number.
   void add(double seconds, std::int64_t samples, double elapsed);
 
-  // Not longer than this, whatever was asked, unless a reading takes longer.
+  // Limits the time, regardless of the options, unless a reading takes longer.
   void hurry(core::Seconds most);
 
   // No further step will come, for this reason.
   void end(trial::StopReason why);
 
   std::optional<trial::StopReason> stop() const { return stop_; }
-  // As of the last time it was computed; exact once there is a reason to stop.
+  // As last computed; exact once there is a reason to stop.
   const std::optional<trial::Interval>& samples_per_second() const { return interval_; }
   std::int64_t count() const { return static_cast<std::int64_t>(seconds_.size()); }
 
@@ -44,14 +44,14 @@ class Sampling {
   MeasureOptions options_;
   std::vector<double> seconds_;
   std::vector<std::int64_t> samples_;
-  double fastest_ = 0, slowest_ = 0;  // seconds of a sample
+  double fastest_ = 0, slowest_ = 0;  // seconds per sample
   std::int64_t next_judgement_ = 2;
   std::optional<trial::Interval> interval_;
   std::optional<trial::StopReason> stop_;
 };
 
 // The 95% interval of samples per second: by batch means, and below the eight steps those need by
-// Student's t over the steps themselves. Nothing below two steps.
+// Student's t over the steps themselves. nullopt below two steps.
 std::optional<trial::Interval> throughput(const std::vector<double>& seconds,
                                           const std::vector<std::int64_t>& samples);
 

@@ -13,7 +13,7 @@
 namespace sweetspot::measure {
 namespace {
 
-// One training run as a trial: keeps its epochs, tells of its progress, and turns a stop that lets
+// One training run as a trial: records its epochs, reports its progress, and turns a stop that lets
 // trials finish into one that does not.
 class TrainingTrial final : public workload::TrainingObserver {
  public:
@@ -69,7 +69,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     if (!schedule_) return true;
     schedule_->evaluated(found);
     if (!trial_.evaluations.empty() && trial_.evaluations.back().steps == found.steps)
-      trial_.evaluations.back() = found;  // once more without a step between
+      trial_.evaluations.back() = found;  // again without a step in between
     else
       trial_.evaluations.push_back(found);
     if (trial::is_reached(found, *wanted_.target)) return false;
@@ -112,7 +112,7 @@ class TrainingTrial final : public workload::TrainingObserver {
     trial_.noise_scale = trained.noise_scale;
   }
 
-  // Every epoch has as many samples and steps as any other.
+  // All epochs have the same number of samples and steps.
   void summarize() {
     const auto count = static_cast<std::int64_t>(trial_.epochs.size());
     if (!trial_.evaluations.empty()) return summarize_part();

@@ -9,14 +9,14 @@ namespace sweetspot::measure {
 struct TrainFor {
   int epochs = 1;
   std::optional<trial::Target> target{};
-  // With a target: it is given up after so many samples, or after so long, evaluations included.
+  // With a target: stops after this many samples, or this long, including evaluations.
   std::optional<std::int64_t> most_samples{};
   std::optional<double> most_seconds{};
 };
 
-// One trial that trains rather than samples steps, evaluating after each epoch, and on its way to a
-// target more often. Outcomes, contention and `stop` are as measure()'s; Trial::epochs and
-// Trial::evaluations have what came of it. Not reaching the target is no failure.
+// One trial that trains rather than samples steps, with an evaluation after each epoch, and more
+// often on its way to a target. Outcomes, contention and `stop` are as in measure(); Trial::epochs
+// and Trial::evaluations have the results. Not reaching the target is not a failure.
 trial::Trial train(workload::Training& training, const trial::Setting& setting,
                    const TrainFor& wanted, const Watch& watch, const std::atomic<int>& stop);
 trial::Trial train(workload::Training& training, const trial::Setting& setting,

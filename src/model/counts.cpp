@@ -3,14 +3,14 @@
 namespace sweetspot::model {
 namespace {
 
-// Multiply-adds count twice and a bias once for each output; what has no weights costs one FLOP for
-// each value it reads, except scale and shift (two), and moving values (Flatten) costs none.
+// Multiply-adds count twice and a bias once per output; layers without weights cost one FLOP per
+// value read, except scale and shift (two), and moving values (Flatten) costs none.
 struct ForwardFlops {
   const Layer& layer;
 
   std::int64_t operator()(const Conv2D& conv) const {
     const std::int64_t reads = conv.kernel.height * conv.kernel.width * layer.input.channels;
-    // What falls on zeros between the positions of a transposed convolution counts for nothing.
+    // Products with the zeros between the positions of a transposed convolution do not count.
     const std::int64_t products =
         layer.output.size() / (conv.spread.height * conv.spread.width) * reads;
     return 2 * products + (conv.use_bias ? layer.output.size() : 0) + of(conv.activation);
@@ -57,8 +57,8 @@ LayerCounts counts_of(const Network& network, std::size_t index,
   LayerCounts counts;
   counts.parameters = parameters[index];
   counts.forward_flops = std::visit(ForwardFlops{layer}, layer.kind);
-  // Each gradient takes as much arithmetic as the pass forward. The first layer needs none to its
-  // input, since nothing before it learns.
+  // Each gradient takes as much arithmetic as the forward pass. The first layer needs no input
+  // gradient, since nothing before it learns.
   const int gradients = (counts.parameters > 0 ? 1 : 0) + (index > 0 ? 1 : 0);
   counts.training_flops = counts.forward_flops * (1 + gradients);
   counts.activation_bytes = layer.output.size() * static_cast<std::int64_t>(sizeof(float));

@@ -10,7 +10,7 @@ struct LayerCounts {
   std::int64_t parameters = 0;
   std::int64_t forward_flops = 0;
   std::int64_t training_flops =
-      0;  // forward, gradient to the input (none for the first layer), to the weights
+      0;  // forward, input gradient (none for the first layer), weight gradient
   std::int64_t activation_bytes = 0;  // fp32 output
 };
 LayerCounts counts(const Network&, std::size_t layer);

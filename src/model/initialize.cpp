@@ -12,8 +12,8 @@ using Kind = Initializer::Kind;
 using Mode = Initializer::Mode;
 using Distribution = Initializer::Distribution;
 
-// Cutting a normal distribution at two sigmas leaves this standard deviation; Keras divides by it
-// in VarianceScaling, and only there.
+// A normal distribution truncated at two sigmas has this standard deviation; Keras divides by it in
+// VarianceScaling, and only there.
 constexpr double truncated_stddev = 0.87962566103423978;
 
 void fill_normal(const core::Random& random, double mean, double stddev, std::span<float> values) {
@@ -21,8 +21,8 @@ void fill_normal(const core::Random& random, double mean, double stddev, std::sp
     values[i] = static_cast<float>(mean + stddev * random.normal(i));
 }
 
-// A draw beyond two sigmas is drawn again from the same element's own numbers: a parameter has
-// fewer than 2^40 elements, so the attempt can take the index's upper bits.
+// A draw beyond two sigmas is repeated from the same element's own numbers: a parameter has fewer
+// than 2^40 elements, so the attempt can use the index's upper bits.
 void fill_truncated(const core::Random& random, double mean, double stddev,
                     std::span<float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {

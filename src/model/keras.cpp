@@ -25,8 +25,8 @@ namespace {
 using nlohmann::json;
 using namespace keras;
 
-// The model inside what TF.js' and Keras' savers wrap around it: modelTopology, model_config, and a
-// text of JSON in JSON, which is what JSON.stringify(model.toJSON()) makes.
+// Unwraps what TF.js' and Keras' savers add: modelTopology, model_config, and a string of JSON in
+// JSON, as made by JSON.stringify(model.toJSON()).
 json unwrap(json value, std::string_view source) {
   constexpr int most_wrappings = 5;
   for (int i = 0; i < most_wrappings; ++i) {
@@ -154,7 +154,7 @@ class SequentialReader {
     return *input_;
   }
 
-  // Cross-entropy and softmax are one operation, so softmax can only be the last.
+  // Cross-entropy and softmax are one operation, so softmax can only be last.
   void add(Layer layer, const Place& place) {
     const bool is_softmax_layer = layer.class_name == "Softmax";
     if (softmax_)
@@ -194,7 +194,7 @@ const zoo::Entry* find_entry(std::string_view name) {
   return nullptr;
 }
 
-// At most one byte beyond what the reader accepts, so that an endless device is refused as too
+// At most one byte more than the reader accepts, so that an endless device is rejected as too
 // large.
 std::string read_text(const std::string& path) {
   namespace fs = std::filesystem;

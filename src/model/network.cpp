@@ -18,7 +18,7 @@ Pad padding_along(Padding padding, std::int64_t input, std::int64_t window, std:
   if (padding == Padding::valid) return {};
   const std::int64_t output = (input + stride - 1) / stride;
   const std::int64_t total = std::max<std::int64_t>(0, (output - 1) * stride + window - input);
-  return {total / 2, total - total / 2};  // the odd pixel goes after, as TensorFlow has it
+  return {total / 2, total - total / 2};  // the odd pixel goes after, as in TensorFlow
 }
 
 std::int64_t Parameter::size() const {
@@ -57,7 +57,7 @@ struct Lister {
   std::size_t index;
   std::vector<Parameter>& list;
 
-  // Keras takes the last two sizes for the fans, times the window's area, and the length of a
+  // Keras uses the last two sizes as the fans, times the window's area, and the length of a
   // one-dimensional variable for both.
   void add(const char* variable, std::vector<std::int64_t> shape, const Initializer& initializer,
            const Regularizer& regularizer, bool trainable = true) {

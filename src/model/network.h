@@ -10,8 +10,8 @@
 
 namespace sweetspot::model {
 
-// The shape of one sample: an image (height, width, channels last, as Keras has it), a sequence or
-// a vector.
+// The shape of one sample: an image (height, width, channels last, as in Keras), a sequence or a
+// vector.
 struct Shape {
   std::int64_t height = 1, width = 1, channels = 1;
   bool vector = false;    // (channels) rather than (1, 1, channels)
@@ -27,7 +27,7 @@ struct Shape {
 std::string to_string(const Shape&);  // "28×28×1", "100×3" or "500"
 
 // A function of each element (softmax: of each vector) with its constants. It converts to its kind
-// and back, since most have none.
+// and back, since most have no constants.
 struct Activation {
   enum Kind {
     linear,
@@ -86,13 +86,13 @@ struct Regularizer {
 };
 
 // Also Conv1D, over a sequence; the last step of SeparableConv and of Conv2DTranspose; and Dense
-// over what is no vector.
+// over anything but a vector.
 struct Conv2D {
   enum class Kernel {
     conv,       // (height, width, in, out); of a sequence (width, in, out)
     dense,      // (in, out)
     pointwise,  // as `conv`, of a separable convolution
-    turned,     // (height, width, out, in), and turned around: of a transposed convolution
+    turned,     // (height, width, out, in), flipped: of a transposed convolution
   };
   std::int64_t filters = 1;
   Window kernel, strides;
@@ -102,16 +102,16 @@ struct Conv2D {
   Initializer kernel_initializer, bias_initializer;
   Regularizer kernel_regularizer, bias_regularizer;
   Kernel layout = Kernel::conv;
-  Window spread{1, 1};  // zeros of its input: one position of so many has a value
+  Window spread{1, 1};  // zeros in its input: one of this many positions has a value
 };
-// Each channel has a filter of its own. Also the first step of SeparableConv, and convolutions of
-// as many groups as channels.
+// Each channel has its own filter. Also the first step of SeparableConv, and convolutions with as
+// many groups as channels.
 struct DepthwiseConv2D {
   enum class Kernel {
     depthwise,  // (height, width, channels, multiplier); of a sequence (width, channels, …)
     grouped,    // (height, width, 1, channels): a Conv2D's
   };
-  std::int64_t multiplier = 1;  // that the channels were repeated by before it
+  std::int64_t multiplier = 1;  // repetition of the channels before it
   Window kernel, strides;
   Padding padding = Padding::valid;
   Activation activation = Activation::linear;
@@ -133,21 +133,21 @@ struct GlobalMaxPooling2D {
   bool keepdims = false;
 };
 struct Flatten {};
-// Zeros around an image (or less of it, where negative) and between its positions: ZeroPadding,
+// Zeros around an image (or cropping, if negative) and between its positions: ZeroPadding,
 // Cropping, and the first step of Conv2DTranspose.
 struct Border {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
   Window spread{1, 1};  // from one position to the next
 };
-// Each position, or channel, several times: UpSampling, and a depthwise convolution's multiplier.
+// Repeats each position, or channel: UpSampling, and a depthwise convolution's multiplier.
 struct Repeat {
   std::int64_t height = 1, width = 1, channels = 1;
 };
 // The same elements in another shape or order: Reshape, Permute.
 struct Rearrange {
   Shape target;
-  // Axis i of the target (height, width, channels) is this one of the input, elements moved
-  // along; none: the elements keep their order.
+  // Axis i of the target (height, width, channels) is this axis of the input, with its elements;
+  // nullopt: the elements keep their order.
   std::optional<std::array<int, 3>> axes;
 };
 struct Dense {
@@ -195,10 +195,10 @@ using LayerKind =
                  GaussianNoise, Rescaling, PReLU, LayerNormalization>;
 
 struct Layer {
-  std::string name;  // of Keras' layer, of which several of ours may be made
+  std::string name;  // of Keras' layer, which may become several internal ones
   LayerKind kind;
   Shape input, output;
-  std::string class_name;  // Keras' word for it: "SeparableConv2D"
+  std::string class_name;  // in Keras: "SeparableConv2D"
 };
 
 // A Sequential model whose shapes are all known and possible.

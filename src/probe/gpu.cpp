@@ -10,7 +10,7 @@
 namespace sweetspot::probe::gpu {
 namespace {
 
-// "00000000:1B:00.0" and "0000:1b:00.0" are one place: in small letters, without leading zeros.
+// "00000000:1B:00.0" and "0000:1b:00.0" are the same: lower case, without leading zeros.
 std::string plain(std::string bus_id) {
   std::ranges::transform(bus_id, bus_id.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -17,7 +17,7 @@ struct CommandPart {
 };
 using Command = std::vector<CommandPart>;
 
-// Of one part; none where it is left out.
+// Of one part; empty if it is left out.
 std::vector<std::string> words_at(const CommandPart& part, const trial::Setting& setting);
 // As a shell takes it; empty where there is none.
 std::string command_at(const Command& command, const trial::Setting& setting);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -15,24 +16,25 @@ namespace {
 using namespace experiment;
 using stats::square;
 
-// One run of a batch by itself.
+// One separate run of a batch.
 struct Run {
   double log_seconds = 0;
-  double variance = 0;  // by its own steps, and by what else the machine did
+  double variance = 0;  // from its own steps, and from contention
   bool contended = false;
-  bool on_gpu = false;  // and waits for nothing else
+  bool on_gpu = false;  // with steps that wait for nothing else
 };
 
 struct Readings {
   std::map<std::int64_t, stats::RoundTimes> rounds;
-  std::map<std::int64_t, stats::RoundTimes> slowed;  // blocks of a machine that was
-  std::set<std::int64_t> only_slowed{};              // whose blocks all were, unlike others'
+  std::map<std::int64_t, stats::RoundTimes> slowed;  // blocks of a slowed machine
+  std::set<std::int64_t> only_slowed{};              // batches with only slowed blocks
   bool rounds_on_cpu = false;
   std::map<std::int64_t, std::vector<Run>> runs;
   std::map<std::int64_t, std::vector<double>> joules_per_sample;
 };
 
-// Of one pass over the size in question, which may be a part of an update. Whether it had any.
+// For one pass over the size in question, which may be a part of an update. Returns whether it had
+// any.
 bool add_blocks(const trial::Trial& trial, Readings& readings) {
   const std::int64_t batch = trial.setting.batch;
   bool any = false;
@@ -46,13 +48,34 @@ bool add_blocks(const trial::Trial& trial, Readings& readings) {
   return any;
 }
 
-// A batch that was seen on a slowed machine only is known by that, and not well.
+double level(const stats::RoundTimes& blocks) {
+  return stats::RoundTable({blocks}).estimates().front();
+}
+
+// How much longer a slowed machine takes (log), according to the closest batch that was measured in
+// both states; 0 if none was.
+double slowing(std::int64_t batch, const Readings& readings) {
+  double found = 0, closest = std::numeric_limits<double>::infinity();
+  for (const auto& [other, blocks] : readings.slowed) {
+    const auto calm = readings.rounds.find(other);
+    if (calm == readings.rounds.end() || readings.only_slowed.contains(other)) continue;
+    const double octaves =
+        std::abs(std::log2(static_cast<double>(other) / static_cast<double>(batch)));
+    if (octaves >= closest) continue;
+    closest = octaves, found = level(blocks) - level(calm->second);
+  }
+  return found;
+}
+
+// A batch seen only on a slowed machine is corrected by what others show, with a large error.
 void add_slowed(Readings& readings) {
-  for (auto& [batch, blocks] : readings.slowed)
-    if (!readings.rounds.contains(batch)) {
-      readings.rounds[batch] = std::move(blocks);
-      readings.only_slowed.insert(batch);
-    }
+  for (const auto& [batch, blocks] : readings.slowed)
+    if (!readings.rounds.contains(batch)) readings.only_slowed.insert(batch);
+  for (const std::int64_t batch : readings.only_slowed) {
+    const double longer = slowing(batch, readings);
+    for (const auto& [round, value] : readings.slowed.at(batch))
+      readings.rounds[batch][round] = value - longer;
+  }
   if (readings.only_slowed.size() == readings.rounds.size()) readings.only_slowed.clear();
 }
 
@@ -63,21 +86,21 @@ bool gpu_was_shared(const trial::Contention& seen) {
 
 Run run_of(const trial::Trial& trial) {
   const core::Interval& speed = *trial.samples_per_second;
-  const double half = std::log(speed.high / speed.low) / 2;  // not finite when unknown
+  const double half = std::log(speed.high / speed.low) / 2;  // not finite if unknown
   const double deviation = std::isfinite(half) && half > 0 ? half / stats::normal95 : 0;
   const bool uses_gpu = trial.device.starts_with("cuda") || !trial.gpus.empty();
   const bool on_gpu = uses_gpu && deviation <= gpu_step_deviation;
-  // Steps that repeat on a GPU wait for no CPU, whoever else has it.
+  // Steps that repeat on a GPU do not wait for a CPU, however busy it is.
   const bool contended =
       trial.contention.contended && (!on_gpu || gpu_was_shared(trial.contention));
   return {std::log(static_cast<double>(trial.setting.batch) / speed.mean),
           square(deviation) + (contended ? square(contended_deviation) : 0), contended, on_gpu};
 }
 
-// How far runs of one batch lie apart beyond what their own intervals explain: what a machine
-// changes from one moment to another, which no run sees by itself. (DerSimonian and Laird's
-// estimate over all batches, with a prior that counts as two runs: it is never nothing.) What other
-// processes did to a run is no reason to doubt the calm ones. Runs on a GPU by themselves.
+// The variance between runs of one batch beyond what their own intervals explain: what changes on a
+// machine over time, which no single run sees. (DerSimonian and Laird's estimate over all batches,
+// with a prior that counts as two runs: it is never zero.) Contended runs are no reason to doubt
+// the undisturbed ones. Runs on a GPU are estimated separately.
 double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs, bool on_gpu) {
   constexpr double prior_freedom = 2;
   double excess = 0, scale = 0, freedom = 0;
@@ -101,7 +124,7 @@ double variance_between(const std::map<std::int64_t, std::vector<Run>>& runs, bo
   return (freedom * found + prior_freedom * prior) / (freedom + prior_freedom);
 }
 
-// Where runs of a batch are all there is.
+// For batches that have only separate runs.
 void add_runs(const Readings& readings, stats::StepTimes& times) {
   const double between = variance_between(readings.runs, false);
   const double between_on_gpu = variance_between(readings.runs, true);
@@ -129,7 +152,7 @@ stats::StepTimes times_of(const Readings& readings) {
   times.covariance.resize(n * n);
   if (!readings.rounds.empty()) {
     std::vector<stats::RoundTimes> columns;
-    std::vector<std::size_t> place;  // of each batch in rounds among all
+    std::vector<std::size_t> place;  // index of each batch in rounds among all
     for (const auto& [batch, of_batch] : readings.rounds) {
       columns.push_back(of_batch);
       place.push_back(static_cast<std::size_t>(std::ranges::lower_bound(times.batches, batch) -
@@ -151,9 +174,9 @@ stats::StepTimes times_of(const Readings& readings) {
   return times;
 }
 
-// Whether batch followed batch in a program that ran already, as in a session.
+// Whether batch followed batch in a running program, as in a session.
 bool began_in_one_process(std::span<const trial::Trial> trials) {
-  constexpr double hardly = 0.1;  // of what the program took to start
+  constexpr double hardly = 0.1;  // of the program's start-up time
   std::vector<double> starts;
   for (const trial::Trial& trial : trials)
     if (trial.start_up_seconds) starts.push_back(*trial.start_up_seconds);
@@ -196,7 +219,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
         break;
       case trial::Outcome::out_of_memory:
       case trial::Outcome::timed_out:
-      case trial::Outcome::killed:  // perhaps for its memory: larger ones would fare no better
+      case trial::Outcome::killed:  // perhaps for its memory: larger ones would not do better
         all.too_large = std::min(batch, all.too_large.value_or(batch));
         all.failed.insert(batch);
         break;
@@ -217,7 +240,7 @@ Evidence evidence(std::span<const trial::Trial> trials) {
   add_slowed(readings);
   all.times = times_of(readings);
   all.powers = powers_of(readings, all.times);
-  for (const auto& [batch, runs] : readings.runs)  // the first steps of small ones may well vary
+  for (const auto& [batch, runs] : readings.runs)  // the first steps of small ones may vary
     all.repeats |= std::ranges::any_of(runs, &Run::on_gpu);
   all.in_one_process = began_in_one_process(trials);
   for (const auto& [batch, of_batch] : readings.rounds) all.rounds[batch] = of_batch.size();

@@ -10,25 +10,25 @@
 
 namespace sweetspot::search {
 
-// What the trials say, one entry for each batch.
+// What the trials say, one entry per batch.
 struct Evidence {
   stats::StepTimes times;                 // of the batches that have a speed
-  std::set<std::int64_t> failed;          // batches with none: never asked for again
+  std::set<std::int64_t> failed;          // batches without one: never tried again
   std::optional<std::int64_t> too_large;  // the smallest that ran out of memory or time
   std::optional<std::int64_t> largest_ok;
   std::map<std::int64_t, std::size_t> rounds;  // how many each batch was in
-  energy::Powers powers;                       // of the batches whose energy was read
-  bool repeats = false;         // runs are of a GPU on which steps repeat: a second run says little
-  bool in_one_process = false;  // and it would share the fate of the first
+  energy::Powers powers;                       // of the batches with an energy reading
+  bool repeats = false;         // on a GPU with repeatable steps: a second run says little
+  bool in_one_process = false;  // and would not be independent of the first
 
   bool knows(std::int64_t batch) const;
-  // Whether step times are known well enough to tell answers apart that lie within a doubling.
+  // Whether step times are known well enough to distinguish answers within a doubling.
   bool is_fine() const;
 };
 
-// The one data model. What took turns in rounds is compared within them (stats::RoundTable). What
-// ran by itself, as a program does, has its own error and that of any run beside another, which is
-// never nothing. Cancelled trials say nothing.
+// The one data model. Batches interleaved in rounds are compared within them (stats::RoundTable).
+// Separate runs, as of a program, have their own error and the between-run deviation, which is
+// never zero. Cancelled trials are ignored.
 Evidence evidence(std::span<const trial::Trial> trials);
 
 }  // namespace sweetspot::search

@@ -20,7 +20,7 @@ constexpr int curve_count = 500;
 double octave(double batch) { return std::log2(batch); }
 double octave(std::int64_t batch) { return octave(static_cast<double>(batch)); }
 
-// Where a curve first comes within the tolerance of its best, between two sizes if it must be.
+// Where a curve first comes within the tolerance of its best, interpolated between two sizes.
 double knee_of(const std::vector<double>& log_speeds, const std::vector<std::int64_t>& sizes,
                double level) {
   const auto first = std::ranges::find_if(log_speeds, [&](double s) { return s >= level; });
@@ -86,7 +86,7 @@ Losses::Losses(const stats::StepModel& model, std::vector<std::int64_t> sizes,
   }
 }
 
-// In place of those by speed. What is not known to be within the tolerance loses by speed still.
+// Replaces the losses by speed. Sizes not known to be within the tolerance still lose by speed.
 void Losses::add_energy_losses(Curve& curve, const Evidence& evidence) const {
   const double slowest = curve.best + std::log(1 - tolerance_);
   double least = std::numeric_limits<double>::infinity();
@@ -200,7 +200,7 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
   if (const auto same = first([&](std::int64_t size) { return size == limits.previous; });
       same != measured.end())
     return same->second;
-  // The smallest power of two that is likelier than not within the tolerance, as was asked.
+  // The smallest power of two that is more likely than not within the tolerance.
   std::optional<std::size_t> within;
   for (const auto& [loss, i] : measured)
     if (loss <= equal && is_power_of_two(losses.sizes()[i]) && losses.within_tolerance(i) >= 0.5)
@@ -239,8 +239,8 @@ Decision decision_of(const Losses& known, std::size_t answer, const Evidence& ev
     if (const double speed = decision.speeds.back().samples_per_second.mean; speed > best)
       best = speed, decision.best_batch = sizes[i];
   }
-  // An answer that is a little larger than the knee for being a power of two lies within its own
-  // bounds all the same.
+  // An answer that is slightly larger than the knee because it is a power of two must still be
+  // within its own bounds.
   const auto [low, high] = known.knee_bounds();
   decision.knee_low = std::min(static_cast<std::int64_t>(std::floor(low + 1e-6)), decision.batch);
   decision.knee_high = std::max(static_cast<std::int64_t>(std::ceil(high - 1e-6)), decision.batch);

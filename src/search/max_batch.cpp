@@ -16,14 +16,14 @@ Next next_for_max_batch(const Evidence& evidence, const Range& range, const Memo
     return {std::nullopt, fmt::format("{} batches were tried", most_trials)};
   const std::int64_t ran = evidence.largest_ok.value_or(0);
   const bool predicted = memory.predicted(range.high);
-  // A fit creeps upwards with each trial; one that is close enough ends it, and is large enough
-  // that one more is little.
+  // A fit creeps upwards with each trial; one that is close enough, and large enough that one more
+  // sample hardly matters, ends it.
   const bool fitted = !predicted && ran >= std::max(range.low, first_batch) &&
                       (range.memory_limited || !evidence.too_large);
   if (ran >= range.high || (fitted && close(ran, range.high)))
     return {std::nullopt, fmt::format("batch {} ran, and nothing larger fits", ran)};
   std::int64_t batch = range.high;
-  // Where a limit is known, what is known of memory says how far to go.
+  // If a limit is known, the memory fit says how far to go.
   if (!predicted && (ran == 0 || !range.memory_limited))
     batch = std::min(batch, ran > 0 ? most_growth * ran : std::max(first_batch, range.low));
   if (evidence.failed.contains(batch))

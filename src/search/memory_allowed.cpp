@@ -9,8 +9,8 @@ bool is_on_a_gpu(const trial::Trial& trial) {
   return trial.memory_capacity.has_value() || !trial.gpus.empty();
 }
 
-// Where a trial ran out of memory on a GPU, and what it told does not explain it: what was seen to
-// be there. A host's figure has too much else in it.
+// If a trial ran out of memory on a GPU and its message does not explain it: what was observed to
+// be available. A host's figure includes too much else.
 std::optional<core::Bytes> seen_to_fit(std::span<const trial::Trial> trials) {
   std::optional<core::Bytes> held;  // by those that ran out
   core::Bytes fitted = 0;           // by those that did not
@@ -32,7 +32,7 @@ std::optional<core::Bytes> memory_allowed(std::span<const trial::Trial> trials,
   const bool on_a_gpu = std::ranges::any_of(trials, is_on_a_gpu);
   std::optional<core::Bytes> allowed = on_a_gpu ? limits.gpu_memory_limit : limits.memory_limit;
   if (const auto seen = seen_to_fit(trials)) allowed = std::min(allowed.value_or(*seen), *seen);
-  // Others may take of the GPU, and give it back: what was there at the worst moment.
+  // Other processes may take GPU memory and release it: use the worst moment.
   for (const trial::Trial& trial : trials) {
     if (!trial.memory_capacity) continue;
     const auto share = static_cast<core::Bytes>(limits.gpu_memory_share *

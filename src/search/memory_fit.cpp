@@ -14,17 +14,16 @@ namespace {
 
 using stats::square;
 
-// How memory grows with the batch, and how likely that is before anything is measured: in
-// proportion as a rule, and seldom with its square. Two trials cannot tell, so that they are not
-// believed far beyond themselves; the third knows better.
+// How memory grows with the batch, with prior probabilities: proportionally as a rule, rarely with
+// its square. Two trials cannot decide, so they are not extrapolated far; the third helps.
 struct Growth {
   double power, prior;
 };
 constexpr std::array growths = {Growth{0.5, 0.02}, Growth{0.8, 0.05}, Growth{0.9, 0.1},
                                 Growth{1, 0.6},    Growth{1.1, 0.1},  Growth{1.25, 0.05},
                                 Growth{1.5, 0.04}, Growth{2, 0.04}};
-// What a trial's memory may differ by from such a curve: by a share of all of it, which is small
-// where it was seen to be, and by one of what grew. Each counts as two trials.
+// How a trial's memory may deviate from such a curve: by a share of the total, which is small if
+// that was observed, and by a share of the growth. Each prior counts as two trials.
 struct Deviation {
   double share, prior;
 };
@@ -32,16 +31,15 @@ constexpr std::array deviations = {Deviation{0.0001, 0.955}, Deviation{0.001, 0.
                                    Deviation{0.01, 0.015}};
 constexpr double deviation_of_growth = 0.03;
 constexpr double prior_degrees = 2;
-// How far the curve's ends are open, likewise.
+// The prior variance of the curve's parameters, likewise.
 constexpr double prior_share = 1000;
 constexpr double certainty = 0.95;
-// Of the bytes that a further sample took before: where it takes less than this, an allocator is at
-// its limit. (Of a program that capped itself at 16 GiB a sample took 39 MiB up to batch 256, and
-// 15 to 25 beyond.) What grew by less than the second share of all tells nothing.
+// Relative to the bytes per additional sample so far: below this an allocator is at its limit. (For
+// a program that capped itself at 16 GiB, a sample took 39 MiB up to batch 256, and 15 to 25
+// beyond.) Growth below the second share of the total says nothing.
 constexpr double levelling_off = 2.0 / 3, least_told_growth = 0.05;
 
-// The unit in which memory is taken, by what all sizes are multiples of: up to that much of each
-// says nothing.
+// The allocation unit, of which all sizes are multiples: up to that much of each is unknown.
 double piece_of(const std::map<std::int64_t, double>& points) {
   std::uint64_t common = 0;
   for (const auto& [batch, bytes] : points)
@@ -49,7 +47,7 @@ double piece_of(const std::map<std::int64_t, double>& points) {
   return static_cast<double>(common);
 }
 
-// The unknowns of a line with a weak prior, and what they leave open (normal and inverse gamma).
+// The parameters of a line with a weak prior, and their uncertainty (normal and inverse gamma).
 struct Posterior {
   double fixed = 0, growth = 0;
   double fixed_variance = 0, growth_variance = 0, covariance = 0;  // by the variance
@@ -108,12 +106,12 @@ MemoryFit::MemoryFit(std::span<const trial::Trial> trials, const Predict& predic
   }
   if (measured_.empty()) return;
   fit(measured_);
-  // What it asked for when it ran out is the least that it would have taken: a shape by which it
-  // would have taken less is the less likely.
+  // What it requested when it ran out is a lower bound of what it needs: a shape that predicts less
+  // becomes less likely.
   std::map<std::int64_t, double> all = measured_;
   for (const auto& [batch, bytes] : lacking)
     if (batch > measured_.rbegin()->first && below(batch, bytes) > certainty)
-      all.try_emplace(batch, bytes);  // none of them expected as much
+      all.try_emplace(batch, bytes);  // no shape expected that much
   if (all.size() > measured_.size()) fit(all);
   for (const auto& [batch, bytes] : lacking)
     if (batch > measured_.rbegin()->first && !all.contains(batch)) {
@@ -130,7 +128,7 @@ void MemoryFit::fit(const std::map<std::int64_t, double>& points) {
   double known = 0, least = points.begin()->second;
   for (const auto& [batch, bytes] : points)
     known = std::max(known, bytes), least = std::min(least, bytes);
-  // Of memory that is taken in pieces, anything up to a piece is missing: a uniform error.
+  // With memory taken in units, up to one unit is missing: a uniform error.
   const double of_pieces = square(piece_of(points)) / 12;
   const double of_growth = square(deviation_of_growth * (known - least));
   double most = -std::numeric_limits<double>::infinity();
@@ -166,7 +164,7 @@ std::optional<double> MemoryFit::most_bytes(std::int64_t batch) const {
   if (predict_)
     if (const auto bytes = predict_(batch)) return static_cast<double>(*bytes);
   if (measured_.empty()) return std::nullopt;
-  // A batch of at least this size takes no more.
+  // A larger batch that was measured bounds this one.
   if (const auto larger = measured_.lower_bound(batch); larger != measured_.end())
     return margin_share() * larger->second;
   return margin_share() * quantile(batch, certainty);
@@ -198,14 +196,14 @@ bool MemoryFit::levels_off() const {
   return grew && growth(middle, last) < levelling_off * growth(first, middle);
 }
 
-// Larger batches take no less, and by each shape no more than if none of it were fixed. A single
-// one says nothing of the shape.
+// Larger batches take no less, and by each shape no more than if nothing were fixed. A single
+// measurement says nothing about the shape.
 double MemoryFit::below(const Shape& shape, std::int64_t batch, double bytes) const {
   const auto [largest, known] = *measured_.rbegin();
   if (batch > largest) {
     if (bytes < known) return 0;
-    // Growth that cannot be told from none, as where memory comes in large pieces, proves nothing
-    // of larger batches: twice the largest is the next to ask.
+    // Growth that is indistinguishable from none, as with large allocation units, proves nothing
+    // about larger batches: twice the largest is the next to try.
     constexpr double least_growth_share = 1e-6;
     const bool has_grown = known - measured_.begin()->second > least_growth_share * known;
     if (!has_grown && measured_.size() > 1 && batch <= 2 * largest) return 1;

@@ -8,32 +8,31 @@
 
 namespace sweetspot::search {
 
-// The memory of a batch: the workload's own prediction, else what the trials let expect, as a
-// distribution. Bytes are fixed + growth·batch^p plus an error of each trial, which is never
-// nothing: allocators take memory in pieces and keep some. p is 1, unless the trials say otherwise.
-// Batches that ran out of memory count with what they asked for at least.
+// The memory of a batch: the workload's own prediction, else a distribution fitted to the trials.
+// Bytes are fixed + growth·batch^p plus an error per trial, which is never zero: allocators take
+// memory in units and keep some. p is 1, unless the trials say otherwise. Batches that ran out of
+// memory count with at least what they requested.
 class MemoryFit {
  public:
   MemoryFit(std::span<const trial::Trial> trials, const Predict& predict);
-  // Whether it takes no more than so much with 95%, what it may grow by later included. True when
+  // Whether it takes no more than this with 95% probability, including later growth. True if
   // nothing is known.
   bool fits(std::int64_t batch, core::Bytes allowed) const;
-  // Whether it takes more with 95%. False when nothing is known.
+  // Whether it takes more with 95% probability. False if nothing is known.
   bool lacks(std::int64_t batch, core::Bytes allowed) const;
-  // What it takes at most with 95%, and nothing when nothing is known.
+  // The 95% upper bound of its memory; nullopt if nothing is known.
   std::optional<double> most_bytes(std::int64_t batch) const;
-  // What it will probably take, to be held against what it does. Nothing before two sizes were
+  // The expected memory, to be compared with the measured one. nullopt before two sizes were
   // measured.
   std::optional<double> expected_bytes(std::int64_t batch) const;
-  // The least it can take (95%), where that is known well enough to refuse a launch that was asked
-  // for.
+  // The 95% lower bound, if it is known well enough to reject a requested launch.
   std::optional<double> least_bytes(std::int64_t batch) const;
-  // Whether the workload itself can tell.
+  // Whether the workload itself predicts it.
   bool predicted(std::int64_t batch) const { return predict_ && predict_(batch); }
-  // Whether what a program takes of a GPU has stopped growing with its batch, although it did: its
-  // allocator has come to a limit of its own, which no driver shows.
+  // Whether a program's GPU memory has stopped growing with its batch: its allocator has reached a
+  // limit of its own, which no driver shows.
   bool levels_off() const;
-  // Whether it is guessed from trials.
+  // Whether it is extrapolated from trials.
   bool guessed(std::int64_t batch) const { return !predicted(batch) && !measured_.empty(); }
 
  private:
@@ -54,7 +53,7 @@ class MemoryFit {
   const Predict& predict_;
   std::map<std::int64_t, double> measured_;  // the peak of each batch
   bool on_gpu_ = false;
-  double margin_share_ = 0;  // of the memory, by which it may grow later
+  double margin_share_ = 0;  // share of the memory by which it may grow later
   double largest_ = 1;       // batch of the fit
   std::vector<Shape> shapes_;
 };

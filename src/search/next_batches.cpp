@@ -11,23 +11,24 @@ namespace {
 
 using namespace experiment;
 
-// Batches that enter at the same time are at least so far from each other.
+// Minimum distance between batches that enter at the same time.
 constexpr double apart_octaves = 0.6;
-// Neighbouring candidates differ by no more, four of them to an octave.
+// Neighbouring candidates are at most this far apart, four per octave.
 constexpr double quarter_octave = 1.25;
-// Of the time, what each end of the range gets, and each batch that may be the fastest: blocks of
-// large batches are long.
+// The share of the time for each end of the range, and for each batch that may be the fastest:
+// blocks of large batches are long.
 constexpr double share_of_an_end = 0.05, share_of_a_fastest = 0.15;
-// An end of the range that is closer than this to what is known adds nothing.
+// An end of the range that is closer than this to a measured batch adds nothing.
 constexpr double worth_an_end = 1.05;
 
-// What a step costs whatever its batch, as a share of it at the larger one: by two batches.
+// The fixed cost of a step, as a share of the larger one's time, from two batches.
 double fixed_share(double small, double small_seconds, double large, double large_seconds) {
   const double slope = (large_seconds - small_seconds) / (large - small);
   return std::clamp(1 - slope * large / large_seconds, 0.0, 1.0);
 }
 
-// The largest candidate up to this batch, if it is worth a run beside the largest that had one.
+// The largest candidate up to this batch, if it is worth a run compared with the largest that had
+// one.
 std::optional<std::int64_t> further_up(const std::vector<std::int64_t>& sizes, double largest,
                                        double batch) {
   const auto above = std::ranges::upper_bound(sizes, static_cast<std::int64_t>(batch));
@@ -43,13 +44,13 @@ std::optional<std::int64_t> upwards(const Evidence& evidence, const Range& range
   const double seconds = std::exp(times.log_seconds.back());
   if (largest >= static_cast<double>(range.high)) return std::nullopt;
   double limit = cheap_step_seconds;
-  // Dear ones while it still gets faster by them: one batch alone does not tell.
+  // Expensive ones while it still gets faster; one batch alone cannot show that.
   const double fixed = times.batches.size() == 1
                            ? 1
                            : fixed_share(static_cast<double>(times.batches.front()),
                                          std::exp(times.log_seconds.front()), largest, seconds);
   limit *= fixed > 2 * tolerance ? 100 : fixed > tolerance / 5 ? 10 : 1;
-  // No batch's step takes longer than in proportion to its size.
+  // Step time grows at most in proportion to the batch.
   const double growth = std::clamp(limit / seconds, 1.0, static_cast<double>(most_growth));
   return further_up(sizes, largest, growth * largest);
 }
@@ -68,16 +69,16 @@ class LastLine {
   double speed(double batch) const { return batch / (fixed_ + slope_ * batch); }
   // How much faster a batch is than the largest.
   double gain(double batch) const { return speed(batch) / speed(batch_) - 1; }
-  // The batch from which on doubling it gains no more than a share.
+  // The batch from which on doubling gains no more than a share.
   double doubling_gains(double share) const { return fixed_ * (1 - share) / (2 * slope_ * share); }
 
  private:
   double batch_, seconds_, fixed_ = 0, slope_ = 0;
 };
 
-// Where memory is guessed, a batch is run for what it is needed for: while doubling the largest
-// may gain more than the tolerance, by the line and what curves stray from one. What a smaller gain
-// is good for, the answer will show.
+// If memory is only guessed, a batch is run only if needed: while doubling the largest may gain
+// more than the tolerance, by the line and its typical error. Whether a smaller gain matters
+// depends on the answer.
 std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
                                               const std::vector<std::int64_t>& sizes,
                                               double tolerance) {
@@ -92,16 +93,16 @@ std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
     if (line->gain(2 * largest) <= worth) return std::nullopt;
     wanted = std::min(wanted, std::max(2 * largest, line->doubling_gains(worth)));
   }
-  // No batch's step takes longer than in proportion to its size.
+  // Step time grows at most in proportion to the batch.
   constexpr double most_step_seconds = 100 * cheap_step_seconds;
   wanted = std::min(wanted, largest * most_step_seconds / std::exp(times.log_seconds.back()));
   const auto next = further_up(sizes, largest, wanted);
-  // The end of what fits is not worth the risk for little.
+  // Going to the limit of memory is not worth the risk for a small gain.
   if (next && line && line->gain(static_cast<double>(*next)) <= tolerance / 2) return std::nullopt;
   return next;
 }
 
-// The sizes of a first look that can be run.
+// The sizes of a coarse scan that can be run.
 std::vector<std::int64_t> runnable_octaves(const Evidence& evidence, const Range& range,
                                            const Limits& limits) {
   std::vector<std::int64_t> sizes = octaves(range, limits);
@@ -111,7 +112,7 @@ std::vector<std::int64_t> runnable_octaves(const Evidence& evidence, const Range
   return sizes;
 }
 
-// The size that is closest to a batch, if it is about that batch.
+// The size closest to a batch, if it is close.
 std::optional<std::int64_t> nearest(const std::vector<std::int64_t>& sizes, double batch) {
   const auto distance = [&](std::int64_t size) {
     return std::abs(std::log(static_cast<double>(size) / batch));
@@ -120,7 +121,7 @@ std::optional<std::int64_t> nearest(const std::vector<std::int64_t>& sizes, doub
   return distance(found) <= std::log(quarter_octave) ? std::optional(found) : std::nullopt;
 }
 
-// Where the knee is open: a batch in the middle of its bounds, not measured yet.
+// If the knee is open: an unmeasured batch in the middle of its bounds.
 std::optional<std::int64_t> inside_bounds(const Decision& decision, const Evidence& evidence,
                                           const Range& range,
                                           const std::vector<std::int64_t>& sizes) {
@@ -139,14 +140,14 @@ std::optional<std::int64_t> inside_bounds(const Decision& decision, const Eviden
   return found;
 }
 
-// Whether a batch within a doubling has failed, so that this one may have to do instead.
+// Whether a batch within a doubling has failed, so that this one may have to replace it.
 bool stands_in(std::int64_t size, const Evidence& evidence) {
   return std::ranges::any_of(evidence.failed, [&](std::int64_t failed) {
     return std::abs(std::log2(static_cast<double>(size) / static_cast<double>(failed))) < 1;
   });
 }
 
-// Blocks of a step or more.
+// Blocks of one step or more.
 double seconds_in_rounds(const Evidence& evidence, std::int64_t batch) {
   const auto rounds = evidence.rounds.find(batch);
   if (rounds == evidence.rounds.end()) return 0;
@@ -156,8 +157,8 @@ double seconds_in_rounds(const Evidence& evidence, std::int64_t batch) {
   return static_cast<double>(rounds->second) * std::max(block_seconds, step);
 }
 
-// The smallest batch that is about as fast as the fastest: it stands for a plateau whose larger
-// batches would tell the same, but whose blocks are longer.
+// The smallest batch that is about as fast as the fastest: it represents a plateau, whose larger
+// batches would say the same with longer blocks.
 std::int64_t fastest(const Decision& decision) {
   constexpr double about_as_fast = 1 - roughness.front();
   double best = 0;
@@ -178,8 +179,8 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
   if (sizes.empty()) return std::nullopt;
   const auto& measured = evidence.times.batches;
   if (measured.empty()) {
-    // The largest allowed is the likeliest to fail, and nothing is known by it then; from the
-    // middle of a narrow range it is far enough to both ends to see what a batch does.
+    // The largest allowed batch is the most likely to fail, which would reveal nothing; the middle
+    // of a narrow range is far enough from both ends to show the effect of the batch.
     const double middle = std::sqrt(static_cast<double>(limits.min)) *
                           std::sqrt(static_cast<double>(std::max(limits.min, limits.max)));
     const double first = std::min(0.99 * middle, static_cast<double>(first_batch));
@@ -188,8 +189,8 @@ std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range&
     };
     return *std::ranges::min_element(sizes, {}, distance);
   }
-  // Down first: it is cheap, and fixes the line. Not where a batch is given: its update takes the
-  // longer the smaller the parts are. A run that needs care is not cheap.
+  // Down first: it is cheap, and fixes the line. Not with a given global batch: its update takes
+  // longer the smaller its parts. A run that needs care is not cheap.
   if (!with_care && !limits.divisor_of &&
       static_cast<double>(measured.front()) >= worth_an_end * static_cast<double>(sizes.front()))
     return sizes.front();
@@ -210,8 +211,8 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
       (1 + gain) * std::ranges::find(decision.speeds, measured.back(), &BatchSpeed::batch)
                        ->samples_per_second.mean;
   const double shortfall = 1 - decision.chosen().samples_per_second.mean / promised;
-  // A line through two batches promises too little where the curve goes on to bend: the gain has to
-  // be noticeable, and not large, for an answer that it would put nearly out of the tolerance.
+  // A line through two batches promises too little if the curve bends later: for an answer that it
+  // would put nearly outside the tolerance, a noticeable gain is enough.
   constexpr double noticeable = roughness.front();
   if (gain <= noticeable || shortfall <= limits.tolerance - noticeable) return std::nullopt;
   return next;
@@ -232,7 +233,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
              !stands_in(size, evidence);
     });
   std::vector<std::pair<double, std::size_t>> promising;
-  // In rounds energy is read apart, once for each batch: more of them would tell nothing of it.
+  // In rounds, energy is read separately, once per batch: more rounds would not add to it.
   const auto is_read = [&](std::int64_t size) {
     return limits.objective == Objective::energy && evidence.rounds.contains(size) &&
            evidence.powers.contains(size);
@@ -265,12 +266,12 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   const auto had_its_share = [&](std::int64_t batch, double share) {
     return rounds(batch) >= least_rounds && seconds_in_rounds(evidence, batch) >= share * seconds;
   };
-  // The ends fix the line, and are seldom answers.
+  // The ends fix the line, and are rarely answers.
   for (const std::int64_t end : {measured.front(), measured.back()})
     if (!had_its_share(end, share_of_an_end)) add(place(end));
-  // Half and twice the answer and the fastest are always looked at, and where the answer is fine
-  // also three quarters: whatever the model promises, what the answer is held against must not
-  // depend on the way by which it was found.
+  // Half and twice the answer and the fastest are always measured, and with fine resolution also
+  // three quarters of the answer: what the answer is compared with must not depend on the path of
+  // the search.
   std::vector<std::int64_t> entering;
   std::vector<double> factors = {2, 0.5};
   if (is_fine) factors.push_back(0.75);
@@ -284,10 +285,11 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
         add(place(*next));
       }
   const bool complete = entering.empty();
-  // The next tune shall answer alike: what the answer turns on is measured until it is clear.
+  // The next tune should give the same answer: what decides the answer is measured until it is
+  // clear.
   const std::vector<std::size_t> open = open_questions(known, answer, evidence);
   for (const std::size_t i : open) add(i), found.unclear.push_back(sizes[i]);
-  // And what it is held against: whatever may be the fastest.
+  // And what it is compared with: any batch that may be the fastest.
   if (!open.empty())
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if (known.is_fastest(i) > open_share) {
@@ -302,7 +304,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
     }
     if (!range.fits(sizes[i])) continue;
     if (!found.unmeasured && gain >= worth_a_run) found.unmeasured = sizes[i];
-    // What one of two neighbours tells, the other need not tell as well.
+    // Of two neighbours, one is enough.
     const bool crowded = std::ranges::any_of(entering, [&](std::int64_t other) {
       return std::abs(std::log2(static_cast<double>(other) / static_cast<double>(sizes[i]))) <
              apart_octaves;

@@ -18,7 +18,7 @@ std::optional<std::int64_t> largest(std::int64_t low, std::int64_t high, std::in
   return good * step;
 }
 
-// How far to go below a batch that was too large: half way, in octaves, to what is known to work.
+// The next batch below one that was too large: the geometric mean with the largest that works.
 std::int64_t below(std::int64_t too_large, std::optional<std::int64_t> works, std::int64_t low) {
   if (works && *works < too_large && close(*works, too_large)) return *works;
   const std::int64_t least = std::min(works.value_or(low), too_large);
@@ -33,7 +33,7 @@ std::vector<std::int64_t> divisors(std::int64_t whole, const Range& range, std::
   return found;
 }
 
-// These sizes as multiples, where they lie within the range, and both ends of it.
+// These sizes as multiples, if they are within the range, and both ends of it.
 std::vector<std::int64_t> within(const Range& range, const Limits& limits,
                                  const std::vector<std::int64_t>& sizes) {
   const std::int64_t step = limits.multiple_of;
@@ -60,21 +60,21 @@ std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
   const std::int64_t low = (std::max<std::int64_t>(limits.min, 1) + step - 1) / step * step;
   std::int64_t high = limits.max / step * step;
   if (evidence.too_large) {
-    // Where its memory explains it, that says how far below to go; else it has to be tried.
+    // If its memory explains the failure, that says how far below to go; else it has to be tried.
     const bool is_explained = allowed && memory.lacks(*evidence.too_large, *allowed);
     const std::int64_t most = is_explained ? *evidence.too_large - 1
                                            : below(*evidence.too_large, evidence.largest_ok, low);
     high = std::min(high, most / step * step);
   }
-  // A search for speed does not go where a program is likely to die.
+  // A search for speed avoids batches at which a program is likely to die.
   if (limits.objective != Objective::max_batch && evidence.largest_ok && memory.levels_off())
     high = std::min(high, std::max(low, *evidence.largest_ok / step * step));
   const auto fits = [&evidence, &memory, allowed, low, step](std::int64_t batch) {
     if (!allowed) return true;
     if (!memory.predicted(batch)) {
-      // Of unknown memory one batch may be tried, as people begin with, and if that fails the
-      // smallest; then the next, even where its fixed part might as well be nothing: one size
-      // cannot tell fixed from per-sample bytes.
+      // With unknown memory one common batch may be tried, and if that fails the smallest; then the
+      // next one, even if its fixed part might be zero: one size cannot separate fixed from
+      // per-sample bytes.
       if (evidence.times.batches.empty())
         return batch <= (evidence.failed.empty() ? std::max(low, first_batch) : low);
       if (evidence.times.batches.size() == 1 && batch <= low + step) return true;

@@ -14,28 +14,29 @@ namespace sweetspot::search {
 struct Range {
   std::int64_t low = 1, high = 1;
   bool memory_limited = false;
-  // Memory is taken to grow with the batch; this asks about one in between.
+  // Memory is assumed to grow with the batch; this checks one in between.
   std::function<bool(std::int64_t)> fits;
 };
-// Refers to all but what is allowed.
+// Keeps references to all arguments except `allowed`.
 std::optional<Range> feasible(const Limits& limits, const Evidence& evidence,
                               const MemoryFit& memory, std::optional<core::Bytes> allowed);
 
 // Where a search begins: small enough to be cheap and to fit, large enough that padding does not
 // decide.
 constexpr std::int64_t first_batch = 16;
-// And by how much it grows from one batch to the next where nothing tells how far to go.
+// The growth factor between batches if nothing says how far to go.
 constexpr std::int64_t most_growth = 4;
 
-// The sizes worth a thought, ascending: four to an octave (4, 5, 6 and 7 times a power of two), so
-// that a smaller one is never a quarter away and larger ones are multiples of 8, 16 and so on,
-// which devices like; both ends; and the last multiples of 8, 16 and 32 below the upper one. Where
-// a size has to divide another, every one that does.
+// The candidate sizes, ascending: four per octave (4, 5, 6 and 7 times a power of two), so that the
+// next smaller one is never more than a quarter away and larger ones are multiples of 8, 16 and so
+// on, which suits devices; both ends; and the last multiples of 8, 16 and 32 below the upper one.
+// If a size must divide another, every divisor.
 std::vector<std::int64_t> candidates(const Range& range, const Limits& limits);
-// Of these the powers of two and both ends: what is looked at first.
+// The powers of two among them and both ends: the coarse scan.
 std::vector<std::int64_t> octaves(const Range& range, const Limits& limits);
 
-// What is known to work and what is not are this close: what lies between is not worth a trial.
+// The largest working and the smallest failing batch are so close that nothing between is worth a
+// trial.
 bool close(std::int64_t works, std::int64_t other);
 
 }  // namespace sweetspot::search

@@ -17,12 +17,12 @@
 namespace sweetspot::search {
 namespace {
 
-// So few failures end a search that has found none to run.
+// This many initial failures end a search in which nothing has run.
 constexpr std::size_t most_failures_at_first = 4;
-// Of a batch on which the answer turns: what two runs leave open, a third seldom settles.
+// For a batch that decides the answer: a third run rarely settles what two leave open.
 constexpr int most_runs = 2;
 
-// Growing batches end at any failure; the knee is looked for around one that crashed.
+// For max_batch any failure ends the growth; the knee is searched around a crashed batch.
 Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials) {
   Evidence known = evidence(trials);
   if (objective == Objective::max_batch && !known.failed.empty())
@@ -43,8 +43,7 @@ std::int64_t runs_of(std::span<const trial::Trial> trials, std::int64_t batch) {
                             [](const trial::Trial& trial) { return trial.setting.batch; });
 }
 
-// The last batches of a pass are the first of the next: what the machine drifts by falls on all of
-// them alike.
+// The last batches of a pass are the first of the next, so that drift affects all of them alike.
 std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
                                            const Evidence& known,
                                            const std::vector<std::int64_t>& worth, int passes) {
@@ -66,8 +65,8 @@ std::optional<std::int64_t> next_of_a_pass(std::span<const trial::Trial> trials,
   return std::nullopt;
 }
 
-// Where runs repeat, those on which the answer turns, unless all of it happens in one process,
-// whose second run of a batch tells nothing of another process; elsewhere all that matter.
+// If runs repeat, those that decide the answer, unless everything happens in one process, whose
+// second run of a batch says nothing about another process; otherwise all that matter.
 std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
                                            const Evidence& known, const NextBatches& worth,
                                            const Limits& limits) {
@@ -77,8 +76,8 @@ std::optional<std::int64_t> next_to_repeat(std::span<const trial::Trial> trials,
   return next_of_a_pass(trials, known, worth.unclear, most_runs);
 }
 
-// Whether a batch was run a second time on a GPU whose runs repeat. The look upwards is over then:
-// each further batch takes a program's start, and may be the one that dies.
+// Whether a batch was run a second time on a GPU with repeatable runs. Then the search upwards is
+// over: each further batch costs a program start, and may be the one that dies.
 bool has_looked_up(std::span<const trial::Trial> trials, const Evidence& known) {
   return known.repeats && std::ranges::any_of(known.times.batches, [&](std::int64_t batch) {
            return runs_of(trials, batch) > 1;
@@ -166,7 +165,7 @@ std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials
   const MemoryFit memory(trials, predict);
   const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
   if (!range) return std::nullopt;
-  // Half way up to one that failed is a place to try, not a prediction.
+  // The midpoint below a failed batch is a batch to try, not a prediction.
   if (known.too_large && known.largest_ok) return std::min(range->high, *known.largest_ok);
   return range->high;
 }

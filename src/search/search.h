@@ -11,58 +11,56 @@
 
 namespace sweetspot::search {
 
-// `energy`: the least for each sample, of what is within the tolerance of the fastest.
+// `energy`: the least per sample, among those within the tolerance of the fastest.
 enum class Objective { throughput, max_batch, energy };
 std::string_view name(Objective);
 
-// What may be tried and what is wanted.
+// What may be tried, and the goal.
 struct Limits {
   Objective objective = Objective::throughput;
   std::int64_t min = 1;
   std::int64_t max = 1;  // already capped by the data set
   std::int64_t multiple_of = 1;
   double tolerance = 0.05;  // of the best throughput
-  // Of the device that a workload of ours runs on; of a program, the host's. Margin already taken
-  // off.
+  // Of the device of a native workload; for a program, the host's. The margin is already
+  // subtracted.
   std::optional<core::Bytes> memory_limit{};
-  // Of a program that turns out to compute on GPUs: what it may take of each, and the share of what
-  // was free there.
+  // For a program that turns out to compute on GPUs: the limit on each, and the usable share of
+  // what was free there.
   std::optional<core::Bytes> gpu_memory_limit{};
   double gpu_memory_share = 1;
   std::optional<std::int64_t> divisor_of{};  // only sizes that divide this
-  // Over the batches that matter of a workload that cannot be measured in rounds; nothing: a batch
-  // is run a second time where the answer turns on it.
+  // Over the batches that matter of a workload that cannot be measured in rounds; nullopt: a batch
+  // runs a second time only if it decides the answer.
   std::optional<int> passes{};
-  std::optional<std::int64_t> previous{};  // the answer that this study key had before
-  // Samples per second that other settings, such as another power limit, came to: the best is this
-  // fast at least.
+  std::optional<std::int64_t> previous{};  // the previous answer for this study key
+  // The speed that other settings, such as another power limit, reached: a lower bound of the best.
   std::optional<double> best_elsewhere{};
 };
 
-// What the memory measured in these trials is held against: of a program that computes on GPUs,
-// what it may take of the fullest of them, which is known once a trial has shown it.
+// The memory limit for these trials: for a program on GPUs, what it may take of the fullest of
+// them, which is known once a trial has shown it.
 std::optional<core::Bytes> memory_allowed(std::span<const trial::Trial> trials,
                                           const Limits& limits);
 
-// Memory of a batch, where the workload can tell it before running.
+// The memory of a batch, if the workload can predict it.
 using Predict = std::function<std::optional<core::Bytes>(std::int64_t batch)>;
 
-// One measured batch on the joint curves through all that was measured.
+// One measured batch on the joint curves through all measurements.
 struct BatchSpeed {
   std::int64_t batch = 1;
   core::Interval samples_per_second;
   core::Interval share;         // of the best batch; each curve has its own best
   double within_tolerance = 0;  // the probability that it is that close to the best
-  std::optional<core::Interval> joules_per_sample{};  // where any energy was read
+  std::optional<core::Interval> joules_per_sample{};  // if any energy was read
 };
 
-// The answer from what is known so far: the knee, the largest batch that fits, or the one with the
-// least energy.
+// The answer so far: the knee, the largest batch that fits, or the one with the least energy.
 struct Decision {
   std::int64_t batch = 1;                      // a measured one
   std::int64_t best_batch = 1;                 // of the measured ones, the fastest
   std::vector<BatchSpeed> speeds;              // of every measured batch, ascending
-  std::int64_t knee_low = 1, knee_high = 1;    // the knee lies between them (95%)
+  std::int64_t knee_low = 1, knee_high = 1;    // the 95% interval of the knee
   std::int64_t alike_low = 1, alike_high = 1;  // these would do about as well
   double regret = 0;  // the expected loss that knowing the curve exactly would save
 
@@ -71,7 +69,7 @@ struct Decision {
 std::optional<Decision> decide(std::span<const trial::Trial> trials, const Limits& limits,
                                const Predict& predict);
 
-// What a workload that runs one setting at a time should measure next, or nothing: then `reason`
+// What a workload that runs one setting at a time should measure next, or nullopt: then `reason`
 // says why the search is over. A pure function of the finished trials. Never asks for a batch that
 // is known or predicted (upper end of the interval) not to fit.
 struct Next {
@@ -80,20 +78,20 @@ struct Next {
 };
 Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict);
 
-// What a workload whose settings take turns should run in its next rounds; none: then `reason` says
+// What a workload with interleaved settings should run in its next rounds; none: then `reason` says
 // why nothing can be run.
 struct RoundPlan {
   std::vector<std::int64_t> batches{};
-  bool scouting = false;               // a first look over the range, at one batch
-  bool settled = false;                // more rounds promise nothing
-  std::optional<Decision> decision{};  // the answer so far, after the first look
+  bool scouting = false;               // the coarse scan, one batch at a time
+  bool settled = false;                // more rounds gain nothing
+  std::optional<Decision> decision{};  // the answer so far, after the coarse scan
   std::string reason{};
 };
 RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits,
                       const Predict& predict);
 
-// The largest batch that fits by prediction (the workload's own, else a fit over measured memory
-// with its interval's upper end); nothing when not even `min` does.
+// The largest batch that fits by prediction (the workload's own, else the upper end of the interval
+// of a fit to measured memory); nullopt if not even `min` does.
 std::optional<std::int64_t> largest_fitting(std::span<const trial::Trial> trials,
                                             const Limits& limits, const Predict& predict);
 

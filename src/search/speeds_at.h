@@ -7,8 +7,8 @@
 
 namespace sweetspot::search {
 
-// Speed, and energy where any was read, of any batches (ascending), measured or not, on the curves
-// through all that was measured. Empty where nothing was.
+// Speed, and energy if any was read, of any batches (ascending), measured or not, on the curves
+// through all measurements. Empty without any.
 std::vector<BatchSpeed> speeds_at(std::span<const trial::Trial> trials,
                                   std::span<const std::int64_t> batches, const Limits& limits);
 

@@ -22,14 +22,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr int schema_version = 1;
 constexpr std::int64_t newest = 0;  // a topic: no study has this number
-// After a stream broke off, a page waits this long before it asks again.
+// After a stream broke off, a page waits this long before it reconnects.
 constexpr const char* stream_opening = "retry: 2000\n\n";
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// A number from the query; nothing when it is not there.
+// A number from the query; nullopt if it is absent.
 std::optional<std::int64_t> number(const Request& request, const std::string& name) {
   const auto found = request.query.find(name);
   if (found == request.query.end()) return std::nullopt;
@@ -53,7 +53,7 @@ const trial::Study* find(const std::vector<trial::Study>& studies, std::int64_t 
   return found == studies.end() ? nullptr : &*found;
 }
 
-// What is shown before the first study begins.
+// Shown before the first study begins.
 trial::Study no_study() {
   trial::Study study;
   study.study_key = {"no study yet", "{}"};
@@ -95,7 +95,7 @@ Response Dashboard::page(const Request& request) {
   const std::vector<trial::Study> studies = store_.studies();
   const trial::Study* study = find(studies, topic);
   if (!study && topic != newest) return no_such("study");
-  // Relative, so that the page works behind whatever address it was opened by.
+  // Relative, so that the page works behind any address.
   const std::string token = token_.empty() ? "" : fmt::format("token={}&", token_);
   report::Live live;
   live.events = fmt::format("events?{}", token);

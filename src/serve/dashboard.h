@@ -9,13 +9,15 @@
 
 namespace sweetspot::serve {
 
-// The studies of a store as a page for each, live. It only ever reads. Its routes, all there are:
-//   /         the page of ?study=N, or of the newest study, whichever that is by then
+// The studies of a store as live pages. Read-only. Its routes:
+//   /         the page of ?study=N, or of the currently newest study
 //   /events   `study` events: page_data() of that study whenever it changes; `gone` if it is
-//   deleted /steps    page_steps() of ?trial=ID /studies  which studies there are
+//             deleted
+//   /steps    page_steps() of ?trial=ID
+//   /studies  the list of studies
 class Dashboard : public http::Site {
  public:
-  // The page hands the token on in its own URLs; empty when none is asked for.
+  // The page passes the token on in its own URLs; empty if none is required.
   Dashboard(const store::Store& store, std::string token);
 
   http::Response respond(const http::Request& request) override;

@@ -4,8 +4,8 @@
 
 namespace sweetspot::stats {
 
-// How much a value resembles the one before it, −1 to 1; nothing below three values or without any
-// variation.
+// The correlation of a value with the previous one, −1 to 1; nullopt below three values or without
+// any variation.
 std::optional<double> lag1_autocorrelation(std::span<const double> values);
 
 }  // namespace sweetspot::stats

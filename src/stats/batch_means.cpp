@@ -12,9 +12,9 @@
 namespace sweetspot::stats {
 namespace {
 
-constexpr int most_batches = 32;  // t95 is 2.04 there: more batches tighten nothing
+constexpr int most_batches = 32;  // t95 is 2.04 there: more batches gain nothing
 
-// Batches of nearly equal length that use every value: of `over` by `under`, batch for batch.
+// Batches of nearly equal length that use every value: `over` divided by `under`, batch by batch.
 std::vector<double> ratios(std::span<const double> over, std::span<const double> under, int count) {
   std::vector<double> means(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < means.size(); ++i) {
@@ -38,7 +38,8 @@ double half_width(std::span<const double> over, std::span<const double> under) {
     if (!independent && count > min_batches_for_interval) continue;
     double variance = Moments(means).variance().value_or(0) / count;
     if (!independent) {
-      // The mean of an AR(1) series has this much more variance; 0.6 keeps 8 noisy means in check.
+      // The mean of an AR(1) series has this much more variance; 0.6 limits the effect of 8 noisy
+      // means.
       const double left = std::min(correlation, 0.6);
       variance *= (1 + left) / (1 - left);
     }

@@ -5,13 +5,13 @@
 namespace sweetspot::stats {
 
 // The lower triangle L of a symmetric positive matrix A = L·Lᵀ. For the dozen points of a search:
-// the textbook's loops. A matrix that is only just not positive, as an estimated covariance may be
-// by rounding, is taken for the nearest one that is: a pivot is at least 10⁻¹² of its diagonal.
+// textbook loops. A matrix that is not quite positive, as an estimated covariance may be by
+// rounding, is replaced by a near one that is: a pivot is at least 10⁻¹² of its diagonal.
 class Cholesky {
  public:
   // `matrix` row by row, size × size; only its lower triangle is read.
   Cholesky(std::vector<double> matrix, std::size_t size);
-  // L⁻¹·right: vectors so treated have the dot product rightᵀ·A⁻¹·right'.
+  // L⁻¹·right: vectors whitened this way have the dot product rightᵀ·A⁻¹·right'.
   std::vector<double> whiten(std::vector<double> right) const;
   // A⁻¹·right.
   std::vector<double> solve(std::vector<double> right) const;

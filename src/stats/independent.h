@@ -6,8 +6,8 @@
 
 namespace sweetspot::stats {
 
-// The 95% interval of the mean of values that know nothing of each other, such as those of runs
-// with different seeds, by Student's t. Nothing below two values.
+// The 95% interval of the mean of independent values, such as those of runs with different seeds,
+// by Student's t. nullopt below two values.
 std::optional<Interval> independent_mean(std::span<const double> values);
 
 }  // namespace sweetspot::stats

@@ -17,8 +17,8 @@ class LinearFit {
   double intercept() const { return intercept_; }
   double slope() const { return slope_; }
   double at(double x) const { return intercept_ + slope_ * x; }
-  // Where another observation of this weight at x would lie, at 95%: the line's own uncertainty and
-  // the observation's. Unknown with two points, through which any line is perfect.
+  // The 95% interval of another observation of this weight at x: the line's own uncertainty and the
+  // observation's. Unknown with two points, through which any line is perfect.
   std::optional<Interval> predict(double x, double weight = 1) const;
 
  private:
@@ -29,7 +29,7 @@ class LinearFit {
   double degrees_ = 0;
 };
 
-// Nothing below two different x.
+// nullopt below two different x.
 std::optional<LinearFit> fit_line(std::span<const LinePoint> points);
 
 }  // namespace sweetspot::stats

@@ -7,7 +7,7 @@
 namespace sweetspot::stats {
 namespace {
 
-// How many latencies, and how many times its bytes, an all-reduce takes.
+// The number of latencies, and the multiple of its bytes, that an all-reduce takes.
 double messages(std::int64_t ranks) {
   return 2 * static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks - 1)));
 }

@@ -6,9 +6,8 @@
 
 namespace sweetspot::stats {
 
-// The median with its 95% interval, of independent values of any distribution: between two of the
-// values themselves, as many from either end as 39 coins in 40 leave below it. Nothing below six
-// values.
+// The median with its 95% interval, of independent values of any distribution: between two order
+// statistics, chosen by the binomial distribution. nullopt below six values.
 std::optional<Interval> median_interval(std::span<const double> values);
 
 }  // namespace sweetspot::stats

@@ -5,8 +5,8 @@
 
 namespace sweetspot::stats {
 
-// Mean and variance in one pass by Welford's recurrence: E[x²]−E[x]² would lose every digit on step
-// times that differ in the sixth one.
+// Mean and variance in one pass by Welford's recurrence: E[x²]−E[x]² would lose every digit for
+// step times that differ in the sixth one.
 class Moments {
  public:
   Moments() = default;
@@ -14,7 +14,7 @@ class Moments {
   void add(double value);
   std::int64_t count() const { return count_; }
   double mean() const { return mean_; }
-  std::optional<double> variance() const;  // of the sample (n−1); nothing below two values
+  std::optional<double> variance() const;  // of the sample (n−1); nullopt below two values
   std::optional<double> stddev() const;
 
  private:

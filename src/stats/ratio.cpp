@@ -37,7 +37,7 @@ std::optional<Interval> combined(std::span<const Interval> group,
                                  const std::optional<Spread>& between) {
   if (group.empty() || !std::ranges::all_of(group, above_zero)) return std::nullopt;
   const auto count = static_cast<double>(group.size());
-  // Each end by itself: what a disturbed machine might have done reaches further up than down.
+  // Each end separately: a disturbed machine's interval is asymmetric, further up than down.
   double down = 0, up = 0;
   for (const Interval& each : group) {
     down = std::hypot(down, std::log(each.mean / each.low) / count);
@@ -51,7 +51,7 @@ std::optional<Interval> combined(std::span<const Interval> group,
 
 std::optional<Interval> ratio(const Interval& numerator, const Interval& denominator) {
   if (!above_zero(numerator) || !above_zero(denominator)) return std::nullopt;
-  // The distances to the ends add up as standard errors do.
+  // The distances to the ends add in quadrature, as standard errors do.
   const double down = std::hypot(std::log(numerator.mean / numerator.low),
                                  std::log(denominator.high / denominator.mean));
   const double up = std::hypot(std::log(numerator.high / numerator.mean),

@@ -14,7 +14,7 @@ namespace {
 using namespace experiment;
 
 constexpr double any_speed = 30;              // deviation of the time per sample: any speed at all
-constexpr double octaves_beyond_largest = 8;  // where cliffs may be above the largest point
+constexpr double octaves_beyond_largest = 8;  // range of cliffs above the largest point
 
 // Devices compute batches in multiples; most of them hide it.
 struct Padding {
@@ -23,13 +23,16 @@ struct Padding {
 };
 constexpr std::array paddings = {Padding{1, 0.7}, Padding{8, 0.1}, Padding{16, 0.1},
                                  Padding{32, 0.1}};
-// Mostly what is fixed comes on top. A device that computes while the next step is prepared takes
-// the longer of the two instead: flat up to some batch, then straight through nothing.
+// Usually the fixed cost is added. A device that computes while the next step is prepared takes the
+// longer of the two instead: flat up to some batch, then proportional.
 constexpr double probability_of_overlap = 0.03;
-// Fixed costs, in samples' worth of time: none, or 1/8 to 4096, this many to an octave.
+// Fixed costs, in units of the time per sample: none, or 1/8 to 4096, this many per octave.
 constexpr double least_fixed_octave = -3, most_fixed_octave = 12, fixed_per_octave = 3;
 
 double octave(std::int64_t batch) { return std::log2(static_cast<double>(batch)); }
+
+// Of what a curve strays from its line by, what it has in common with itself so far away.
+double kept_over(double octaves) { return std::exp(-octaves / octaves_of_memory); }
 
 double cliff_variance(unsigned sides) { return square(cliff_deviation) * std::popcount(sides); }
 
@@ -87,12 +90,12 @@ double StepModel::gap_octaves(std::size_t cliff) const {
 
 double StepModel::smooth_covariance(double octaves, std::size_t roughness) const {
   return square(any_speed) +
-         square(experiment::roughness[roughness]) * std::exp(-octaves / octaves_of_memory);
+         square(experiment::roughness[roughness]) * kept_over(octaves);
 }
 
 void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness,
                           double log_prior) {
-  if (!std::isfinite(log_prior)) return;  // below batch 1 is no room for a cliff
+  if (!std::isfinite(log_prior)) return;  // there can be no cliff below batch 1
   World world;
   world.cliffs = std::move(cliffs);
   world.roughness = roughness;
@@ -111,7 +114,7 @@ void StepModel::add_world(std::vector<std::size_t> cliffs, std::size_t roughness
     matrix[i * n + i] += square(own_deviation);
   }
   world.covariance = Cholesky(std::move(matrix), n);
-  // Each line by its likelihood, as a logarithm.
+  // Each line's log likelihood.
   const double constant = log_prior - world.covariance.half_log_determinant();
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const auto whitened = world.covariance.whiten(left_[i]);
@@ -130,8 +133,8 @@ void StepModel::normalise() {
     for (double& weight : world.weights) weight /= total;
 }
 
-// One curve: everything unknown is drawn from the prior, together with errors of the measurements,
-// and moved by what the real measurements differ from those (Matheron's rule).
+// One curve: all unknowns are drawn from the prior, together with measurement errors, and shifted
+// by the difference to the real measurements (Matheron's rule).
 class StepModel::Draw {
  public:
   Draw(const StepModel& model, std::span<const std::int64_t> batches)
@@ -141,6 +144,10 @@ class StepModel::Draw {
     all_.insert(all_.end(), model.octaves_.begin(), model.octaves_.end());
     std::ranges::sort(all_);
     all_.erase(std::ranges::unique(all_).begin(), all_.end());
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      kept_.push_back(i == 0 ? 0 : kept_over(all_[i] - all_[i - 1]));
+    for (const double at : octaves_)
+      for (const double point : model.octaves_) shared_.push_back(kept_over(std::abs(at - point)));
   }
 
   std::vector<double> curve(const World& world, const Line& line, std::uint32_t number) {
@@ -157,16 +164,16 @@ class StepModel::Draw {
                 prior_at(model_.octaves_[i]) - own[i] - errors[i];
     }
     const std::vector<double> pull = world.covariance.solve(std::move(left));
+    const double roughness = square(experiment::roughness[world.roughness]);
     std::vector<double> curve;
     for (std::size_t c = 0; c < batches_.size(); ++c) {
       double log_seconds = line.log_work(batches_[c]) + prior_at(octaves_[c]);
       const Sides sides = sides_at(octaves_[c]);
       for (std::size_t i = 0; i < n; ++i) {
         const bool here = model_.times_.batches[i] == batches_[c];
-        log_seconds +=
-            pull[i] *
-            (model_.smooth_covariance(std::abs(octaves_[c] - model_.octaves_[i]), world.roughness) +
-             cliff_variance(sides & world.sides[i]) + (here ? square(own_deviation) : 0));
+        log_seconds += pull[i] * (square(any_speed) + roughness * shared_[c * n + i] +
+                                  cliff_variance(sides & world.sides[i]) +
+                                  (here ? square(own_deviation) : 0));
         if (here) log_seconds += own[i];
       }
       curve.push_back(std::log(static_cast<double>(batches_[c])) - log_seconds);
@@ -185,13 +192,12 @@ class StepModel::Draw {
       const double share = 1 - static_cast<double>(random_.uniform(next_++));  // never 0
       cliffs_.push_back({from + share * model_.gap_octaves(cliff), cliff_deviation * normal()});
     }
-    // Such a process forgets alike at every place: each value from the one before.
+    // The process is Markov: each value depends only on the previous one.
     smooth_.clear();
     const double deviation = experiment::roughness[world.roughness];
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const double kept = i == 0 ? 0 : std::exp(-(all_[i] - all_[i - 1]) / octaves_of_memory);
-      smooth_.push_back((i == 0 ? 0 : kept * smooth_.back()) +
-                        std::sqrt(1 - kept * kept) * deviation * normal());
+      smooth_.push_back((i == 0 ? 0 : kept_[i] * smooth_.back()) +
+                        std::sqrt(1 - square(kept_[i])) * deviation * normal());
     }
   }
 
@@ -215,6 +221,7 @@ class StepModel::Draw {
   const StepModel& model_;
   std::span<const std::int64_t> batches_;
   std::vector<double> octaves_, all_;  // of the batches; of these and of the points
+  std::vector<double> kept_, shared_;  // from one of all to the next; by each batch and each point
   core::Random random_{0, core::Purpose::curves, 0};
   std::uint64_t next_ = 0;
   double speed_ = 0;
@@ -226,7 +233,7 @@ std::vector<std::vector<double>> StepModel::curves(std::span<const std::int64_t>
                                                    int count) const {
   Draw draw(*this, batches);
   std::vector<std::vector<double>> all;
-  // Hypotheses in proportion to their probabilities, evenly spaced: no more chance than needed.
+  // Hypotheses in proportion to their probabilities, by systematic (evenly spaced) sampling.
   double passed = 0;
   for (const World& world : worlds_)
     for (std::size_t i = 0; i < lines_.size(); ++i) {

@@ -7,7 +7,7 @@
 
 namespace sweetspot::stats {
 
-// Step times that were measured: what was measured together has errors in common.
+// Measured step times; those measured together have correlated errors.
 struct StepTimes {
   std::vector<std::int64_t> batches;  // ascending, each once
   std::vector<double> log_seconds;
@@ -16,23 +16,23 @@ struct StepTimes {
 
 // Step time as a function of batch: seconds(b) = (fixed + per_sample·b)·cliffs(b)·e^g(log₂ b).
 //
-// The straight line is most of it, or the longer of its two parts where they overlap. A cliff
-// multiplies the time from some batch on: a cache outgrown, another algorithm. g is what else there
-// is, a Gaussian process whose covariance falls with the distance in octaves. Nothing of this is
-// assumed to be there: every fixed cost, overlap, padding to a multiple, roughness of g and place
-// of up to two cliffs is a hypothesis, weighed by how well it predicts the measurements. So a
-// measured batch decides for itself, two that lie on a line vouch for those between them, and two
-// that do not make a cliff between them likely, with all that this leaves open.
+// The straight line is most of it, or the longer of its two parts if they overlap. A cliff
+// multiplies the time from some batch on: a cache outgrown, another algorithm. g is the residual, a
+// Gaussian process whose covariance falls with the distance in octaves. None of this is assumed to
+// be present: every fixed cost, overlap, padding to a multiple, roughness of g and position of up
+// to two cliffs is a hypothesis, weighted by how well it predicts the measurements. So a measured
+// batch is determined by its own data, two on a line support those between them, and two that are
+// not make a cliff between them likely, with the corresponding uncertainty.
 class StepModel {
  public:
   explicit StepModel(StepTimes times);  // of one batch at least
 
-  // Whole curves as they may be, drawn from what the measurements leave open: log(samples per
-  // second) at each of these batches (ascending). The same draws for the same measurements.
+  // Whole curves drawn from the posterior: log(samples per second) at each of these batches
+  // (ascending). The same draws for the same measurements.
   std::vector<std::vector<double>> curves(std::span<const std::int64_t> batches, int count) const;
 
  private:
-  // fixed + per-sample cost, in samples' worth of time, of batches padded to a multiple.
+  // fixed + per-sample cost, in units of the time per sample, of batches padded to a multiple.
   struct Line {
     double fixed_samples = 0;
     std::int64_t padded_to = 1;
@@ -40,9 +40,10 @@ class StepModel {
     double log_prior = 0;
     double log_work(std::int64_t batch) const;
   };
-  // The sides of a world's cliffs on which a batch is: a bit is set behind the cliff.
+  // On which side of each cliff a batch is: a bit is set beyond the cliff.
   using Sides = unsigned;
-  // Cliffs, each named by the first point behind it, and a roughness: they decide the covariances.
+  // Cliffs, each named by the first point beyond it, and a roughness: they determine the
+  // covariances.
   struct World {
     std::vector<std::size_t> cliffs;
     std::size_t roughness = 0;

@@ -11,12 +11,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the bytes are copied as they are");
 
-// For each layout, from 1.
+// Per layout, from 1.
 constexpr std::size_t step_bytes[] = {sizeof(double) * (1 + trial::phase_count) + 8 + 1,
                                       sizeof(double) * (1 + trial::phase_count) + 8 + 1 + 8 + 4};
 static_assert(std::size(step_bytes) == step_layout);
 constexpr std::size_t reading_bytes = sizeof(double) * 3 + 8;
-// 4 was of single steps in a slow moment, before there were rounds.
+// 4 was for single steps at slow moments, before there were rounds.
 constexpr unsigned char warm_up_flag = 1, outlier_flag = 2, slowed_flag = 8;
 
 template <class T>

@@ -14,7 +14,7 @@
 namespace sweetspot::store {
 namespace {
 
-// "postgresql" of "postgresql://host/db"; a path has no scheme, "C:" and "a:b" included.
+// "postgresql" of "postgresql://host/db"; a path has no scheme, including "C:" and "a:b".
 std::string_view scheme_of(std::string_view url) {
   const std::size_t end = url.find("://");
   return end == std::string_view::npos ? "" : url.substr(0, end);

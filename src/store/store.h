@@ -12,46 +12,46 @@
 
 namespace sweetspot::store {
 
-// A study that this process writes; held until destruction, so that a second writer is refused.
+// A study that this process writes; locked until destruction, so that a second writer is rejected.
 class Writer {
  public:
   virtual ~Writer() = default;
-  // With the trials that were there when it was opened, their raw steps included.
+  // With the trials that existed when it was opened, including their raw steps.
   virtual const trial::Study& study() const = 0;
-  // Adds those without an id, which they get, and replaces those with one: a trial that takes part
-  // in rounds is saved again as it grows. All or none; on the disk when it returns
-  // (synchronous=FULL): a kill right after loses nothing.
+  // Adds those without an id, which they get, and replaces those with one: a trial in rounds is
+  // saved again as it grows. All or none; on disk when it returns (synchronous=FULL): a kill right
+  // after loses nothing.
   virtual void save(std::span<trial::Trial> trials) = 0;
-  // Says otherwise of a trial that is there: all but its steps, trace and epochs.
+  // Replaces an existing trial except its steps, trace and epochs.
   virtual void amend(const trial::Trial& trial) = 0;
   // The study's answer so far, as JSON.
   virtual void set_answer(const std::string& answer) = 0;
   virtual void set_state(trial::StudyState state) = 0;
-  // For whoever reads along: this batch is being run, until a trial is saved or the state is set.
+  // For readers: this batch is running, until a trial is saved or the state is set.
   virtual void set_running(std::int64_t batch) = 0;
 };
 
-// When a process that has taken work is given up.
+// When a process that has claimed work is considered lost.
 struct QueueTerms {
-  core::Seconds lost_after{60};  // since its last beat, by the store's clock
-  int most_attempts = 3;         // at one setting, before it is called `killed`
+  core::Seconds lost_after{60};  // since its last heartbeat, by the store's clock
+  int most_attempts = 3;         // per setting, before it becomes `killed`
 };
 
-// A setting that this process has taken, to run it once.
+// A setting that this process has claimed, to run it once.
 struct Claim {
-  std::int64_t task = 0, attempt = 0;  // of the store
+  std::int64_t task = 0, attempt = 0;  // ids in the store
   trial::Setting setting;
-  int number = 1;  // of the attempt: those before were lost with their processes
+  int number = 1;  // of the attempt: earlier ones were lost with their processes
 };
 
-// One try of a process at a setting of a queue: its history.
+// One attempt of a process at a setting of a queue.
 struct Attempt {
   enum class Ending { running, finished, lost, given_back };
   trial::Setting setting;
   std::string host;
   std::int64_t pid = 0;
-  double started_at = 0, seconds = 0;  // until its end or its last beat, by the store's clock
-  std::int64_t steps = 0;              // at its last beat
+  double started_at = 0, seconds = 0;  // until its end or its last heartbeat, by the store's clock
+  std::int64_t steps = 0;              // at its last heartbeat
   Ending ending = Ending::running;
 };
 
@@ -59,36 +59,36 @@ struct QueueCount {
   std::int64_t waiting = 0, running = 0, finished = 0;
 };
 
-// The settings of a study that several processes measure, each taken by one of them at a time.
-// While it lives, no Writer can hold the study, and any number of other queues can. For one thread,
-// but for beat().
+// The settings of a study that several processes measure, each claimed by one of them at a time.
+// While it exists, no Writer can hold the study, and any number of other queues can. For one
+// thread, except beat().
 class Queue {
  public:
   virtual ~Queue() = default;
-  // Of the study that is shared. save() is for what is no setting of the queue.
+  // The writer of the shared study. Use save() only for trials that are not settings of the queue.
   virtual Writer& writer() = 0;
-  // Adds what is missing: each setting as often as it stands here, less what the study has or waits
-  // for already. Whoever joins may say it again.
+  // Adds what is missing: each setting as often as it occurs here, minus what the study already has
+  // or queues. Any joiner may call it again.
   virtual void plan(std::span<const trial::Setting> settings) = 0;
-  // The next that waits; nothing when none does. What lost processes had is queued again first; a
-  // setting that lost as many as the terms allow gets a `killed` trial instead.
+  // The next queued setting; nullopt if there is none. Settings of lost processes are queued again
+  // first; a setting that lost as many as the terms allow gets a `killed` trial instead.
   virtual std::optional<Claim> claim() = 0;
-  // Says that the claim is still worked on. False once it is no longer ours. From any thread.
+  // Heartbeat of a claim. False once it is no longer ours. From any thread.
   virtual bool beat(const Claim& claim, std::int64_t steps) = 0;
-  // Keeps the trial, which gets its id, as the claim's. False, and nothing kept, where the claim is
-  // no longer ours: another has it.
+  // Saves the trial, which gets its id, as the claim's. False, and nothing saved, if the claim is
+  // no longer ours: another process has it.
   virtual bool finish(const Claim& claim, trial::Trial& trial) = 0;
-  // It is not finished, by no fault of its own: it waits for another.
+  // Returns an unfinished claim to the queue.
   virtual void give_back(const Claim& claim) = 0;
   virtual QueueCount count() = 0;
 };
 
-// Notices what other processes do to a store, in microseconds, or what the way to its server takes:
-// a running study is looked at several times a second.
+// Notices what other processes do to a store, in microseconds plus the round trip to its server: a
+// running study is polled several times a second.
 class Follower {
  public:
   virtual ~Follower() = default;
-  // Whether studies() may say something else than at the call before; true the first time.
+  // Whether studies() may differ from the previous call; true the first time.
   virtual bool changed() = 0;
 };
 
@@ -98,38 +98,37 @@ class Follower {
 class Store {
  public:
   virtual ~Store() = default;
-  // The unfinished or finished study with this study key's key, or a new one; `fresh` always starts
-  // a new one and keeps the old.
+  // The unfinished or finished study with this study key, or a new one; `fresh` always starts a new
+  // one and keeps the old.
   virtual std::unique_ptr<Writer> open_study(const trial::StudyKey&, const trial::Environment&,
                                              bool fresh) = 0;
-  // The same, shared with whoever else joins it.
+  // The same, shared with everyone else who joins it.
   virtual std::unique_ptr<Queue> join_study(const trial::StudyKey&, const trial::Environment&,
                                             const QueueTerms&) = 0;
   // Newest first, trials without raw steps and traces. A study whose process was killed is
   // `stopped`.
   virtual std::vector<trial::Study> studies() const = 0;
-  virtual std::optional<trial::Study> study(std::int64_t id) const = 0;  // with both
+  virtual std::optional<trial::Study> study(std::int64_t id) const = 0;  // including both
   virtual std::optional<trial::Trial> trial(std::int64_t id) const = 0;  // likewise, of any study
   virtual std::vector<Attempt> attempts(std::int64_t study) const = 0;   // oldest first
   virtual std::unique_ptr<Follower> follow() const = 0;
   virtual bool remove(std::int64_t id) = 0;
 };
 
-// "sqlite:PATH", a bare path, or "postgresql://…" as libpq reads it. Created if missing, by the
-// first study: reading makes nothing and finds no studies. Migrated if older.
+// "sqlite:PATH", a bare path, or "postgresql://…" as parsed by libpq. Created if missing, by the
+// first study: reading creates nothing and finds no studies. Migrated if older.
 std::unique_ptr<Store> open_store(const std::string& url);
 bool is_postgres(std::string_view url);  // else a file
 // --db, else SWEETSPOT_DB, else sqlite:sweetspot.db in the current directory.
 std::string store_url(const std::optional<std::string>& asked);
 
-// What the queues of all stores agree on.
+// Shared by the queues of all stores.
 
-// Of the settings that are wanted, each as often as it stands there, those that are not among
-// `has`.
+// The wanted settings, each as often as it occurs, that are not among `has`.
 std::vector<trial::Setting> missing(std::span<const trial::Setting> wanted,
                                     std::span<const trial::Setting> has);
 
-// What is kept of a setting whose processes were lost so many times, the last of them this one.
+// The trial of a setting whose processes were lost this many times, the last of them this one.
 trial::Trial lost_trial(const trial::Setting& setting, int times, const std::string& host,
                         std::int64_t pid);
 

@@ -6,9 +6,9 @@
 
 namespace sweetspot::store {
 
-// The columns of a trial, each declared once: inserting, replacing and reading all go through this
-// list, in every store. visit(name, field) is called for each; what spans several columns (an
-// interval, phases) is taken apart by the visitor.
+// The columns of a trial, each declared once: inserting, replacing and reading all use this list,
+// in every store. visit(name, field) is called for each; the visitor splits what spans several
+// columns (an interval, phases).
 template <class Setting, class Visit>
 void each_setting_field(Setting& setting, Visit&& visit) {
   visit("batch", setting.batch);

@@ -9,7 +9,7 @@
 namespace sweetspot::sweep {
 namespace {
 
-// Says every few seconds that a claim is worked on.
+// Sends a heartbeat for a claim every few seconds.
 class Heart {
  public:
   Heart(const Shared& shared, const store::Claim& claim, const StepCounter& counter)
@@ -19,7 +19,7 @@ class Heart {
               !wake_.wait_for(lock, stop, shared.beat_every, [&] { return stop.stop_requested(); }))
             try {
               if (!shared.queue.beat(claim, counter.steps())) return;
-            } catch (const core::Error&) {  // who keeps the trial meets it too, and tells it
+            } catch (const core::Error&) {  // saving the trial meets it too, and reports it
             }
         }) {}
 
@@ -29,7 +29,7 @@ class Heart {
   std::jthread thread_;  // last: it uses the others
 };
 
-// Until another has finished, or is given up for lost.
+// Until another process has finished, or is considered lost.
 void wait_for_others() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
 }  // namespace

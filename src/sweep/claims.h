@@ -14,29 +14,29 @@ struct Shared {
   core::Seconds beat_every{10};
 };
 
-// A loop's writer: what the loop keeps becomes the trial of the claim that is worked on.
+// A loop's writer: what the loop saves becomes the trial of the current claim.
 class ClaimedWriter : public store::Writer {
  public:
   explicit ClaimedWriter(store::Queue& queue) : queue_(queue) {}
 
   void take(const store::Claim& claim) { claim_ = claim; }
-  void let_go();  // of a claim that came to no trial: it waits for another
+  void let_go();  // returns a claim without a trial to the queue
 
   const trial::Study& study() const override { return queue_.writer().study(); }
-  // Where a claim was lost to another process meanwhile, that one's trial counts.
+  // If a claim was lost to another process meanwhile, that one's trial counts.
   void save(std::span<trial::Trial> trials) override;
   void amend(const trial::Trial& trial) override { queue_.writer().amend(trial); }
   void set_answer(const std::string& answer) override { queue_.writer().set_answer(answer); }
-  // While others go on, the study does.
+  // While others continue, so does the study.
   void set_state(trial::StudyState state) override;
-  void set_running(std::int64_t) override {}  // the queue's attempts tell it
+  void set_running(std::int64_t) override {}  // the queue's attempts show it
 
  private:
   store::Queue& queue_;
   std::optional<store::Claim> claim_;
 };
 
-// Passes on what is told, and counts the steps of the trial that runs.
+// Forwards events, and counts the steps of the running trial.
 class StepCounter : public study::Observer {
  public:
   explicit StepCounter(study::Observer& next) : next_(next) {}
@@ -53,8 +53,8 @@ class StepCounter : public study::Observer {
   std::atomic<std::int64_t> steps_ = 0;
 };
 
-// Takes settings until none is left, here or with others, or the loop may not go on; `run` runs or
-// refuses one in the loop, whose writer and observer these are. The queue hears that we live.
+// Claims settings until none is left, here or elsewhere, or the loop may not continue; `run` runs
+// or refuses one in the loop, whose writer and observer these are. Sends heartbeats to the queue.
 void work_off(const Shared& shared, ClaimedWriter& writer, const StepCounter& counter,
               study::Loop& loop, const std::function<void(const trial::Setting&)>& run);
 

@@ -18,13 +18,13 @@
 namespace sweetspot::sweep {
 namespace {
 
-// What a setting will take, or why it cannot be planned at all.
+// The memory of a setting, or why it cannot be planned at all.
 struct Planned {
   study::MemoryExpected memory;
   std::string refusal;
 };
 
-// What a sweep asks of whatever it tries.
+// What a sweep needs from its workload.
 struct Subject {
   std::function<Planned(const trial::Setting&)> plan;
   std::optional<std::int64_t> samples;
@@ -44,7 +44,7 @@ Subject subject(const Tried& tried) {
           tried.samples(), tried.device()};
 }
 
-// Of a point that exists: its own prediction, else what the trials before let expect.
+// For an existing point: its own prediction, else the extrapolation from earlier trials.
 Planned planned(const Subject& tried, const study::Loop& loop, const trial::Setting& setting) {
   if (setting.batch % setting.accumulation != 0) return {};
   Planned found = tried.plan(setting);
@@ -53,7 +53,7 @@ Planned planned(const Subject& tried, const study::Loop& loop, const trial::Sett
   return found;
 }
 
-// Why the point cannot be run, or nothing.
+// Why the point cannot be run, or nullopt.
 std::optional<std::string> objection(const Subject& tried, const trial::Setting& setting,
                                      const std::optional<core::Bytes>& memory_allowed,
                                      const Planned& plan) {
@@ -86,7 +86,7 @@ std::int64_t times_done(const study::Loop& loop, const trial::Setting& setting) 
                        [&](const trial::Trial& trial) { return trial.setting == setting; });
 }
 
-// Settings that take turns: as many at a time as leave each enough blocks.
+// Interleaved settings: as many at a time as leave each enough blocks.
 constexpr std::size_t most_together = 16;
 
 void run_at_one_limit(study::Loop& loop, workload::Workload& workload,
@@ -112,7 +112,7 @@ void run_together(study::Loop& loop, workload::Workload& workload,
   }
 }
 
-// The trials that differ from this setting in nothing but the batch.
+// The trials that differ from this setting only in the batch.
 std::vector<trial::Trial> alongside(const study::Loop& loop, const trial::Setting& setting) {
   std::vector<trial::Trial> found;
   for (const trial::Trial& trial : loop.trials()) {
@@ -127,8 +127,8 @@ int rounds_of(const SweepOptions& options) {
   return options.repeat * std::max(1, static_cast<int>(options.seeds.size()));
 }
 
-// Every point once, in the order of this round; a round has one seed, so that the seeds done are
-// whole when it is stopped.
+// Every point once, in the order of this round; a round has one seed, so that finished seeds are
+// complete when it is stopped.
 std::vector<trial::Setting> settings_of_round(const SweepOptions& options, int round) {
   std::vector<trial::Setting> settings;
   for (const std::size_t i : round_order(options.points.size(), round, options.seed)) {
@@ -179,7 +179,7 @@ SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptio
           std::move(doubt)};
 }
 
-// A point that was claimed from a queue: run, or kept as refused.
+// A point claimed from a queue: run, or saved as refused.
 void run_point(study::Loop& loop, const Subject& tried, const SweepOptions& options,
                const trial::Setting& setting) {
   const Planned plan = planned(tried, loop, setting);
@@ -190,7 +190,7 @@ void run_point(study::Loop& loop, const Subject& tried, const SweepOptions& opti
     loop.run(setting);
 }
 
-// The trials of all processes, as one that had run them all would have them.
+// The trials of all processes, as if one had run them all.
 class WholeStudy : public store::Writer {
  public:
   WholeStudy(trial::Study study, ClaimedWriter& writer)

@@ -8,7 +8,7 @@
 namespace sweetspot::telemetry {
 namespace {
 
-constexpr double disturbing_share = 0.1, noticeable_share = 0.05;
+constexpr double disturbing_share = 0.1, noticeable_share = 0.05, noticeable_wait_share = 0.2;
 
 int percent(double share) { return static_cast<int>(100 * share + 0.5); }
 
@@ -17,11 +17,11 @@ void note(trial::Contention& contention, const std::string& why) {
   contention.reason += (contention.reason.empty() ? "" : "; ") + why;
 }
 
-// Before so many moments nobody knows what the machine can do.
+// With fewer readings the machine's best speed is unknown.
 constexpr std::size_t least_moments = 10;
 constexpr double slow_additions = 0.94, slow_exchange = 0.6;
 
-// What a tenth of the moments reach.
+// The speed that a tenth of the readings reach.
 double usual_best(std::span<const probe::cpu::SpeedReading> moments,
                   double probe::cpu::SpeedReading::*part) {
   std::vector<double> values;
@@ -77,6 +77,19 @@ void add(const GpuContention& gpu_contention, trial::Contention& contention) {
   if (gpu_contention.throttle.is_disturbance())
     note(contention,
          fmt::format("the GPU's clocks were held back ({})", words(gpu_contention.throttle)));
+}
+
+WaitMonitor::WaitMonitor(Machine& machine)
+    : machine_(machine), scheduling_(machine.scheduling()), since_(machine.now()) {}
+
+bool WaitMonitor::was_kept_waiting() {
+  if (!scheduling_) return false;
+  const double now = machine_.now();
+  const auto after = machine_.scheduling();
+  const bool waited = after && probe::proc::taken_by_others(*scheduling_, *after, now - since_) >
+                                   noticeable_wait_share;
+  scheduling_ = after, since_ = now;
+  return waited;
 }
 
 std::vector<bool> slow_moments(std::span<const probe::cpu::SpeedReading> moments) {

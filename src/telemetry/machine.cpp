@@ -22,6 +22,9 @@ class ThisMachine final : public Machine {
         .count();
   }
   probe::proc::Load load() override { return probe::proc::load(); }
+  std::optional<probe::proc::Scheduling> scheduling() override {
+    return probe::proc::own_scheduling();
+  }
   probe::cpu::SpeedReading speed() override {
     if (!speed_probe_) speed_probe_.emplace(probe::proc::usable_cores());
     return speed_probe_->take();

@@ -4,29 +4,31 @@
 
 #include "probe/cpu/speed_probe.h"
 #include "probe/proc/load.h"
+#include "probe/proc/scheduling.h"
 #include "telemetry/meter.h"
 
 namespace sweetspot::telemetry {
 
-// The machine that a trial runs on: its clock, what else it does, and how fast it is. Tests have
-// one of their own.
+// The machine that a trial runs on: its clock, its other load, and its speed. Tests have their own.
 class Machine {
  public:
   virtual ~Machine() = default;
-  virtual double now() = 0;  // seconds, never backwards; for every thread
+  virtual double now() = 0;  // seconds, monotonic; from any thread
   virtual double seconds_since_1970() = 0;
   virtual probe::proc::Load load() = 0;
-  // Of two fixed computations on all cores, in a fifth of a millisecond.
+  // Of this process.
+  virtual std::optional<probe::proc::Scheduling> scheduling() { return std::nullopt; }
+  // From two fixed computations on all cores, in a fifth of a millisecond.
   virtual probe::cpu::SpeedReading speed() = 0;
-  // Of a trial's device, "cpu" or "cuda:0"; nullptr where there is nothing to read.
+  // For a trial's device, "cpu" or "cuda:0"; nullptr if there is nothing to read.
   virtual std::unique_ptr<Meter> meter(const std::string& device) = 0;
-  // Between two readings of the meter beside a trial's steps; 0: none but at their begin and end.
+  // Between two readings of the meter during a trial's steps; 0: only at their begin and end.
   double reading_interval_seconds = 0.1;
 };
 Machine& this_machine();
 
-// Time as the steps tell it or as the clock does, whichever is more: a workload's steps may take
-// virtual time, and its clock may run on between them.
+// Time by the steps or by the clock, whichever is more: a workload's steps may take virtual time,
+// and its clock may run on between them.
 class Elapsed {
  public:
   explicit Elapsed(Machine& machine) : machine_(machine), start_(machine.now()) {}

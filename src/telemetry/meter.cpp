@@ -25,7 +25,7 @@ class CpuMeter final : public Meter {
     if (const double seconds = std::chrono::duration<double>(now - at_).count();
         joules && joules_ && seconds > 0)
       reading.power_watts = (*joules - *joules_) / seconds;
-    // Over too few ticks for a share, the next reading is of both intervals.
+    // Over too few ticks for a share, the next reading covers both intervals.
     if (reading.utilisation_share || !time_.all_ticks) time_ = time;
     at_ = now, joules_ = joules;
     return reading;
@@ -50,7 +50,7 @@ namespace {
 
 using probe::gpu::Process;
 
-// The driver renews its counter of energy about this often.
+// The driver updates its energy counter about this often.
 constexpr double energy_interval = 0.1;
 
 class GpuMeter final : public Meter {
@@ -87,12 +87,13 @@ class GpuMeter final : public Meter {
   }
 
  private:
-  // Listing takes milliseconds: readings in between rest on the last list.
+  // Listing takes milliseconds: readings in between use the last list.
   void list_processes() {
     others_memory_known_ = true;
     const auto processes = gpu_.processes();
     gpu_contention_ = {};
-    // In a container the driver may tell numbers of the host, or none: who is who is unknown then.
+    // In a container the driver may report the host's process ids, or none: then owners are
+    // unknown.
     if (!processes) return;
     std::vector<Process> others;
     for (const Process& process : *processes)

@@ -3,11 +3,12 @@
 namespace sweetspot::telemetry {
 namespace {
 
-// A counter that is renewed now and then is exact only over many such intervals; over fewer, the
-// readings of power tell more.
+// A counter with an update interval is accurate only over many intervals; over fewer, power
+// readings are better.
 constexpr double intervals_for_a_counter = 20;
 
-// A trial of hours keeps as many: half of them go, and those to come are half as frequent.
+// A trial of hours keeps this many: then half of them are dropped, and later ones are half as
+// frequent.
 constexpr std::size_t most_readings = 4096;
 
 }  // namespace
@@ -21,7 +22,7 @@ Recorder::Recorder(std::unique_ptr<Meter> meter, Machine& machine, double trial_
   if (interval_ > 0) thread_ = std::thread([this] { run(); });
 }
 
-// With the mutex held, or before there is a thread.
+// With the mutex held, or before the thread exists.
 void Recorder::read() {
   trial::Reading reading = meter_->read();
   reading.at_seconds = machine_.now() - trial_started_;
@@ -46,7 +47,7 @@ void Recorder::thin_out() {
 void Recorder::begin_steps() {
   const std::scoped_lock lock(mutex_);
   counter_ = meter_->energy_joules();
-  meter_->core_clock_mhz();  // those before do not count
+  meter_->core_clock_mhz();  // earlier ones do not count
   read();
   began_ = trace_.back().at_seconds;
 }

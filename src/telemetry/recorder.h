@@ -10,8 +10,8 @@
 
 namespace sweetspot::telemetry {
 
-// Reads a trial's device beside its steps, on a thread of its own: at once, every interval of the
-// machine's, when the sampled steps begin and end, and at the end.
+// Reads a trial's device during its steps, on its own thread: immediately, at the machine's
+// interval, when the sampled steps begin and end, and at the end.
 class Recorder {
  public:
   Recorder(std::unique_ptr<Meter> meter, Machine& machine, double trial_started);
@@ -22,12 +22,12 @@ class Recorder {
   // Around the steps whose energy counts.
   void begin_steps();
   void end_steps();
-  // Once those steps ended.
+  // After those steps.
   const GpuContention& gpu_contention() const { return gpu_contention_; }
-  // What the device did over them.
+  // The device's readings over them.
   void tell(trial::GpuUse& use) const;
   void stop();  // takes the last reading and ends the thread
-  // Stops, and hands over the trace and the energy.
+  // Stops, and stores the trace and the energy in the trial.
   void tell(trial::Trial& trial);
 
  private:
@@ -51,7 +51,7 @@ class Recorder {
   std::thread thread_;
 };
 
-// nullptr where the device has nothing to tell.
+// nullptr if the device has no readings.
 std::unique_ptr<Recorder> start_recorder(Machine& machine, const std::string& device,
                                          double trial_started);
 

@@ -6,15 +6,15 @@
 
 namespace sweetspot::trial {
 
-// What a program that trains on several GPUs takes its batch for: that of all of them together, or
-// of each. `unsaid` is taken for the first.
+// What the batch of a program on several GPUs refers to: all of them together, or each. `unsaid`
+// counts as the first.
 enum class BatchIs { unsaid, global, per_gpu };
 
-// The one that a larger batch overflows first, by what it holds of what was free; nullptr: there is
-// none, or nothing is known of any.
+// The GPU that a larger batch overflows first, by its use of what was free; nullptr if there is
+// none, or nothing is known.
 const GpuUse* fullest(const std::vector<GpuUse>& gpus);
 
-// "cuda:0,1": what a trial on these GPUs has as its device. Of none: empty.
+// "cuda:0,1": the device of a trial on these GPUs. Empty for none.
 std::string device_of(const std::vector<GpuUse>& gpus);
 
 // "cuda:0 (NVIDIA H200)".

@@ -8,7 +8,7 @@
 
 namespace sweetspot::trial {
 
-// Tells studies apart. Two studies with the same key are one study: it is resumed.
+// Identifies a study. Two studies with the same key are one study: it is resumed.
 struct StudyKey {
   std::string workload;  // "native paper-cnn on mnist": for people
   std::string json;      // everything that decides the answer, as one canonical JSON text
@@ -22,9 +22,9 @@ struct Environment {
 
 enum class StudyState { running, finished, stopped };
 std::string_view name(StudyState);
-std::optional<StudyState> state_named(std::string_view);  // nothing for a name that is none
+std::optional<StudyState> state_named(std::string_view);  // nullopt for an unknown name
 
-// The trial that is being run, of a study whose trials are kept when they end.
+// The running trial of a study whose trials are stored when they end.
 struct Running {
   std::int64_t batch = 1;
   double started_at = 0;  // seconds since 1970
@@ -40,7 +40,7 @@ struct Study {
   double started_at = 0;
   std::optional<Running> running;
   std::vector<Trial> trials;  // oldest first, each as far as it was measured
-  std::string answer;         // the recommendation as its command gave it, as JSON; empty: none
+  std::string answer;         // the recommendation as given by its command, as JSON; empty: none
 };
 
 }  // namespace sweetspot::trial

@@ -7,7 +7,7 @@
 namespace sweetspot::trial {
 namespace {
 
-// "99%", "98.5%", "98.71%": no more digits than there are.
+// "99%", "98.5%", "98.71%": no trailing zeros.
 std::string percent(double share) {
   std::string digits = fmt::format("{:.2f}", 100 * share);
   digits.erase(digits.find_last_not_of('0') + 1);
@@ -61,7 +61,7 @@ std::optional<Reached> first_reached(std::span<const Evaluation> evaluations,
       before = &at, value_before = value;
       continue;
     }
-    // Of a first evaluation nothing says when between it and the start.
+    // A first evaluation does not show when between it and the start the target was reached.
     const double share =
         value_before ? (target.value - *value_before) / (*value - *value_before) : 1;
     const auto between = [share](auto from, auto to) {

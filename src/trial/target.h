@@ -7,7 +7,7 @@
 
 namespace sweetspot::trial {
 
-// What a training run is to reach on the test split: at least this accuracy, or at most this loss.
+// The target of a training run on the test split: at least this accuracy, or at most this loss.
 struct Target {
   enum class Metric { accuracy, loss };
   Metric metric = Metric::accuracy;
@@ -22,17 +22,17 @@ std::string words(Target::Metric metric, double value);
 std::optional<double> value_of(const Evaluation& evaluation, Target::Metric metric);
 bool is_better(double value, double than, Target::Metric metric);
 bool is_reached(const Evaluation& evaluation, const Target& target);
-// How far off: the error above the one that is allowed, as a ratio; 1 and less: reached. Nothing
-// where that has no meaning, as of an accuracy of 100%.
+// The error relative to the allowed one; 1 and less: reached. nullopt if that is undefined, as for
+// an accuracy of 100%.
 std::optional<double> times_off(const Evaluation& evaluation, const Target& target);
 
-// What it took to the target, between the first evaluation that reached it and the one before it,
-// as if the metric had moved evenly.
+// The cost to the target, interpolated linearly between the first evaluation that reached it and
+// the previous one.
 struct Reached {
   double steps = 0, samples = 0, train_seconds = 0;
 };
 std::optional<Reached> first_reached(std::span<const Evaluation> evaluations, const Target& target);
-// The best value of all; nothing where the metric never appeared.
+// The best value of all; nullopt if the metric never appeared.
 std::optional<double> best(std::span<const Evaluation> evaluations, Target::Metric metric);
 
 }  // namespace sweetspot::trial

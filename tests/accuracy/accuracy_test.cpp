@@ -1,4 +1,4 @@
-// What the paper's network must reach on the real MNIST. The data set is fetched by `make test`.
+// The accuracy that the paper's network must reach on MNIST. `make test` fetches the data set.
 #include <nlohmann/json.hpp>
 
 #include "cli/support.h"

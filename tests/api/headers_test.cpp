@@ -7,7 +7,7 @@
 namespace sweetspot {
 namespace {
 
-// Whoever includes them must need nothing but a compiler.
+// Including them must need only a compiler.
 TEST(PublicHeaders, NeedTheStandardLibraryOnly) {
   const std::regex include(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"].*)");
   const std::regex standard("[a-z_]+"), ours(R"(sweetspot/[a-z]+\.h)");

@@ -22,7 +22,7 @@ using testing::Not;
 using testing::SizeIs;
 using tests::TemporaryFolder;
 
-// Trials as short as they can be: these tests are about what happens, and not about how fast.
+// Trials as short as possible: these tests are about behaviour, not speed.
 Options quick() {
   Options options;
   options.name = "test";
@@ -151,7 +151,7 @@ TEST(Tune, WhatFinishThrowsIsTheCallers) {
 TEST(Tune, StopsInTheMiddleOfATrial) {
   Options options = quick();
   options.trial_time = Seconds(1000);
-  options.precision = 1e-9;  // it would take for ever
+  options.precision = 1e-9;  // it would never finish
   std::stop_source source;
   options.stop = source.get_token();
   int calls = 0;

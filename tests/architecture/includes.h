@@ -16,9 +16,9 @@ std::vector<Include> includes_of(const std::string& file, std::string_view text)
 
 enum class Fault {
   in_no_part,         // the file is in no part of the architecture
-  names_no_part,      // what it includes is in none
+  names_no_part,      // the included file is in none
   not_downward,       // upwards or sideways
-  not_of_this_part,   // a part that is below it, but is reached through another one only
+  not_of_this_part,   // a part below it that may be used only through another one
   between_folders,    // of one part
   out_of_its_folder,  // a heavy dependency
   heavy_header,       // in a header of ours

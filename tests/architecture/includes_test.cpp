@@ -49,7 +49,7 @@ TEST(Architecture, DependenciesPointDownwardAndStayInTheirFolders) {
     ADD_FAILURE() << words(violation);
 }
 
-// A table that says more than the tree has is no longer read.
+// The tables must not name anything that does not exist.
 TEST(Architecture, TablesNameWhatIsThere) {
   std::set<std::string> named, there;
   for (const Part& part : parts()) {
@@ -88,7 +88,7 @@ TEST(Architecture, PageShowsTheTables) {
       << dependency_table();
 }
 
-// Each row of its table of folders names every folder of the part, and no others.
+// Each row of its table of folders names exactly the folders of the part.
 TEST(Architecture, PageNamesTheFolders) {
   std::istringstream lines(text_of(sources.parent_path() / "docs/architecture.md"));
   const std::regex row(R"(\| `([a-z]+)` \| (.*) \|)"), folder("`([a-z_]+)/`");
@@ -105,7 +105,7 @@ TEST(Architecture, PageNamesTheFolders) {
       if (entry.is_directory() && !fs::is_empty(entry)) there.insert(entry.path().filename());
     for (const std::string& name : there)
       EXPECT_TRUE(named.contains(name)) << part << "/" << name << " is not in the table";
-    for (const std::string& name : named)  // of folders in folders, too
+    for (const std::string& name : named)  // nested folders too
       EXPECT_TRUE(std::ranges::any_of(fs::recursive_directory_iterator(sources / part),
                                       [&](const fs::directory_entry& entry) {
                                         return entry.is_directory() &&

@@ -38,7 +38,7 @@ def quick(path):
     try:
         return ALL or keras_network.read(path).multiply_adds() < 5e6
     except keras_network.Unsupported:
-        return True  # and the test says why it leaves it out
+        return True  # and the test says why it is skipped
 
 
 class Random:
@@ -62,7 +62,7 @@ class Shapes(unittest.TestCase):
     def parameters_agree(self, path):
         network = keras_network.read(path)
         shown = subprocess.run([SWEETSPOT, "model", "show", str(path), "--json"], capture_output=True, text=True)
-        if shown.returncode == 2:  # a layer that the engines do not have yet
+        if shown.returncode == 2:  # a layer that the engines do not support yet
             self.skipTest(shown.stderr)
         self.assertEqual(shown.returncode, 0, shown.stderr)
         layers = {}  # those under one name are one of Keras' layers
@@ -103,8 +103,8 @@ DEFAULTS = {"Conv2D": {"padding": "valid"}, "BatchNormalization": {"epsilon": 1e
 
 
 def without_chance(model):
-    """The same network with nothing random in it, with the defaults that the golden maker wants written, and without
-    penalties, which the peers' steps have not got."""
+    """The same network without randomness, with the defaults that the golden generator needs spelled out, and without
+    penalties, which the peers' steps do not have."""
     for layer in model["config"]["layers"]:
         for key in [key for key in layer["config"] if key.endswith("_regularizer")]:
             del layer["config"][key]
@@ -118,7 +118,7 @@ def without_chance(model):
 
 @unittest.skipUnless(has("torch"), "PyTorch is not installed")
 class PyTorch(unittest.TestCase):
-    """The module against the golden maker's function, in float64 from the same weights."""
+    """The module against the golden generator's function, in float64 from the same weights."""
 
     def agree(self, path):
         import torch
@@ -127,7 +127,7 @@ class PyTorch(unittest.TestCase):
         import make
         import network as golden
         import torch_network
-        # Written anew without dropout, which the golden maker leaves out.
+        # Rewritten without dropout, which the golden generator ignores.
         with tempfile.NamedTemporaryFile("w", suffix=".json") as still:
             json.dump(without_chance(json.loads(path.read_text())), still)
             still.flush()
@@ -151,7 +151,7 @@ class PyTorch(unittest.TestCase):
         found = torch_network.loss_of(ours)(outputs, expected)
         found.backward()
         self.assertAlmostEqual(found.item(), loss, delta=1e-9 * max(1, abs(loss)))
-        # Lengths of the gradients, which know no order of axes.
+        # Norms of the gradients, which do not depend on the order of axes.
         lengths = sorted(p.grad.norm().item() for p in model.parameters() if p.requires_grad)
         wanted = sorted(float((g ** 2).sum() ** 0.5) for g in gradients.values())
         self.assertEqual(len(lengths), len(wanted))
@@ -208,7 +208,7 @@ class Jax(unittest.TestCase):
         lengths = sorted(p.grad.norm().item() for p in model.parameters() if p.requires_grad)
         wanted = sorted(float(np.linalg.norm(g)) for g in jax.tree_util.tree_leaves(gradients))
         self.assertEqual(len(lengths), len(wanted))
-        for one, other in zip(lengths, wanted):  # a bias before a normalisation has rounding for a gradient
+        for one, other in zip(lengths, wanted):  # a bias before a normalisation has only rounding as its gradient
             self.assertAlmostEqual(one, other, delta=5e-2 * max(other, 0.05 * wanted[-1]))
 
     def test_networks_of_the_suite(self):

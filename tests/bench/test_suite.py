@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""How the suite's contestants share a GPU, with contestants that only say what they would."""
+"""How the suite's contestants share a GPU, with fake contestants."""
 import argparse
 import json
 import os
@@ -14,7 +14,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import suite_gpu
 
-# Answers as gpu_peers.py does. Keeps a journal of when it prepared and when it was timed; FATAL is a batch that ends it.
+# Answers like gpu_peers.py. Logs when it prepared and when it was timed; FATAL is a batch that ends
+# it.
 CONTESTANT = r"""
 import json, os, sys, time
 kind, journal, speed = sys.argv[1], sys.argv[2], float(sys.argv[3])

@@ -110,7 +110,7 @@ TEST(Client, AFullSocketCostsReportsAndNoTime) {
   std::int64_t whole = 0;
   for (std::string type; whole < 100 && (type = server.type()) == "step";) ++whole;
   EXPECT_EQ(whole, 100) << "half a line went out";
-  while (true) {  // the socket empties, and what was lost is told
+  while (true) {  // the socket drains, and the loss is reported
     client.step();
     const Message step = read(server);
     EXPECT_EQ(step.text("type"), "step");

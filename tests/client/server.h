@@ -5,7 +5,7 @@
 
 namespace sweetspot::tests {
 
-// The other end of the protocol: a socket that SWEETSPOT_SOCKET names while it lives.
+// The other end of the protocol: a socket that SWEETSPOT_SOCKET names during its lifetime.
 class Server {
  public:
   Server();
@@ -15,7 +15,7 @@ class Server {
 
   void accept();
   bool nobody_connected();
-  // The next line, waited for; "" at the end of file.
+  // The next line (blocking); "" at the end of file.
   std::string line();
   std::string type();  // of the next line
   void send(const std::string& text);

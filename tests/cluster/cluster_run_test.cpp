@@ -1,4 +1,4 @@
-// Tasks of a scheduler that does what it is told, and their trials.
+// Tasks of a scripted scheduler, and their trials.
 #include "cluster/cluster_run.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using trial::Outcome;
 
-// What a task does at its setting: leaves what a process on its node would have left.
+// What a task does at its setting: writes what a process on its node would have written.
 void play_task(const std::filesystem::path& folder, std::size_t number, const std::string& machine,
                bool finishes) {
   const tests::TemporaryFolder node;
@@ -33,7 +33,7 @@ void play_task(const std::filesystem::path& folder, std::size_t number, const st
   leave_store(folder, number, finishes ? Stage::finished : Stage::begun, file);
 }
 
-// Every job's tasks come to what the script says of each try at them.
+// Every job's tasks end as the script says for each attempt.
 class FakeScheduler : public Scheduler {
  public:
   struct Try {

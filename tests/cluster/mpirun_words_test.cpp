@@ -9,7 +9,7 @@ namespace {
 
 const std::string rule(74, '-');
 
-// What is left of a text for the user, with `words` told of the rest.
+// The text that is left for the user; `words` collects the rest.
 std::string left(MpirunWords& words, const std::string& text) {
   std::istringstream lines(text);
   std::string all;

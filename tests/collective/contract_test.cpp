@@ -12,7 +12,7 @@ namespace {
 
 using collective::Group;
 
-// Numbers of a rank whose sum depends on the order of adding, and that no other rank has.
+// Numbers unique to a rank whose sum depends on the order of addition.
 std::vector<float> numbers(int rank, std::size_t count) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i)
@@ -42,7 +42,7 @@ TEST_P(GroupContract, RanksAreNumbered) {
   on_each([&](Group& group) {
     EXPECT_EQ(group.size(), kind.ranks);
     EXPECT_GE(group.local_size(), 1);
-    // Each rank is there once: their numbers' sum and sum of squares are those of 0, 1, 2, …
+    // Each rank exists once: the sum and sum of squares of their numbers are those of 0, 1, 2, …
     std::vector<double> seen{static_cast<double>(group.rank()),
                              static_cast<double>(group.rank()) * group.rank()};
     group.sum(seen);
@@ -109,7 +109,7 @@ TEST_P(GroupContract, BroadcastIsFromAnyRank) {
   });
 }
 
-// Each rank adds its own number many times, whenever it likes.
+// Each rank adds its own number many times, at any time.
 TEST_P(GroupContract, SharedFloatsLoseNoChange) {
   if (!GetParam().shares) GTEST_SKIP() << "it has no one-sided access";
   on_each([](Group& group) {
@@ -122,7 +122,7 @@ TEST_P(GroupContract, SharedFloatsLoseNoChange) {
     for (int i = 0; i < times; ++i) {
       std::vector<float> read(count);
       const std::uint64_t seen = shared->read(read);
-      // As it was between two changes: all floats alike.
+      // A consistent snapshot: all floats are equal.
       EXPECT_THAT(read, testing::Each(read.front()));
       const std::uint64_t before = shared->add(change);
       EXPECT_GE(before, seen);
@@ -133,7 +133,7 @@ TEST_P(GroupContract, SharedFloatsLoseNoChange) {
     std::vector<float> last(count);
     EXPECT_EQ(shared->read(last), static_cast<std::uint64_t>(times * n));
     EXPECT_THAT(last, testing::Each(0.5f + static_cast<float>(times * n * (n + 1) / 2)));
-    // Every change had a number of its own: 0, 1, 2, …
+    // Every change had its own number: 0, 1, 2, …
     group.sum(stale);
     EXPECT_EQ(stale[0], times * n * (times * n - 1) / 2);
     group.barrier();

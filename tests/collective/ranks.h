@@ -17,7 +17,7 @@ struct Kind {
   bool shares = true;  // has one-sided floats
 };
 
-// In place of its bytes, which differ from run to run.
+// Instead of its bytes, which differ from run to run.
 inline void PrintTo(const Kind& kind, std::ostream* to) { *to << kind.name; }
 
 }  // namespace sweetspot::tests

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Memory that threads stand in for processes with.
+// Segments of threads that stand in for processes.
 class Segments {
  public:
   explicit Segments(int ranks) {
@@ -30,7 +30,7 @@ class Segments {
   std::vector<std::byte*> all_;
 };
 
-// Rank r has r + 1 times these.
+// Rank r contributes r + 1 times these.
 template <class Value>
 std::vector<Value> numbers(std::size_t count, int times) {
   std::vector<Value> values(count);
@@ -38,7 +38,7 @@ std::vector<Value> numbers(std::size_t count, int times) {
   return values;
 }
 
-// More pieces than there are slots, several sums at once, and those of doubles between them.
+// More pieces than slots, several all-reduces in flight, with doubles between them.
 TEST(SharedMemorySums, AnySizeIsSummedByAnyNumberOfRanks) {
   for (const int ranks : {1, 2, 3, 5}) {
     const Segments segments(ranks);
@@ -71,7 +71,7 @@ TEST(SharedMemorySums, WhoWaitsIsToldThatAnotherDoesNotCome) {
   std::vector<float> of_first{1, 2}, of_second{10, 20};
   const auto ticket = first.begin(of_first);
   EXPECT_FALSE(first.wait(ticket, 1ms));
-  // It comes late, and then the sum is there: one thread does what both have to do, in turns.
+  // When it arrives, the sum completes. One thread plays both ranks, in turns.
   const auto other = second.begin(of_second);
   while (!first.wait(ticket, 0ms)) second.wait(other, 0ms);
   while (!second.wait(other, 0ms)) first.wait(ticket, 0ms);

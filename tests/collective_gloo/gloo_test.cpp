@@ -1,4 +1,4 @@
-// The contract on ranks that were told of each other by torchrun's variables: each runs the same
+// The contract on ranks that find each other through torchrun's variables: each runs the same
 // tests.
 #include "collective/gloo/gloo.h"
 
@@ -10,7 +10,7 @@
 namespace sweetspot::tests {
 namespace {
 
-// Gloo is joined once in a process. Started by nobody, it is the only rank.
+// Gloo is joined once per process. Without a launcher, it is the only rank.
 collective::JoinedGroup& group() {
   static const auto joined = [] {
     setenv("RANK", "0", 0), setenv("WORLD_SIZE", "1", 0);

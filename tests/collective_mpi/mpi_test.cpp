@@ -8,7 +8,7 @@
 namespace sweetspot::tests {
 namespace {
 
-// MPI is joined once in a process, so that it is one or the other kind of sums in each.
+// MPI is joined once per process, so a process tests one kind of all-reduce.
 collective::JoinedGroup& group() {
   static const auto joined = collective::join_through(
       SWEETSPOT_MPI_LIBRARY, "MPI",

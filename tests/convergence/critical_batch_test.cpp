@@ -49,7 +49,7 @@ TEST(CriticalBatch, LiesBeyondWhereEveryBatchIsWithin) {
 
 TEST(CriticalBatch, EndsAtTheFirstBatchThatIsOut) {
   std::vector<BranchLoss> branches = of_seeds({1});
-  branches[1].loss = 2;  // 64 is out by chance; what lies beyond does not count
+  branches[1].loss = 2;  // 64 is out by chance; what is beyond does not count
   const auto found = critical_batch(branches, 0.05);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->batch, 32);

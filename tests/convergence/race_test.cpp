@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// Batches with what they cost, predicted exactly unless told otherwise; what costs nothing fails.
+// Batches with their cost, predicted exactly unless stated otherwise; a cost of zero means failure.
 struct Course {
   std::map<std::int64_t, double> costs;
   std::map<std::int64_t, double> predicted = costs;
@@ -107,7 +107,7 @@ TEST(Race, ThatTrainsEverythingTrainsWhatWasGivenUpAgain) {
   EXPECT_FALSE(next->most_cost);
 }
 
-// A lucky seed of one batch is no verdict.
+// A lucky seed of one batch does not decide.
 TEST(Race, ComparesMeansOverSeeds) {
   std::vector<RaceRun> runs{{64, 0, 4}, {64, 1, 9}, {128, 0, 5}, {128, 1, 5}};
   EXPECT_EQ(winner(runs), 128);

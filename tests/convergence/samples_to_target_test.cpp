@@ -25,7 +25,7 @@ TEST(CriticalBatch, OfSteadyNoiseIsTheNoiseScale) {
   EXPECT_FALSE(critical_batch_by_noise({}, 64));
 }
 
-// Noise that grows takes more updates of the run, and each of them is worth less.
+// Growing noise takes more updates of the run, and each of them is worth less.
 TEST(CriticalBatch, OfGrowingNoiseWeighsProgressAndNotUpdates) {
   const NoiseAt run[] = {{100, 100}, {200, 900}};
   // At batch 100: 50 updates' worth with 100, 10 with 900.

@@ -23,7 +23,7 @@ TEST(Buffer, ThatIsRefusedIsALackOfMemory) {
   EXPECT_EQ(live_buffers(), before);
 }
 
-// What decides is the type: "an illegal memory access" is no lack of it.
+// The type decides: "an illegal memory access" is not out of memory.
 TEST(OutOfMemory, IsATypeAndNotAWord) {
   const auto is_out_of_memory = [](const auto& error) {
     try {

@@ -1,4 +1,4 @@
-// Downloads from a mirror that answers as each test needs.
+// Downloads from a mirror that answers as each test requires.
 #include "data/download.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class Download : public testing::Test {
     std::ifstream in(file, std::ios::binary);
     return Bytes(std::istreambuf_iterator<char>(in), {});
   }
-  // The requests of this test: each has a server's answer of its own.
+  // The requests of this test: each has its own server answer.
   std::vector<std::string> requests(const std::string& how) const {
     std::vector<std::string> found;
     for (const std::string& line : server->requests())

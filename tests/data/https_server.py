@@ -1,4 +1,4 @@
-"""A mirror as a test wants it, over HTTPS: whole, broken off, redirected, slow, wrong, too large.
+"""A mirror for tests, over HTTPS: complete, interrupted, redirected, slow, wrong, too large.
 
     https_server.py FOLDER    serves FOLDER/files; writes FOLDER/certificate.pem and FOLDER/requests
 
@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 
 FOLDER = Path(sys.argv[1])
-PIECE = 1000  # bytes that a mirror which breaks off sends at a time
+PIECE = 1000  # bytes that an interrupting mirror sends at a time
 
 
 class Mirror(http.server.BaseHTTPRequestHandler):
@@ -53,7 +53,7 @@ class Mirror(http.server.BaseHTTPRequestHandler):
             content = bytes(255 - byte for byte in content)
         if how == "oversized":
             content += b"x"
-        if how == "endless":  # no length is told
+        if how == "endless":  # no length is sent
             self.send_response(200)
             self.send_header("Connection", "close")
             self.end_headers()
@@ -93,7 +93,7 @@ context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
 secure = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Mirror)
 secure.socket = context.wrap_socket(secure.socket, server_side=True)
-secure.handle_error = lambda *arguments: None  # a client that left
+secure.handle_error = lambda *arguments: None  # a client that disconnected
 plain = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Mirror)
 for server in (secure, plain):
     server.daemon_threads = True

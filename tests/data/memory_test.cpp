@@ -1,4 +1,4 @@
-// What a pipeline is predicted to allocate is what it allocates.
+// A pipeline allocates exactly what is predicted.
 #include <gtest/gtest.h>
 
 #include "core/buffer.h"

@@ -1,4 +1,4 @@
-// Fetching from mirrors, one after the other, and from where the user says.
+// Fetching from mirrors, one after the other, and from a place the user names.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// One file that is published as it is, one compressed, one in an archive.
+// One file that is published raw, one compressed, one in an archive.
 class Mirrors : public testing::Test {
  protected:
   Mirrors() {

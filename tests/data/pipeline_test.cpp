@@ -18,7 +18,7 @@ namespace {
 
 using testing::StartsWith;
 
-// Each sample is recognised by its label, which is its number.
+// Each sample is identified by its label, which is its number.
 Samples numbered(std::size_t count) {
   Samples samples;
   samples.count = count;
@@ -37,7 +37,7 @@ PipelineOptions of_batch(std::int64_t batch) {
   return options;
 }
 
-// All that an epoch delivers, one after the other.
+// Everything that an epoch delivers, in order.
 struct Epoch {
   std::vector<std::int64_t> counts;
   std::vector<float> inputs, targets;

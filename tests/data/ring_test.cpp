@@ -61,7 +61,7 @@ TEST(Ring, WorksAheadByAsManyAsThereAreSlotsAndNoMore) {
     if (ticket == 3) all_filled.set_value();
   });
   ring.start(200);
-  all_filled.get_future().wait();  // without a single call of next()
+  all_filled.get_future().wait();  // without a call of next()
   for (int i = 0; i < 200; ++i) {
     ++asked;
     ring.next();
@@ -78,13 +78,13 @@ TEST(Ring, ThrowsWhatTheWorkerThrewAtItsTicket) {
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(ring.next());
     EXPECT_THROW(ring.next(), std::runtime_error);
     EXPECT_EQ(ring.next(), std::nullopt);  // the rest is abandoned
-    ring.start(5);                         // and the next round is sound
+    ring.start(5);                         // and the next round works
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(ring.next());
     EXPECT_EQ(ring.next(), std::nullopt);
   }
 }
 
-// Were the sleep not cut short, this would hang for hours.
+// If the sleep were not cut short, this would hang for hours.
 TEST(Ring, CancellingCutsSleepsShort) {
   std::atomic<bool> slow{true}, cut_short{false};
   std::promise<void> sleeping;

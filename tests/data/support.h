@@ -15,7 +15,7 @@ namespace sweetspot::data {
 using Bytes = std::vector<std::uint8_t>;
 using tests::TemporaryFolder;
 
-// Sets (or, with nothing, removes) an environment variable until the end of the scope.
+// Sets (or, with nullopt, removes) an environment variable until the end of the scope.
 class ScopedVariable {
  public:
   ScopedVariable(const char* name, const std::optional<std::string>& value);
@@ -36,8 +36,8 @@ Bytes make_idx(const std::vector<std::uint32_t>& shape);
 Bytes make_idx(const std::vector<std::uint32_t>& shape, const Bytes& values);
 Bytes gzip(const Bytes& bytes);
 
-// The message of the InputError or MachineError that `action` throws, its exit code in front; says
-// so when it throws none.
+// The message of the InputError or MachineError that `action` throws, preceded by its exit code;
+// says so if it throws none.
 std::string failure_of(const std::function<void()>& action);
 
 }  // namespace sweetspot::data

@@ -27,7 +27,7 @@ SyntheticOptions regression() {
   return options;
 }
 
-// How many test samples lie nearest to the mean training image of their own class.
+// The share of test samples that are nearest to the mean training image of their own class.
 double nearest_mean_accuracy(const Dataset& dataset) {
   const auto size = static_cast<std::size_t>(dataset.train.sample_size());
   const auto classes = static_cast<std::size_t>(dataset.classes);
@@ -104,7 +104,7 @@ TEST(Synthetic, TheSeedDecides) {
   EXPECT_NE(make_synthetic(options).train.bytes, first.train.bytes);
 }
 
-// Plain gradient descent finds the map; what is left is the noise.
+// Plain gradient descent finds the map; the rest is noise.
 TEST(Synthetic, RegressionIsALinearMapPlusLittleNoise) {
   const Dataset dataset = make_synthetic(regression());
   const Samples& train = dataset.train;

@@ -19,7 +19,7 @@ class Unpack : public testing::Test {
   Unpack() {
     fs::create_directories(folder / "in/deep/er");
     fs::create_directory(folder / "out");
-    write_file(folder / "in/deep/er/first", Bytes(1000, 'a'));  // no whole number of blocks
+    write_file(folder / "in/deep/er/first", Bytes(1000, 'a'));  // not a whole number of blocks
     write_file(folder / "in/deep/second", Bytes(512, 'b'));
     write_text(folder / "in/other", "not asked for");
   }

@@ -7,7 +7,7 @@
 #include "engine/cpu/cpu.h"
 #include "golden.h"
 
-// The sanitizers bring an allocator of their own; everything else is counted at the C library's.
+// The sanitizers have their own allocator; everything else is counted at the C library's.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 namespace {
 std::atomic<std::int64_t> allocations{0};

@@ -1,5 +1,5 @@
-// Training on the CPU in bf16, with each set of kernels. Where the CPU has none of a set's
-// instructions the tests say so and are skipped.
+// Training on the CPU in bf16, with each set of kernels. Skipped, with the reason, if the CPU lacks
+// a set's instructions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 using namespace testing;
 using cpu::Bf16;
 
-// On tiles without AMX, everything but the instructions themselves is the same.
+// Emulated tiles: the same code except for the instructions themselves.
 constexpr const char* sets[] = {"avx512bf16", "amx", "emulated"};
 
 const cpu::Bf16Kernels* kernels_of(std::string_view set) {
@@ -154,7 +154,7 @@ TEST_P(Bf16Kernels, MultiplyRowsAndSegmentsOfAnyRun) {
 TEST_P(Bf16Kernels, MultiplyPairsOfRows) {
   for (const std::int64_t width : {16, 32, 48, 64})
     for (const std::int64_t depth : {16, 48, 64}) {
-      const std::int64_t pairs = depth == 48 ? 300 : 21;  // more than tiles take at once
+      const std::int64_t pairs = depth == 48 ? 300 : 21;  // more than fit on tiles at once
       const std::vector<Bf16> a = rounded_numbers(pairs * 2 * depth, 6),
                               g = rounded_numbers(pairs * 2 * width, 7);
       std::vector<float> d(static_cast<std::size_t>(depth * width), 1);
@@ -212,8 +212,8 @@ std::vector<Variable> gradients(const model::Network& network, const TrainerOpti
 
 model::Network named(const std::string& name) { return golden_network(name); }
 
-// The GPU's bounds for the same rounding (tests/engine_cuda/golden_test.cpp): of the norm of the
-// difference, since a rounding that moves a winner or a ReLU moves a whole gradient.
+// The GPU's bounds for the same rounding (tests/engine_cuda/golden_test.cpp): on the norm of the
+// difference, since a rounding that flips a winner or a ReLU moves a whole gradient.
 constexpr double golden_tolerance = 6e-2, golden_norm = 4;
 // One ReLU of resident-mix: rounded.py has 0.315 too.
 double edge(const std::string& model) { return model == "resident-mix" ? 1.5 : 1; }
@@ -281,7 +281,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// Nothing switches, so that what is left is rounding.
+// Nothing switches, so that only rounding is left.
 TEST_P(Bf16Training, HasTheGradientsOfFp32WithoutEdges) {
   for (const char* name : {"paper-cnn", "many-shapes", "strided-phases", "few-channels",
                            "odd-channels", "few-positions"}) {
@@ -318,7 +318,7 @@ TEST_P(Bf16Training, AccumulatesAsTheWholeBatch) {
 }
 
 TEST_P(Bf16Training, KeepsUpdatesThatBf16WouldLose) {
-  // 1e-6 is far below the distance of bf16 numbers at a usual weight.
+  // 1e-6 is far below the spacing of bf16 numbers at a typical weight.
   const model::Network network = named("paper-cnn");
   TrainerOptions options = in_bf16(network);
   options.optimizer.kind = Optimizer::Kind::adam;

@@ -26,7 +26,7 @@ TEST(DepthSplit, GivesEveryLeafOfEveryPanelToOnePart) {
       }
 }
 
-// What one part adds up is what another one looks for.
+// The nodes that one part sums are those that another looks for.
 TEST(DepthSplit, NodesOfThePartsAreThoseWithOneOwner) {
   const DepthSplit split(1024, 512, 16);
   ASSERT_EQ(split.leaves(), 8);

@@ -11,11 +11,11 @@ namespace {
 // Over its registers:
 #include "engine/cpu/kernels/tiles.inl"
 
-// As Intel's manual describes the instructions, but for flushing subnormal numbers to zero.
+// As in Intel's manual, but without flushing subnormal numbers to zero.
 struct Emulated {
   static inline thread_local std::uint8_t tiles[8][16][64];
 
-  // Whoever leaves this out works by luck on what was in the tiles before.
+  // Poisons the tiles, so that code that skips this call fails.
   static void configure() { __builtin_memset(tiles, 0xff, sizeof(tiles)); }
   template <int t>
   static void zero() {

@@ -3,7 +3,7 @@
 
 namespace sweetspot::engine::testing {
 
-// The products on tiles over tiles in memory, for CPUs without AMX; null where the compiler has no
+// The tile products with tiles in memory, for CPUs without AMX; null if the compiler has no
 // AVX-512.
 extern const cpu::TileProducts emulated_tiles;
 

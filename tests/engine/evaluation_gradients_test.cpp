@@ -1,4 +1,4 @@
-// Gradients of the network as evaluation sees it, and going on from a checkpoint.
+// Gradients of the network as in evaluation, and resuming from a checkpoint.
 #include <gtest/gtest.h>
 
 #include "core/random.h"

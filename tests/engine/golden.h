@@ -80,7 +80,8 @@ inline void assign_golden_weights(Trainer& trainer, const nlohmann::json& parame
   trainer.assign(variables);
 }
 
-// Ten steps of an optimizer by Keras' rules, of the trainer that make(network, optimizer) gives.
+// Ten steps of an optimizer by Keras' rules, with the trainer that make(network, optimizer)
+// returns.
 template <class Make>
 void expect_steps_follow_keras(Optimizer::Kind kind, const Make& make) {
   const nlohmann::json golden = golden_json("optimizers.json");

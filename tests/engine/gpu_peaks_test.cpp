@@ -1,4 +1,4 @@
-// What GPUs are rated at, by the white papers' figures at their boost clocks.
+// Rated peaks of GPUs, from the white papers' figures at their boost clocks.
 #include <gtest/gtest.h>
 
 #include "engine/cuda/cuda.h"

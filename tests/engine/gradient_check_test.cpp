@@ -19,8 +19,8 @@ std::string network_with(const std::string& layer) {
     {"class_name": "Dense", "config": {"name": "last", "units": 3, "activation": "softmax"}}]}, "keras_version": "2.11.0"})";
 }
 
-// The slope of the loss along a random direction in weight space, by the gradients and by
-// differences.
+// The slope of the loss along a random direction in weight space, from the gradients and from
+// finite differences.
 void check(const std::string& layer) {
   SCOPED_TRACE(layer);
   const model::Network network = model::read_keras(network_with(layer), "check.json");
@@ -98,7 +98,7 @@ TEST(GradientCheck, EachLayerKind) {
 }
 
 // From batch 17 on the weights are transposed, large ones a panel at a time, and from batch 128 on
-// rows are packed; up to there all is read as it lies.
+// rows are packed; below that everything is read in place.
 TEST(WideDenseLayers, HaveTheSameGradientsAtEveryMicroBatch) {
   const char* keras = R"({"class_name": "Sequential", "config": {"name": "wide", "layers": [
       {"class_name": "Dense", "config": {"name": "a", "units": 530, "activation": "relu",

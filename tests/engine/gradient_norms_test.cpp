@@ -70,14 +70,14 @@ TEST_P(GradientNorms, AreThoseOfTheGradientsThatCanBeRead) {
   };
   for (const std::int64_t micro_batch : {48, 16}) {
     const auto again = cpu::make_trainer(still, options);
-    std::optional<convergence::GradientNorms> norms;  // of weights that stay
+    std::optional<convergence::GradientNorms> norms;  // at fixed weights
     for (int step = 0; !norms && step < 100; ++step)
       norms = again->step(batch.view(), micro_batch).gradient_norms;
     ASSERT_TRUE(norms);
     EXPECT_EQ(norms->small_batch, 6);
     EXPECT_EQ(norms->big_batch, 48);
     EXPECT_NEAR(norms->small_squared, squared_norm(6), 1e-4 * norms->small_squared);
-    if (micro_batch == 48) {  // batch normalisation sees micro-batches
+    if (micro_batch == 48) {  // batch normalisation depends on the micro-batch
       EXPECT_NEAR(norms->big_squared, squared_norm(48), 1e-4 * norms->big_squared);
     }
   }
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Models, GradientNorms,
                                            "models/norm-blocks.json"),
                          [](const auto& model) { return "model" + std::to_string(model.index); });
 
-// None of the zoo's models has batch normalisation, which sees micro-batches.
+// No zoo model has batch normalisation, which depends on the micro-batch.
 TEST(Accumulation, GivesTheWeightsOfTheWholeBatchAfterManyUpdates) {
   for (const std::string& name : model::zoo_names()) {
     SCOPED_TRACE(name);
@@ -109,8 +109,8 @@ TEST(Accumulation, GivesTheWeightsOfTheWholeBatchAfterManyUpdates) {
     TrainerOptions options;
     options.loss = model::natural_loss(network);
     options.optimizer.kind = Optimizer::Kind::momentum;
-    // Small: where two values of a pooling window nearly tie, rounding decides which one learns,
-    // and the further weights move, the more such windows there are.
+    // Small: if two values of a pooling window nearly tie, rounding decides which one gets the
+    // gradient, and the further weights move, the more such windows there are.
     options.optimizer.learning_rate = 1e-4;
     const bool labelled = options.loss != model::Loss::mean_squared_error;
     const auto whole = cpu::make_trainer(network, options);
@@ -128,7 +128,7 @@ TEST(Accumulation, GivesTheWeightsOfTheWholeBatchAfterManyUpdates) {
     expect_same(*measured, *parts);
     const std::vector<Variable> a = parts->variables(), b = whole->variables();
     for (std::size_t i = 0; i < a.size(); ++i) {
-      // Of what the training moved it by.
+      // Relative to the change by training.
       double apart = 0, moved = 0;
       for (std::size_t j = 0; j < a[i].values.size(); ++j) {
         const double error = a[i].values[j] - b[i].values[j],

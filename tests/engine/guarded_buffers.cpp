@@ -2,7 +2,7 @@
 
 namespace {
 
-// Before any test has made one.
+// Before any test has created one.
 [[maybe_unused]] const bool guarded = (sweetspot::core::guard_buffers(), true);
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(KeepMask, IsTheCounterBasedGenerator) {
 TEST(Stream, CopiesToWhereverItIs) {
   std::vector<float> from(64), to(64 + 32, -1.f);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
-  for (std::size_t offset = 0; offset < 16; ++offset) {  // some of them on a line's beginning
+  for (std::size_t offset = 0; offset < 16; ++offset) {  // some at the start of a cache line
     std::fill(to.begin(), to.end(), -1.f);
     kernels().stream(from.data(), 64, to.data() + offset);
     EXPECT_TRUE(std::equal(from.begin(), from.end(), to.data() + offset)) << offset;
@@ -63,7 +63,7 @@ TEST(NormalNoise, IsBoxAndMullersOfTheSameWords) {
   EXPECT_NEAR(squares / count, 1, 0.04);
 }
 
-// The extremes too: activations must not make a number of what is none, nor none of a number.
+// Including extremes: activations must preserve NaN, and must not create one.
 TEST(ElementFunctions, AreWithinRoundingOfTheLibrarysAndFiniteAtTheExtremes) {
   using Kind = ElementFunction::Kind;
   const std::pair<Kind, double (*)(double)> functions[] = {
@@ -157,7 +157,7 @@ TEST(Softmax, IsExactEnoughForLogitsOfAnySize) {
   }
 }
 
-// A convolution of one tile by the transforms, against the sum itself.
+// A convolution of one tile by the transforms, against the direct sum.
 TEST(Filter, ConvolvesATileAndBothItsGradients) {
   for (const Filter filter : {Filter{2, 3}, Filter{4, 3}, Filter{2, 5}}) {
     const std::int64_t side = filter.side(), size = filter.size, tile = filter.tile;

@@ -12,7 +12,7 @@
 
 namespace sweetspot::engine::testing {
 
-// The same layers with nothing that switches: `smooth` for ReLU, averages for maxima.
+// The same layers without discontinuities: `smooth` for ReLU, averages for maxima.
 inline model::Network without_edges(model::Network network, model::Activation smooth) {
   const auto replace = [&](model::Activation& activation) {
     if (activation == model::Activation::relu) activation = smooth;
@@ -27,14 +27,14 @@ inline model::Network without_edges(model::Network network, model::Activation sm
   return network;
 }
 
-// Operations of the plan that say so of themselves.
+// Operations of the plan whose description contains the word.
 inline int operations_with(std::string_view word, const Plan& plan) {
   const std::vector<Operation> all = plan.operations();
   return static_cast<int>(std::ranges::count_if(
       all, [&](const Operation& op) { return op.implementation.find(word) != std::string::npos; }));
 }
 
-// The norm of each variable's difference, as a share of the variable's.
+// The norm of each variable's difference, relative to the variable's.
 inline void expect_near(const std::vector<Variable>& found, const std::vector<Variable>& expected,
                         double near) {
   ASSERT_EQ(found.size(), expected.size());

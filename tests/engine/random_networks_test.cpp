@@ -15,8 +15,8 @@ namespace {
 using namespace testing;
 using nlohmann::json;
 
-// Small Sequential networks of every layer kind, with the sizes at which kernels, strides, padding,
-// units of 16 channels and panels of 64 columns have their corners.
+// Small Sequential networks of every layer kind, with sizes at the corner cases of kernels,
+// strides, padding, units of 16 channels and panels of 64 columns.
 class NetworkMaker {
  public:
   explicit NetworkMaker(unsigned seed) : draw_(seed) {}
@@ -57,7 +57,7 @@ class NetworkMaker {
     layers_.push_back({{"class_name", kind}, {"config", std::move(config)}});
   }
 
-  // "valid" only where the window fits.
+  // "valid" only if the window fits.
   std::string padding(int high, int wide) {
     return high > height_ || wide > width_ || chance(40) ? "same" : "valid";
   }
@@ -91,7 +91,7 @@ class NetworkMaker {
             {"config", {{"l1", pick({0.0, 0.01})}, {"l2", pick({0.0, 0.02})}}}};
   }
 
-  // Layers whose filters see one channel each, and the way back from strides.
+  // Depthwise layers, and transposed strides.
   void add_other_conv() {
     const int high = 1 + below(5), wide = chance(60) ? high : 1 + below(6);
     const int down = pick({1, 1, 2, 3}), right = chance(70) ? down : 1 + below(3);
@@ -211,7 +211,7 @@ struct Case {
         loss(model::natural_loss(network)),
         batch(network, loss != model::Loss::mean_squared_error, 1 + maker.below(21), seed) {}
 
-  // Random weights of a size that keeps activations near one, and no exact zeros: a ReLU at zero
+  // Random weights of a size that keeps activations near one, without exact zeros: a ReLU at zero
   // has no slope to compare.
   std::vector<Variable> weights(const Trainer& trainer) {
     std::vector<Variable> variables = trainer.variables();
@@ -253,7 +253,7 @@ struct Case {
   GoldenBatch batch;
 };
 
-// How far two sets of gradients are apart, against their size.
+// The distance of two sets of gradients, relative to their size.
 double distance(const std::vector<Variable>& a, const std::vector<Variable>& b) {
   double apart = 0, size = 0;
   for (std::size_t v = 0; v < a.size(); ++v)
@@ -266,7 +266,7 @@ double distance(const std::vector<Variable>& a, const std::vector<Variable>& b) 
 
 class RandomNetworks : public ::testing::TestWithParam<unsigned> {
  protected:
-  // Each instance has a share of the seeds, so that they run side by side.
+  // Each instance has a share of the seeds, so that they run in parallel.
   template <class Check>
   void each_case(Check check) {
     constexpr unsigned cases = 25;
@@ -303,7 +303,7 @@ TEST_P(RandomNetworks, HaveTheReferencesLossAndSlopes) {
                 1e-4 * (1 + expected));
     for (const Variable& gradient : trainer->gradients()) {
       SCOPED_TRACE(gradient.parameter.name);
-      // Along a random direction, by the gradient and by differences of the reference.
+      // Along a random direction, from the gradient and from differences of the reference.
       Reference::Weights ahead = start, behind = start;
       constexpr double step = 1e-7;
       double slope = 0, size = 0;

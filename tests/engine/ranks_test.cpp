@@ -1,5 +1,5 @@
-// Ranks that share a batch train as one that has all of it. They are threads here, over the group
-// whose sums are exact about their order; MPI's are held to the same contract.
+// Ranks that share a batch train like one that has all of it. They are threads here, over the group
+// with a fixed summation order; MPI must satisfy the same contract.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,19 +50,20 @@ struct Trained {
 
 class RanksTrain : public ::testing::TestWithParam<std::string> {
  protected:
-  // With its dropout and noise: they are drawn by the sample's place in the whole batch.
+  // With its dropout and noise: their random numbers depend on the sample's position in the whole
+  // batch.
   const model::Network network =
       model::load_network(std::ifstream(golden_path("models/" + GetParam() + ".json")).good()
                               ? golden_path("models/" + GetParam() + ".json")
                               : GetParam());
   const bool labelled = model::natural_loss(network) != model::Loss::mean_squared_error;
 
-  // Adam divides by the size of a gradient. Those that should be nothing, as of a bias in front of
-  // batch normalisation, are rounding, which it makes as large as any other.
+  // Adam divides by the size of a gradient. Gradients that should be zero, as of a bias before
+  // batch normalisation, are rounding noise, which it scales up to the size of any other.
   bool adaptive() const { return GetParam() == "paper-cnn"; }
   double tolerance() const { return adaptive() ? 1e-3 : 1e-5; }
 
-  // Where a ReLU behind batch normalisation meets nearly 0, rounding decides, and training parts.
+  // If a ReLU after batch normalisation is nearly 0, rounding decides, and training diverges.
   int updates() const { return GetParam() == "norm-blocks" ? 3 : 20; }
 
   TrainerOptions options() const {
@@ -110,11 +111,11 @@ TEST_P(RanksTrain, AsOneDoesWithTheSameBatch) {
     const GoldenBatch batch(network, labelled, 16, 0);
     const auto alone = cpu::make_trainer(network, options());
     const std::vector<float> initial = trainable(*alone);
-    // As many samples at once as a rank has: batch normalisation sees no more.
+    // As many samples at once as a rank has, because batch normalisation sees no more.
     const Trained one = train(*alone, batch, 0, 1, 16 / ranks);
     const double moved = distance(one.weights, initial);
     ASSERT_GT(moved, 0);
-    // Buckets that cut layers in two, of many layers, and one for all.
+    // Buckets that split layers, that span layers, and one for all.
     for (const core::Bytes bucket : {core::Bytes{20'000}, 64 * core::MiB}) {
       const auto trained = train_ranks(batch, ranks, 16 / ranks, bucket, ranks == 2 ? 2 : 1);
       for (const Trained& rank : trained) {

@@ -69,7 +69,8 @@ struct LayerPass {
     }
   }
 
-  // Calls visit(y, x, ky, kx) for every tap of the window at output (oy, ox) that is in the image.
+  // Calls visit(y, x, ky, kx) for every tap of the window at output (oy, ox) that is inside the
+  // image.
   template <class Visit>
   void window(const model::Window& size, const model::Window& strides, model::Padding padding,
               std::int64_t oy, std::int64_t ox, Visit visit) const {

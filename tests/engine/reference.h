@@ -8,7 +8,7 @@
 
 namespace sweetspot::engine::testing {
 
-// A network as Keras defines it, in double precision and plain loops: what the engine is held to.
+// A network as Keras defines it, in double precision and plain loops: the reference for the engine.
 // Dropout is off.
 class Reference {
  public:

@@ -20,7 +20,7 @@ inline model::Network regression_network() {
 }
 
 // y = w* · x + noise with independent uniform inputs: the moments of the gradient of the squared
-// error are sums over the inputs, so that the noise scale is known.
+// error are sums over the inputs, so the noise scale is known.
 class Regression {
  public:
   static constexpr std::size_t pool = 1 << 16;
@@ -36,7 +36,7 @@ class Regression {
     draw();
   }
 
-  // Other samples of the same problem: an interval holds for samples that are new.
+  // New samples of the same problem: an interval is valid for new samples.
   void draw() {
     const auto noise_deviation = static_cast<float>(std::sqrt(noise_variance));
     for (std::size_t s = 0; s < pool; ++s) {
@@ -49,7 +49,7 @@ class Regression {
     }
   }
 
-  // Begins anywhere in a pool that is far larger than the noise scale.
+  // Starts anywhere in a pool that is far larger than the noise scale.
   BatchView batch(std::int64_t samples) {
     const std::size_t first = random_() % (pool - static_cast<std::size_t>(samples));
     return {samples, x_.data() + first * inputs, nullptr, y_.data() + first};
@@ -89,7 +89,7 @@ class Regression {
   std::vector<float> x_ = std::vector<float>(pool * inputs), y_ = std::vector<float>(pool);
 };
 
-// Within a tenth; whether it is within the interval too.
+// Within a tenth; returns whether it is also within the interval.
 inline bool expect_noise_scale(const convergence::NoiseScale& scale, const Regression& problem) {
   const auto estimate = scale.estimate();
   const double truth = problem.noise_scale();

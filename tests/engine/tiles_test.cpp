@@ -47,7 +47,7 @@ TEST(Tiles, CoverTheMatrixOnce) {
         }
 }
 
-// A layer of ten outputs has a single panel: its rows are what there is to share.
+// A layer of ten outputs has a single panel: only its rows can be divided.
 TEST(Tiles, GiveEveryPartAsMuchWhereOnePanelIsAll) {
   for (const std::int64_t rows : {16, 24, 48, 64, 100, 128, 200})
     for (const int parts : {2, 3, 8}) {

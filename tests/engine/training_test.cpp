@@ -56,7 +56,7 @@ TEST_P(Training, StaysAsItIsAtALearningRateOfZero) {
     for (int step = 0; step < 3; ++step) trainer->step(batch.view(), 10);
     const std::vector<Variable> after = trainer->variables();
     for (std::size_t i = 0; i < before.size(); ++i) {
-      if (!before[i].parameter.trainable) continue;  // running statistics go on
+      if (!before[i].parameter.trainable) continue;  // running statistics change
       EXPECT_EQ(after[i].values, before[i].values) << name(kind) << before[i].parameter.name;
     }
   }
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Training,
                                            "models/strided-same.json"),
                          [](const auto& model) { return "model" + std::to_string(model.index); });
 
-// Their weights are shared by columns or by rows, and sums by rows are made of 2 to 8 parts.
+// Their weights are divided by columns or by rows, and sums by rows have 2 to 8 parts.
 TEST(DenseLayers, AreTheSameBitForBitWhateverTheThreads) {
   const model::Network network = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "dense", "layers": [
@@ -122,7 +122,7 @@ TEST(Dropout, ChangesFromStepToStepAndIsOffInEvaluation) {
   const model::Network network = model::load_network("paper-cnn");
   TrainerOptions options;
   options.optimizer.kind = Optimizer::Kind::sgd;
-  options.optimizer.learning_rate = 0;  // the weights stay, so only the masks differ
+  options.optimizer.learning_rate = 0;  // fixed weights, so only the masks differ
   const auto trainer = cpu::make_trainer(network, options);
   const GoldenBatch batch(network, true, 10, 0);
   EXPECT_NE(trainer->step(batch.view(), 10).loss, trainer->step(batch.view(), 10).loss);
@@ -199,7 +199,7 @@ TEST(Variables, OfAnotherModelAreRefused) {
   EXPECT_THROW(trainer->assign(other->variables()), core::InputError);
 }
 
-// A run that went astray must not look like one that learns nothing.
+// A diverged run must not look like one that learns nothing.
 TEST(NotANumber, PassesThroughReluAndPooling) {
   for (const char* name : {"paper-cnn", "small-cnn", "models/strided-same.json"}) {
     const model::Network network = model::load_network(

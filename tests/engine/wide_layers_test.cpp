@@ -33,8 +33,8 @@ model::Network perceptron(int inputs, int units) {
 // Inputs and units of the layer under test, and the batch.
 class WideLayers : public ::testing::TestWithParam<std::tuple<int, int, int>> {};
 
-// A step makes and applies the gradients of a dense layer piece by piece. Beyond the small sizes of
-// the random networks it packs the pieces, and panels are not always full.
+// A step computes and applies the gradients of a dense layer piece by piece. Beyond the small sizes
+// of the random networks it packs the pieces, and panels are not always full.
 TEST_P(WideLayers, StepByTheirGradient) {
   const auto [inputs, units, count] = GetParam();
   const model::Network network = perceptron(inputs, units);

@@ -1,4 +1,4 @@
-// What a failure on the GPU is told as. Built with the CUDA toolkit only: it uses CUDA's own codes.
+// How GPU failures are reported. Built only with the CUDA toolkit: it uses CUDA's own codes.
 #ifdef SWEETSPOT_HAS_CUDA
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(CudaErrors, RefusedMemoryIsALackOfIt) {
   EXPECT_NO_THROW(check(cudaSuccess, "its buffers"));
 }
 
-// "an illegal memory access was encountered", and the device still answers: nobody ran it.
+// "an illegal memory access was encountered", while the device still responds.
 TEST(CudaErrors, ThatOnlySpeakOfMemoryAreNone) {
   REQUIRE_GPU();
   try {

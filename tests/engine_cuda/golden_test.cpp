@@ -13,8 +13,8 @@ namespace {
 using namespace testing;
 using cuda::Precision;
 
-// Relative to the largest gradient of the variable: fp32 as the CPU engine, the others as their
-// operands are rounded (10, 7 and 10 bits of mantissa, some of it averaged out).
+// Relative to the largest gradient of the variable: fp32 like the CPU engine, the others according
+// to the rounding of their operands (10, 7 and 10 bits of mantissa, partly averaged out).
 double tolerance(Precision precision) {
   switch (precision) {
     case Precision::fp32:
@@ -52,12 +52,12 @@ class CudaGolden : public ::testing::TestWithParam<Case> {
     const auto trainer = cuda::make_trainer(network, options);
     assign_golden_weights(*trainer, golden["parameters"]);
     const StepResult result = trainer->accumulate(batch->view(), micro_batch);
-    // Layer by layer, rounded operands move more winners and ReLUs, and each moves a whole
-    // gradient. It is the networks, not the engine: with the same operands rounded and all else in
-    // float64, PyTorch deviates from the same golden values as this engine does, to two digits
+    // Layer by layer, rounded operands flip more winners and ReLUs, and each moves a whole
+    // gradient. The networks cause it, not the engine: with the same operands rounded and all else
+    // in float64, PyTorch deviates from the same golden values as this engine does, to two digits
     // (tests/golden/rounded.py: 0.08, 0.21 and 0.08 in tf32, bf16 and fp16 on many-shapes, 0.02,
     // 0.24 and 0.02 on norm-fusions, 0.07, 0.09 and 0.07 on mobile while the first convolution was
-    // rounded too). Without edges there is no such deviation
+    // rounded too). Without discontinuities there is no such deviation
     // (CudaShapes.HaveTheCpusGradientsWithoutEdges).
     const double wider = on_an_edge()                              ? 1.5
                          : !deep()                                 ? 1
@@ -85,8 +85,8 @@ class CudaGolden : public ::testing::TestWithParam<Case> {
     return GetParam().model == "resident-mix" && GetParam().precision == Precision::bf16;
   }
 
-  // A rounded operand may move a winner or a ReLU, so that single elements say little: the others
-  // are held to the norm of the difference.
+  // A rounded operand may flip a winner or a ReLU, so single elements say little: the others must
+  // match in the norm of the difference.
   void expect_golden(const Variable& variable, const nlohmann::json& parameter, double near) {
     SCOPED_TRACE(variable.parameter.name);
     ASSERT_EQ(variable.parameter.name, parameter["name"].get<std::string>());

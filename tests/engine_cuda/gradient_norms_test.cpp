@@ -48,7 +48,7 @@ TEST_P(CudaGradientNorms, AreThoseOfTheGradientsThatCanBeRead) {
   }
 }
 
-// At weights that stay, without dropout: some of the steps have the norm of the same gradient.
+// At fixed weights, without dropout: some of the steps have the norm of the same gradient.
 TEST_P(CudaGradientNorms, AreToldBySomeOfTheStepsThatAreQueued) {
   const auto trainer = cuda::make_trainer(network, options());
   const GoldenBatch batch(network, true, 48, 0);
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Models, CudaGradientNorms,
                                            NormCase{"norm-blocks", Precision::fp32}),
                          [](const auto& c) { return "case" + std::to_string(c.index); });
 
-// Graphs of twenty steps, single ones, and an epoch's last, smaller batch, which tells nothing.
+// Graphs of twenty steps, single ones, and an epoch's last, smaller batch, which has no norm.
 TEST(CudaGradientNormsOf, ResidentStepsAreToldAndChangeNothing) {
   REQUIRE_GPU();
   const model::Network network = model::load_network("paper-cnn");

@@ -4,15 +4,15 @@
 #include "engine/near.h"
 #include "gpu.h"
 
-// Products by cuBLASLt: dense layers and convolutions of single positions that are large enough.
+// Products with cuBLASLt: large dense layers and 1×1 convolutions.
 namespace sweetspot::engine {
 namespace {
 
 using namespace testing;
 using cuda::Precision;
 
-// With and without bias, ReLU and dropout; rows that fill no tile; one whose input is written as
-// 16-bit terms by who computes it.
+// With and without bias, ReLU and dropout; rows that fill no tile; one whose producer writes its
+// input as 16-bit terms.
 constexpr const char* single_positions =
     R"({"class_name": "Sequential", "config": {"name": "single-positions", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 9, 7, 24]}},
@@ -42,7 +42,7 @@ class CudaMatmul : public ::testing::TestWithParam<Precision> {
   cuda::Options options;
 };
 
-// Batch normalisation would tell a batch from its parts.
+// No batch normalisation, which would distinguish a batch from its parts.
 TEST_P(CudaMatmul, ProductsHaveTheGradientsOfOurOwn) {
   model::Network plain = network;
   std::erase_if(plain.layers, [](const model::Layer& l) { return l.name == "b"; });

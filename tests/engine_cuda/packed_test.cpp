@@ -8,8 +8,8 @@
 #include "engine/near.h"
 #include "gpu.h"
 
-// Products with operands packed in memory: whoever chooses them does so by size, so these networks
-// and batches are large enough.
+// Products with operands packed in memory: they are chosen by size, so these networks and batches
+// are large enough.
 namespace sweetspot::engine {
 namespace {
 
@@ -50,7 +50,7 @@ class CudaPacked : public ::testing::TestWithParam<Precision> {
   cuda::Options options;
 };
 
-// Micro-batches are too small to be packed: those are the kernels that the golden values prove.
+// Micro-batches are too small to be packed: they use the kernels that the golden values verify.
 TEST_P(CudaPacked, ProductsHaveTheGradientsOfPlainOnes) {
   const Precision p = GetParam();
   const auto expect_equal = [&](const model::Network& of, double near) {
@@ -58,15 +58,15 @@ TEST_P(CudaPacked, ProductsHaveTheGradientsOfPlainOnes) {
     EXPECT_EQ(packed(*cuda::plan(of, options, part, false)), 0);
     const auto at_once = cuda::make_trainer(of, options),
                in_parts = cuda::make_trainer(of, options);
-    for (const std::int64_t size : {whole, whole - 7}) {  // the second leaves a part of it empty
+    for (const std::int64_t size : {whole, whole - 7}) {  // the second is not full
       const GoldenBatch batch(of, true, size, 0);
       const double expected = in_parts->accumulate(batch.view(), part).loss;
       EXPECT_NEAR(at_once->accumulate(batch.view(), whole).loss, expected, near * expected);
       expect_near(at_once->gradients(), in_parts->gradients(), near);
     }
   };
-  // With edges differences show by their roots, and a rounding that falls otherwise makes others
-  // fall otherwise behind it: 0.003, 0.07, 0.05 and 0.04 were seen.
+  // With discontinuities, differences grow as square roots, and one rounding that differs causes
+  // others downstream: 0.003, 0.07, 0.05 and 0.04 were seen.
   expect_equal(network, p == Precision::fp32 ? 5e-3 : 0.1);
   expect_equal(without_edges(network, model::Activation::linear), p == Precision::fp32   ? 1e-4
                                                                   : p == Precision::bf16 ? 6e-2
@@ -86,7 +86,7 @@ TEST_P(CudaPacked, ProductsTrainTheSameBitForBitInThePlannedMemory) {
   EXPECT_EQ(one->memory(), cuda::plan(network, options, whole, true)->memory());
 }
 
-// Who comes before and behind such a product writes its operands as terms, and the sums of a bias.
+// The neighbours of such a product write its operands as terms, and the bias sums.
 constexpr const char* between_norms =
     R"({"class_name": "Sequential", "config": {"name": "between-norms", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 20, 18, 4]}},

@@ -2,18 +2,18 @@
 
 #include "engine/cpu/cpu.h"
 #include "engine/golden.h"
-#include "gpu.h"
 #include "engine/near.h"
+#include "gpu.h"
 
-// Dense layers of many weights with up to sixteen samples, which have kernels of their own.
+// Dense layers of many weights with up to sixteen samples, which have their own kernels.
 namespace sweetspot::engine {
 namespace {
 
 using namespace testing;
 using cuda::Precision;
 
-// Widths that fill no tile; with and without bias, ReLU, dropout; the first has no gradient of its
-// input to compute.
+// Widths that fill no tile; with and without bias, ReLU, dropout; the first needs no input
+// gradient.
 constexpr const char* wide = R"({"class_name": "Sequential", "config": {"name": "wide", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 1034]}},
   {"class_name": "Dense", "config": {"name": "a", "units": 1102, "activation": "relu"}},
@@ -34,8 +34,8 @@ class CudaThin : public ::testing::TestWithParam<Precision> {
   cuda::Options options;
 };
 
-// They compute in fp32 whatever the precision; the gradient of the head's weights does not (0.0027
-// of it was seen in bf16).
+// They always compute in fp32; the gradient of the head's weights does not (0.0027 was seen in
+// bf16).
 TEST_P(CudaThin, ProductsHaveTheCpusGradients) {
   const auto gpu = cuda::make_trainer(network, options);
   const auto cpu = cpu::make_trainer(network, options.trainer);
@@ -63,9 +63,9 @@ TEST_P(CudaThin, ProductsTrainTheSameBitForBitInThePlannedMemory) {
 }
 
 // So many weights that a step over a whole batch updates them where it computes their gradient; one
-// in parts sums up gradients first.
+// in parts sums gradients first.
 TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
-  const model::Network wide = model::read_keras(
+  const model::Network very_wide = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "very-wide", "layers": [
       {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 30]}},
       {"class_name": "Dense", "config": {"name": "a", "units": 2061, "activation": "relu"}},
@@ -77,9 +77,9 @@ TEST_P(CudaThin, ProductsUpdateInPlaceAsFromGradients) {
     options.trainer.optimizer.kind = kind;
     for (const std::int64_t size : {3, 11}) {
       SCOPED_TRACE(size);
-      const auto at_once = cuda::make_trainer(wide, options),
-                 in_parts = cuda::make_trainer(wide, options);
-      const GoldenBatch batch(wide, true, size, 0);
+      const auto at_once = cuda::make_trainer(very_wide, options),
+                 in_parts = cuda::make_trainer(very_wide, options);
+      const GoldenBatch batch(very_wide, true, size, 0);
       for (int step = 0; step < 3; ++step)
         at_once->step(batch.view(), size), in_parts->step(batch.view(), size - 1);
       expect_near(at_once->variables(), in_parts->variables(), 5e-3);

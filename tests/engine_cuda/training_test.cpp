@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "engine/cpu/cpu.h"
 #include "engine/golden.h"
-#include "gpu.h"
 #include "engine/near.h"
+#include "gpu.h"
 
 namespace sweetspot::engine {
 namespace {
@@ -17,7 +17,7 @@ using namespace testing;
 using cuda::Precision;
 using cuda::Split;
 
-// Byte images with a noisy bar whose place is the label, on black as digits are: something a
+// Byte images with a noisy bar whose position is the label, on black like digits: something a
 // network can learn.
 struct Blobs {
   std::vector<std::uint8_t> bytes;
@@ -81,7 +81,7 @@ TEST(CudaTraining, AgreesWithTheCpuOnGeneralLayers) {
   }
 }
 
-// One launch of the update takes the gradients of 64 pieces of weights: these are 67.
+// One launch of the update takes the gradients of 64 weight segments: there are 67.
 TEST(CudaTraining, AgreesWithTheCpuOnManyLayers) {
   REQUIRE_GPU();
   std::string layers =
@@ -114,8 +114,8 @@ TEST(CudaTraining, AgreesWithTheCpuOnManyLayers) {
   }
 }
 
-// Noise and dropped channels are the same numbers on both; penalties and whatever has weights move
-// on alike.
+// Noise and dropped channels have the same random numbers on both; penalties and weights evolve
+// alike.
 TEST(CudaTraining, AgreesWithTheCpuOnMoreLayers) {
   REQUIRE_GPU();
   for (const char* name : {"noisy", "mobile", "functions", "sequence", "penalties"}) {
@@ -132,7 +132,8 @@ TEST(CudaTraining, AgreesWithTheCpuOnMoreLayers) {
   }
 }
 
-// A window of more positions than 16 bits count, and a function that normalisation does not know.
+// A window with more positions than 16 bits count, and a function that normalisation does not
+// support.
 TEST(CudaTraining, AgreesWithTheCpuOnWideWindowsAndFunctionsBehindNormalisation) {
   REQUIRE_GPU();
   const model::Network network = model::read_keras(
@@ -182,7 +183,7 @@ TEST_P(CudaResident, EpochsEqualStepsBitForBit) {
   struct Run {
     std::int64_t samples, batch, micro_batch;
   };
-  // More than 20 steps: graphs of 20, of 1, and what is left. At 100 the convolutions are merged.
+  // More than 20 steps: graphs of 20, of 1, and the rest. At 100 the convolutions are merged.
   for (const Run& run : {Run{1010, 24, 24}, Run{1010, 24, 8}, Run{2150, 100, 100}}) {
     resident->start({order.data(), static_cast<std::size_t>(run.samples)}, run.batch,
                     run.micro_batch);
@@ -215,10 +216,10 @@ TEST_P(CudaShapes, HaveTheCpusGradientsAtEveryBatch) {
   options.precision = GetParam();
   const auto gpu = cuda::make_trainer(network, options);
   const auto cpu = cpu::make_trainer(network, options.trainer);
-  // Sums in another order, and rounded operands all the more, move winners and ReLUs that are close
-  // to switching: each moves a whole gradient. Of a million such, one is moved by a difference of
-  // 1e-6, and is a thousandth of the gradient's norm: differences show by their roots. The next
-  // test has none of these edges.
+  // A different summation order, and rounded operands even more, flip winners and ReLUs that are
+  // close to switching: each moves a whole gradient. Of a million such, a difference of 1e-6 flips
+  // one, which is a thousandth of the gradient's norm: differences grow as square roots. The next
+  // test has none of these discontinuities.
   const double near = GetParam() == Precision::fp32   ? 0.02
                       : GetParam() == Precision::bf16 ? 0.25
                                                       : 0.1;
@@ -232,7 +233,7 @@ TEST_P(CudaShapes, HaveTheCpusGradientsAtEveryBatch) {
   }
 }
 
-// tanh for ReLU and averages for maxima: the CPU's gradients but for the rounding of operands.
+// tanh for ReLU and averages for maxima: the CPU's gradients up to the rounding of operands.
 TEST_P(CudaShapes, HaveTheCpusGradientsWithoutEdges) {
   const model::Network network = without_edges(many_shapes(), model::Activation::tanh);
   cuda::Options options;
@@ -282,11 +283,11 @@ INSTANTIATE_TEST_SUITE_P(Precisions, CudaShapes,
                                            Precision::fp16),
                          [](const auto& p) { return std::string(cuda::name(p.param)); });
 
-// The sizes on both sides of wherever the engine takes another way on 132 multiprocessors: blocks
-// that share a sample (33), shares of the weights' gradient finer than samples (33–40, 65–72,
+// The sizes on both sides of every switch of the engine's strategy on 132 multiprocessors: blocks
+// that share a sample (33), shares of the weight gradient finer than samples (33–40, 65–72,
 // 97–100), both convolutions in one kernel (44–132), slices of the dense layer's sums and gradients
-// (33, 65, 97, 129, 257), several samples a block (133, 265, 397), a warp instead of a block for
-// each sample's loss (397). Micro-batches of 20 take the way that the golden values prove.
+// (33, 65, 97, 129, 257), several samples per block (133, 265, 397), a warp instead of a block for
+// each sample's loss (397). Micro-batches of 20 use the strategy that the golden values verify.
 TEST_P(CudaResident, BatchesOfEverySizeHaveTheGradientsOfSmallOnes) {
   const model::Network network = model::load_network("paper-cnn");
   const double near = GetParam() == Precision::fp32 ? 1e-4 : 2e-2;
@@ -305,7 +306,7 @@ TEST_P(CudaResident, BatchesOfEverySizeHaveTheGradientsOfSmallOnes) {
   }
 }
 
-// The batch lies in one buffer that is overwritten as soon as queue() returns.
+// The batch is in one buffer that is overwritten as soon as queue() returns.
 TEST_P(CudaResident, QueuedBatchesEqualStepsBitForBit) {
   const model::Network network = model::load_network("paper-cnn");
   const Blobs blobs(network, 330);
@@ -369,8 +370,7 @@ TEST_P(CudaResident, StaysAsItIsAtALearningRateOfZero) {
 }
 
 // Two plans of one trainer, at learning rate 0 and in a network without dropout: each gives the
-// losses that it gives in a trainer of its own, by graphs over resident samples and by batches of
-// the host.
+// losses that it gives in its own trainer, by graphs over resident samples and by host batches.
 TEST_P(CudaResident, PlansInTurnsGiveTheLossesOfEachAlone) {
   const model::Network network = model::load_network("small-cnn");
   const Blobs blobs(network, 2150);
@@ -482,7 +482,7 @@ TEST(CudaLossScale, FallsWhenGradientsOverflowAndSkipsTheUpdate) {
   }
 }
 
-// Neither an overflow of gradients that nobody applied nor one of the step before spoils a step.
+// Neither an overflow of unapplied gradients nor one of the previous step spoils a step.
 TEST(CudaLossScale, IsOfOneStepOnly) {
   REQUIRE_GPU();
   const model::Network network = model::load_network("paper-cnn");
@@ -533,7 +533,7 @@ TEST(CudaMemory, WhatDoesNotFitIsRefusedAndTheOtherPlansGoOn) {
   const auto trainer = cuda::make_trainer(network, {});
   const GoldenBatch batch(network, true, 8, 0);
   const double before = trainer->accumulate(batch.view(), 8).loss;
-  // 113 GiB each: plans of one trainer until there is no room for another.
+  // 113 GiB each: plans of one trainer until memory runs out.
   std::int64_t large = 60'000;
   for (; cuda::plan(network, {}, large, false)->memory().total() <= cuda::free_memory(0); --large)
     trainer->prepare(large);

@@ -18,7 +18,7 @@ class Studies(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def run_study(self, name, *arguments):
-        """What it prints; fails unless it ends well."""
+        """Its output; fails unless it succeeds."""
         done = subprocess.run([os.path.abspath(os.path.join(STUDIES, name)), *arguments],
                               cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=dict(os.environ, SWEETSPOT=SWEETSPOT, PYTHON=sys.executable,

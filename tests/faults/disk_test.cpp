@@ -1,4 +1,4 @@
-// A full disk and a folder that goes away: one sentence, and the finished trials kept.
+// A full disk and a folder that disappears: one sentence, and the finished trials are kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -37,7 +37,7 @@ TEST(Disk, AFileThatMayNotGrow) {
   expect_kept(folder / "a.db", words);
 }
 
-// A disk of one megabyte, where the test may have one.
+// A disk of one megabyte, if the test may have one.
 class TinyDisk {
  public:
   TinyDisk() { mounted_ = mount("tmpfs", path().c_str(), "tmpfs", 0, "size=1m") == 0; }
@@ -70,7 +70,7 @@ std::string sentence_of_adding(store::Writer& writer) {
   return "no error";
 }
 
-// Where the sentence says that the trials are.
+// The path of the trials in the sentence.
 fs::path rescued_in(const std::string& sentence) {
   const std::string flag = "--db ";
   return sentence.substr(sentence.rfind(flag) + flag.size());

@@ -1,4 +1,4 @@
-// Killed at any moment, a writer leaves a whole database with every trial it was told is there.
+// Killed at any moment, a writer leaves an intact database with every acknowledged trial.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-// Each trial whole, in order, as it was saved last, and none of the acknowledged ones missing: a
-// trial was saved again in one go with the one after it.
+// Each trial complete, in order, as last saved, and no acknowledged one missing: a trial is saved
+// again together with the next one.
 void expect_all_there(const std::filesystem::path& file, const LastWords& words) {
   ASSERT_EQ(integrity(file), "ok");
   if (words.study == 0) return;
@@ -39,8 +39,8 @@ void expect_all_there(const std::filesystem::path& file, const LastWords& words)
   EXPECT_THAT(std::stoll(study->answer), AnyOf(trials - 1, trials));
 }
 
-// 200 moments of a writer's life. A database is used for 20 of them: making it is one of the things
-// that are interrupted, and so are going on with a large one and moving its log into it.
+// 200 moments of a writer's life. A database is used for 20 of them: creating it is one of the
+// things that are interrupted, and so are resuming a large one and checkpointing its log.
 TEST(Killed, AtAnyMomentNothingIsLost) {
   constexpr int moments = 200, moments_of_a_database = 20;
   constexpr unsigned most_trials = 12, longest_us = 20000;
@@ -52,7 +52,7 @@ TEST(Killed, AtAnyMomentNothingIsLost) {
     for (int i = 0; i < moments_of_a_database; ++i, ++done) {
       SCOPED_TRACE(testing::Message() << "moment " << done);
       Victim victim(file, static_cast<unsigned>(done) + 1);
-      // Two of three die among their trials, the others while they start.
+      // Two of three die during their trials, the others during start-up.
       if (done % 3) victim.wait_for_lines(2 + random() % most_trials);
       const LastWords words = victim.kill_after(std::chrono::microseconds(random() % longest_us));
       ASSERT_TRUE(words.killed) << words.failure;
@@ -95,7 +95,8 @@ TEST(Killed, ARunningStudyBlocksNoOther) {
   EXPECT_EQ(store::open_store(file.string())->study(other->study().id)->trials.size(), 20u);
 }
 
-// Every process finds the file missing, and all of them make it. 0: they hold, and do not write.
+// Every process finds the file missing, and all of them create it. 0: they hold it, and do not
+// write.
 TEST(Killed, ManyMakeTheDatabaseAtOnce) {
   for (int round = 0; round < 10; ++round) {
     const TemporaryFolder folder;

@@ -79,7 +79,7 @@ LastWords Victim::reap() {
   return words;
 }
 
-// The moment itself is what is tested, not something awaited.
+// The exact moment is what is tested; there is nothing to wait for.
 LastWords Victim::kill_after(std::chrono::microseconds moment) {
   std::this_thread::sleep_for(moment);
   kill(pid_, SIGKILL);

@@ -9,10 +9,10 @@
 
 namespace sweetspot::tests {
 
-// What a store_writer had said when it ended.
+// What a store_writer had printed when it ended.
 struct LastWords {
   std::int64_t study = 0;   // 0: it had not opened one
-  std::int64_t trials = 0;  // the number of the last that was acknowledged
+  std::int64_t trials = 0;  // the number of the last acknowledged one
   std::string failure;      // its sentence
   bool killed = false;      // by us, not ended on its own
 };

@@ -1,5 +1,5 @@
-// read_idx on any bytes, raw or gzip: values that fill the shape, or InputError; nothing else. What
-// is compressed first must be read the same.
+// read_idx on any bytes, raw or gzip: values that fill the shape, or InputError; nothing else.
+// Compressing first must give the same result.
 #include <zlib.h>
 
 #include <cstddef>

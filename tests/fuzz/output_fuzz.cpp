@@ -1,6 +1,6 @@
-// The output reader on any bytes: however they are cut it tells the same, in valid UTF-8, and no
-// Advance is empty or runs backwards. The escapes of the transcripts that seed it are undone, so
-// that it begins with real bars.
+// The output reader on any bytes: the result does not depend on how they are split, is valid UTF-8,
+// and no Advance is empty or runs backwards. Escapes of the seed transcripts are undone, so that it
+// begins with real bars.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ std::string unescaped(std::string_view text) {
   return bytes;
 }
 
-// The clock moves at each newline of the input, whatever the chunks.
+// The clock advances at each newline of the input, whatever the chunks.
 std::string told(std::string_view bytes, std::size_t chunk, bool with_regex) {
   Reader reader = with_regex ? Reader(R"((?<samples>\d+)/)") : Reader();
   double seconds = 0;
@@ -56,7 +56,7 @@ std::string told(std::string_view bytes, std::size_t chunk, bool with_regex) {
          findings.memory_evidence.value_or("-") + lines;
 }
 
-// What is offered can be pasted: between single quotes, and it compiles.
+// The suggestion can be pasted between single quotes, and it compiles.
 void suggest_from(std::string_view bytes) {
   Reader reader;
   reader.feed(bytes, 1);

@@ -1,5 +1,5 @@
-// Any bytes as a request, in one piece and in many: the same answer, one that HTTP allows, and the
-// page for those only who know the name and the token.
+// Any bytes as a request, in one piece and in many: the same answer, valid HTTP, and the page only
+// with the right name and token.
 #include <cstddef>
 #include <cstdint>
 #include <string>

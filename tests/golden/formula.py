@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 INPUTS, TARGETS, SIGNS = 0, 1000, 77  # tensor numbers that are not parameters
-SAMPLES = 512  # gradient elements kept of each parameter, at most
+SAMPLES = 512  # gradient elements kept per parameter, at most
 
 
 def words(tensor, size):
@@ -23,7 +23,7 @@ def uniform(tensor, size):
 
 
 def rounded(values):
-    """To float32 and back: the engine's precision, held in float64."""
+    """To float32 and back: the engine's precision, stored in float64."""
     return values.astype(np.float32).astype(np.float64)
 
 
@@ -49,7 +49,7 @@ def nine_digits(value):
 
 
 def summary(values):
-    """What a golden file keeps of one tensor (Keras' layout)."""
+    """What a golden file stores of one tensor (Keras' layout)."""
     flat = values.reshape(-1)
     signs = 1.0 - 2.0 * (words(SIGNS, flat.size) & np.uint64(1)).astype(np.float64)
     stride = max(1, flat.size // SAMPLES)

@@ -31,7 +31,7 @@ class Margins:
 
     def __call__(self, _name, kind, detail, x):
         if kind == "relu":
-            if detail and detail[1] == "MaxPooling2D":  # only the winners of a window are let through
+            if detail and detail[1] == "MaxPooling2D":  # only the winners of a window pass
                 x = self._windows(x, detail[2])[..., 0]
             self.least = min(self.least, x.abs().min().item())
         elif kind == "MaxPooling2D":
@@ -81,7 +81,7 @@ def gradients(network, inputs, dtype):
 
 
 def inputs_with_margin(network, batch):
-    """The first tensor number (0, 2000, 2001, …) whose inputs keep clear of every switch."""
+    """The first tensor number (0, 2000, 2001, …) whose inputs are not close to any switch."""
     weights = {p.name: torch.from_numpy(p.keras) for p in network.parameters}
     for tensor in [formula.INPUTS, *range(2000, 2100)]:
         inputs = formula.inputs((batch, *network.input_shape), tensor)

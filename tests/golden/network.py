@@ -55,7 +55,7 @@ class Network:
         self.input_shape = tuple(shape[1:])
         for layer in layers:
             kind, c = layer["class_name"], layer["config"]
-            # A dropout of rate 0 is the identity, and so is noise of none.
+            # A dropout of rate 0 is the identity, and so is zero noise.
             if kind not in ("InputLayer", "Dropout", "SpatialDropout2D", "GaussianNoise"):
                 self.layers.append((c["name"], kind, c))
         self._declare_parameters()
@@ -141,7 +141,7 @@ def transposed_sizes(size, window, stride, padding):
 
 
 def one_dimensional(kind, c, x, variable):
-    """Images one line high; a kernel that Keras saves as (steps, …) gets that line."""
+    """Images with a height of one; a kernel that Keras saves as (steps, …) gets that dimension."""
     wide = {k: (1, v if isinstance(v, int) else v[0])
             for k in ("kernel_size", "strides", "pool_size", "size") if (v := c.get(k))}
     if kind == "ZeroPadding1D":
@@ -237,7 +237,7 @@ def apply(kind, c, x, variable):
         return F.max_pool2d(pad(x, padding, size, strides, -math.inf), size, strides)
     if kind == "AveragePooling2D":
         size, strides, padding = pool_geometry(c)
-        # Padding is left out of the average, so each window divides by the pixels it really has.
+        # Padding does not count in the average, so each window divides by its real pixels.
         inside = pad(torch.ones_like(x[:1, :1]), padding, size, strides, 0.0)
         return (F.avg_pool2d(pad(x, padding, size, strides, 0.0), size, strides)
                 / F.avg_pool2d(inside, size, strides))

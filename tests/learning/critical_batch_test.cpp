@@ -11,7 +11,7 @@ namespace {
 using tests::Kept;
 using tests::MemoryWriter;
 
-// The loss rises by 4% for each doubling beyond 128; a seed moves all losses alike.
+// The loss rises by 4% per doubling beyond 128; a seed shifts all losses alike.
 class FakeBranching : public workload::Branching {
  public:
   std::optional<workload::BranchPoint> begin(const std::atomic<int>&) override {

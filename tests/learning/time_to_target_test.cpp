@@ -68,7 +68,7 @@ std::int64_t soonest(const workload::fake::Options& made, const TargetOptions& o
       ->batch;
 }
 
-// Ten laws, from a network that wants small batches to one that does not mind.
+// Ten laws, from a network that needs small batches to one that does not.
 TEST(TimeToTarget, FindsTheBatchThatIsThereSoonest) {
   for (const double critical : {20., 60., 150., 400., 1000., 5000.}) {
     const auto made = machine(law(critical));
@@ -97,7 +97,7 @@ TEST(TimeToTarget, CostsAFractionOfTrainingThemAll) {
   EXPECT_LT(raced, all.answer.seconds_spent / 3);
 }
 
-// What the noise scale would have told is learned from the runs themselves.
+// The runs themselves replace the noise scale.
 TEST(TimeToTarget, NeedsNoNoiseScale) {
   Learning quiet = law(100);
   quiet.tells_noise_scale = false;
@@ -178,7 +178,7 @@ TEST(TimeToTarget, IsKeptAndResumed) {
   EXPECT_FALSE(advise::from_json(search.kept.study.answer)) << "it is no recommendation";
 }
 
-// A first answer, then the reference: what was given up is trained to the end.
+// A first answer, then the reference: runs that were stopped are trained to the end.
 TEST(TimeToTarget, GoesOnToTrainThemAll) {
   const auto made = machine(law(300));
   TargetOptions options = asked(made, 1024);
@@ -198,7 +198,7 @@ TEST(TimeToTarget, OfEnergyCountsJoules) {
   const auto made = machine(law(300));
   TargetOptions options = asked(made);
   options.for_energy = true;
-  // Small batches take less of it, whatever their speed.
+  // Small batches take less energy, whatever their speed.
   for (search::BatchSpeed& each : options.candidates) {
     const double joules = 1 + 0.01 * static_cast<double>(each.batch);
     each.joules_per_sample = {joules, joules, joules};

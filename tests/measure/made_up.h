@@ -7,19 +7,25 @@
 
 namespace sweetspot::measure {
 
-// A clock that only the workload moves, and a machine that does nothing else.
+// A clock that only the workload advances, and an otherwise idle machine.
 struct StillMachine : telemetry::Machine {
   double time = 1000;
   probe::cpu::SpeedReading speed_now{1e9, 1e9};
   probe::proc::Load load_now;
+  std::optional<probe::proc::Scheduling> scheduling_now;
+  std::function<void()> while_taking_speed;
   double now() override { return time; }
   double seconds_since_1970() override { return 1.7e9 + time; }
   probe::proc::Load load() override { return load_now; }
-  probe::cpu::SpeedReading speed() override { return speed_now; }
+  std::optional<probe::proc::Scheduling> scheduling() override { return scheduling_now; }
+  probe::cpu::SpeedReading speed() override {
+    if (while_taking_speed) while_taking_speed();
+    return speed_now;
+  }
   std::unique_ptr<telemetry::Meter> meter(const std::string&) override { return nullptr; }
 };
 
-// Readings by the script; what it is asked is counted.
+// Scripted readings; calls are counted.
 struct ScriptedMeter : telemetry::Meter {
   std::function<trial::Reading(int n)> script = [](int n) {
     return trial::Reading{0, 0.5, 100, 10.0 * n};
@@ -35,7 +41,7 @@ struct ScriptedMeter : telemetry::Meter {
   telemetry::GpuContention gpu_contention() override { return with; }
 };
 
-// Step n (from 0) as `script` says; each moves the clock by its seconds.
+// Step n (from 0) by `script`; each advances the clock by its seconds.
 struct ScriptedWorkload : workload::Workload {
   using Script = std::function<trial::Step(std::int64_t n, const trial::Setting&)>;
   ScriptedWorkload(StillMachine& its_machine, Script its_script)
@@ -90,7 +96,7 @@ inline trial::Step step_of(double seconds, std::int64_t samples) {
   return step;
 }
 
-// Noise without randomness: −1 to 1, evenly spread over any few steps.
+// Deterministic noise: −1 to 1, evenly spread over any few steps.
 inline double wobble(std::int64_t n) {
   const double golden = 0.6180339887 * static_cast<double>(n);
   return 2 * (golden - std::floor(golden)) - 1;

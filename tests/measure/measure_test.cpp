@@ -135,7 +135,7 @@ TEST_F(Measure, StopsAtTheStepLimit) {
   EXPECT_TRUE(trial.samples_per_second);
 }
 
-// Sixteen steps of a microsecond would be a blink.
+// Sixteen steps of a microsecond would be too short.
 TEST_F(Measure, LooksForAWhileHoweverShortTheSteps) {
   const auto seconds_of = [&](double noise) {
     const Trial trial = run([=](std::int64_t n, const Setting& s) {
@@ -148,7 +148,7 @@ TEST_F(Measure, LooksForAWhileHoweverShortTheSteps) {
   EXPECT_GE(seconds_of(0.05), options.min_time.count() - 1e-3) << "steps that vary";
 }
 
-// As on a GPU: the first steps take far longer, whatever they do, and the others repeat.
+// As on a GPU: the first steps take far longer, and the others repeat.
 TEST_F(Measure, AFewSteadyStepsAreEnough) {
   for (const std::vector<double>& first :
        {std::vector<double>{}, {1.2}, {0.9, 0.3}, {0.08, 0.07, 2.5, 0.06}}) {
@@ -163,7 +163,7 @@ TEST_F(Measure, AFewSteadyStepsAreEnough) {
   }
 }
 
-// Two slow modes of some steps each are no warm-up and a rest.
+// Two slow modes of some steps each are not a warm-up and a steady state.
 TEST_F(Measure, StepsThatVaryAreLookedAtForLonger) {
   const Trial trial = run(
       [&](std::int64_t n, const Setting& s) { return step_of(n / 6 % 2 ? 0.055 : 0.05, s.batch); });
@@ -171,7 +171,7 @@ TEST_F(Measure, StepsThatVaryAreLookedAtForLonger) {
       << trial.steps;
 }
 
-// Where it costs nothing to come back, a first look at steps that vary is short.
+// If restarting costs nothing, the first measurement of varying steps is short.
 TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
   struct Varying final : ScriptedWorkload {
     struct Running final : ScriptedSession {
@@ -211,7 +211,8 @@ TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
   EXPECT_NEAR(seconds(true, 0), 1, 0.1) << "an energy cannot be read faster";
 }
 
-// A GPU counts its energy in steps of some tens of milliseconds, and its power rises for a while.
+// A GPU's energy counter updates every few tens of milliseconds, and its power takes a while to
+// rise.
 TEST_F(Measure, AReadingOfEnergyTakesASecond) {
   const auto seconds = [&] {
     const Trial trial = run([](std::int64_t, const Setting& s) { return step_of(0.03, s.batch); });
@@ -223,7 +224,7 @@ TEST_F(Measure, AReadingOfEnergyTakesASecond) {
   EXPECT_GE(seconds(), 1);
 }
 
-// A loader's processes have the first batches ready before anybody asks for them.
+// A loader's processes have prefetched the first batches.
 TEST_F(Measure, WhatWasLoadedAheadIsNotTheSpeed) {
   struct Loading final : workload::Workload {
     struct Running final : workload::Session {

@@ -43,7 +43,7 @@ std::vector<std::int32_t> whole_numbers(std::int32_t from, std::int32_t to) {
   return numbers;
 }
 
-// A step takes 2.75 ms, whatever its batch, so that a block has four, and a switch one.
+// A step takes 2.75 ms at any batch, so that a block has four, and a switch one.
 constexpr double step_seconds = 0.00275;
 static_assert(4 * step_seconds > experiment::block_seconds &&
               3 * step_seconds < experiment::block_seconds);
@@ -175,7 +175,7 @@ TEST_F(InRounds, WhereLoadingLimitsFullBuffersAreEmptiedFirst) {
   EXPECT_EQ(found.raw[found.raw.size() - 2].updates, 1 + 7) << "warm-up of the last round";
 }
 
-// It made three of every four steps a warm-up: the loader of a session that opens is empty.
+// It flagged three of every four steps as warm-up: the loader of a newly opened session is empty.
 TEST_F(InRounds, WaitingForTheFirstDataIsNoLimit) {
   workload.script = [](auto number, const Setting& setting) {
     Step step = step_of(0.01, setting.batch);
@@ -211,8 +211,8 @@ TEST_F(InRounds, ABatchThatLeavesStaysOpenAndAllAreClosedAtTheEnd) {
   EXPECT_EQ(workload.opened, 3) << "to open one again would take many blocks' time";
 }
 
-// A session is as fast as its memory lies, for as long as it is open. Here batch 32 draws a slow
-// place first, and batch 1024 takes long to open.
+// A session's memory layout decides its speed for as long as it is open. Here batch 32 draws a slow
+// layout first, and batch 1024 takes long to open.
 TEST_F(InRounds, NoBatchIsJudgedByOnePlaceInMemory) {
   std::map<std::int64_t, int> openings;
   workload.opening = [&](const Setting& setting) {
@@ -242,7 +242,7 @@ TEST_F(InRounds, NoBatchIsJudgedByOnePlaceInMemory) {
 TEST(RoundsOfAFake, ABatchThatRunsOutOfMemoryLeavesAndTheOthersGoOn) {
   workload::fake::Options made;
   made.out_of_memory_above = 100;
-  made.out_of_memory_at_step = 40;  // behind its first blocks
+  made.out_of_memory_at_step = 40;  // after its first blocks
   workload::fake::FakeWorkload workload(made);
   StillMachine machine;
   const Watch watch;
@@ -374,7 +374,7 @@ TEST_F(InRounds, TheFirstCtrlCLetsTheRoundFinish) {
 
 TEST_F(InRounds, ContentionIsJudgedOnceForAll) {
   machine.load_now = {.pressure_us = 0, .busy_ticks = 0, .all_ticks = 0, .own_ticks = 0};
-  // Another process takes a quarter of the cores, and only beside the larger batch.
+  // Another process takes a quarter of the cores, only during the larger batch.
   workload.script = [&](auto, const Setting& setting) {
     *machine.load_now.own_ticks += 100, *machine.load_now.all_ticks += 200;
     *machine.load_now.busy_ticks += setting.batch == 64 ? 200 : 100;
@@ -400,7 +400,7 @@ TEST_F(InRounds, NeighboursAreSeenBetweenTheRounds) {
   EXPECT_FALSE(trial(16).contention.contended) << "a diagnosis, not a verdict";
 }
 
-// A virtual machine's cores may be apart for seconds; a neighbour may share them.
+// A virtual machine's cores may be moved apart for seconds; a neighbour may share them.
 TEST_F(InRounds, BlocksOfASlowedMachineAreFlaggedOnBothSidesOfTheMoment) {
   const auto slowed = [&](std::int64_t batch) {
     std::vector<std::int32_t> rounds_slowed;
@@ -417,6 +417,43 @@ TEST_F(InRounds, BlocksOfASlowedMachineAreFlaggedOnBothSidesOfTheMoment) {
   machine.speed_now.additions_per_second = 0.8e9;
   run({16});
   EXPECT_EQ(slowed(16).back(), 31);
+}
+
+// Of two cores, another process has one in every third round, while one of our threads waits.
+TEST_F(InRounds, BlocksWhoseThreadsWaitedForOthersAreFlagged) {
+  machine.scheduling_now = probe::proc::Scheduling{0, 0, 2};
+  bool others = false;
+  workload.script = [&](std::int64_t, const Setting& setting) {
+    machine.scheduling_now->ran_seconds += (others ? 1.1 : 1.9) * step_seconds;
+    machine.scheduling_now->waited_seconds += (others ? 0.9 : 0.5) * step_seconds;
+    return step_of(step_seconds, setting.batch);
+  };
+  begin();
+  for (int round = 1; round <= 12; ++round) {
+    others = round % 3 == 0;
+    run({16, 64});
+  }
+  for (const Step& step : trial(64).raw)
+    if (trial::is_block(step)) {
+      EXPECT_EQ(step.slowed, step.round % 3 == 0) << step.round;
+    }
+}
+
+// They slow the speed probe as well; such a reading says nothing about the blocks around it.
+TEST_F(InRounds, SpeedReadingsThatWaitedForOthersAreDropped) {
+  machine.scheduling_now = probe::proc::Scheduling{0, 0, 2};
+  begin();
+  for (int round = 1; round <= 30; ++round) {
+    machine.while_taking_speed = [&, others = round % 3 == 0] {
+      machine.time += 0.001;
+      machine.scheduling_now->ran_seconds += 0.001;
+      machine.scheduling_now->waited_seconds += others ? 0.001 : 0;
+      machine.speed_now.additions_per_second = others ? 0.5e9 : 1e9;
+    };
+    run({16});
+  }
+  for (const Step& step : trial(16).raw) EXPECT_FALSE(step.slowed) << step.round;
+  EXPECT_EQ(trial(16).contention.slowed_share, 0);
 }
 
 TEST_F(InRounds, AMachineThatIsAlwaysTheSameIsNotSlowed) {

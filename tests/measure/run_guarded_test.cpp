@@ -35,7 +35,7 @@ TEST(RunGuarded, RefusedMemoryIsAType) {
   EXPECT_EQ(refused.note, "4 GiB were refused; use a smaller batch");
 }
 
-// A GPU that fails while it is asked for its memory is no batch that does not fit.
+// A GPU that fails while its memory is read is not a batch that does not fit.
 TEST(RunGuarded, TheWordMemoryIsNot) {
   const trial::Trial failed =
       after(core::MachineError("the GPU failed when asked for its memory; look at nvidia-smi"));

@@ -58,7 +58,7 @@ TEST(Target, IsWorded) {
   EXPECT_EQ(words(Target{Target::Metric::loss, 0.1}), "loss 0.1");
 }
 
-// The samples of every look at a run whose error is `error(samples)`.
+// The samples of every evaluation of a run whose error is `error(samples)`.
 template <class Error>
 std::vector<double> looks(const Error& error) {
   EvaluationSchedule schedule(ninety_nine, 60'000);
@@ -82,7 +82,7 @@ TEST(EvaluationSchedule, LooksSeldomFarFromTheTargetAndOftenCloseToIt) {
   EXPECT_DOUBLE_EQ(found[1], 6000);
 }
 
-// As fast as it is supposed to fall at most.
+// As fast as it is assumed to fall at most.
 TEST(EvaluationSchedule, DoesNotOvershootAnErrorThatFallsFast) {
   const auto found = looks([](double samples) { return 0.01 * 1e10 / (samples * samples); });
   EXPECT_LE(found.back(), 1.12e5);

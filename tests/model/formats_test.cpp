@@ -1,4 +1,4 @@
-// The same model from each program that writes Keras' JSON.
+// The same model from every program that writes Keras' JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Text that is no model at all.
+// Text that is not a model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

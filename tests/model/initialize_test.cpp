@@ -41,7 +41,7 @@ Moments moments_of(const std::vector<float>& values) {
 }
 
 // Five standard errors of the mean, and a generous share of the deviation: the seed is fixed, so
-// this passes or fails for good.
+// the result never changes.
 void expect_moments(const Moments& got, double mean, double stddev) {
   EXPECT_NEAR(got.mean, mean, 5 * stddev / std::sqrt(count));
   EXPECT_NEAR(got.stddev, stddev, 0.01 * stddev);
@@ -60,7 +60,7 @@ TEST(Initialize, DrawsRandomNormal) {
   normal.mean = 0.5;
   const Moments got = moments_of(values_of(parameter_with(normal)));
   expect_moments(got, 0.5, 0.05);
-  EXPECT_GT(got.most, 0.5 + 3 * 0.05);  // nothing is cut
+  EXPECT_GT(got.most, 0.5 + 3 * 0.05);  // nothing is truncated
 }
 
 TEST(Initialize, CutsTruncatedNormalAtTwoSigmas) {
@@ -87,7 +87,7 @@ TEST(Initialize, DrawsRandomUniform) {
   EXPECT_LE(got.most, 3);
 }
 
-// Keras' promise: whatever the distribution, the variance is scale / fan.
+// Keras' contract: for any distribution, the variance is scale / fan.
 TEST(Initialize, ScalesTheVarianceByTheFan) {
   for (const auto& [mode, fan] : {std::pair{Mode::fan_in, 300.0}, std::pair{Mode::fan_out, 100.0},
                                   std::pair{Mode::fan_avg, 200.0}})

@@ -31,7 +31,7 @@ TEST(PaddingAlong, PlacesTheOddPixelAfter) {
   EXPECT_EQ(pads(Padding::same, 2, 5, 1), std::pair(2l, 2l));
 }
 
-// Whatever the window and stride, "same" covers ceil(input / stride) positions.
+// For any window and stride, "same" covers ceil(input / stride) positions.
 TEST(PaddingAlong, FitsTheOutputOfTheReader) {
   for (int input = 1; input <= 9; ++input)
     for (int window = 1; window <= 6; ++window)
@@ -72,7 +72,7 @@ TEST(Parameters, AreKerasVariablesInKerasOrder) {
   EXPECT_FALSE(all[4].trainable);
   EXPECT_EQ(all[4].initializer.kind, Initializer::Kind::ones);
   EXPECT_THAT(all[7].shape, testing::ElementsAre(6, 5));
-  EXPECT_EQ(all[8].fan_in, 5);  // Keras takes a vector's length for both fans
+  EXPECT_EQ(all[8].fan_in, 5);  // Keras uses a vector's length for both fans
   EXPECT_EQ(all[8].layer, 9u);
 }
 

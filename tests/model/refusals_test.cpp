@@ -1,4 +1,4 @@
-// What cannot be trained as its author wrote it is refused, by file, layer and field.
+// A model that cannot be trained as written is rejected, with file, layer and field.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

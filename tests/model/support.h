@@ -13,7 +13,7 @@ std::string sequential(std::string_view layers, std::string_view shape = "[null,
 // {"class_name": …, "config": {"name": "it", …}}: the layer under test is called "it".
 std::string layer(std::string_view class_name, std::string_view config = "");
 
-// Everything the reader decided, but for the network's name: equal texts are equal networks.
+// Everything the reader decided, except the network's name: equal texts are equal networks.
 std::string describe(const Network& network);
 
 // The message of the InputError that reading this text as "net.json" throws.

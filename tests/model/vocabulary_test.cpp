@@ -1,4 +1,4 @@
-// What each layer of Keras becomes, and the variables that Keras saves for it.
+// How each Keras layer is lowered, and the variables that Keras saves for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(Vocabulary, OutputsAreKeras) {
   EXPECT_EQ(output("SeparableConv2D", R"("filters": 5, "kernel_size": 3, "padding": "same")"),
             "8×6×5");
   EXPECT_EQ(output("SeparableConv1D", R"("filters": 5, "kernel_size": 3)", sequence), "8×5");
-  // Keras: size · stride, and for "valid" what the kernel reaches beyond the last stride.
+  // Keras: size · stride, plus for "valid" the kernel's reach beyond the last stride.
   EXPECT_EQ(output("Conv2DTranspose",
                    R"("filters": 5, "kernel_size": 3, "strides": 2, "padding": "same")"),
             "16×12×5");
@@ -109,7 +109,7 @@ TEST(Vocabulary, CountsOnlyWhatIsMultiplied) {
   const auto flops = [](const Network& network) { return total_counts(network).forward_flops; };
   EXPECT_EQ(flops(with("DepthwiseConv2D", R"("kernel_size": 3, "use_bias": false)")),
             2 * 9 * 6 * 4 * 4);
-  // As many as the convolution of which it is the gradient: 16×12 from 8×6.
+  // The same as the convolution whose gradient it is: 16×12 from 8×6.
   EXPECT_EQ(flops(with("Conv2DTranspose", R"("filters": 5, "kernel_size": 3, "strides": 2,
                                              "padding": "same", "use_bias": false)")),
             2 * 9 * 8 * 6 * 4 * 5);
@@ -181,7 +181,7 @@ TEST(Vocabulary, PenaltiesInEachForm) {
   EXPECT_FALSE(of("null"));
 }
 
-// The refusal comes before any complaint about the input, and shows both ways out.
+// The error comes before any complaint about the input, and shows both alternatives.
 TEST(Unsupported, LayersAreCalledByTheirName) {
   for (const auto& [class_name, nearest] :
        {std::pair{"LSTM", "Conv1D"}, std::pair{"GRU", "Conv1D"}, std::pair{"Embedding", "Dense"},

@@ -8,7 +8,7 @@
 namespace sweetspot::model {
 namespace {
 
-// Parameters and forward FLOPs worked out by hand from the sources' layer lists.
+// Parameters and forward FLOPs computed by hand from the sources' layer lists.
 struct Expected {
   const char *name, *input, *output;
   std::int64_t parameters;

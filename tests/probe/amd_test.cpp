@@ -137,7 +137,7 @@ TEST_F(Rapl, AddsUpThePackagesSinceItWasMade) {
   powercap::Energy energy(root.path());
   EXPECT_EQ(energy.joules(), 0);
   write_zone("intel-rapl:0", "package-0", "7000000");
-  write_zone("intel-rapl:1", "package-1", "2000000");  // it began again from zero
+  write_zone("intel-rapl:1", "package-1", "2000000");  // the counter wrapped
   write_zone("intel-rapl:0:0", "core", "900000000");
   write_zone("intel-rapl:2", "psys", "900000000");
   EXPECT_NEAR(energy.joules().value(), 2 + 3, 1e-9);

@@ -96,7 +96,7 @@ TEST(Disturbance, IsUnknownOverTooShortATimeOrBackwards) {
   EXPECT_FALSE(between(before, before, 0).pressure_share);
 }
 
-TEST(Disturbance, IsNeverNegative) {  // own time is counted at other moments than the CPUs'
+TEST(Disturbance, IsNeverNegative) {  // own time is read at other moments than the CPUs'
   EXPECT_EQ(between({0, 0, 0, 0}, {0, 99, 200, 101}, 1).other_cpu_share, 0);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A made-up driver library, kept open so that the test can set what it answers.
+// A fake driver library, kept open so that the test can set its answers.
 class FakeLibrary {
  public:
   explicit FakeLibrary(const char* file) : file_(file), opened_(dlopen(file, RTLD_NOW)) {

@@ -5,6 +5,7 @@
 
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
+#include "probe/proc/scheduling.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::probe::proc {
@@ -16,7 +17,7 @@ using core::MiB;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A made /proc and /sys.
+// A fake /proc and /sys.
 class MadeTree : public testing::Test {
  protected:
   void write(const fs::path& file, const std::string& text) const {
@@ -35,6 +36,25 @@ TEST_F(MadeTree, NothingIsKnownOfAnEmptyTree) {
   EXPECT_FALSE(cgroup_cpu_quota(root));
   EXPECT_THAT(nvidia_gpus(root), IsEmpty());
   EXPECT_EQ(usable_cores(root), scheduled_cores());
+}
+
+TEST_F(MadeTree, SchedulingIsThatOfAllThreads) {
+  EXPECT_FALSE(own_scheduling(root));
+  write("proc/self/task/41/comm", "an older kernel");
+  EXPECT_FALSE(own_scheduling(root));
+  write("proc/self/task/41/schedstat", "2000000000 500000000 17\n");
+  write("proc/self/task/42/schedstat", "1000000000 250000000 3\n");
+  ASSERT_TRUE(own_scheduling(root));
+  EXPECT_DOUBLE_EQ(own_scheduling(root)->ran_seconds, 3);
+  EXPECT_DOUBLE_EQ(own_scheduling(root)->waited_seconds, 0.75);
+}
+
+TEST(Scheduling, OnlyWhatOthersTookCounts) {
+  const Scheduling before{10, 5, 2};
+  EXPECT_DOUBLE_EQ(taken_by_others(before, {11.2, 5.8, 2}, 1), 0.8) << "others had most of a core";
+  EXPECT_DOUBLE_EQ(taken_by_others(before, {12, 6, 2}, 1), 0) << "three threads of ours on two";
+  EXPECT_DOUBLE_EQ(taken_by_others(before, {10.5, 5, 2}, 1), 0) << "nobody had to wait";
+  EXPECT_DOUBLE_EQ(taken_by_others(before, {12.1, 6, 2}, 1), 0) << "clocks are read one by one";
 }
 
 TEST_F(MadeTree, ReadsTheCpu) {

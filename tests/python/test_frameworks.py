@@ -27,7 +27,7 @@ if installed("torch"):
     from torch.utils.data import DataLoader, TensorDataset
 LIGHTNING = installed("lightning", "pytorch_lightning")
 DEVICE = "cuda" if installed("torch") and torch.cuda.is_available() else "cpu"
-# Short trials: it is not the measuring that is tested here.
+# Short trials: the measurement itself is not tested here.
 QUICK = {"repeat": 1, "precision_of_estimate": 0.5, "quiet": True}
 TWO = dict(QUICK, min=8, max=32, multiple_of=8)
 

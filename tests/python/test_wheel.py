@@ -1,4 +1,4 @@
-"""The Python client as pip installs it from its folder, without a network."""
+"""The Python client installed by pip from its folder, offline."""
 
 import ast
 import shutil

@@ -39,7 +39,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(squares);
 }
 
-// The process that is this rank of those that `launcher` started.
+// The process of this rank among those that `launcher` started.
 pid_t rank_below(pid_t launcher, int rank) {
   const std::string wanted = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
   const auto parent = [](pid_t pid) {
@@ -70,7 +70,7 @@ class Ranks : public testing::Test {
     launch.folder = folder_.path().string();
     return launch;
   }
-  // Small enough for 20 updates in no time; with dropout, which all ranks must draw alike.
+  // Small enough for 20 fast updates; with dropout, which must be the same on all ranks.
   static std::vector<std::string> training(const std::vector<std::string>& more) {
     std::vector<std::string> words{"train",   "--model", "paper-cnn", "--data",    "synthetic:2000",
                                    "--batch", "32",      "--no-eval", "--threads", "1"};
@@ -78,7 +78,7 @@ class Ranks : public testing::Test {
     return words;
   }
 
-  // Tells of an epoch after every second update.
+  // Reports an epoch after every second update.
   static std::vector<std::string> endless() {
     return {"train",   "--data", "synthetic:64", "--batch", "32",       "--no-eval",
             "--ranks", "2",      "--threads",    "1",       "--epochs", "1000000"};
@@ -88,8 +88,8 @@ class Ranks : public testing::Test {
 };
 
 TEST_F(Ranks, TrainAsOneWithTheSameBatch) {
-  // Rounding decides where two values of a pooling window are nearly the same, and with Adam, on
-  // data without anything to learn, it grows as large as any gradient.
+  // Rounding decides when two values of a pooling window are nearly equal, and with Adam, on data
+  // without anything to learn, it grows as large as any gradient.
   const std::vector<std::string> optimizer{"--optimizer", "momentum", "--lr", "0.01"};
   const auto save = [&](const std::string& name, std::vector<std::string> more) {
     more.insert(more.end(), optimizer.begin(), optimizer.end());
@@ -126,7 +126,7 @@ TEST_F(Ranks, EvaluateTogetherWhatOneEvaluates) {
   };
   const Json one = accuracy({}), two = accuracy({"--ranks", "2"});
   EXPECT_EQ(one["samples"], 1001);
-  EXPECT_EQ(two["samples"], 1001);  // the last batch is of 13: 6 and 7
+  EXPECT_EQ(two["samples"], 1001);  // the last batch has 13: 6 and 7
   EXPECT_TRUE(two["complete"]);
   EXPECT_NEAR(two["test_loss"].get<double>(), one["test_loss"].get<double>(), 1e-3);
   EXPECT_NEAR(two["test_accuracy"].get<double>(), one["test_accuracy"].get<double>(), 0.01);
@@ -177,7 +177,7 @@ TEST_F(Ranks, UpdateAsynchronouslyWithTheirStaleness) {
   EXPECT_THAT(finished.err, HasSubstr("of 200 updates"));
 }
 
-// As in a job of a cluster: nothing but the launcher tells them. What it printed, by one rank.
+// As in a cluster job: only the launcher's variables connect them. The output of one rank.
 class JoinedRanks : public Ranks {
  protected:
   Json joined(const std::string& launcher, const std::string& arguments) const {
@@ -274,7 +274,7 @@ TEST_F(Ranks, TuneTheBatchOfAllOfThem) {
             1.5 * alone["memory_bytes"]["predicted"].get<double>());
 }
 
-// What the plan foresees for ranks here is what a few steps of them showed.
+// Predictions for ranks on this machine come from a few measured steps.
 TEST_F(Ranks, APlanMakesAFewStepsOfThoseThatCanBeStarted) {
   const Json json =
       json_of(run(launch({"tune", "--model", "small-cnn", "--data", "synthetic:2000", "--threads",

@@ -1,4 +1,4 @@
-// The answer from what was measured: made-up trials, whose truth is known.
+// The answer from made-up trials with a known truth.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(Decision, TheMadeCurveHasItsKneeAt970) {
   EXPECT_GE(speed_of_970(971), level);
 }
 
-// It was 1,280, "between 768 and 1,280".
+// It used to be 1,280, "between 768 and 1,280".
 TEST(Decision, AnExactProgramIsAnsweredWithThePowerOfTwoNextToItsKnee) {
   const auto turns = study_in_rounds({.max = range_of_970}, speed_of_970, 0.001);
   ASSERT_TRUE(turns.decision);
@@ -56,7 +56,7 @@ TEST(Decision, AmongEqualsAPowerOfTwoElseTheSmaller) {
   EXPECT_EQ(decide(measured_970({1, 16, 128, 945, 1010, range_of_970}), limits, {})->batch, 945);
 }
 
-// Of two answers that cost about the same, tunes gave now the one, now the other.
+// With two answers of about equal cost, tunes gave either one.
 TEST(Decision, WhatTheAnswerTurnsOnIsMeasuredFurther) {
   const Limits limits{.max = 2048};
   const auto plan = [&](double share_of_64) {
@@ -89,7 +89,7 @@ TEST(Decision, ThePreviousAnswerIsKeptAmongEqualsOnly) {
       << "it was never measured";
 }
 
-// Random trials of random curves, as few as a budget leaves.
+// Random trials of random curves, as few as a short budget leaves.
 struct Made {
   std::vector<trial::Trial> trials;
   Limits limits;
@@ -140,7 +140,7 @@ TEST(Decision, LiesWithinItsOwnBoundsWhateverWasMeasured) {
   }
 }
 
-// Batch 256 was recommended where 16 was faster by the table beside it.
+// Batch 256 was recommended although 16 was faster by its own table.
 TEST(Decision, IsNeverSlowerAndLargerThanAnotherByItsOwnFigures) {
   for (std::uint32_t number = 0; number < 150; ++number) {
     const Made made = random_trials(number);
@@ -155,7 +155,7 @@ TEST(Decision, IsNeverSlowerAndLargerThanAnotherByItsOwnFigures) {
 }
 
 TEST(Decision, BoundsCompareWithEachCurvesOwnBest) {
-  // All alike, and not known well: whichever seems the fastest need not be.
+  // All equal, and not known well: the apparently fastest need not be the fastest.
   std::vector<trial::Trial> trials;
   for (const std::int64_t batch : {64, 128, 256, 512, 1024})
     trials.push_back(ok(batch, 1000, 0.08));
@@ -192,7 +192,7 @@ TEST(Evidence, RunsThatAgreeAreTrustedMoreAndRunsThatDoNotLess) {
   EXPECT_NEAR(deviation(0.1), 0.05, 0.015);
 }
 
-// Where a GPU is what a step waits for.
+// If a step waits for the GPU.
 TEST(Evidence, SteadyRunsOnAGpuLieCloserTogether) {
   const auto deviation = [](const trial::Trial& run) {
     return std::sqrt(evidence(std::vector{run}).times.covariance[0]);
@@ -216,7 +216,7 @@ TEST(Evidence, RepeatedRunsCountByTheirPrecision) {
   EXPECT_NEAR(decide(trials, {.max = 64}, {})->chosen().samples_per_second.mean, 1000, 10);
 }
 
-// Each is precise by itself, and they disagree: then neither is.
+// Each is precise on its own, but they disagree: then neither is.
 TEST(Evidence, RepeatedRunsThatDisagreeAreTrustedAlike) {
   const std::vector trials = {ok(64, 1000, 0.001), ok(64, 1200, 0.002)};
   const double mean = std::sqrt(1000.0 * 1200.0);
@@ -226,7 +226,7 @@ TEST(Evidence, RepeatedRunsThatDisagreeAreTrustedAlike) {
 TEST(Evidence, ACalmRunCountsAndOneBesideABusyProcessHardlyDoes) {
   const std::vector trials = {contended(ok(64, 700, 0.001)), ok(64, 1000, 0.02)};
   EXPECT_NEAR(std::exp(-evidence(trials).times.log_seconds[0]) * 64, 1000, 30);
-  // Where there is nothing else it has to do.
+  // If there is nothing else, it is used.
   const std::vector alone = {contended(ok(64, 700, 0.001))};
   EXPECT_NEAR(std::exp(-evidence(alone).times.log_seconds[0]) * 64, 700, 1e-6);
   EXPECT_GE(evidence(alone).times.covariance[0], stats::square(experiment::contended_deviation));
@@ -250,12 +250,12 @@ TEST(Evidence, WarmUpAndStepsOutsideRoundsAreNoBlocks) {
   trial::Trial trial = in_rounds(64, 1000, 10, 0);
   trial.raw.push_back(block(64, 5, 11));
   trial.raw.back().warm_up = true;
-  trial.raw.push_back(block(64, 7, 0));  // as when a device was read
+  trial.raw.push_back(block(64, 7, 0));  // as from a device reading
   EXPECT_NEAR(std::exp(-evidence(std::vector{trial}).times.log_seconds[0]) * 64, 1000, 1e-6);
 }
 
 TEST(Evidence, SeveralTrialsOfABatchAreOneTable) {
-  // As of a study that was resumed: its rounds go on counting.
+  // As in a resumed study: its rounds continue the count.
   trial::Trial later = in_rounds(64, 1000, 20, 0);
   trial::Trial first = later;
   std::erase_if(first.raw, [](const trial::Step& step) { return step.round > 10; });
@@ -284,7 +284,7 @@ TEST(KneeOfSpeeds, IsTheFirstWithinTheTolerance) {
   EXPECT_EQ(knee(speeds, 0.5), 0u);
 }
 
-// While cores are apart, a step has a millisecond more: the same machine with another knee.
+// While cores are apart, a step takes a millisecond more: the same machine with a different knee.
 trial::Trial partly_slowed(std::int64_t batch, std::int32_t calm, std::int32_t slowed) {
   const double b = static_cast<double>(batch);
   trial::Trial trial = in_rounds(batch, b / (0.25e-3 + 50e-6 * b), calm + slowed);
@@ -316,6 +316,21 @@ TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsKnownBadly) {
   ASSERT_THAT(known.times.batches, testing::ElementsAre(1, 16, 64, 128, 1024));
   EXPECT_GT(deviation(1), 0.05);
   EXPECT_LT(deviation(2), 0.02);
+}
+
+// As beside other processes: every step twice as long, and a large batch's blocks all beside them.
+TEST(Decision, ABatchSeenOnASlowedMachineOnlyIsTakenAsMuchFasterAsOthersWere) {
+  const auto beside = [](std::int64_t batch, std::int32_t calm, std::int32_t slowed) {
+    trial::Trial trial = in_rounds(batch, 1000, calm + slowed);
+    for (std::size_t i = static_cast<std::size_t>(calm); i < trial.raw.size(); ++i)
+      trial.raw[i].seconds *= 2, trial.raw[i].slowed = true;
+    return trial;
+  };
+  const std::vector trials = {beside(16, 10, 10), beside(64, 10, 10), beside(256, 0, 20)};
+  const Evidence known = evidence(trials);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(known.times.log_seconds[i],
+                std::log(static_cast<double>(known.times.batches[i]) / 1000), 0.02);
 }
 
 TEST(Decision, AMachineThatWasSlowedAllTheTimeIsJudgedAsItWas) {

@@ -1,4 +1,4 @@
-// The batch with the least energy, of made-up trials whose truth is known.
+// The batch with the least energy, for made-up trials with a known truth.
 #include <gtest/gtest.h>
 
 #include "search/evidence.h"
@@ -79,7 +79,7 @@ TEST(Energy, WithoutAReadingThereIsNoAnswer) {
   EXPECT_FALSE(decide(trials, throughput, {})->chosen().joules_per_sample);
 }
 
-// Of one that is read in rounds, which its blocks tell nothing of.
+// Energy read in rounds is separate from the blocks.
 TEST(Energy, InRoundsABatchWhoseEnergyWasReadIsSettled) {
   std::vector<trial::Trial> trials;
   for (std::int64_t batch = 1; batch <= 4096; batch *= 2)
@@ -92,7 +92,7 @@ TEST(Energy, InRoundsABatchWhoseEnergyWasReadIsSettled) {
   EXPECT_EQ(plan.decision->batch, 512);
 }
 
-// A batch without a reading lies between its neighbours.
+// A batch without a reading is between its neighbours.
 TEST(Energy, OfABatchThatWasNotReadIsExpectedToBeThatOfItsNeighbours) {
   std::vector<trial::Trial> trials;
   for (const std::int64_t batch : {16, 64, 256, 512}) trials.push_back(run(batch));

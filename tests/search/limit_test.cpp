@@ -1,4 +1,4 @@
-// Programs whose memory is not told before they run: how near the limit they are taken.
+// Programs whose memory is unknown before they run: how close they get to the limit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@ constexpr double gib = static_cast<double>(core::GiB), mib = static_cast<double>
 using Bytes = std::function<double(std::int64_t)>;
 using Capacity = std::function<double(int run)>;
 
-// What a trial tells of where it ran.
+// What a trial reports about its device.
 enum class Tells {
   free_memory,  // before each run
-  message,      // when it runs out: capacity, and what it asked for
+  message,      // when it runs out: capacity, and what it requested
   peak,         // when it runs out: only what it had
   nothing
 };
@@ -26,8 +26,8 @@ struct Program {
   Bytes memory;
   Capacity capacity = [](int) { return 16 * gib; };
   Tells tells = Tells::free_memory;
-  double noise = 0.003;       // of the speed from run to run
-  double least_share = 0.93;  // of the speed of the largest, that an answer must have
+  double noise = 0.003;       // of the speed between runs
+  double least_share = 0.93;  // required share of the largest batch's speed
 };
 
 double line(double batch, double fixed_ms, double sample_ms) {
@@ -139,7 +139,7 @@ Outcome search_for(const Program& program, Objective objective, std::uint64_t se
       trial.memory_wanted = bytes(std::min(wanted, 1.05 * capacity));
     return trial;
   };
-  // The host has plenty, and the program turns out to be on a GPU.
+  // The host has plenty, and the program turns out to use a GPU.
   outcome.study =
       study({.objective = objective, .max = 60000, .memory_limit = core::Bytes(100) * core::GiB},
             [&](std::int64_t batch) {
@@ -167,7 +167,7 @@ TEST(Limit, NoRunHasToDieForTheFastestBatch) {
       ASSERT_TRUE(found.study.decision) << program.name;
       EXPECT_LE(found.deaths, 1) << program.name << testing::PrintToString(found.study.asked);
       const std::int64_t answer = found.study.decision->batch;
-      // Within the tolerance of whatever fits, but for noise and for steps of a doubling.
+      // Within the tolerance of the best that fits, except for noise and for steps of a doubling.
       EXPECT_GE(program.speed(answer) / program.speed(largest), program.least_share - program.noise)
           << program.name << ", batch " << answer << testing::PrintToString(found.study.asked);
       EXPECT_LE(true_loss(program.speed, answer, largest), 2.5 * good_loss)
@@ -180,7 +180,7 @@ TEST(Limit, NoRunHasToDieForTheFastestBatch) {
   EXPECT_LE(10 * deaths, studies) << deaths << " of " << studies;
 }
 
-// A program that goes on gaining beyond 1,024, by what it is seen to hold of its GPU.
+// A program that keeps gaining beyond 1,024, by its observed GPU memory.
 Study growing(const Limits& limits, const Bytes& held) {
   return study(limits, [&](std::int64_t batch) {
     trial::Trial trial = on_gpu(ok(batch, line_speed(batch, 400), 0.002));
@@ -191,7 +191,7 @@ Study growing(const Limits& limits, const Bytes& held) {
   });
 }
 
-// An allocator with a limit of its own frees and takes again, and grows no longer as it did.
+// An allocator at its own limit frees and reallocates, and grows more slowly than before.
 TEST(Limit, NothingLargerIsRunOnceMemoryStopsGrowingWithTheBatch) {
   const std::map<std::int64_t, double> at = {{16, 1.4}, {64, 3.2}, {256, 10.5}};
   for (const double at_512 : {14.2, 16.7, 10.6}) {
@@ -221,7 +221,7 @@ TEST(Limit, TheLargestBatchIsFoundFromBelow) {
     const Outcome found = search_for(program, Objective::max_batch);
     ASSERT_TRUE(found.study.decision) << program.name;
     const std::int64_t answer = found.study.decision->batch;
-    // Who is told nothing has to try.
+    // Without information it has to try.
     EXPECT_LE(found.deaths, program.tells == Tells::nothing ? 3 : 1)
         << program.name << testing::PrintToString(found.study.asked);
     EXPECT_LE(program.memory(answer), program.capacity(100)) << program.name << ", " << answer;

@@ -71,7 +71,7 @@ struct Study {
   std::optional<Decision> decision;
 };
 
-// A search to its end, of a workload that runs one batch at a time.
+// A complete search, of a workload that runs one batch at a time.
 inline Study study(const Limits& limits, const RunBatch& run, const Predict& predict = {},
                    std::vector<trial::Trial> before = {}) {
   Study result;
@@ -87,7 +87,7 @@ inline Study study(const Limits& limits, const RunBatch& run, const Predict& pre
   return result;
 }
 
-// The same of one whose batches take turns, for so many rounds at most. `asked` has each batch
+// The same for one with interleaved batches, for at most this many rounds. `asked` has each batch
 // once.
 inline Study study_in_rounds(const Limits& limits, const Speed& speed, double deviation,
                              std::int32_t most_rounds = 200, std::uint64_t seed = 1) {
@@ -121,14 +121,13 @@ inline Study study_in_rounds(const Limits& limits, const Speed& speed, double de
   return result;
 }
 
-// The speed of steps that cost as much as so many samples, whatever their batch.
+// The speed of steps whose fixed cost equals this many samples.
 inline double line_speed(std::int64_t batch, double fixed_samples) {
   const double b = static_cast<double>(batch);
   return 1e5 * b / (fixed_samples + b);
 }
 
-// What answering this would cost, by the curve itself: what it is too slow by, and what it is
-// larger than it need be.
+// The true loss of this answer: its excess slowness, and its excess size.
 inline double true_loss(const Speed& speed, std::int64_t answer, std::int64_t max,
                         double tolerance = 0.05) {
   double best = 0;
@@ -140,7 +139,7 @@ inline double true_loss(const Speed& speed, std::int64_t answer, std::int64_t ma
          experiment::price_of_doubling * std::max(0.0, doublings);
 }
 
-// A power of two that is a whole doubling beyond the knee loses as much.
+// A power of two that is a whole doubling beyond the knee loses this much.
 constexpr double good_loss = experiment::price_of_doubling;
 
 // Between two batches of these a speed lies between theirs.

@@ -19,7 +19,7 @@ TEST(MemoryFit, ExpectsALineThroughWhatWasMeasured) {
   EXPECT_FALSE(MemoryFit(one, none).least_bytes(16));
   const MemoryFit fit(two, none);
   EXPECT_NEAR(*fit.expected_bytes(32), 420, 1e-3);
-  EXPECT_LT(*fit.least_bytes(32), 420);  // two points hide something
+  EXPECT_LT(*fit.least_bytes(32), 420);  // two points leave uncertainty
   EXPECT_GT(*fit.most_bytes(32), 420);
 }
 

@@ -78,7 +78,7 @@ TEST(Passes, TheAnswerAndTheFastestAreInAllOfThem) {
   EXPECT_EQ(std::ranges::count(found.asked, found.decision->best_batch), 2);
 }
 
-// A batch whose share is beyond doubt need not be run again.
+// A batch whose share is certain need not be run again.
 TEST(Passes, UnlessAskedForOnlyWhatTheAnswerTurnsOnIsRunAgain) {
   const auto runs = [](double noise, auto... passes) {
     return study({.max = 4096, .passes = {passes...}},
@@ -94,7 +94,7 @@ TEST(Passes, UnlessAskedForOnlyWhatTheAnswerTurnsOnIsRunAgain) {
 TEST(Passes, WhereRunsLieApartMoreIsRunAgain) {
   const auto repeats = [](double between) {
     std::ptrdiff_t again = 0;
-    for (const double fixed : {6, 8, 10, 12, 14, 16, 20, 24}) {  // some end where the answer turns
+    for (const double fixed : {6, 8, 10, 12, 14, 16, 20, 24}) {  // some end at a changing answer
       std::map<std::int64_t, int> runs;
       const auto found = study({.max = 4096}, [&](auto b) {
         const double off = runs[b]++ % 2 == 0 ? 1 + between : 1 - between;
@@ -107,8 +107,8 @@ TEST(Passes, WhereRunsLieApartMoreIsRunAgain) {
   EXPECT_GT(repeats(0.04), repeats(0));
 }
 
-// As they were swept on an H200: a ResNet-18 at 224 by 224 and a BERT of six layers, by the share
-// of their best. Kernels that suit some batches better make the second one jagged.
+// As swept on an H200: a ResNet-18 at 224 by 224 and a BERT of six layers, relative to their best.
+// Kernels that suit some batches better make the second one jagged.
 const std::map<double, double> resnet = {
     {1, 0.03},    {8, 0.22},    {16, 0.417},  {32, 0.679},  {48, 0.783},  {64, 0.838},
     {96, 0.877},  {128, 0.918}, {160, 0.93},  {192, 0.943}, {224, 0.950}, {256, 0.963},
@@ -147,7 +147,7 @@ TEST(Passes, ASessionOnAGpuRunsNoBatchTwiceAndKeepsTheTolerance) {
     }
 }
 
-// Each run of such a program takes as long as it takes to start, and the largest may die.
+// Each run of such a program costs a start-up, and the largest may die.
 TEST(Passes, OnAGpuABatchIsRunAgainAfterTheLookUpwardsOnly) {
   for (const auto& [shares, bytes] :
        {std::pair(resnet, core::Bytes{38} << 20), std::pair(bert, core::Bytes{110} << 20)})

@@ -84,8 +84,8 @@ TEST(Knee, OfTheRgb64CnnOnAnH200AsMeasured) {
 }
 
 // As once on a noisy machine: ten batches were tried, none of them between 256 and 1,024, where the
-// answer was.
-// Its 128 is 96% as fast as 226, where memory stopped a first look, and 92% as the best.
+// answer was. Its 128 is 96% as fast as 226, where memory stopped the coarse scan, and 92% as the
+// best.
 TEST(Knee, OfAResNet18OnAnH200CappedAt16GiBAsMeasured) {
   const Speed speed = through({{1, 104},
                                {16, 1578},
@@ -124,7 +124,7 @@ TEST(Knee, AnOctaveBelowTheAnswerIsNotPassedOver) {
 TEST(Knee, BeforeACacheCliff) {
   const auto found =
       study({.max = 4096}, [](auto b) { return ok(b, line_speed(b, 4) * (b > 200 ? 0.6 : 1)); });
-  // The best is 200, where the line stands at 98%: 95% of that begins at 54.
+  // The best is 200, where the line is at 98%: 95% of that begins at 54.
   EXPECT_GE(found.decision->batch, 48);
   EXPECT_LE(found.decision->batch, 80);
 }
@@ -159,7 +159,7 @@ TEST(Knee, RespectsMultiplesAndBounds) {
 TEST(Knee, AToleranceOfTwentyPercentIsAnotherKnee) {
   const auto found =
       study({.max = 60000, .tolerance = 0.2}, [](auto b) { return ok(b, line_speed(b, 10)); });
-  // The knee is 40, and runs of a program are not told apart so well that 48 would be offered.
+  // The knee is 40, and runs of a program are not distinguishable well enough to offer 48.
   EXPECT_EQ(found.decision->batch, 64);
 }
 

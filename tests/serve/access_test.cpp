@@ -1,4 +1,4 @@
-// Who is answered.
+// Which requests are answered.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

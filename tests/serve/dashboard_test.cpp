@@ -40,7 +40,7 @@ class DashboardTest : public testing::Test {
     return dashboard_.respond(request);
   }
   static void save(store::Writer& writer, trial::Trial trial) { writer.save({&trial, 1}); }
-  // What the page of a study knows of it now.
+  // The data of a study's page now.
   Json current(std::int64_t topic) {
     dashboard_.refresh();
     const std::string text = *dashboard_.current(topic).bytes;

@@ -1,4 +1,4 @@
-// What is taken for a request, and what is not.
+// What is parsed as a request, and what is not.
 #include "serve/http/request.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using serve::http::Request;
 using testing::ElementsAre;
 using testing::Pair;
 
-// In one piece, and byte by byte: both have to come to the same.
+// In one piece, and byte by byte: both must give the same result.
 std::optional<Heard> hear(const std::string& bytes) {
   HeadReader whole, dripped;
   std::optional<Heard> dripping;
@@ -44,7 +44,7 @@ int refusal_of(const std::string& bytes) {
   return std::get<Refusal>(*heard).status;
 }
 
-// The request line and Host, with these fields behind.
+// The request line and Host, followed by these fields.
 std::string with(const std::string& fields) {
   return "GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
 }

@@ -1,5 +1,5 @@
-// The server against clients that mean well, ill, or nothing. Nothing here measures time: a server
-// that waits for the wrong client keeps the right one waiting for ever, which the harness notices.
+// The server against good, malicious and idle clients. Nothing here measures time: a server that
+// waits for the wrong client blocks the right one forever, which the harness notices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -156,7 +156,7 @@ TEST_F(Serve, DropsThoseWhoDoNotRead) {
   const Running server(site_, limits);
   Client client(server.host());
   client.send(request(home, server.host()));
-  // Others are answered meanwhile, and after it was hung up on it finds an incomplete page.
+  // Others are answered meanwhile; after being disconnected it has an incomplete page.
   EXPECT_EQ(status_of(get(server, "/nowhere?token=secret-token")), 404);
   EXPECT_EQ(status_of(get(server, "/?token=wrong")), 403);
   EXPECT_LT(client.read_all().size(), site_.page.size());
@@ -221,7 +221,7 @@ void raise_file_limit() {
 TEST_F(Serve, AThousandWhoSayNothingKeepNobodyWaiting) {
   raise_file_limit();
   http::Limits limits;
-  limits.patience.head = std::chrono::minutes(10);  // so that nobody goes for another reason
+  limits.patience.head = std::chrono::minutes(10);  // so that nobody is closed for another reason
   const Running server(site_, limits);
   Client watcher(server.host());
   watcher.send(request(events, server.host()));
@@ -237,7 +237,7 @@ TEST_F(Serve, AThousandWhoSayNothingKeepNobodyWaiting) {
   EXPECT_EQ(status_of(get(server, home)), 200);
   site_.tell("1");
   EXPECT_THAT(watcher.read_until("data: 1\n\n"), EndsWith("data: 1\n\n"));
-  // The first of them had to go; the last may still ask.
+  // The first of them was closed; the last may still send a request.
   EXPECT_EQ(idle.front().read_all(), "");
   Client& last = idle.back();
   last.send("st: " + server.host() + "\r\n\r\n");

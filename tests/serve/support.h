@@ -10,7 +10,7 @@ namespace sweetspot::tests {
 
 namespace http = serve::http;
 
-// A site of one page, "/", and one topic whose event is whatever it was last told.
+// A site of one page, "/", and one topic whose event is the last one set.
 class FakeSite : public http::Site {
  public:
   http::Response respond(const http::Request& request) override;
@@ -27,7 +27,7 @@ class FakeSite : public http::Site {
   bool is_last_ = false;
 };
 
-// A server on a free port of the loopback, in a thread of its own.
+// A server on a free loopback port, in its own thread.
 class Running {
  public:
   static constexpr const char* token = "secret-token";
@@ -44,12 +44,12 @@ class Running {
   std::thread thread_;
 };
 
-// One connection; a failure of the harness's patience (a minute) fails the test.
+// One connection; exceeding the harness's patience (a minute) fails the test.
 class Client {
  public:
   explicit Client(const std::string& host);
 
-  bool send(const std::string& bytes);              // false when the server has hung up
+  bool send(const std::string& bytes);              // false if the server has closed it
   std::string read_until(const std::string& text);  // all of it, or what came before the end
   std::string read_all();                           // to the end
   void finish_sending();

@@ -5,8 +5,8 @@
 
 namespace sweetspot::tests {
 
-// A Slurm cluster of this machine in a temporary folder (scripts/slurm), for as long as it lives;
-// what this process starts meanwhile uses it.
+// A Slurm cluster on this machine in a temporary folder (scripts/slurm), for its lifetime;
+// processes started meanwhile use it.
 class SlurmCluster {
  public:
   SlurmCluster();
@@ -18,7 +18,7 @@ class SlurmCluster {
   TemporaryFolder folder_;
 };
 
-// What a command of Slurm prints.
+// The output of a Slurm command.
 std::string ask(const std::string& command);
 
 }  // namespace sweetspot::tests

@@ -25,7 +25,7 @@ class Slurm : public testing::Test {
 
   Slurm() {
     // Prints steps until it is ended; a batch of 3000 takes 600 MB, one of 5000 does nothing, and
-    // one of 9 nothing before its task runs again.
+    // one of 9 does nothing before its task runs again.
     write_file(folder_ / "train.py",
                "import os, sys, time\n"
                "batch = int(sys.argv[1])\n"
@@ -91,7 +91,7 @@ TEST_F(Slurm, AStudyByArrayJobsGivesTheTrialsOfALocalOne) {
               std::count_if(other.begin(), other.end(), same))
         << trial;
   }
-  // What is known is not run again, and the next machine's answer is the stored one.
+  // Known points are not run again, and the next machine's answer is the stored one.
   const Finished again = run(launch(there));
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(json_of(again)["trials"].size(), 8u);
@@ -125,7 +125,7 @@ TEST_F(Slurm, ATaskThatIsTakenOffItsNodeRunsAgain) {
   ASSERT_NE(job, "");
   const std::string other =
       ask("sbatch --parsable --partition=high --exclusive --output=/dev/null --wrap=true");
-  // Slurm lets what it took off wait for two minutes: not here.
+  // Slurm delays a requeued task for two minutes: not here.
   for (int look = 0; look < 300; ++look) {
     if (ask("squeue --noheader --states=PENDING --jobs=" + job + " --format=%T").find("PENDING") ==
         0)
@@ -180,7 +180,7 @@ TEST_F(Slurm, TheScriptIsShownBeforeItIsSubmitted) {
   EXPECT_EQ(ask("squeue --noheader"), "");
 }
 
-// By the shell, in the test's folder; what it printed, on stdout and then on stderr.
+// Through the shell, in the test's folder; its output, stdout and then stderr.
 class SlurmShell : public Slurm {
  protected:
   struct Printed {
@@ -238,7 +238,7 @@ TEST_F(Slurm, WhatSlurmRefusesIsASentence) {
   EXPECT_THAT(finished.err, HasSubstr("invalid partition"));
 }
 
-// Slurm counts in minutes: run by the label slow.
+// Slurm counts in minutes: part of the label slow.
 TEST_F(Slurm, DISABLED_ATaskThatTakesTooLongIsAnOutcome) {
   write_file(
       folder_ / "train.py",

@@ -17,7 +17,7 @@ TEST(Cholesky, SolvesAndDrawsByHand) {
   EXPECT_NEAR(matrix.half_log_determinant(), std::log(16) / 2, 1e-12);
 }
 
-// Two columns that are the same, a column of nothing, and what rounding makes a little negative.
+// Two equal columns, a zero column, and a pivot that rounding makes slightly negative.
 TEST(Cholesky, AMatrixThatIsNotPositiveGivesNumbersAllTheSame) {
   for (const std::vector<double>& entries :
        {std::vector<double>{1, 1, 1, 1}, std::vector<double>{0, 0, 0, 0},

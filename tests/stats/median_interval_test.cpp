@@ -36,7 +36,7 @@ TEST(MedianInterval, IsNotMovedByAHeavyTail) {
   EXPECT_LE(median_interval(values)->high, 1.01);
 }
 
-// The promise itself, where the mean has no interval at all: Cauchy's distribution.
+// The coverage itself, where the mean has no interval at all: Cauchy's distribution.
 TEST(MedianInterval, HoldsTheTrueOneAboutNineteenTimesInTwenty) {
   std::mt19937 random(11);
   std::cauchy_distribution<double> noise(2, 0.1);

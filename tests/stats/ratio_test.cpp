@@ -62,7 +62,7 @@ TEST(Combined, IsUnknownForWhatIsNotAboveZero) {
   EXPECT_FALSE(spread(std::vector<std::vector<Interval>>{{{1, 1, 1}}, {{-1, -1, 1}, {1, 1, 1}}}));
 }
 
-// The promise itself: of true ratios, 95% lie within. Five batches, three runs of each, 3% apart.
+// The coverage itself: 95% of true ratios are inside. Five batches, three runs of each, 3% apart.
 TEST(Ratio, HoldsTheTrueOneAboutNineteenTimesInTwenty) {
   std::mt19937 random(7);
   std::lognormal_distribution<double> noise(0, 0.03);

@@ -12,7 +12,7 @@
 namespace sweetspot::stats {
 namespace {
 
-// A program of exactly this cost, each batch measured to this deviation by itself.
+// A program of exactly this cost, each batch measured independently with this deviation.
 StepTimes line(double fixed, double per_sample, std::vector<std::int64_t> batches,
                double deviation = 0.003) {
   StepTimes times;
@@ -67,7 +67,7 @@ TEST(StepModel, CurvesPassThroughWhatWasMeasured) {
   }
 }
 
-// What the machine did to all that was measured together moves whole curves.
+// What the machine did to everything measured together shifts whole curves.
 TEST(StepModel, AnErrorInCommonMovesCurvesUpAndDownTogether) {
   StepTimes times = line(2e-3, 1e-5, {8, 64, 512, 4096}, 0.002);
   const StepModel apart(times);
@@ -76,7 +76,7 @@ TEST(StepModel, AnErrorInCommonMovesCurvesUpAndDownTogether) {
   EXPECT_NEAR(over_curves(together, 512).deviation, 0.1, 0.02);
   EXPECT_LT(over_curves(together, 512, 4096).deviation,
             1.5 * over_curves(apart, 512, 4096).deviation);
-  // The same deviations without anything in common leave the ratio open.
+  // The same deviations without correlation leave the ratio open.
   const StepModel unsure(line(2e-3, 1e-5, {8, 64, 512, 4096}, 0.1));
   EXPECT_GT(over_curves(unsure, 512, 4096).deviation,
             5 * over_curves(together, 512, 4096).deviation);
@@ -116,7 +116,7 @@ TEST(StepModel, CostsThatOverlapAreNoSum) {
 TEST(StepModel, OnePointIsEnoughToBegin) {
   const StepModel model(line(2e-3, 1e-5, {16}));
   EXPECT_NEAR(over_curves(model, 16).mean, log_speed(2e-3, 1e-5, 16), 0.003);
-  // Anything between "all of it is fixed" and "none is", and not sure of either.
+  // Anything between "all of it is fixed" and "none is", with large uncertainty.
   const Spread far = over_curves(model, 1024);
   EXPECT_GT(far.mean + 2 * far.deviation, log_speed(2.16e-3, 0, 1024) - std::log(2));
   EXPECT_LT(far.mean - 2 * far.deviation, log_speed(0, 2.16e-3 / 16, 1024) + std::log(2));
@@ -130,7 +130,7 @@ TEST(StepModel, TheSameMeasurementsGiveTheSameCurves) {
   EXPECT_EQ(StepModel(times).curves(batches, 50).size(), 50u);
 }
 
-// As a bootstrap over few rounds estimates it: of less rank than it has rows, or nothing at all.
+// As estimated by a bootstrap over few rounds: rank-deficient, or zero.
 TEST(StepModel, ASingularCovarianceGivesNumbers) {
   const std::vector<std::int64_t> batches = {8, 100, 1000, 4096};
   StepTimes times = line(2e-3, 1e-5, {8, 64, 512, 4096}, 0);

@@ -10,7 +10,7 @@
 
 namespace sweetspot::tests {
 
-// Where a store may be, with nothing there yet.
+// A location for a store, empty at first.
 class Place {
  public:
   virtual ~Place() = default;
@@ -18,7 +18,7 @@ class Place {
   virtual bool is_untouched() const = 0;
 };
 
-// A kind of store that the contract is held against.
+// A kind of store that is tested against the contract.
 struct StoreKind {
   std::string name;
   std::function<std::unique_ptr<Place>()> make_place;

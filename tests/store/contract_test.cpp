@@ -1,4 +1,4 @@
-// What every store promises, over every implementation there is.
+// The contract of every store, over all implementations.
 #include "store/contract.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ TEST_P(StoreContract, WhatIsBeingRunIsSaidUntilItIsSavedOrTheRunEnds) {
   EXPECT_FALSE(running());
   writer->set_state(StudyState::running);
   writer->set_running(1024);
-  writer.reset();  // killed: it says nothing more
+  writer.reset();  // killed: it sets no state
   EXPECT_FALSE(running());
 }
 
@@ -108,7 +108,7 @@ TEST_P(StoreContract, ATrialThatIsSavedAgainReplacesItself) {
   const std::int64_t first = trials[0].id, second = trials[1].id;
   EXPECT_GT(first, 0);
   EXPECT_GT(second, first);
-  trials[0] = trial_of(16, 5);  // no epochs and no trace: those it had are gone
+  trials[0] = trial_of(16, 5);  // no epochs and no trace: the old ones are gone
   trials[0].id = first;
   trials[1].raw.push_back({0.5, 80, 10, {}, false, false, 2});
   trials[1].epochs = {{1, 0.5, {}, {}, {}, {}}};
@@ -336,7 +336,7 @@ TEST_P(StoreContract, OneTrialIsReadWithAllItHas) {
   EXPECT_FALSE(open()->trial(id + 1));
 }
 
-// Whether the follower says so, once.
+// Whether the follower reports it, once.
 void expect_heard(store::Follower& follower, const char* of) {
   EXPECT_TRUE(follower.changed()) << of;
   EXPECT_FALSE(follower.changed()) << of;
@@ -362,7 +362,7 @@ TEST_P(StoreContract, AFollowerHearsOfEveryChangeOnce) {
   writer.reset();
   writer = store->open_study(study_key(), environment(), false);
   expect_heard(*follower, "a study that goes on");
-  writer.reset();  // without a word: so does a process that is killed
+  writer.reset();  // silently, like a killed process
   expect_heard(*follower, "a writer that went");
   EXPECT_EQ(store->study(id)->state, StudyState::stopped);
   store->remove(id);

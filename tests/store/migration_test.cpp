@@ -1,4 +1,4 @@
-// Files of older schemas, kept as they were written, are read and written on.
+// Files of older schemas, kept as written, are read and continued.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -95,7 +95,7 @@ TEST_F(Migration, WhereItCannotBeWrittenThatIsSaid) {
   }
 }
 
-// Written by the program itself before trials of other programs were kept.
+// Written by the program itself before it stored trials of other programs.
 TEST(MigrationFromVersion2, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v2.db";
@@ -114,7 +114,7 @@ TEST(MigrationFromVersion2, IsReadInFullAndWrittenOn) {
 }
 
 // Written by the program itself (a study of a fake workload, a sweep of a shell script) before
-// trials knew their device and epochs.
+// trials had a device and epochs.
 TEST(MigrationFromVersion3, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v3.db";
@@ -141,7 +141,7 @@ TEST(MigrationFromVersion3, IsReadInFullAndWrittenOn) {
 }
 
 // Written by the program itself (sweeps of a fake workload and of paper-cnn, with epochs) before
-// trials knew what their memory was for.
+// trials had their memory by use.
 TEST(MigrationFromVersion4, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v4.db";
@@ -179,7 +179,8 @@ TEST(MigrationFromVersion5, IsReadInFullAndWrittenOn) {
 }
 
 // Written by the program itself (a sweep of paper-cnn on a busy machine, a sweep of small-cnn with
-// epochs) before batches took turns in rounds: nearly half of its steps are flagged as disturbed.
+// epochs) before batches were interleaved in rounds: nearly half of its steps are flagged as
+// disturbed.
 TEST(MigrationFromVersion6, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v6.db";
@@ -209,7 +210,7 @@ TEST(MigrationFromVersion6, IsReadInFullAndWrittenOn) {
   const auto writer = store->open_study(old->study_key, environment(), false);
   trial::Trial grown = writer->study().trials.at(0);
   expect_equal(grown, trial);
-  grown.raw.push_back({0.5, 640, 10, {}, false, false, 1});  // what is written has today's layout
+  grown.raw.push_back({0.5, 640, 10, {}, false, false, 1});  // writes use today's layout
   add(*writer, grown);
   add(*writer, full_trial());
   expect_equal(store->study(1)->trials.at(0), grown);
@@ -217,7 +218,7 @@ TEST(MigrationFromVersion6, IsReadInFullAndWrittenOn) {
 }
 
 // Written by the program itself (sweeps of shell scripts, one of which fails) before steps were
-// told from what had been timed together, and reasons from last lines.
+// distinguished from timings, and reasons from last lines.
 TEST(MigrationFromVersion7, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v7.db";
@@ -236,7 +237,7 @@ TEST(MigrationFromVersion7, IsReadInFullAndWrittenOn) {
 }
 
 // Written by the program itself (a sweep of a shell script, one batch of which ran out of memory)
-// before it was known what programs used of GPUs.
+// before programs' GPU use was stored.
 TEST(MigrationFromVersion8, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v8.db";
@@ -276,8 +277,8 @@ TEST(MigrationFromVersion9, IsReadInFullAndShared) {
   EXPECT_FALSE(queue->claim()) << "the other one was measured before";
 }
 
-// Written by the program itself (a sweep of small-cnn with epochs) before trials knew the noise of
-// their gradients.
+// Written by the program itself (a sweep of small-cnn with epochs) before trials had their gradient
+// noise.
 TEST(MigrationFromVersion9, IsReadInFullAndWrittenOn) {
   const TemporaryFolder folder;
   const fs::path file = folder / "v9.db";

@@ -1,4 +1,4 @@
-// What a path can turn out to be: each is answered with one sentence and the way out.
+// What a path can turn out to be: each gives one sentence and a remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -22,7 +22,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// The sentence of whatever `work` throws.
+// The message of the exception that `work` throws.
 std::string sentence_of(const std::function<void()>& work) {
   try {
     work();

@@ -1,4 +1,4 @@
-// What every queue promises, over every implementation there is.
+// The contract of every queue, over all implementations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using trial::StudyState;
 
-// To whom every other process is lost at once.
+// Considers every other process lost immediately.
 constexpr store::QueueTerms impatient{core::Seconds(-1000), 3};
 
 std::vector<trial::Setting> settings_of(std::vector<std::int64_t> batches) {
@@ -130,7 +130,7 @@ TEST_P(QueueContract, WhatIsLostTooOftenIsKilledWithItsHistory) {
   const auto queue = join(url(), impatient);
   queue->plan(settings_of({1, 2}));
   for (int number = 1; number <= impatient.most_attempts; ++number) {
-    const auto claim = join(url(), impatient)->claim();  // by a worker that is gone at once
+    const auto claim = join(url(), impatient)->claim();  // by a worker that is gone immediately
     ASSERT_TRUE(claim);
     EXPECT_EQ(claim->setting.batch, 1);
     EXPECT_EQ(claim->number, number);

@@ -1,4 +1,4 @@
-// The contract over SQLite files, and what is theirs alone.
+// The contract over SQLite files, and what is specific to them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(SqliteFollower, OutlivesItsFile) {
   expect_heard(*follower, "a file that came");
 }
 
-// The numbers of statfs(2): an ext4, an XFS, a tmpfs and an overlay are of this machine.
+// The numbers of statfs(2): ext4, XFS, tmpfs and overlay are local.
 TEST(NetworkFileSystems, AreToldFromLocalOnes) {
   using store::sqlite::network_file_system;
   EXPECT_EQ(network_file_system(0x6969), "NFS");

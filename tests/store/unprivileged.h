@@ -6,7 +6,8 @@
 
 namespace sweetspot::tests {
 
-// While it lives, root is nobody: file permissions then mean something. Does nothing for others.
+// During its lifetime, root becomes nobody, so that file permissions apply. Does nothing for other
+// users.
 class Unprivileged {
  public:
   Unprivileged() {

@@ -42,7 +42,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // All that it said until its end, by itself or by us.
+  // Everything it printed until its end, by itself or by us.
   std::string end(bool by_force) {
     if (by_force) kill(pid_, SIGKILL);
     std::string said;
@@ -87,7 +87,7 @@ void expect_nothing_lost(const Kills& kills) {
     for (auto& worker : workers) worker = std::make_unique<Worker>(url, settings, ++seed);
     for (int i = 0; i < kills.rounds_of_a_study; ++i, ++round) {
       SCOPED_TRACE(testing::Message() << "round " << round);
-      // The moment itself is what is tested, not something awaited.
+      // The exact moment is what is tested; there is nothing to wait for.
       std::this_thread::sleep_for(std::chrono::microseconds(random() % longest_us));
       auto& victim = workers[random() % workers.size()];
       collect(victim->end(true), acknowledged);
@@ -119,7 +119,7 @@ void expect_nothing_lost(const Kills& kills) {
 
 TEST(KilledWorkers, LoseNothing) { expect_nothing_lost({6, 6, 3}); }
 
-// Run by the label slow.
+// Part of the label slow.
 TEST(DISABLED_KilledWorkers, LoseNothingInTwoHundredRounds) { expect_nothing_lost({200, 25, 5}); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The contract over PostgreSQL, and what is its alone.
+// The contract over PostgreSQL, and what is specific to it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ TEST(PostgresUrl, APasswordInItIsRefusedAndNotShown) {
               AllOf(HasSubstr(".pgpass"), HasSubstr("PGPASSWORD")));
 }
 
-// A variable of this process, for a while.
+// Sets a variable of this process for its lifetime.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -138,7 +138,7 @@ TEST(PostgresSentences, AUserWithoutRightsIsTold) {
   EXPECT_THAT(sentence_of([&] { store::open_store(as_guest)->studies(); }), HasSubstr("GRANT"));
 }
 
-// Of several that find nothing there, each may be the one that makes it.
+// Any of several concurrent processes may be the one that creates it.
 TEST(PostgresSchema, IsMadeOnceByManyAtATime) {
   const std::string url = the_server().new_database();
   std::vector<std::jthread> workers;

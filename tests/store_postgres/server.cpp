@@ -17,7 +17,7 @@ void run_script(const std::string& action, const std::filesystem::path& folder) 
   if (std::system(command.c_str()) != 0) throw std::runtime_error("scripts/postgres " + action);
 }
 
-// Ends with the tests, before any static goes.
+// Ends with the tests, before statics are destroyed.
 std::unique_ptr<PostgresServer> the_one;
 class EndServer : public testing::Environment {
   void TearDown() override { the_one.reset(); }

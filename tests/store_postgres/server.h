@@ -5,7 +5,7 @@
 
 namespace sweetspot::tests {
 
-// A PostgreSQL server in a temporary folder (scripts/postgres), for as long as it lives.
+// A PostgreSQL server in a temporary folder (scripts/postgres), for its lifetime.
 class PostgresServer {
  public:
   PostgresServer();
@@ -14,7 +14,7 @@ class PostgresServer {
   PostgresServer& operator=(const PostgresServer&) = delete;
 
   std::string url(const std::string& database = "postgres") const;
-  // One that no other test has; its URL.
+  // A new database that no other test uses; returns its URL.
   std::string new_database();
   void kill();   // SIGKILL, in the midst of whatever it does
   void start();  // again
@@ -24,10 +24,10 @@ class PostgresServer {
   int databases_ = 0;
 };
 
-// The one of this test program, started at the first call.
+// The server of this test program, started at the first call.
 PostgresServer& the_server();
 
-// Runs SQL; the first cell of what it answers.
+// Runs SQL; returns the first cell of the result.
 std::string sql(const std::string& url, const std::string& statement);
 
 }  // namespace sweetspot::tests

@@ -11,7 +11,7 @@ namespace {
 
 namespace fake = workload::fake;
 
-// Draws in a row from one stream.
+// Consecutive random numbers of one stream.
 class Draw {
  public:
   explicit Draw(std::uint32_t number) : random_(3, core::Purpose::synthetic, number) {}
@@ -48,7 +48,7 @@ StudyKey draw_question(std::uint32_t number) {
   const double cliffs = draw.uniform(0, 1);
   for (int i = 0; i < (cliffs < 0.3 ? 0 : cliffs < 0.7 ? 1 : 2); ++i) {
     const bool slower = draw.chance(0.65);
-    const double share = draw.uniform(0.05, 0.4);  // of throughput, lost or won
+    const double share = draw.uniform(0.05, 0.4);  // of throughput, lost or gained
     machine.cliffs.push_back({draw.whole(4, 8192), slower ? 1 / (1 - share) : 1 - share / 1.4});
   }
   if (draw.chance(0.4)) machine.padded_to = std::int64_t{8} << draw.whole(1, 4) / 2;
@@ -88,7 +88,7 @@ Verdict tune_for(const StudyKey& study_key) {
     verdict.above_cap |= !fits(study_key, trial.setting.batch);
     ++verdict.batches;
   }
-  // The truth, by trying every batch that fits and does not take a second for a step.
+  // The truth, by trying every batch that fits and whose step takes less than a second.
   const auto speed = [&](std::int64_t batch) {
     return fake::samples_per_second(study_key.machine, batch);
   };

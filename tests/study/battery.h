@@ -6,9 +6,9 @@
 
 namespace sweetspot::study {
 
-// A random machine and workload whose truth is known: steps with cliffs and padding, memory that
-// may or may not be told beforehand, noise of each step, and what real machines have and no search
-// may assume away: drift and neighbours that all batches share, and a deviation of each run.
+// A random machine and workload with a known truth: steps with cliffs and padding, memory that may
+// or may not be predicted, noise of each step, and what real machines have and no search may
+// ignore: drift and neighbours that affect all batches, and a deviation of each run.
 struct StudyKey {
   workload::fake::Options machine;
   search::Limits limits;
@@ -16,11 +16,11 @@ struct StudyKey {
 };
 StudyKey draw_question(std::uint32_t number);
 
-// What came of a tune, and what would have been right.
+// The result of a tune, and what would have been right.
 struct Verdict {
   std::optional<advise::Recommendation> recommendation;
-  double share_of_best = 0;  // true throughput of the answer by that of the best
-  double smaller_share = 0;  // likewise of the fastest of half the answer or less
+  double share_of_best = 0;  // true throughput of the answer relative to the best
+  double smaller_share = 0;  // the same for the fastest of half the answer or less
   std::int64_t true_knee = 0, true_best = 0;
   std::size_t batches = 0;  // that were measured
   double seconds = 0;       // of virtual time

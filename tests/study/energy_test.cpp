@@ -1,4 +1,4 @@
-// Tunes for energy, and over several precisions and power limits, of machines in virtual time.
+// Tunes for energy, and over several precisions and power limits, on machines in virtual time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,14 +135,14 @@ TEST_F(EnergyTune, TheLeastEnergyWithinWhatItMayCostInTime) {
   EXPECT_THAT(advise::sentence(made), HasSubstr("J/sample"));
   EXPECT_THAT(made.reasons, testing::Contains(advise::Reason::energy));
   EXPECT_EQ(advise::from_json(kept.study.answer), made);
-  // Asked again it is answered without a step.
+  // The same question again is answered without a step.
   const double before = device.seconds;
   EXPECT_EQ(run().recommendation->batch, 1024);
   EXPECT_EQ(device.seconds, before);
 }
 
-// First of those that are in turns at the end, then of those that were out of the race before, as
-// long as the answer need not wait for it.
+// First for those that are interleaved at the end, then for those ruled out before, as long as the
+// answer need not wait for it.
 TEST_F(EnergyTune, EnergyIsReadWhateverIsAskedFor) {
   const TuneResult result = run();
   ASSERT_EQ(result.status, Status::found) << result.message;
@@ -170,7 +170,7 @@ TEST_F(EnergyTune, WithoutTimeToSpareItIsFaster) {
   EXPECT_GT(result.recommendation->batch, 1024);
 }
 
-// A tenth of the speed buys two thirds of the energy.
+// A tenth of the speed saves two thirds of the energy.
 TEST_F(EnergyTune, PowerLimitsAreCurvesOfTheirOwn) {
   for_energy(0.25);
   at_limits({700, 500, 250});
@@ -213,7 +213,7 @@ TEST_F(EnergyTune, TrialsAtALimitThatSomebodyElseChangedAreRefused) {
     }
 }
 
-// Of steps in virtual time that are run one batch at a time no energy is read.
+// A workload in virtual time that runs one batch at a time reports no energy.
 TEST_F(EnergyTune, EndsWithTheFirstTrialWhereNoEnergyIsTold) {
   for_energy(0.1);
   const TuneResult result = run(false);

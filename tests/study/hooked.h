@@ -7,8 +7,8 @@
 
 namespace sweetspot::tests {
 
-// A fake, with something to do before each of its steps, which are counted: to press Ctrl-C in the
-// middle of a round, or to lose the device.
+// A fake with a hook before each of its steps, which are counted: to press Ctrl-C in the middle of
+// a round, or to lose the device.
 class HookedWorkload : public workload::fake::FakeWorkload {
  public:
   using Hook = std::function<void(std::int64_t step)>;

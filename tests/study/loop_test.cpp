@@ -13,7 +13,7 @@ using tests::MemoryWriter;
 using trial::Outcome;
 using trial::StopReason;
 
-// What a trial that goes on past the budget came to, and whether its warm-up was over.
+// The state of a trial that exceeds the budget, and whether its warm-up was over.
 struct Came {
   Outcome outcome = Outcome::ok;
   std::optional<StopReason> stop_reason = StopReason::ended;

@@ -6,7 +6,7 @@
 
 namespace sweetspot::tests {
 
-// A study that outlives its writers, in memory; its disk can be full after so many trials.
+// A study in memory that outlives its writers; its disk can be full after some trials.
 struct Kept {
   trial::Study study;
   std::size_t room = 1000;
@@ -43,7 +43,7 @@ class MemoryWriter : public store::Writer {
 
  private:
   Kept& kept_;
-  trial::Study opened_;  // as it was when this writer came
+  trial::Study opened_;  // as it was when this writer opened it
 };
 
 }  // namespace sweetspot::tests

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using tests::Kept;
 using tests::MemoryWriter;
 
-// A fake whose gradients are as noisy as it says.
+// A fake with a given gradient noise.
 class NoisyWorkload : public workload::fake::FakeWorkload {
  public:
   using FakeWorkload::FakeWorkload;

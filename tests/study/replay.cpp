@@ -39,14 +39,13 @@ Recording::Recording(const std::filesystem::path& file) {
   twin_ = static_cast<std::size_t>(std::ranges::find(batches_, twin) - batches_.begin());
   const std::size_t columns = batches_.size() + 1;
   const bool tells_slowed = head.value("slowed", false);
-  // And the share of others before, and perhaps which were slowed behind.
+  // Preceded by the other processes' share, and perhaps followed by the slowed flags.
   const std::size_t bytes = (columns + 1 + tells_slowed) * sizeof(float);
   for (std::size_t at = line + 1; at + bytes <= text.size(); at += bytes) {
     std::vector<float>& round = table_.emplace_back(columns);
     std::memcpy(round.data(), text.data() + at + sizeof(float), columns * sizeof(float));
     float slowed = 0;
-    if (tells_slowed)
-      std::memcpy(&slowed, text.data() + at + bytes - sizeof(float), sizeof(float));
+    if (tells_slowed) std::memcpy(&slowed, text.data() + at + bytes - sizeof(float), sizeof(float));
     slowed_.push_back(static_cast<std::uint32_t>(slowed));
   }
   std::vector<stats::RoundTimes> blocks(batches_.size());
@@ -57,7 +56,7 @@ Recording::Recording(const std::filesystem::path& file) {
   calm_ = stats::RoundTable(blocks).estimates();
 }
 
-// Time per sample is interpolated: it changes less than the time of a step.
+// Interpolates time per sample, which changes less than the time of a step.
 double Recording::interpolated(const std::vector<double>& values, double batch) const {
   const auto above =
       std::ranges::lower_bound(batches_, static_cast<std::int64_t>(std::ceil(batch)));

@@ -9,8 +9,8 @@
 
 namespace sweetspot::study {
 
-// A machine as bench_rounds recorded it: log seconds of a weight update of several batches, in
-// rounds. Between two recorded batches a curve is drawn straight over the octaves.
+// A machine recorded by bench_rounds: log seconds per weight update of several batches, in rounds.
+// Interpolated linearly over octaves between recorded batches.
 class Recording {
  public:
   explicit Recording(const std::filesystem::path& file);
@@ -25,14 +25,14 @@ class Recording {
   std::int64_t largest() const { return batches_.back(); }
 
   double seconds(std::int64_t batch, std::int64_t round) const;
-  // Whether the machine was, or was for the next larger batch that was recorded.
+  // Whether the machine was slowed for this batch or the next larger recorded one.
   bool slowed(std::int64_t batch, std::int64_t round) const;
   // Of the batch that was entered twice: its two columns, by round.
   std::vector<std::pair<double, double>> twins() const;
-  // Over the whole recording, by the estimate that tunes make over their few rounds.
-  double true_speed(double batch) const;  // samples a second
+  // Over the whole recording, by the estimator that tunes use over their few rounds.
+  double true_speed(double batch) const;  // samples per second
   double true_best() const;
-  // The smallest batch within the tolerance of the best, between two recorded ones if it must be.
+  // The smallest batch within the tolerance of the best, interpolated between recorded ones.
   double true_knee(double tolerance) const;
 
  private:
@@ -40,14 +40,14 @@ class Recording {
 
   std::string machine_, device_, model_;
   std::vector<std::int64_t> batches_;      // ascending
-  std::size_t twin_ = 0;                   // the batch that the last column is of
+  std::size_t twin_ = 0;                   // the batch of the last column
   std::vector<std::vector<float>> table_;  // by round: each batch, and the twin
   std::vector<std::uint32_t> slowed_;      // by round: a bit for each batch
   std::vector<double> calm_;               // log seconds of each batch
 };
 
-// Trains on it from some round on, in virtual time, and from the first again behind the last. A
-// round passes when a batch is switched to that was there in it already.
+// Trains on it in virtual time, starting at some round and wrapping around. A round ends when a
+// batch is switched to that was already in it.
 class ReplayWorkload : public workload::Workload {
  public:
   ReplayWorkload(const Recording& recording, std::int64_t first_round)

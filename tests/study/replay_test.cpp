@@ -1,4 +1,4 @@
-// Tunes on machines as they were recorded (bench_rounds), in virtual time.
+// Tunes on recorded machines (bench_rounds), in virtual time.
 #include "study/replay.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::vector<fs::path> recordings() {
 struct Replayed {
   std::vector<std::int64_t> answers;
   std::vector<double> regrets;
-  int covered = 0;  // tunes whose bounds hold the true knee
+  int covered = 0;  // tunes whose bounds contain the true knee
 };
 
 Replayed replay(const Recording& recording) {

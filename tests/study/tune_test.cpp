@@ -24,7 +24,7 @@ using tests::MemoryWriter;
 using trial::Outcome;
 using workload::fake::FakeWorkload;
 
-// 1.4 ms and 10 µs a sample, up to batch 8,192: 95% of its speed begin at 1,983.
+// 1.4 ms and 10 µs a sample, up to batch 8,192: 95% of its speed is reached at 1,983.
 constexpr std::int64_t largest = 8192, true_knee = 1983, right_answer = 2048;
 workload::fake::Options machine() {
   workload::fake::Options options;
@@ -80,7 +80,7 @@ std::int32_t last_round(const std::vector<trial::Trial>& trials) {
   return last;
 }
 
-// What the recommendation's batch really gives, of what the largest does.
+// The true throughput of the recommended batch, relative to the largest.
 double true_share(const TuneResult& result, std::int64_t of = largest) {
   return workload::fake::samples_per_second(machine(), result.recommendation->batch) /
          workload::fake::samples_per_second(machine(), of);
@@ -169,7 +169,7 @@ TEST(Tune, AnEpochIsAllSamplesOfANativeModel) {
   EXPECT_EQ(result.recommendation->confirmation->asked, "an epoch");
 }
 
-// Of which the larger batches leave no room for an evaluation.
+// Its larger batches leave no memory for an evaluation.
 class EvaluatedWorkload : public workload::fake::FakeWorkload {
  public:
   using FakeWorkload::FakeWorkload;
@@ -284,7 +284,7 @@ TEST(Tune, EnergyIsReadOnceWhenTheRoundsAreOver) {
   EXPECT_EQ(again.steps(), 0);
 }
 
-// Virtual time: whatever else this machine does, the same study is the same.
+// Virtual time: the same study gives the same result, whatever else this machine does.
 TEST(Tune, WhatTheMachineDoesIsNothingToAFake) {
   Study study;
   for (const trial::Trial& trial : study.run(asked()).trials) {
@@ -307,7 +307,7 @@ TEST(Tune, DriftThatAllBatchesShareSeldomChangesTheAnswer) {
   EXPECT_GE(right, 9);
 }
 
-// They come and go within a round, so that they do not fall on all of it alike.
+// They come and go within a round, so that they do not affect all of it alike.
 TEST(Tune, NeighboursSeldomChangeTheAnswer) {
   int right = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -333,7 +333,7 @@ TEST(Tune, ProgramsCutAnywhereEndWithTheSameAnswer) {
   }
 }
 
-// A machine on which more is always worth measuring.
+// A machine on which more measuring always pays.
 workload::fake::Options noisy(std::uint64_t seed) {
   workload::fake::Options made = machine();
   made.noise_share = 0.1, made.seed = seed;
@@ -394,7 +394,7 @@ TEST(Tune, TheFirstPressFinishesTheRoundAndAnswers) {
   EXPECT_EQ(result.recommendation->cut_short, advise::CutShort::stopped);
   EXPECT_THAT(result.recommendation->reasons, Contains(Reason::cut_short));
   EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
-  // Of those that took turns, none has missed the last round.
+  // Of those that were interleaved, none has missed the last round.
   const std::int32_t last = last_round(result.trials);
   for (const auto& [batch, rounds] : rounds_by_batch(result.trials)) {
     if (rounds.size() < 2 || rounds.end()[-2] < last - 2) continue;
@@ -402,7 +402,7 @@ TEST(Tune, TheFirstPressFinishesTheRoundAndAnswers) {
   }
 }
 
-// In the middle of a round, wherever that is: what was done counts, and no further step is made.
+// At any point of a round: what was done counts, and no further step runs.
 TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
   for (const std::int64_t at : {200, 301, 320, 350, 500}) {
     Study study;
@@ -418,7 +418,7 @@ TEST(Tune, TheSecondPressKeepsWhatWasDoneAndAnswers) {
       EXPECT_EQ(trial.outcome, Outcome::ok);
       EXPECT_TRUE(trial.samples_per_second);
     }
-    // It goes on where it was, and ends as if nothing had happened.
+    // It resumes, and ends as if nothing had happened.
     study.stop = 0;
     const TuneResult resumed = study.run(asked());
     EXPECT_EQ(resumed.status, Status::found);
@@ -464,7 +464,7 @@ TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
 TEST(Tune, OneBatchRunsOutOfMemoryAndTheOthersGoOn) {
   workload::fake::Options made = machine();
   made.out_of_memory_above = 3000;
-  made.out_of_memory_at_step = 8;  // behind its first block
+  made.out_of_memory_at_step = 8;  // after its first block
   TuneOptions options = asked();
   options.limits.memory_limit.reset();
   Study study;
@@ -509,7 +509,7 @@ TEST(Tune, ABudgetIsKeptTo) {
     FakeWorkload workload(noisy(3));
     const TuneResult result = study.run(options, workload);
     EXPECT_TRUE(result.recommendation);
-    // The first look and the last round come on top.
+    // The coarse scan and the last round come on top.
     EXPECT_LE(workload.seconds_passed(), budget + 3) << budget;
   }
 }
@@ -635,14 +635,15 @@ TEST(Tune, ChecksTheLoaderAdviceOnceAndResumesThat) {
   EXPECT_GT(result.facts.loader_check->workers, 1);
   const auto is_check = [&](const trial::Trial& trial) { return trial.setting.workers > 1; };
   EXPECT_EQ(std::ranges::count_if(result.trials, is_check), 1);
-  // The fake waits as long whatever its workers: the advice does not help and is not given.
+  // The fake waits equally long with any number of workers: the advice does not help and is not
+  // given.
   EXPECT_EQ(result.recommendation->setting.workers, 1);
   const TuneResult again = study.run(asked(), waiting);
   EXPECT_EQ(again.trials.size(), result.trials.size());
   EXPECT_TRUE(again.facts.loader_check);
 }
 
-// A program without {workers} waits for data, and no flag of ours could change that.
+// A program without {workers} waits for data, and none of our flags could change that.
 TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
   struct Loaderless : FakeWorkload {
     using FakeWorkload::FakeWorkload;
@@ -659,7 +660,7 @@ TEST(Tune, WorkersAreNotAdvisedToWhatHasNone) {
   EXPECT_THAT(result.recommendation->reasons, Not(Contains(Reason::loading_below)));
 }
 
-// Knows its operations, of which one takes almost the whole step and could take nothing.
+// Its operations are known; one takes almost the whole step and could take nothing.
 struct Weak : FakeWorkload {
   using FakeWorkload::FakeWorkload;
   std::vector<trial::OperationCost> operations(const trial::Setting& setting) override {
@@ -713,7 +714,7 @@ TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
   options.global_batch = 3000;
   options.limits.max = 3000, options.limits.divisor_of = 3000;
   workload::fake::Options made = machine();
-  made.per_sample_seconds = 1e-4;  // the knee lies at 243: of 3,000's divisors, 250 comes next
+  made.per_sample_seconds = 1e-4;  // the knee is at 243: of 3,000's divisors, 250 comes next
   const TuneResult result = study.run(options, made);
   expect_stored(study, result);
   for (const trial::Trial& trial : result.trials) {
@@ -732,7 +733,7 @@ TEST(Tune, AGivenBatchIsKeptAndItsMicroBatchSearched) {
 
 TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
   workload::fake::Options slow_loading = machine();
-  slow_loading.load_seconds_per_sample = 2.9e-5;  // three workers hide it behind 1e-5 of computing
+  slow_loading.load_seconds_per_sample = 2.9e-5;  // three workers hide it behind 1e-5 of compute
   TuneOptions options = asked();
   options.most_workers = 16;
   Study study;
@@ -740,7 +741,7 @@ TEST(Tune, WorkersAreSearchedWhereLoadingLimits) {
   expect_stored(study, result);
   EXPECT_EQ(result.recommendation->setting.workers, 4);
   ASSERT_TRUE(result.recommendation->worker_search);
-  // The knee is the one of the curve with those workers, not of the flat one with a single one.
+  // The knee is that of the curve with those workers, not of the flat one with a single one.
   EXPECT_GT(true_share(result), 0.94);
   EXPECT_EQ(study.run(options, slow_loading).trials.size(), result.trials.size());
 }
@@ -811,7 +812,7 @@ TEST(Tune, AProgramThatIgnoresItsBatchGetsAQuestionAndNoAnswer) {
   EXPECT_EQ(advise::doubt_from_json(study.kept.study.answer), result.doubt) << "it is kept";
   EXPECT_FALSE(advise::from_json(study.kept.study.answer));
   EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
-  // Whoever knows that it arrives is believed, and nothing is measured again.
+  // If the user says that it arrives, nothing is measured again.
   HookedWorkload known(program(), {});
   const TuneResult second = study.run(options, known);
   EXPECT_EQ(second.status, Status::found);
@@ -826,7 +827,7 @@ TEST(Tune, AProgramThatUsesItsBatchIsNotAsked) {
   EXPECT_EQ(result.recommendation->batch, right_answer);
 }
 
-// Its steps rest between two batches, as where other kernels take over, and grow again.
+// Its steps plateau between two batches, as when other kernels take over, and grow again.
 TEST(Tune, APlateauOfItsStepsIsNoClamp) {
   Deaf resting(program(), [](std::int64_t batch) {
     return batch <= 256 || batch > 1024 ? batch : std::int64_t{256};
@@ -853,7 +854,7 @@ TEST(Tune, NoBatchAboveAClampIsRecommended) {
     EXPECT_EQ(trial.outcome, Outcome::refused);
     EXPECT_TRUE(trial.samples_per_second && !trial.raw.empty()) << "what was measured is kept";
   }
-  // Whoever knows that there is no clamp is answered from all of it.
+  // If the user says that there is no clamp, all of it counts.
   HookedWorkload known(program(), {});
   const TuneResult second = study.run(asked(), known);
   EXPECT_EQ(second.resumed, result.trials.size());

@@ -1,4 +1,4 @@
-// A sweep whose points several processes measure, over a store on the disk.
+// A sweep whose points several processes measure, over a store on disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ TEST_F(SharedSweep, WhatIsDoneIsNotDoneAgain) {
   EXPECT_EQ(again.trials.size(), 3u);
 }
 
-// It is said that a process lives while its trial runs, with the steps that it did.
+// A process sends heartbeats while its trial runs, with its steps.
 TEST_F(SharedSweep, TheQueueHearsThatATrialIsWorkedOn) {
   class Listening : public store::Queue {
    public:
@@ -134,7 +134,7 @@ TEST_F(SharedSweep, TheQueueHearsThatATrialIsWorkedOn) {
    private:
     store::Queue& queue_;
   };
-  // Its trial does not end before the queue has heard of it.
+  // Its trial does not end before the queue has received one.
   class Waiting : public study::Observer {
    public:
     explicit Waiting(Listening& queue) : queue_(queue) {}

@@ -153,7 +153,7 @@ TEST(EpochSweep, FailuresAreOutcomes) {
                                                           : trial::Outcome::refused);
 }
 
-// A workload that cannot tell its memory beforehand, such as a program: its smaller batches tell.
+// A workload that cannot predict its memory, such as a program: its smaller batches predict it.
 TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
   std::vector<std::int64_t> shuffled(4);
   const std::vector<std::size_t> order = round_order(4, 0, SweepOptions().seed);
@@ -170,7 +170,7 @@ TEST(Sweep, RefusesWhatEarlierTrialsLetExpectNotToFit) {
   const std::atomic<int> stop{0};
   const SweepResult result = sweep(workload, writer, options, quiet, stop);
   ASSERT_EQ(batches(result.trials), (std::vector<std::int64_t>{8, 16, 64, 512}));
-  EXPECT_FALSE(result.trials[1].memory_predicted);  // one size says nothing of another
+  EXPECT_FALSE(result.trials[1].memory_predicted);  // one size says nothing about another
   EXPECT_NEAR(static_cast<double>(*result.trials[2].memory_predicted), 74.0 * core::MiB, 1024);
   EXPECT_EQ(result.trials[2].memory_measured, 74 * core::MiB);
   EXPECT_EQ(result.trials[3].outcome, trial::Outcome::refused);
@@ -193,7 +193,7 @@ TEST(Sweep, PointsThatOpenSideBySideTakeTurns) {
   }
 }
 
-// In the middle of the only rounds there are.
+// In the middle of the only rounds.
 TEST(Sweep, ASecondPressKeepsWhatWasDoneAndSaysThatItWasStopped) {
   Kept kept;
   std::atomic<int> stop{0};

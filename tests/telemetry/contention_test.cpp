@@ -5,7 +5,7 @@
 namespace sweetspot::telemetry {
 namespace {
 
-// Two looks a second apart on two cores (200 ticks), with this process taking one of them.
+// Two readings a second apart on two cores (200 ticks), with this process taking one of them.
 struct Second {
   Look before{.now = 10, .load = {0, 0, 0, 0}};
   Look after{.now = 11, .load = {0, 100, 200, 100}};

@@ -73,7 +73,7 @@ TEST(GpuMeter, KeepsWhatEverHeldTheClocksBack) {
   EXPECT_EQ(words(meter->gpu_contention().throttle), "power cap, thermal slowdown");
 }
 
-// What `running` beside us, and `throttle`, are called.
+// The verdict on other `running` processes, and on `throttle`.
 trial::Contention judged(std::vector<Process> running, const probe::gpu::Throttle& throttle = {}) {
   MadeGpu gpu;
   running.push_back({7, 600, 1.0});

@@ -19,7 +19,7 @@ Options dynamic(std::int64_t least, std::int64_t most) {
   return options;
 }
 
-// A step that tells of gradients whose noise scale is exactly this.
+// A step whose gradients have exactly this noise scale.
 engine::StepResult noisy(double noise_scale) {
   engine::StepResult step;
   step.gradient_norms =

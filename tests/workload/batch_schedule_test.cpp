@@ -50,7 +50,7 @@ TEST(BatchSchedule, RefusesWhatIsNone) {
   EXPECT_WORDS(refusal("64@0,256@nan"));
 }
 
-// A run of its own in which everything that depends on the batch depends on the schedule.
+// A run in which everything that depends on the batch depends on the schedule.
 Options tiny(const std::string& schedule, int epochs) {
   Options options;
   options.model = "mlp";
@@ -104,7 +104,7 @@ TEST(ScheduledTraining, IsTheSameAsThoseBatchesOneAfterTheOtherBitForBit) {
   const auto pass = [&](std::int64_t batch, std::uint32_t epoch, std::int64_t from,
                         std::int64_t samples) {
     data::PipelineOptions pipeline = options.pipeline;
-    pipeline.batch = from == 0 ? batch : 1;  // to skip to where it goes on
+    pipeline.batch = from == 0 ? batch : 1;  // to skip to where it continues
     data::Pipeline batches(run.dataset.train, pipeline);
     data::Batch got;
     batches.start_epoch(epoch);
@@ -134,8 +134,8 @@ TEST(ScheduledTraining, IsTheSameAsThoseBatchesOneAfterTheOtherBitForBit) {
   EXPECT_EQ(values(trainer->variables()), saved(options));
 }
 
-// What a chain of runs by --save and --load does: it keeps weights, but neither optimizer state nor
-// the number of the epoch, so it is exact for SGD on samples in their own order.
+// A chain of runs with --save and --load keeps weights, but neither optimizer state nor the epoch
+// number, so it is exact for SGD on unshuffled samples.
 TEST(ScheduledTraining, IsAChainOfRunsWhereRunsHaveNoState) {
   const tests::TemporaryFolder folder;
   Options options = tiny("10@0,25@2", 3);

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using trial::Outcome;
 
-// A program whose steps take what they are told to, by a clock of its own.
+// A program whose steps take a given time, by its own clock.
 struct Program {
   double now = 0, update_seconds = 0.01;
   std::vector<std::int64_t> asked;  // updates of each call
@@ -125,7 +125,7 @@ TEST(Callback, WaitsThatCannotBeAreLeftOut) {
   EXPECT_EQ(waited(std::numeric_limits<double>::quiet_NaN()), 0);
 }
 
-// What comes out of a session for what a callback throws.
+// What a session throws for an exception of the callback.
 template <class Thrown>
 Outcome outcome_of(const Thrown& thrown) {
   Program program;

@@ -68,7 +68,7 @@ TEST(Trace, OperationsLieWithinTheirPhaseInTheOrderTheyRan) {
   ASSERT_GE(on_thread_1.size(), 4u);
   const std::vector<std::string> order{"conv \"1\"", "dense", "dense", "conv \"1\"", "dense"};
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(on_thread_1[i].second, order[i]) << i;
-  EXPECT_NEAR(on_thread_1[0].first, 1000, 1e-3);  // behind the waiting
+  EXPECT_NEAR(on_thread_1[0].first, 1000, 1e-3);  // after the waiting
   EXPECT_NEAR(on_thread_1[1].first, 2000, 1e-3);
   EXPECT_NEAR(on_thread_1[2].first, 4000, 1e-3);  // backward begins
   EXPECT_NEAR(on_thread_1[4].first, 8000, 1e-3);  // and the update

@@ -85,7 +85,7 @@ TEST(DataChoice, RefusesWhatDoesNotFit) {
                core::InputError);
 }
 
-// What `memory` plans with must describe what `train` opens.
+// `memory` must plan with what `train` opens.
 TEST(DataChoice, ADescriptionMatchesTheDataSet) {
   for (const std::string& name : model::zoo_names()) {
     const model::Network network = model::load_network(name);

@@ -33,7 +33,7 @@ double largest_eigenvalue(const std::vector<std::vector<double>>& matrix) {
   return length;
 }
 
-// (w·x + b − y)², averaged: its Hessian is twice the second moment of (x, 1), wherever one stands.
+// (w·x + b − y)², averaged: its Hessian is twice the second moment of (x, 1), at any weights.
 TEST(EndPoint, SharpnessOfLinearRegressionIsThatOfTheSecondMoment) {
   Options options = of_model("linear", "synthetic:3000");
   native::Run run = open(options, [](std::string_view) {});

@@ -32,11 +32,11 @@ constexpr auto adam = engine::Optimizer::Kind::adam;
 TEST(LeastWork, CountsWhatEachOperationReadsAndWrites) {
   const auto work = least_work(network(), apart, batch_of_4, adam);
   ASSERT_EQ(work.size(), apart.size());
-  // The input twice, since its gradient is nobody's; the output and its gradient; the weights.
+  // The input twice, since its gradient is not needed; the output and its gradient; the weights.
   EXPECT_EQ(work[0].bytes, 4 * (4 * (2 * 72 + 2 * 48) + 3 * kernel));
   EXPECT_EQ(work[1].bytes, 4 * 4 * 5 * 48);
   EXPECT_EQ(work[2].bytes, 4 * 4 * 2 * (48 + 12));
-  // What runs behind it costs nothing; the update is its own: seven floats for Adam.
+  // What follows it costs nothing; the update is included: seven floats for Adam.
   EXPECT_EQ(work[3].bytes, 4 * (4 * (3 * 12 + 2 * 5) + 10 * matrix));
   EXPECT_EQ(work[4].bytes, 4 * 4 * 2 * 5);
   EXPECT_EQ(work[5].bytes, 4 * 7 * kernel) << "of what nobody updates itself";
@@ -62,7 +62,7 @@ TEST(LeastWork, AccumulationReadsWeightsAgainAndLeavesTheUpdateToTheEnd) {
   EXPECT_EQ(work[5].bytes, 4 * 7 * (kernel + matrix));
 }
 
-// A separable convolution is two layers of ours under one name, and its activation a third
+// A separable convolution is two internal layers under one name, and its activation a third
 // operation.
 TEST(LeastWork, KnowsTheOperationsOfLayersUnderOneNameApart) {
   const model::Network net = model::read_keras(
@@ -86,7 +86,7 @@ TEST(LeastWork, KnowsTheOperationsOfLayersUnderOneNameApart) {
   EXPECT_EQ(work[4].flops, 4 * static_cast<double>(model::counts(net, 3).training_flops));
 }
 
-// Zeros between and around the positions, and a convolution of them, under one name.
+// Zeros between and around the positions, and their convolution, under one name.
 TEST(LeastWork, OfATransposedConvolutionReadsNoZeros) {
   const model::Network net = model::read_keras(
       R"({"class_name": "Sequential", "config": {"name": "n", "layers": [

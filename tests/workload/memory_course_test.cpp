@@ -23,7 +23,7 @@ TEST(MemoryGrowth, APeakThatRisesMayRiseWithEveryTriplingOfAnHour) {
   for (int step = 0; step <= 40; ++step) course.add(0.1 * step, 4 * GiB + (step > 30) * GiB / 8);
   // 3,600 s are 6.2 triplings of 4 s.
   EXPECT_NEAR(static_cast<double>(*course.margin()) / GiB, 6.19 / 8, 0.01);
-  EXPECT_FALSE(course.rises_in_jumps());  // once is no habit
+  EXPECT_FALSE(course.rises_in_jumps());  // once is not a pattern
 }
 
 TEST(MemoryGrowth, InputsOfVaryingLengthRaiseItAgainAndAgain) {

@@ -35,7 +35,7 @@ TEST(MemoryMessage, OfPyTorchAsItIs) {  // 2.2 to 2.11
        "avoid fragmentation."});
   EXPECT_NEAR(gib(capped.wanted(false)), 13.83 + 0.0221 + 3.73, 1e-3);
   EXPECT_NEAR(gib(capped.capacity(false)), 16, 1e-6);
-  // The process has a context beside what PyTorch counts.
+  // The process has a context in addition to what PyTorch counts.
   EXPECT_NEAR(gib(capped.wanted(true)), 14.60 + 3.73, 1e-3);
   EXPECT_NEAR(gib(capped.capacity(true)), 16 + 14.60 - 13.83 - 0.0221, 1e-3);
   EXPECT_EQ(capped.in_short(), "out of memory on the GPU, 14.6 GiB in use");
@@ -51,7 +51,7 @@ TEST(MemoryMessage, OfPyTorchAsItIs) {  // 2.2 to 2.11
 }
 
 TEST(MemoryMessage, OfPyTorchAsItWas) {
-  // 2.1, which could not spell.
+  // 2.1, with a spelling mistake.
   const MemoryMessage misspelled = read(
       {"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 224.00 MiB. GPU 0 has a "
        "total capacty of 14.75 GiB of which 11.06 MiB is free. Process 3258 has 14.73 GiB memory "
@@ -59,7 +59,7 @@ TEST(MemoryMessage, OfPyTorchAsItWas) {
        "reserved by PyTorch but unallocated."});
   EXPECT_NEAR(gib(misspelled.total), 14.75, 1e-6);
   EXPECT_NEAR(gib(misspelled.capacity(true)), 14.04 + 0.4979 + 0.0108, 1e-3);
-  EXPECT_FALSE(misspelled.process);  // which one it is, is not said
+  EXPECT_FALSE(misspelled.process);  // it does not say which process
   // 1.13 and 2.0.
   const MemoryMessage old =
       read({"RuntimeError: CUDA out of memory. Tried to allocate 37.25 GiB (GPU 0; 23.68 GiB total "
@@ -124,7 +124,7 @@ TEST(MemoryMessage, OfOthers) {
        "RUNTIME_EXCEPTION : BFCArena::AllocateRawInternal Available memory of 34699008 is smaller "
        "than requested bytes of 945041920"});
   EXPECT_EQ(onnx.wanted(false), 945041920u);
-  EXPECT_FALSE(onnx.capacity(false));  // of what is free alone nothing follows
+  EXPECT_FALSE(onnx.capacity(false));  // free memory alone says nothing
   EXPECT_EQ(read({"Failed to allocate memory for requested buffer of size 601667840"}).tried,
             601667840u);
   const MemoryMessage host =

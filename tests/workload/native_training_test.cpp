@@ -60,7 +60,7 @@ TEST(NativeTraining, EveryTrialBeginsAnewAndTheSeedDecides) {
   const auto first = accuracies(*training, {.batch = 20, .seed = 1}, 2);
   EXPECT_NE(accuracies(*training, {.batch = 20, .seed = 2}, 2), first);
   EXPECT_EQ(accuracies(*training, {.batch = 20, .seed = 1}, 2), first);
-  // One run of many epochs has those of a shorter one in it.
+  // A run of many epochs contains those of a shorter one.
   EXPECT_EQ(accuracies(*training, {.batch = 20, .seed = 1}, 1)[0], first[0]);
 }
 
@@ -73,7 +73,7 @@ TEST(NativeTraining, EndsEarlyWhenToldTo) {
   EXPECT_EQ(heard.epochs.size(), 1u);
 }
 
-// Looks after every so many samples.
+// Evaluates after every n samples.
 struct Looking : Heard {
   std::int64_t every = 0, next = 0;
   std::vector<trial::Evaluation> found;

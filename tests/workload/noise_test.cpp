@@ -53,7 +53,7 @@ TEST(TriedRate, TellsItsLossOrTheStepAtWhichItDiverged) {
   EXPECT_LT(bad.steps, 30);
 }
 
-// Epochs of the CPU whose updates tell a norm as a GPU's do: several at a time, of every other one.
+// CPU epochs whose updates report a norm as a GPU's do: several at a time, every other one.
 class ToldNorms final : public Epochs {
  public:
   explicit ToldNorms(std::unique_ptr<Epochs> epochs) : epochs_(std::move(epochs)) {}
@@ -81,9 +81,9 @@ class ToldNorms final : public Epochs {
   std::vector<Update> updates_;
 };
 
-// As a GPU's epochs are wrapped: weights go the same way, and now and then an update has both
-// norms, that of the batch over all steps since the last. Nine batches of 64 and one of 24 are an
-// epoch.
+// Wrapped like a GPU's epochs: the weights evolve the same, and from time to time an update has
+// both norms, that of the batch over all steps since the last. Nine batches of 64 and one of 24 are
+// an epoch.
 TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
   const auto run = small_run(64);
   const auto plain = make_epochs(run, run.options, go_on);
@@ -114,7 +114,7 @@ TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
   EXPECT_GE(observations, 2);
 }
 
-// A small batch beside several times as many samples, a large one beside a part of itself.
+// A small batch is compared with several times as many samples, a large one with a part of itself.
 TEST(MeasuredEpochs, FollowTheBatch) {
   Options options;
   options.model = "small-cnn", options.data = "synthetic:1200";

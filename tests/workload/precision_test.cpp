@@ -30,7 +30,7 @@ TEST(CurveDistance, NoiseOfSingleStepsAveragesAway) {
 TEST(CurveDistance, ALastingDifferenceDoesNot) {
   EXPECT_LT(curve_distance(curve(1), curve(1.04)), 1);
   EXPECT_GT(curve_distance(curve(1), curve(1.3)), 1);
-  EXPECT_GT(curve_distance(curve(1), curve(0.7)), 1);  // too good is another curve too
+  EXPECT_GT(curve_distance(curve(1), curve(0.7)), 1);  // a better curve is a different curve too
 }
 
 TEST(CurveDistance, ACurveThatGoesAstrayLateIsSeen) {

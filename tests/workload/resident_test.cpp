@@ -1,4 +1,4 @@
-// Data sets that stay on a GPU: what can be known of them without one.
+// Device-resident data sets: what is known without a GPU.
 #include "workload/native/resident.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(Orders, AreThePipelinesEpochByEpoch) {
   std::vector<std::uint32_t> expected(100);
   for (std::uint32_t epoch = 0; epoch < 5; ++epoch) {
     const auto order = orders.at(epoch);
-    orders.at(epoch + 1);  // made ahead: leaves this one alone
+    orders.at(epoch + 1);  // made ahead: does not change this one
     data::shuffle(expected, options.seed, epoch);
     EXPECT_TRUE(std::ranges::equal(order, expected)) << epoch;
   }

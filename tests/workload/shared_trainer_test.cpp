@@ -1,4 +1,4 @@
-// Sessions of the native workload that are open at the same time.
+// Concurrently open sessions of the native workload.
 #include "workload/native/shared_trainer.h"
 
 #include <gtest/gtest.h>
@@ -105,7 +105,7 @@ TEST(SideBySide, ASessionThatCannotBeOpenedLeavesNothing) {
   EXPECT_EQ(session->step().samples, 16);
 }
 
-// Loss by loss, at every micro-batch: what was stepped in between changes nothing.
+// Loss by loss, at every micro-batch: steps in between change nothing.
 TEST(SharedTrainer, StepsInTurnsAreTheSameAsAlone) {
   const native::Run run = small_run();
   constexpr std::int64_t batches[] = {10, 32, 50};
@@ -161,7 +161,7 @@ TEST(PredictRun, IsWhatTrainingSaysAndTakes) {
       Silent observer;
       const std::atomic<int> stop = 0;
       const Result result = train(run, observer, stop);
-      options.pipeline.batch = 10;  // a study's own; the setting decides
+      options.pipeline.batch = 10;  // the study's own; the setting decides
       options.accumulation = 1;
       const auto workload = make_workload(open(options, [](std::string_view) {}));
       const Setting setting = setting_of(run.options);

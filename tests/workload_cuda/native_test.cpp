@@ -1,4 +1,4 @@
-// Native workloads on a real GPU; skipped where there is none.
+// Native workloads on a real GPU; skipped if there is none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,10 +91,10 @@ TEST(NativeOnGpu, TooMuchIsAnOutcomeAndTheNextTrialRuns) {
   REQUIRE_GPU();
   const auto workload = make_workload(open(on_gpu("rgb128-cnn", "synthetic:60000", 10), quiet));
   const std::atomic<int> stop = 0;
-  std::int64_t batch = 1024;  // the largest power of two of which there is room for one, not two
+  std::int64_t batch = 1024;  // the largest power of two that fits once, not twice
   while (batch < 32768 && *workload->predict({.batch = 2 * batch}) <= engine::cuda::free_memory(0))
     batch *= 2;
-  std::vector<std::unique_ptr<Session>> others;  // as many as fit; of other seeds, to share nothing
+  std::vector<std::unique_ptr<Session>> others;  // as many as fit; other seeds, to share nothing
   while (*workload->predict({.batch = batch}) <= engine::cuda::free_memory(0))
     others.push_back(workload->open({.batch = batch, .seed = others.size()}));
   const trial::Trial large = measure::measure(*workload, {.batch = batch}, {}, {}, stop);
@@ -105,12 +105,12 @@ TEST(NativeOnGpu, TooMuchIsAnOutcomeAndTheNextTrialRuns) {
   EXPECT_EQ(small.outcome, trial::Outcome::ok) << small.note;
 }
 
-// What the driver counts for a run, against what was predicted.
+// The driver's count for a run, against the prediction.
 TEST(NativeOnGpu, TheDriverCountsWhatWasPredicted) {
   REQUIRE_GPU();
   const auto workload = make_workload(open(on_gpu("rgb128-cnn", "synthetic:5000", 10), quiet));
   const Setting setting{.batch = 1024};
-  workload->open({.batch = 8})->step();  // the context and its modules are there
+  workload->open({.batch = 8})->step();  // creates the context and its modules
   const core::Bytes before = engine::cuda::free_memory(0);
   const auto session = workload->open(setting);
   session->step();
@@ -210,14 +210,14 @@ TEST(NativeOnGpu, TheFirstHundredLossesOnMnistAreTheCpus) {
   using Kind = engine::Optimizer::Kind;
   EXPECT_LE(apart_on_mnist("paper-cnn", Kind::adam, 0.001, 16), 1e-3);
   EXPECT_LE(apart_on_mnist("paper-cnn", Kind::sgd, 0.01, 100), 1e-3);
-  // In some window of some sample two values are equal but for rounding, and another one wins the
-  // maximum: from there on the runs are different ones. The CPU engine's own instruction sets part
-  // by 0.015 here, after the same 1e-8 for the first steps.
+  // In some window of some sample two values are equal up to rounding, and a different one wins the
+  // maximum: from there on the runs differ. The CPU engine's own instruction sets differ by 0.015
+  // here, after the same 1e-8 for the first steps.
   EXPECT_LE(apart_on_mnist("paper-cnn", Kind::momentum, 0.01, 100), 2e-2);
   EXPECT_LE(apart_on_mnist("paper-cnn", Kind::adam, 0.001, 100), 2e-2);
 }
 
-// Without maxima and kinks nothing parts them: the same network with tanh and averages.
+// Without maxima and kinks they do not diverge: the same network with tanh and averages.
 TEST(NativeOnGpu, TheFirstHundredLossesOfASmoothNetworkAreTheCpus) {
   REQUIRE_GPU();
   if (!data::is_fetched("mnist")) GTEST_SKIP() << "mnist is not fetched";
@@ -227,7 +227,7 @@ TEST(NativeOnGpu, TheFirstHundredLossesOfASmoothNetworkAreTheCpus) {
   EXPECT_LE(apart_on_mnist(smooth, Kind::momentum, 0.01, 100), 1e-4);
 }
 
-// Its gradients go through NCCL, and are applied by a pass of their own.
+// Its gradients go through NCCL, and are applied by a separate pass.
 TEST(NativeOnGpu, TheOnlyRankOfNcclLearnsAsWithout) {
   REQUIRE_GPU();
   if (const auto lack = collective::nccl_lack()) GTEST_SKIP() << *lack;
@@ -265,7 +265,7 @@ TEST(NativeOnGpu, AProfileTakesTheGraphApart) {
   EXPECT_GT(found.step_seconds, 0);
 }
 
-// Poisons the context for good: in a process of its own.
+// Poisons the context for good: runs in its own process.
 void lose_device() {
   const native::Run run = open(on_gpu("small-cnn", "synthetic:100", 10), quiet);
   const auto trainer =

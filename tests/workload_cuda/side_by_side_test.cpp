@@ -1,4 +1,4 @@
-// Sessions on a GPU that are open at the same time; skipped where there is none.
+// Concurrently open sessions on a GPU; skipped if there is none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,8 +64,8 @@ TEST_P(SideBySideOnGpu, EverySessionTellsWhatItWouldTakeByItself) {
   }
 }
 
-// A step right behind another session's costs what the step behind its own costs, but for caches.
-// Only printed: a time is no test.
+// A step right after another session's costs as much as one after its own, except for caches. Only
+// printed: a time is not a test.
 TEST_P(SideBySideOnGpu, SwitchingIsCheap) {
   const auto workload = make_workload(run_on_gpu("small-cnn", "synthetic:20000", GetParam()));
   const auto one = workload->open({.batch = 100}), two = workload->open({.batch = 400});

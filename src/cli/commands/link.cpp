@@ -28,13 +28,13 @@ using Clock = std::chrono::steady_clock;
 struct LinkFlags {
   RankFlags ranks;
   core::Bytes gradient_bytes = 0;
-  NativeFlags native;                 // what steps are made of
-  std::optional<std::int64_t> batch;  // of all ranks; nothing: no steps are made
+  NativeFlags native;                 // of the measured steps
+  std::optional<std::int64_t> batch;  // of all ranks; nullopt: no steps are measured
   bool threads_given = false;
   std::string save;
 };
 
-// All that is measured.
+// Everything that was measured.
 struct Found {
   std::vector<stats::AllReduceTime> times;
   std::optional<stats::Link> link;
@@ -85,8 +85,8 @@ std::optional<double> measure_gradients(collective::Group& group, const LinkFlag
   return seconds / rounds;
 }
 
-// Sums cost a step more than they take by themselves: ranks wait for the slowest of them, and
-// memory and caches are busy.
+// All-reduces cost more in a step than by themselves: ranks wait for the slowest one, and memory
+// and caches are busy.
 std::optional<trial::Scaling> measure_steps(collective::Group& group, const LinkFlags& flags) {
   if (!flags.batch) return std::nullopt;
   constexpr core::Seconds time{3};
@@ -128,7 +128,7 @@ std::string steps_text(const trial::Scaling& scaling) {
     return core::format_duration(core::Seconds(seconds));
   };
   return fmt::format(
-      "a step: {} of one rank alone, {} of all at once, each for itself, {} together; efficiency "
+      "a step: {} for one rank alone, {} for all at once but separately, {} together; efficiency "
       "{:.0f}%\n",
       duration(scaling.alone_seconds), duration(scaling.apart_seconds),
       duration(scaling.step_seconds), 100 * scaling.efficiency.mean);
@@ -201,7 +201,9 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
   command->add_option("--save", flags->save, "write the result as JSON into a file instead")
       ->type_name("FILE");
   text_flag(*command, "--batch", "N",
-            "also make steps of this batch of all ranks: together, one alone, each for itself",
+            "also measure steps of this batch over all ranks: together, one rank alone, and all at "
+            "once but "
+            "separately",
             [flags](const std::string& text) {
               flags->batch = core::parse_whole(text, "--batch", 1, most_batch);
             });

@@ -22,19 +22,19 @@ namespace {
 constexpr int not_found_exit = 127;
 
 std::vector<std::string> mpirun_command(const std::vector<std::string>& command, int ranks) {
-  // On this machine only, by no other launcher; more ranks than cores are allowed, and such ranks
-  // wait without keeping each other from the cores.
+  // Only on this machine, by no other launcher; more ranks than cores are allowed, and such ranks
+  // yield the cores while they wait.
   std::vector<std::string> words{
       "mpirun", "-n", std::to_string(ranks), "--host", fmt::format("localhost:{}", ranks), "--mca",
       "plm", "isolated", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
-      // Reading each other's memory needs a right that containers do not give.
+      // Reading each other's memory needs a permission that containers do not grant.
       "--mca", "btl_vader_single_copy_mechanism", "none"};
   if (geteuid() == 0) words.push_back("--allow-run-as-root");
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }
 
-// In a process group of its own, so that Ctrl-C is ours alone; it ends with us.
+// In its own process group, so that Ctrl-C is ours alone; it ends with us.
 [[noreturn]] void become(const std::vector<std::string>& words, int stderr_to) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);

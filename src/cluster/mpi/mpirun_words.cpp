@@ -5,12 +5,12 @@
 namespace sweetspot::cluster::mpi {
 namespace {
 
-// Open MPI's rules are of 74 dashes.
+// Open MPI's rules have 74 dashes.
 bool is_rule(const std::string& line) {
   return line.size() >= 70 && line.find_first_not_of('-') == std::string::npos;
 }
 
-// They tell that a rank ended badly, of which the rank itself has told.
+// They repeat that a rank failed, which the rank itself has reported.
 constexpr const char* repetitions[] = {"Primary job  terminated normally",
                                        "exited with non-zero status", "MPI_ABORT was invoked",
                                        "ended prematurely and may have crashed"};

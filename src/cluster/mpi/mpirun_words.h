@@ -4,20 +4,20 @@
 
 namespace sweetspot::cluster::mpi {
 
-// How mpirun says that a rank was killed.
+// mpirun's report of a killed rank.
 struct LostRank {
   int rank = 0;
   int signal = 0;
 };
 
-// Takes what mpirun says itself, in blocks between lines of dashes, out of what the ranks say.
+// Separates mpirun's own messages, in blocks between lines of dashes, from the ranks' output.
 class MpirunWords {
  public:
-  // A line of the ranks; nothing for one of mpirun's own.
+  // A line of the ranks; nullopt for one of mpirun's own.
   std::optional<std::string> line(const std::string& line);
 
   const std::optional<LostRank>& lost() const { return lost_; }
-  // What else it said, in one line; empty where that is only that somebody ended badly.
+  // Its other messages, in one line; empty if they only say that a rank failed.
   const std::string& complaint() const { return complaint_; }
 
  private:

@@ -17,9 +17,8 @@ std::string array_of(std::span<const std::size_t> tasks) {
   return text;
 }
 
-// A task that is taken off its node is queued again by Slurm, where it may be; it is told
-// beforehand (SIGTERM), and stops. `exec`: the signal reaches the program, not a shell that waits
-// for it.
+// Slurm requeues a task that is removed from its node, if possible; it sends SIGTERM first, and the
+// task stops. `exec`: the signal reaches the program, not a waiting shell.
 std::string job_script(const Options& options, std::span<const std::size_t> tasks) {
   std::string text = "#!/bin/bash\n";
   const auto option = [&](const std::string& words) { text += "#SBATCH " + words + "\n"; };

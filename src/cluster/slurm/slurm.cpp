@@ -41,7 +41,7 @@ bool is_job(std::string_view id) {
   return !id.empty() && id.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Of "1234" or, where there are several clusters, "1234;cluster": the last line, behind warnings.
+// From "1234" or, with several clusters, "1234;cluster": the last line, after warnings.
 std::string job_id(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \r\n");
   if (end == std::string::npos) return "";
@@ -75,7 +75,7 @@ class SlurmScheduler : public Scheduler {
       std::vector<Task> found = parse_tasks(said.text, submitted_[job], options_.folder);
       if (!found.empty()) return found;
     }
-    // Slurm forgets jobs some minutes after their end; its accounts do not, where it keeps them.
+    // Slurm forgets jobs some minutes after their end; its accounting does not, if enabled.
     const Said accounts = run({"sacct", "--noheader", "--parsable2", "--allocations",
                                "--jobs=" + job, "--format=JobID,State,ExitCode,NodeList"});
     if (accounts.worked) return parse_tasks(accounts.text, submitted_[job], options_.folder);

@@ -31,7 +31,7 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-// As slurmstepd words it, of cgroups and of its own watching.
+// The wording of slurmstepd, for cgroups and for its own monitoring.
 bool log_tells_of_memory(const std::filesystem::path& log) {
   std::ifstream lines(log);
   for (std::string line; std::getline(lines, line);)

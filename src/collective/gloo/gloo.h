@@ -7,16 +7,15 @@
 
 namespace sweetspot::collective {
 
-// Whether torchrun started this process, or anybody who sets its variables (RANK, WORLD_SIZE,
-// MASTER_ADDR and MASTER_PORT): how many ranks.
+// The number of ranks, if torchrun started this process, or anything else that sets its variables
+// (RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT).
 std::optional<int> torchrun_ranks();
 
-// libsweetspot_gloo.so; nothing where it is not.
+// libsweetspot_gloo.so; nullopt if it is missing.
 std::optional<std::filesystem::path> gloo_library();
 
-// Joins the ranks of these variables, which meet at the address that they tell, through Gloo, as
-// PyTorch's do on CPUs. InputError where sweetspot was built without it, MachineError where it
-// fails.
+// Joins the ranks of these variables over Gloo, as PyTorch does on CPUs; they meet at the address
+// in the variables. InputError if sweetspot was built without Gloo, MachineError on failure.
 std::unique_ptr<JoinedGroup> join_gloo();
 
 }  // namespace sweetspot::collective

@@ -7,7 +7,7 @@ namespace sweetspot::collective {
 
 std::optional<int> started_ranks() {
   // Open MPI's mpirun; MPICH's and Intel's, and srun --mpi=pmi2. Under srun --mpi=pmix the step's
-  // own count tells; the batch script itself is no step.
+  // own count is used; the batch script itself is not a step.
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const auto ranks = positive_in(variable)) return ranks;
   if (std::getenv("PMIX_RANK")) return positive_in("SLURM_STEP_NUM_TASKS");

@@ -7,16 +7,16 @@
 
 namespace sweetspot::collective {
 
-// Whether something that speaks MPI started this process (mpirun, srun): how many ranks it started.
+// The number of ranks, if an MPI launcher (mpirun, srun) started this process.
 std::optional<int> started_ranks();
-// Tasks of srun that it did not connect: MPI cannot find the others. Nothing where there are none.
+// Tasks that srun did not connect, so that MPI cannot find the others. nullopt if there are none.
 std::optional<int> unconnected_tasks();
 
-// libsweetspot_mpi.so; nothing where it is not.
+// libsweetspot_mpi.so; nullopt if it is missing.
 std::optional<std::filesystem::path> mpi_library();
 
-// Joins the ranks that were started with this one. InputError where sweetspot was built without
-// MPI, MachineError where MPI fails.
+// Joins the ranks that were started with this one. InputError if sweetspot was built without MPI,
+// MachineError if MPI fails.
 std::unique_ptr<JoinedGroup> join_mpi();
 
 }  // namespace sweetspot::collective

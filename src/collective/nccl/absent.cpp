@@ -1,4 +1,4 @@
-// Where there is no CUDA toolkit.
+// For builds without the CUDA toolkit.
 #include "collective/nccl/nccl.h"
 #include "core/error.h"
 

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(sizeof(ncclUniqueId) == sizeof(NcclId));
 
-// NCCL's functions, from the library that is found when the program runs.
+// NCCL's functions, from the library found at run time.
 struct Library {
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
   decltype(&ncclCommInitRank) comm_init_rank = nullptr;
@@ -24,7 +24,7 @@ struct Library {
   decltype(&ncclAllReduce) all_reduce = nullptr;
   decltype(&ncclBroadcast) broadcast = nullptr;
   decltype(&ncclGetErrorString) error_string = nullptr;
-  std::string lack;  // why it is not here
+  std::string lack;  // why it is missing
 };
 
 Library load() {
@@ -70,7 +70,7 @@ void check(cudaError_t error, const char* what) {
 bool on_device(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
-    cudaGetLastError();  // of an older driver that does not know the pointer: it is the host's
+    cudaGetLastError();  // an older driver does not know the pointer: it is host memory
     return false;
   }
   return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
@@ -109,9 +109,9 @@ class NcclGroup final : public Group {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  int local_size() const override { return size_; }  // as far as NCCL tells
+  int local_size() const override { return size_; }  // NCCL does not report it
 
-  // Values of the host are copied to the GPU and back, in the stream.
+  // Host values are copied to the GPU and back, on the stream.
   Ticket begin_all_reduce(std::span<float> values) override {
     use_gpu();
     Reduction& reduction = under_way_[begun_];
@@ -167,7 +167,7 @@ class NcclGroup final : public Group {
  private:
   struct Reduction {
     cudaEvent_t done = nullptr;
-    std::unique_ptr<DeviceMemory> copy;  // of values of the host
+    std::unique_ptr<DeviceMemory> copy;  // of host values
   };
 
   void use_gpu() const { check(cudaSetDevice(gpu_), "choosing the GPU"); }

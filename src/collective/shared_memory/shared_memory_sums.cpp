@@ -14,11 +14,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Being woken takes about 50 µs on a virtual machine. Ranks that have a core each stay awake for
-// longer than that, else one that was woken finds the other asleep, and so on.
+// Waking up takes about 50 µs on a virtual machine. Ranks with a core each spin for longer than
+// that; otherwise a rank that wakes up finds the other one asleep, and so on.
 constexpr std::chrono::microseconds awake_on_own_core{100}, awake_on_shared_core{5};
 
-// std::atomic's own wait is for threads of one process.
+// std::atomic::wait only works between threads of one process.
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value,
                 std::chrono::milliseconds most) {
@@ -72,7 +72,7 @@ bool SharedMemorySums::wait(Ticket ticket, std::chrono::milliseconds most) {
   return true;
 }
 
-// What others wait for comes first.
+// First what other ranks wait for.
 bool SharedMemorySums::advance() {
   if (copied_in_ < begun_ && all(&Segment::copied_out) + slots > copied_in_)
     copy_in(piece(copied_in_));
@@ -116,7 +116,7 @@ void SharedMemorySums::copy_out(const Piece& piece) {
   publish(&Segment::copied_out, ++copied_out_);
 }
 
-// Whole cache lines, so that no two ranks write into one.
+// In whole cache lines, so that no two ranks write to the same one.
 SharedMemorySums::Portion SharedMemorySums::portion(const Piece& piece, std::size_t rank) const {
   constexpr std::size_t line = 64;
   const std::size_t lines = (piece.bytes + line - 1) / line;
@@ -132,8 +132,8 @@ std::uint64_t SharedMemorySums::all(Count Segment::*count) const {
   return least;
 }
 
-// Others may go on when the last rank has come as far. Of two that come at the same time, the one
-// whose store is the later one sees both.
+// Others can continue once the last rank gets here. If two get here at the same time, the one with
+// the later store sees both.
 void SharedMemorySums::publish(Count Segment::*count, std::uint64_t pieces) {
   (segment(rank_).*count).pieces.store(pieces);
   if (all(count) < pieces) return;

@@ -12,7 +12,7 @@
 namespace sweetspot::collective {
 namespace {
 
-// What each rank handed in for one call; done by the last one that comes.
+// What each rank contributed to one call; the last one to arrive completes it.
 struct Call {
   std::vector<void*> parts;
   int arrived = 0, left = 0;
@@ -25,7 +25,7 @@ class Meeting {
   explicit Meeting(int ranks) : ranks_(ranks) {}
   int ranks() const { return ranks_; }
 
-  // `together` runs once, in the last rank's thread, when all have handed in their part.
+  // `together` runs once, in the last rank's thread, when all have contributed their part.
   void begin(Group::Ticket call, int rank, void* part,
              const std::function<void(const std::vector<void*>&)>& together) {
     const std::lock_guard lock(mutex_);
@@ -122,7 +122,7 @@ class ThreadGroup final : public Group {
     meeting_->begin(calls_, rank_, part, together);
     return calls_++;
   }
-  // In the order of the ranks, whoever came last.
+  // In rank order, whichever came last.
   template <class Value>
   Ticket begin_sum(std::span<Value> values) {
     return begin(values.data(), [values](const std::vector<void*>& parts) {

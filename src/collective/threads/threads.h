@@ -6,8 +6,8 @@
 
 namespace sweetspot::collective {
 
-// Ranks that are threads of this process, one group for each of them: for tests, and the reference
-// that the others are held to.
+// Ranks that are threads of this process, one group each: for tests, and the reference for the
+// others.
 std::vector<std::unique_ptr<Group>> thread_groups(int ranks);
 
 }  // namespace sweetspot::collective

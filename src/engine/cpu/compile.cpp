@@ -72,7 +72,7 @@ class Compiler {
     return program_.tensors.back().get();
   }
 
-  // `continues`: the operation that the last one began, as whoever asks for them is told.
+  // `continues`: the op belongs to the previous one's operation in the list shown to users.
   void push(std::unique_ptr<Op> op, bool trainable, bool continues = false) {
     program_.operation_of.push_back(
         program_.ops.empty() ? 0 : program_.operation_of.back() + !continues);
@@ -102,7 +102,7 @@ class Compiler {
          false);
   }
 
-  // The max pooling behind the current layer, if it can run in the convolution's pass.
+  // The max pooling after the current layer, if it can run in the convolution's pass.
   const model::Pooling2D* fusable_pool(const ConvGeometry& g, model::Activation activation) const {
     if (layer_ + 1 >= network_.layers.size() || (g.compact && !g.raw_input)) return nullptr;
     if (activation != model::Activation::relu && activation != model::Activation::linear)
@@ -137,9 +137,9 @@ class Compiler {
     const std::string name = layer().name;
     g.relu = takes_relu(network_, layer_, conv.activation);
     const model::Pooling2D* pool = fusable_pool(g, conv.activation);
-    // Over few channels a product is short, and what rounding moves is not averaged out: the GPU
-    // engine leaves the first convolution alone too. Of one that is pooled the gradients to so few
-    // weights are fp32 anyhow, and only its values are rounded.
+    // Over few channels a product is short, and rounding errors do not average out: the GPU engine
+    // keeps the first convolution in fp32 too. If it is pooled, the gradients of so few weights are
+    // fp32 anyway, and only the forward pass is rounded.
     constexpr std::int64_t few_channels = 4;
     g.bf16 = bf16_ && (pool || g.in.channels > few_channels);
     g.tiles = g.bf16 && bf16_support().tiles();
@@ -288,8 +288,7 @@ class Compiler {
       add_activation(activate.function);
   }
 
-  // The samples that go through a stage together stay in cache with everything between its
-  // operations.
+  // The samples that go through a stage together must stay in cache with all intermediate values.
   void bound_samples(Stage& stage) const {
     constexpr std::int64_t cached_floats = 1024 * 1024;
     std::int64_t floats = 1;
@@ -298,8 +297,8 @@ class Compiler {
     stage.samples = std::clamp<std::int64_t>(cached_floats / floats, 1, stage.samples);
   }
 
-  // Weights lie in the order of their layers, and backward goes through these from the last to the
-  // first. A layer's gradients are made when its first operation is done.
+  // Weights are stored in layer order, and backward visits them from last to first. A layer's
+  // gradients are complete when its first operation is done.
   std::int64_t made_from(const Stage& stage) const {
     std::int64_t from = program_.weights.trainable_floats();
     for (const PackedVariable& variable : program_.weights.variables())
@@ -309,8 +308,8 @@ class Compiler {
   }
 
   void make_stages() {
-    // The convolutions of a stage want as many samples at once: where that changes, a new stage
-    // begins. Their inputs are kept in the arena anyhow.
+    // The convolutions of a stage need the same number of samples at once; a change starts a new
+    // stage. Their inputs are kept in the arena anyway.
     std::int64_t convolution_samples = 0;
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       const Op& op = *program_.ops[i];
@@ -346,7 +345,7 @@ class Compiler {
   std::vector<Extent> extents_;
   Program program_;
   std::vector<std::size_t>
-      first_operation_;  // of each layer; of one that is merged with another, 0
+      first_operation_;  // of each layer; 0 for a fused one
   Tensor* current_ = nullptr;
   std::size_t layer_ = 0;
   bool softmax_ = false, seen_trainable_ = false;

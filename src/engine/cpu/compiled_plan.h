@@ -10,26 +10,26 @@
 
 namespace sweetspot::engine::cpu {
 
-// Operations [begin, end) that a sample passes through one after the other, or one whole operation.
+// Operations [begin, end) that a sample passes through in sequence, or one whole operation.
 struct Stage {
   std::size_t begin, end;
   bool whole;
   std::int64_t samples = 1;  // that go through each operation together
-  // Once this stage is behind, backward has made the gradients of all weights from here on.
+  // After this stage, backward has computed the gradients of all weights from here on.
   std::int64_t made_from = 0;
 };
 
-// A network compiled for one micro-batch: operations, stages, and the place of every byte. Nothing
-// is allocated for it but its own description.
+// A network compiled for one micro-batch: operations, stages, and the place of every byte. Only
+// this description is allocated.
 struct Program {
   std::int64_t micro_batch = 0;
   bool training = true;
   WeightLayout weights;
   std::vector<std::unique_ptr<Tensor>> tensors;
   std::vector<std::unique_ptr<Op>> ops;   // the last one is the loss
-  std::vector<std::size_t> operation_of;  // each op's place in the list that is told
+  std::vector<std::size_t> operation_of;  // each op's index in the list shown to users
   std::vector<Stage> stages;              // in forward order
-  std::size_t first_trainable = 0;        // backward stops behind this operation
+  std::size_t first_trainable = 0;        // backward stops after this operation
   std::vector<Range> early_weights;       // updated in one flat pass, when gradients are late
 
   core::Bytes arena_bytes = 0;
@@ -40,14 +40,14 @@ struct Program {
   std::size_t operation_count() const { return operation_of.back() + 1; }
 };
 
-// `precision` is that of training; evaluation has the weights as they are, in fp32.
+// `precision` is that of training; evaluation uses the unrounded weights, in fp32.
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
                 bool training, Precision precision);
 
-// The network with dropout and noise left out: what evaluation sees, but to be differentiated.
+// The network without dropout and noise: as in evaluation, but differentiable.
 model::Network without_randomness(model::Network network);
 
-// Weights as they lie in the flat buffer, the same for every program of a network.
+// The layout of the flat weight buffer, the same for every program of a network.
 WeightLayout weight_layout(const model::Network& network);
 
 }  // namespace sweetspot::engine::cpu

@@ -9,7 +9,7 @@ namespace sweetspot::engine::cpu {
 // Samples evaluated in one pass.
 constexpr std::int64_t evaluation_batch = 256;
 
-// Plans without allocating: what a trainer with this micro-batch (and, if asked, with an evaluation
+// Plans without allocating: what a trainer with this micro-batch (and, on request, an evaluation
 // plan of evaluation_batch samples) will hold.
 std::unique_ptr<Plan> plan(const model::Network& network, const TrainerOptions& options,
                            std::int64_t micro_batch, bool with_evaluation);

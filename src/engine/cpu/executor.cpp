@@ -14,14 +14,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Times = ThreadProfile::Times;
 
-// Nobody asks where the time of a plain step goes.
+// A plain step is not timed per operation.
 struct Untold {
   void phase(core::Seconds Times::*) {}
   void did(std::size_t) {}
   void waited() {}
 };
 
-// Gives the time since the last word to whoever the next word names.
+// Adds the time since the previous call to the operation that is named.
 class Told {
  public:
   explicit Told(ThreadProfile& profile) : profile_(profile) {}
@@ -40,7 +40,7 @@ class Told {
   Clock::time_point last_ = Clock::now();
 };
 
-// Calls visit(samples) for groups of about the same size, of at most `most`.
+// Calls visit(samples) for groups of nearly equal size, at most `most` each.
 template <class Visit>
 void each_group(const Range& samples, std::int64_t most, Visit visit) {
   const std::int64_t count = samples.end - samples.begin, groups = (count + most - 1) / most;
@@ -171,7 +171,8 @@ void Executor::prepare(const Pass& pass, int member, Told& told) {
 
 template <class Told>
 void Executor::forward(const Pass& pass, int member, Told& told) {
-  // Samples are taken a few at a time: which thread has which sample changes nothing.
+  // Samples are taken a few at a time; which thread processes which sample does not affect the
+  // result.
   const std::int64_t grab = std::clamp<std::int64_t>(pass.count / (team_.size() * 8), 1, 8);
   for (std::size_t s = 0; s < program_.stages.size(); ++s) {
     const Stage& stage = program_.stages[s];
@@ -202,7 +203,7 @@ template <class Told>
 void Executor::backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
                         Told& told) {
   const std::int64_t slots = std::min(pass.used_slots, pass.count);
-  // What a stage made is gathered at once where others wait for it.
+  // The results of a stage are gathered immediately if other ranks wait for them.
   const auto hand_over = [&](const Stage& stage) {
     if (!sums) return;
     gather(pass, stage.begin, stage.end, member, told);
@@ -262,7 +263,7 @@ void Executor::gather(const Pass& pass, std::size_t begin, std::size_t end, int 
   }
 }
 
-// A bucket is applied while later ones are on their way.
+// A bucket is applied while later ones are still in flight.
 template <class Told>
 void Executor::update_with(const Pass& pass, const Update& update, GradientSums& sums, int member,
                            Told& told) {

@@ -15,17 +15,16 @@ class Executor {
   Executor(Program program, Team& team);
 
   const Program& program() const { return program_; }
-  // The pass with this program's memory filled in.
+  // A pass with this program's memory filled in.
   Pass pass() const;
 
   enum class Last { no, gather, update };
-  // Forward and backward of one micro-batch, with their times added to `times`. Behind the last one
-  // of a batch the partial gradients are gathered, and the update is applied if there is one.
-  // Allocates nothing.
-  // With `sums` an update is of the gradients of all ranks, whose results come with them.
+  // Forward and backward of one micro-batch, with their times added to `times`. After the last one
+  // of a batch the partial gradients are gathered, and the update, if any, is applied. Allocates
+  // nothing. With `sums`, an update uses the gradients of all ranks, whose results come with them.
   void train(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
              StepResult& times);
-  // The same, with every operation's time added to `profile`, which has a place for each.
+  // The same, with every operation's time added to `profile`, which has an entry for each.
   void profile(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
                StepProfile& profile);
   // The update of a rank that has no sample of a batch, with the gradients of the others.
@@ -34,7 +33,7 @@ class Executor {
   StepResult result(const Pass& pass) const;
 
  private:
-  // `Told` hears what was just done; for a plain step it is nobody, and compiles to nothing.
+  // `Told` records what was just done; for a plain step it is empty, and compiles to nothing.
   template <class Make>
   void run(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
            StepResult& times, Make told);
@@ -56,7 +55,7 @@ class Executor {
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
   // Calls visit(range) for some of [0, count), `grab` at a time: the member's own share first,
-  // whose data are in its caches, then what is left of the others'.
+  // whose data are in its caches, then the rest of the others'.
   template <class Visit>
   void each_of(std::int64_t count, std::int64_t grab, std::size_t counter, int member, Visit visit);
   std::size_t members() const { return static_cast<std::size_t>(team_.size()); }
@@ -67,8 +66,8 @@ class Executor {
   struct alignas(64) Counter {
     std::atomic<std::int64_t> taken{0};
   };
-  Range bucket_{0, 0};               // of gradients, that the members apply
-  std::unique_ptr<Counter[]> next_;  // for each stage's forward and backward, one of each member
+  Range bucket_{0, 0};               // of gradients that the members apply
+  std::unique_ptr<Counter[]> next_;  // per stage's forward and backward, one for each member
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -10,21 +10,21 @@
 namespace sweetspot::engine::cpu {
 
 // Sums the gradients of a batch over the ranks that share it, in buckets from the last layer's
-// gradients to the first's. Backward makes them in that order: a bucket is on its way as soon as
-// its gradients are made, while those of earlier layers are still being made.
+// gradients to the first's. Backward computes them in that order: the all-reduce of a bucket starts
+// as soon as its gradients are complete, while those of earlier layers are still being computed.
 class GradientSums {
  public:
-  // Of the ranks' group, which there must be.
+  // `ranks` must have a group.
   GradientSums(const Ranks& ranks, float* gradients, std::int64_t floats);
 
-  // In this order, for each batch, by one thread: this rank's part of the result, what was made of
-  // the gradients (those from `from` on, down to 0), and each bucket when it is wanted.
+  // Called in this order, for each batch, by one thread: this rank's part of the result, which
+  // gradients are complete (those from `from` on, down to 0), and each bucket when it is needed.
   void begin(const StepResult& part);
   void made(std::int64_t from);
   std::size_t buckets() const { return buckets_.size(); }
   const Range& wait(std::size_t bucket);
 
-  // After all of it: loss and right answers summed over the ranks, and whether one is to stop.
+  // After all of it: loss and correct count summed over the ranks, and whether one is to stop.
   void finish(StepResult& result) const;
 
  private:

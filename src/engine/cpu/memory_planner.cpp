@@ -11,8 +11,8 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// A room in the arena and the stages between which it is in use: forward stage s is time s, its
-// backward is time 2n − 1 − s, and the update is time 2n.
+// An arena region and its lifetime in stages: forward stage s is time s, its backward is time 2n −
+// 1 − s, and the update is time 2n.
 struct Stay {
   Room* room;
   core::Bytes copies;
@@ -20,7 +20,7 @@ struct Stay {
   core::Bytes size() const { return room->bytes * copies; }
 };
 
-// What a 64-bit machine can address, and far from overflow.
+// What a 64-bit machine can address, far from overflow.
 constexpr core::Bytes most_arena_bytes = core::Bytes{1} << 62;
 
 class Assigner {
@@ -55,7 +55,7 @@ class Assigner {
     while (program_.ops[i]->out() != &tensor) ++i;
     return i;
   }
-  // The last operation that reads a tensor's value, under whatever name.
+  // The last operation that reads a tensor's value, under any alias.
   std::size_t last_reader(const Tensor& tensor) const {
     std::size_t last = 0;
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
@@ -123,7 +123,7 @@ class Assigner {
     if (room.bytes > 0) stays_.push_back({&room, room.once ? 1 : micro_batch, from, to});
   }
 
-  // Largest first, each at the lowest place where no room of the same time lies.
+  // Largest first, each at the lowest offset that no region of an overlapping lifetime occupies.
   void place() {
     std::stable_sort(stays_.begin(), stays_.end(),
                      [](const Stay& a, const Stay& b) { return a.size() > b.size(); });

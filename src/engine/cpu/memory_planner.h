@@ -4,8 +4,8 @@ namespace sweetspot::engine::cpu {
 
 struct Program;
 
-// Gives every tensor and every operation its place in the arena or in scratch. Rooms in the arena
-// share bytes when they are never in use at the same time.
+// Places every tensor and every operation's buffers in the arena or in scratch. Regions in the
+// arena share bytes if their lifetimes do not overlap.
 void plan_memory(Program& program);
 
 }  // namespace sweetspot::engine::cpu

@@ -11,14 +11,14 @@
 
 namespace sweetspot::engine::cpu {
 
-// One micro-batch on its way through a plan: the memory, the samples and what is asked.
+// One pass of a micro-batch through a plan: the memory, the samples and the options.
 struct Pass {
   const Kernels* kernels = nullptr;
-  const Bf16Kernels* bf16 = nullptr;  // null where no operation uses them
+  const Bf16Kernels* bf16 = nullptr;  // null if no operation uses them
   std::byte* arena = nullptr;
   std::byte* scratch = nullptr;  // of member 0; the others follow
   core::Bytes scratch_stride = 0;
-  float* shared = nullptr;  // weights in other layouts, made anew each step
+  float* shared = nullptr;  // weights in other layouts, rebuilt each step
   float* weights = nullptr;
   float* gradients = nullptr;
   float* slots = nullptr;  // partial gradients of convolutions
@@ -34,10 +34,10 @@ struct Pass {
   std::uint32_t step = 0;
   std::uint64_t seed = 0;
   bool training = true;
-  bool keeps_averages = false;     // leaves batch normalisation's moving averages as they are
-  bool moving_statistics = false;  // normalise by moving averages, and leave them as they are
-  bool adds = false;               // gradients of earlier micro-batches are there already
-  bool late_gradients = false;     // dense layers make their weight gradients in the update
+  bool keeps_averages = false;     // leaves batch normalisation's moving averages unchanged
+  bool moving_statistics = false;  // normalise by moving averages, and leave them unchanged
+  bool adds = false;               // add to the gradients of earlier micro-batches
+  bool late_gradients = false;     // dense layers compute their weight gradients in the update
 
   template <class T = float>
   T* at(const Room& room, std::int64_t sample, int thread) const {
@@ -49,7 +49,7 @@ struct Pass {
   }
 };
 
-// The part of [0, count) that falls to `part` of `parts`.
+// Part `part` of `parts` of [0, count).
 struct Range {
   std::int64_t begin, end;
 };
@@ -57,15 +57,15 @@ inline Range share(std::int64_t count, int part, int parts) {
   return {count * part / parts, count * (part + 1) / parts};
 }
 
-// Some samples of those whose partial gradients one thread sums into a slot.
+// Some of the samples whose partial gradients one thread sums into a slot.
 struct SlotPart {
   Range samples;
   std::int64_t slot;
-  bool begins, ends;  // the slot's first samples, its last ones
+  bool begins, ends;  // contains the slot's first samples, its last ones
 };
 
 // Applies the optimizer to weights [offset, offset + count) given their gradients, to which it adds
-// those of penalties.
+// the penalty gradients.
 class Update {
  public:
   virtual void apply(std::int64_t offset, std::int64_t count, float* gradients) const = 0;
@@ -75,7 +75,7 @@ class Update {
 };
 
 // One operation of a plan. Most work a sample at a time, so that a sample's activations stay in
-// cache from one operation to the next; those that must see the whole micro-batch are `whole` and
+// cache from one operation to the next; those that need the whole micro-batch are `whole` and
 // divide it among the threads themselves.
 class Op {
  public:
@@ -83,12 +83,12 @@ class Op {
   virtual ~Op() = default;
 
   const std::string& name() const { return name_; }
-  virtual std::string method() const = 0;  // what it does in one pass, in words
+  virtual std::string method() const = 0;  // its algorithm, in words
   virtual bool whole() const { return false; }
   virtual bool keeps_input() const { return false; }   // backward reads the input's value
   virtual bool keeps_output() const { return false; }  // backward reads the output's value
-  // Sample-wise and so cheap that backward runs forward again instead of keeping the output in the
-  // arena, where nothing outside the stage reads it.
+  // Sample-wise and so cheap that backward repeats forward instead of keeping the output in the
+  // arena, if nothing outside the stage reads it.
   virtual bool repeats() const { return false; }
   virtual bool late() const { return false; }  // the update reads input value and output gradient
 
@@ -96,9 +96,9 @@ class Op {
   virtual void forward(const Pass&, std::int64_t /*sample*/, int /*thread*/) {}
   virtual void backward(const Pass&, std::int64_t /*sample*/, int /*thread*/,
                         std::int64_t /*slot*/) {}
-  // Those that read large weights for small images want some samples at once.
+  // Operations that read large weights for small images need several samples at once.
   virtual std::int64_t samples_at_once() const { return 1; }
-  // Those that work faster on some samples at once, and do not mind the others of their stage.
+  // Operations that are faster on several samples at once, without imposing that on their stage.
   virtual std::int64_t samples_welcome() const { return 1; }
   virtual void forward_some(const Pass& pass, const Range& samples, int thread) {
     for (std::int64_t s = samples.begin; s < samples.end; ++s) forward(pass, s, thread);
@@ -114,22 +114,22 @@ class Op {
   virtual void forward_part(const Pass&, int /*phase*/, int /*part*/, int /*parts*/) {}
   virtual void backward_part(const Pass&, int /*phase*/, int /*part*/, int /*parts*/) {}
 
-  // Any operation: weights in the layouts the pass wants; slots into gradients; the update of
-  // what `late` left over.
+  // Any operation: weights in the layouts that the pass needs; slots into gradients; the update of
+  // what `late` postponed.
   virtual void prepare_part(const Pass&, int /*part*/, int /*parts*/) {}
   virtual void gather_part(const Pass&, int /*part*/, int /*parts*/) {}
   virtual void update_part(const Pass&, const Update&, int /*thread*/, int /*part*/,
                            int /*parts*/) {}
-  // The variables whose update update_part does, when gradients are late.
+  // The variables that update_part updates, when gradients are late.
   virtual Range late_weights() const { return {0, 0}; }
 
-  // What the planner reads and sets.
+  // Read and set by the planner.
   Tensor* in() const { return in_; }
   Tensor* out() const { return out_; }
-  Room kept;       // bytes of a sample that live from forward to backward
+  Room kept;       // bytes per sample that live from forward to backward
   Room passing;    // bytes that live during forward
-  Room temporary;  // bytes of scratch a thread needs
-  Room working;    // the same, but used by every operation in turn
+  Room temporary;  // bytes of scratch per thread
+  Room working;    // the same, but shared by all operations in turn
   std::int64_t shared_floats = 0, shared_offset = 0;
   std::int64_t slot_floats = 0, slot_offset = 0;
   bool wants_input_gradient = true;  // false for the first operation

@@ -16,7 +16,7 @@ OptimizerUpdate::OptimizerUpdate(const Optimizer& o, std::uint32_t step, const K
       weights_(weights),
       first_(state),
       second_(state_floats(o.kind) > 1 ? state + trainable : nullptr) {
-  // Keras folds the bias correction into the learning rate and leaves epsilon outside of it.
+  // Keras folds the bias correction into the learning rate and leaves epsilon outside it.
   const double correction = std::sqrt(1 - std::pow(o.beta2, step)) / (1 - std::pow(o.beta1, step));
   adam_ = {static_cast<float>(o.learning_rate * correction), static_cast<float>(o.beta1),
            static_cast<float>(o.beta2), static_cast<float>(o.epsilon),

@@ -5,7 +5,7 @@
 
 namespace sweetspot::engine::cpu {
 
-// One step of an optimizer, as Keras defines it, over any stretch of the weights.
+// One step of an optimizer, as Keras defines it, over any range of the weights.
 class OptimizerUpdate final : public Update {
  public:
   // `step` counts from 1; state holds `trainable` floats once or twice.

@@ -13,10 +13,10 @@ class Penalties {
  public:
   explicit Penalties(const WeightLayout& layout);
 
-  // In blocks whose sums are added in their order, so that the result is the same whatever the
+  // In blocks whose sums are added in order, so that the result does not depend on the number of
   // threads.
   double loss(const float* weights, Team& team);
-  // The part that falls to weights [offset, offset + count), whose gradients these are.
+  // The part of weights [offset, offset + count), whose gradients these are.
   void add_gradients(const float* weights, std::int64_t offset, std::int64_t count,
                      float* gradients) const;
 
@@ -26,7 +26,7 @@ class Penalties {
     float l1, l2;
   };
   std::vector<Stretch> stretches_, blocks_;
-  std::vector<double> sums_;  // of the blocks
+  std::vector<double> sums_;  // one per block
 };
 
 }  // namespace sweetspot::engine::cpu

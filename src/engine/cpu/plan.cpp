@@ -43,12 +43,12 @@ std::vector<Operation> operations_of(const Program& program) {
 }
 
 std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int threads) {
-  // Enough slots for every thread of a usual machine, unless the convolutions are so large that
-  // sixteen copies of their gradients would leave the last-level cache.
+  // Enough slots for every thread of a typical machine, unless the convolutions are so large that
+  // sixteen copies of their gradients would not fit the last-level cache.
   constexpr std::int64_t many = 16, few = 4, cached_floats = 1 << 20;
   const std::int64_t most =
       std::max<std::int64_t>(slot_floats * many <= 4 * cached_floats ? many : few, threads);
-  // A slot is zeroed and summed for each step: four samples pay for that.
+  // A slot is zeroed and summed in each step: four samples amortise that.
   return std::min(most, std::max(std::min<std::int64_t>(count, few), (count + 3) / 4));
 }
 

@@ -4,15 +4,15 @@
 
 namespace sweetspot::engine::cpu {
 
-// Partial gradients of convolutions that a micro-batch of `count` samples is summed into. It
-// depends on the count and the model alone as long as there are at most as many threads, so that
-// the sums, and with them the whole training, are the same bit for bit whatever the thread count.
+// The number of partial gradients of convolutions for a micro-batch of `count` samples. It depends
+// only on the count and the model as long as there are at most as many threads, so that the sums,
+// and with them the whole training, are bitwise the same for any thread count.
 std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int threads);
 
-// What each operation of a program is called and does.
+// The name and algorithm of each operation of a program.
 std::vector<Operation> operations_of(const Program& program);
 
-// What the trainer holds whatever its plans.
+// What the trainer holds regardless of its plans.
 core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& optimizer);
 // What one program adds.
 core::MemoryByUse program_memory(const Program& program, int threads);

@@ -8,7 +8,7 @@ constexpr core::Bytes aligned(core::Bytes bytes) {
   return (bytes + core::Buffer::alignment - 1) / core::Buffer::alignment * core::Buffer::alignment;
 }
 
-// Lays out the pieces of an operation's temporary room one after another.
+// Lays out the pieces of an operation's temporary region one after another.
 class ScratchLayout {
  public:
   core::Bytes add(core::Bytes bytes) {

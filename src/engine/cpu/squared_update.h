@@ -6,19 +6,19 @@
 
 namespace sweetspot::engine::cpu {
 
-// Of floats in whole units.
+// `count` is a multiple of the unit.
 inline double squared_norm(const float* values, std::int64_t count) {
   return kernels().layers.penalty(0, 1, values, count);
 }
 
-// Another update that also sums the squares of the gradients it applies, penalties included, while
-// they are in cache.
+// Wraps another update and also sums the squares of the gradients it applies, including penalties,
+// while they are in cache.
 class SquaredUpdate final : public Update {
  public:
   explicit SquaredUpdate(const Update& update) : update_(update) {}
 
   void apply(std::int64_t offset, std::int64_t count, float* gradients) const override {
-    constexpr std::int64_t block = 256 * unit;  // 16 KiB, which stay in first-level cache
+    constexpr std::int64_t block = 256 * unit;  // 16 KiB, which stay in the L1 cache
     double sum = 0;
     for (std::int64_t at = 0; at < count; at += block) {
       const std::int64_t size = std::min(block, count - at);
@@ -27,8 +27,8 @@ class SquaredUpdate final : public Update {
     }
     sum_.fetch_add(sum, std::memory_order_relaxed);
   }
-  // The threads add in any order, so the last bits of the double are not the same in every run;
-  // those of the float are.
+  // The threads add in any order, so the last bits of the double differ between runs; those of the
+  // float do not.
   double sum() const { return static_cast<float>(sum_.load(std::memory_order_relaxed)); }
 
  private:

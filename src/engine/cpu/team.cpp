@@ -54,10 +54,9 @@ inline void pause() {
 
 // About 20 µs: longer than a barrier between stages takes, shorter than a scheduler's slice.
 constexpr int spins = 500;
-// About a millisecond more, in which whoever needs the core gets it and the member stays runnable.
-// Two members that sleep and wake each other on one core look like one busy thread to the
-// scheduler, which leaves them there, at half the speed, for seconds; two that are runnable it
-// spreads.
+// About a millisecond more, in which the member stays runnable but yields the core. Two members
+// that sleep and wake each other on one core look like one busy thread to the scheduler, which
+// leaves them there, at half the speed, for seconds; two runnable ones get spread over cores.
 constexpr int yields = 2000;
 
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {

@@ -8,7 +8,7 @@ namespace sweetspot::engine::cpu {
 
 // The engine's only threads: they run one function together, with barriers inside it. The calling
 // thread is member 0. A waiting member spins briefly, then sleeps, so that the loader's threads get
-// the core when the trainer has nothing to do.
+// the core when the trainer is idle.
 class Team {
  public:
   explicit Team(int size);

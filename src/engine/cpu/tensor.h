@@ -9,27 +9,27 @@
 
 namespace sweetspot::engine::cpu {
 
-// Where element i of Keras' (height, width, channels) order lies in the extent.
+// The index in the extent of element i of Keras' (height, width, channels) order.
 std::vector<std::int32_t> keras_positions(const Extent& extent);
 
-// Zeroes the channels beyond the last of one sample, as whatever follows expects.
+// Zeroes the padding channels of one sample, as the following operations expect.
 void clear_padding(const Extent& extent, float* sample);
 
-// A place for one sample's worth of bytes: in the arena, where every sample of the micro-batch has
-// its own unless there is one for all, or in each thread's scratch, which has as many as a stage
+// A region of memory for one sample: in the arena, where every sample of the micro-batch has its
+// own unless one is shared by all, or in each thread's scratch, which has as many copies as a stage
 // takes samples at once.
 struct Room {
   bool per_thread = false, once = false;
   std::int64_t copies = 1;  // in scratch
-  core::Bytes bytes = 0;    // a sample's, or all
+  core::Bytes bytes = 0;    // per sample, or for all
   core::Bytes offset = 0;   // set by the planner
 };
 
-// What flows between two operations, and its gradient on the way back.
+// What flows between two operations, and its gradient in the backward pass.
 struct Tensor {
   Extent extent;
   Room value, gradient;
-  Tensor* same_value_as = nullptr;  // whose value this one's is, with a gradient of its own
+  Tensor* same_value_as = nullptr;  // shares that tensor's value, with its own gradient
 };
 
 }  // namespace sweetspot::engine::cpu

@@ -173,9 +173,9 @@ class CpuTrainer final : public Trainer {
   std::uint32_t steps_done() const override { return steps_; }
 
  private:
-  // A thread has no gradient of its own: a dense layer's is of the whole micro-batch, made while it
-  // is applied. So the small gradient is a pass of its own, and the big one is measured as the
-  // update goes through it.
+  // There are no per-thread gradients: a dense layer's covers the whole micro-batch and is computed
+  // while it is applied. So the small gradient takes a separate pass, and the big one is measured
+  // while the update goes through it.
   StepResult measured_step(const BatchView& batch, std::int64_t micro_batch,
                            const OptimizerUpdate& update) {
     const auto small = norms_.wants(batch.count, micro_batch);
@@ -188,7 +188,7 @@ class CpuTrainer final : public Trainer {
     return result;
   }
 
-  // Of the gradient over the batch's first samples.
+  // The squared norm of the gradient over the batch's first samples.
   double squared_norm_of(const BatchView& batch, std::int64_t samples, std::int64_t micro_batch) {
     BatchView front = batch;
     front.count = samples;
@@ -225,7 +225,7 @@ class CpuTrainer final : public Trainer {
     return executors_.at(micro_batch);
   }
 
-  // Calls run(executor, pass, first, last) for each micro-batch and sums up what came out.
+  // Calls run(executor, pass, first, last) for each micro-batch and sums the results.
   template <class Run>
   void for_passes(Executor& executor, const BatchView& batch, std::int64_t micro_batch,
                   const Update* update, StepResult& sum, Run run) {

@@ -9,8 +9,9 @@
 
 namespace sweetspot::engine::cpu {
 
-// One variable inside the flat weight buffer. A matrix of (rows, columns) lies in panels of up to
-// 64 columns; a vector lies as its feature map says. What pads them is zero and stays zero.
+// One variable inside the flat weight buffer. A matrix of (rows, columns) is stored in panels of up
+// to 64 columns; a vector is stored in the order of its feature map. Padding is zero and stays
+// zero.
 struct PackedVariable {
   model::Parameter parameter;
   std::int64_t offset = 0;   // floats into the buffer
@@ -19,19 +20,18 @@ struct PackedVariable {
   bool matrix = false;
   std::vector<std::int32_t>
       place;  // Keras row (matrix) or feature (vector) → packed row or feature
-  // Not 0: Keras has (taps, this many columns, in) for a kernel that is turned around.
+  // Not 0: Keras has (taps, this many columns, in) for a flipped kernel.
   std::int64_t turned = 0;
 
   std::int64_t floats() const { return matrix ? rows * columns : rows; }
-  // Where element i of Keras' layout lies, from the start of the variable.
+  // The index of element i of Keras' layout, from the start of the variable.
   std::int64_t index(std::int64_t i) const;
 };
 
 // The flat buffer: trainable variables first, so that the optimizer is one pass over its front.
 class WeightLayout {
  public:
-  // Returns the variable's index. Trainable ones must be added before running statistics are laid
-  // out.
+  // Returns the variable's index. Trainable ones must be added before running statistics.
   std::size_t add_matrix(const model::Parameter&, std::int64_t rows,
                          std::vector<std::int32_t> place, std::int64_t turned = 0);
   std::size_t add_vector(const model::Parameter&, std::int64_t floats,

@@ -1,4 +1,4 @@
-// What stands in for the GPU engine where the program was built without the CUDA toolkit.
+// Replaces the GPU engine in a build without the CUDA toolkit.
 #include "core/error.h"
 #include "engine/cuda/cuda.h"
 

@@ -112,7 +112,7 @@ class Compiler {
          false);
   }
 
-  // Sigmoid is not zero at zero, but what pads the channels is.
+  // sigmoid(0) ≠ 0, but the channel padding must stay zero.
   bool takes_function(ProductOp& product, model::Activation activation, const Tensor& out) {
     const bool known = activation == model::Activation::tanh ||
                        (activation == model::Activation::sigmoid && out.channels == out.pitch);
@@ -124,13 +124,13 @@ class Compiler {
   FusedDropout dropout_of(const model::Dropout& dropout, std::size_t layer,
                           const Tensor& in) const {
     const model::Shape& full = network_.layers[layer].input;
-    // A flattened image is drawn in the image's order.
+    // A flattened image uses the image's order.
     return {dropout.rate, static_cast<std::uint32_t>(layer), full.size(),
             full.vector ? in.width : full.width};
   }
 
-  // Dropout behind the current layer, Flatten between them or not, runs in the layer's pass if what
-  // follows is a product, whose backward pass applies its scale.
+  // Dropout after the current layer, with or without Flatten between them, runs in the layer's pass
+  // if a product follows, whose backward pass applies its scale.
   std::optional<FusedDropout> takes_dropout(model::Activation activation, const Tensor& out) {
     if (activation != model::Activation::relu && activation != model::Activation::linear)
       return std::nullopt;
@@ -230,7 +230,7 @@ class Compiler {
     if (!taken) add_activation(dense.activation);
   }
 
-  // Whether the loss follows: nothing, or a layer of softmax, is left.
+  // Whether the loss follows: nothing, or only a softmax layer, is left.
   bool ends_here(const model::Dense& dense) {
     const bool last = layer_ + 1 == network_.layers.size();
     if (last)
@@ -257,7 +257,7 @@ class Compiler {
     const Extent out = fusion.pooled ? extents_[layer_ + 1] : extent_of(*current_);
     push(make_norm(name, norm, fusion, w, current_, tensor(out)), norm.scale || norm.center);
   }
-  // The activation layer behind the current one, if normalisation knows it: it runs in the same
+  // The activation layer after the current one, if normalisation supports it: it runs in the same
   // pass.
   model::Activation takes_activation() {
     if (layer_ + 1 >= network_.layers.size()) return model::Activation::linear;
@@ -334,7 +334,7 @@ class Compiler {
   }
 
   // The backward pass ends with the first operation that has weights, and with what runs in the
-  // same launch: the operation that took it over, and the head's weights, which wait for company.
+  // same launch: the operation that merged it, and the head's weights, which share the next launch.
   void mark_last_launch() {
     Op* first = program_.ops[program_.first_trainable].get();
     first->in_last_launch = true;
@@ -354,7 +354,7 @@ class Compiler {
                       program_.micro_batch));
   }
 
-  // A function that runs in a product's pass is undone by whoever writes its gradient, if it can.
+  // The kernel that writes the gradient also undoes a function fused into a product, if it can.
   void hand_over_functions() {
     const auto& ops = program_.ops;
     for (std::size_t i = 0; i + 1 < ops.size(); ++i)
@@ -363,9 +363,8 @@ class Compiler {
         product->out()->gradient_function = product->function;
   }
 
-  // Who computes what a product takes as 16-bit terms, its input or the gradient of its output,
-  // writes it so, if it can, and floats of it are nowhere. Three terms would be more than the
-  // floats.
+  // The producer of a product's 16-bit operand (its input or the gradient of its output) writes it
+  // as terms, if it can, and no floats are stored. Three terms would be larger than the floats.
   void hand_over_terms() {
     const int terms = packed_terms(planner_.math());
     for (std::size_t i = 1; i < program_.ops.size() && terms <= 2; ++i) {
@@ -379,8 +378,8 @@ class Compiler {
     }
   }
 
-  // In training every value stays for the backward pass, and two rooms are enough for the gradients
-  // on their way back; in evaluation two are enough for the values.
+  // In training every value stays for the backward pass, and two buffers are enough for the
+  // gradients; in evaluation two are enough for the values.
   void lay_out() {
     const auto bytes = [](const Tensor& t) {
       return static_cast<core::Bytes>(t.floats()) * sizeof(float);
@@ -418,7 +417,7 @@ class Compiler {
     host.inputs_bytes = floats(host.sample_floats), host.answers_bytes = floats(answers);
   }
 
-  // A penalty's slope goes into the partial gradients of its variable, when those are there.
+  // A penalty's slope is added to the partial gradients of its variable once those exist.
   void add_penalties() {
     for (const PlacedVariable& v : program_.weights.variables) {
       const model::Regularizer& r = v.parameter.regularizer;
@@ -464,7 +463,7 @@ std::vector<PartialGradients> Program::partials() const {
   std::vector<PartialGradients> all;
   for (const auto& op : ops)
     for (PartialGradients p : op->partials()) {
-      // Penalties are added behind the whole backward pass.
+      // Penalties are added after the whole backward pass.
       p.early = !op->in_last_launch && penalties.empty();
       all.push_back(p);
     }

@@ -15,34 +15,34 @@ using engine::Precision;
 using engine::precisions;
 
 struct Options {
-  TrainerOptions trainer;  // `threads` means nothing here
+  TrainerOptions trainer;  // `threads` is ignored here
   Precision precision = Precision::fp32;
   int device = 0;
 };
 
-// A GPU as the driver shows it.
+// A GPU as reported by the driver.
 struct Device {
   int index = 0;
   std::string name;  // "NVIDIA H200"
   int major = 0, minor = 0, multiprocessors = 0;
   core::Bytes memory = 0;
   int driver = 0, runtime = 0;  // 13000 is 13.0
-  std::string bus_id;           // "0000:1b:00.0", as other libraries know it
-  // At its highest clocks; 0 where the driver does not tell.
+  std::string bus_id;           // "0000:1b:00.0", as in other libraries
+  // At its highest clocks; 0 if the driver does not report them.
   double clock_hz = 0, memory_bytes_per_second = 0;
 };
-// What its multiprocessors could do at that clock; nothing where it is not known.
+// The peak of its multiprocessors at that clock; nullopt if unknown.
 std::optional<double> peak_flops_per_second(const Device& device, Precision precision);
 struct Availability {
-  std::vector<Device> devices;  // those that can be used
+  std::vector<Device> devices;  // the usable ones
   std::string reason;           // why there is none: one sentence; empty if there is one
 };
 // Never throws: no toolkit at build time, no driver, an old one, no device, or a device too old are
-// sentences.
+// reported as sentences.
 Availability available();
 
-// What a run of this process may still take on the device: other processes' memory counts against
-// it, and so does this one's context, which is made if it is not there yet.
+// What this process may still allocate on the device, after other processes' memory and this one's
+// context, which is created if needed.
 core::Bytes free_memory(int device);
 
 // Samples evaluated in one pass.
@@ -52,8 +52,8 @@ constexpr std::int64_t evaluation_batch = 1000;
 std::unique_ptr<Plan> plan(const model::Network& network, const Options& options,
                            std::int64_t micro_batch, bool with_evaluation);
 
-// A data set's split as it is uploaded: bytes (used as [0, 1]) or floats, channels last; labels or
-// targets. The caller's memory is free again when upload() returns.
+// A data set's split for upload: bytes (used as [0, 1]) or floats, channels last; labels or
+// targets. The caller may free its memory when upload() returns.
 struct ResidentSamples {
   std::int64_t count = 0;
   std::span<const std::uint8_t> bytes;
@@ -62,18 +62,18 @@ struct ResidentSamples {
   std::span<const float> targets;
 };
 enum class Split { train, test };
-// What upload() takes on the device: the samples, the answers, and for training an epoch's order.
+// The device memory of upload(): the samples, the answers, and for training an epoch's order.
 core::Bytes resident_bytes(const ResidentSamples& samples, Split split);
 
-// A trainer that also runs epochs over a data set which stays on the device. An epoch is a few
-// graph launches: batches are gathered there, and step count, position and loss scale live there,
-// so that no step waits for the host.
+// A trainer that also runs epochs over a device-resident data set. An epoch is a few graph
+// launches: batches are gathered on the device, which also keeps step count, position and loss
+// scale, so that no step waits for the host.
 //
 //   auto trainer = cuda::make_trainer(network, options);
 //   trainer->upload(Split::train, train), trainer->upload(Split::test, test);
 //   for (epoch …) {
-//     data::shuffle(order, seed, epoch);              // while the device is still at the last
-//     epoch trainer->start(order, batch, batch / accumulation); … // the host is free
+//     data::shuffle(order, seed, epoch);  // while the device still runs the last epoch
+//     trainer->start(order, batch, batch / accumulation); …  // the host is free
 //     std::vector<StepResult> steps = trainer->finish();
 //     StepResult test = trainer->evaluate_resident();
 //   }
@@ -82,31 +82,31 @@ class ResidentTrainer : public Trainer {
   virtual void upload(Split split, const ResidentSamples& samples) = 0;
 
   // Queues the steps that take the samples of `order` once, `batch` at a time; the last one takes
-  // what is left. Returns at once; a step already queued is not waited for. The results are the
-  // same bit for bit as those of step() over the same samples.
+  // the rest. Returns immediately, without waiting for queued steps. The results are bitwise the
+  // same as those of step() over the same samples.
   virtual void start(std::span<const std::uint32_t> order, std::int64_t batch,
                      std::int64_t micro_batch) = 0;
-  // Queues one step over a batch of the host, for data that does not fit on the device. Returns
-  // when the batch's memory is free again, while the step before it may still run: two buffers take
-  // turns between the host, the copy and the step. The results are the same bit for bit as those of
-  // step(); the batch before the last decides how long this waits.
+  // Queues one step over a host batch, for data that does not fit on the device. Returns when the
+  // batch's memory may be reused, while the previous step may still run: two buffers alternate
+  // between the host, the copy and the step. The results are bitwise the same as those of step().
+  // Waits for the batch before the last.
   virtual void queue(const BatchView& batch, std::int64_t micro_batch) = 0;
-  // Waits for all that was started or queued, and gives each step's loss and correct answers,
-  // without times.
+  // Waits for everything started or queued, and returns each step's loss and correct count, without
+  // times.
   virtual std::vector<StepResult> finish() = 0;
 
   // Loss and accuracy over the whole test split.
   virtual StepResult evaluate_resident() = 0;
 
-  // fp16: what the loss is multiplied by now, and how many updates were left out for it.
+  // fp16: the current loss scale, and the number of updates skipped for it.
   virtual double loss_scale() const = 0;
   virtual std::int64_t skipped_updates() const = 0;
 
-  // What the trainer holds on the device now, by use; the tests hold plan().memory() to it.
+  // What the trainer holds on the device now, by use; the tests compare plan().memory() with it.
   virtual core::MemoryByUse memory() const = 0;
 };
 
-// InputError where the device cannot be used, in available()'s words.
+// InputError if the device cannot be used, with available()'s reason.
 std::unique_ptr<ResidentTrainer> make_trainer(const model::Network& network,
                                               const Options& options);
 

@@ -11,13 +11,13 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// The kernels need Ampere's instructions, and are compiled for this and what follows it (80 for
-// compute capability 8.0).
+// The kernels need Ampere's instructions, and are compiled for this and later (80 for compute
+// capability 8.0).
 constexpr int oldest = SWEETSPOT_OLDEST_GPU < 80 ? 80 : SWEETSPOT_OLDEST_GPU;
 
 std::string version(int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); }
 
-// What hides GPUs that are there.
+// The variables that hide GPUs.
 std::string hidden_words() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (!visible)
@@ -52,7 +52,7 @@ double attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
-// Memory moves twice in a cycle of its clock.
+// Memory transfers twice per clock cycle.
 double memory_bytes_per_second(int device) {
   constexpr double hertz = 1e3, transfers = 2, bits = 8;
   return transfers * hertz * attribute(cudaDevAttrMemoryClockRate, device) *
@@ -63,13 +63,13 @@ double memory_bytes_per_second(int device) {
 
 void check(cudaError_t error, const char* doing) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // what can be forgotten is
+  cudaGetLastError();  // clear a recoverable error
   if (error == cudaErrorMemoryAllocation)
     throw core::OutOfMemory(
         fmt::format("the GPU has no memory left for {}; use a smaller batch", doing));
   const std::string what =
       fmt::format("{}: {} ({})", doing, cudaGetErrorString(error), cudaGetErrorName(error));
-  if (cudaFree(nullptr) != cudaSuccess)  // does nothing, and cannot even that
+  if (cudaFree(nullptr) != cudaSuccess)  // a no-op, which fails if the device is lost
     throw core::DeviceLost(
         fmt::format("the GPU was lost at {}; look at nvidia-smi, then start again", what));
   throw core::MachineError(fmt::format("the GPU failed at {}", what));
@@ -80,7 +80,7 @@ DeviceBuffer::DeviceBuffer(core::Bytes size, core::Use use) : size_(size), use_(
   void* data = nullptr;
   check(cudaMalloc(&data, size), "its buffers");
   data_ = static_cast<std::byte*>(data);
-  // Streams that do not wait for the default one must not find it still at work here.
+  // Streams that do not synchronise with the default one must not start while it is still zeroing.
   check(cudaMemset(data_, 0, size), "zeroing its buffers");
   check(cudaStreamSynchronize(cudaStreamLegacy), "zeroing its buffers");
 }

@@ -5,8 +5,8 @@
 
 namespace sweetspot::engine::cuda {
 
-// Unless all is well: OutOfMemory where memory was refused, DeviceLost where the device answers
-// nothing any more, MachineError else; with what was being done.
+// Throws unless successful: OutOfMemory for a failed allocation, DeviceLost for a device that no
+// longer responds, else MachineError; with what was being done.
 void check(cudaError_t error, const char* doing);
 
 // Zeroed device memory for one use.

@@ -28,12 +28,12 @@ Executor::Executor(Program program, cudaStream_t stream)
 }
 
 void Executor::Updates::lay_out() {
-  // What waits for nothing comes first: it runs on the multiprocessors that the last kernel of the
-  // backward pass leaves early.
+  // Segments that wait for nothing come first: they run on the multiprocessors that the last kernel
+  // of the backward pass leaves early.
   std::ranges::stable_partition(segments, &Segment::early);
   const int launches =
       std::max(1, (static_cast<int>(segments.size()) + most_segments - 1) / most_segments);
-  // Of several launches each waits for the one before: none may run past the backward pass.
+  // With several launches each waits for the previous one: none may overtake the backward pass.
   if (launches > 1)
     for (Segment& s : segments) s.early = false;
   blocks.resize(static_cast<std::size_t>(launches));

@@ -12,11 +12,11 @@ struct GraphDeleter {
 };
 using Graph = std::unique_ptr<CUgraphExec_st, GraphDeleter>;
 
-// Captured steps over the resident samples, or one over a room of the host's.
+// Captured steps over the resident samples, or one over a host buffer.
 struct GraphKey {
   std::int64_t batch = 0, steps = 1;
   int room = resident;
-  std::int64_t norm_every = 0;  // such step, from the first on, has its gradient's norm; 0: none
+  std::int64_t norm_every = 0;  // every n-th step, from the first, has its norm; 0: none
   auto operator<=>(const GraphKey&) const = default;
 
   static constexpr int resident = -1;
@@ -29,23 +29,23 @@ class Executor {
 
   const Program& program() const { return program_; }
   core::MemoryByUse memory() const;
-  // The pass with this program's memory filled in.
+  // A pass with this program's memory filled in.
   Pass pass() const;
-  // The update over this program's partial gradients, with losses and all but the trainer's part.
-  // There are several where one launch does not take all of them. `rest`: without what operations
-  // update in place.
+  // The update over this program's partial gradients, with losses and everything except the
+  // trainer's part. There are several if one launch cannot take all of them. `rest`: without what
+  // operations update in place.
   Update update(int i = 0, bool rest = false) const;
   int updates(bool rest = false) const { return static_cast<int>(of(rest).blocks.size()); }
 
-  // A room for a micro-batch of the host, and what the kernels read there.
+  // A buffer for a host micro-batch, and what the kernels read there.
   std::byte* room(int i) const;
   Source source(int room, bool targets) const;
-  // Samples of the host into the first room, queued behind what the stream does.
+  // Copies host samples into the first buffer, queued on the stream.
   Source copy_in(const BatchView& batch, std::int64_t first, std::int64_t count) const;
 
   void forward(Pass& pass) const;
   void backward(Pass& pass) const;
-  // The ends of these two, for whoever runs the operations one by one.
+  // The ends of these two, for callers that run the operations one by one.
   void add_penalty_loss(const Pass& pass) const;
   void add_penalty_gradients(const Pass& pass) const;
 

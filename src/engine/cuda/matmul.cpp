@@ -41,7 +41,7 @@ void* opened() {
   return nullptr;
 }
 
-// Null where it is not there, or not whole.
+// Null if the library or one of its functions is missing.
 std::unique_ptr<const Library> load() {
   const char* wanted = std::getenv("SWEETSPOT_CUBLASLT");
   if (wanted && std::string_view(wanted) == "0") return nullptr;
@@ -81,8 +81,8 @@ void check(cublasStatus_t status, const char* doing) {
                     doing, static_cast<int>(status)));
 }
 
-// What a product needs each time, made once for its sizes. The library lays matrices out column by
-// column: it computes the transpose, from the right operand and the left one in this order.
+// What a product needs each time, prepared once for its sizes. The library is column-major: it
+// computes the transpose, from the right operand and the left one in this order.
 struct Prepared {
   cublasLtMatmulDesc_t product = nullptr;
   cublasLtMatrixLayout_t left = nullptr, right = nullptr, to = nullptr;
@@ -127,7 +127,7 @@ struct Prepared {
       check(lib.set_preference(preference, what, &value, sizeof value), "a product's limits");
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::size_t{matmul_workspace_bytes});
-    // Splits of the depth are added up in a kernel of its own, not by who comes first.
+    // Splits of the depth are added by a separate kernel, in a fixed order.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
            std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     constexpr std::uint32_t alignment = 16;  // of a weight in the flat buffer
@@ -190,9 +190,9 @@ Prepared& prepared(const Matmul& m) {
 bool has_matmul() { return library() != nullptr; }
 
 void run(const Matmul& m) {
-  // Its first product loads code, which a capture in the strict sense forbids.
+  // Its first product loads code, which a strict capture forbids.
   const Relaxed relaxed;
-  static std::mutex mutex;  // what is prepared is shared, and the bias is part of it
+  static std::mutex mutex;  // the prepared products are shared, and the bias is part of them
   const std::lock_guard lock(mutex);
   const Library& lib = *library();
   Prepared& p = prepared(m);

@@ -5,23 +5,22 @@
 
 #include "core/units.h"
 
-// Large matrix products by cuBLASLt, which is opened when the program runs; it need not be there.
+// Large matrix products with cuBLASLt, which is opened at run time if present.
 namespace sweetspot::engine::cuda {
 
-// Whether it is; SWEETSPOT_CUBLASLT=0 says that it is not.
+// Whether it is present; SWEETSPOT_CUBLASLT=0 turns it off.
 bool has_matmul();
 
 constexpr core::Bytes matmul_workspace_bytes = core::Bytes{32} << 20;
 
-// to = factor · left · right, and the bias of each column, where there is one. All matrices
-// lie row by row: left (rows, depth), right (depth, columns); a turned one lies as its
-// transpose. Operands are floats, rounded to tf32 on their way, or bf16; results and sums fp32.
-// The algorithm is the first that the library's own model names, which depends on nothing but the
-// sizes and the chip: nothing is measured, and the same product adds up in the same order each
-// time.
+// to = factor · left · right, plus the bias of each column, if any. All matrices are row-major:
+// left (rows, depth), right (depth, columns); a `turned` one is stored as its transpose. Operands
+// are floats, rounded to tf32 when loaded, or bf16; results and sums are fp32. The algorithm is the
+// first that the library's heuristic returns, which depends only on the sizes and the chip: nothing
+// is measured, and the same product always sums in the same order.
 struct Matmul {
   std::int64_t rows = 0, columns = 0, depth = 0;
-  // So many products of `depth` each, whose operands and results follow each other.
+  // This many products of `depth` each, with consecutive operands and results.
   int splits = 1;
   bool left_turned = false, right_turned = false, bf16 = false;
   float factor = 1;

@@ -17,32 +17,31 @@ namespace sweetspot::engine::cuda {
 // What flows between two operations: (samples, height, width, channels padded to fours).
 struct Tensor {
   int height = 1, width = 1, channels = 1, pitch = 4;
-  // Byte offsets in the arena; the gradient is that of the value behind dropout.
+  // Byte offsets in the arena; the gradient is that of the value after dropout.
   core::Bytes value = 0, gradient = 0;
-  ValueTerms value_terms, gradient_terms;  // as what they lie there
-  // Where whoever writes the gradient leaves the sums of its columns, in so many slices; 0:
-  // nowhere.
+  ValueTerms value_terms, gradient_terms;  // their representation there
+  // The number of slices in which the producer of the gradient writes its column sums; 0: none.
   std::int64_t gradient_sums = 0;
   int gradient_sum_slices = 0;
-  // The gradient as so many slices of its sum, each of a whole micro-batch, in a room of their own.
+  // The gradient as this many slices of its sum, each of a whole micro-batch, in a separate buffer.
   int gradient_slices = 1;
   std::int64_t gradient_stride = 0;
-  bool sliceable = false;    // whoever reads the gradient can add them up
-  float gradient_scale = 1;  // what whoever writes the gradient multiplies it by: dropout's 1/(1-p)
-  Function gradient_function = Function::linear;  // and passes it through: what made the value
+  bool sliceable = false;    // the reader of the gradient can add them
+  float gradient_scale = 1;  // the factor the gradient's producer applies: dropout's 1/(1-p)
+  Function gradient_function = Function::linear;  // and the function it undoes
 
   int positions() const { return height * width; }
   int floats() const { return positions() * pitch; }
 };
 
-// One micro-batch on its way through a program.
+// One pass of a micro-batch through a program.
 struct Pass {
   std::byte* arena = nullptr;
   float* weights = nullptr;
-  const std::byte* operands = nullptr;  // weights that are kept as such; none in fp32
+  const std::byte* operands = nullptr;  // weights cached as operands; none in fp32
   float* partials = nullptr;
-  float* scratch = nullptr;                                           // of one kernel at a time
-  std::uint16_t *packed_input = nullptr, *packed_gradient = nullptr;  // of one operation at a time
+  float* scratch = nullptr;                                           // for one kernel at a time
+  std::uint16_t *packed_input = nullptr, *packed_gradient = nullptr;  // for one operation at a time
   std::uint32_t* tickets = nullptr;
   StepState* state = nullptr;
   Source source;
@@ -55,17 +54,17 @@ struct Pass {
   double beta1 = 0, beta2 = 0;
   Math math = Math::fp32;
   cudaStream_t stream = nullptr;
-  InPlaceUpdate in_place;  // where this backward pass is the whole batch's
-  GemmParts pending{};     // gradients that may run with the next one
+  InPlaceUpdate in_place;  // if this backward pass covers the whole batch
+  GemmParts pending{};     // gradients that may share the next launch
   bool pending_resident = false;
 
   template <class T = float>
   T* at(core::Bytes offset) const {
     return reinterpret_cast<T*>(arena + offset);
   }
-  void run(GemmPart part);                      // a forward product, at once
-  void run_packed(GemmPart part, int columns);  // of any kind, at once
-  void add(GemmPart part);                      // a backward product, with others
+  void run(GemmPart part);                      // a forward product, immediately
+  void run_packed(GemmPart part, int columns);  // of any kind, immediately
+  void add(GemmPart part);                      // a backward product, merged with others
   void run(MergedForward parts);
   void run(MergedBackward parts);
   void flush();
@@ -74,7 +73,7 @@ struct Pass {
   void set(const GemmPart& part);
 };
 
-// Gives every operation its bytes, before anything is allocated.
+// Assigns every operation its bytes, before anything is allocated.
 class Planner {
  public:
   Planner(std::int64_t micro_batch, bool training, Math math, const Chip& chip)
@@ -90,7 +89,7 @@ class Planner {
   std::int64_t claim_partials(std::int64_t floats) {
     return std::exchange(partials_, partials_ + floats);
   }
-  // Of what only one kernel at a time needs, the largest is enough.
+  // For buffers that only one kernel at a time needs, the largest is enough.
   void claim_scratch(core::Bytes bytes, int tickets) {
     scratch_ = std::max(scratch_, bytes), tickets_ = std::max(tickets_, tickets);
   }
@@ -121,14 +120,14 @@ class Planner {
   std::int64_t partials_ = 0;
 };
 
-// Partial gradients of weights that lie together: `splits` copies, `floats` apart.
+// Partial gradients of adjacent weights: `splits` copies, `floats` apart.
 struct PartialGradients {
   std::int64_t weights = 0;  // offset of the first weight
   std::int64_t floats = 0, offset = 0;
   int splits = 1;
   bool early = false;     // not of the last launch of the backward pass
-  bool in_place = false;  // the operation updates these weights itself, where a pass lets it
-  std::int64_t operands = 0, operand_count = 0;  // the first of them are kept as operands too
+  bool in_place = false;  // the operation updates these weights itself, if a pass allows it
+  std::int64_t operands = 0, operand_count = 0;  // the first of them are also cached as operands
 };
 
 class Op {
@@ -142,13 +141,14 @@ class Op {
   virtual void forward(Pass&) const = 0;
   virtual void backward(Pass&) const {}
   virtual std::vector<PartialGradients> partials() const { return {}; }
-  // Whether it can write its output, or read its input, as 16-bit terms: then nobody packs it.
+  // Whether it can write its output, or read its input, as 16-bit terms, so that no packing is
+  // needed.
   virtual bool writes_terms() const { return false; }
   virtual bool reads_terms() const { return false; }
-  // The same of the gradients: that of its input, and that of its output.
+  // The same for the gradients of its input and of its output.
   virtual bool writes_gradient_terms(const Planner&) const { return false; }
   virtual bool reads_gradient_terms() const { return false; }
-  // Whether it passes the gradient of its input through the function that made the input.
+  // Whether it undoes the function that made its input when it writes the input's gradient.
   virtual bool passes_through_function() const { return false; }
 
   Tensor* in() const { return in_; }

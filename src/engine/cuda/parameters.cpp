@@ -53,7 +53,7 @@ Parameters::Parameters(const model::Network& network, const Options& options, cu
   optimizer_ = make(core::Use::optimizer), workspace_ = make(core::Use::workspace);
   StepState begin{};
   begin.learning_rate = static_cast<float>(options.trainer.optimizer.learning_rate);
-  begin.loss_scale = scaled() ? 0x1p16f : 1.f;  // as PyTorch starts
+  begin.loss_scale = scaled() ? 0x1p16f : 1.f;  // PyTorch's initial value
   for (StepState* to : {state(), evaluation_state()})
     check(cudaMemcpy(to, &begin, sizeof begin, cudaMemcpyHostToDevice), "its state");
   std::vector<float> host(static_cast<std::size_t>(layout_.floats), 0.f), values;

@@ -9,28 +9,28 @@
 
 namespace sweetspot::engine::cuda {
 
-// What a trainer holds on the device whatever its plans: weights, gradients, the optimizer's state,
-// and what the steps hand on to each other.
+// What a trainer holds on the device regardless of its plans: weights, gradients, the optimizer's
+// state, and the state passed from step to step.
 class Parameters {
  public:
   Parameters(const model::Network& network, const Options& options, cudaStream_t stream);
 
-  // The update's part of all this; the rest of it comes from the program.
+  // Fills in the trainer's part of the update; the rest comes from the program.
   void fill(Update& update) const;
   float* weights() const { return weights_.as<float>(); }
-  // The trainable weights' gradients, where settle() sums them, on the device.
+  // The trainable weights' gradients on the device, where settle() sums them.
   std::span<float> gradient_sums() const {
     return {gradients_.as<float>(), static_cast<std::size_t>(layout_.trainable_floats)};
   }
   const std::byte* operands() const { return operands_.data(); }
   StepState* state() const { return workspace_.as<StepState>(); }
   StepRecord* history() const { return workspace_.as<StepRecord>(2 * sizeof(StepState)); }
-  // Evaluation has a state and a record of its own.
+  // Evaluation has its own state and record.
   StepState* evaluation_state() const { return state() + 1; }
   StepRecord* evaluation_record() const;
   bool scaled() const { return options_.precision == Precision::fp16; }
 
-  // These wait for what the stream does.
+  // These wait for the stream.
   std::vector<Variable> variables() const;
   std::vector<Variable> gradients() const;
   void assign(std::span<const Variable> variables);

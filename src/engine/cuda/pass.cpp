@@ -96,7 +96,7 @@ void Pass::add(GemmPart part) {
     set(part);
     return flush();
   }
-  // The resident kernels have no place for a second gradient of weights.
+  // The resident kernels do not support a second weight gradient.
   const int most_weights = resident(part) ? 1 : 2;
   if ((any && pending_resident != resident(part)) || (data && pending.data_blocks > 0) ||
       (!data && queued == most_weights))

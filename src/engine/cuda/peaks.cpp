@@ -3,8 +3,8 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// FLOPs that a multiprocessor finishes in a cycle, dense and summed in fp32; a multiply-add is two.
-// From NVIDIA's white papers of A100, GA102 and AD102, H100, B200 and RTX 50.
+// FLOPs per multiprocessor and cycle, dense, with fp32 sums; a multiply-add is two. From NVIDIA's
+// white papers of A100, GA102 and AD102, H100, B200 and RTX 50.
 struct PerCycle {
   double fp32, tf32, half;
 };

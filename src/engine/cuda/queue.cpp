@@ -6,16 +6,15 @@
 #include "core/error.h"
 #include "engine/cuda/trainer.h"
 
-// Steps that nobody waits for until finish(): epochs over resident samples, and batches of the
-// host.
+// Steps that run asynchronously until finish(): epochs over resident samples, and host batches.
 namespace sweetspot::engine::cuda {
 namespace {
 
-// Steps of one graph launch: long enough that the host's launches hide behind the device's work.
+// Steps per graph launch: enough to hide the host's launches behind the device's work.
 constexpr std::int64_t steps_per_graph = 20;
 
-// A norm takes another look at the partial gradients: a few µs, where a step of a small batch takes
-// 40, and one of thousands of samples hundreds.
+// A norm reads the partial gradients again: a few µs, where a step of a small batch takes 40, and
+// one of thousands of samples hundreds.
 std::int64_t steps_for_a_norm(std::int64_t batch) {
   return std::clamp<std::int64_t>(4096 / batch, 1, 10);
 }
@@ -69,7 +68,7 @@ void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch
 }
 
 void CudaTrainer::queue(const BatchView& batch, std::int64_t micro_batch) {
-  if (options_.trainer.ranks.group) {  // which wait for each other in every step
+  if (options_.trainer.ranks.group) {  // ranks wait for each other in every step
     results_.push_back(step(batch, micro_batch));
     return;
   }

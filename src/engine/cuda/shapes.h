@@ -7,17 +7,17 @@
 
 namespace sweetspot::engine::cuda {
 
-// The shape of a convolution without its pooling, channels and filters padded to fours.
+// The shape of a convolution without its pooling, channels and filters padded to multiples of four.
 ConvShape conv_shape(const model::Network& network, const std::vector<Extent>& extents,
                      std::size_t layer);
-// The same network with its samples as vectors, where they are flattened at once: a vector's
-// elements lie side by side, an image's channels are padded.
+// The same network with its samples as vectors, if it begins with Flatten: a vector's elements are
+// contiguous, an image's channels are padded.
 model::Network flattened_first(model::Network network);
 
 // A dense layer: a convolution of 1×1 positions.
 ConvShape dense_shape(const Extent& in, std::int64_t units);
 
-// Whether `layer` is a 2×2 max pooling that reads all of what is live of its input.
+// Whether `layer` is a 2×2 max pooling that reads all live positions of its input.
 bool pooled_by_two(const model::Network& network, const std::vector<Extent>& extents,
                    std::size_t layer);
 

@@ -19,7 +19,7 @@ Staging::Staged Staging::stage(const Executor& executor, const BatchView& micro_
   const core::Bytes end = micro_batch.targets
                               ? fill(sizes.inputs_bytes, micro_batch.targets, sizes.outputs)
                               : fill(sizes.inputs_bytes, micro_batch.labels, 1);
-  // One copy with the gap between samples and answers: cheaper than two.
+  // One copy including the gap between samples and answers: cheaper than two.
   used_[turn_].hold(copies_);
   check(cudaMemcpyAsync(executor.room(turn_), host.data(), end, cudaMemcpyHostToDevice, copies_),
         "copying a batch");

@@ -4,9 +4,8 @@
 
 namespace sweetspot::engine::cuda {
 
-// Batches of the host on their way to the device while it computes: the host fills one page-locked
-// buffer while the other one is copied by a stream of its own, and the steps take turns between two
-// rooms on the device.
+// Copies host batches to the device while it computes: the host fills one page-locked buffer while
+// a separate stream copies the other one, and the steps alternate between two device buffers.
 class Staging {
  public:
   explicit Staging(cudaStream_t steps) : steps_(steps) {}
@@ -16,10 +15,10 @@ class Staging {
     Source source;
     int room;
   };
-  // A micro-batch in the next room; what is launched behind this finds it there. Waits only for the
-  // buffer of the micro-batch before the last, whose memory is free again when this returns.
+  // Copies a micro-batch into the next device buffer, for subsequent launches. Waits only for the
+  // buffer of the micro-batch before the last; the caller may reuse its memory when this returns.
   Staged stage(const Executor& executor, const BatchView& micro_batch);
-  // The steps launched so far are all that read the last room.
+  // Marks the steps launched so far as the last readers of this buffer.
   void used() { used_[turn_].record(steps_); }
 
  private:

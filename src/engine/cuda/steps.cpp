@@ -89,8 +89,8 @@ void Steps::resident(const Executor& executor, Source split, std::int64_t offset
 cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, Source source) const {
   Graph& graph = executor.graphs[key];
   if (graph) return graph.get();
-  // The last step moves the cursor for all of them, so that the others' first kernels may look for
-  // their samples while the update before them still runs.
+  // The last step moves the cursor for all of them, so that the others' first kernels may locate
+  // their samples while the previous update still runs.
   source.settled = true;
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "its graph");
   cudaGraph_t captured = nullptr;

@@ -21,7 +21,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// A point on a stream that the host or another stream can wait for. Passed until it is recorded.
+// A point on a stream that the host or another stream can wait for. Counts as passed until it is
+// recorded.
 class Event {
  public:
   Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "an event"); }
@@ -38,7 +39,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Points of time on a stream.
+// Timestamps on a stream.
 class Clock {
  public:
   explicit Clock(cudaStream_t stream) : stream_(stream) {}
@@ -68,7 +69,7 @@ class Clock {
   std::size_t used_ = 0;
 };
 
-// Page-locked host memory, which copies to and from without waiting.
+// Page-locked host memory, for asynchronous copies.
 template <class T>
 class Pinned {
  public:

@@ -104,7 +104,7 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
   return result;
 }
 
-// The sums run in a stream of the ranks' own, between two of ours that are waited for.
+// The all-reduces run in the ranks' own stream, between two synchronisations with ours.
 void CudaTrainer::update_with_others(const Executor& executor, StepResult& part,
                                      std::int64_t samples, std::int64_t whole) {
   const Ranks& ranks = options_.trainer.ranks;
@@ -227,7 +227,7 @@ void CudaTrainer::upload(Split split, const ResidentSamples& samples) {
   collect();
   for (auto& [micro_batch, executor] : executors_) executor.graphs.clear();
   ResidentSplit& to = splits_[static_cast<std::size_t>(split)];
-  to = ResidentSplit();  // before there is another
+  to = ResidentSplit();  // frees the old one first
   to = upload_split(split, samples);
 }
 

@@ -52,16 +52,16 @@ class CudaTrainer final : public ResidentTrainer {
   void wait(const char* doing) const;
   const ResidentSplit& resident(Split split) const;
   Executor& executor_of(std::int64_t micro_batch);
-  // Room in the history for so many more steps, whose first record begins a new one if none waits.
+  // Reserves history for this many more steps; starts a new one if none is pending.
   void make_room(std::size_t steps);
   void reset_slot() const;
-  // Whether the next step that is queued has its gradient's norm.
+  // Whether the next queued step computes its gradient's norm.
   bool measures_next(std::int64_t batch) const;
-  // Waits, and takes over the records of what was queued.
+  // Waits, and collects the records of the queued steps.
   void collect();
 
   StepResult train(const BatchView& batch, std::int64_t micro_batch, bool updates);
-  // Of a rank that has made its part of the gradients: the update by those of all of them.
+  // For a rank that has computed its part of the gradients: the update from those of all ranks.
   void update_with_others(const Executor& executor, StepResult& part, std::int64_t samples,
                           std::int64_t whole);
   template <class Take>
@@ -81,7 +81,7 @@ class CudaTrainer final : public ResidentTrainer {
   std::uint32_t steps_done_ = 0;
   double gradient_squared_ = 0;  // norm, of the last accumulate()
 
-  Pinned<std::uint32_t> orders_[2];  // in turns, since the copy of the last one may not be done
+  Pinned<std::uint32_t> orders_[2];  // alternating, since the copy of the last one may not be done
   Event copied_[2];
   int turn_ = 0;
   std::vector<std::int64_t> queued_;  // samples of each step queued and not yet collected

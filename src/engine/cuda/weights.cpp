@@ -8,7 +8,7 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// Rows are those of the layer's input as it lies in memory.
+// Rows are those of the layer's input in memory order.
 void place_rows(PlacedVariable& v, const model::Layer& layer, const Extent& in, bool from_samples) {
   const bool kernel = v.parameter.shape.size() > 1;
   const auto* conv = std::get_if<model::Conv2D>(&layer.kind);

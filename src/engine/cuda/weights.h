@@ -8,21 +8,21 @@
 
 namespace sweetspot::engine::cuda {
 
-// Channels come in fours, so that every load is 16 bytes wide; what pads them is zero and stays
-// zero.
+// Channels are padded to multiples of four, so that every load is 16 bytes wide; the padding is
+// zero and stays zero.
 inline int padded(std::int64_t channels) { return static_cast<int>((channels + 3) / 4 * 4); }
 
-// A variable in the flat buffer of weights: a kernel is (rows, columns padded), where the rows are
-// (tap or position, channels padded); a vector is one row. A layer's bias follows its kernel.
+// A variable in the flat weight buffer: a kernel is (rows, columns padded), where the rows are (tap
+// or position, channels padded); a vector is one row. A layer's bias follows its kernel.
 struct PlacedVariable {
   model::Parameter parameter;
   std::int64_t offset = 0, floats = 0;
   std::int64_t channels = 1, channel_pitch = 1;  // of the rows
   std::int64_t columns = 1, column_pitch = 1;
-  // Kernels that a whole batch reads again and again are kept as operands too, rounded: where.
+  // Kernels that a whole batch reads repeatedly are also cached as rounded operands: their offset.
   std::optional<std::int64_t> operands;
 
-  std::int64_t turned_taps = 0;  // not 0: Keras has (taps, columns, channels), turned around
+  std::int64_t turned_taps = 0;  // not 0: Keras has (taps, columns, channels), flipped
 
   std::int64_t index(std::int64_t keras) const {
     if (turned_taps > 0) {
@@ -44,7 +44,7 @@ struct WeightLayout {
 };
 WeightLayout weight_layout(const model::Network& network, const std::vector<Extent>& extents);
 
-// Whether this layer's convolution runs straight from the samples, channels not padded.
+// Whether this layer's convolution runs directly from the samples, without channel padding.
 bool starts_from_samples(const model::Network& network, const std::vector<Extent>& extents);
 
 }  // namespace sweetspot::engine::cuda

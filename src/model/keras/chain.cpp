@@ -19,7 +19,7 @@ using nlohmann::json;
 }
 
 // The names of the layers that a node reads: ["dense", 0, 0, {}] in Keras 2, a tensor with its
-// keras_history in Keras 3. Arguments beside them change what the layer does.
+// keras_history in Keras 3. Additional arguments change what the layer does.
 struct Sources {
   const Place& place;
   std::vector<std::string> names;

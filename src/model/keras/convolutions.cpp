@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using Kinds = std::vector<LayerKind>;
 
-// What every convolution has.
+// Common to every convolution.
 struct WindowFields {
   Window kernel, strides;
   Padding padding = Padding::valid;
@@ -97,7 +97,7 @@ Kinds read_depthwise(Fields& config, const Shape& input) {
   return kinds;
 }
 
-// A depthwise convolution without bias, then one of single positions.
+// A depthwise convolution without bias, then a 1×1 one.
 Kinds read_separable(Fields& config, const Shape& input) {
   const WindowFields common = read_window_fields(config, input);
   auto depthwise = with_common<DepthwiseConv2D>(config, common);
@@ -110,7 +110,7 @@ Kinds read_separable(Fields& config, const Shape& input) {
   pointwise.kernel_regularizer = read_regularizer(config, "pointwise_regularizer");
   pointwise.layout = Conv2D::Kernel::pointwise;
   config.only_number("groups", 1);
-  // Written by Keras 2 and used by nothing.
+  // Written by Keras 2 but unused.
   config.ignore({"kernel_initializer", "kernel_regularizer", "kernel_constraint"});
   Kinds kinds;
   add_causal(common, kinds);
@@ -119,8 +119,8 @@ Kinds read_separable(Fields& config, const Shape& input) {
   return kinds;
 }
 
-// Zeros between and around the positions, so that the convolution behind them, with its kernel
-// turned around, gives the gradient of a convolution of these strides.
+// Zeros between and around the positions, so that the following convolution, with its flipped
+// kernel, gives the gradient of a convolution of these strides.
 Kinds read_transposed(Fields& config, const Shape& input) {
   const WindowFields common = read_window_fields(config, input);
   if (const json* given = config.find("output_padding"))

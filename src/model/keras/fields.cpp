@@ -23,7 +23,7 @@ void refuse(const Place& place, std::string_view field, std::string_view why) {
 
 std::string shown(const json& value) {
   constexpr std::size_t longest = 40;
-  std::string text = value.dump(-1, ' ', true);  // ASCII, so that a cut never splits a character
+  std::string text = value.dump(-1, ' ', true);  // ASCII: truncation splits no character
   if (text.size() > longest) text.replace(longest - 3, std::string::npos, "...");
   return text;
 }
@@ -130,7 +130,7 @@ std::string Fields::word(std::string_view field, std::string_view otherwise) {
   return find(field) ? snake_case(need_text(field)) : std::string(otherwise);
 }
 
-// The refusals: fields that may hold but one value here, and classes that are not Keras' own.
+// Errors for fields that support only one value, and for classes that are not Keras' own.
 
 void Fields::only_number(std::string_view field, double value) {
   const json* given = find(field);

@@ -12,20 +12,20 @@
 
 namespace sweetspot::model::keras {
 
-// Where in the file we are, for messages.
+// The current position in the file, for messages.
 struct Place {
   std::string source;
   std::string layer;    // "'conv2d'", "#3" while the name is unknown, empty outside the layers
   std::string path;     // "kernel_initializer.config." inside a field
-  bool keras3 = false;  // who wrote it: a few functions are others since Keras 3
+  bool keras3 = false;  // a few functions changed in Keras 3
 };
 // "net.json: layer 'conv2d', field 'groups': 2 is not supported, only 1"
 [[noreturn]] void refuse(const Place& place, std::string_view field, std::string_view why);
-// The value as the file has it, short enough for a sentence.
+// The value from the file, short enough for a sentence.
 std::string shown(const nlohmann::json& value);
 
-// A JSON object of which every field must be asked for: finish() refuses the ones nobody knew,
-// since a field we do not know may change what the network computes.
+// A JSON object of which every field must be read: finish() rejects unknown ones, since they may
+// change what the network computes.
 class Fields {
  public:
   Fields(const nlohmann::json& object, Place place);  // `object` must outlive it
@@ -33,7 +33,7 @@ class Fields {
   const Place& place() const { return place_; }
   [[noreturn]] void refuse(std::string_view field, std::string_view why) const;
 
-  // Null and absent are the same: Keras writes null for what is not used.
+  // Null and absent are the same: Keras writes null for unused fields.
   const nlohmann::json* find(std::string_view field);
   const nlohmann::json& need(std::string_view field);
   std::string need_text(std::string_view field);
@@ -46,12 +46,12 @@ class Fields {
   bool flag(std::string_view field, bool otherwise);
   std::optional<Window> window(std::string_view field);        // 3 or [3, 3]
   std::optional<std::int64_t> length(std::string_view field);  // 3 or [3]
-  // Whole numbers from 0: n, [a, b] or [[a, b], [c, d]], as many as the value has.
+  // Integers from 0: n, [a, b] or [[a, b], [c, d]], as many as the value has.
   std::vector<std::int64_t> counts(std::string_view field);
   // One of the words of an enumeration, in Python's or JavaScript's spelling.
   std::string word(std::string_view field, std::string_view otherwise);
 
-  void only_number(std::string_view field, double value);  // refused unless absent or this number
+  void only_number(std::string_view field, double value);  // rejected unless absent or this number
   void only_off(std::initializer_list<std::string_view> fields);  // absent or false
   void only_last_axis(std::string_view field, const Shape& input);
   void ignore(std::initializer_list<std::string_view> fields);
@@ -70,9 +70,9 @@ struct ClassAndConfig {
   std::string class_name;
   Fields config;
 };
-// Refuses classes that are not Keras' own: their names may be the same, their arithmetic is not.
+// Rejects classes that are not Keras' own: their names may be the same, their arithmetic is not.
 ClassAndConfig class_and_config(Fields object);
-// Refuses every type but float32, given as a name or as a policy.
+// Rejects every type except float32, given as a name or as a policy.
 void only_float32(Fields& fields, std::string_view field);
 
 }  // namespace sweetspot::model::keras

@@ -49,7 +49,7 @@ Activation by_name(const Fields& fields, std::string_view field, const json& val
                             shown(value)));
 }
 
-// The fields that a layer has and a function has not.
+// The fields that a layer has and a function does not.
 void ignore_layer_fields(Fields& config) {
   config.ignore({"name"});
   if (!config.flag("trainable", true)) config.refuse("trainable", "false is not supported");
@@ -87,7 +87,7 @@ std::optional<Activation> read_function_layer(const std::string& class_name, Fie
     const std::optional<double> most = config.number("max_value", 0, most_constant);
     return rectified(number("negative_slope", 0), number("threshold", 0), most);
   }
-  // Keras 3 calls it negative_slope, what was alpha.
+  // Keras 3 renamed alpha to negative_slope.
   if (class_name == "LeakyReLU")
     return rectified(number("negative_slope", number("alpha", 0.3)), 0, std::nullopt);
   if (class_name == "ThresholdedReLU") return rectified(0, number("theta", 1), std::nullopt);
@@ -106,7 +106,7 @@ using Kind = Initializer::Kind;
 using Mode = Initializer::Mode;
 using Distribution = Initializer::Distribution;
 
-constexpr double largest = 1e30;  // leaves room for a draw of some sigmas in a float
+constexpr double largest = 1e30;  // leaves headroom for a draw of some sigmas in a float
 
 Initializer scaled(double scale, Mode mode, Distribution distribution) {
   Initializer made;
@@ -165,7 +165,7 @@ Initializer read_variance_scaling(Fields& config) {
   return made;
 }
 
-// "GlorotUniform", "glorot_uniform" and "glorotUniform" are one.
+// "GlorotUniform", "glorot_uniform" and "glorotUniform" are the same.
 std::string plain(std::string name) {
   std::erase(name, '_');
   std::ranges::transform(name, name.begin(), [](char c) {
@@ -227,7 +227,7 @@ Initializer read_initializer(Fields& layer, std::string_view field, const Initia
 
 namespace {
 
-constexpr double usual_penalty = 0.01;  // of a regularizer that is given by its name
+constexpr double usual_penalty = 0.01;  // of a regularizer given by name
 constexpr double most_penalty = 1e30;
 
 [[noreturn]] void refuse_kind(const Fields& layer, std::string_view field,

@@ -4,11 +4,11 @@
 namespace sweetspot::model::keras {
 
 // "relu", {"class_name": "function", "config": "relu"} or a layer such as ReLU, as Keras writes
-// them; linear when absent. `input` is what the layer that has it reads.
+// them; linear if absent. `input` is the input of the layer that has it.
 Activation read_activation(Fields& layer, std::string_view field, const Shape& input);
 
 // The function of a layer that is one and has no weights (ReLU, LeakyReLU, ELU, Softmax …), or
-// nothing for any other layer.
+// nullopt for any other layer.
 std::optional<Activation> read_function_layer(const std::string& class_name, Fields& config,
                                               const Shape& input);
 
@@ -17,7 +17,7 @@ Initializer glorot_uniform();
 Initializer zeros();
 Initializer ones();
 
-// The seed in the file is not used: initial values come from the run's own seed.
+// The seed in the file is ignored: initial values come from the run's own seed.
 Initializer read_initializer(Fields& layer, std::string_view field, const Initializer& otherwise);
 
 // L1, L2 or L1L2, as a name or as an object; no penalty when the field is absent.

@@ -34,7 +34,7 @@ Kinds read_global_pooling(Fields& config, const Shape&) {
 constexpr Read read_global_average = read_global_pooling<GlobalAveragePooling2D>;
 constexpr Read read_global_max = read_global_pooling<GlobalMaxPooling2D>;
 
-// Keras multiplies the last axis: of anything but a vector that is a convolution of 1×1.
+// Keras multiplies the last axis: for anything but a vector that is a 1×1 convolution.
 Kinds read_dense(Fields& config, const Shape& input) {
   Dense dense;
   dense.units = config.need_size("units");

@@ -5,13 +5,13 @@
 
 namespace sweetspot::model::keras {
 
-// The layer of this class with this configuration, as one or several of ours that follow each
-// other; refuses every field we do not honour. The class must be one of known_layers().
+// The layer of this class with this configuration, as one or several internal layers; rejects every
+// field that is not implemented. The class must be one of known_layers().
 std::vector<LayerKind> read_layer(const std::string& class_name, Fields& config,
                                   const Shape& input);
 std::vector<std::string_view> known_layers();
 
-// The readers of one class each, by what they have in common.
+// Readers for one class each, grouped by what they have in common.
 using Read = std::vector<LayerKind> (*)(Fields& config, const Shape& input);
 struct Reader {
   std::string_view class_name;
@@ -23,10 +23,10 @@ std::vector<Reader> shaping_readers();      // shaping.cpp: what moves values an
 // "valid" or "same".
 Padding read_padding(Fields& config);
 void only_channels_last(Fields& config);
-// Refuses an input that is no image, or no sequence.
+// Rejects an input that is not an image, or not a sequence.
 void need_image(const Fields& config, const Shape& input);
 void need_sequence(const Fields& config, const Shape& input);
-// A reader with that in front.
+// A reader with that check first.
 template <Read read>
 std::vector<LayerKind> of_image(Fields& config, const Shape& input) {
   need_image(config, input);

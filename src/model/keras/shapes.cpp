@@ -12,7 +12,7 @@ using nlohmann::json;
 
 constexpr double max_elements = 0x1p31;  // of one sample, 8 GiB in fp32
 
-// In double, since the product may overflow any integer before it is refused.
+// In double, since the product may overflow any integer before it is rejected.
 double elements(const Shape& shape) {
   return static_cast<double>(shape.height) * static_cast<double>(shape.width) *
          static_cast<double>(shape.channels);
@@ -118,8 +118,8 @@ std::optional<Shape> read_shape(Fields& fields, std::string_view field) {
     fields.refuse(field, fmt::format("{} is none of [null, height, width, channels], "
                                      "[null, steps, channels] and [null, features]",
                                      shown(*value)));
-  // A first number that is not null fixes the batch, which is ours to vary; no layer's arithmetic
-  // depends on it.
+  // A first number that is not null fixes the batch, which we vary; no layer's arithmetic depends
+  // on it.
   std::array<std::int64_t, 3> sizes{};
   for (std::size_t i = 1; i < value->size(); ++i) sizes[i - 1] = fields.as_size(field, (*value)[i]);
   return shape_of(std::span(sizes).first(value->size() - 1), fields.place(), field);
@@ -138,7 +138,7 @@ Shape output_shape(const LayerKind& kind, const Shape& input, const Place& place
 
 namespace {
 
-// Sums and products in double, since they may overflow any integer before they are refused.
+// Sums and products in double, since they may overflow any integer before they are rejected.
 constexpr double max_parameters = 0x1p40;       // 4 TiB
 constexpr double max_multiplications = 0x1p59;  // of one sample, forward: training fits an int64
 

@@ -5,15 +5,15 @@
 
 namespace sweetspot::model::keras {
 
-// [null, 28, 28, 1], [null, 100, 3] or [null, 10], or nothing when the field is absent.
+// [null, 28, 28, 1], [null, 100, 3] or [null, 10], or nullopt if the field is absent.
 std::optional<Shape> read_shape(Fields& fields, std::string_view field);
 // Of one to three sizes.
 Shape shape_of(std::span<const std::int64_t> sizes, const Place& place, std::string_view field);
 
-// What the layer makes of its input; refuses what cannot be, or is larger than any machine.
+// The layer's output shape; rejects impossible ones, and those larger than any machine.
 Shape output_shape(const LayerKind& kind, const Shape& input, const Place& place);
 
-// Refuses a network whose totals would overflow what counts them.
+// Rejects a network whose totals would overflow their counters.
 void check_totals(const Network& network, const Place& place);
 
 }  // namespace sweetspot::model::keras

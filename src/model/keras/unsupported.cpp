@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// What a layer that is not there is about, by a part of its name.
+// The topic of an unsupported layer, by a part of its name.
 struct Family {
   std::string_view part, nearest;
 };
@@ -54,7 +54,8 @@ std::string nearest(std::string_view class_name) {
     if (class_name.find(family.part) != std::string_view::npos) return std::string(family.nearest);
   std::vector<std::string_view> names = known_layers();
   const std::string_view asked = class_name.substr(0, 100);
-  std::ranges::stable_sort(names, {}, [&](std::string_view name) { return core::edit_distance(asked, name); });
+  std::ranges::stable_sort(names, {},
+                           [&](std::string_view name) { return core::edit_distance(asked, name); });
   names.resize(3);
   return fmt::format("{}, {} and {}", names[0], names[1], names[2]);
 }

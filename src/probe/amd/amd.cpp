@@ -14,8 +14,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the table is the machine's own");
 
-// Format 1.3 of the table is the first with reasons that mean the same on every chip: at this
-// place, electrical ones in the lower half, temperatures in the 24 bits above, then others.
+// Format 1.3 of the table is the first whose reasons mean the same on every chip: at this offset,
+// electrical ones in the lower half, temperatures in the 24 bits above, then others.
 constexpr std::uint8_t format = 1, first_content = 3;
 constexpr std::size_t reasons_at = 112, table_bytes = 120;
 constexpr std::uint64_t electrical = 0xffffffff, temperatures = std::uint64_t{0xffffff} << 32;

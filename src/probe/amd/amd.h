@@ -7,12 +7,12 @@
 
 namespace sweetspot::probe::amd {
 
-// What holds the clocks back, from the driver's gpu_metrics table; nothing for a version of it
-// whose reasons differ from chip to chip.
+// Why clocks are throttled, from the driver's gpu_metrics table; nullopt for a version whose
+// reasons differ from chip to chip.
 std::optional<gpu::Throttle> throttle_in(std::string_view gpu_metrics);
 
-// AMD's GPUs, as the amdgpu driver shows them in sysfs under this root. The driver does not list
-// the processes of a device, nor count its energy.
+// AMD's GPUs, from the amdgpu driver's sysfs under this root. The driver lists neither a device's
+// processes nor its energy.
 gpu::Found find(const std::filesystem::path& root = "/");
 
 }  // namespace sweetspot::probe::amd

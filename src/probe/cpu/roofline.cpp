@@ -31,7 +31,7 @@ void run_apart(int threads, const std::function<void(int member)>& work) {
 
 namespace {
 
-// Latency 4 × 2 ports a cycle needs 8 chains; 12 leave room without spilling.
+// Latency 4 × 2 ports per cycle needs 8 chains; 12 leave slack without spilling.
 constexpr int chains = 12;
 constexpr int rounds = 2048;
 
@@ -90,7 +90,7 @@ Kernel best_kernel() {
   return multiply_adds_generic;
 }
 
-// The most operations a second in any millisecond of `seconds`; of one at least.
+// The most operations per second in any millisecond of `seconds`; at least one millisecond.
 double best_millisecond(double seconds) {
   constexpr double slice_seconds = 1e-3;
   double best = 0;
@@ -153,7 +153,8 @@ double triad_bytes_per_second(int threads, core::Bytes bytes) {
   double best_seconds = 0;
   run_apart(threads, [&](int member) {
     const std::int64_t begin = count * member / threads, end = count * (member + 1) / threads;
-    // Pages where they are used, and no pass that reads the kernel's one page of zeros.
+    // First touch on the core that uses the pages, so that no pass reads the kernel's shared zero
+    // page.
     for (std::int64_t i = begin; i < end; ++i) a[i] = 0, b[i] = 1, c[i] = 2;
     for (int pass = 0; pass < bandwidth_passes; ++pass) {
       together.arrive_and_wait();
@@ -186,7 +187,7 @@ Roofline roofline(int threads, bool again) {
 namespace fs = std::filesystem;
 
 std::optional<fs::path> cache_file(const std::string& name) {
-  // The XDG specification: a relative path is to be ignored.
+  // The XDG specification says to ignore a relative path.
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
     return fs::path(cache) / "sweetspot" / name;
   if (const char* home = std::getenv("HOME"); home && fs::path(home).is_absolute())
@@ -211,9 +212,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int roofline_schema = 1;  // a file of another one is measured again, and replaced
+constexpr int roofline_schema = 1;  // a file with another one is measured again, and replaced
 
-// The entries, or none where the file is missing, cut short or not ours.
+// The entries, or none if the file is missing, truncated or not ours.
 Json entries_of(const fs::path& file) {
   const Json json = Json::parse(read_text(file).value_or(""), nullptr, false);
   if (!json.is_object() || json.value("schema_version", Json()) != roofline_schema)

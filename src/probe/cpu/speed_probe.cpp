@@ -28,7 +28,7 @@ void stay_on(int core) {
 
 namespace {
 
-// Additions a second in about ten microseconds.
+// Additions per second over about ten microseconds.
 double adding() {
   constexpr int times = 4096;
   std::uint64_t sums[8] = {};
@@ -37,13 +37,12 @@ double adding() {
 #pragma GCC unroll 8
     for (std::uint64_t& sum : sums) {
       ++sum;
-      asm volatile("" : "+r"(sum));  // in a register, and not all of them in one
+      asm volatile("" : "+r"(sum));  // keeps it in a register, and the loop scalar
     }
   return 8.0 * times / since(start);
 }
 
-// The median over some of them: a moment in which another thread had the core does not
-// count.
+// The median over several: a moment in which another thread had the core does not count.
 double additions_per_second() {
   constexpr double seconds = 5e-5;
   constexpr std::size_t most = 64;
@@ -55,7 +54,7 @@ double additions_per_second() {
   return found[count / 2];
 }
 
-// More than a first-level cache, less than a second-level one: it comes from the neighbour's.
+// More than an L1 cache, less than an L2 one: it is read from the neighbour's cache.
 constexpr std::size_t floats_each = 64 * 1024 / sizeof(float);
 constexpr std::size_t floats_a_line = 64 / sizeof(float);
 constexpr int exchange_passes = 3;
@@ -83,7 +82,7 @@ SpeedProbe::SpeedProbe(int cores)
         if (member < places.size()) stay_on(places[member]);
         serve(member);
       });
-  } catch (const std::system_error&) {  // a machine at its limit of threads: nothing is known
+  } catch (const std::system_error&) {  // the machine is at its thread limit: nothing is known
     end();
   }
 }
@@ -116,7 +115,7 @@ void SpeedProbe::serve(std::size_t member) {
   for (std::uint32_t seen = 0;; ++seen) {
     round_.wait(seen);
     if (ending_) return;
-    together_.wait();  // halves of one physical core are slower at once than one by one
+    together_.wait();  // hardware threads of one core are slower together than one by one
     const double additions = additions_per_second();
     found_[member] = {additions, exchange(member)};
     left_.fetch_sub(1);
@@ -124,7 +123,7 @@ void SpeedProbe::serve(std::size_t member) {
   }
 }
 
-// By the best of the passes.
+// The best of the passes.
 double SpeedProbe::exchange(std::size_t member) {
   if (written_.size() < 2) return 0;
   std::vector<float>& mine = written_[member];

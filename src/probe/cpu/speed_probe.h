@@ -13,25 +13,25 @@ inline double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The cores this process may use, from the one it is on: that one is surely not too busy for it.
+// The cores this process may use, starting with the current one, which is surely not too busy.
 std::vector<int> allowed_cores();
-// Keeps the calling thread on a core. Where that is refused it runs wherever the scheduler likes.
+// Pins the calling thread to a core. If that is refused, the scheduler decides.
 void stay_on(int core);
 
-// How fast the machine was at one moment; 0 is unknown.
+// The machine's speed at one moment; 0 is unknown.
 struct SpeedReading {
-  // In registers, on all cores at once, as many at a time as a core can begin: a slower clock
-  // shows, and so does a neighbour of this virtual machine on the other half of a physical core,
-  // which leaves wide arithmetic nearly alone and takes a third of everything else.
+  // In registers, on all cores at once, as many at a time as a core can issue: it drops with a
+  // lower clock, and with a neighbour of this virtual machine on the other hardware thread of a
+  // core, which barely affects wide arithmetic but takes a third of everything else.
   double additions_per_second = 0;
-  // At which each core reads what its neighbour has just written. A virtual machine's cores may be
-  // moved apart, to another cache or socket, for half a second: they compute as fast as before, and
-  // a step's sums over all threads do not. 0 for a single core, which has no neighbour.
+  // The rate at which each core reads what its neighbour has just written. The host may move a
+  // virtual machine's cores apart, to another cache or socket, for half a second: they compute as
+  // fast as before, but a step's sums over all threads do not. 0 for a single core.
   double exchange_bytes_per_second = 0;
 };
 
-// Feels how fast the machine is in a fifth of a millisecond, again and again: its threads stay, one
-// on each core, and sleep between.
+// Measures the machine's speed in a fifth of a millisecond, repeatedly: its threads persist, one
+// per core, and sleep in between.
 class SpeedProbe {
  public:
   explicit SpeedProbe(int cores);
@@ -42,7 +42,7 @@ class SpeedProbe {
   SpeedReading take();
 
  private:
-  // Spins: what comes between takes microseconds, less than falling asleep does.
+  // Spins: the waits take microseconds, less than falling asleep does.
   class Barrier {
    public:
     explicit Barrier(int members) : members_(members) {}
@@ -62,7 +62,7 @@ class SpeedProbe {
   std::atomic<bool> ending_{false};
   std::vector<std::vector<float>> written_;  // by each member, for its neighbour
   std::vector<SpeedReading> found_;          // by each member
-  std::vector<std::thread> members_;         // none where the machine refused one
+  std::vector<std::thread> members_;         // none if the machine refused one
 };
 
 }  // namespace sweetspot::probe::cpu

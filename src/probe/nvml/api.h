@@ -3,7 +3,7 @@
 
 // The few parts of NVIDIA's management library that are used, declared here so that the program
 // builds without the toolkit. Names, values and layouts are the library's and do not change: a new
-// layout comes with a new name.
+// layout gets a new name.
 namespace sweetspot::probe::nvml {
 
 enum class Status : int {
@@ -34,7 +34,7 @@ struct MemoryInfo {
   unsigned long long total, free, used;
 };
 
-// The older layout counts what the driver keeps for itself as used.
+// The older layout counts what the driver reserves as used.
 struct MemoryInfo2 {
   unsigned version = sizeof(MemoryInfo2) | 2u << 24;
   unsigned long long total = 0, reserved = 0, free = 0, used = 0;
@@ -68,18 +68,18 @@ struct FieldValue {
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// In mW, of this moment; what the plain call tells is an average over the last second.
+// Instantaneous, in mW; the plain call returns an average over the last second.
 constexpr unsigned field_power_instant = 186;
 
 constexpr unsigned clock_sm = 1, clock_memory = 2, sensor_gpu = 0;
 
-// Bits of the clocks' event reasons. Being idle is none here.
+// Bits of the clocks' event reasons, without the one for idle.
 constexpr unsigned long long reason_set_by_hand = 0x2, reason_power_cap = 0x4,
                              reason_hardware = 0x8, reason_sync_boost = 0x10,
                              reason_software_thermal = 0x20, reason_hardware_thermal = 0x40,
                              reason_power_brake = 0x80, reason_display = 0x100;
 
-// One pointer for each function: nullptr where this driver has none.
+// One pointer per function: nullptr if this driver lacks it.
 struct Functions {
   Status (*init)() = nullptr;
   Status (*shutdown)() = nullptr;
@@ -97,7 +97,7 @@ struct Functions {
   Status (*memory)(Handle, MemoryInfo*) = nullptr;
   Status (*memory2)(Handle, MemoryInfo2*) = nullptr;
   Status (*power)(Handle, unsigned*) = nullptr;
-  Status (*power_limit)(Handle, unsigned*) = nullptr;  // that holds; and the one asked for:
+  Status (*power_limit)(Handle, unsigned*) = nullptr;  // the enforced one; and the requested one:
   Status (*asked_power_limit)(Handle, unsigned*) = nullptr;
   Status (*power_limit_range)(Handle, unsigned*, unsigned*) = nullptr;
   Status (*set_power_limit)(Handle, unsigned) = nullptr;

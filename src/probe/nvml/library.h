@@ -6,17 +6,17 @@
 
 namespace sweetspot::probe::nvml {
 
-// The driver's library, opened and started; closed with the last device that uses it.
+// The driver's library, opened and initialised; closed with the last device that uses it.
 class Library {
  public:
-  // nullptr, and the reason in one sentence, where there is none or it does not start.
+  // nullptr, and the reason in one sentence, if it is missing or does not initialise.
   static std::shared_ptr<const Library> open(const std::string& file, std::string& reason);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   const Functions& call() const { return functions_; }
-  std::string driver() const;  // its version; empty where it does not tell
+  std::string driver() const;  // its version; empty if unknown
 
  private:
   explicit Library(void* opened);

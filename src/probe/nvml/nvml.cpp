@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t most_processes = 4096;
 constexpr unsigned long long recent_us = 2'000'000;
 
-// What a function says, or nothing when this driver has none, or it fails.
+// A function's result, or nullopt if this driver lacks it, or it fails.
 template <class Value, class Function, class... Arguments>
 std::optional<Value> ask(Function function, Arguments... arguments) {
   Value value{};
@@ -31,7 +31,7 @@ std::optional<double> scaled(std::optional<unsigned> value, double factor) {
   return *value * factor;
 }
 
-// The list may grow between being counted and being read: asked again with more room.
+// The list may grow between being counted and being read: retried with more space.
 template <class Item, class Function>
 std::optional<std::vector<Item>> ask_list(Function function, Handle handle, std::size_t room) {
   for (; room <= most_processes; room *= 4) {
@@ -84,7 +84,7 @@ class Device final : public gpu::Gpu {
 
   std::optional<gpu::Memory> memory() const override {
     if (const auto newer = ask<MemoryInfo2>(call_.memory2, handle_)) {
-      // Drivers differ in whether `used` has what is reserved in it.
+      // Drivers differ in whether `used` includes what is reserved.
       const auto not_used = newer->free + newer->reserved;
       return gpu::Memory{newer->total - std::min(newer->total, not_used), newer->free,
                          newer->total};
@@ -115,7 +115,7 @@ class Device final : public gpu::Gpu {
     const auto computing = ask_list<ProcessInfo>(list(call_.compute_processes), handle_, 64);
     const auto drawing = ask_list<ProcessInfo>(list(call_.graphics_processes), handle_, 64);
     if (!computing && !drawing) return std::nullopt;
-    std::map<unsigned, gpu::Process> found;  // one that computes and draws is in both lists
+    std::map<unsigned, gpu::Process> found;  // a process that computes and draws is in both lists
     for (const auto* processes : {&computing, &drawing}) {
       if (!*processes) continue;
       for (const ProcessInfo& info : **processes) {
@@ -148,8 +148,8 @@ class Device final : public gpu::Gpu {
     return scaled(ask<unsigned>(call_.power, handle_), 1e-3);
   }
 
-  // The driver keeps samples of the last seconds. Each process's newest counts, unless it is old
-  // beside the others'; a process without one did nothing.
+  // The driver keeps samples of the last seconds. Each process's newest counts, unless it is older
+  // than the others'; a process without one was idle.
   void add_utilisation(std::vector<gpu::Process>& found) const {
     const auto all_there_are = [this](Handle handle, ProcessUtilization* items, unsigned& count) {
       return call_.process_utilization ? call_.process_utilization(handle, items, &count, 0)
@@ -185,7 +185,7 @@ gpu::Throttle throttle_of(unsigned long long reasons) {
   throttle.power_cap = reasons & reason_power_cap;
   throttle.thermal = reasons & (reason_software_thermal | reason_hardware_thermal);
   throttle.power_brake = reasons & reason_power_brake;
-  // The hardware's slowdown is said along with its cause, where that is known.
+  // The hardware slowdown bit is set along with its cause, if that is known.
   throttle.hardware =
       (reasons & reason_hardware) && !(reasons & (reason_hardware_thermal | reason_power_brake));
   throttle.other = reasons & (reason_set_by_hand | reason_sync_boost | reason_display);

@@ -11,7 +11,7 @@ std::unique_ptr<gpu::Gpu> make_device(std::shared_ptr<const Library> library, Ha
 // What the clocks' event reasons mean.
 gpu::Throttle throttle_of(unsigned long long reasons);
 
-// SWEETSPOT_NVML where that is set, else libnvidia-ml.so.1 wherever the loader finds it.
+// SWEETSPOT_NVML if set, else libnvidia-ml.so.1 as found by the loader.
 std::string default_library();
 
 // NVIDIA's GPUs, through the library that comes with the driver. It is opened at run time: the

@@ -8,8 +8,8 @@
 
 namespace sweetspot::probe::nvml {
 
-// The power limit of one GPU, as `nvidia-smi -pl` sets it. In milliwatts, as the driver counts: so
-// what was set can be told from what somebody else set.
+// The power limit of one GPU, as set by `nvidia-smi -pl`. In the driver's milliwatts, so that our
+// own value can be told from somebody else's.
 class PowerLimit {
  public:
   PowerLimit(std::shared_ptr<const Library> library, unsigned index, Handle handle);
@@ -22,7 +22,7 @@ class PowerLimit {
   struct Range {
     unsigned least_mw = 0, most_mw = 0;
   };
-  // Nothing where this GPU has no limit that could be set.
+  // nullopt if this GPU has no settable limit.
   std::optional<Range> range() const;
   std::optional<unsigned> now_mw() const;
   Status set_mw(unsigned milliwatts) const;
@@ -34,7 +34,7 @@ class PowerLimit {
   std::string name_, uuid_, bus_id_;
 };
 
-// Of every GPU that the driver shows; none: then `reason` says why, in one sentence.
+// Of every GPU that the driver lists; if none, `reason` says why, in one sentence.
 struct PowerLimitsFound {
   std::vector<PowerLimit> gpus;
   std::string reason;

@@ -8,7 +8,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Packages only: their cores and memory, "intel-rapl:0:1", are parts of them, and the whole
-// platform, "psys", holds them all.
+// platform, "psys", includes them all.
 bool is_package(const fs::path& zone) {
   return zone.filename().string().starts_with("intel-rapl:") &&
          read_text(zone / "name").value_or("").starts_with("package");

@@ -6,8 +6,8 @@
 
 namespace sweetspot::probe::powercap {
 
-// What the CPU packages have used since this was made, from the counters of RAPL. Many systems show
-// them to root alone, and virtual machines not at all: then it is unknown.
+// The energy of the CPU packages since construction, from RAPL's counters. Many systems show them
+// only to root, and virtual machines not at all: then it is unknown.
 class Energy {
  public:
   explicit Energy(const std::filesystem::path& root = "/");
@@ -16,7 +16,7 @@ class Energy {
  private:
   struct Package {
     std::filesystem::path counter;
-    std::uint64_t range_uj;  // where the counter starts again from zero
+    std::uint64_t range_uj;  // where the counter wraps
     std::uint64_t last_uj;
   };
   std::vector<Package> packages_;

@@ -10,14 +10,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Version 1 says "no limit" with the largest page-aligned number: nothing that large is a limit.
+// Version 1 expresses "no limit" as the largest page-aligned number: nothing that large is a limit.
 constexpr core::Bytes no_limit = core::Bytes{1} << 60;
 
 std::vector<fs::path> levels_under(const fs::path& mount, const fs::path& group) {
   std::vector<fs::path> folders;
   std::error_code ignored;
   // Inside a container the group's path is the host's and may not exist below the mount: the levels
-  // that do exist count. A path with ".." would lead out of the mount.
+  // that do exist count. A path with ".." would leave the mount.
   fs::path inner = group.lexically_normal().relative_path();
   if (std::find(inner.begin(), inner.end(), "..") != inner.end()) inner.clear();
   for (; !inner.empty(); inner = inner.parent_path())

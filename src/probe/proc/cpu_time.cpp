@@ -37,7 +37,7 @@ CpuTime cpu_time(const fs::path& root, const std::vector<int>& cpus) {
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string name;
-    // Guests' time is in user and nice already.
+    // Guest time is already included in user and nice.
     std::uint64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, soft = 0,
                   steal = 0;
     if (!(words >> name) || !wanted.contains(name)) continue;

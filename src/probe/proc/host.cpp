@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The text behind "key : " in the first line that has it.
+// The text after "key : " in the first line that has it.
 std::optional<std::string> value_of(const std::string& text, const std::string& key) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

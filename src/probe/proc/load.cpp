@@ -9,7 +9,7 @@
 namespace sweetspot::probe::proc {
 namespace {
 
-// The number behind `key` in "some avg10=0.00 avg60=0.00 avg300=0.00 total=2713553810".
+// The number after `key` in "some avg10=0.00 avg60=0.00 avg300=0.00 total=2713553810".
 template <class Number>
 std::optional<Number> value_of(const std::string& line, const std::string& key) {
   const std::size_t at = line.find(key);

@@ -11,19 +11,19 @@ namespace sweetspot::probe::proc {
 
 // The kernel's pressure stall information (PSI) of one resource: "cpu", "memory" or "io".
 struct Pressure {
-  std::optional<double> some_share;            // of the last ten seconds, some task waited for it
+  std::optional<double> some_share;            // over the last ten seconds, some task waited for it
   std::optional<double> full_share;            // every task did
   std::optional<std::uint64_t> some_total_us;  // a counter
 };
 Pressure pressure(const std::string& resource, const std::filesystem::path& root = "/");
 
-// Counters that only grow: two readings tell what happened between them.
+// Monotonic counters: the difference of two readings counts.
 struct Load {
   std::optional<std::uint64_t> pressure_us;            // some task waited for a CPU (PSI)
-  std::optional<std::uint64_t> busy_ticks, all_ticks;  // of the CPUs, whoever used them
+  std::optional<std::uint64_t> busy_ticks, all_ticks;  // of the CPUs, by all processes
   std::optional<std::uint64_t> own_ticks;              // of this process and those it started
 };
-// Of these CPUs, as in cpu_time(): what others do elsewhere cannot disturb us.
+// For these CPUs, as in cpu_time(): load elsewhere cannot disturb us.
 Load load(const std::filesystem::path& root = "/", const std::vector<int>& cpus = scheduled_cpus());
 
 // What happened between two readings.

@@ -23,14 +23,14 @@ namespace {
 namespace fs = std::filesystem;
 
 std::optional<std::uint64_t> time_of(const fs::path& process) {
-  // "4211 (a name) with) spaces) S 1 …": what follows the last parenthesis is regular.
+  // "4211 (a name) with) spaces) S 1 …": the text after the last parenthesis is regular.
   const std::string text = read_text(process / "stat").value_or("");
   const std::size_t name_end = text.rfind(')');
   if (name_end == text.npos) return std::nullopt;
   std::istringstream words(text.substr(name_end + 1));
   std::string skipped;
   for (int field = 3; field < 14; ++field) words >> skipped;
-  // Fields 14 to 17: its own, and those of children that were waited for.
+  // Fields 14 to 17: its own, and those of waited-for children.
   std::uint64_t user = 0, system = 0, children_user = 0, children_system = 0;
   if (!(words >> user >> system >> children_user >> children_system)) return std::nullopt;
   return user + system + children_user + children_system;

@@ -62,9 +62,10 @@ std::string rank_plan_text(const advise::RankPlan& plan, const PlotOptions& opti
                fmt::format("{:.0f}%", 100 * row.efficiency),
                row.sooner ? fmt::format("{:.1f}×", *row.sooner) : std::string(unknown)});
   const bool has_steps = plan.facts.machine && !plan.facts.machine->steps.empty();
-  std::string text = fmt::format("\nPrediction for more ranks ({}), each with the best batch:\n",
-                                 has_steps ? "from a few steps of some" : "nothing of it was run") +
-                     table.text() + plot_of(plan, options) + "It assumes that\n";
+  std::string text =
+      fmt::format("\nPrediction for more ranks ({}), each with the best batch:\n",
+                  has_steps ? "from a few measured steps" : "nothing of it was run") +
+      table.text() + plot_of(plan, options) + "It assumes that\n";
   for (const std::string& assumption : advise::assumptions(plan.facts))
     for (const std::string& line : wrapped("- " + assumption, options.width)) text += line + "\n";
   return text;

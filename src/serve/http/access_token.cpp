@@ -11,7 +11,7 @@
 namespace sweetspot::serve::http {
 namespace {
 
-// In a time that tells nothing of where the two differ. That their lengths do is no secret.
+// In constant time. The length is not secret.
 bool is_same(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   volatile unsigned char difference = 0;
@@ -20,8 +20,8 @@ bool is_same(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// Another site's page, or one of another port of this host, that loads from us behind its reader's
-// back. Following a link to us is fine. Browsers say which it is; other programs say nothing.
+// A page of another site, or of another port of this host, that loads from us without its reader's
+// knowledge. Following a link to us is fine. Browsers say which it is; other programs do not.
 bool is_of_another_page(const Request& request) {
   return (request.fetch_site == "cross-site" || request.fetch_site == "same-site") &&
          request.fetch_mode != "navigate";

@@ -9,20 +9,19 @@
 
 namespace sweetspot::serve::http {
 
-// 256 bits of the kernel's randomness, as 43 letters, digits, "-" and "_". MachineError when there
-// are none.
+// 256 bits of the kernel's randomness, as 43 letters, digits, "-" and "_". MachineError if it is
+// unavailable.
 std::string random_token();
 
-// Who is answered at all.
+// Decides which requests are answered.
 class Access {
  public:
-  // `hosts` are the Host fields under which the server may be asked, port and all: a page of
-  // somebody else whose name was rebound to our address asks under its own. An empty token lets
-  // everyone in.
+  // `hosts` are the allowed Host fields, including the port: a foreign page whose name was rebound
+  // to our address sends its own name. An empty token admits everyone.
   Access(std::vector<std::string> hosts, std::string token);
 
   const std::string& token() const { return token_; }
-  // Why the request is not answered, whatever it asks for; nothing when it may be.
+  // Why the request is not answered; nullopt if it may be.
   std::optional<Response> refusal(const Request& request) const;
   bool has_token(const Request& request) const;
 

@@ -29,7 +29,7 @@ bool Outbox::flush(int socket) {
 
 namespace {
 
-constexpr std::size_t most_ignored_bytes = 64 * 1024;  // behind the request, before we hang up
+constexpr std::size_t most_ignored_bytes = 64 * 1024;  // after the request, before we close
 
 }  // namespace
 
@@ -98,7 +98,8 @@ void Connection::write() {
 void Connection::drained() {
   if (state_ == State::streaming && !is_ending_)
     return enter(State::streaming, patience_.heartbeat);
-  // Closed at once, with bytes of the client unread, the kernel would take back what we sent.
+  // If it were closed immediately, with unread bytes from the client, the kernel would discard what
+  // we sent.
   ::shutdown(socket(), SHUT_WR);
   enter(State::leaving, patience_.farewell);
 }

@@ -10,12 +10,12 @@
 
 namespace sweetspot::serve::http {
 
-// What is still to be sent to one reader. It holds no copies: only where it is in what all share.
+// What is still to be sent to one reader. It holds no copies: only its position in shared data.
 class Outbox {
  public:
   void put(Bytes bytes);
   bool is_empty() const { return waiting_.empty(); }
-  // As much as the socket takes now; false when its reader is gone.
+  // As much as the socket takes now; false if its reader is gone.
   bool flush(int socket);
 
  private:
@@ -26,16 +26,16 @@ class Outbox {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// How long a client may take; what it holds meanwhile is bounded elsewhere.
+// How long a client may take; its memory is bounded elsewhere.
 struct Patience {
   Milliseconds head{10'000};       // from the connection to the end of the request
   Milliseconds drain{60'000};      // to take one response, or one event
-  Milliseconds farewell{2'000};    // to hang up after the response
-  Milliseconds heartbeat{15'000};  // a stream that has nothing to say says so
+  Milliseconds farewell{2'000};    // to close after the response
+  Milliseconds heartbeat{15'000};  // an idle stream sends a comment
 };
 
-// One client: it asks once, is answered once, and hangs up; or it streams for as long as it likes.
-// Nothing here waits.
+// One client: one request, one response, then it is closed; or it streams for as long as it likes.
+// Nothing here blocks.
 class Connection {
  public:
   enum class State { reading, writing, streaming, leaving, gone };
@@ -47,10 +47,10 @@ class Connection {
   std::uint32_t wanted_events() const;  // for epoll
   Clock::time_point deadline() const { return deadline_; }
 
-  // Takes what came. Something once its request is whole, or known to be none.
+  // Takes what arrived. Set once its request is complete, or known to be invalid.
   std::optional<Heard> read();
   void respond(const Response& response, bool head_only);
-  // Of a stream: sends the event unless its reader has it, or is still busy with another: events
+  // For a stream: sends the event unless its reader has it, or is still busy with another: events
   // carry the whole state, so that one may be skipped.
   void offer(const Event& event);
   void write();
@@ -73,7 +73,7 @@ class Connection {
   std::optional<std::int64_t> topic_;
   std::string event_id_;     // the last one sent
   bool is_ending_ = false;   // no event follows
-  std::size_t ignored_ = 0;  // bytes behind the request
+  std::size_t ignored_ = 0;  // bytes after the request
 };
 
 }  // namespace sweetspot::serve::http

@@ -18,8 +18,8 @@ namespace sweetspot::serve::http {
 namespace {
 
 constexpr int waiting_connections = 512;
-// A connection's share of the kernel's memory, which would else grow to megabytes for each reader
-// that does not read.
+// A connection's kernel buffers, which would otherwise grow to megabytes for each reader that does
+// not read.
 constexpr int send_buffer_bytes = 64 * 1024, receive_buffer_bytes = 8 * 1024;
 
 // An address of either family.
@@ -37,7 +37,7 @@ class Address {
           fmt::format("--host '{}' is no address; pass one of this machine, such as 127.0.0.1",
                       core::printable(asked)));
   }
-  // Of a socket that is bound.
+  // Of a bound socket.
   Address(const Address& kind, int socket) : Address(kind) {
     socklen_t length = size();
     getsockname(socket, data(), &length);

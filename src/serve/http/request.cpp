@@ -31,7 +31,7 @@ std::string lower(std::string_view text) {
   return copy;
 }
 
-// What is before the separator; `text` becomes what is behind it, or empty.
+// Returns the text before the separator; `text` becomes the rest, or empty.
 std::string_view take_until(std::string_view& text, std::string_view separator) {
   const std::size_t end = text.find(separator);
   const std::string_view taken = text.substr(0, end);
@@ -129,7 +129,7 @@ Request parse(std::string_view head) {
 
 bool is_control(char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f; }
 
-// Lines end in CR LF, both and only there.
+// Lines must end in CR LF, and these must not occur elsewhere.
 bool is_well_formed(char previous, char c) {
   if (c == '\n') return previous == '\r';
   return previous != '\r' && (c == '\r' || !is_control(c));

@@ -7,8 +7,8 @@
 
 namespace sweetspot::serve::http {
 
-// One request's head. Nothing in it is ever decoded, so that there is nothing to decode twice:
-// routes are compared as they were sent, and values are plain words.
+// One request's head. Nothing in it is ever decoded, so that nothing can be decoded twice: routes
+// are compared as sent, and values are plain words.
 struct Request {
   std::string method;
   std::string path;                          // "/events", without the query
@@ -26,14 +26,14 @@ struct Refusal {
 
 using Heard = std::variant<Request, Refusal>;
 
-// Takes the bytes of one head in whatever pieces they come. Strict where HTTP lets others be
-// lenient (lone line feeds, folded lines, blanks before a colon, two lengths): what two programs
-// may read in two ways is how requests are smuggled.
+// Parses one head from pieces of any size. Strict where HTTP allows leniency (lone line feeds,
+// folded lines, blanks before a colon, two lengths): ambiguity between parsers is how requests are
+// smuggled.
 class HeadReader {
  public:
   static constexpr std::size_t most_line_bytes = 2048, most_bytes = 8192, most_fields = 64;
 
-  // Nothing until the head is whole, or known to be wrong. What follows a head is not looked at.
+  // nullopt until the head is complete, or known to be invalid. What follows a head is ignored.
   std::optional<Heard> feed(std::string_view bytes);
 
  private:

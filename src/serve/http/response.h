@@ -7,7 +7,7 @@
 
 namespace sweetspot::serve::http {
 
-// Shared by all who are being sent it: a thousand readers hold one copy.
+// Shared by all recipients: a thousand readers hold one copy.
 using Bytes = std::shared_ptr<const std::string>;
 Bytes bytes(std::string text);
 
@@ -19,25 +19,25 @@ struct Response {
   int status = 200;
   std::string_view type = plain_text;
   Bytes body{};
-  std::string policy = "default-src 'none'";  // of the content; framing is forbidden to all
-  // Instead of a body, the events of this topic as they come.
+  std::string policy = "default-src 'none'";  // for the content; framing is always forbidden
+  // Instead of a body, the events of this topic.
   std::optional<std::int64_t> topic{};
 };
 
 // One sentence, in plain text.
 Response sentence(int status, std::string_view text);
 
-// Everything before the body. Each response is the last of its connection, so that no byte behind a
-// request is ever taken for another one.
+// Everything before the body. Each response is the last of its connection, so that no byte after a
+// request is parsed as another one.
 std::string head_of(const Response& response);
 
-// Server-sent events, as they go over the wire. A reader that already has this id is not sent it.
+// Server-sent events in wire format. A reader that already has this id is not sent it.
 struct Event {
   std::string id;
   Bytes bytes;
-  bool is_last = false;  // the stream ends behind it
+  bool is_last = false;  // the stream ends after it
 };
-Event event(std::string_view name, std::string_view json);  // of one line; the id tells its content
+Event event(std::string_view name, std::string_view json);  // one line; the id is of its content
 constexpr std::string_view heartbeat = ":\n\n";
 
 }  // namespace sweetspot::serve::http

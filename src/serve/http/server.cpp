@@ -19,7 +19,7 @@ constexpr std::uint64_t stop_id = 0, listener_id = 1, first_id = 2;
 constexpr int most_accepted_at_once = 64;
 constexpr rlim_t spare_descriptors = 32;         // for the store, and whatever else is open
 constexpr Milliseconds pause_without_room{100};  // when the machine has no descriptor left
-// The site may take this share of the time at most: a study is running beside us.
+// The site may take at most this share of the time: a study runs concurrently.
 constexpr int refresh_share = 20;
 
 std::size_t affordable_connections(std::size_t asked) {
@@ -99,12 +99,12 @@ void Server::accept() {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       const bool no_descriptor =
           errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-      if (!no_descriptor || make_room()) return;  // what still waits wakes us again
+      if (!no_descriptor || make_room()) return;  // pending ones wake us again
       is_accepting_ = false;
       accept_again_ = Clock::now() + pause_without_room;
       return watch(listener_.socket.number(), listener_id, 0, EPOLL_CTL_MOD);
     }
-    if (connections_.size() >= limits_.connections && !make_room()) continue;  // hung up on
+    if (connections_.size() >= limits_.connections && !make_room()) continue;  // closed
     const int number = socket.number();
     const Id id = next_id_++;
     connections_.try_emplace(id, std::move(socket), limits_.patience);
@@ -112,7 +112,7 @@ void Server::accept() {
   }
 }
 
-// Whoever is leaving goes first, then the longest silent, then the slowest reader; never a stream.
+// Closing ones go first, then the longest idle, then the slowest reader; never a stream.
 bool Server::make_room() {
   using State = Connection::State;
   for (const State state : {State::leaving, State::reading, State::writing}) {
@@ -130,7 +130,7 @@ bool Server::make_room() {
 
 void Server::serve(Id id, std::uint32_t events) {
   const auto found = connections_.find(id);
-  if (found == connections_.end()) return;  // it went earlier in this round
+  if (found == connections_.end()) return;  // it was closed earlier in this round
   Connection& connection = found->second;
   if (events & (EPOLLERR | EPOLLHUP))
     connection.hang_up();
@@ -154,7 +154,7 @@ void Server::hear(Connection& connection) {
 
 void Server::begin_stream(Connection& connection, const Request& request) {
   connection.has_already(request.last_event_id);
-  if (site_.refresh()) next_refresh_ = {};  // the others hear of it too
+  if (site_.refresh()) next_refresh_ = {};  // the others get it too
   connection.offer(site_.current(*connection.topic()));
 }
 
@@ -185,7 +185,7 @@ void Server::expire() {
   watch(listener_.socket.number(), listener_id, EPOLLIN, EPOLL_CTL_MOD);
 }
 
-// What its state asks of epoll, or its end.
+// Updates its epoll events from its state, or closes it.
 void Server::settle(Connections::iterator found) {
   Connection& connection = found->second;
   if (connection.state() == Connection::State::gone)

@@ -8,19 +8,19 @@
 namespace sweetspot::serve::http {
 
 struct Limits {
-  std::size_t connections = 512;  // beyond it, whoever has said nothing for longest has to go
-  std::size_t streams = 100;      // beyond it, a new one is asked to come later
+  std::size_t connections = 512;  // beyond it, the longest idle one is closed
+  std::size_t streams = 100;      // beyond it, a new one must retry later
   Patience patience{};
-  Milliseconds refresh{250};  // at most this often is the site asked whether anything changed
+  Milliseconds refresh{250};  // the site is polled at most this often
 };
 
-// One thread, one epoll, no waiting for any client: a thousand that say nothing cost a thousand
-// descriptors for ten seconds, and nobody a thread.
+// One thread, one epoll, no waiting for any client: a thousand idle ones cost a thousand
+// descriptors for ten seconds, and no thread.
 class Server {
  public:
   Server(Listener listener, Access access, Site& site, const Limits& limits = {});
 
-  // Until `stop` can be read from. MachineError when the machine refuses to go on.
+  // Until `stop` is readable. MachineError on a fatal system error.
   void run(int stop);
 
  private:

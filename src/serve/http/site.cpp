@@ -9,7 +9,7 @@ Response answer(const Heard& heard, const Access& access, Site& site) {
     return sentence(refusal->status, refusal->sentence);
   const Request& request = std::get<Request>(heard);
   if (auto refused = access.refusal(request)) return *std::move(refused);
-  // Browsers ask for it by themselves, without the token; there is none.
+  // Browsers request it automatically, without the token; there is none.
   if (request.path == "/favicon.ico") return {.status = 204};
   if (!access.has_token(request))
     return sentence(403,

@@ -10,13 +10,13 @@ class Site {
  public:
   virtual ~Site() = default;
   virtual Response respond(const Request& request) = 0;
-  // Looks whether anything changed; called now and then while somebody streams. True if so.
+  // Checks whether anything changed; polled while somebody streams. True if so.
   virtual bool refresh() = 0;
-  // What there is to know about a topic, as of the last refresh().
+  // The state of a topic, as of the last refresh().
   virtual Event current(std::int64_t topic) = 0;
 };
 
-// What is sent for what was heard: a refusal, or what the site says.
+// The response to a request: an error, or the site's answer.
 Response answer(const Heard& heard, const Access& access, Site& site);
 
 }  // namespace sweetspot::serve::http

@@ -29,7 +29,7 @@ std::string one_line(const char* message) {
   return core::printable(text);
 }
 
-// What passes by itself or with another connection: connections that break (08), a server that
+// Transient errors, resolved by waiting or reconnecting: connection failures (08), a server that
 // shuts down, starts or crashed (57P), has no connection left (53300) or became a standby (25006).
 bool passes(const std::string& state) {
   return state.empty() || state.starts_with("08") || state.starts_with("57P") || state == "53300" ||
@@ -49,8 +49,8 @@ void check(PGconn* connection, const PGresult* result) {
   throw Rejected{state, why};
 }
 
-// libpq tells no SQLSTATE of a connection that was refused: what no waiting mends is told by words,
-// which the server translates; C's locale is asked for below.
+// libpq gives no SQLSTATE for a refused connection: permanent errors are recognised by their text,
+// which the server translates; the C locale is requested below.
 bool is_hopeless(std::string_view why) {
   for (const char* words : {"does not exist", "authentication failed", "no password supplied",
                             "no pg_hba.conf entry", "definition of service", "invalid port"})
@@ -71,7 +71,7 @@ T parsed(std::string_view text) {
 Value::Value(std::string_view text) {
   std::string& valid = bytes_.emplace();
   while (!text.empty()) {
-    // Line ends and tabs are no characters to print, and no harm here.
+    // Line ends and tabs are not printable, but harmless here.
     const bool plain = static_cast<unsigned char>(text.front()) < 0x80 && text.front() != '\0';
     const std::size_t size = plain ? 1 : core::printable_bytes(text);
     valid += size > 0 ? text.substr(0, size) : "\uFFFD";
@@ -118,8 +118,8 @@ Cell Result::at(std::size_t row, std::size_t column) const {
 }
 
 Connection::Connection(const std::string& url) {
-  // What stands later wins: what the URL says over our defaults. A server that vanished without a
-  // word is noticed within half a minute.
+  // Later entries win: the URL overrides our defaults. A server that vanished silently is noticed
+  // within half a minute.
   const char* names[] = {"connect_timeout",  "keepalives_idle",           "keepalives_interval",
                          "keepalives_count", "tcp_user_timeout",          "dbname",
                          "client_encoding",  "fallback_application_name", nullptr};
@@ -170,7 +170,7 @@ Transaction::~Transaction() {
   if (!open_) return;
   try {
     connection_.run("ROLLBACK");
-  } catch (const Lost&) {  // then it is rolled back already
+  } catch (const Lost&) {  // then it is already rolled back
   } catch (const Rejected&) {
   }
 }

@@ -10,11 +10,11 @@
 
 namespace sweetspot::store::postgres {
 
-// The server cannot be reached, or the connection broke: what was asked may be asked again.
+// The server cannot be reached, or the connection broke: the request may be retried.
 struct Lost {
   std::string why;
 };
-// The server refused a statement.
+// The server rejected a statement.
 struct Rejected {
   std::string state;  // SQLSTATE
   std::string why;
@@ -24,7 +24,7 @@ struct Rejected {
 class Value {
  public:
   Value(std::nullopt_t) {}
-  Value(std::string_view text);  // made valid UTF-8 without NUL: the server takes no other
+  Value(std::string_view text);  // made valid UTF-8 without NUL: the server accepts nothing else
   Value(const std::string& text) : Value(std::string_view(text)) {}
   Value(const char* text) : Value(std::string_view(text)) {}
   Value(double number);
@@ -40,12 +40,12 @@ class Value {
   bool is_binary() const { return is_binary_; }
 
  private:
-  std::optional<std::string> bytes_;  // nothing: NULL
+  std::optional<std::string> bytes_;  // nullopt: NULL
   bool is_binary_ = false;
 };
 using Values = std::vector<Value>;
 
-// A cell of a result; Damaged where it is not what is asked for.
+// A cell of a result; Damaged if it is not of the requested type.
 class Cell {
  public:
   Cell(const char* text, std::size_t size) : text_(text, size), is_null_(text == nullptr) {}
@@ -65,7 +65,7 @@ class Result {
   explicit Result(void* result);
   std::size_t rows() const;
   Cell at(std::size_t row, std::size_t column) const;
-  std::int64_t changed() const;  // rows that an INSERT, UPDATE or DELETE touched
+  std::int64_t changed() const;  // rows affected by an INSERT, UPDATE or DELETE
   const void* handle() const { return result_.get(); }
 
  private:
@@ -83,7 +83,7 @@ class Connection {
   std::shared_ptr<void> connection_;
 };
 
-// Everything from here to commit(), or nothing: rolled back at the end of its life.
+// Everything from here to commit(), or nothing: rolled back by the destructor.
 class Transaction {
  public:
   explicit Transaction(Connection& connection, const char* kind = "");
@@ -98,15 +98,15 @@ class Transaction {
 };
 constexpr const char* snapshot = "ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-// Thrown where what is stored makes no sense.
+// Thrown if the stored data is invalid.
 struct Damaged {};
 
 // Runs `work`; a failure of the server, or Damaged, becomes one sentence that names the database
-// and the way out.
+// and the remedy.
 void guarded(const std::string& url, const std::function<void()>& work);
 
-// InputError where the URL cannot be read, or tells a secret: the arguments of a program are seen
-// by every user of its machine. Neither is shown.
+// InputError if the URL cannot be parsed, or contains a secret: every user of the machine can see a
+// program's arguments. Neither is shown.
 void check_url(const std::string& url);
 
 }  // namespace sweetspot::store::postgres

@@ -12,10 +12,10 @@
 namespace sweetspot::store::postgres {
 namespace {
 
-// As SQLite's files of version 9 (store/sqlite/migrations.cpp tells what each column came with),
-// and what workers share. `changes` counts what is said of a study: who follows it compares that
-// alone. `token` tells a trial whose commit was not acknowledged from one that never arrived.
-// Seconds are since 1970, those of attempts by this server's clock.
+// Like SQLite's files of version 9 (store/sqlite/migrations.cpp documents each column), plus what
+// workers share. `changes` counts the changes to a study: a follower compares only that. `token`
+// distinguishes a trial whose commit was not acknowledged from one that never arrived. Seconds are
+// since 1970, those of attempts by this server's clock.
 constexpr const char* first = R"sql(
   CREATE SCHEMA IF NOT EXISTS sweetspot;
   CREATE TABLE sweetspot.version (version INTEGER NOT NULL);
@@ -192,7 +192,7 @@ constexpr const char* first = R"sql(
   CREATE INDEX attempt_by_task ON attempt (task);
 )sql";
 
-// The trial that is being run, for whoever reads along.
+// The running trial, for readers.
 constexpr const char* running = R"sql(
   ALTER TABLE study ADD COLUMN running_batch BIGINT;
   ALTER TABLE study ADD COLUMN running_since DOUBLE PRECISION NOT NULL DEFAULT 0;
@@ -200,8 +200,7 @@ constexpr const char* running = R"sql(
 
 constexpr const char* schema_steps[] = {first, running};
 
-// Nothing: there is none. By the catalog's rows: a name that was looked up in vain before may be
-// remembered as such.
+// nullopt: there is none. Read from the catalog's rows: a failed name lookup may be cached.
 std::optional<int> version_there(Connection& connection) {
   if (connection
           .run("SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"

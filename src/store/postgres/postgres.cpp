@@ -12,7 +12,7 @@
 namespace sweetspot::store::postgres {
 namespace {
 
-// One question over a kept connection: a fraction of a millisecond beside the way to the server.
+// One query over a persistent connection: a fraction of a millisecond plus the round trip.
 class PostgresFollower : public Follower {
  public:
   explicit PostgresFollower(std::string url) : url_(std::move(url)) {}
@@ -22,7 +22,7 @@ class PostgresFollower : public Follower {
     guarded(url_, [&] {
       try {
         now = digest();
-      } catch (const Lost&) {  // a server that was started again since the last look
+      } catch (const Lost&) {  // a server that was restarted since the last call
         connection_.reset();
         now = digest();
       }
@@ -33,7 +33,7 @@ class PostgresFollower : public Follower {
   }
 
  private:
-  // Differs whenever studies() may.
+  // Changes whenever studies() may.
   std::string digest() {
     if (!connection_) {
       connection_.emplace(url_);
@@ -61,7 +61,7 @@ std::unique_ptr<Follower> open_follower(const std::string& url) {
 
 namespace {
 
-// Each call has a connection of its own: nothing is shared between threads.
+// Each call has its own connection: nothing is shared between threads.
 class PostgresStore : public Store {
  public:
   explicit PostgresStore(std::string url) : url_(std::move(url)) {}
@@ -113,7 +113,7 @@ class PostgresStore : public Store {
   }
 
  private:
-  // As of one moment; does nothing where there is nothing yet.
+  // A consistent snapshot; does nothing if there is no schema yet.
   void look(const std::function<void(Connection&)>& work) const {
     guarded(url_, [&] {
       Connection connection(url_);

@@ -24,7 +24,7 @@ std::string setting_list(std::string_view table) {
   return list;
 }
 
-// Settings of every task, done or not, and of trials that came without one.
+// Settings of every task, done or not, and of trials without one.
 std::vector<trial::Setting> settings_there(Connection& connection, std::int64_t study) {
   std::vector<trial::Setting> settings;
   for (const std::string& sql :
@@ -65,7 +65,7 @@ class PostgresQueue : public Queue {
 
   void plan(std::span<const trial::Setting> settings) override {
     writer_.session().transact([&](Connection& connection) {
-      // Of several that join at once, one plans after the other.
+      // Concurrent joiners plan one after the other.
       connection.run("SELECT FROM study WHERE id = $1 FOR UPDATE", {study()});
       for (const trial::Setting& setting : missing(settings, settings_there(connection, study())))
         insert_task(connection, study(), setting);
@@ -107,10 +107,10 @@ class PostgresQueue : public Queue {
       const bool waits = task.at(0, 0).is_null(), is_done = !task.at(0, 1).is_null();
       const bool ours = !waits && task.at(0, 0).whole() == claim.attempt;
       if (ours && is_done) {
-        id = task.at(0, 1).whole();  // committed, and not acknowledged
+        id = task.at(0, 1).whole();  // committed, but not acknowledged
         return;
       }
-      // Given up, and taken by nobody else yet: what was measured counts.
+      // Lost, but not yet taken by another process: the measurement counts.
       if (is_done || (!ours && !waits)) return;
       id = keep(connection, claim.task, trial);
       connection.run("UPDATE task SET attempt = $1 WHERE id = $2", {claim.attempt, claim.task});
@@ -160,7 +160,7 @@ class PostgresQueue : public Queue {
     return id;
   }
 
-  // Ours already: the server went away between its commit and its answer.
+  // Already ours: the server went away between its commit and its answer.
   std::optional<Claim> unacknowledged(Connection& connection) {
     const Result row = connection.run(
         fmt::format("SELECT task.id, attempt.id, (SELECT count(*) FROM attempt AS each"
@@ -174,7 +174,8 @@ class PostgresQueue : public Queue {
                  static_cast<int>(row.at(0, 2).whole())};
   }
 
-  // Nobody can beat while the server is down: the time counts from its start at the earliest.
+  // No heartbeat is possible while the server is down: the time counts from its start at the
+  // earliest.
   void requeue_lost(Connection& connection) {
     const Result lost = connection.run(
         fmt::format("SELECT task.id, attempt.id, host, pid,"
@@ -222,7 +223,7 @@ class PostgresQueue : public Queue {
   }
 
   PostgresWriter writer_;
-  Session heart_;  // a connection of its own: beat() is of any thread
+  Session heart_;  // its own connection: any thread may call beat()
   std::mutex heart_mutex_;
   QueueTerms terms_;
   std::string worker_ = new_token();

@@ -11,7 +11,7 @@
 namespace sweetspot::store::postgres {
 namespace {
 
-// Locks are of two numbers: ours, so that other programs in the database do not meet us, and the
+// Locks have two numbers: ours, so that other programs in the database do not collide, and the
 // study's; 0 is the schema's.
 constexpr int our_locks = 0x73777370;  // "swsp"
 
@@ -39,7 +39,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Two that wait for each other's rows: one of them begins again.
+// Two transactions that wait for each other's rows: one of them retries.
 bool is_deadlock(const Rejected& rejected) {
   return rejected.state == "40P01" || rejected.state == "40001";
 }
@@ -82,13 +82,14 @@ void Session::transact(const std::function<void(Connection&)>& work) {
 }
 
 bool Session::lock(Connection& connection, std::int64_t study, Share share) {
-  if (held_ && held_->study == study) return true;  // taken again by reconnect()
+  if (held_ && held_->study == study) return true;  // reacquired by reconnect()
   if (!try_lock(connection, study, share)) return false;
   held_ = {study, share};
   return true;
 }
 
-// The server may not know yet that the connection before is gone, and hold its lock for a while.
+// The server may not have noticed yet that the old connection is gone, and may hold its lock for a
+// while.
 void Session::reconnect() {
   connection_.emplace(url_);
   if (held_ && !try_lock(*connection_, held_->study, held_->share)) {

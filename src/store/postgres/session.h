@@ -13,30 +13,30 @@ class Connection;
 // A study is written by one process alone, or by any number that share its queue.
 enum class Share { alone, with_others };
 
-// Advisory locks of the server, held by a connection: it lets go of them when that ends, however it
+// Advisory locks of the server, held by a connection: they are released when it ends, however it
 // ends, so that no lock is ever stale.
 bool try_lock(Connection& connection, std::int64_t study, Share share);
 void lock_setup(Connection& connection);  // until the transaction's end
-// SQL that is true of the studies, in the column `study.id`, that somebody holds.
+// SQL that is true for the studies, in the column `study.id`, that somebody holds.
 std::string is_locked_sql();
 
-// How long a run waits for a server that went away: a restart, a failover, a switch that hangs.
+// How long a run waits for a server that went away: a restart, a failover, a network outage.
 constexpr double patience_seconds = 120;
 
-// A connection that is opened again when it breaks, with its lock. For one thread at a time.
+// A connection that is reopened when it breaks, with its lock. For one thread at a time.
 class Session {
  public:
   explicit Session(std::string url);  // MachineError, InputError
-  // The lock is let go of before it returns: the server takes its time to see that a connection is
-  // gone.
+  // Releases the lock before it returns: the server takes a while to notice a closed connection.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // One transaction, done again where the server went away in the middle: `work` may run several
-  // times, the one before committed or not. MachineError once the patience is over.
+  // One transaction, retried if the server went away in the middle: `work` may run several times,
+  // whether or not the previous one committed. MachineError once the patience is over.
   void transact(const std::function<void(Connection&)>& work);
-  // The lock on a study, from within transact() and from then on; false when another has it.
+  // Takes the lock on a study, from within transact(), and keeps it; false if another process has
+  // it.
   bool lock(Connection& connection, std::int64_t study, Share share);
 
   const std::string& url() const { return url_; }

@@ -237,7 +237,7 @@ Values bound(const trial::Trial& trial, Values others) {
   return values;
 }
 
-// Nothing: it has arrived before.
+// nullopt: it has arrived before.
 std::optional<std::int64_t> insert_trial(Connection& connection, std::int64_t study,
                                          std::int64_t run, const std::string& token,
                                          const trial::Trial& trial) {
@@ -268,7 +268,7 @@ void update_trial(Connection& connection, std::int64_t study, std::int64_t run,
       fmt::format("UPDATE trial SET ({}, run) = ({}, ${}) WHERE study = ${} AND id = ${}",
                   listed_columns(), numbered(), n + 1, n + 2, n + 3);
   if (connection.run(sql, bound(trial, {run, study, trial.id})).changed() != 1)
-    throw Damaged{};  // what was there once is gone
+    throw Damaged{};  // the row has disappeared
 }
 
 std::int64_t save_trial(Connection& connection, std::int64_t study, std::int64_t run,

@@ -28,7 +28,7 @@ PostgresWriter::PostgresWriter(const std::string& url, const trial::StudyKey& st
   session_.transact([&](Connection& connection) {
     std::int64_t id = fresh ? 0 : find_study(connection, study_key.json);
     if (id == 0) {
-      lock_setup(connection);  // of several that come at once, one begins the study
+      lock_setup(connection);  // of several concurrent ones, one creates the study
       if (!fresh) id = find_study(connection, study_key.json);
       if (id == 0) id = insert_study(connection, study_key);
     }
@@ -45,7 +45,7 @@ PostgresWriter::PostgresWriter(const std::string& url, const trial::StudyKey& st
 void PostgresWriter::save(std::span<trial::Trial> trials) {
   std::vector<std::string> tokens(trials.size());
   for (std::string& token : tokens) token = new_token();
-  std::vector<std::int64_t> ids;  // given once all are there: a failure leaves all as they were
+  std::vector<std::int64_t> ids;  // assigned once all are saved: a failure leaves all unchanged
   session_.transact([&](Connection& connection) {
     ids.clear();
     for (std::size_t i = 0; i < trials.size(); ++i)

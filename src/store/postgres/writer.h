@@ -6,7 +6,7 @@
 
 namespace sweetspot::store::postgres {
 
-// Writes a study alone, or beside others that share its queue.
+// Writes a study alone, or together with others that share its queue.
 class PostgresWriter : public Writer {
  public:
   PostgresWriter(const std::string& url, const trial::StudyKey& study_key,
@@ -28,10 +28,10 @@ class PostgresWriter : public Writer {
   std::int64_t run_ = 0;
 };
 
-// MachineError that names the process which writes this study.
+// MachineError that names the process that writes this study.
 [[noreturn]] void fail_locked(Connection& connection, const std::string& url, std::int64_t study);
 
-// Never used twice, by any process.
+// Unique across processes.
 std::string new_token();
 
 }  // namespace sweetspot::store::postgres

@@ -4,15 +4,15 @@
 
 namespace sweetspot::store::sqlite {
 
-// Thrown where what is stored makes no sense.
+// Thrown if the stored data is invalid.
 struct Damaged {};
 
 // Runs `work`; a failure of SQLite, or Damaged, becomes one sentence that names the file and the
-// way out.
+// remedy.
 void guarded(const std::filesystem::path& file, const std::function<void()>& work);
 
-// InputError when no database can be at this place: a folder is there, its folder is not, or it is
-// another machine's.
+// InputError if no database can be at this path: it is a folder, its folder does not exist, or it
+// is on another machine.
 void check_place(const std::filesystem::path& file);
 
 }  // namespace sweetspot::store::sqlite

@@ -79,12 +79,12 @@ using Connection = std::unique_ptr<SQLite::Database>;
 constexpr int busy_timeout_ms = 10000;
 
 Connection connect(const fs::path& file, int flags) {
-  // An absolute path is never one of SQLite's special names, and survives a change of folder.
+  // An absolute path is never one of SQLite's special names, and survives a change of directory.
   return std::make_unique<SQLite::Database>(fs::absolute(file).string(), flags, busy_timeout_ms);
 }
 
-// SQLite cannot read a write-ahead log where it may not make its index beside it. A file that
-// nobody can write, and that has no log, may be read as it is.
+// SQLite cannot read a write-ahead log if it may not create its index next to it. A file that
+// nobody can write, and that has no log, may be read as immutable.
 Connection connect_frozen(const fs::path& file) {
   std::string uri = "file:";
   for (const char c : fs::absolute(file).string())
@@ -114,8 +114,8 @@ void check_version(SQLite::Database& database, const fs::path& file) {
         shown, version, schema_version()));
 }
 
-// One process at a time makes or migrates a file: SQLite does not wait its turn when the journal
-// mode is in question.
+// One process at a time creates or migrates a file: SQLite does not wait for a lock when it changes
+// the journal mode.
 void set_up(SQLite::Database& database, const fs::path& file) {
   if (version_of(database) == schema_version() && is_wal(database)) return;
   const std::optional<Lock> lock =
@@ -147,7 +147,7 @@ Connection open_for_reading(const fs::path& file) {
   check_place(file);
   std::error_code status;
   if (!fs::exists(file, status) && !status) return nullptr;
-  // With the right to write where there is one: the last to close then tidies the log away.
+  // Read-write if permitted: the last connection to close then removes the log.
   Connection database = connect(file, SQLite::OPEN_READWRITE);
   try {
     check_version(*database, file);

@@ -8,7 +8,7 @@
 
 namespace sweetspot::store::sqlite {
 
-// Which file a path led to: to notice that it was removed or replaced while it was open.
+// Identifies the file a path led to, to notice that it was removed or replaced while open.
 class Identity {
  public:
   explicit Identity(const std::filesystem::path& file);
@@ -19,15 +19,15 @@ class Identity {
   ino_t inode_ = 0;
 };
 
-// A file that is not there yet, in a new folder where temporary files go.
+// A new file name, in a new folder under the temporary directory.
 std::filesystem::path rescue_place();
 
-// "NFS" for the number by which the kernel tells file systems apart (statfs(2)); nothing for those
-// of this machine, and for those that are not known.
+// "NFS" for the kernel's number of a network file system (statfs(2)); nullopt for local and unknown
+// ones.
 std::optional<std::string_view> network_file_system(unsigned long type);
 
-// InputError for a file on one: locks and shared memory, which SQLite's log needs, are not kept
-// there between machines, and a database comes to harm without a word.
+// InputError for a file on one: they do not keep locks and shared memory, which SQLite's log needs,
+// consistent between machines, and a database is silently corrupted.
 void check_local(const std::filesystem::path& file);
 
 }  // namespace sweetspot::store::sqlite
@@ -38,10 +38,10 @@ class Database;
 
 namespace sweetspot::store::sqlite {
 
-// For writing: made if missing, migrated if older, durable at each commit.
+// For writing: created if missing, migrated if older, durable at each commit.
 std::unique_ptr<SQLite::Database> open_for_writing(const std::filesystem::path& file);
 
-// For reading: makes no file; null when there is none, or nothing in it. Migrated if older.
+// For reading: creates no file; null if there is none, or it is empty. Migrated if older.
 std::unique_ptr<SQLite::Database> open_for_reading(const std::filesystem::path& file);
 
 }  // namespace sweetspot::store::sqlite

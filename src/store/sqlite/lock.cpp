@@ -16,8 +16,8 @@ namespace {
 
 std::string lock_file(const std::filesystem::path& database) { return database.string() + "-lock"; }
 
-// Open file description locks: unlike the classic ones they exclude two writers of one process too,
-// and closing another descriptor does not drop them.
+// Open file description locks: unlike the classic ones they also exclude two writers of one
+// process, and closing another descriptor does not drop them.
 struct flock byte_of(std::int64_t number, Share share = Share::alone) {
   struct flock range {};
   range.l_type = share == Share::alone ? F_WRLCK : F_RDLCK;
@@ -32,7 +32,7 @@ struct flock byte_of(std::int64_t number, Share share = Share::alone) {
                                        core::printable(lock_file(database)), std::strerror(errno)));
 }
 
-// Not handed on to the programs that a trial starts: they would hold the lock after us.
+// Not inherited by the programs that a trial starts: they would hold the lock after us.
 int open_file(const std::filesystem::path& database) {
   const int descriptor = ::open(lock_file(database).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) fail(database);
@@ -54,7 +54,7 @@ std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t
   fail(database);
 }
 
-// There is no waiting for such a lock with an end to it.
+// The kernel has no timed wait for such a lock.
 std::optional<Lock> try_lock_for(std::chrono::milliseconds patience,
                                  const std::filesystem::path& database, std::int64_t number) {
   const auto end = std::chrono::steady_clock::now() + patience;

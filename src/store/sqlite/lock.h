@@ -10,10 +10,10 @@ namespace sweetspot::store::sqlite {
 // A study is written by one process alone, or by any number that share its queue.
 enum class Share { alone, with_others };
 
-// One byte of the file beside the database, held by this open file and by nobody
-// else, or by those that share it. The kernel
-// lets go of it when the process ends, however it ends, so that no lock is ever stale. It is not a
-// lock on the database itself: closing a second descriptor of that file would drop SQLite's own.
+// One byte of the file next to the database, held exclusively by this open file, or by those that
+// share it. The kernel releases it when the process ends, however it ends, so that no lock is ever
+// stale. It is not a lock on the database itself: closing a second descriptor of that file would
+// drop SQLite's own.
 class Lock {
  public:
   Lock(Lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -29,9 +29,9 @@ class Lock {
 };
 
 // The number of a study, or:
-constexpr std::int64_t setup = 0;  // held while the file is made or migrated
+constexpr std::int64_t setup = 0;  // held while the file is created or migrated
 
-// Nothing when another holds it; MachineError when there can be no such file.
+// nullopt if another process holds it; MachineError if there can be no such file.
 std::optional<Lock> try_lock(const std::filesystem::path& database, std::int64_t number,
                              Share share = Share::alone);
 std::optional<Lock> try_lock_for(std::chrono::milliseconds patience,

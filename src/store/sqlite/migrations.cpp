@@ -7,8 +7,8 @@
 namespace sweetspot::store::sqlite {
 namespace {
 
-// Doubles may be NULL: that is how SQLite keeps a NaN. Ids are never used twice, so that a deleted
-// study's number does not come to mean another.
+// Doubles may be NULL: SQLite stores NaN that way. Ids are never reused, so that a deleted study's
+// number never means another one.
 constexpr const char* first_schema = R"sql(
   CREATE TABLE study (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -62,8 +62,8 @@ constexpr const char* first_schema = R"sql(
   );
 )sql";
 
-// A study that is resumed is run by several processes, perhaps of several versions on a changed
-// machine: each trial knows the run, and so the environment, that it comes from.
+// A resumed study is run by several processes, perhaps of several versions on a changed machine:
+// each trial knows its run, and so its environment.
 constexpr const char* runs = R"sql(
   CREATE TABLE run (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -84,7 +84,7 @@ constexpr const char* runs = R"sql(
   ALTER TABLE study DROP COLUMN environment;
 )sql";
 
-// Trials of programs that are only watched.
+// Trials of programs that are only observed.
 constexpr const char* commands = R"sql(
   ALTER TABLE trial ADD COLUMN memory_source TEXT NOT NULL DEFAULT '';
   ALTER TABLE trial ADD COLUMN step_source TEXT NOT NULL DEFAULT '';
@@ -92,8 +92,8 @@ constexpr const char* commands = R"sql(
   ALTER TABLE trial ADD COLUMN cpu_seconds REAL;
 )sql";
 
-// Where and from which seed a trial ran, what it used of its device, and how its epochs went. Until
-// then every trial ran on the CPU, from a seed that only the study key tells.
+// Device and seed of a trial, its device readings, and its epochs. Before, every trial ran on the
+// CPU, with a seed that only the study key records.
 constexpr const char* devices = R"sql(
   ALTER TABLE trial ADD COLUMN seed INTEGER NOT NULL DEFAULT 1000;
   ALTER TABLE trial ADD COLUMN device TEXT NOT NULL DEFAULT 'cpu';
@@ -121,7 +121,7 @@ constexpr const char* devices = R"sql(
   );
 )sql";
 
-// What the measured memory of our own engines was for.
+// The native engines' measured memory by use.
 constexpr const char* uses = R"sql(
   ALTER TABLE trial ADD COLUMN memory_weights_bytes INTEGER;
   ALTER TABLE trial ADD COLUMN memory_gradients_bytes INTEGER;
@@ -131,16 +131,16 @@ constexpr const char* uses = R"sql(
   ALTER TABLE trial ADD COLUMN memory_input_bytes INTEGER;
 )sql";
 
-// How much of a trial was left out for a machine that was slow. Until then the arithmetic was of
-// another kind, which is not to be compared with today's.
+// How much of a trial was excluded because the machine was slow. The earlier arithmetic probe was
+// of another kind and is not comparable.
 constexpr const char* disturbances = R"sql(
   ALTER TABLE trial ADD COLUMN disturbed_share REAL;
   UPDATE trial SET arithmetic_per_second = NULL;
 )sql";
 
-// Batches take turns in rounds: a study keeps its answer, and a step its round (layouts: packed.h).
-// What was said of the machine's speed was of single trials, which rounds are not to be compared
-// with: slowed_share begins empty.
+// Batches are interleaved in rounds: a study stores its answer, and a step its round (layouts:
+// packed.h). Earlier readings of the machine's speed were for single trials, which are not
+// comparable with rounds: slowed_share begins empty.
 constexpr const char* rounds = R"sql(
   ALTER TABLE study ADD COLUMN answer TEXT NOT NULL DEFAULT '';
   ALTER TABLE steps ADD COLUMN layout INTEGER NOT NULL DEFAULT 1;
@@ -152,8 +152,8 @@ constexpr const char* rounds = R"sql(
   ALTER TABLE trial DROP COLUMN waited_seconds;
 )sql";
 
-// What tells whether a program used its batch, and its last lines apart from the reason. Until then
-// a step of a program was what had been timed together.
+// What shows whether a program used its batch, and its last lines separate from the reason. Before,
+// a step of a program was whatever had been timed together.
 constexpr const char* arrivals = R"sql(
   ALTER TABLE trial ADD COLUMN timings INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE trial ADD COLUMN steps_total INTEGER;
@@ -193,7 +193,7 @@ constexpr const char* gpus = R"sql(
   ) WITHOUT ROWID;
 )sql";
 
-// What trials that train towards a target had learned on the way.
+// Evaluations of trials that train towards a target.
 constexpr const char* evaluations = R"sql(
   CREATE TABLE evaluation (
     trial INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
@@ -239,7 +239,7 @@ constexpr const char* queues = R"sql(
   CREATE INDEX attempt_by_task ON attempt (task);
 )sql";
 
-// How noisy the gradients were while a trial trained.
+// The gradient noise of a trial that trained.
 constexpr const char* noise = R"sql(
   ALTER TABLE epoch ADD COLUMN noise_scale REAL;
   ALTER TABLE trial ADD COLUMN noise_scale_samples_mean REAL;
@@ -247,13 +247,13 @@ constexpr const char* noise = R"sql(
   ALTER TABLE trial ADD COLUMN noise_scale_samples_high REAL;
 )sql";
 
-// How the loss lies where a trial's training ended.
+// Sharpness and loss where a trial's training ended.
 constexpr const char* end_points = R"sql(
   ALTER TABLE trial ADD COLUMN sharpness REAL;
   ALTER TABLE trial ADD COLUMN end_train_loss REAL;
 )sql";
 
-// The trial that is being run, for whoever reads along.
+// The running trial, for readers.
 constexpr const char* running = R"sql(
   ALTER TABLE study ADD COLUMN running_batch INTEGER;
   ALTER TABLE study ADD COLUMN running_since REAL;
@@ -271,7 +271,7 @@ int version_of(SQLite::Database& database) {
   return database.execAndGet("PRAGMA user_version").getInt();
 }
 
-// As of one moment: another process may be making the file.
+// A consistent snapshot: another process may be creating the file.
 Kind kind_of(SQLite::Database& database) {
   SQLite::Transaction snapshot(database);
   if (database.execAndGet("PRAGMA application_id").getInt() == application_id) return Kind::ours;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Seconds since 1970; 2440587.5 is the Julian day of its beginning.
+// Seconds since 1970; 2440587.5 is its Julian day.
 constexpr const char* clock_now = "((julianday('now') - 2440587.5) * 86400.0)";
 
 std::string host_name() {
@@ -35,7 +35,7 @@ std::string setting_list(std::string_view table) {
   return list;
 }
 
-// Settings of every task, done or not, and of trials that came without one.
+// Settings of every task, done or not, and of trials without one.
 std::vector<trial::Setting> settings_there(SQLite::Database& database, std::int64_t study) {
   SQLite::Statement row(
       database, fmt::format("SELECT {} FROM task WHERE study = ?1 UNION ALL"
@@ -110,7 +110,7 @@ class SqliteQueue : public Queue {
       SQLite::Statement task(database, "SELECT attempt, trial FROM task WHERE id = ?");
       task.bind(1, claim.task);
       if (!task.executeStep() || !task.getColumn(1).isNull()) return;
-      // Given up, and taken by nobody else yet: what was measured counts.
+      // Lost, but not yet taken by another process: the measurement counts.
       const SQLite::Column attempt = task.getColumn(0);
       if (!attempt.isNull() && attempt.getInt64() != claim.attempt) return;
       id = keep(database, claim.task, trial);
@@ -206,7 +206,7 @@ class SqliteQueue : public Queue {
 
   fs::path file_;
   SqliteWriter writer_;
-  std::unique_ptr<SQLite::Database> heart_;  // a connection of its own: beat() is of any thread
+  std::unique_ptr<SQLite::Database> heart_;  // its own connection: any thread may call beat()
   std::mutex heart_mutex_;
   QueueTerms terms_;
 };

@@ -11,7 +11,7 @@ class Database;
 
 namespace sweetspot::store::sqlite {
 
-// For processes of one host, such as one for each of its GPUs: the lock on a file is the kernel's.
+// For processes of one host, such as one per GPU: the lock on a file is the kernel's.
 std::unique_ptr<Queue> open_queue(const std::filesystem::path& file,
                                   const trial::StudyKey& study_key,
                                   const trial::Environment& environment, const QueueTerms& terms);

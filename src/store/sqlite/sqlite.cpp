@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Keeps one connection, since SQLite counts what others commit for each of them.
+// Keeps one connection, since SQLite counts other connections' commits per connection.
 class SqliteFollower : public Follower {
  public:
   explicit SqliteFollower(fs::path file) : file_(std::move(file)) {}
@@ -28,7 +28,7 @@ class SqliteFollower : public Follower {
   }
 
  private:
-  // The file may come, go and be replaced while we follow it.
+  // The file may appear, disappear and be replaced while we follow it.
   bool reopened() {
     if (database_ && identity_->still_at(file_)) return false;
     const bool was_there = database_ != nullptr;
@@ -53,7 +53,7 @@ class SqliteFollower : public Follower {
 
   int data_version() { return database_->execAndGet("PRAGMA data_version").getInt(); }
 
-  // A process that is killed commits nothing: it only lets go of its lock.
+  // A killed process commits nothing: it only releases its lock.
   void note_writers() {
     written_.clear();
     for (const trial::Study& study : select_studies(*database_))
@@ -72,7 +72,7 @@ class SqliteFollower : public Follower {
   std::unique_ptr<SQLite::Database> database_;
   std::optional<Identity> identity_;
   int version_ = 0;
-  std::map<std::int64_t, bool> written_;  // the running studies: is somebody writing them?
+  std::map<std::int64_t, bool> written_;  // the running studies: does somebody write them?
   bool first_ = true;
 };
 
@@ -84,7 +84,7 @@ std::unique_ptr<Follower> open_follower(const fs::path& file) {
 
 namespace {
 
-// Each call opens the file anew, in well under a millisecond: nothing is shared between threads,
+// Each call opens the file again, in well under a millisecond: nothing is shared between threads,
 // and a reader holds nothing that a writer could wait for.
 class SqliteStore : public Store {
  public:
@@ -180,7 +180,8 @@ class SqliteStore : public Store {
     return study.state == trial::StudyState::running && !is_locked(file_, study.id);
   }
 
-  // Its process ended: with a word since we read, or, if it is still said to run, without one.
+  // Its process ended: it set the state since we read, or, if the state is still running, it was
+  // killed.
   trial::StudyState state_without_writer(SQLite::Database& database, std::int64_t id) const {
     const auto now = select_studies(database, id);
     if (now.empty() || has_no_writer(now.front())) return trial::StudyState::stopped;

@@ -32,7 +32,7 @@ void insert_trace(SQLite::Database& database, std::int64_t id,
   insert.exec();
 }
 
-// As long as the row is not left.
+// Valid while the row is current.
 std::string_view bytes_of(const SQLite::Column& column) {
   return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
 }
@@ -43,7 +43,7 @@ std::vector<T> intact(std::optional<std::vector<T>> unpacked) {
   return std::move(*unpacked);
 }
 
-// A trial's epochs and their columns, in one order.
+// An epoch's fields and their columns, in the same order.
 constexpr std::optional<double> trial::Epoch::*epoch_readings[] = {
     &trial::Epoch::train_loss, &trial::Epoch::train_accuracy, &trial::Epoch::test_loss,
     &trial::Epoch::test_accuracy, &trial::Epoch::noise_scale};
@@ -374,7 +374,7 @@ void update_trial(SQLite::Database& database, std::int64_t study, std::int64_t r
   bind.put(run);
   bind.put(study);
   bind.put(trial.id);
-  if (update.exec() != 1) throw Damaged{};  // what was there once is gone
+  if (update.exec() != 1) throw Damaged{};  // the row has disappeared
 }
 
 std::int64_t save_trial(SQLite::Database& database, std::int64_t study, std::int64_t run,

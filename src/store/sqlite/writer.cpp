@@ -36,7 +36,7 @@ SqliteWriter::SqliteWriter(fs::path file, const trial::StudyKey& study_key,
 SqliteWriter::~SqliteWriter() = default;
 
 void SqliteWriter::save(std::span<trial::Trial> trials) {
-  std::vector<std::int64_t> ids;  // given once all are there: a failure leaves all as they were
+  std::vector<std::int64_t> ids;  // assigned once all are saved: a failure leaves all unchanged
   write([&](SQLite::Database& database) {
     for (const trial::Trial& trial : trials)
       ids.push_back(save_trial(database, study_.id, run_, trial));
@@ -70,7 +70,7 @@ void SqliteWriter::write(const std::function<void(SQLite::Database&)>& work) {
     work(*database_);
     transaction.commit();
   });
-  // A file without a name still takes writes, and is lost at the end.
+  // An unlinked file still accepts writes, and is lost at the end.
   if (!identity_.still_at(file_)) rescue();
 }
 

@@ -13,7 +13,7 @@ class Database;
 
 namespace sweetspot::store::sqlite {
 
-// Writes a study alone, or beside others that share its queue.
+// Writes a study alone, or together with others that share its queue.
 class SqliteWriter : public Writer {
  public:
   SqliteWriter(std::filesystem::path file, const trial::StudyKey& study_key,
@@ -27,7 +27,8 @@ class SqliteWriter : public Writer {
   void set_state(trial::StudyState state) override;
   void set_running(std::int64_t batch) override;
 
-  // One transaction. Where the file was removed meanwhile, what it held is rescued, and told.
+  // One transaction. If the file was removed meanwhile, its contents are rescued, and the user is
+  // told.
   void write(const std::function<void(SQLite::Database&)>& work);
   std::int64_t run() const { return run_; }
 
@@ -48,7 +49,7 @@ std::unique_ptr<Writer> open_writer(const std::filesystem::path& file,
                                     const trial::StudyKey& study_key,
                                     const trial::Environment& environment, bool fresh);
 
-// MachineError that names the process which writes this study.
+// MachineError that names the process that writes this study.
 [[noreturn]] void fail_locked(const std::filesystem::path& file, std::int64_t study,
                               std::optional<std::int64_t> pid);
 

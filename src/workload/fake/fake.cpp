@@ -46,6 +46,7 @@ class FakeSession : public Session {
       : options_(options),
         setting_(setting),
         random_(options.seed, core::Purpose::synthetic, static_cast<std::uint32_t>(setting.batch)),
+        first_draw_(opened_before << 32),
         run_factor_(run_factor(options, setting.batch, opened_before)),
         clock_(std::move(clock)) {}
 
@@ -80,9 +81,10 @@ class FakeSession : public Session {
            std::max(1, setting_.workers);
   }
 
-  // Two streams of the session's generator: even indices for noise, odd ones for the tail.
+  // Two streams of the batch's generator: even indices for noise, odd ones for the tail. A session
+  // continues where none was before: after reopening, other steps are slow.
   double noise() const {
-    const auto number = static_cast<std::uint64_t>(steps_);
+    const auto number = first_draw_ + static_cast<std::uint64_t>(steps_);
     const double normal = 1 + options_.noise_share * random_.normal(2 * number);
     const auto words = random_.words(2 * number + 1);
     const double chance = words[0] * 0x1p-32, length = words[1] * 0x1p-32;
@@ -105,6 +107,7 @@ class FakeSession : public Session {
   Options options_;
   trial::Setting setting_;
   core::Random random_;
+  std::uint64_t first_draw_;
   double run_factor_;
   std::shared_ptr<double> clock_;
   std::int64_t steps_ = 0;

@@ -1,9 +1,8 @@
 // Writes trials until it is killed or fails: the victim of the fault tests.
 //   store_writer DATABASE SEED        with seed 0 it opens its study, writes nothing and waits
-// It measures in rounds: each save() has a new trial, and the one before it once more, grown. The
-// answer is the number of trials before that.
-// A line on stdout for each thing that is on the disk: "opened ID" once, "trial N" after each
-// save(); "failed SENTENCE" at the end of a run that failed.
+// It measures in rounds: each save() has a new trial, and the previous one again, grown. The answer
+// is the number of trials before that. One line on stdout for everything that is on disk: "opened
+// ID" once, "trial N" after each save(); "failed SENTENCE" at the end of a failed run.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace {
 
 using namespace sweetspot;
 
-// One write for each line, so that a killed process leaves no half of one.
+// One write per line, so that a killed process leaves no partial one.
 void say(const std::string& line) {
   if (write(STDOUT_FILENO, (line + "\n").data(), line.size() + 1) < 0) std::_Exit(3);
 }

@@ -102,7 +102,7 @@ FakeStatus limit_of(FakeHandle handle, unsigned& milliwatts) {
 FakeStatus set_limit(FakeHandle handle, unsigned milliwatts) {
   if (is_lost(handle)) return FakeStatus::gpu_is_lost;
   if (fs::exists(root() / "fixed")) return FakeStatus::no_permission;
-  // All at once: who looks meanwhile sees the one or the other.
+  // Atomically: readers see the one or the other.
   const fs::path next = path_of(handle) / "limit.next";
   std::ofstream(next) << milliwatts;
   fs::rename(next, path_of(handle) / "limit");
@@ -120,6 +120,6 @@ FakeStatus energy_of(FakeHandle handle, unsigned long long& millijoules) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
   unsigned milliwatts = 0;
   power_of(handle, milliwatts);
-  millijoules = milliwatts / 1000 * static_cast<unsigned long long>(ms);  // as if it was ever so
+  millijoules = milliwatts / 1000 * static_cast<unsigned long long>(ms);  // as if always so
   return is_lost(handle) ? FakeStatus::gpu_is_lost : FakeStatus::ok;
 }

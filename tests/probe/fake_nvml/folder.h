@@ -3,22 +3,22 @@
 
 #include "probe/nvml/api.h"
 
-// Made-up GPUs whose memory programs take by writing files. FAKE_NVML_FOLDER has a folder for each,
+// Fake GPUs whose memory programs take by writing files. FAKE_NVML_FOLDER has a folder for each,
 // gpu0, gpu1 and so on, and in it
-//   PID       what the process of this number holds, in bytes; nothing once it has ended
-//   total     bytes of the GPU, 16 GiB where there is none
-//   others    bytes that nobody is listed for
+//   PID       bytes held by the process of this number; ignored once it has ended
+//   total     bytes of the GPU, 16 GiB by default
+//   others    bytes of unlisted processes
 //   lost      the GPU has fallen off the bus
-//   read      left by the fake once it has listed a process
-//   limit     its power limit in milliwatts, 700,000 where there is none; from 200,000 on
-//   mig0      and so on: the instances that it is divided into, each a folder like this one
-// and beside them, for all GPUs,
+//   read      written by the fake once it has listed a process
+//   limit     its power limit in milliwatts, 700,000 by default; from 200,000 on
+//   mig0      and so on: its MIG instances, each a folder like this one
+// and next to them, for all GPUs,
 //   denied    who may not list processes
-//   offset    what the processes' numbers differ by from those here, as a container's do
+//   offset    the difference between the listed process ids and those here, as in a container
 //   hidden    no process is listed
-//   secret    the processes' memory is not told
+//   secret    the processes' memory is not reported
 //   fixed     who may not set power limits
-// Each draws 300 W, or less where its limit is.
+// Each draws 300 W, or its limit if that is lower.
 bool folder();
 unsigned folder_gpus();
 

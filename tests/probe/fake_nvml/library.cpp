@@ -1,6 +1,6 @@
-// Stands for the driver's library. FAKE_NVML_AGE: 2 has every function, 1 the older names of some
-// and not the newer functions, 0 none at all. Where FAKE_NVML_FOLDER is set it tells of the GPUs of
-// that folder (folder.h), which the programs under test use by writing files.
+// Replaces the driver's library. FAKE_NVML_AGE: 2 has every function, 1 the older names of some and
+// not the newer functions, 0 none at all. If FAKE_NVML_FOLDER is set it reports the GPUs of that
+// folder (folder.h), which the programs under test use by writing files.
 #include <algorithm>
 #include <cstring>
 

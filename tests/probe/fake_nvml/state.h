@@ -3,7 +3,7 @@
 
 #include "probe/nvml/api.h"
 
-// What the made-up driver library answers; a test reaches it through fake_nvml_state().
+// What the fake driver library answers; a test reaches it through fake_nvml_state().
 struct FakeNvml {
   using Status = sweetspot::probe::nvml::Status;
   Status init = Status::ok, count_status = Status::ok, handle = Status::ok;

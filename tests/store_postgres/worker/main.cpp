@@ -1,6 +1,6 @@
 // A worker of a shared study, until nothing is left: the victim of the kill tests.
 //   queue_worker URL SETTINGS SEED
-// A line on stdout after each trial that is on the server's disk: "done BATCH".
+// Prints a line on stdout after each trial that is on the server's disk: "done BATCH".
 #include <unistd.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace sweetspot;
 
-// One write for each line, so that a killed process leaves no half of one.
+// One write per line, so that a killed process leaves no partial one.
 void say(const std::string& line) {
   if (write(STDOUT_FILENO, (line + "\n").data(), line.size() + 1) < 0) std::_Exit(3);
 }
@@ -27,9 +27,9 @@ std::vector<trial::Setting> settings(std::int64_t count) {
   return all;
 }
 
-// A server that is being restarted refuses who comes anew.
+// A restarting server rejects new connections.
 std::unique_ptr<store::Queue> join(store::Store& store) {
-  // Lost soon, and given up never: what is tested is that each setting is done in the end.
+  // Lost soon, and never given up: the test is that each setting is done in the end.
   const store::QueueTerms terms{core::Seconds(0.5), 1000};
   for (int attempt = 1;; ++attempt) try {
       return store.join_study({"fake", "question"}, {"program", "machine", "{}"}, terms);
@@ -54,7 +54,7 @@ int main(int, char** arguments) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         continue;
       }
-      // A trial takes some time, which is when most workers die.
+      // A trial takes some time, in which most workers die.
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
       queue->beat(*claim, 1);
       trial::Trial trial;

@@ -35,7 +35,7 @@ Descriptor connect(const Server& server) {
   return socket;
 }
 
-// A variable of the environment, as it was when this is gone.
+// Sets an environment variable, and restores it at the end.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -59,7 +59,7 @@ void say(const Descriptor& socket, const std::string& text) {
 bool hung_up(const Descriptor& socket) {
   char byte = 0;
   const ssize_t got = ::recv(socket.number(), &byte, 1, MSG_DONTWAIT);
-  return got == 0 || (got < 0 && errno == ECONNRESET);  // the latter when it was not listened to
+  return got == 0 || (got < 0 && errno == ECONNRESET);  // the latter if it was not accepted
 }
 
 TEST(ClientServer, ListensWhereOnlyItsUserMayEnterAndTidiesUp) {
@@ -87,7 +87,7 @@ TEST(ClientServer, RemovesWhatAKilledOneLeftAndNothingElse) {
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   for (const auto& entry : fs::directory_iterator(parent.path())) left = entry.path();
   ASSERT_TRUE(fs::exists(left / "socket"));
-  fs::create_directory(parent / "sweetspot.abcdef");  // as private as ours, and somebody's
+  fs::create_directory(parent / "sweetspot.abcdef");  // as private as ours, and somebody else's
   fs::permissions(parent / "sweetspot.abcdef", fs::perms::owner_all);
   std::ofstream(parent / "sweetspot.abcdef" / "thesis") << "precious";
   fs::create_directory(parent / "sweetspot.public");

@@ -1,4 +1,4 @@
-// --set: one value of a YAML, JSON or TOML file, and not a byte else.
+// --set: changes one value of a YAML, JSON or TOML file, and no other byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -107,7 +107,7 @@ TEST(Counters, MetricsInADescriptionDoNotMakeItAValidation) {
         << head;
 }
 
-// Another thread's: the step's time is the training's all the same.
+// A bar of another thread does not affect the training's step times.
 TEST(Counters, ABarThatRunsBesideTheTrainingInterruptsNothing) {
   std::vector<Piece> pieces;
   for (int at = 1; at <= 10; ++at) {
@@ -228,7 +228,7 @@ TEST(Counters, PlainLinesOfAnythingElseCountNothing) {
   EXPECT_THAT(read({{1, "step 3/10\n"}, {2, "step 3/10\n"}}), IsEmpty());
 }
 
-// Three lines: a counter without a total leads at its second rise, and loses nothing by it.
+// Three lines: a counter without a total is recognised at its second rise, and loses nothing by it.
 std::vector<Piece> log(const std::string& before, const std::string& after) {
   std::vector<Piece> pieces;
   for (int at = 0; at < 4; ++at)
@@ -399,7 +399,7 @@ TEST(Counters, AListOfStagesIsNoTraining) {
                     {4, "step 1/100 loss 0.5\n"},
                     {6, "step 2/100 loss 0.4\n"}}),
               ElementsAre(Advance{2, 1, 0}));
-  // Where it passes for a counter, the bar that comes is believed more.
+  // If it looks like a counter, the following bar takes precedence.
   EXPECT_THAT(read({{1, "Step 1/4: loading data\n"},
                     {2, "Step 2/4: loading a model\n"},
                     {3, tqdm("", "0/200")},
@@ -445,7 +445,7 @@ TEST(Counters, TheTimeIsThatOfTheTextAndNotOfWhatEndsIt) {
 }
 
 TEST(Counters, ARowOfBarsWithoutWordsFollowsTheFirst) {
-  // A loading bar, then training twice: the second start makes it the training.
+  // A loading bar, then training twice: the second start identifies the training.
   std::vector<Piece> pieces{{1, tqdm("", "0/500")}, {2, tqdm("", "500/500")}};
   for (int epoch = 0; epoch < 2; ++epoch) {
     pieces.push_back({10.0 + epoch * 10, tqdm("", "0/200")});

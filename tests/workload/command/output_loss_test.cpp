@@ -1,4 +1,4 @@
-// Losses in what programs print.
+// Losses in program output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

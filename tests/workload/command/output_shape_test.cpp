@@ -1,4 +1,4 @@
-// A line of a known shape is read as any other is.
+// A line of a known shape gives the same result as any other.
 #include <gtest/gtest.h>
 
 #include <random>

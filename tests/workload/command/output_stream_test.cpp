@@ -48,7 +48,7 @@ TEST(Scanner, AnUnfinishedEscapeSwallowsNoMoreThanItsLine) {
 
 TEST(Scanner, KeepsTheBeginningOfAnEndlessLine) {
   std::string line(100'000, 'x');
-  line.append("\nnext\n");  // GCC 12 warns falsely of a sum
+  line.append("\nnext\n");  // GCC 12 has a false warning for a sum
   const auto refreshes = refreshes_of(line);
   EXPECT_THAT(refreshes, ElementsAre(std::string(Scanner::longest_kept, 'x'), "next"));
 }
@@ -112,7 +112,7 @@ TEST(LastLines, OfAnEndlessLineIsItsEnd) {
   EXPECT_TRUE(reader.last_lines().starts_with("xxx"));
 }
 
-// What random text between real refreshes cannot do is change them.
+// Random text between real refreshes must not change them.
 TEST(Reader, FindsBarsAfterAFlood) {
   Reader reader;
   reader.feed(std::string(1 << 22, '\xe2') + std::string(1000, '\0') + "\033]0;", 1);

@@ -20,7 +20,7 @@ std::vector<std::string> lines(const std::function<std::string(int)>& line) {
   return all;
 }
 
-// What a reader that is given the expression counts in the same lines.
+// What a reader with the expression counts in the same lines.
 std::int64_t counted(const std::string& regex, const std::vector<std::string>& lines) {
   Reader reader(regex);
   double seconds = 0;

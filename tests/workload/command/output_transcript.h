@@ -14,7 +14,7 @@ struct Piece {
   std::string bytes;
 };
 
-// A file of tests/fixtures/transcripts; make.py there says what its header means.
+// A file of tests/fixtures/transcripts; make.py there documents its header.
 struct Transcript {
   std::string name, source;
   bool counts_samples = false;
@@ -25,7 +25,7 @@ struct Transcript {
 std::vector<std::string> transcript_names();
 Transcript read_transcript(const std::string& name);
 
-// Everything a Reader tells, as one text to compare.
+// Everything a Reader reports, as one text to compare.
 std::string told_by(Reader& reader);
 std::vector<Advance> fed(Reader& reader, const std::vector<Piece>& pieces);
 

@@ -31,7 +31,7 @@ TEST_P(Transcripts, GiveTheTrainingStepsAndTheirTime) {
   EXPECT_EQ(reader.findings().counter.counts_weight_updates, counts_weight_updates);
   EXPECT_FALSE(reader.findings().changed_batch);
   EXPECT_FALSE(reader.findings().memory_evidence);
-  // The first refresh of each epoch is a mark only.
+  // The first refresh of each epoch only starts the clock.
   EXPECT_GE(total, 0.75 * transcript.total);
   EXPECT_LE(total, transcript.total * (1 + transcript.tolerance));
 }
@@ -60,7 +60,8 @@ TEST_P(Transcripts, AreReadTheSameHoweverTheyAreCut) {
   }
 }
 
-// Every place a read can end, over enough of the transcript to reach its second epoch's marks.
+// Every position a read can end at, over enough of the transcript to reach its second epoch's
+// marks.
 TEST_P(Transcripts, AreReadTheSameSplitAtEachByte) {
   const Transcript transcript = read_transcript(GetParam());
   const std::size_t count = std::min<std::size_t>(transcript.pieces.size(), 24);

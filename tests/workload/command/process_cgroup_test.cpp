@@ -1,4 +1,4 @@
-// Where our own control group is, read from made files.
+// Finding our own control group, from fake files.
 #include <gtest/gtest.h>
 
 #include <fstream>

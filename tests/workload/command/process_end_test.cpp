@@ -1,4 +1,4 @@
-// How a tree ends: by itself or by us, with nothing left of it.
+// How a process tree ends: by itself or by us, with nothing left behind.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ const std::string stubborn_grandchild =
     "if os.fork() == 0:\n"
     "  os.setsid()\n"
     "  if os.fork() == 0: stubborn()\n"
-    "  os._exit(0)\n"  // the grandchild is an orphan in a session of its own
+    "  os._exit(0)\n"  // the grandchild is an orphan in its own session
     "os.wait()\n";
 
 TEST(ProcessEnd, ReachesAGrandchildThatLeftAndIgnoresSigterm) {
@@ -130,7 +130,7 @@ TEST(ProcessEnd, NeitherKillsNorReapsTheChildrenOfOthers) {
   EXPECT_EQ(WEXITSTATUS(status), 12) << "it was not killed";
 }
 
-// Its holders are dead when a FIFO that they opened for writing has no more writers.
+// A FIFO's holders are dead when it has no more writers.
 class Fifo {
  public:
   Fifo() {
@@ -182,7 +182,7 @@ TEST(ProcessEnd, FindsTheTreeWithoutItsSupervisor) {
   kill(pids_in(output, "supervisor").at(0), SIGKILL);
   const Ending ending = process.end(impatient);
   EXPECT_EQ(ending.signal, SIGKILL);
-  EXPECT_FALSE(runs(pids_in(output).at(0)));  // it is left to init to be reaped
+  EXPECT_FALSE(runs(pids_in(output).at(0)));  // init reaps it
   EXPECT_TRUE(own_children().empty());
 }
 

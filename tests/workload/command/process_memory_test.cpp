@@ -66,7 +66,7 @@ TEST(ProcessMemory, IsReadForEachTrialHoweverDearTheReadingBeforeWas) {
 }
 
 TEST(ProcessMemory, LeavesOutThePageCache) {
-  // 100 MB written to a file and read back are in the cache, and nobody needs them there.
+  // 100 MB written to a file and read back are in the page cache, and can be reclaimed.
   Process process(
       python("import tempfile\n"
              "with tempfile.TemporaryFile(dir='/var/tmp') as file:\n"
@@ -104,7 +104,7 @@ TEST(ProcessMemory, AKillIsNotTakenForTheOomKillers) {
 }
 
 TEST(ProcessMemory, CpuTimeIsThatOfTheWholeTree) {
-  // Both children use 0.2 s; one is waited for by the program, the other is left to the supervisor.
+  // Both children use 0.2 s; the program waits for one, the other is left to the supervisor.
   const std::string burn = "'import time\\nwhile time.process_time() < 0.2: pass'";
   Process process(
       python("import subprocess, sys, os\n"

@@ -1,4 +1,4 @@
-// How a program starts, and what it finds.
+// How a program starts, and its initial environment.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -109,8 +109,7 @@ TEST(ProcessStart, InheritsNeitherDescriptorsNorSignalSettings) {
   const std::string out = read_all(process).out;
   const std::string expected = "0 1 2 3 SigBlk:\t0000000000000000\nSigIgn:\t";  // 3 is ls's own
   ASSERT_EQ(out.substr(0, expected.size()), expected);
-  // The C library keeps signals 32 and 33 to itself, ignored or not as whoever started us left
-  // them.
+  // The C library reserves signals 32 and 33, ignored or not as inherited.
   constexpr unsigned long long reserved = 0x180000000;
   EXPECT_EQ(std::stoull(out.substr(expected.size()), nullptr, 16) & ~reserved, 0u);
 }

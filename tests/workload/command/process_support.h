@@ -15,7 +15,7 @@ struct Output {
 Launch shell(const std::string& script);
 Launch python(const std::string& script);
 
-// Waits until there is something to read or to know, and reads it.
+// Waits until there is something to read, and reads it.
 Output read_some(Process& process);
 // Reads until the marker has come on either stream, or everything has ended.
 Output read_until(Process& process, const std::string& marker);
@@ -24,7 +24,7 @@ Output read_until_ended(Process& process);  // the main process; others may keep
 
 bool exists(pid_t pid);
 bool runs(pid_t pid);  // a zombie exists, but does not run
-// The numbers behind `key` in the output: "pid 12\npid 15\n".
+// The numbers after `key` in the output: "pid 12\npid 15\n".
 std::vector<pid_t> pids_in(const std::string& output, const std::string& key = "pid");
 std::size_t open_descriptors();
 std::vector<pid_t> own_children();

@@ -86,7 +86,7 @@ TEST(Identity, HasNoSecretsAndTellsProgramsApart) {
   other.folder = "/";
   EXPECT_NE(identity, identity_json(other));
   other = options;
-  other.timeout = core::Seconds(7);  // how long one waits makes no other question
+  other.timeout = core::Seconds(7);  // a timeout does not change the study key
   EXPECT_EQ(identity, identity_json(other));
 }
 

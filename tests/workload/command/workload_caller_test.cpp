@@ -1,4 +1,4 @@
-// The program that trains started us: it is asked for batch after batch, and never ended.
+// The training program started us: it is asked for batch after batch, and never ended.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The other end, in a thread of its own.
+// The other end, in its own thread.
 class Caller {
  public:
   explicit Caller(std::function<void(Caller&)> program) {

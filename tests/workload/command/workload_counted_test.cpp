@@ -37,7 +37,7 @@ TEST(Counted, SamplesProveTheBatch) {
   EXPECT_EQ(whole->samples, 640);
   const auto other = counted.add({{.seconds = 1, .samples = 500}}, {.counts_samples = true});
   EXPECT_EQ(other->updates, 8);
-  EXPECT_EQ(other->samples, 500);  // fewer than 8 × 64: measuring refuses it when it goes on
+  EXPECT_EQ(other->samples, 500);  // fewer than 8 × 64: measuring refuses it if this continues
 }
 
 TEST(Counted, MicroBatchesAreGatheredIntoUpdatesWithTheirShareOfTheTime) {

@@ -1,4 +1,4 @@
-// Each fault on a real child, at batch 64; afterwards nothing of it is left, and batch 8 trains.
+// Each fault in a real child, at batch 64; afterwards nothing of it is left, and batch 8 trains.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,7 +139,7 @@ TEST(Fault, TheReasonIsShortAndTheLastLinesAreKeptAsTheyStood) {
   EXPECT_EQ(measured(workload, at(8)).last_output, "") << "nothing failed";
 }
 
-// Whoever waits for its end would see its checkpoint written.
+// Waiting for its end would let it write its checkpoint.
 TEST(Fault, AProgramThatPrintsInVainIsEndedBeforeItsEnd) {
   const tests::TemporaryFolder folder;
   Options options = program("chatter.py", {"{batch}", (folder / "checkpoint").string()});
@@ -219,7 +219,7 @@ TEST(Fault, TheBudgetEndsAProgramThatShowsNothing) {
   EXPECT_EQ(processes_left(options), 0);
 }
 
-// How it ends when the budget does, and after how many steps.
+// How it ends with the budget, and after how many steps.
 std::pair<Outcome, int> end_by_budget(Options options, double seconds) {
   options.budget = core::Seconds(seconds);
   CommandWorkload workload(options);

@@ -1,4 +1,4 @@
-// Programs on made-up GPUs: what they hold there, by the driver's word.
+// Programs on fake GPUs: their memory as reported by the driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::SizeIs;
 using testing::StartsWith;
 using trial::Outcome;
 
-// The fake leaves this file when it has listed a process.
+// The fake creates this file when it has listed a process.
 const std::string until_read = "until [ -e $G/gpu0/read ]; do sleep 0.01; done";
 
 constexpr core::Bytes fixed = 500'000'000, per_sample = 10'000'000;
@@ -51,7 +51,7 @@ struct CommandOnGpu : testing::Test {
     options.batch_from_environment = true;
     return options;
   }
-  // Takes the memory of a batch on this GPU, as the shell's own.
+  // Takes the memory of a batch on this GPU, as the shell process.
   static std::string take(const std::string& gpu = "gpu0") {
     return "exec 9>$G/nvidiactl; echo $((500000000 + {batch} * 10000000)) > $G/" + gpu + "/$$";
   }
@@ -96,7 +96,7 @@ TEST_F(CommandOnGpu, ItsReadingsAreTheGpusToo) {
 }
 
 TEST_F(CommandOnGpu, WithoutOneItsMemoryIsTheHosts) {
-  const trial::Trial trial = trial_of(script("echo 100000000 > $G/gpu0/1"));  // another's
+  const trial::Trial trial = trial_of(script("echo 100000000 > $G/gpu0/1"));  // another process
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
   EXPECT_EQ(trial.device, "cpu");
   EXPECT_THAT(trial.gpus, IsEmpty());
@@ -151,7 +151,7 @@ TEST_F(CommandOnGpu, AnInstanceOfADividedGpuHasItsOwnMemory) {
   EXPECT_EQ(trial.memory_capacity, 9'000'000'000u);
 }
 
-// What a driver may keep to itself: then the GPU's growth tells.
+// What a driver may not report: then the GPU's growth is used.
 struct CommandOnSilentGpu : CommandOnGpu, testing::WithParamInterface<std::string> {};
 
 TEST_P(CommandOnSilentGpu, ItsMemoryIsWhatTheGpusGrewBy) {
@@ -207,7 +207,7 @@ TEST_F(CommandOnGpu, AGpuThatFallsOffIsSaid) {
 }
 
 TEST_F(CommandOnGpu, AnAllocatorThatTakesEverythingIsNoMeasure) {
-  // The same at unlike batches, and most of the GPU.
+  // Equal at different batches, and most of the GPU.
   const Options options = script("exec 9>$G/nvidiactl; echo 13000000000 > $G/gpu0/$$");
   CommandWorkload workload(options);
   measured(workload, at(8));
@@ -219,7 +219,8 @@ TEST_F(CommandOnGpu, AnAllocatorThatTakesEverythingIsNoMeasure) {
   EXPECT_EQ(trial.gpus.at(0).memory_peak, 13'000'000'000u);
 }
 
-// One whose library is known is no measure from the first trial on, unless it was switched off.
+// A known library makes the figure meaningless from the first trial on, unless preallocation is
+// off.
 TEST_F(CommandOnGpu, AnAllocatorIsKnownByItsLibrary) {
   put("jaxlib/xla.so", "made up");
   put("train.py",
@@ -242,7 +243,7 @@ TEST_F(CommandOnGpu, AnAllocatorIsKnownByItsLibrary) {
   EXPECT_EQ(trial_of(options).memory_measured, 13'000'000'000u);
 }
 
-// Its own peak is the client's word, as PyTorch's allocator tells it.
+// The client reports its own peak, as PyTorch's allocator does.
 TEST_F(CommandOnGpu, TheClientKnowsMoreThanTheDriver) {
   put("train.py",
       "import json, os, socket, time\n"

@@ -1,4 +1,4 @@
-// Programs of several processes that train together, as torchrun starts them.
+// Programs of several processes that train together, as started by torchrun.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ struct Ranks : testing::Test {
   tests::TemporaryFolder folder;
 };
 
-// Each takes a batch's memory on a GPU of its own, waits for the other, and counts the same steps.
+// Each takes a batch's memory on its own GPU, waits for the other, and counts the same steps.
 const std::string two_ranks =
     "for RANK in 0 1; do export RANK WORLD_SIZE=2; sh -c '"
     "echo $((500000000 + {batch} * 10000000)) > $FAKE_NVML_FOLDER/gpu$RANK/$$; "
@@ -59,7 +59,7 @@ TEST_F(Ranks, CountTheirStepsOnceAndTheirMemoryEach) {
   }
   EXPECT_EQ(trial.memory_measured, 820'000'000u) << "the fullest, not all together";
   EXPECT_EQ(trial.samples_seen, 64 * (trial.steps + trial.warm_up_steps));
-  // Counted twice it would be twice that, and a busy machine only makes it less.
+  // Counted twice it would be twice that; a busy machine only lowers it.
   EXPECT_LT(trial.samples_per_second->mean, 1.5 * 64 / 0.01);
 }
 

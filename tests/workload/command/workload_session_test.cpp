@@ -35,7 +35,7 @@ TEST_F(ClientSession, TrainsBatchAfterBatchAndStartsOnce) {
       if (first) {
         EXPECT_GE(*trial.start_up_seconds, 0.3);  // it sleeps for that long
       }
-      // Counted from the process's start it would be longer than a later trial.
+      // Counted from the process's start it would exceed a later trial.
       EXPECT_LE(*trial.start_up_seconds, trial.seconds);
       first = false;
     }
@@ -66,7 +66,7 @@ TEST_F(ClientSession, ASettingThatItGivesUpForWantOfMemoryIsOutOfMemory) {
   EXPECT_EQ(skipped.outcome, Outcome::out_of_memory);
   EXPECT_EQ(skipped.note, "out of memory on the GPU, 20.0 GiB asked for");
   EXPECT_EQ(skipped.memory_wanted, 20 * core::GiB);
-  // The line of an earlier setting is no evidence in a later one.
+  // The line of an earlier setting is not evidence in a later one.
   const trial::Trial next = measured(workload, at(32));
   EXPECT_EQ(next.outcome, Outcome::ok) << next.note;
   EXPECT_THAT(lines_of(starts_), SizeIs(1)) << "one process did it all";

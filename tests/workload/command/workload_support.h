@@ -8,15 +8,15 @@
 
 namespace sweetspot::workload::command::testing_support {
 
-// A program of tests/fixtures/programs with its arguments; a tree that can be found again.
+// A program of tests/fixtures/programs with its arguments, whose processes can be found again.
 Options program(const std::string& script, std::vector<std::string> arguments);
 
 trial::Setting at(std::int64_t batch);
 
-// A short trial, driven as a study drives it.
+// A short trial, driven as in a study.
 trial::Trial measured(CommandWorkload& workload, const trial::Setting& setting);
 
-// Processes that were started by program()'s options and are still there.
+// Processes started by program()'s options that still exist.
 int processes_left(const Options& options);
 
 std::vector<std::string> lines_of(const std::filesystem::path& file);

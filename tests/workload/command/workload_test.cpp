@@ -25,7 +25,7 @@ TEST(Command, ReadsTheStepsOfABar) {
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
   EXPECT_EQ(trial.step_source, "tqdm bar");
   ASSERT_TRUE(trial.samples_per_second);
-  // A step sleeps for that long; on a busy machine lines are read late, and some of them together.
+  // A step sleeps for that long; on a busy machine lines are read late, some of them together.
   EXPECT_LT(trial.samples_per_second->mean, 2 * 32 / 0.002);
   EXPECT_GT(trial.start_up_seconds.value_or(0), 0);
   EXPECT_LT(*trial.start_up_seconds, trial.seconds);

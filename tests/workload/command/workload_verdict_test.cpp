@@ -60,7 +60,7 @@ TEST(Verdict, OfWantOfMemoryNeedsEvidence) {
     EXPECT_EQ(verdict(said).outcome, Outcome::out_of_memory);
     EXPECT_STREQ(verdict(said).what(), "std::bad_alloc");
   }
-  // Another process of the tree may be the one that was killed, and the program may cope.
+  // The killed process may be another one of the tree, and the program may survive it.
   Evidence coped = exited(0, 9);
   coped.ending.oom_killed = true;
   EXPECT_EQ(verdict(coped).outcome, Outcome::ok);

@@ -1,4 +1,4 @@
-// What a trial is given and leaves: filled copies, and the scratch folder.
+// What a trial gets and leaves behind: filled copies, and the scratch folder.
 #include "workload/command/workspace.h"
 
 #include <fcntl.h>
@@ -56,7 +56,7 @@ trial::Setting at(std::int64_t batch) {
   return setting;
 }
 
-// A program's folder; trials keep their files in another.
+// A program's folder; trials keep their files in another one.
 struct WorkspaceTest : testing::Test {
   tests::TemporaryFolder project, rooms;
   std::string old_tmpdir = std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "";
@@ -159,7 +159,7 @@ TEST_F(ScratchTest, ATemplateMayCoverItsOwnFile) {
   EXPECT_EQ(read(project / "sub/config.yaml"), "batch: 16 # here\n");
 }
 
-// Runs it in a process of its own, whose failures are ours.
+// Runs it in a child process, whose failures are ours.
 template <class Body>
 void in_child(Body&& body) {
   const pid_t child = fork();
@@ -266,7 +266,7 @@ TEST_F(ScratchTest, RefusesToCopyTooMuch) {
 }
 
 TEST_F(ScratchTest, NothingIsLeftWhenWeAreKilled) {
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the supervisor comes to us when we lose ours
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the supervisor is reparented to us
   o.templates = {{.file = "x.cfg", .copy = project / "out.cfg", .text = "{batch}"}};
   const auto untouched = before();
   int ready[2];
@@ -286,7 +286,7 @@ TEST_F(ScratchTest, NothingIsLeftWhenWeAreKilled) {
   EXPECT_TRUE(fs::exists(project / "out.cfg"));
   EXPECT_FALSE(fs::is_empty(rooms.path()));
   kill(supervisor, SIGKILL);
-  while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {  // until the supervisor, too, has ended
+  while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {  // until the supervisor has ended too
   }
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   close(ready[0]);

@@ -23,7 +23,7 @@ using Note = std::vector<char>;
 
 constexpr std::chrono::seconds patience{120};
 constexpr std::chrono::milliseconds between_tries{100};
-constexpr std::uint32_t longest_note = 1 << 24;  // a connection that is no rank's sends anything
+constexpr std::uint32_t longest_note = 1 << 24;  // a connection may not be a rank
 
 class Socket {
  public:
@@ -63,7 +63,7 @@ class Socket {
   int descriptor_;
 };
 
-// All places that an address and a port name.
+// All socket addresses of a name and a port.
 std::unique_ptr<addrinfo, void (*)(addrinfo*)> places(const char* address, const std::string& port,
                                                       int flags) {
   addrinfo hints{};
@@ -82,7 +82,7 @@ std::string numeric(const sockaddr* address, socklen_t size) {
   return host.data();
 }
 
-// Notes of rank 0, for whoever asks; each asker is served by a thread, as long as it stays.
+// Rank 0's notes; each client is served by its own thread for as long as it stays connected.
 struct Board {
   std::mutex mutex;
   std::condition_variable changed;
@@ -113,11 +113,11 @@ void serve(const std::shared_ptr<Board>& board, const Socket& socket) {
       else if (kind != 'g' || !socket.send_note(board->take(name)))
         return;
     }
-  } catch (const std::runtime_error&) {  // its socket closes, and it tells why itself
+  } catch (const std::runtime_error&) {  // its socket closes, and the peer reports why
   }
 }
 
-// On every interface, IPv6's too where there is one.
+// On every interface, including IPv6 if present.
 Socket listening_at(const std::string& port) {
   for (const int family : {AF_INET6, AF_INET}) {
     const auto all = places(nullptr, port, AI_PASSIVE);
@@ -148,7 +148,7 @@ class Host final : public MeetingStore {
         if (visitor < 0) return;
         std::thread([board, taken = Socket(visitor)] { serve(board, taken); }).detach();
       }
-    }).detach();  // until the process ends: somebody may still be reading when we are connected
+    }).detach();  // until the process ends: a peer may still be reading after we are connected
   }
   std::string own_address() const override { return address_; }
   void set(const std::string& key, const Note& note) override { board_->put(key, note); }

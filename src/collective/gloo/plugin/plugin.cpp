@@ -27,10 +27,10 @@ namespace {
 using sweetspot::collective::MeetingStore;
 using sweetspot::collective::most_at_once;
 
-// A rank may think for long between two steps; one that is lost is noticed by its connection.
+// Ranks may pause for long between two steps; a lost one is detected by its closed connection.
 constexpr std::chrono::hours timeout{24};
 
-// Gloo's calls return when they are done, so a thread makes them, one after the other.
+// Gloo's calls block, so a thread makes them, one after the other.
 class Worker {
  public:
   explicit Worker(std::shared_ptr<gloo::Context> context)
@@ -56,7 +56,7 @@ class Worker {
       done_[static_cast<std::size_t>(number)] = true;
     });
   }
-  // 0 or 1; throws what the thread met.
+  // 0 or 1; rethrows the thread's exception.
   int is_done(int number) {
     if (done_[static_cast<std::size_t>(number)]) return 1;
     const std::lock_guard lock(mutex_);
@@ -106,7 +106,7 @@ class Worker {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
-  std::string failure_;  // the first; whatever follows it fails too
+  std::string failure_;  // the first; every later call fails too
   bool ending_ = false;
   std::thread thread_;
 };
@@ -116,7 +116,7 @@ std::unique_ptr<MeetingStore> store;
 std::unique_ptr<Worker> worker;
 std::string last_error;
 
-// 0, or 1 with the words of what went wrong.
+// 0, or 1 with a message.
 template <class Call>
 int told(Call call) {
   try {
@@ -144,12 +144,12 @@ int progress() { return 0; }
 void explain(int, char* text, std::size_t size) {
   std::snprintf(text, size, "%s", last_error.c_str());
 }
-// Not before all are through: who closes first would look lost.
+// Waits for all ranks: the first to close would look lost.
 void finish() {
   told([] { worker->barrier(); });
   worker.reset();
 }
-// Its connections close, by which the others notice.
+// Its connections close, which the others notice.
 void abandon(int exit_code) { _exit(exit_code); }
 
 std::string variable(const char* name) {
@@ -170,7 +170,7 @@ int number(const char* name, int least, int most) {
   return value;
 }
 
-// How many ranks tell the same name of their machine.
+// The number of ranks that report the same host name.
 int ranks_here(int rank, int size) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
@@ -187,7 +187,7 @@ void join() {
   const int size = number("WORLD_SIZE", 1, most_ranks);
   const int rank = number("RANK", 0, size - 1);
   int port = number("MASTER_PORT", 1, last_port - 1);
-  // Where torchrun's own agent listens, for PyTorch's ranks, the next one is ours.
+  // torchrun's own agent listens here for PyTorch's ranks; use the next port.
   if (variable("TORCHELASTIC_USE_AGENT_STORE") == "True") ++port;
   const std::string address = variable("MASTER_ADDR");
   store = rank == 0 ? MeetingStore::host(address, std::to_string(port))

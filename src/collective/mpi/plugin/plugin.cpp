@@ -50,8 +50,7 @@ int broadcast(float* values, std::size_t count, int root) {
   });
 }
 
-// The window lives as long as MPI does. It may lack room where /dev/shm is small: what fails on one
-// rank fails on all.
+// The window is never freed. If one rank fails, for example because /dev/shm is too small, all do.
 int share_memory(std::size_t bytes, std::byte** of_ranks) {
   if (table.local_size < table.size) return MPI_ERR_RMA_SHARED;
   static MPI_Win window = MPI_WIN_NULL;
@@ -59,7 +58,7 @@ int share_memory(std::size_t bytes, std::byte** of_ranks) {
   int error = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL,
                                       MPI_COMM_WORLD, &own, &window);
   if (error == MPI_SUCCESS) std::memset(own, 0, bytes);
-  int worst = MPI_SUCCESS;  // 0, which no error is below
+  int worst = MPI_SUCCESS;  // 0; errors are positive
   const int together = MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (together != MPI_SUCCESS || worst != MPI_SUCCESS)
     return together != MPI_SUCCESS ? together : worst;
@@ -71,7 +70,7 @@ int share_memory(std::size_t bytes, std::byte** of_ranks) {
   return error;
 }
 
-// The window of rank 0: the count of changes, and the floats behind it.
+// The window of rank 0: the number of changes, followed by the floats.
 struct Shared {
   MPI_Win window = MPI_WIN_NULL;
 };
@@ -96,7 +95,7 @@ int share(const float* values, std::size_t count, void** made) {
 
 MPI_Aint place(std::size_t at) { return floats_at + static_cast<MPI_Aint>(at * sizeof(float)); }
 
-// A shared lock for readers and an exclusive one for writers: what is read was there at one moment.
+// A shared lock for readers and an exclusive one for writers, so that reads are consistent.
 int read(void* shared, float* to, std::size_t count, std::uint64_t* changes) {
   const MPI_Win window = static_cast<Shared*>(shared)->window;
   int error = MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
@@ -163,8 +162,8 @@ int ranks_here() {
 extern "C" __attribute__((visibility("default"))) const SweetspotRanks* sweetspot_join(
     char* reason, std::size_t size) {
   int provided = 0;
-  // One thread at a time, but not always the same: the one that trains and the one that keeps
-  // reductions going.
+  // One thread at a time, but not always the same: the training thread and the one that drives
+  // all-reduces.
   const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   if (error != MPI_SUCCESS || provided < MPI_THREAD_SERIALIZED) {
     std::snprintf(reason, size, "this MPI does not let several threads call it");

@@ -1,4 +1,4 @@
-// Activations by themselves, over whole units. Included by kernels.inl.
+// Standalone activations, over whole units. Included by kernels.inl.
 #include "engine/cpu/kernels/math.inl"
 
 template <Function function>

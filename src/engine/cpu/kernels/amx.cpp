@@ -21,7 +21,7 @@ struct alignas(64) Configuration {
 static_assert(sizeof(Configuration) == 64);
 constexpr Configuration whole_tiles;
 
-// The intrinsics of GCC take tiles as text and not as constants.
+// GCC's intrinsics take tile numbers as tokens, not as constants.
 struct Amx {
   // In each call: another library may have configured this thread's tiles since.
   static void configure() { asm volatile("ldtilecfg %0" : : "m"(whole_tiles)); }

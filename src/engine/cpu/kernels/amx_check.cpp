@@ -15,7 +15,8 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Of arch/x86/include/uapi/asm/prctl.h: a process has to ask before its threads may use tiles.
+// From arch/x86/include/uapi/asm/prctl.h: a process must request permission before its threads may
+// use tiles.
 bool ask_for_tiles() {
   constexpr int request_permission = 0x1023, tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
@@ -48,7 +49,8 @@ bool multiplies_right() {
   return true;
 }
 
-// A pipe tells, not the child's exit code: whoever reaps all children may reap this one.
+// The child reports through a pipe, not its exit code: whoever reaps all children may reap this
+// one.
 bool works_in_a_child() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;

@@ -2,8 +2,8 @@
 
 namespace sweetspot::engine::cpu {
 
-// Whether the tiles of AMX work in this process; asks the kernel for them. Tried in a child process
-// first: a hypervisor may announce them and not allow them, and then they end the process.
+// Whether AMX tiles work in this process; requests them from the kernel. Tested in a child process
+// first: a hypervisor may announce them and not allow them, and then using them kills the process.
 bool amx_works();
 
 }  // namespace sweetspot::engine::cpu

@@ -53,7 +53,7 @@ void round(const float* from, std::int64_t count, Bf16* to) {
   }
 }
 
-// 0, 16, 1, 17, …: the numbers of two registers in turns.
+// 0, 16, 1, 17, …: the numbers of two registers, interleaved.
 inline __m512i turns() {
   return _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22,
                           6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
@@ -98,8 +98,8 @@ void transpose_pairs(const float* from, std::int64_t from_stride, std::int64_t r
   }
 }
 
-// Four numbers of the first unit, four of the second, and so on: that is what unpacking two
-// registers takes apart, so that a register of pairs has one unit.
+// Four numbers of the first unit, four of the second, and so on: unpacking two registers separates
+// them, so that a register of pairs has one unit.
 void pair_units(const float* first, const float* second, std::int64_t positions, Bf16* to) {
   const __m512i order = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
   for (std::int64_t p = 0; p < positions; ++p, first += 16, second += 16, to += 32)
@@ -142,7 +142,7 @@ void winograd_input(std::int64_t r, const float* plane, std::int64_t line_stride
   winograd_input_any(r, plane, line_stride, RoundedPoints{points, point_stride});
 }
 
-// Some lines of a kernel: two accumulators for each tap.
+// Some rows of a kernel: two accumulators per tap.
 template <int lines, int width>
 inline void sparse_weight_lines(SparseWeights s, int line) {
   constexpr int taps = lines * width;
@@ -195,7 +195,7 @@ void sparse_weights(const SparseWeights& s) {
   }
 }
 
-// To columns [from, from + width) of the sums, which stay in registers.
+// Adds to columns [from, from + width) of the sums, which stay in registers.
 template <int from, int width>
 __attribute__((always_inline)) inline void add_winners(SparseData::Winners w, const Bf16* weights,
                                                        vec (&first)[width + 1],
@@ -213,7 +213,7 @@ __attribute__((always_inline)) inline void add_winners(SparseData::Winners w, co
   }
 }
 
-// Both positions' patches overlap but for one column.
+// The patches of both positions overlap except for one column.
 template <int width>
 void sparse_data_of(SparseData s) {
   vec first[width + 1], second[width + 1];
@@ -246,7 +246,8 @@ void sparse_data(const SparseData& s) {
   }
 }
 
-// Appends what `mask` chooses to a list. Writes 16 of each, of which the rest is written over.
+// Appends the elements selected by `mask` to a list. Writes 16 of each; the excess is overwritten
+// later.
 inline void append(__mmask16 mask, __m512i offsets, vec gradients, WinnerList& list) {
   _mm512_storeu_si512(list.offsets + list.count, _mm512_maskz_compress_epi32(mask, offsets));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(list.gradients + list.count),
@@ -293,7 +294,7 @@ void winners_of_positions(const WindowGradients& w, std::int64_t slots, std::int
   }
 }
 
-// A shift by 32 or more leaves nothing, and so does one by less than none.
+// A shift by 32 or more, or by a negative amount, leaves nothing.
 void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
   for (std::int64_t i = 0; i < w.windows; ++i) {
     const __m512i g = _mm512_cvtepu16_epi32(rounded(load(w.gradients + i * 16)));

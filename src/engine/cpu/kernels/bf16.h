@@ -5,11 +5,11 @@
 
 namespace sweetspot::engine::cpu {
 
-// The inner loops over operands in bf16, for CPUs that multiply and add pairs of them in one
+// The inner loops over bf16 operands, for CPUs that multiply and add pairs of them in one
 // instruction: twice the arithmetic of fp32. Sums are fp32.
 
-// Winners of a pooled convolution (see Winners), their gradients rounded, for one output channel or
-// one position. Lists have room for 16 more than they can hold.
+// Winners of a pooled convolution (see Winners), with rounded gradients, for one output channel or
+// one position. Lists have space for 16 more entries than they hold.
 struct WinnerList {
   std::int32_t* offsets;
   Bf16* gradients;
@@ -21,33 +21,33 @@ struct WinnerList {
     return (count + 1) / 2;
   }
 };
-// Of one unit of output channels, up to 16 windows.
+// For one unit of output channels, up to 16 windows.
 struct WindowGradients {
   const float* gradients;      // (windows, unit), zero where no winner takes any
   const std::uint8_t* winner;  // (windows, unit)
   std::int64_t windows;
 };
-// Inputs and weights of two units lie side by side, 32 numbers in pair_units' order, so that one
-// load has both.
+// Inputs and weights of two units are stored side by side, 32 numbers in pair_units' order, so that
+// one load gets both.
 struct SparseWeights {
   std::int64_t kernel_height, kernel_width;
-  std::int64_t line_stride;  // numbers from one line of the input to the next
+  std::int64_t line_stride;  // numbers from one row of the input to the next
   std::int64_t pairs;        // of winners of one output channel
   const std::int32_t* offsets;
   const Bf16* gradients;
   const Bf16* input;
-  float *first, *second;  // the weight gradients of both units, (taps, unit), which are added to
+  float *first, *second;  // adds to the weight gradients of both units, (taps, unit)
 };
 struct SparseData {
   std::int64_t kernel_width;
-  // Of winners at one position, and at the one to the right of it.
+  // The winners at one position, and at the one to its right.
   struct Winners {
     std::int64_t pairs;
     const std::int32_t* offsets;
     const Bf16* gradients;
   } here, right;
-  const Bf16* weights;    // of one kernel line: (channels, kernel width, 32)
-  float *first, *second;  // the line in the input gradients of both units, which are added to
+  const Bf16* weights;    // of one kernel row: (channels, kernel width, 32)
+  float *first, *second;  // adds to this row of the input gradients of both units
 };
 
 struct Bf16Kernels {
@@ -58,9 +58,9 @@ struct Bf16Kernels {
 
   // Any count.
   void (*round)(const float* from, std::int64_t count, Bf16* to);
-  // to (count, 2) = both in turns; count is a multiple of unit.
+  // to (count, 2) = both interleaved; count is a multiple of unit.
   void (*pair)(const float* first, const float* second, std::int64_t count, Bf16* to);
-  // to ((rows + 1) / 2, columns, 2) = from (rows, columns), an odd last row beside zeros.
+  // to ((rows + 1) / 2, columns, 2) = from (rows, columns), an odd last row paired with zeros.
   void (*pair_rows)(const float* from, std::int64_t from_stride, std::int64_t rows,
                     std::int64_t columns, Bf16* to, std::int64_t to_stride);
   // to (columns / 2, rows, 2) = from (rows, columns)ᵀ; both counts are multiples of unit.
@@ -69,24 +69,24 @@ struct Bf16Kernels {
   // to (positions, 32): two units side by side.
   void (*pair_units)(const float* first, const float* second, std::int64_t positions, Bf16* to);
 
-  // As Kernels::winograd_…, with rounded points: of an input 16 side by side, of weights every
-  // other number, `odd` ones behind the even, which must be there already.
+  // As Kernels::winograd_…, with rounded points: 16 contiguous ones of an input; of weights every
+  // other number, the `odd` ones after the even ones, which must already be there.
   void (*winograd_weights)(std::int64_t r, const float* taps, std::int64_t tap_stride, bool odd,
                            Bf16* points, std::int64_t point_stride);
   void (*winograd_input)(std::int64_t r, const float* plane, std::int64_t line_stride, Bf16* points,
                          std::int64_t point_stride);
 
-  // Append the winners of each of 16 channels, whose offsets are those of their windows (16) and of
+  // Append the winners of each of 16 channels, with the offsets of their windows (16) plus those of
   // the slot in the window (16), to lists[channel].
   void (*winners_of_channels)(const WindowGradients&, const std::int32_t* offsets,
                               const std::int32_t* slot_offsets, WinnerList* lists);
-  // Append the winners at each position, whose offsets are those of their channels, to
+  // Append the winners at each position, with the offsets of their channels, to
   // lists[window][slot].
   void (*winners_of_positions)(const WindowGradients&, std::int64_t slots,
                                std::int32_t first_offset, std::int32_t channel_offset,
                                WinnerList* lists);
-  // to (windows, slots / 2, unit, 2): the gradients of all slots, zero but for the winners'; slots
-  // are even.
+  // to (windows, slots / 2, unit, 2): the gradients of all slots, zero except the winners'; slots
+  // is even.
   void (*winners_in_pairs)(const WindowGradients&, std::int64_t slots, Bf16* to);
   // For kernels up to 5 wide.
   void (*sparse_weights)(const SparseWeights&);
@@ -95,13 +95,13 @@ struct Bf16Kernels {
 
 extern const Bf16Kernels kernels_avx512bf16;
 
-// Both products on tiles; null where this program was compiled without.
+// Both products on tiles; null if this program was compiled without.
 struct TileProducts {
   void (*multiply)(const Product<Bf16>&);
   void (*outer)(const OuterProduct<Bf16>&);
 };
 extern const TileProducts products_amx;
-// All else is as with AVX512-BF16, which every CPU with AMX has.
+// Everything else is as with AVX512-BF16, which every CPU with AMX has.
 Bf16Kernels kernels_on_tiles(const char* name, const TileProducts& products);
 
 }  // namespace sweetspot::engine::cpu

@@ -5,7 +5,7 @@
 
 namespace sweetspot::engine::cpu {
 
-// What this CPU has for bf16, or null and why it has none: one sentence.
+// This CPU's bf16 kernels, or null, with the reason in one sentence.
 struct Bf16Support {
   const Bf16Kernels* kernels = nullptr;
   std::string reason;
@@ -13,7 +13,7 @@ struct Bf16Support {
 };
 const Bf16Support& bf16_support();
 
-// For tests: other kernels in place of this CPU's, as long as this lives.
+// For tests: replaces this CPU's kernels for its own lifetime.
 class Bf16InPlace {
  public:
   explicit Bf16InPlace(const Bf16Kernels& kernels);

@@ -1,8 +1,8 @@
-// Convolutions with a filter for each channel, over one unit's plane. Nothing is padded: taps that
-// fall outside are left out, and the positions that no tap leaves run in tiles. Included by
+// Convolutions with one filter per channel, over one unit's plane. Nothing is padded: taps outside
+// the image are skipped, and the positions whose taps are all inside run in tiles. Included by
 // kernels.inl.
 
-constexpr std::int64_t depthwise_tile = 8;  // positions with a sum each
+constexpr std::int64_t depthwise_tile = 8;  // positions with one sum each
 
 inline std::int64_t at_least(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 inline std::int64_t at_most(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
@@ -11,7 +11,7 @@ inline std::int64_t ceiling(std::int64_t a, std::int64_t b) {
   return a > 0 ? (a + b - 1) / b : -(-a / b);
 }
 
-// Outputs [begin, end) along an axis whose windows lie inside the input.
+// Outputs [begin, end) along an axis whose windows are inside the input.
 struct Inside {
   std::int64_t begin, end;
 };
@@ -23,7 +23,7 @@ inline Inside inside(std::int64_t in, std::int64_t out, std::int64_t kernel, std
   return {begin, at_least(begin, end)};
 }
 
-// `n` outputs from x on, all taps of lines [ky0, ky1) inside the input.
+// `n` outputs from x on, with all taps of rows [ky0, ky1) inside the input.
 template <int n>
 inline void depthwise_positions(DepthwisePlane p, const float* line, const float* weights,
                                 const float* bias, bool relu, std::int64_t ky0, std::int64_t ky1,
@@ -86,8 +86,8 @@ void depthwise(const DepthwisePlane& given, const float* in, const float* weight
   }
 }
 
-// Inputs that are `stride` apart see the same taps, and outputs side by side: of n such inputs, the
-// sum over kx = first, first + stride, … and over the lines likewise.
+// Inputs that are `stride` apart see the same taps and adjacent outputs: for n such inputs, the sum
+// over kx = first, first + stride, … and over the rows likewise.
 template <int n>
 inline void depthwise_data_positions(DepthwisePlane p, const float* gradient, const float* weights,
                                      std::int64_t y, std::int64_t x, float* to) {
@@ -140,8 +140,8 @@ void depthwise_data(const DepthwisePlane& given, const float* gradient, const fl
     }
 }
 
-// Sums of one line of outputs for taps [kx, kx + n): four positions at a time, so that no sum
-// waits for the last.
+// Sums of one row of outputs for taps [kx, kx + n): four positions at a time, so that no sum waits
+// for the previous one.
 template <int n>
 inline void depthwise_weight_line(DepthwisePlane p, const float* in, const float* gradient,
                                   std::int64_t begin, std::int64_t end, float* weights) {

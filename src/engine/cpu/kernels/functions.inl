@@ -1,8 +1,8 @@
-// Functions of each element, forward and back, for activations beyond ReLU, sigmoid and tanh.
+// Elementwise functions, forward and backward, for activations other than ReLU, sigmoid and tanh.
 // Included by kernels.inl.
 
 // Abramowitz and Stegun 7.1.26, to 1.5e-7: a polynomial in 1 / (1 + p|x|) times exp(−x²), which is
-// given since the slope wants it too.
+// an argument because the slope needs it too.
 inline vec error_function(vec x, vec exp_of_minus_square) {
   const vec size = x < vec{} ? -x : x;
   const vec t = 1.f / (1.f + 0.3275911f * size);
@@ -164,8 +164,8 @@ void scale_lanes(const float* x, const float* factors, std::int64_t count, float
   }
 }
 
-// sin and cos of 2π(v − ½), v in [0, 1): whole turns do not matter, and minus signs make another
-// pair of the same distribution; Taylor's series over a quarter turn, and its double.
+// sin and cos of 2π(v − ½), v in [0, 1): full turns do not matter, and a sign change gives another
+// pair of the same distribution; Taylor series over a quarter turn, and angle doubling.
 inline void sine_and_cosine(vec v, vec& sine, vec& cosine) {
   const vec a = (v - 0.5f) * 3.14159265f;  // half the angle, within ±π/2
   const vec s = a * a;

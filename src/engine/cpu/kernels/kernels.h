@@ -5,23 +5,23 @@
 
 namespace sweetspot::engine::cpu {
 
-// The inner loops of the CPU engine, compiled once for each instruction set and chosen when the
-// program starts. Each result is computed by one call in one order, so that it does not depend on
-// threads.
+// The inner loops of the CPU engine, compiled once per instruction set and selected at program
+// start. Each result is computed by one call in one order, so that it does not depend on the number
+// of threads.
 
-// Columns of a weight matrix that are stored side by side: (columns / panel, rows, panel).
+// Columns of a weight matrix that are stored contiguously: (columns / panel, rows, panel).
 constexpr std::int64_t panel = 64;
-// The pool index that says: no gradient passes here.
+// The pool index for "no gradient passes here".
 constexpr std::uint8_t no_gradient = 255;
 
 // A bf16: the upper half of a float.
 enum class Bf16 : std::uint16_t {};
 
-// C[r][n] = f(bias[n] + Σ_s Σ_j A[row r][segment s][j] · B[s · run + j][n]) for one panel of B.
-// A convolution is this with a row for each output position and a segment for each kernel row; a
-// dense layer has one segment. Operands in bf16 are multiplied two at a time, j and j + 1: B then
-// lies as (rows / 2, columns, 2), each segment begins with a pair, and the last row of an odd run
-// is paired with zeros (A is read one beyond it).
+// C[r][n] = f(bias[n] + Σ_s Σ_j A[row r][segment s][j] · B[s · run + j][n]) for one panel of B. A
+// convolution has one row per output position and one segment per kernel row; a dense layer has one
+// segment. bf16 operands are multiplied two at a time, j and j + 1: B is then stored as (rows / 2,
+// columns, 2), each segment begins with a pair, and the last row of an odd run is paired with zeros
+// (A is read one beyond it).
 template <class Operand>
 struct Product {
   const Operand* a;
@@ -41,7 +41,7 @@ struct Product {
 using Multiply = Product<float>;
 
 // D[k][n] (+)= Σ_r A[row r][k] · G[r][n], k in [0, depth), n in one panel. In bf16 a row is a pair
-// of them: (rows, depth, 2) and (rows, columns, 2), strides counting single numbers.
+// of rows: (rows, depth, 2) and (rows, columns, 2), with strides in single numbers.
 template <class Operand>
 struct OuterProduct {
   const Operand* a;
@@ -56,7 +56,7 @@ struct OuterProduct {
 };
 using Outer = OuterProduct<float>;
 
-// X[r][k] = Σ_n G[r][n] · B[k][n] over every panel of B: the gradient to a dense layer's input for
+// X[r][k] = Σ_n G[r][n] · B[k][n] over every panel of B: the input gradient of a dense layer for
 // few rows, where transposing B would cost more than it saves. k in [first, first + depth).
 struct Dot {
   const float* g;
@@ -78,7 +78,7 @@ struct PoolWindows {
 };
 
 // The gradient of a pooled convolution is zero at all but one position of each window, so its
-// backward passes go through the winners alone: a quarter of the arithmetic for 2×2 windows.
+// backward passes visit only the winners: a quarter of the arithmetic for 2×2 windows.
 struct Winners {
   std::int64_t count;
   const std::int32_t* offsets;  // of the kernel's first tap in the input plane, in floats
@@ -86,18 +86,18 @@ struct Winners {
 };
 struct SparseConv {
   std::int64_t kernel_height, kernel_width;
-  std::int64_t line_stride;  // floats from one line of the input plane to the next
+  std::int64_t line_stride;  // floats from one row of the input plane to the next
   Winners winners;           // of one output channel
 };
 
-// Rows of patches, `lines` runs of floats each, and where they lie in a frame.
+// Rows of patches, `lines` runs of floats each, and their offsets in a frame.
 struct PatchRows {
   const std::int32_t* offsets;  // of each row's first run in the frame
   std::int64_t rows, lines, run;
-  std::int64_t line_stride, depth;  // from one run to the next in the frame, from row to row
+  std::int64_t line_stride, depth;  // between runs in the frame, between rows
 };
 
-// One pooled window of 2×2 outputs, 16 channels of it, from its transformed points.
+// One pooled window of 2×2 outputs, 16 channels, from its transformed points.
 struct WinogradOutput {
   const float* points;
   std::int64_t point_stride;
@@ -107,14 +107,14 @@ struct WinogradOutput {
   std::uint8_t* winner;
 };
 
-// Minimal filtering of a plain convolution: tile × tile outputs of a size × size kernel, which are
-// 2 or 4 of 3, or 2 of 5.
+// Winograd (minimal filtering) of a plain convolution: tile × tile outputs of a size × size kernel:
+// 2 or 4 with 3, or 2 with 5.
 struct Filter {
   std::int64_t tile, size;
   constexpr std::int64_t side() const { return tile + size - 1; }  // of the tile's input
   constexpr std::int64_t points() const { return side() * side(); }
 };
-// A tile of outputs, 16 channels of it, from its transformed points.
+// A tile of outputs, 16 channels, from its transformed points.
 struct FilterOutput {
   const float* points;
   std::int64_t point_stride;
@@ -122,20 +122,20 @@ struct FilterOutput {
   bool relu;
   float* out;
   std::int64_t line_stride;
-  std::int64_t lines, columns;  // of the tile that are in the image
+  std::int64_t lines, columns;  // of the tile that are inside the image
 };
 
-// Activations that run by themselves.
+// Standalone activations.
 enum class Function { relu, sigmoid, tanh };
 
-// (x − mean) · scale + shift of one unit of features whose values lie `stride` floats apart, and
-// then perhaps ReLU.
+// (x − mean) · scale + shift of one unit of features whose values are `stride` floats apart,
+// optionally followed by ReLU.
 struct Normalise {
   const float *mean, *scale, *shift;  // of the 16 features
   std::int64_t positions, stride;
   bool relu;
 };
-// scale · (gradient − average − (x − mean) · slope): the way back through the statistics.
+// scale · (gradient − average − (x − mean) · slope): the backward pass through the statistics.
 struct NormaliseBack {
   const float *mean, *scale, *average, *slope;
   std::int64_t positions, stride;
@@ -163,21 +163,21 @@ struct Kernels {
   void (*outer)(const Outer&);
   void (*dot)(const Dot&);
   void (*pool_windows)(const PoolWindows&);
-  // Zeroes gradients (windows, unit) that no winner takes and adds what is left to bias[unit].
+  // Zeroes gradients (windows, unit) that no winner takes and adds the rest to bias[unit].
   void (*mask_gradients)(float* gradients, const std::uint8_t* winner, std::int64_t windows,
                          float* bias);
   // weights (taps, unit) += Σ winners g · input; input_gradient plane += Σ winners g · weights.
   void (*sparse_weights)(const SparseConv&, const float* input, float* weights);
   void (*sparse_data)(const SparseConv&, const float* weights, float* input_gradient);
   // weights (unit, depth) += Σ windows gradient[lane] · patch of the lane's winner; for a first
-  // layer, whose patches (windows, slots, depth) are gathered beforehand.
+  // layer, whose patches (windows, slots, depth) were gathered before.
   void (*patch_weights)(const float* patches, std::int64_t windows, std::int64_t slots,
                         std::int64_t depth, const float* gradients, const std::uint8_t* winner,
                         float* weights);
   // to (columns, rows) = from (rows, columns)ᵀ; both counts are multiples of unit.
   void (*transpose)(const float* from, std::int64_t from_stride, std::int64_t rows,
                     std::int64_t columns, float* to, std::int64_t to_stride);
-  // Winograd's transforms for kernels of r × r, r in 3..5; see winograd.inl. Each works on a unit.
+  // Winograd transforms for kernels of r × r, r in 3..5; see winograd.inl. Each works on one unit.
   void (*winograd_weights)(std::int64_t r, const float* taps, std::int64_t tap_stride,
                            float* points, std::int64_t point_stride);
   void (*winograd_input)(std::int64_t r, const float* plane, std::int64_t line_stride,
@@ -193,20 +193,20 @@ struct Kernels {
                           std::int64_t point_stride);
   void (*filter_weight_gradient)(Filter, const float* points, std::int64_t point_stride,
                                  float* taps, std::int64_t tap_stride);
-  // keep[e] for e in [0, count): whether a word of the generator is at least `threshold`.
+  // keep[e] for e in [0, count): whether a random word is at least `threshold`.
   void (*keep_mask)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
                     std::uint64_t first_counter, std::uint32_t threshold, std::int64_t count,
                     std::uint8_t* keep);
   void (*add)(const float* from, std::int64_t count, float* to);
-  // Copies whole units past the caches, for another thread to read. A store into a line that
-  // another core has read waits for that core to give it up; this one does not.
+  // Copies whole units with non-temporal stores, for another thread to read. A normal store into a
+  // line that another core has read waits for that core to invalidate it.
   void (*stream)(const float* from, std::int64_t count, float* to);
-  // Adds each run to its place in the frame.
+  // Adds each run to its position in the frame.
   void (*add_patches)(const PatchRows&, const float* patches, float* frame);
   // Both take whole units: to = keep ? from · scale : 0, and gradient = value > 0 ? gradient : 0.
   void (*scale_kept)(const float* from, const std::uint8_t* keep, float scale, std::int64_t count,
                      float* to);
-  // gradient (positions, unit) = value > 0 ? gradient : 0 where there is a value, and its sum to
+  // gradient (positions, unit) = value > 0 ? gradient : 0 if there is a value, and its sum to
   // bias[unit].
   void (*bias_gradient)(const float* value, std::int64_t positions, float* gradient, float* bias);
   void (*pass_positive)(const float* value, std::int64_t count, float* gradient);
@@ -220,12 +220,12 @@ struct Kernels {
   void (*moments)(const float* x, std::int64_t positions, std::int64_t stride, float* mean,
                   float* squares);
   void (*normalise)(const Normalise&, const float* x, float* y);
-  // passed = the gradient behind the ReLU; sum[unit] = Σ passed, product[unit] = Σ passed · (x −
+  // passed = the gradient after the ReLU; sum[unit] = Σ passed, product[unit] = Σ passed · (x −
   // mean).
   void (*normalise_sums)(const Normalise&, const float* x, const float* gradient, float* passed,
                          float* sum, float* product);
   void (*normalise_back)(const NormaliseBack&, const float* x, const float* gradient, float* to);
-  // The winner's position in the input plane goes to `winners`. The ways back add to `to`.
+  // The winner's position in the input plane goes to `winners`. The backward functions add to `to`.
   void (*max_pool)(const PoolPlane&, const float* in, float* out, std::int32_t* winners);
   void (*max_pool_back)(const PoolPlane&, const float* gradient, const std::int32_t* winners,
                         float* to);
@@ -239,11 +239,11 @@ struct Kernels {
   LayerKernels layers;
 };
 
-// Each is there for the CPUs that have it only.
+// Each exists only for CPUs that have it.
 extern const Kernels kernels_avx512, kernels_avx2, kernels_neon, kernels_generic;
 
-// The best this CPU runs; SWEETSPOT_ISA=avx512|avx512bf16|avx2|neon|generic asks for another.
-// avx512bf16 is avx512 with products of bf16 that are not on AMX's tiles.
+// The best that this CPU runs; SWEETSPOT_ISA=avx512|avx512bf16|avx2|neon|generic selects another.
+// avx512bf16 is avx512 with bf16 products but without AMX tiles.
 const Kernels& kernels();
 
 }  // namespace sweetspot::engine::cpu

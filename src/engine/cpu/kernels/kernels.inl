@@ -13,10 +13,10 @@ namespace {
 
 #include "engine/cpu/kernels/vectors.inl"
 
-// A loop that stores has its parameters by value. Behind a reference any store might change them,
-// so the compiler reads them again after each, and where the pages happen to lie such that the CPU
-// takes the read for one of what was just stored, it waits: an executor was a third slower for its
-// lifetime.
+// A loop that stores has its parameters by value. Behind a reference, any store might change them,
+// so the compiler reloads them after each; and if the pages are aligned such that the CPU mistakes
+// the load for one of the value just stored (4K aliasing), it waits: an executor was a third slower
+// for its lifetime.
 
 #include "engine/cpu/kernels/product.inl"
 
@@ -357,10 +357,10 @@ void momentum(const MomentumStep& given, std::int64_t count, const float* gradie
 }
 
 #if SWEETSPOT_LANES == 16
-// m / (√v + ε) by the reciprocals' 14-bit estimates and a Newton step each, which is good to a few
-// units in the last place and three times faster than the division and the root.
+// m / (√v + ε) with the 14-bit reciprocal estimates and one Newton step each: accurate to a few
+// units in the last place and three times faster than division and square root.
 inline vec quotient(vec m, vec v, float epsilon) {
-  const vec positive = larger(v, broadcast(1e-37f));  // the root of zero has no reciprocal
+  const vec positive = larger(v, broadcast(1e-37f));  // the square root of zero has no reciprocal
   vec r = _mm512_rsqrt14_ps(positive);
   r = r * (1.5f - 0.5f * positive * r * r);
   const vec d = positive * r + epsilon;
@@ -379,7 +379,7 @@ inline vec quotient(vec m, vec v, float epsilon) {
 void adam(const AdamStep& given, std::int64_t count, const float* gradient, float* weight,
           float* mean, float* square) {
   const AdamStep s = given;
-  for (std::int64_t i = 0; i < count; i += lanes) {  // every stretch of weights is whole units
+  for (std::int64_t i = 0; i < count; i += lanes) {  // every range of weights is whole units
     const vec g = load(gradient + i), w = load(weight + i);
     const vec m = s.beta1 * load(mean + i) + (1 - s.beta1) * g;
     const vec v = s.beta2 * load(square + i) + (1 - s.beta2) * g * g;

@@ -1,6 +1,6 @@
 // Normalisation over a group of one sample's values. Included by kernels.inl.
 
-// 1 in the lanes that hold values, from lane v of a unit on.
+// 1 in the lanes that contain values, from lane v of a unit on.
 inline vec used_lanes(std::int64_t used, int v) {
   vec mask;
   for (int lane = 0; lane < lanes; ++lane) mask[lane] = v + lane < used ? 1.f : 0.f;

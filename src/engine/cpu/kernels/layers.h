@@ -5,11 +5,11 @@
 
 namespace sweetspot::engine::cpu {
 
-// The inner loops of layers that are not convolutions, products or pooling over all channels; part
+// The inner loops of layers other than convolutions, products and pooling over all channels; part
 // of Kernels. All work on units of 16 channels.
 
 // Groups of values that are normalised together: `blocks` units of 16, `stride` floats apart. The
-// blocks from `first_partial` on have `used` values, and zeros behind them.
+// blocks from `first_partial` on have `used` values, followed by zeros.
 struct NormGroup {
   std::int64_t blocks, stride, first_partial, used;
   float epsilon;
@@ -31,7 +31,7 @@ struct LayerKernels {
                             float* weights, float* bias);
 
   // y = (x − mean) · rate · gamma + beta of one group; null: 1 and 0. mean and rate (1/σ) are kept
-  // for the way back, which adds to the gradients of gamma and beta, if they are not null.
+  // for the backward pass, which adds to the gradients of gamma and beta unless they are null.
   void (*normalise_group)(const NormGroup&, const float* x, const float* gamma, const float* beta,
                           float* y, float* mean, float* rate);
   void (*normalise_group_back)(const NormGroup&, const float* x, const float* gamma, float mean,
@@ -46,11 +46,11 @@ struct LayerKernels {
                      std::int64_t count, float* to, float* alpha_gradient);
 
   void (*scale_shift)(const float* x, float scale, float shift, std::int64_t count, float* y);
-  // Each lane by its own factor.
+  // Each lane has its own factor.
   void (*scale_lanes)(const float* x, const float* factors, std::int64_t count, float* y);
 
   // noise[e] for e in [0, count), rounded up to 64: standard normal. Elements i and i + 16 of each
-  // 32 are a pair of Box and Muller's, from the words that keep_mask has for them.
+  // 32 are a Box-Muller pair, from the words that keep_mask uses for them.
   void (*normal_noise)(std::uint64_t seed, std::uint32_t purpose, std::uint32_t step,
                        std::uint64_t first_counter, std::int64_t count, float* noise);
 

@@ -1,13 +1,13 @@
-// Functions of a register of floats, for activations: polynomials instead of a call of the C
-// library for each element. Included by activations.inl. A NaN gives a NaN.
+// Functions of a register of floats, for activations: polynomials instead of a C library call per
+// element. Included by activations.inl. A NaN gives a NaN.
 
 inline vec as_floats(ivec bits) { return reinterpret_cast<vec>(bits); }
 inline ivec as_bits(vec x) { return reinterpret_cast<ivec>(x); }
 
-// eˣ to 2 units in the last place: x = n ln 2 + r, and a polynomial in r. Zero below 2^-125, which
-// flushed denormals would give as well.
+// eˣ to 2 units in the last place: x = n ln 2 + r, and a polynomial in r. Zero below 2^-125, as
+// with flushed denormals.
 inline vec exponential(vec x) {
-  constexpr float round = 12582912.f;  // 1.5 · 2²³: its last bit stands for 1
+  constexpr float round = 12582912.f;  // 1.5 · 2²³: its last bit is worth 1
   constexpr float largest = 88.72283f, smallest = -87.f;
   vec clamped = x > largest ? broadcast(largest) : x;
   clamped = clamped < smallest ? broadcast(smallest) : clamped;
@@ -21,7 +21,7 @@ inline vec exponential(vec x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.f;
-  // 2ⁿ as 2 · 2ⁿ⁻¹, since 2¹²⁸ is no float.
+  // 2ⁿ as 2 · 2ⁿ⁻¹, since 2¹²⁸ is not a float.
   const vec half = as_floats((as_bits(shifted) + (126 - 0x4b400000)) << 23);
   const vec result = p * half * 2.f;
   const vec bounded = x > largest ? broadcast(__builtin_inff()) : result;
@@ -72,7 +72,7 @@ inline vec logarithm(vec x, vec correction = vec{}) {
   return m + series + exponent * 0.693359375f;
 }
 
-// ln(1 + x) for x ≥ 0: what 1 + x was rounded by is put back.
+// ln(1 + x) for x ≥ 0, with the rounding error of 1 + x added back.
 inline vec log_of_one_plus(vec x) {
   const vec y = x + 1.f;
   const vec lost = x - (y - 1.f);

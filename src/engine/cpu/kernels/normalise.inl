@@ -1,8 +1,9 @@
-// Batch normalisation of one unit of 16 features, whose values lie `stride` floats apart: the
+// Batch normalisation of one unit of 16 features, whose values are `stride` floats apart: the
 // positions of a sample's plane, or the samples of a micro-batch of vectors. Included by
 // kernels.inl.
 //
-// Sums of many floats are taken in blocks, so that no accumulator grows large against its terms.
+// Sums of many floats are taken in blocks, so that no accumulator grows large relative to its
+// terms.
 constexpr std::int64_t sum_block = 256;
 
 // Calls add(value's pointer offset, accumulators) for each position, blockwise; `n` accumulators.

@@ -1,7 +1,7 @@
 // Philox4x32-10 as in core/random.h, sixteen counters at a time. Included by kernels.inl.
 
-// Sixteen 32-bit values in the lower halves of 64-bit lanes, where the widening multiplication of
-// x86 wants them; the upper halves hold leftovers.
+// Sixteen 32-bit values in the lower halves of 64-bit lanes, as x86's widening multiplication needs
+// them; the upper halves are ignored.
 #if defined(__AVX2__)
 typedef long long wide __attribute__((vector_size(lanes * 4), may_alias));
 constexpr int wide_count = 16 / (lanes / 2);

@@ -1,7 +1,7 @@
-// Pooling of one unit's plane with any overlap; windows are cut at the borders. Included by
+// Pooling of one unit's plane with any overlap; windows are clipped at the borders. Included by
 // kernels.inl.
 
-// Calls visit(offset of the output, first and last line and column) for each window.
+// Calls visit(offset of the output, first and last row and column) for each window.
 template <class Visit>
 inline void each_window(PoolPlane p, Visit visit) {
   for (std::int64_t y = 0, out = 0; y < p.out_height; ++y) {

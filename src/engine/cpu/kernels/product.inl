@@ -1,16 +1,16 @@
-// The two products of dense matrices, over operands that `Math` names: how many of them are
-// multiplied and added together in a lane, how one side is spread over a register and the other
-// read, and the multiply-add itself. Included by the kernels of each instruction set.
+// The two dense matrix products, over the operands of `Math`: how many are multiplied and added per
+// lane, how one side is broadcast and the other loaded, and the multiply-add itself. Included by
+// the kernels of each instruction set.
 
 // Rows of A that are multiplied at once, for a panel of `units` units: as many accumulators as the
-// register file holds beside the operands (24 of 32 for AVX-512 and NEON, 12 of 16 for AVX2, 8 of
+// register file holds next to the operands (24 of 32 for AVX-512 and NEON, 12 of 16 for AVX2, 8 of
 // 16 for SSE).
 template <int units>
 constexpr int tile_rows = lanes == 4 && registers == 16 ? 2
                                                         : registers * 3 / 4 / (vectors * units);
 
 // Rows of B that are multiplied with every row of A before the next ones, so that they are read
-// from first-level cache: segments [first, end), elements [from, to) of each.
+// from the L1 cache: segments [first, end), elements [from, to) of each.
 struct Block {
   std::int64_t first, end, from, to;
   bool begins, ends;  // the sums
@@ -93,7 +93,7 @@ void multiply_block(const Product<typename Math::Operand>& m, const Block& block
 
 template <class Math, int units>
 void multiply_units(const Product<typename Math::Operand>& m, std::int64_t column) {
-  // 24 KiB: half of a first-level cache. Few rows read B once or twice anyhow.
+  // 24 KiB: half of an L1 cache. Few rows read B once or twice anyway.
   const std::int64_t depth =
       m.rows > 2 * tile_rows<units> ? 6144 / m.width * Math::together : m.segments * m.run;
   if (m.segments * m.run <= 2 * depth)
@@ -145,8 +145,8 @@ inline void outer_tile(OuterProduct<typename Math::Operand> o, std::int64_t k,
   for (std::int64_t r = 0; r < o.rows; ++r, g += o.g_row_stride) {
     const typename Math::Operand* a =
         o.a + (o.row_offsets ? o.row_offsets[r] : r * o.row_stride) + k * together;
-    // A dense layer's rows lie far apart: no hardware foresees that the next tiles want what
-    // follows in each.
+    // A dense layer's rows are far apart: the hardware prefetcher misses that the next tiles need
+    // what follows in each.
     __builtin_prefetch(a + 2 * depth * together);
     vec row[n];
 #pragma GCC unroll 16

@@ -35,12 +35,12 @@ constexpr std::array<const Kernels*, 1> compiled{&kernels_generic};
 bool runs(const Kernels&) { return true; }
 #endif
 
-// What SWEETSPOT_ISA asks for; empty: the best.
+// The value of SWEETSPOT_ISA; empty: the best.
 std::string_view asked_isa() {
   const char* asked = std::getenv("SWEETSPOT_ISA");
   return asked ? asked : "";
 }
-// AVX-512 with bf16, but not on tiles.
+// AVX-512 with bf16, but without tiles.
 constexpr std::string_view without_tiles = "avx512bf16";
 
 const Kernels& choose() {

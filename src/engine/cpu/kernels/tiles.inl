@@ -1,11 +1,11 @@
-// The two products of bf16 on tiles: 16 rows of 32 numbers times 16 pairs of rows of 16 columns are
-// added to 16 × 16 sums. `Tiles` has eight of them: configure(), zero<t>(), load<t>(from, bytes from
-// row to row), store<t>(to, bytes) and multiply<sums, left, right>(). Included by the kernels of each
-// instruction set that has tiles, over the registers of vectors.inl.
+// The two bf16 products on tiles: 16 rows of 32 numbers times 16 pairs of rows of 16 columns are
+// added to 16 × 16 sums. `Tiles` has eight tiles: configure(), zero<t>(), load<t>(from, bytes
+// between rows), store<t>(to, bytes) and multiply<sums, left, right>(). Included by the kernels of
+// each instruction set with tiles, after vectors.inl.
 
 constexpr std::int64_t tile_height = 16, tile_numbers = 32;
 constexpr std::int64_t two_tiles = 2 * tile_height;
-// Numbers of each row that are packed at once: of 32 rows 32 KiB, which stay in first-level cache.
+// Numbers of each row that are packed at once: 32 KiB for 32 rows, which stay in the L1 cache.
 constexpr std::int64_t most_packed = 512;
 
 // Sums are tiles 0 to 3, the left side 4 and 5, the right side 6 and 7.
@@ -13,7 +13,7 @@ template <class Tiles, int down, int across>
 struct TileBlock {
   static_assert(down * across <= 4 && down <= 2);
 
-  // On top of what is there, or of zeros.
+  // Starts from the existing sums, or from zeros.
   static void begin(const float* sums, std::int64_t stride, bool adds) {
     each<0>([&]<int t>() {
       if (adds)
@@ -27,9 +27,9 @@ struct TileBlock {
       Tiles::template store<t>(sums + t / across * 16 * stride + t % across * 16, stride * 4);
     });
   }
-  // `left(s, i)` and `right(s, j)` load tile i or j of step s. Tiles are loaded for the next step as
-  // soon as this one has done with them, so that loading and multiplying may overlap whether or not
-  // a CPU renames them.
+  // `left(s, i)` and `right(s, j)` load tile i or j of step s. Tiles are loaded for the next step
+  // as soon as this one no longer needs them, so that loads and multiplications overlap even on a
+  // CPU that does not rename tiles.
   template <class Left, class Right>
   static void add(std::int64_t steps, Left left, Right right) {
     if (steps == 0) return;
@@ -40,7 +40,7 @@ struct TileBlock {
       each_row<0>([&]<int i>() {
         each_column<0>([&]<int j>() {
           Tiles::template multiply<i * across + j, 4 + i, 6 + j % 2>();
-          // A third and a fourth tile take turns with the first two, and these come back.
+          // A third and a fourth tile alternate with the first two, which are then reloaded.
           if constexpr (j + 2 < across)
             right.template operator()<6 + j % 2>(s, j + 2);
           else if constexpr (i + 1 == down)
@@ -73,7 +73,7 @@ struct TileBlock {
       each_column<j + 1>(visit);
     }
   }
-  // Those that there are registers for.
+  // Only those that have registers.
   template <int j, class Visit>
   static void each_right(Visit visit) {
     if constexpr (j < across && j < 2) {
@@ -103,7 +103,7 @@ inline void copy_numbers(const Bf16* from, std::int64_t count, Bf16* to) {
   _mm512_mask_storeu_epi16(to, mask, _mm512_maskz_loadu_epi16(mask, from));
 }
 
-// What is missing to 16 pairs of rows are zeros.
+// Pads with zeros to 16 pairs of rows.
 inline void pad_pairs(const Bf16* from, std::int64_t row_stride, std::int64_t unit_stride,
                       std::int64_t rows, std::int64_t width, Bf16* to) {
   for (std::int64_t r = 0; r < 16; ++r, from += row_stride)
@@ -113,7 +113,7 @@ inline void pad_pairs(const Bf16* from, std::int64_t row_stride, std::int64_t un
                                    : _mm512_setzero_si512());
 }
 
-// Numbers [from, from + count) of each row, segment behind segment, which are rows of `stride`.
+// Packs numbers [from, from + count) of each row, segment after segment, into rows of `stride`.
 inline void pack_rows(const Product<Bf16>& m, std::int64_t first, std::int64_t rows,
                       std::int64_t from, std::int64_t count, std::int64_t stride, Bf16* to) {
   const std::int64_t run = m.run + m.run % 2, first_segment = from / run, begin = from % run;
@@ -135,7 +135,7 @@ inline void pack_rows(const Product<Bf16>& m, std::int64_t first, std::int64_t r
   }
 }
 
-// Bias and ReLU, into where the rows belong.
+// Applies bias and ReLU, and stores the rows in place.
 inline void finish_rows(const Product<Bf16>& m, std::int64_t first, std::int64_t rows,
                         const float* sums) {
   for (std::int64_t r = 0; r < rows; ++r, sums += panel) {
@@ -151,7 +151,7 @@ inline void finish_rows(const Product<Bf16>& m, std::int64_t first, std::int64_t
 template <class Tiles>
 void multiply_on_tiles(const Product<Bf16>& m) {
   const std::int64_t depth = m.segments * (m.run + m.run % 2), b_stride = 2 * m.width;
-  // Packing the rows of half a tile takes longer than registers take to multiply them.
+  // Packing the rows of half a tile takes longer than multiplying them in registers.
   if (depth < tile_numbers) return kernels_avx512bf16.multiply(m);
   alignas(64) Bf16 a[two_tiles * most_packed], b_rest[tile_numbers * panel];
   alignas(64) float sums[two_tiles * panel];
@@ -209,7 +209,7 @@ inline void turn_pairs(const OuterProduct<Bf16>& o, std::int64_t first, std::int
 // The depth is a multiple of 16.
 template <class Tiles>
 void outer_on_tiles(const OuterProduct<Bf16>& o) {
-  // Tiles of the left side one behind the other: of 16 columns, then of the next 16 if there are.
+  // Tiles of the left side one after the other: 16 columns, then the next 16 if present.
   alignas(64) Bf16 a[two_tiles * most_packed], g_rest[tile_numbers * panel];
   constexpr std::int64_t most_rows = most_packed / 2, of_tile = 16 * tile_numbers;
   Tiles::configure();

@@ -1,14 +1,13 @@
 // Winograd's minimal filtering. F(2×2, r×r), where the 2×2 outputs are one pooling window: (r + 1)²
-// multiplications instead of 4r², 25 instead of 64 for the paper's 4×4 kernels. And F(m×m, r×r)
-// for convolutions without pooling, with its gradients: 36 multiplications instead of 144 for 4×4
-// outputs of a 3×3 kernel, or instead of 100 for 2×2 of a 5×5 one. What is
-// done with each point of a transform is up to its caller, who stores it in its own precision.
-// Included by the kernels of each instruction set.
+// multiplications instead of 4r², 25 instead of 64 for the paper's 4×4 kernels. And F(m×m, r×r) for
+// convolutions without pooling, with its gradients: 36 multiplications instead of 144 for 4×4
+// outputs of a 3×3 kernel, or instead of 100 for 2×2 of a 5×5 one. The caller stores each point of
+// a transform in its own precision. Included by the kernels of each instruction set.
 //
 // y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A with interpolation points 0, 1, −1, 2, −2 and ∞ (as many as r +
 // 1); the matrices follow from the Vandermonde matrix of the points, with the denominators in G.
-// Rounding is about 5 times that of the direct sum: 3e-6 of a typical output for r = 4 and 32
-// channels.
+// The rounding error is about 5 times that of the direct sum: 3e-6 of a typical output for r = 4
+// and 32 channels.
 
 template <int r>
 struct WinogradMatrices;

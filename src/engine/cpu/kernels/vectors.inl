@@ -1,4 +1,4 @@
-// Registers of SWEETSPOT_LANES floats, and how units of 16 floats are made of them. Included by the
+// Registers of SWEETSPOT_LANES floats, and units of 16 floats composed of them. Included by the
 // kernels of each instruction set.
 
 constexpr int lanes = SWEETSPOT_LANES;
@@ -19,7 +19,7 @@ inline vec load(const float* p) { return *reinterpret_cast<const vec_unaligned*>
 inline void store(float* p, vec v) { *reinterpret_cast<vec_unaligned*>(p) = v; }
 inline vec broadcast(float x) { return x - vec{}; }
 inline vec larger(vec a, vec b) { return a > b ? a : b; }
-// A NaN passes: training must see that it went astray.
+// A NaN passes: training must detect that it diverged.
 inline vec positive_part(vec x) { return larger(vec{}, x); }
 
 #if SWEETSPOT_LANES == 16

@@ -1,4 +1,4 @@
-// Minimal filtering in fp32: the points of transforms.inl stored as floats, and the ways back from
+// Winograd in fp32: the points of transforms.inl stored as floats, and the inverse transforms of
 // products. Included by kernels.inl.
 
 struct Points {

@@ -11,7 +11,7 @@ namespace {
 // Whether the statistics are the micro-batch's own.
 bool measures(const Pass& pass) { return pass.training && !pass.moving_statistics; }
 
-// What normalisation needs of `features` units of 16 features, in the pass' shared memory.
+// The normalisation parameters of `features` units of 16 features, in the pass' shared memory.
 class Statistics {
  public:
   Statistics(const BatchNormGeometry& geometry, const Extent& extent)
@@ -22,7 +22,8 @@ class Statistics {
   std::int64_t units() const { return units_; }
   std::int64_t floats() const { return rows * units_ * unit; }
 
-  // From the moving averages, or from a unit's moments over n values, which go into the averages.
+  // From the moving averages, or from a unit's moments over n values, which also update the
+  // averages.
   void set_moving(const Pass& pass, float* shared, std::int64_t u) const {
     for (std::int64_t c = 0; c < unit; ++c)
       set(pass, shared, u, c, moving_mean(pass, u)[c], moving_variance(pass, u)[c]);
@@ -43,7 +44,7 @@ class Statistics {
                      const double* product, double n) const {
     for (std::int64_t c = 0; c < unit; ++c) {
       const double deviation = row(shared, Row::inverse_deviation, u)[c];
-      // Through the statistics every value depends on every other, unless they stand.
+      // Through the statistics every value depends on every other, unless they are fixed.
       const double per_value = measures(pass) ? 1 / n : 0;
       row(shared, Row::average, u)[c] = static_cast<float>(sum[c] * per_value);
       row(shared, Row::slope, u)[c] =
@@ -93,7 +94,7 @@ class Statistics {
 
   void set(const Pass& pass, float* shared, std::int64_t u, std::int64_t c, double average,
            double variance) const {
-    // Channels beyond the last must stay zero for the operations behind.
+    // Padding channels must stay zero for the following operations.
     const std::int64_t channel = (g_.per_position ? u / extent_.positions() : u) * unit + c;
     const double deviation = 1 / std::sqrt(variance + g_.epsilon);
     const double gamma = g_.gamma ? pass.weights[*g_.gamma + u * unit + c] : 1.f;
@@ -109,8 +110,8 @@ class Statistics {
   std::int64_t units_;
 };
 
-// Each thread has some units of features and sees every sample of the micro-batch for them, so that
-// no sum depends on the number of threads.
+// Each thread has some units of features and processes every sample of the micro-batch for them, so
+// that no sum depends on the number of threads.
 class VectorNorm final : public Op {
  public:
   VectorNorm(std::string name, const BatchNormGeometry& geometry, Tensor* in, Tensor* out)
@@ -172,7 +173,7 @@ class VectorNorm final : public Op {
   Statistics statistics_;
 };
 
-// The moments of each sample, and the way back through the statistics.
+// The moments of each sample, and the backward pass through the statistics.
 class Measure final : public Op {
  public:
   Measure(std::string name, const Statistics& statistics, Tensor* in, Tensor* out)
@@ -214,7 +215,7 @@ class Measure final : public Op {
   Statistics statistics_;
 };
 
-// The samples' sums into the micro-batch's, sample after sample, whoever computed them.
+// Merges the samples' sums into the micro-batch's, sample by sample, independent of the threads.
 class Combine final : public Op {
  public:
   Combine(std::string name, const Statistics& statistics, const Measure& measure)

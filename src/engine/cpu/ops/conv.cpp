@@ -21,8 +21,8 @@ void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, 
 
 namespace {
 
-// Minimal filtering with tiles of 4×4 outputs makes ten times more of what rounding operands to
-// bf16 costs (2.5% of a typical output), and a direct product in bf16 is slower than it is in fp32.
+// Winograd with tiles of 4×4 outputs amplifies the rounding error of bf16 operands tenfold (2.5% of
+// a typical output), and a direct product in bf16 is slower than Winograd in fp32.
 ConvGeometry settle_precision(ConvGeometry g, std::int64_t micro_batch) {
   g.bf16 = g.bf16 && !MinimalFiltering::best(g, micro_batch) && !ConvMatrix::fits(g, micro_batch);
   return g;

@@ -6,21 +6,21 @@
 
 namespace sweetspot::engine::cpu {
 
-// Samples of a convolution that are worked on together, and where their tensors lie.
+// Samples of a convolution that are processed together, and where their tensors are.
 struct ConvImages {
   const Pass& pass;
   const Room &from, &to;
   Range samples;
   int thread;
 };
-// What a product adds to its outputs and does with them.
+// What is added to a product's outputs, and the activation applied to them.
 struct Finish {
   const float* bias = nullptr;  // null: none
   bool relu = false;
 };
 
-// Stops gradients at the ReLU, if `value` is its output and not null, and adds what is left of them
-// to bias (out.units(), 16).
+// Applies the ReLU's mask to the gradients, if `value` is its output and not null, and adds them to
+// bias (out.units(), 16).
 void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, float* gradient,
                        float* bias);
 
@@ -30,13 +30,12 @@ std::vector<std::int32_t> conv_rows(const ConvGeometry& geometry);
 // Any convolution.
 std::unique_ptr<Op> make_conv(std::string name, const ConvGeometry& geometry,
                               std::int64_t micro_batch, Tensor* in, Tensor* out);
-// A transposed convolution: `geometry` is that of the convolution whose gradient it is, from the
-// output to the input, and its weights' are the same. `bias` and `relu` are of the output.
+// A transposed convolution: `geometry` and the weights are those of the convolution whose gradient
+// it is, from the output to the input. `bias` and `relu` apply to the output.
 std::unique_ptr<Op> make_transposed_conv(std::string name, const ConvGeometry& geometry,
                                          std::optional<std::size_t> bias, bool relu,
                                          std::int64_t micro_batch, Tensor* in, Tensor* out);
-// Convolution, ReLU or nothing, and max pooling in one pass, with backward passes over winners
-// only.
+// Convolution, optional ReLU and max pooling in one pass, with backward passes over winners only.
 std::unique_ptr<Op> make_conv_pool(std::string name, const ConvGeometry& geometry,
                                    std::int64_t micro_batch, Tensor* in, Tensor* out);
 

@@ -110,7 +110,7 @@ void DirectConv::add_rounded_weights(const Pass& pass, const float* frame, const
     }
     return;
   }
-  // The last positions have no neighbour, and meet a gradient of zero where it would be.
+  // The last positions have no neighbour, and are multiplied with a zero gradient there.
   const std::int64_t numbers = input_.frame_numbers(),
                      moved = g_.out.width > 1 ? g_.strides.width * unit : 0;
   pass.bf16->pair(frame, frame + moved, numbers - moved, inputs);

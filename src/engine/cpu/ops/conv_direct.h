@@ -3,8 +3,8 @@
 
 namespace sweetspot::engine::cpu {
 
-// A convolution of one sample as a product, a row for each output position, and its gradient to the
-// weights.
+// A convolution of one sample as a product with one row per output position, and its weight
+// gradient.
 class DirectConv {
  public:
   explicit DirectConv(const ConvGeometry& geometry);
@@ -18,7 +18,7 @@ class DirectConv {
     input_.round_weights(pass, reinterpret_cast<Bf16*>(to), part, parts);
   }
 
-  // `rounded`: what round_weights made, in bf16.
+  // `rounded`: the result of round_weights, in bf16.
   void forward(const Pass& pass, const float* from, const float* rounded, std::byte* scratch,
                float* to) const;
   void add_weights(const Pass& pass, const float* from, const float* gradient, std::byte* scratch,
@@ -34,8 +34,8 @@ class DirectConv {
   ConvGeometry g_;
   std::int64_t chunk_;  // rows whose patches are gathered at once
   ConvInput input_;
-  // In bf16 two output positions of a line are a row of the weights' product: the input beside
-  // itself moved by a stride, or patches beside each other, and the gradient likewise.
+  // In bf16 two adjacent output positions are one row of the weights' product: the input next to a
+  // copy shifted by a stride, or adjacent patches, and the gradient likewise.
   std::vector<std::int32_t> pair_offsets_;
   core::Bytes rounded_at_, gradients_at_, scratch_bytes_;
 };

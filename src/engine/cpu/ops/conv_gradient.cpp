@@ -41,7 +41,7 @@ void ConvGradient::make_phases() {
     }
 }
 
-// What a product reads of the gradient, padding included.
+// The part of the gradient that a product reads, including padding.
 std::int64_t ConvGradient::gradient_numbers() const {
   return patches_ ? g_.out.units() * g_.out.plane() : g_.out.units() * height_ * width_ * unit;
 }
@@ -64,7 +64,7 @@ ConvGradient::Phase ConvGradient::make_phase(std::int64_t line, std::int64_t col
   for (std::int64_t y = 0; y < g_.in.height; ++y)
     for (std::int64_t x = 0; x < g_.in.width; ++x) {
       const std::int64_t down = y + g_.pad_top - line, right = x + g_.pad_left - column;
-      // The first gradient that this position meets lies where the last tap takes it.
+      // The first gradient for this position is where the last tap reaches it.
       if (down % g_.strides.height != 0 || right % g_.strides.width != 0) continue;
       const std::int64_t at = down / g_.strides.height - phase.lines + 1 + top_;
       const std::int64_t along = right / g_.strides.width - phase.columns + 1 + left_;
@@ -94,7 +94,7 @@ void ConvGradient::turn_weights(const Pass& pass, float* to, int part, int parts
         turn_unit(pass, phase, to + phase.weights, i, pass.kernels->transpose);
 }
 
-// To (out units, lines, columns, 16) × panels of input channels, taps from last to first.
+// To (out units, rows, columns, 16) × panels of input channels, taps from last to first.
 template <class Operand, class Transpose>
 void ConvGradient::turn_unit(const Pass& pass, const Phase& phase, Operand* to, std::int64_t in,
                              Transpose transpose) const {

@@ -6,12 +6,11 @@
 
 namespace sweetspot::engine::cpu {
 
-// The gradient to a convolution's input: a convolution of its output's gradient, in a frame of
-// zeros, with the kernel turned around. With strides every input position meets only some of the
-// taps, those of its phase, so each phase is a dense convolution by itself and no zero between
-// spread-out gradients is ever multiplied. For few input channels it is the gradient of each patch
-// instead, added to where the patch was read: a register holds several taps of them then, and not
-// one tap and zeros.
+// The input gradient of a convolution: a convolution of its output's gradient, in a frame of zeros,
+// with the flipped kernel. With strides every input position meets only the taps of its phase, so
+// each phase is a separate dense convolution and no zero between dilated gradients is multiplied.
+// For few input channels it is the gradient of each patch instead, added where the patch was read:
+// a register then holds several taps, not one tap and zeros.
 class ConvGradient {
  public:
   explicit ConvGradient(const ConvGeometry& geometry);
@@ -19,7 +18,7 @@ class ConvGradient {
   std::int64_t weight_floats() const { return g_.bf16 ? weight_floats_ / 2 : weight_floats_; }
   core::Bytes scratch_bytes() const;  // zeroed once, before the first use
 
-  // Turns the weights around, for some units of input channels.
+  // Flips the weights, for some units of input channels.
   void turn_weights(const Pass& pass, float* to, int part, int parts) const;
   void compute(const Pass& pass, const float* weights, const float* gradient, std::byte* scratch,
                float* to, const Finish& finish = {}) const;
@@ -34,7 +33,7 @@ class ConvGradient {
       return g.out.units() * lines * columns * unit;
     }
   };
-  // `gradient` is framed, or its patches are what is computed.
+  // `gradient` is framed, or the result is its patches.
   template <class Operand>
   void compute_phases(void (*multiply)(const Product<Operand>&), const float* weights,
                       const Operand* gradient, float* to, const Finish& finish) const;

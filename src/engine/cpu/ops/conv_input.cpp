@@ -37,7 +37,7 @@ std::int64_t rows_at_once(const ConvGeometry& g) {
 ConvInput::ConvInput(const ConvGeometry& geometry, const std::vector<std::int32_t>& positions,
                      std::int64_t rows_at_once)
     : g_(geometry), rows_at_once_(rows_at_once), channels_(g_.compact ? g_.in.channels : unit) {
-  // The lines and columns that the kernel reads, padding included.
+  // The rows and columns that the kernel reads, including padding.
   height_ = (g_.out.height - 1) * g_.strides.height + g_.kernel.height;
   width_ = (g_.out.width - 1) * g_.strides.width + g_.kernel.width;
   const std::int64_t in_height = g_.raw_input ? g_.input.height : g_.in.height;
@@ -106,7 +106,7 @@ void ConvInput::gather(const float* frame, float* to, std::int64_t first, std::i
                        std::int64_t run) const {
   const std::size_t bytes =
       static_cast<std::size_t>(fixed_run > 0 ? fixed_run : run) * sizeof(float);
-  // In locals: memcpy might write to anything else, and all of it would be read again behind each.
+  // In locals: memcpy might alias anything else, which would be reloaded after each call.
   const std::int32_t* offsets = row_offsets_.data() + first;
   const std::int64_t lines = g_.kernel.height, line = width_ * g_.in.channels;
   const std::int64_t padding = g_.depth() - lines * run;
@@ -147,7 +147,7 @@ void ConvInput::add_patches(const Pass& pass, const float* patches, std::int64_t
 void ConvInput::unframe(const float* frame, const Finish& finish, float* image) const {
   const std::int64_t lines = std::min(g_.in.height, height_ - g_.pad_top),
                      columns = std::min(g_.in.width, width_ - g_.pad_left), channels = channels_;
-  float first[unit] = {};  // of a position: the bias, and zeros behind the last channel
+  float first[unit] = {};  // of a position: the bias, and zeros after the last channel
   if (finish.bias) std::copy_n(finish.bias, channels, first);
   for (std::int64_t y = 0; y < g_.in.height; ++y)
     for (std::int64_t x = 0; x < g_.in.width; ++x, image += unit) {

@@ -5,17 +5,17 @@
 
 namespace sweetspot::engine::cpu {
 
-// Every output position, line after line.
+// Every output position, row by row.
 std::vector<std::int32_t> row_major(const Extent& out);
-// Rows whose patches fit half a first-level cache; of a convolution that gathers none, all.
+// Rows whose patches fit half an L1 cache; all rows for a convolution that gathers none.
 std::int64_t rows_at_once(const ConvGeometry& geometry);
 
-// How a convolution reads its input: as rows, one for each output position in the order the caller
-// gives, and segments, one for each unit and kernel line. A padded input is copied into a frame of
-// zeros, and one of few channels out of their unit; any other is read where it lies.
+// How a convolution reads its input: as rows, one per output position in the order the caller
+// gives, and segments, one per unit and kernel row. A padded input is copied into a frame of zeros,
+// and one of few channels is compacted; any other is read in place.
 class ConvInput {
  public:
-  // Of the scratch, where the input is compact.
+  // Scratch memory, if the input is compact.
   struct Memory {
     float *frame, *patches;
   };
@@ -38,7 +38,7 @@ class ConvInput {
     multiply.segment_offsets = segment_offsets_.data();
     multiply.segments = segments(), multiply.run = g_.kernel.width * channels_;
   }
-  // A frame in bf16 has room for the number behind its last, which an odd run reads.
+  // A bf16 frame has space for one number after its last, which an odd run reads.
   std::int64_t frame_numbers() const { return planes() * frame_plane(); }
   core::Bytes rounded_bytes() const {
     return static_cast<core::Bytes>(frame_numbers() + unit) * sizeof(Bf16);
@@ -48,13 +48,12 @@ class ConvInput {
     return segments() * round_up(g_.kernel.width * channels_, 2);
   }
   void round_weights(const Pass& pass, Bf16* to, int part, int parts) const;
-  // Of a compact frame one row after the other, (rows, depth): what a kernel reads, lines side by
-  // side.
+  // The rows of a compact frame, (rows, depth): what a kernel reads, its lines contiguous.
   float* patches(const float* frame, std::byte* scratch, std::int64_t first,
                  std::int64_t rows) const;
 
-  // The way back from rows of a compact input: patches are added to the frame they were read from,
-  // and the frame's image, with a finish, is spread out into units.
+  // The backward pass from rows of a compact input: patches are added to the frame they were read
+  // from, and the frame's image, with bias and activation, is expanded into units.
   Memory memory(std::byte* scratch) const;
   void add_patches(const Pass& pass, const float* patches, std::int64_t first, std::int64_t rows,
                    float* frame) const;

@@ -9,7 +9,7 @@ namespace {
 
 // Rows that use a panel of weights several times while it is in cache.
 constexpr std::int64_t enough_rows = 48;
-// Weights that leave little of a second-level cache.
+// Weights that leave little of an L2 cache.
 constexpr std::int64_t large_weights = 128 * 1024;
 
 }  // namespace
@@ -80,7 +80,7 @@ void ConvMatrix::add_weights(const ConvImages& images, std::byte* working, float
   }
 }
 
-// An image that is the bias everywhere.
+// Fills an image with the bias.
 void ConvMatrix::fill_with(const float* bias, float* to) const {
   for (std::int64_t u = 0; u < g_.in.units(); ++u)
     for (std::int64_t p = 0; p < g_.in.positions(); ++p, to += unit)

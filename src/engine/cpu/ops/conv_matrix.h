@@ -7,7 +7,7 @@ namespace sweetspot::engine::cpu {
 // is a row of one matrix for several samples, so that the weights are read once for all of them.
 class ConvMatrix {
  public:
-  // Whether one sample has too few positions for the weights that it reads.
+  // Whether one sample has too few positions to amortise reading the weights.
   static bool fits(const ConvGeometry& geometry, std::int64_t micro_batch);
 
   ConvMatrix(const ConvGeometry& geometry, std::int64_t micro_batch);

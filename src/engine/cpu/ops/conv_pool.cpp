@@ -24,18 +24,19 @@ std::vector<std::int32_t> window_major(const ConvGeometry& g) {
   return positions;
 }
 
-// As many windows at once as keep the convolution's output in half of a 48 KiB first-level cache.
+// As many windows at once as keep the convolution's output in half of a 48 KiB L1 cache.
 std::int64_t windows_at_once(const ConvGeometry& g) {
   const std::int64_t window_bytes =
       g.slots() * g.columns() * static_cast<std::int64_t>(sizeof(float));
   return std::clamp<std::int64_t>(24 * 1024 / window_bytes, 1, g.out.positions() / g.slots());
 }
 
-// In bf16 arithmetic takes half the time, and reading the weights and adding to their gradients as
-// long as ever: so many windows share that.
+// In bf16 the arithmetic takes half the time, but reading the weights and adding to their gradients
+// takes as long as before: this many windows share it.
 constexpr std::int64_t rounded_windows = 64;
 
-// One sample's windows fill tiles, and so does the depth: faster than doing with fewer products.
+// If one sample's windows fill tiles, and the depth does too, direct products are faster than
+// Winograd.
 bool direct_on_tiles(const ConvGeometry& g) {
   constexpr std::int64_t rows = 32, depth = 32;
   return g.tiles && g.out.positions() >= rows && g.depth() >= depth;
@@ -52,7 +53,7 @@ class ConvPool final : public Op {
         input_(g_, window_major(g_), chunk_ * g_.slots()),
         in_pairs_(g_.tiles && g_.raw_input && g_.slots() % 2 == 0) {
     kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()));
-    // CPUs with tiles multiply a few numbers no faster in bf16 than in fp32: what is not a product
+    // CPUs with tiles multiply small products no faster in bf16 than in fp32: what is not a product
     // on tiles stays in fp32 there.
     const bool winners = RoundedWinners::fits(g_) && !g_.tiles;
     if (winners) samples_ = std::clamp<std::int64_t>(rounded_windows / windows_, 1, micro_batch);
@@ -177,12 +178,12 @@ class ConvPool final : public Op {
                         : pass.at(in_->value, sample, thread);
   }
 
-  // Of a direct convolution, in bf16.
+  // The weights of a direct convolution, in bf16.
   Bf16* forward_weights(const Pass& pass) const {
     return reinterpret_cast<Bf16*>(pass.shared + shared_offset + transposed_floats_);
   }
 
-  // Of samples that are worked on together.
+  // For samples that are processed together.
   template <class Visit>
   void each_group(const Range& samples, Visit visit) const {
     for (std::int64_t s = samples.begin; s < samples.end; s += samples_)
@@ -297,7 +298,7 @@ class ConvPool final : public Op {
            sizeof(Bf16);
   }
 
-  // On tiles: of all positions, in panels of columns as the weights.
+  // On tiles: for all positions, in panels of columns like the weights.
   void backward_pairs(const Pass& pass, const float* in, const float* gradient,
                       const std::uint8_t* winner, std::byte* scratch, float* weights) const {
     const float* frame = input_.frame(in, scratch + input_at_);

@@ -8,17 +8,17 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Weights that no first-level cache holds, and those that no second-level one does.
+// Weights that exceed an L1 cache, and those that exceed an L2 cache.
 constexpr std::int64_t shared_weights = 64 * 1024, streamed_weights = 512 * 1024;
-// From more rows on, sharing the samples costs less: patches that overlap are not written to
-// memory, and minimal filtering saves most of the arithmetic.
+// With more rows, dividing the samples is cheaper: overlapping patches are not written to memory,
+// and Winograd saves most of the arithmetic.
 constexpr std::int64_t rows_to_multiply = 256, rows_to_filter = 96, rows_to_copy = 64;
 
 class PatchesOp final : public Op {
  public:
   PatchesOp(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out)
       : Op(std::move(name), in, out), relu_(geometry.relu), patches_(geometry) {}
-  // Of all three.
+  // Describes all three operations.
   std::string method() const override {
     return std::string(relu_ ? "convolution and ReLU" : "convolution") +
            " of all samples as one product";

@@ -3,10 +3,10 @@
 
 namespace sweetspot::engine::cpu {
 
-// A convolution of so few positions in the whole micro-batch that its large weights set the time,
-// not the arithmetic. It runs as patches, a dense layer of all of them, and rows back into an
-// image: the threads share the weights instead of the samples, each weight is read once a pass, and
-// its gradient is made where it is applied.
+// A convolution with so few positions in the whole micro-batch that reading its large weights, not
+// the arithmetic, sets the time. It runs as patches, a dense layer over all of them, and rows back
+// into an image: the threads divide the weights instead of the samples, each weight is read once
+// per pass, and its gradient is computed where it is applied.
 bool runs_as_product(const ConvGeometry& geometry, std::int64_t micro_batch);
 
 std::unique_ptr<Op> make_patches(std::string name, const ConvGeometry& geometry, Tensor* in,

@@ -11,7 +11,7 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Forward is the way back of the convolution `g_`, whose input is our output: no zero between
+// Forward is the backward pass of the convolution `g_`, whose input is our output: no zero between
 // positions is multiplied. Backward is that convolution of our output's gradient.
 class TransposedConv final : public Op {
  public:

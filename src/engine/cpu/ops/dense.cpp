@@ -9,41 +9,39 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Rows of a micro-batch that a thread multiplies at once, so that they stay in its second-level
-// cache.
+// Rows of a micro-batch that a thread multiplies at once, so that they stay in its L2 cache.
 constexpr std::int64_t row_chunk = 48;
 constexpr std::int64_t tile_row_chunk = 64;  // whole tiles
-// A weight gradient is made and applied in pieces of 12 KiB, which stay in first-level cache.
+// A weight gradient is computed and applied in pieces of 12 KiB, which stay in the L1 cache.
 constexpr std::int64_t gradient_chunk = 48 * panel;
 // Whole tiles of the kernels.
 constexpr std::int64_t least_depth = 48;
-// Up to here the gradient to the input is cheaper without transposing the weights.
+// Up to here the input gradient is cheaper without transposing the weights.
 constexpr std::int64_t few_rows = 16;
 
 // Weights that a step should not write to memory once more: a panel at a time is transposed in
 // cache where it is used.
 constexpr std::int64_t weights_beyond_cache = 256 * 1024, many_columns = 256;
 
-// Samples whose inputs and gradients for a chunk of weights stay in first-level cache. The rows of
-// a micro-batch lie as far apart as the layer is wide, often a power of two that maps them all to a
-// few sets of the cache: of many samples they are packed.
+// Samples whose inputs and gradients for a chunk of weights stay in the L1 cache. The rows of a
+// micro-batch are as far apart as the layer is wide, often a power of two that maps them all to a
+// few cache sets, so many samples are packed.
 constexpr std::int64_t packed_rows = 64;
 constexpr std::int64_t packed_input_floats = packed_rows * gradient_chunk / panel;
-// Gradients in bf16 that stay in second-level cache in pairs, so that a step pairs each number
-// once.
+// bf16 gradients that stay in the L2 cache as pairs, so that a step pairs each number once.
 constexpr std::int64_t most_paired = 128 * 1024;
 
-// Products in bf16 pay for rounding their operands where a row of them meets many columns, and the
-// weights many rows.
+// bf16 products amortise rounding their operands if a row meets many columns, and the weights many
+// rows.
 bool pays_in_bf16(const DenseGeometry& g, std::int64_t rows) {
   return g.bf16 && g.columns >= panel && g.depth >= panel && rows > few_rows;
 }
 
-// The weights take part in every row of the micro-batch, so a dense layer works on all of it at
-// once: a thread has some panels of columns, some rows of the gradient, or some of the inputs. A
+// The weights are multiplied with every row of the micro-batch, so a dense layer works on all of it
+// at once: a thread has some panels of columns, some rows of the gradient, or some of the inputs. A
 // write into a cache line that another core has read waits for that core, ten times as long as the
-// optimizer's arithmetic where the cores share no cache. So where the rows are few a thread has the
-// weights of some inputs in every pass, and nobody else reads them.
+// optimizer's arithmetic if the cores share no cache. So if the rows are few, a thread has the
+// weights of the same inputs in every pass, and no other thread reads them.
 class Dense final : public Op {
  public:
   Dense(std::string name, const DenseGeometry& geometry, std::int64_t micro_batch, Tensor* in,
@@ -149,7 +147,7 @@ class Dense final : public Op {
   }
 
  private:
-  // The rows of all samples lie one after another.
+  // The rows of all samples are stored one after another.
   std::int64_t all_rows(const Pass& pass) const { return pass.count * g_.rows; }
   const float* inputs(const Pass& pass) const { return pass.at(in_->value, 0, 0); }
   float* gradients(const Pass& pass) const { return pass.at(out_->gradient, 0, 0); }
@@ -166,7 +164,7 @@ class Dense final : public Op {
   };
   std::int64_t width(std::int64_t column) const { return std::min(panel, g_.columns - column); }
 
-  // A tile of the outputs, as far as some rows of the weights make it.
+  // A tile of the outputs, from some rows of the weights.
   Multiply product(const Pass& pass, const Tile& tile, const Range& depth) const {
     Multiply m{};
     m.a = inputs(pass) + tile.row * g_.depth + depth.begin, m.row_stride = g_.depth;
@@ -210,7 +208,7 @@ class Dense final : public Op {
     });
   }
 
-  // With `parts`, of what they handed over.
+  // With `parts`: sums what they handed over.
   void sum_node(const Pass& pass, const Tile& tile, const Range& node, float* to,
                 int parts = 0) const {
     const std::int64_t floats = tile.rows * width(tile.column);
@@ -229,7 +227,7 @@ class Dense final : public Op {
     }
   }
 
-  // Where a tile of a node's sum lies, by the node's first leaf.
+  // The location of a tile of a node's sum, by the node's first leaf.
   float* handed_over(const Pass& pass, const Tile& tile, const Range& node) const {
     const std::int64_t all = all_rows(pass);
     return pass.at(passing, 0, 0) + (node.begin * g_.columns + tile.column) * all +
@@ -244,11 +242,11 @@ class Dense final : public Op {
               : static_cast<void>(std::copy_n(sum, count, to));
   }
 
-  // In bf16 the chunks of the same inputs follow each other, so that these are paired once; in fp32
+  // In bf16 the chunks of the same inputs are adjacent, so that these are paired once; in fp32
   // those of the same panel, whose gradients are packed.
   template <class Visit>
   void each_chunk(int part, int parts, Visit visit) const {
-    // Not of the last panel's width: deeper chunks would not fit where their inputs are packed.
+    // Not the last panel's width: deeper chunks would not fit where their inputs are packed.
     const std::int64_t most = gradient_chunk / width(0);
     if (splits_) {
       for (std::int64_t n = 0; n < g_.columns; n += panel) {
@@ -270,7 +268,7 @@ class Dense final : public Op {
     }
   }
 
-  // Rows [k, k + unit) of the weights into their place in a panel of columns.
+  // Rows [k, k + unit) of the weights into a panel of columns.
   void transpose(const Pass& pass, std::int64_t k, float* to) const {
     const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
     for (std::int64_t n = 0; n < g_.columns; n += panel) {
@@ -280,8 +278,8 @@ class Dense final : public Op {
     }
   }
 
-  // In bf16 the shared memory has the weights as pairs of rows, in panels of columns, and behind
-  // them, unless they are large, as pairs of columns, in panels of rows.
+  // In bf16 the shared memory has the weights as pairs of rows, in panels of columns, followed,
+  // unless they are large, by pairs of columns, in panels of rows.
   Bf16* rounded_weights(const Pass& pass) const {
     return reinterpret_cast<Bf16*>(pass.shared + shared_offset);
   }
@@ -313,7 +311,7 @@ class Dense final : public Op {
                              transposed_weights(pass), part, parts);
   }
 
-  // Rows [k, k + unit) of the weights into their place in a panel of columns.
+  // Rows [k, k + unit) of the weights into a panel of columns.
   void transpose_rounded(const Pass& pass, std::int64_t k, Bf16* to) const {
     const std::int64_t first = k / panel * panel, to_width = std::min(panel, g_.depth - first);
     for (std::int64_t n = 0; n < g_.columns; n += panel) {
@@ -358,7 +356,7 @@ class Dense final : public Op {
                                 (units.end - units.begin) * unit, pass.at(in_->gradient, 0, 0),
                                 g_.depth});
     }
-    // A thread's own samples, whose gradients it will want itself, unless reading all weights
+    // A thread's own samples, whose gradients it needs itself later, unless reading all weights
     // costs more than that saves.
     const Split split =
         !by_panels_ && g_.columns * parts <= all_rows(pass) ? Split::rows : Split::panels;
@@ -403,7 +401,7 @@ class Dense final : public Op {
     std::int64_t column, row, depth;
   };
 
-  // `packed`: the column whose gradients are packed, from one chunk of a thread to the next.
+  // `packed`: the column whose gradients are packed, carried between the chunks of a thread.
   void make_weights(const Pass& pass, int thread, const Chunk& chunk, std::int64_t& packed,
                     float* to, bool adds) const {
     const std::int64_t all = all_rows(pass);

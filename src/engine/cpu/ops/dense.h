@@ -14,7 +14,7 @@ struct DenseGeometry {
   bool bf16 = false;        // products of rounded operands, where they pay
   std::size_t weights = 0;  // offsets into the weight buffer, in floats
   std::optional<std::size_t> bias;
-  bool wants_input_gradient = true;  // in training, where a layer with weights comes before
+  bool wants_input_gradient = true;  // in training, if a layer with weights comes before
 };
 
 std::unique_ptr<Op> make_dense(std::string name, const DenseGeometry& geometry,

@@ -7,15 +7,15 @@
 
 namespace sweetspot::engine::cpu {
 
-// The rows of a weight matrix in leaves, of which each thread has some side by side, so that the
-// way back and the update read and write its own weights only. A product over the depth is then a
-// sum of every thread's part. To have the same bits whatever the threads it is a binary tree over
-// the leaves, whose number depends on the sizes alone: a thread adds up the nodes it has to itself,
-// and whoever needs the whole adds those.
+// The rows of a weight matrix in leaves, of which each thread has some adjacent ones, so that
+// backward and update read and write only its own weights. A product over the depth is then a sum
+// of all threads' parts. For bitwise equal results with any number of threads it is a binary tree
+// over the leaves, whose number depends only on the sizes: a thread adds the nodes it owns
+// completely, and whoever needs the total adds those.
 class DepthSplit {
  public:
-  // For products of at most `rows` rows. The sums of all leaves have to stay smaller than half of
-  // the weights, or they would cost what they save.
+  // For products of at most `rows` rows. The sums of all leaves must stay smaller than half of the
+  // weights, or they would cost what they save.
   DepthSplit(std::int64_t depth, std::int64_t columns, std::int64_t rows)
       : units_(depth / unit),
         panels_(pieces(columns, panel)),
@@ -31,7 +31,7 @@ class DepthSplit {
     return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(leaves_)));
   }
 
-  // Rows of the sums of all leaves; as many for a larger batch of fewer leaves, so that no batch
+  // Rows of the sums of all leaves; as many for a larger batch with fewer leaves, so that no batch
   // takes less memory than a smaller one.
   std::int64_t most_sum_rows() const { return most_sum_rows_; }
 
@@ -56,7 +56,7 @@ class DepthSplit {
     return owner(node.begin) == owner(node.end - 1);
   }
 
-  // Calls visit(leaves) for the largest nodes of the tree that lie within `mine`.
+  // Calls visit(leaves) for the largest nodes of the tree within `mine`.
   template <class Visit>
   void each_node(const Range& mine, Visit visit) const {
     descend({0, leaves_}, mine, visit);
@@ -72,7 +72,8 @@ class DepthSplit {
     descend({middle, node.end}, mine, visit);
   }
 
-  // Shorter products cost more. Of more threads than leaves several have a leaf's panels.
+  // Shorter products cost more. With more threads than leaves, several threads share a leaf's
+  // panels.
   static constexpr std::int64_t most_leaves = 8, least_leaf = 2 * unit;
   std::int64_t units_, panels_, most_sum_rows_, leaves_ = 1;
 };

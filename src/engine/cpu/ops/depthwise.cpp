@@ -29,7 +29,7 @@ class Depthwise final : public Op {
                                      g_.relu, y + u * out_->extent.plane());
   }
 
-  // A unit's planes stay in the first or second cache from one of these to the next.
+  // A unit's planes stay in the L1 or L2 cache between these calls.
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t index) override {
     const float* x = pass.at(in_->value, sample, thread);
     float* g = pass.at(out_->gradient, sample, thread);

@@ -7,7 +7,7 @@
 
 namespace sweetspot::engine::cpu {
 
-// Weights lie as (units, taps, 16).
+// Weights are stored as (units, taps, 16).
 struct DepthwiseGeometry {
   DepthwisePlane plane;
   bool relu = false;
@@ -16,7 +16,7 @@ struct DepthwiseGeometry {
 
   std::int64_t taps() const { return plane.kernel_height * plane.kernel_width; }
 };
-// Keras' (height, width, channel) → place in the weights.
+// Keras' (height, width, channel) → index in the weights.
 std::vector<std::int32_t> depthwise_places(std::int64_t taps, std::int64_t channels);
 
 std::unique_ptr<Op> make_depthwise(std::string name, const DepthwiseGeometry& geometry, Tensor* in,

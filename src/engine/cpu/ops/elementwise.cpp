@@ -17,7 +17,7 @@ class Input final : public Op {
 
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     const Extent& read = out_->extent;
-    const std::int64_t run = read.width * read.channels;  // of a line
+    const std::int64_t run = read.width * read.channels;  // of a row
     float* to = pass.at(out_->value, sample, thread);
     std::fill_n(to, read.floats(), 0.f);
     for (std::int64_t y = 0; y < read.height; ++y) {
@@ -32,7 +32,7 @@ class Input final : public Op {
   std::vector<std::int32_t> place_;
 };
 
-// Linear and softmax never are operations of their own.
+// Linear and softmax are never separate operations.
 Function kernel_function(model::Activation activation) {
   switch (activation) {
     case model::Activation::sigmoid:
@@ -54,8 +54,7 @@ class Activation final : public Op {
   void forward(const Pass& pass, std::int64_t sample, int thread) override {
     float* y = pass.at(out_->value, sample, thread);
     pass.kernels->activate(function_, pass.at(in_->value, sample, thread), in_->extent.floats(), y);
-    if (function_ == Function::sigmoid)
-      clear_padding(out_->extent, y);  // the sigmoid of nothing is a half
+    if (function_ == Function::sigmoid) clear_padding(out_->extent, y);  // sigmoid(0) = ½
   }
 
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
@@ -75,14 +74,14 @@ class Dropout final : public Op {
       : Op(std::move(name), in, out),
         layer_(layer),
         full_size_(full.size()),
-        // A flattened image is drawn in the image's order.
+        // A flattened image uses the image's order.
         full_width_(full.vector ? in->extent.width : full.width) {
     // A word below the threshold drops its element.
     threshold_ = static_cast<std::uint32_t>(std::min(rate * 0x1p32, 0x1p32 - 1));
     scale_ = static_cast<float>(1 / (1 - rate));
     kept.bytes = aligned(static_cast<core::Bytes>(in->extent.floats()));
     temporary.bytes = static_cast<core::Bytes>(round_up(full.size(), 64));
-    contiguous_ = full.size() == in->extent.channels;  // nothing of it was dropped
+    contiguous_ = full.size() == in->extent.channels;  // it has no dead positions
   }
   std::string method() const override { return "dropout"; }
 

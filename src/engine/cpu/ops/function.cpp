@@ -3,7 +3,7 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Where zero does not stay zero, the padding has to be cleared.
+// If f(0) ≠ 0, the padding has to be cleared.
 bool moves_zero(const ElementFunction& f) {
   using Kind = ElementFunction::Kind;
   return f.kind == Kind::softplus || f.kind == Kind::exponential || f.kind == Kind::hard_sigmoid ||

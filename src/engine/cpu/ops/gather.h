@@ -5,8 +5,8 @@
 
 namespace sweetspot::engine::cpu {
 
-// Adds up floats [begin, begin + count) of an operation's slots, in their order, into `gradients`:
-// the part's share of whole units. `first` is the operation's place in slot 0, which is used up.
+// Adds floats [begin, begin + count) of an operation's slots, in order, into `gradients`: this
+// part's share of whole units. `first` is the operation's position in slot 0, which is overwritten.
 inline void gather_slots(const Pass& pass, float* first, std::int64_t begin, std::int64_t count,
                          float* gradients, int part, int parts) {
   const Range mine = share(count / unit, part, parts);

@@ -10,26 +10,26 @@ namespace {
 
 // Rows that use a panel of weights several times while it is in cache; a few register tiles.
 constexpr std::int64_t most_rows = 48, least_rows = 24;
-// Transformed inputs and outputs that stay in a second-level cache.
+// Transformed inputs and outputs that stay in an L2 cache.
 constexpr std::int64_t cached_floats = 320 * 1024;
-// Transformed weight gradients of a thread that stay in its cache from one chunk to the next.
+// Transformed weight gradients of a thread that stay in its cache between chunks.
 constexpr std::int64_t cached_sums = 160 * 1024;
-// Input channels whose weight gradients are transformed back together.
+// Input channels whose weight gradients are inverse-transformed together.
 constexpr std::int64_t sum_depth = 24;
 
-// Floats from one point to the next: not a multiple of what maps to one set of a cache, since a
+// Floats from one point to the next: not a multiple of what maps to one cache set, since a
 // transform writes all points of a tile.
 std::int64_t apart(std::int64_t floats) { return floats / unit % 2 == 0 ? floats + unit : floats; }
 
 std::int64_t tiles(const ConvGeometry& g, const Filter& filter) {
   return pieces(g.out.height, filter.tile) * pieces(g.out.width, filter.tile);
 }
-// For each pair of input and output channel.
+// Per pair of input and output channel.
 std::int64_t multiplications(const ConvGeometry& g, const Filter& filter) {
   return filter.points() * tiles(g, filter);
 }
 
-// Tiles of a micro-batch that pay for transforming the weights, at memory's speed if they leave
+// Tiles of a micro-batch that amortise transforming the weights, at memory bandwidth if they exceed
 // the caches.
 std::int64_t least_tiles(const ConvGeometry& g) {
   return g.depth() * g.columns() * 4 < 1024 * 1024 ? 16 : 64;
@@ -85,7 +85,7 @@ MinimalFiltering::Way MinimalFiltering::make_way(bool back) const {
   way.in = back ? g_.out : g_.in, way.out = back ? g_.in : g_.out;
   way.down = pieces(way.out.height, filter_.tile);
   way.across = pieces(way.out.width, filter_.tile);
-  if (back) {  // the gradient lies behind all taps but one; tiles begin at the padding
+  if (back) {  // the gradient starts after all taps but one; tiles begin at the padding
     way.top = way.left = filter_.size - 1;
     way.lead_line = g_.pad_top, way.lead_column = g_.pad_left;
   } else {

@@ -6,12 +6,13 @@
 
 namespace sweetspot::engine::cpu {
 
-// A plain 3×3 convolution by minimal filtering (Winograd), forward and both gradients: tiles of m ×
-// m outputs are transformed, multiplied point by point, and transformed back. The tiles of several
-// samples are multiplied together, so that small images do not read large weights for a few rows.
+// A plain 3×3 or 5×5 convolution by Winograd (minimal filtering), forward and both gradients: tiles
+// of m × m outputs are transformed, multiplied point by point, and transformed back. The tiles of
+// several samples are multiplied together, so that small images do not read large weights for a few
+// rows.
 class MinimalFiltering {
  public:
-  // The best one for this micro-batch, if any is worth while.
+  // The best one for this micro-batch, if any pays.
   static std::optional<Filter> best(const ConvGeometry& geometry, std::int64_t micro_batch);
 
   MinimalFiltering(const ConvGeometry& geometry, const Filter& filter, std::int64_t micro_batch);
@@ -26,8 +27,8 @@ class MinimalFiltering {
     std::byte *kept, *working;
   };
 
-  // Transforms the weights, and those that ConvGradient turned around, if any. A part of the latter
-  // is that of the same part of ConvGradient::turn_weights.
+  // Transforms the weights, and those that ConvGradient flipped, if any. A part of the latter
+  // corresponds to the same part of ConvGradient::turn_weights.
   void transform_weights(const Pass& pass, float* to, int part, int parts) const;
   void transform_turned(const Pass& pass, const float* turned, float* to, int part,
                         int parts) const;
@@ -36,7 +37,7 @@ class MinimalFiltering {
   // From the output's gradient to the input's.
   void backward(const ConvImages& images, const float* weights, const Memory& memory) const;
 
-  // Adds a slot's weight gradients to its taps, once all its parts were given.
+  // Adds a slot's weight gradients to its taps, once all its parts have been added.
   void add_weights(const ConvImages& input_and_gradient, const SlotPart& part, const Memory& memory,
                    float* slot) const;
 
@@ -44,7 +45,7 @@ class MinimalFiltering {
   // A convolution of a framed image of `in` channels into `out` ones.
   struct Way {
     Extent in, out;
-    std::int64_t top, left;               // where the image lies in its frame
+    std::int64_t top, left;               // the image's position in its frame
     std::int64_t lead_line, lead_column;  // where the first tile begins in it
     std::int64_t height, width;           // of the frame
     Filter filter;

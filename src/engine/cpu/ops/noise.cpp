@@ -8,7 +8,7 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// The counters of a sample's draws, as dropout has them: sixteen fill 64 elements.
+// The counters of a sample's random numbers, as for dropout: sixteen fill 64 elements.
 struct Draws {
   std::uint32_t layer;
   std::int64_t elements;
@@ -28,7 +28,7 @@ class GaussianNoise final : public Op {
       : Op(std::move(name), in, out),
         stddev_(static_cast<float>(stddev)),
         draws_{layer, full.size()},
-        // A flattened image is drawn in the image's order.
+        // A flattened image uses the image's order.
         full_width_(full.vector ? in->extent.width : full.width) {
     temporary.bytes = aligned(static_cast<core::Bytes>(round_up(full.size(), 64)) * sizeof(float));
   }

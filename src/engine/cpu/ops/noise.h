@@ -3,10 +3,10 @@
 
 #include "engine/cpu/op.h"
 
-// Randomness of training beside dropout of single elements, which elementwise.h has.
+// Random layers other than elementwise dropout, which is in elementwise.h.
 namespace sweetspot::engine::cpu {
 
-// Adds normal noise. `full`: the shape before dead positions were dropped, by which it is drawn.
+// Adds normal noise. `full`: the shape including dead positions, which indexes the random numbers.
 std::unique_ptr<Op> make_gaussian_noise(std::string name, double stddev, std::uint32_t layer,
                                         const model::Shape& full, Tensor* in, Tensor* out);
 // Dropout of whole channels.

@@ -4,17 +4,17 @@
 namespace sweetspot::engine::cpu {
 
 // What a kernel reads at each output position of a sample, as rows of a matrix (positions, depth),
-// zeros where it hangs over the image.
+// with zeros outside the image.
 class Patches {
  public:
   explicit Patches(const ConvGeometry& geometry) : g_(geometry) {}
 
   void fill(const float* image, float* patches) const;
-  // The way back: adds each row to where it was read.
+  // The backward pass: adds each row where it was read.
   void add(const Pass& pass, const float* patches, float* image) const;
 
  private:
-  // Calls visit(offset in the image's first plane or −1 outside of it, offset in the patch).
+  // Calls visit(offset in the image's first plane or −1 outside it, offset in the patch).
   template <class Visit>
   void each_tap(std::int64_t position, Visit visit) const;
 

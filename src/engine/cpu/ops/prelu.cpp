@@ -7,15 +7,15 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Alpha of a channel is used as it lies; any other is spread out over the sample before the pass,
-// and its gradient added up again behind it.
+// A per-channel alpha is used in place; any other is expanded over the sample before the pass, and
+// its gradient is summed after it.
 class Prelu final : public Op {
  public:
   Prelu(std::string name, const model::PReLU& prelu, const model::Shape& full, std::size_t weights,
         Tensor* in, Tensor* out)
       : Op(std::move(name), in, out), weights_(weights) {
     const Extent& e = in->extent;
-    // A vector that was an image still lies like one.
+    // A flattened image still has the image's layout.
     const bool flat = full.vector;
     const model::Shape shape = flat ? model::Shape{e.height, e.width, e.channels} : full;
     const bool one = flat && prelu.shares_channels;
@@ -72,7 +72,7 @@ class Prelu final : public Op {
                           parts);
     if (part > 0) return;
     float* gradients = pass.gradients + weights_;
-    // Alphas of positions that nothing reads have no gradient.
+    // Alphas of dead positions have no gradient.
     std::fill_n(gradients, alphas_, 0.f);
     for (std::int64_t s = 1; s < pass.used_slots; ++s)
       pass.kernels->add(slot(pass, s), slot_floats, slot(pass, 0));

@@ -5,7 +5,7 @@
 
 namespace sweetspot::engine::cpu {
 
-// `full`: the input's shape with its dead positions, by which alpha, at `weights`, is indexed.
+// `full`: the input's shape including dead positions, which indexes alpha, at `weights`.
 std::unique_ptr<Op> make_prelu(std::string name, const model::PReLU& prelu,
                                const model::Shape& full, std::size_t weights, Tensor* in,
                                Tensor* out);

@@ -8,8 +8,8 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-constexpr std::int64_t together = 16;  // windows, as the kernels take them
-constexpr std::int64_t beyond = 16;    // what a kernel may write behind the end of a list
+constexpr std::int64_t together = 16;  // windows per kernel call
+constexpr std::int64_t beyond = 16;    // what a kernel may write beyond the end of a list
 constexpr std::int64_t widest_kernel = 5;
 constexpr std::int64_t two_units = 2 * unit;
 
@@ -121,7 +121,7 @@ void RoundedWinners::add_input(const Pass& pass, const Sample& sample, const flo
   const auto* weights = reinterpret_cast<const Bf16*>(turned);
   auto* lists = reinterpret_cast<WinnerList*>(scratch + lists_at_);
   const auto of_channel = static_cast<std::int32_t>(g_.kernel.width * two_units);
-  // Two positions beside each other in a window, where it is that wide.
+  // Two adjacent positions in a window, if it is that wide.
   const std::int64_t step = g_.pool.width % 2 == 0 ? 2 : 1;
   const auto winners = [](const WinnerList& list) {
     return SparseData::Winners{pieces(list.count, 2), list.offsets, list.gradients};

@@ -7,14 +7,14 @@
 namespace sweetspot::engine::cpu {
 
 // The gradients of a pooled convolution's winners in bf16, two winners at a time: to the weights
-// channel by channel, to the input position by position, so that what a position gives to its
+// channel by channel, to the input position by position, so that a position's contribution to its
 // patch is summed in registers.
 class RoundedWinners {
  public:
-  // Pairs of input units, and kernels and windows that the kernels know.
+  // Requires pairs of input units, and kernels and windows that the kernels support.
   static bool fits(const ConvGeometry& geometry);
 
-  // `samples`: whose winners are added to the weights together.
+  // `samples`: those whose winners are added to the weights together.
   RoundedWinners(const ConvGeometry& geometry, const ConvInput& input, std::int64_t samples);
 
   std::int64_t weight_floats() const { return g_.depth() * g_.columns() / 2; }
@@ -27,7 +27,7 @@ class RoundedWinners {
     const float* gradient;
     const std::uint8_t* winner;
   };
-  // `frame`: the input as ConvInput frames it, of one of the samples.
+  // `frame`: one sample's input as framed by ConvInput.
   void take_input(const Pass& pass, const float* frame, std::int64_t index,
                   std::byte* scratch) const;
   void add_weights(const Pass& pass, std::span<const Sample> samples, std::byte* scratch,
@@ -41,7 +41,7 @@ class RoundedWinners {
 
   ConvGeometry g_;
   std::int64_t samples_, frame_plane_, frame_width_, windows_;
-  // Of the kernel's first tap at each window, padded to 16, one sample after the other.
+  // Offset of the kernel's first tap at each window, padded to 16, one sample after the other.
   std::vector<std::int32_t> window_offsets_;
   std::vector<std::int32_t> slot_offsets_;  // 16
   core::Bytes input_at_, lists_at_, offsets_at_, gradients_at_, scratch_bytes_;

@@ -25,7 +25,7 @@ class Border final : public Op {
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
     const float* from = pass.at(out_->gradient, sample, thread);
     float* to = pass.at(in_->gradient, sample, thread);
-    std::fill_n(to, in_->extent.floats(), 0.f);  // what was cropped
+    std::fill_n(to, in_->extent.floats(), 0.f);  // the cropped part
     each_run([&](std::int64_t inner, std::int64_t outer, std::int64_t positions) {
       for (std::int64_t i = 0; i < positions; ++i)
         std::copy_n(from + outer + i * b_.spread.width * unit, run() * unit,
@@ -34,10 +34,10 @@ class Border final : public Op {
   }
 
  private:
-  // Positions that stay side by side: all of a line, or one.
+  // Positions that stay contiguous: a whole row, or one.
   std::int64_t run() const { return b_.spread.width == 1 ? columns_ : 1; }
 
-  // Calls visit(offset in the input, offset in the output, runs) for each line that is in both.
+  // Calls visit(offset in the input, offset in the output, runs) for each row that is in both.
   template <class Visit>
   void each_run(Visit visit) const {
     const Extent &in = in_->extent, &out = out_->extent;
@@ -51,7 +51,7 @@ class Border final : public Op {
                 columns_ / run());
   }
 
-  // Positions i of `in` whose place i · spread + before is in [0, out).
+  // Positions i of `in` whose target i · spread + before is in [0, out).
   static Range both(std::int64_t in, std::int64_t out, std::int64_t spread, std::int64_t before) {
     const std::int64_t begin = before >= 0 ? 0 : (-before + spread - 1) / spread;
     const std::int64_t end = out > before ? (out - before + spread - 1) / spread : 0;

@@ -11,7 +11,7 @@ std::unique_ptr<Op> make_border(std::string name, const model::Border& border, T
 std::unique_ptr<Op> make_repeat(std::string name, const model::Repeat& repeat, Tensor* in,
                                 Tensor* out);
 
-// Where element i of the output as it lies in memory comes from, −1 for padding.
+// The source of element i of the output in memory order, −1 for padding.
 std::vector<std::int32_t> rearranged_from(const model::Rearrange& rearrange, const Extent& in,
                                           const Extent& out);
 std::unique_ptr<Op> make_rearrange(std::string name, std::vector<std::int32_t> from, Tensor* in,

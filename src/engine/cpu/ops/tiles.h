@@ -10,13 +10,14 @@ inline std::int64_t pieces(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-// How the tiles of a matrix, a panel of columns by some rows each, fall to the parts: panels side
-// by side, or rows below each other.
+// How the tiles of a matrix, a panel of columns by some rows each, are divided into parts: by
+// panels or by rows.
 enum class Split { panels, rows };
 
 // Calls visit(first column, first row, rows) for each of the part's tiles, of at most `most_rows`
-// rows. Rows are cut so that all parts get about as many tiles: a thread that has none waits for
-// those that have. A single panel is cut however finely that takes; of many each cut is read anew.
+// rows. Rows are split so that all parts get about as many tiles: a thread without tiles waits for
+// the others. A single panel is split as finely as needed; with many panels, each split is read
+// again.
 template <class Visit>
 void each_tile(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, Split split,
                int part, int parts, Visit visit) {

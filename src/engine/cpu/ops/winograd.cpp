@@ -8,10 +8,10 @@ namespace sweetspot::engine::cpu {
 namespace {
 
 // Windows transformed at once: a few register tiles of rows, so that a point's weights are used
-// several times while they are in first-level cache.
+// several times while they are in the L1 cache.
 constexpr std::int64_t most_windows = 18;
-// The transforms add to what rounding operands to bf16 costs, the more the more points there are:
-// of a typical output 0.4% for 3×3 kernels and 1.3% for 4×4 instead of the direct sum's 0.24%, but
+// The transforms amplify the rounding error of bf16 operands, the more the more points there are:
+// 0.4% of a typical output for 3×3 kernels and 1.3% for 4×4 instead of the direct sum's 0.24%, but
 // 2.5% for 5×5.
 constexpr std::int64_t largest_rounded = 4;
 

@@ -6,14 +6,14 @@
 
 namespace sweetspot::engine::cpu {
 
-// The forward pass of a convolution with 2×2 max pooling by minimal filtering: the inputs of a
-// window are transformed, multiplied point by point, and transformed back into the pooled value.
+// The forward pass of a convolution with 2×2 max pooling by Winograd: the inputs of a window are
+// transformed, multiplied point by point, and transformed back into the pooled value.
 class Winograd {
  public:
-  // Square kernels of 3 to 5, stride 1, and enough channels to pay for the transforms.
+  // Square kernels of 3 to 5, stride 1, and enough channels to amortise the transforms.
   static bool fits(const ConvGeometry& geometry);
 
-  // `samples`: that are multiplied together, in bf16.
+  // `samples`: those that are multiplied together, in bf16.
   Winograd(const ConvGeometry& geometry, std::int64_t samples);
 
   std::int64_t weight_floats() const {
@@ -24,12 +24,12 @@ class Winograd {
 
   // Transforms the weights of some input channels into `to`.
   void transform_weights(const Pass& pass, float* to, int part, int parts) const;
-  // `frame`: the input as ConvInput frames it.
+  // `frame`: the input as framed by ConvInput.
   void forward(const Pass& pass, const ConvInput& input, const float* frame, const float* weights,
                std::byte* scratch, float* out, std::uint8_t* winner) const;
 
-  // Several samples: each is transformed, its windows behind those of the samples before it, and
-  // then all are multiplied.
+  // Several samples: each is transformed, its windows placed after those of the previous samples,
+  // and then all are multiplied.
   struct Output {
     float* out;
     std::uint8_t* winner;

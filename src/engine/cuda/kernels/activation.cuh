@@ -2,7 +2,7 @@
 #include "engine/cuda/kernels/device.cuh"
 #include "engine/cuda/kernels/launch.h"
 
-// The elementwise functions, for whichever pass they run in.
+// The elementwise functions, for any pass.
 namespace sweetspot::engine::cuda {
 
 __device__ inline float activated(Function function, float x) {
@@ -19,7 +19,7 @@ __device__ inline float activated(Function function, float x) {
   return x;
 }
 
-// The derivative, from the value y of the function; a ReLU that is not a number lets nothing back.
+// The derivative, from the function's value y; a NaN at a ReLU passes no gradient.
 __device__ inline float through_activation(Function function, float y, float gradient) {
   switch (function) {
     case Function::relu:

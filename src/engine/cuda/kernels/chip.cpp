@@ -10,7 +10,7 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// Compute capability times ten: 80 for 8.0; 0 unless the environment names one.
+// Compute capability times ten: 80 for 8.0; 0 unless set in the environment.
 int wanted_capability() {
   const char* text = std::getenv("SWEETSPOT_CUDA_CAPABILITY");
   if (!text) return 0;

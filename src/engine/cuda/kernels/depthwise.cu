@@ -4,14 +4,14 @@
 #include "engine/cuda/kernels/layers.h"
 #include "engine/cuda/kernels/vectors.cuh"
 
-// Convolutions with a filter for each channel: four channels a thread, so that loads are 16 bytes
+// Convolutions with one filter per channel: four channels per thread, so that loads are 16 bytes
 // wide.
 namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads = each_threads;
 
-// Outputs side by side that a thread computes, with each tap's weights loaded once.
+// Adjacent outputs that a thread computes, with each tap's weights loaded once.
 constexpr int side_by_side = 4;
 
 __global__ void __launch_bounds__(threads)
@@ -64,7 +64,7 @@ __global__ void mask_kernel(const __grid_constant__ DepthwisePass d) {
   }
 }
 
-// A block has up to 32 fours of channels, and its threads take turns at the positions.
+// A block has up to 32 groups of four channels, and its threads iterate over the positions.
 struct Lanes {
   int lanes, groups, rows;
 };
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-// A block has some channels, some taps and a split of the outputs; its threads take turns at those,
+// A block has some channels, some taps and a split of the outputs; its threads iterate over those,
 // and their sums are added in order.
 constexpr int taps_at_once = 9;
 __host__ __device__ int tap_groups(const DepthwisePass& d) {
@@ -129,9 +129,9 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (int t = 0; t < taps_at_once; ++t) {
     tap_y[t] = (tap0 + t) / d.kernel_w, tap_x[t] = tap0 + t - tap_y[t] * d.kernel_w;
-    if (t >= taps) tap_y[t] = -(1 << 20);  // in no image
+    if (t >= taps) tap_y[t] = -(1 << 20);  // outside every image
   }
-  float4 sum[taps_at_once + 1];  // the last is the bias's
+  float4 sum[taps_at_once + 1];  // the last is the bias
 #pragma unroll
   for (int t = 0; t <= taps_at_once; ++t) sum[t] = {};
   const std::int64_t outputs = std::int64_t{d.count} * d.out.height * d.out.width;
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-// About four blocks a multiprocessor, and each thread some outputs.
+// About four blocks per multiprocessor, and each thread some outputs.
 int depthwise_splits(const DepthwisePass& d, std::int64_t count, int multiprocessors) {
   const Lanes n = lanes_of(d.out.pitch);
   const std::int64_t outputs = count * d.out.height * d.out.width;

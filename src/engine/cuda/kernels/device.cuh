@@ -5,10 +5,10 @@
 
 namespace sweetspot::engine::cuda {
 
-// A kernel launched with programmatic serialisation starts while its predecessor runs, and must not
-// touch what that writes before this. Every kernel lets its successor start only behind its own
-// wait: so when a kernel starts, all but its predecessor have ended, and it may read weights before
-// it waits, unless it directly follows the update.
+// A kernel launched with programmatic stream serialization starts while its predecessor runs, and
+// must not touch what that writes before this call. Every kernel lets its successor start only
+// after its own wait: so when a kernel starts, all but its predecessor have ended, and it may read
+// weights before it waits, unless it directly follows the update.
 __device__ inline void wait_for_predecessor() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory");
@@ -50,7 +50,7 @@ __device__ inline bool survives(const DropoutMask& mask, std::uint32_t sample, s
   return word >= mask.threshold;
 }
 
-// NaN passes, so that a run that went astray shows it.
+// NaN passes, so that a diverged run shows it.
 __device__ inline float rectified(float v) { return v < 0 ? 0.f : v; }
 __device__ inline bool beats(float v, float best) { return v > best || v != v; }
 

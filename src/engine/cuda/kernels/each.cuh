@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-// Passes over single items: each thread takes one and then every so manieth after it, however many
-// there are.
+// Passes over single items: grid-stride loops.
 namespace sweetspot::engine::cuda {
 
 constexpr int each_threads = 256;

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(threads)
   wait_for_predecessor();
   EACH(i, e.count / 4) {
     float4 y = each(load4(e.input + 4 * i), [&](float x) { return activated(e.function, x); });
-    if (e.function == Function::sigmoid && e.padded != e.channels) {  // is not zero at zero
+    if (e.function == Function::sigmoid && e.padded != e.channels) {  // sigmoid(0) ≠ 0
       const int c = static_cast<int>(4 * i % e.padded);
       y = {y.x, c + 1 < e.channels ? y.y : 0.f, c + 2 < e.channels ? y.z : 0.f,
            c + 3 < e.channels ? y.w : 0.f};
@@ -73,8 +73,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-// Forward and backward alike: what is dropped is drawn again, which takes less time than to write
-// it down and read it.
+// Forward and backward alike: the mask is regenerated, which is faster than storing and loading it.
 struct DropoutRows {
   DropoutPass d;
   RowShares shares;
@@ -99,12 +98,12 @@ __global__ void __launch_bounds__(threads) dropout_kernel(const __grid_constant_
   });
 }
 
-// Where a sample lies as it is numbered, one number decides four elements.
+// If a sample's layout matches its numbering, one random number decides four elements.
 struct DropoutWhole {
   DropoutPass d;
-  std::uint32_t quads;  // numbers of a sample
+  std::uint32_t quads;  // random numbers per sample
   Divider by_quads;
-  bool few;  // all numbers are fewer than 2^31
+  bool few;  // the total is below 2^31
 };
 __global__ void __launch_bounds__(threads)
     dropout_whole_kernel(const __grid_constant__ DropoutWhole w) {
@@ -139,7 +138,7 @@ __device__ std::int64_t row_of(int sample, int y, int x, int height, int width) 
   return (std::int64_t{sample} * height + y) * width + x;
 }
 
-// Places: ushort4, or uint4 for windows of more positions than that counts.
+// Places: ushort4, or uint4 for windows with more positions.
 template <class Places>
 __global__ void __launch_bounds__(threads) max_pool_kernel(const __grid_constant__ PoolRows r) {
   wait_for_predecessor();
@@ -187,7 +186,7 @@ __global__ void __launch_bounds__(threads) average_pool_kernel(const __grid_cons
   });
 }
 
-// A window that is the whole image: a block for each sample, whose groups share the positions.
+// A window that is the whole image: one block per sample, whose groups divide the positions.
 __global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_constant__ PoolRows r) {
   __shared__ float4 sums[threads];
   wait_for_predecessor();
@@ -215,7 +214,7 @@ __global__ void __launch_bounds__(threads) plane_mean_kernel(const __grid_consta
            sum * (1 / static_cast<float>(positions)));
 }
 
-// Every input element asks the windows that may have read it: no element is written twice.
+// Every input element gathers from the windows that may have read it: no element is written twice.
 template <bool max_pool, class Places>
 __global__ void __launch_bounds__(threads)
     pool_backward_kernel(const __grid_constant__ PoolRows r) {

@@ -2,20 +2,20 @@
 #include "engine/cuda/kernels/few_channels.h"
 #include "engine/cuda/kernels/terms.cuh"
 
-// A first convolution has so few multiplications for each value it writes that tensor cores would
-// wait for their operands: here each thread reads pixels as they lie, and multiplies them, in fp32,
-// by its filters' kernels from shared memory.
+// A first convolution has so few multiplications per output that tensor cores would wait for their
+// operands: each thread reads pixels in place and multiplies them, in fp32, by its filters' kernels
+// from shared memory.
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int few_threads = 256, few_positions = 4;  // positions of a thread
+constexpr int few_threads = 256, few_positions = 4;  // positions per thread
 constexpr int filters_each = 8, most_lanes = 8;
 constexpr int most_shared = 48 * 1024;
-constexpr int outside = -30000;  // a line that no tap brings into the image
+constexpr int outside = -30000;  // a row that no tap brings into the image
 
 int tile_filters(int lanes) { return lanes * filters_each; }
 
-// As few filters too many as possible, in as few tiles.
+// The fewest padding filters, in the fewest tiles.
 int lanes_for(int filters) {
   int best = most_lanes;
   const auto padded = [&](int lanes) {
@@ -124,7 +124,7 @@ int shared_bytes(const ConvShape& shape, int channels, int lanes) {
 }  // namespace
 
 bool few_channels_support(const ConvShape& shape, int channels) {
-  constexpr int most_rows = 48;  // (tap, channel): with 75 it gains nothing on the tensor cores
+  constexpr int most_rows = 48;  // (tap, channel): with 75 it is no faster than the tensor cores
   return channels <= 4 && shape.channels == 4 && shape.pool == 1 && shape.taps() > 1 &&
          shape.taps() * channels <= most_rows &&
          shared_bytes(shape, channels, lanes_for(shape.filters)) <= most_shared;

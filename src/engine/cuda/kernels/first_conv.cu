@@ -1,9 +1,9 @@
 #include "engine/cuda/kernels/first_conv.cuh"
 
 // A first convolution has one to three channels: too little depth for the tensor cores to pay, and
-// samples that lie as bytes in the data set. One pass reads the bytes, convolves, adds the bias,
-// rectifies and pools; the backward pass reads the bytes again and visits the windows' winners
-// only, a quarter of the positions.
+// samples stored as bytes in the data set. One pass reads the bytes, convolves, adds the bias,
+// applies ReLU and pools; the backward pass reads the bytes again and visits only the windows'
+// winners, a quarter of the positions.
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(forward_threads, 2) forward(const __grid_const
   }
 }
 
-// The same on the tensor cores in tf32, for every precision but fp32.
+// The same on the tensor cores in tf32, for every precision except fp32.
 template <int KH, int KW, int C>
 __global__ void __launch_bounds__(forward_threads, 3)
     tensor_forward(const __grid_constant__ FirstConv p) {
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(forward_threads, 3)
   }
 }
 
-// Each block takes every so-many-th sample, or a part of the windows of one.
+// Each block takes every n-th sample, or a part of the windows of one.
 template <int KH, int KW, int C>
 __global__ void __launch_bounds__(backward_threads) backward(const __grid_constant__ FirstConv p) {
   extern __shared__ __align__(16) float shared[];

@@ -3,11 +3,11 @@
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/math.cuh"
 
-// What the kernels over a first convolution share.
+// What the kernels for a first convolution share.
 namespace sweetspot::engine::cuda {
 
-// Lines of the sample in row `row` of the source; a warp takes a line at a time, and has four on
-// their way. The warps from `first_warp` on share the work.
+// Lines of the sample in row `row` of the source; a warp takes a line at a time, with four loads in
+// flight. The warps from `first_warp` on share the work.
 template <int C, bool rounded = false>
 __device__ void load_strip(const FirstConv& p, std::uint32_t row, int first_line, int lines,
                            float* to, int first_warp = 0) {
@@ -103,8 +103,8 @@ struct TensorTaps {
 // The number of filters is a power of two.
 __device__ inline int filter_bits(const FirstConv& p) { return 31 - __clz(p.shape.filters); }
 
-// A thread has one filter and every so-many-th window, and keeps the sums of all of its filter's
-// taps: only a window's winner has a gradient, a quarter of the positions.
+// A thread has one filter and every n-th window, and keeps the sums of all of its filter's taps:
+// only a window's winner has a gradient, a quarter of the positions.
 template <int KH, int KW, int C>
 struct FilterSums {
   static constexpr int taps = KH * KW * C;
@@ -131,7 +131,8 @@ struct FilterSums {
     }
   }
 
-  // The block's sums as partial gradient number `split`; `shared` has room for all threads' sums.
+  // Stores the block's sums as partial gradient number `split`; `shared` has space for all threads'
+  // sums.
   template <int threads>
   __device__ void write(const FirstConv& p, int split, float* shared) const {
 #pragma unroll

@@ -7,25 +7,26 @@
 #include "engine/cuda/kernels/terms.cuh"
 
 // Every convolution and dense layer, forward and backward, is a matrix product with one of three
-// pairs of loaders and one of three epilogues. One launch runs up to three products side by side,
+// pairs of loaders and one of three epilogues. One launch runs up to three products concurrently,
 // so that a layer's two gradients are one node of the graph.
 namespace sweetspot::engine::cuda {
 
-// Four rows (8 apart) and two neighbouring columns of outputs: what one thread finishes at a time.
+// Four rows (8 apart) and two adjacent columns of outputs: what one thread finishes at a time.
 using Finished = float[4][2];
 
 __device__ inline void store2(float* to, float a, float b) {
   *reinterpret_cast<float2*>(to) = {a, b};
 }
 
-// What few products do at their ends: a function of the output or of the input, an output of terms.
-// Code that is not there need not be loaded, which small batches would wait for.
+// Rare epilogues: a function of the output or of the input, an output of terms. They are compiled
+// separately, because loading unused code delays small batches.
 inline bool ends_specially(const GemmPart& p) {
   return p.kind == GemmKind::data ? p.input_function != Function::linear
                                   : p.function != Function::linear || p.value_terms.terms > 0;
 }
 
-// A gradient of the input, at element `at` of it: on through the function that made the input.
+// A gradient of the input, at element `at`: applies the derivative of the function that made the
+// input.
 template <bool special>
 __device__ void store2_through(const GemmPart& p, float* to, std::int64_t at, float a, float b) {
   if (special && p.input_function != Function::linear) {
@@ -36,7 +37,7 @@ __device__ void store2_through(const GemmPart& p, float* to, std::int64_t at, fl
   store2(to + at, a, b);
 }
 
-// Asks the generator for each element.
+// Generates a random number for each element.
 struct DrawnDropout {
   __device__ bool operator()(const GemmPart& p, int sample, int position, int n) const {
     const int y = p.by_window_w.quotient(position), x = position - y * p.by_window_w.divisor;
@@ -108,7 +109,7 @@ __device__ void finish_forward(const GemmPart& p, int group, int g, int n, Finis
   }
 }
 
-// The gradient of the input, or one of its slices.
+// The input gradient, or one of its slices.
 template <bool dense, bool special>
 __device__ void finish_data(const GemmPart& p, const Phase& phase, int split, int group, int g,
                             int n, Finished& v) {
@@ -143,8 +144,8 @@ __device__ inline void finish_slice(const GemmPart& p, int split, int rows, int 
              v[i][0], v[i][1]);
 }
 
-// An operand that overflowed makes every sum it is part of infinite or none, whatever it is
-// multiplied by: to look at these sums is to look at all gradients.
+// An operand that overflowed makes every sum it enters infinite or NaN, whatever it is multiplied
+// by: checking these sums checks all gradients.
 template <class M>
 __device__ void check_range(const GemmPart& p, const Finished& v) {
   if constexpr (M::overflows)
@@ -211,9 +212,9 @@ __device__ void multiply(A& a, B& b, int begin, int end, typename M::Element* sh
   }
 }
 
-// Adds up what the splits of a tile have, in their order, in the last of their blocks to come here;
-// false in all others. Who is last depends on the moment, what it adds up does not. `count` of a
-// thread's vectors, of the block's first `holders` threads.
+// Adds the splits of a tile in order, in the last of their blocks to arrive; returns false in all
+// others. Which block is last depends on timing, the sum does not. `count` vectors per thread, in
+// the block's first `holders` threads.
 template <int count, int holders>
 __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v)[count]) {
   __shared__ bool last;
@@ -232,7 +233,7 @@ __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v
   __syncthreads();
   if (!last) return false;
   __threadfence();
-  // As many on their way at a time as there are registers for.
+  // As many loads in flight as there are registers for.
   constexpr int together = count <= 2 ? count : 1, ahead = count <= 2 ? 8 : 4;
 #pragma unroll
   for (int i = 0; i < count; i += together) {
@@ -256,7 +257,7 @@ __device__ bool gather_splits(const GemmPart& p, int tile, int split, float4 (&v
   return true;
 }
 
-// Hands every four rows and two columns to `finish(group of 32 rows, g, column, values)`; where the
+// Passes every four rows and two columns to `finish(group of 32 rows, g, column, values)`. If the
 // warps have slices of the depth, their sums are added first, in the order of the slices, and so
 // are the splits of the depth among blocks, if the last of those is to finish.
 template <class T, bool gathers, class Finish>
@@ -349,7 +350,7 @@ __device__ void run_part(const GemmPart& p, int block, typename M::Element* shar
                                   finish_forward<special>(p, group, g, n, v);
                               });
   } else if constexpr (kind == GemmKind::data) {
-    // The splits of one phase are neighbours.
+    // The splits of one phase are adjacent.
     const int which = dense || p.phases == 1 ? 0 : split / p.splits;
     split -= which * p.splits;
     const Phase phase(p, which);
@@ -420,9 +421,8 @@ __global__ void __launch_bounds__(block_threads, 2)
                                            shared);
 }
 
-// Products that run alone have kernels of their own, one for each: what large tiles need in
-// registers would cost the small ones their second block, and the code to gather splits is time to
-// load for those that have none.
+// Products that run alone have their own kernels: the registers of large tiles would cost the small
+// ones their second block, and the code that gathers splits takes time to load even if unused.
 template <class M, class T>
 constexpr int blocks_at_once = std::is_same_v<M, Fp32>&& T::warp_rows == 64 ? 1 : 2;
 template <class M, class T, GemmKind kind, bool dense, bool special>
@@ -434,7 +434,7 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<M, T>)
                                                 reinterpret_cast<typename M::Element*>(raw));
 }
 
-// Two buffers of both tiles in their largest layout.
+// Two buffers for both tiles in their largest layout.
 template <class M, class T>
 constexpr int tile_bytes() {
   using Element = typename M::Element;

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-// One sample's loss and whether it is right, and the outputs' gradient, scaled; `y` are the
-// outputs. Every thread that calls it does the same.
+// One sample's loss and correctness, and the scaled gradient of the outputs `y`. Every calling
+// thread does the same.
 template <int padded>
 __device__ void loss_of(const Head& h, int sample, const float (&y)[padded], float& loss,
                         bool& right, float (&gradient)[padded]) {
@@ -63,7 +63,7 @@ __device__ void loss_of(const Head& h, int sample, const float (&y)[padded], flo
   for (int n = 0; n < padded; ++n) gradient[n] = n < h.outputs ? gradient[n] * scale : 0.f;
 }
 
-// The same with lane n of each half of the warp holding output n: its gradient.
+// The same with output n in lane n of each half of the warp: its gradient.
 struct LaneLoss {
   float gradient, loss;
   bool right;
@@ -111,8 +111,8 @@ __device__ LaneLoss lane_loss(const Head& h, const float* target, int label, flo
   return found;
 }
 
-// All of a thread's elements of the layer before at once, so that no load waits for another: from
-// their biases to their values, and from which survive dropout to which let a gradient pass.
+// All of a thread's elements of the previous layer at once, so that no load waits for another: from
+// biases to values, and from dropout masks to gradient masks.
 template <int most>
 __device__ void finish_inputs(const Head& h, std::int64_t first, float (&x)[most],
                               bool (&passes)[most]) {
@@ -148,9 +148,9 @@ __device__ void finish_inputs(const Head& h, std::int64_t first, float (&x)[most
   }
 }
 
-// The sums over a warp of a quarter of the outputs in each quarter of the lanes: as the lanes'
-// shares are added up, each half keeps half of what is left, which is a third of the exchanges of
-// doing it output by output, in the same order.
+// The sums over a warp, a quarter of the outputs in each quarter of the lanes: while the lanes'
+// shares are added, each half keeps half of the rest, which takes a third of the shuffles of doing
+// it output by output, in the same order.
 template <int Fours>
 struct QuarterSums {
   float sums[Fours];
@@ -172,7 +172,7 @@ struct QuarterSums {
   }
 };
 
-template <int Fours>  // outputs, padded, in fours
+template <int Fours>  // padded outputs, in groups of four
 __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ Head h) {
   extern __shared__ __align__(16) float weights[];  // (depth, outputs padded)
   constexpr int padded = 4 * Fours;
@@ -216,9 +216,9 @@ __global__ void __launch_bounds__(threads) head_kernel(const __grid_constant__ H
   }
 }
 
-// The same with a block for each sample: a thread has up to four elements of the input and their
-// rows of the weights. For small batches, where a warp alone would take too long, and for what the
-// layer before left in slices. Whatever does not come from that layer is at hand before it ends.
+// The same with one block per sample: a thread has up to four elements of the input and their rows
+// of the weights. For small batches, where a single warp would take too long, and for slices left
+// by the previous layer. Everything that does not depend on that layer is loaded before it ends.
 template <int Fours>
 __global__ void __launch_bounds__(threads) small_head_kernel(const __grid_constant__ Head h) {
   constexpr int padded = 4 * Fours, most = head_most_depth / threads;

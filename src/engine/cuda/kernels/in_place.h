@@ -3,7 +3,7 @@
 
 namespace sweetspot::engine::cuda {
 
-// What a layer needs that updates its weights in its own backward pass: those of all parameters, as
+// What a layer needs to update its weights in its own backward pass: pointers to all parameters, as
 // in Update. No weights: it must not.
 struct InPlaceUpdate {
   float *weights = nullptr, *mean = nullptr, *square = nullptr;

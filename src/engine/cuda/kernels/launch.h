@@ -2,7 +2,7 @@
 #include "engine/cuda/kernels/chip.h"
 #include "engine/cuda/kernels/params.h"
 
-// Every kernel's way in. Each returns the launch's error.
+// The launch functions of all kernels. Each returns the launch's error.
 namespace sweetspot::engine::cuda {
 
 cudaError_t launch_forward_fp32(const GemmPart& part, cudaStream_t stream);
@@ -33,28 +33,28 @@ cudaError_t launch_merged_forward_fp16(const MergedForward& parts, cudaStream_t 
 cudaError_t launch_merged_backward_fp16(const MergedBackward& parts, cudaStream_t stream);
 
 constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
-// To find a sample takes long: in the merged kernels the warps from here on look for it, while the
-// others do what can be done without.
+// Locating a sample takes long: in the merged kernels the warps from here on do it, while the
+// others do what does not depend on it.
 constexpr int sample_warp = resident_warps / 2;
-// What such a part takes of it when `parts` blocks share a sample's row groups, and whether the
-// kernel can run it at all.
+// The shared memory of such a part when `parts` blocks share a sample's row groups, and whether the
+// kernel supports it at all.
 std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& shape, int samples,
                                    int element_bytes, int parts = 1);
 bool resident_supports(const ConvShape& shape);
-// So many of a block's warps share a tile, each with some of the taps, where tiles are few.
+// This many of a block's warps share a tile, each with some of the taps, if tiles are few.
 __host__ __device__ inline int resident_sharing(int tiles, int taps) {
   int share = 1;
   while (2 * share * tiles <= resident_warps && (taps & (2 * share - 1)) == 0) share *= 2;
   return share;
 }
-// Whether `first`'s backward pass can follow that of `shape` in a block of its own sample, and the
-// shared memory that takes.
+// Whether `first`'s backward pass can follow that of `shape` in the block of the same sample, and
+// the shared memory it needs.
 bool merges(const ConvShape& first, const ConvShape& shape, const Chip& chip);
 std::int64_t merged_shared_bytes(const ConvShape& first, const ConvShape& shape, int element_bytes);
 
-// Convolution over few channels, ReLU, 2×2 max pooling; and its weights' gradients.
+// Convolution over few channels, ReLU, 2×2 max pooling; and its weight gradients.
 bool first_conv_supports(const ConvShape& shape);
-// Fills in strips and dividers, when all else is set.
+// Fills in strips and dividers, after everything else is set.
 void set_strips(FirstConv& conv);
 cudaError_t launch_first_conv(const FirstConv& conv, cudaStream_t stream);
 cudaError_t launch_first_conv_weights(const FirstConv& conv, cudaStream_t stream);
@@ -90,7 +90,7 @@ struct DropoutPass {
   const float* from;
   float* to;
 };
-// Of values, or of their gradients.
+// For values, or for their gradients.
 cudaError_t launch_dropout(const DropoutPass& d, cudaStream_t stream);
 
 struct PoolPass {
@@ -99,18 +99,18 @@ struct PoolPass {
   int window_h, window_w, stride_h, stride_w, pad_top, pad_left;
   const float* from;
   float* to;
-  void* winner;  // place in the window, for max
-  // Backward: what the gradient goes on through, by its value.
+  void* winner;  // position in the window, for max
+  // Backward: the function that the gradient is passed through, from its value.
   Function function;
   const float* value;
-  // Whether places take 32 bits, rather than 16.
+  // Whether positions take 32 bits, rather than 16.
   bool wide_places() const { return std::int64_t{window_h} * window_w > 1 << 16; }
 };
 cudaError_t launch_pool(const PoolPass& p, cudaStream_t stream);
 cudaError_t launch_pool_backward(const PoolPass& p, cudaStream_t stream);
 
 constexpr int most_norm_columns = 32;
-// How blocks share a normalisation: so many vectors of four features each, and slices of the rows.
+// How blocks divide a normalisation: vectors of four features, and slices of the rows.
 struct NormShares {
   int columns = 1, slices = 1;
 };
@@ -118,11 +118,11 @@ NormShares share_norm(int rows, int padded, int multiprocessors);
 
 struct NormPass {
   int rows, padded;     // padded features in each row; the padding stays zero
-  int pitch, channels;  // features come in runs of `pitch`, of which so many are no padding
+  int pitch, channels;  // features come in runs of `pitch`, of which `channels` are not padding
   bool training;
-  Function function;  // behind the normalisation, in the same pass
-  bool pooled;  // 2×2 max pooling behind that: output and gradient have a row for each window
-  int width;    // of the image that is pooled
+  Function function;  // after the normalisation, in the same pass
+  bool pooled;        // 2×2 max pooling after that: output and gradient have a row per window
+  int width;          // of the image that is pooled
   Divider by_windows_x;
   std::uint8_t* code;  // of each pooled value: which of its window's four it is
   float momentum, epsilon;
@@ -134,7 +134,7 @@ struct NormPass {
   int sum_slices;
   int columns, slices;
   float *partials, *means;  // with several slices: (slices, 2, padded) and (2, padded)
-  std::uint32_t* tickets;   // for each group of columns: the slices that are done
+  std::uint32_t* tickets;   // per group of columns: the number of finished slices
 };
 cudaError_t launch_norm(const NormPass& n, cudaStream_t stream);
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream);
@@ -142,9 +142,9 @@ cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream);
 // gradients = (adds ? gradients : 0) + Σ partials
 cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream);
 cudaError_t launch_update(const Update& u, cudaStream_t stream);
-// history[state->slot] of a micro-batch: set by the first, added to by the others.
+// Updates history[state->slot]: the first micro-batch sets it, the others add to it.
 cudaError_t launch_record(const Update& u, bool adds, cudaStream_t stream);
-// Adds the squared norm of the step's gradient to its record, behind its update or without one.
+// Adds the squared norm of the step's gradient to its record, after its update or without one.
 cudaError_t launch_squared_norm(const Update& u, bool updated, cudaStream_t stream);
 
 // `count` weights from `from` on as operands, into element `at` of `to`.
@@ -156,12 +156,12 @@ struct Rounding {
 };
 cudaError_t launch_rounding(const Rounding& r, cudaStream_t stream);
 
-// Blocks that `segments` take in an update; fills in their first_block.
+// The number of blocks of `segments` in an update; fills in their first_block.
 int lay_out_blocks(Segment* segments, int count);
 
 #ifdef __CUDACC__
-// With programmatic serialisation, where the device has it: the launch overlaps the end of the
-// kernel before it.
+// With programmatic stream serialization, if the device has it: the launch overlaps the end of the
+// previous kernel.
 template <class Argument>
 cudaError_t launch(void (*kernel)(Argument), dim3 blocks, int threads, int bytes,
                    cudaStream_t stream, const Argument& argument) {

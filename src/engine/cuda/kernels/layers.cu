@@ -4,7 +4,7 @@
 #include "engine/cuda/kernels/loss.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
-// Layers of single elements and those that move values: a thread for each element of the output.
+// Elementwise layers and those that move values: one thread per output element.
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -79,7 +79,7 @@ __global__ void function_kernel(const __grid_constant__ FunctionPass f) {
   wait_for_predecessor();
   EACH(i, f.count / 4) {
     float4 y = each(load4(f.known + 4 * i), [&](float x) { return value_of(f.function, x); });
-    if (f.channels != f.padded) {  // whose padding stays zero
+    if (f.channels != f.padded) {  // the padding stays zero
       const int c = static_cast<int>(4 * i % f.padded);
       y = {c < f.channels ? y.x : 0.f, c + 1 < f.channels ? y.y : 0.f,
            c + 2 < f.channels ? y.z : 0.f, c + 3 < f.channels ? y.w : 0.f};
@@ -101,7 +101,7 @@ __global__ void scale_shift_kernel(const __grid_constant__ ScaleShift s) {
   s.to[i] = i % s.padded < s.channels ? s.from[i] * s.scale + s.shift : 0.f;
 }
 
-// Where element i of a tensor is.
+// The position of element i of a tensor.
 struct At {
   std::int64_t sample;
   int y, x, c;
@@ -118,7 +118,7 @@ __device__ std::int64_t index(const Plane& p, std::int64_t sample, int y, int x,
   return ((sample * p.height + y) * p.width + x) * p.pitch + c;
 }
 
-// Elements e and e + 16 of each 32 are a pair of Box and Muller's, as on the CPU.
+// Elements e and e + 16 of each 32 are a Box-Muller pair, as on the CPU.
 __global__ void noise_kernel(const __grid_constant__ NoisePass n) {
   wait_for_predecessor();
   EACH(i, std::int64_t{n.count} * n.plane.floats()) {
@@ -185,7 +185,7 @@ __global__ void repeat_backward_kernel(const __grid_constant__ RepeatPass r) {
   EACH(i, std::int64_t{r.count} * r.in.floats()) {
     const At a = at(r.in, i);
     float sum = 0;
-    // Of the last repeated line and column some may be dead.
+    // Parts of the last repeated row and column may be dead.
     for (int y = a.y * r.height; y < min((a.y + 1) * r.height, r.out.height); ++y)
       for (int x = a.x * r.width; x < min((a.x + 1) * r.width, r.out.width); ++x)
         for (int c = a.c * r.channels; a.c < r.in.channels && c < (a.c + 1) * r.channels; ++c)
@@ -207,7 +207,7 @@ __global__ void rearrange_kernel(const __grid_constant__ RearrangePass r) {
   }
 }
 
-// A warp for each group.
+// One warp per group.
 __global__ void layer_norm_kernel(const __grid_constant__ LayerNormPass n) {
   wait_for_predecessor();
   const int lane = threadIdx.x % 32;
@@ -293,7 +293,7 @@ __global__ void prelu_kernel(const __grid_constant__ PreluPass p) {
   }
 }
 
-// A thread for each alpha and each split of the elements that share it.
+// One thread per alpha and split of the elements that share it.
 __global__ void prelu_weights_kernel(const __grid_constant__ PreluPass p) {
   wait_for_predecessor();
   const Plane& plane = p.plane;
@@ -307,7 +307,7 @@ __global__ void prelu_weights_kernel(const __grid_constant__ PreluPass p) {
     const int x0 = p.stride_x ? alpha / p.alpha_c % p.alpha_w : 0;
     const int y0 = p.stride_y ? alpha / p.alpha_c / p.alpha_w : 0;
     float sum = 0;
-    // Nothing reads the others, some of which pad the variable.
+    // The others are never read; some of them pad the variable.
     if (alpha < p.alphas && y0 < plane.height && x0 < plane.width)
       for (std::int64_t k = elements * split / p.splits; k < elements * (split + 1) / p.splits;
            ++k) {
@@ -324,7 +324,7 @@ __global__ void prelu_weights_kernel(const __grid_constant__ PreluPass p) {
   }
 }
 
-// The penalty of all weights, by so many blocks of which each has a fixed share.
+// The penalty of all weights, in blocks with a fixed share each.
 __global__ void penalty_sum_kernel(const __grid_constant__ PenaltyPass p) {
   __shared__ double sums[threads];
   wait_for_predecessor();
@@ -404,7 +404,7 @@ cudaError_t launch_rearrange(const RearrangePass& r, cudaStream_t stream) {
                 stream, r);
 }
 
-// About four blocks a multiprocessor, each with some dozens of groups.
+// About four blocks per multiprocessor, each with some dozens of groups.
 int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors) {
   const std::int64_t blocks = (floats + columns - 1) / columns;
   return static_cast<int>(

@@ -2,8 +2,8 @@
 #include "engine/cuda/kernels/params.h"
 #include "engine/layers.h"
 
-// Layers that are no products, pooling or batch normalisation. Tensors are (count, height, width,
-// channels padded to fours), and the padding stays zero.
+// Layers other than products, pooling and batch normalisation. Tensors are (count, height, width,
+// channels padded to a multiple of four), and the padding stays zero.
 namespace sweetspot::engine::cuda {
 
 struct Plane {
@@ -15,7 +15,7 @@ struct FunctionPass {
   engine::ElementFunction function;
   std::int64_t count;  // floats
   int channels, padded;
-  const float *known, *gradient;  // the input; or input or output, as derives_from_input says
+  const float *known, *gradient;  // the input; or input or output, see derives_from_input
   float* to;
 };
 cudaError_t launch_function(const FunctionPass& f, cudaStream_t stream);
@@ -30,7 +30,7 @@ struct ScaleShift {
 };
 cudaError_t launch_scale_shift(const ScaleShift& s, cudaStream_t stream);
 
-// Normal noise, or whole channels dropped: drawn again on the way back.
+// Normal noise, or dropout of whole channels: regenerated in the backward pass.
 struct NoisePass {
   DropoutMask mask;
   float stddev;  // of the noise
@@ -61,7 +61,7 @@ cudaError_t launch_repeat(const RepeatPass& r, cudaStream_t stream);
 cudaError_t launch_repeat_backward(const RepeatPass& r, cudaStream_t stream);
 
 // Element (y, x, c) of the output is element y · strides[0] + x · strides[1] + c · strides[2] of
-// the input in Keras' order. The way back is such a pass too.
+// the input in Keras' order. The backward pass has the same form.
 struct RearrangePass {
   int count;
   Plane in, out;
@@ -71,7 +71,7 @@ struct RearrangePass {
 };
 cudaError_t launch_rearrange(const RearrangePass& r, cudaStream_t stream);
 
-// Groups of `floats` values, of each `pitch` of which `channels` count.
+// Groups of `floats` values; of each `pitch` of them `channels` count.
 struct LayerNormPass {
   std::int64_t groups;
   int floats, channels, pitch;
@@ -79,7 +79,7 @@ struct LayerNormPass {
   const float *input, *gamma, *beta, *gradient;
   float *output, *mean, *rate;
   float* input_gradient;  // or null
-  // Of gamma and of beta, or null: `splits` copies, `floats` apart.
+  // For gamma and beta, or null: `splits` copies, `floats` apart.
   float *gamma_partials, *beta_partials;
   int splits;
 };
@@ -87,7 +87,7 @@ cudaError_t launch_layer_norm(const LayerNormPass& n, cudaStream_t stream);
 cudaError_t launch_layer_norm_backward(const LayerNormPass& n, cudaStream_t stream);
 int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors);
 
-// Alpha of (y, x, c) lies at y · stride_y + x · stride_x + c · stride_c: 0 along a shared axis.
+// Alpha of (y, x, c) is at y · stride_y + x · stride_x + c · stride_c: 0 along a shared axis.
 struct PreluPass {
   int count;
   Plane plane;
@@ -109,8 +109,8 @@ struct DepthwisePass {
   int kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left;
   bool relu;
   const float *input, *weights, *bias;  // (taps, pitch); bias or null
-  float* output;                        // with relu, the way back reads it
-  float* gradient;                      // with relu, masked by the first pass of the way back
+  float* output;                        // with relu, the backward pass reads it
+  float* gradient;                      // with relu, masked by the first backward pass
   float* input_gradient;                // or null
   float* partials;                      // `splits` copies of taps and bias, `partial_stride` apart
   int splits;

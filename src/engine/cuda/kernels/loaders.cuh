@@ -3,15 +3,15 @@
 #include "engine/cuda/kernels/params.h"
 #include "engine/cuda/kernels/vectors.cuh"
 
-// How the operands of the matrix products come from the tensors: four floats at a time, each thread
-// with one place along the contiguous axis and several across it. Channels are padded to fours, so
-// that four floats never cross a tap. `along`: contiguous in the depth k.
+// How the operands of the matrix products are loaded from the tensors: four floats at a time, each
+// thread with one position along the contiguous axis and several across it. Channels are padded to
+// multiples of four, so that four floats never cross a tap. `along`: contiguous in the depth k.
 namespace sweetspot::engine::cuda {
 
 constexpr int block_threads = 256;
 
-// A dense layer is a convolution of one position: `dense` loaders know that, and do without the
-// search for taps and lines, which costs more than the loads themselves.
+// A dense layer is a convolution of one position: `dense` loaders skip the search for taps and
+// lines, which costs more than the loads themselves.
 
 template <int WarpsM, int WarpsN, int WarpsK, int Depth, int WarpRows = 32>
 struct Tile {
@@ -25,7 +25,7 @@ using TallTile = Tile<8, 1, 1, 32>;
 using WideTile = Tile<4, 2, 1, 32>;
 using LargeTile = Tile<2, 4, 1, 32, 64>;
 
-// The places of one thread in a tile of `rows` × `contiguous` floats.
+// The positions of one thread in a tile of `rows` × `contiguous` floats.
 template <int rows, int contiguous>
 struct Places {
   static constexpr int per_row = contiguous / 4, step = block_threads / per_row,
@@ -34,10 +34,10 @@ struct Places {
   __device__ static int row(int i) { return threadIdx.x / per_row + i * step; }
 };
 
-constexpr int outside = -30000;  // a line that no tap brings into the image
+constexpr int outside = -30000;  // a row that no tap brings into the image
 
 // Forward, left: row m is an output position, k = (tap, channel) of its patch. With pooling, rows
-// come in groups of 32 that are 8 windows' first positions, then their second, third and fourth.
+// come in groups of 32: the first positions of 8 windows, then their second, third and fourth.
 template <class T, bool dense>
 struct PatchRows {
   static constexpr bool along = true, looks_up = false;
@@ -95,7 +95,7 @@ struct PatchRows {
   }
 };
 
-// Forward, right: the kernel as it lies, (k, filter).
+// Forward, right: the kernel in place, (k, filter).
 template <class T>
 struct KernelRows {
   static constexpr bool along = false, weights = true;
@@ -115,9 +115,8 @@ struct KernelRows {
   }
 };
 
-// The gradient before pooling and ReLU, from the gradient behind them and the codes. Everything is
-// loaded before anything is looked at, so that the loads are on their way together; `at` is -1
-// where there is nothing.
+// The gradient before pooling and ReLU, from the gradient after them and the codes. All loads are
+// issued before any result is used; `at` is -1 if there is nothing.
 template <int count>
 __device__ void load_routed4(const GemmPart& p, const std::int64_t (&at)[count],
                              const int (&slot)[count], float4 (&r)[count]) {
@@ -138,9 +137,9 @@ __device__ void load_routed4(const GemmPart& p, const std::int64_t (&at)[count],
     if (at[i] < 0) r[i] = float4{};
 }
 
-// An input position gets a gradient only from the taps that lie a multiple of the strides away from
-// it: with strides, positions come in phases, and a block has those of one phase, and its taps
-// only. The gradient of a phase is that of a convolution without strides.
+// An input position gets a gradient only from taps that are a multiple of the strides away: with
+// strides, positions come in phases, and a block has those of one phase, with only its taps. The
+// gradient of a phase is that of a convolution without strides.
 struct Phase {
   int y, x;              // of the padded image's lines and columns, modulo the strides
   int first_y, first_x;  // the first line and column of this phase, in strides
@@ -160,7 +159,7 @@ struct Phase {
     fewer_x = taps_x < (s.kernel_w + s.stride_w - 1) / s.stride_w;
   }
   __device__ int depth(const GemmPart& p) const { return taps_y * taps_x * p.shape.filters; }
-  // Which line of taps the phase's tap is in.
+  // The row of taps that contains the phase's tap.
   __device__ int line_of(const GemmPart& p, int tap) const {
     return (fewer_x ? p.by_fewer_taps_x : p.by_taps_x).quotient(tap);
   }
@@ -250,15 +249,15 @@ struct KernelColumns {
   }
 };
 
-// Gradient of the weights: where each step k of the depth, an output position of some sample, is in
+// Weight gradient: the location of each step k of the depth, an output position of some sample, in
 // the input and in the gradient. Every thread needs all of them, so one warp looks them up, two
 // stages ahead, and leaves them in shared memory.
 template <class T>
 struct PositionTable {
   struct alignas(16) Entry {
-    int input;           // the position of the patch's corner, which may lie outside
+    int input;           // the position of the patch's corner, possibly outside
     int y, x;            // its line and column
-    std::uint32_t from;  // the row behind pooling, times four, and the place in its window
+    std::uint32_t from;  // the row after pooling, times four, plus the position in its window
   };
   static constexpr std::uint32_t none = 0xffffffffu;
   Entry (&entries)[2][T::k];
@@ -328,7 +327,7 @@ struct PatchColumns {
   }
 };
 
-// Gradient of the weights, right: the routed gradient as it lies. Its columns' sums are the bias's.
+// Weight gradient, right: the routed gradient in place. Its column sums are the bias gradient.
 template <class T, bool dense>
 struct GradientColumns {
   static constexpr bool along = false, weights = false;

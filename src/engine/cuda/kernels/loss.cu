@@ -26,7 +26,7 @@ __device__ Best warp_best(Best b) {
   return b;
 }
 
-// Any number of outputs, a warp for each sample.
+// Any number of outputs, one warp per sample.
 __global__ void __launch_bounds__(threads) loss_kernel(const __grid_constant__ Arguments a) {
   wait_for_predecessor();
   const Head& h = a.h;

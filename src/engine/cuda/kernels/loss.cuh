@@ -3,14 +3,14 @@
 
 namespace sweetspot::engine::cuda {
 
-// What the step's gradients and its update go by. Keras folds Adam's bias correction into the
-// learning rate. The last block of the loss's kernel has nothing else to do, since two powers in
-// double take as long as the whole of a sample's loss. A skipped update is none. Nothing here is
-// the predecessor's work, and whoever reads the rate of the step before has ended.
+// The scalars of the step's gradients and its update. Keras folds Adam's bias correction into the
+// learning rate. The last block of the loss kernel has nothing else to do, since two powers in
+// double take as long as a whole sample's loss. A skipped update does not count. Nothing here
+// depends on the predecessor, and all readers of the previous step's rate have ended.
 __device__ inline void prepare_update(const Head& h) {
   if (threadIdx.x != 0 || !h.logit_gradient) return;
   const float loss_scale = h.state->loss_scale;
-  double first = 1, second = 1;  // the powers of both, side by side
+  double first = 1, second = 1;  // the powers of both, interleaved
   double beta1 = h.beta1, beta2 = h.beta2;
   for (std::uint32_t t = h.state->step + 1 - h.state->skipped; t > 0; t /= 2) {
     if (t % 2) first *= beta1, second *= beta2;

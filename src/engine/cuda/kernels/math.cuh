@@ -6,18 +6,18 @@
 #include <type_traits>
 
 // A warp's product of 32×32 or 64×32 outputs over a slice of the depth, from tiles in shared
-// memory. Whatever the arithmetic, thread (g, t) = (lane / 4, lane % 4) ends up with rows g, g+8,
-// g+16, g+24 and columns 8j+2t, 8j+2t+1: row g+8i, column 8j+2t+e is sums[i / 2][j][i % 2 * 2 + e].
-// Four rows of one thread can thus be the four positions of a pooling window.
+// memory. In every precision, thread (g, t) = (lane / 4, lane % 4) ends up with rows g, g+8, g+16,
+// g+24 and columns 8j+2t, 8j+2t+1: row g+8i, column 8j+2t+e is sums[i / 2][j][i % 2 * 2 + e]. Four
+// rows of one thread can thus be the four positions of a pooling window.
 namespace sweetspot::engine::cuda {
 
-// Of so many sixteens of rows.
+// For this many groups of sixteen rows.
 template <int sixteens>
 using SumsOf = float[sixteens][4][4];
 using Sums = SumsOf<2>;
 
-// Operand tiles lie along the depth, [row][k], or across it, [k][row]. The pads let the reads below
-// hit all 32 banks: rows of 4 words modulo 32 along, of 8 words across.
+// Operand tiles are stored along the depth, [row][k], or across it, [k][row]. The padding avoids
+// bank conflicts in the reads below: rows of 4 words modulo 32 along, of 8 words across.
 template <class Element, bool along>
 struct Operand {
   static constexpr int pad = along && sizeof(Element) == 4 ? 4 : 8;
@@ -28,14 +28,14 @@ struct Operand {
   }
 };
 
-// `overflows`: the range of the operands is so small that gradients leave it.
+// `overflows`: the operands' range is so small that gradients may overflow it.
 struct Fp32 {
   using Element = float;
   static constexpr bool overflows = false;
   __device__ static void store(float* to, float4 v) { *reinterpret_cast<float4*>(to) = v; }
 
-  // Two steps of the depth at a time, so that what lies along it is read in pairs, as are
-  // neighbouring columns across it; the next two are on their way while these are multiplied.
+  // Two steps of the depth at a time, so that what is stored along it is read in pairs, as are
+  // adjacent columns across it; the next two are loaded while these are multiplied.
   template <int eights>
   struct Fragments {
     float2 left[eights], right[8];
@@ -82,7 +82,7 @@ struct Fp32 {
   }
   __device__ static float2 pair(const float* p) { return *reinterpret_cast<const float2*>(p); }
 
-  // Rows of the left operand that this thread reads, for operands whose rows lie anywhere.
+  // Rows of the left operand that this thread reads, for operands with arbitrary row positions.
   static constexpr int rows = 4;
   __device__ static int row(int i) { return threadIdx.x % 32 / 4 + 8 * i; }
 
@@ -105,7 +105,7 @@ struct Fp32 {
     }
   }
 
-  // Depth k of the left operand lies at table[k], across it, and that of the right in its rows; two
+  // Depth k of the left operand is at table[k], across it, and that of the right in its rows; two
   // blocks of 32 columns.
   template <int depth>
   __device__ static void multiply_columns(const float* tile, const int* table,

@@ -3,18 +3,17 @@
 #include "engine/cuda/kernels/activation.cuh"
 #include "engine/cuda/kernels/terms.cuh"
 
-// Batch normalisation, and the activation and 2×2 max pooling behind it. A block has up to 32
-// vectors of four features
-// (`columns`) and a share of the rows (sample, position), which its groups of threads take in turn.
-// Each block writes its sums; the last one to do so, by a count of whole numbers, adds them up in
-// the order of the blocks. So the result depends on the shape alone. Where one block has all rows,
-// it goes on to the second pass itself.
+// Batch normalisation, and the following activation and 2×2 max pooling. A block has up to 32
+// vectors of four features (`columns`) and a share of the rows (sample, position), over which its
+// groups of threads iterate. Each block writes its sums; the last one to finish, determined by an
+// integer counter, adds them in the order of the blocks. So the result depends only on the shape.
+// If one block has all rows, it continues with the second pass itself.
 namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads = 512;
 
-// Mean and sum of squared distances from it, of `n` values.
+// Mean and sum of squared deviations of `n` values.
 struct Moments {
   float n;
   float4 mean, square;
@@ -39,7 +38,7 @@ __device__ Totals merged(const Totals& a, const Totals& b) {
 
 __device__ float4 merged(float4 a, float4 b) { return a + b; }
 
-// This thread's place: its features, and its group's share of the rows.
+// This thread's part: its features, and its group's share of the rows.
 struct Place {
   int column, group, groups, feature;
   bool real;
@@ -57,7 +56,7 @@ struct Place {
   }
 };
 
-// Merges what the first `width` groups have, in a fixed order; group 0 gets the result.
+// Merges the values of the first `width` groups, in a fixed order; group 0 gets the result.
 template <class T>
 __device__ T over_groups(T mine, const Place& p, int width, int columns, T* shared) {
   while (width > 1) {
@@ -71,8 +70,8 @@ __device__ T over_groups(T mine, const Place& p, int width, int columns, T* shar
   return mine;
 }
 
-// Whether this is the last of the blocks that share these columns, when all others' results can be
-// read.
+// Whether this is the last of the blocks that share these columns, so that all others' results are
+// visible.
 __device__ bool last_of_slices(const NormPass& n) {
   __shared__ bool last;
   __threadfence();
@@ -86,8 +85,8 @@ __device__ bool last_of_slices(const NormPass& n) {
   return last;
 }
 
-// Merges what the slices have, this thread's group those of its turn, several on their way at a
-// time; `made(slice, first, second)` makes a T of the two vectors of a slice.
+// Merges the slices, each group those of its turn, with several loads in flight; `made(slice,
+// first, second)` makes a T of the two vectors of a slice.
 template <class T, class Made>
 __device__ T over_slices(const NormPass& n, const Place& p, Made made) {
   constexpr int at_once = 4;
@@ -121,7 +120,7 @@ __device__ float4 shift_of(const NormPass& n, int feature) {
 __device__ float4 normalised(const NormPass& n, const Features& f, float4 x) {
   return each((x - f.mean) * f.factor + f.shift, [&](float z) { return activated(n.function, z); });
 }
-// Some functions are not zero at zero, but the padding is.
+// Some functions are not zero at zero, but the padding must be.
 __device__ float4 without_padding(const NormPass& n, int feature, float4 y) {
   const int channel = feature % n.pitch;
   return {y.x, channel + 1 < n.channels ? y.y : 0.f, channel + 2 < n.channels ? y.z : 0.f,
@@ -183,7 +182,7 @@ __device__ Moments moments_of(const NormPass& n, const Place& p) {
   Moments m{};
   if (!p.real || p.begin + p.group >= p.end) return m;
   const float* from = n.input + p.feature;
-  // Distances from this thread's first value: their squares lose nothing to a large mean.
+  // Deviations from this thread's first value: their squares lose no precision to a large mean.
   const float4 pivot = load4(from + std::int64_t{p.begin + p.group} * n.padded);
   float4 sum{}, square{};
   for (int row = p.begin + p.group; row < p.end; row += at_once * p.groups) {
@@ -210,7 +209,7 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
   wait_for_predecessor();
   const Place p(n, n.rows);
   const bool goes_on = n.slices == 1, holds = p.real && p.group == 0;
-  float4 moving_mean{}, moving_variance{};  // on their way before they are needed
+  float4 moving_mean{}, moving_variance{};  // loaded before they are needed
   if (holds)
     moving_mean = load4(n.moving_mean + p.feature),
     moving_variance = load4(n.moving_variance + p.feature);
@@ -266,7 +265,7 @@ __global__ void __launch_bounds__(threads) norm_apply_kernel(const __grid_consta
     apply(n, p, f);
 }
 
-// The gradient behind the normalisation: what the activation lets through.
+// The gradient after the normalisation, through the activation.
 __device__ float4 let_through(const NormPass& n, const Features& f, float4 x, float4 g) {
   if (n.function == Function::linear) return g;
   return through_activation(n.function, normalised(n, f, x), g);
@@ -314,7 +313,7 @@ __device__ void each_gradient(const NormPass& n, const Place& p, const Features&
 struct Means {
   float4 gradient, product;
 };
-// Gives the sum of what it writes.
+// Returns the sum of what it writes.
 template <bool pooled>
 __device__ float4 apply_backward(const NormPass& n, const Place& p, const Features& f, float4 scale,
                                  const Means& means) {
@@ -396,7 +395,7 @@ dim3 blocks_of(const NormPass& n, int slices) {
   const int wide = 4 * n.columns;
   return dim3(static_cast<unsigned>((n.padded + wide - 1) / wide), static_cast<unsigned>(slices));
 }
-// The second pass merges nothing: it may have more blocks.
+// The second pass merges nothing, so it may have more blocks.
 dim3 second_blocks_of(const NormPass& n) {
   constexpr int rows_each = 4, more = 4;
   const int rows = n.pooled ? n.rows / 4 : n.rows, groups = threads / n.columns;
@@ -412,13 +411,13 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
     return (vectors + tiles - 1) / tiles;
   };
   NormShares s;
-  // So few rows that a block reads its share twice from its own cache.
+  // So few rows that a block reads its share the second time from its own cache.
   constexpr int few_vectors = 2048, few_columns = 8;
   s.columns = columns_of(std::clamp(few_vectors / rows, 1, few_columns));
   if (rows <= few_vectors) return s;
   s.columns = columns_of(most_norm_columns);
   const int groups = threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
-  // What slices have is merged by one block: few large ones keep memory as busy as many small ones.
+  // One block merges the slices: few large ones keep memory as busy as many small ones.
   constexpr int rows_each = 8;
   s.slices = std::clamp(multiprocessors / tiles, 1, std::max(1, rows / (groups * rows_each)));
   return s;

@@ -4,13 +4,13 @@
 #include "engine/cuda/kernels/optimizer.cuh"
 
 // One pass over all parameters: partial gradients are summed in the order of their splits and go
-// straight into the optimizer; the last block writes the step's record and moves the state on.
+// directly into the optimizer; the last block writes the step's record and advances the state.
 namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int threads_bits = 8, threads = 1 << threads_bits;
-// With more partials than a few, eight threads share the sum of one place; with many, 32. Of a long
-// segment every thread has places of its own: there are enough of them to keep memory busy.
+// With more than a few partials, eight threads share the sum of one element; with many, 32. In a
+// long segment every thread has its own elements: there are enough of them to keep memory busy.
 constexpr int few_splits = 4, many_splits = 32;
 constexpr int short_segment = 1 << 16, long_segment = 1 << 18;  // floats
 __host__ __device__ int sharer_bits(const Segment& s) {
@@ -20,20 +20,19 @@ __host__ __device__ int sharer_bits(const Segment& s) {
 int floats_per_block(const Segment& s) { return (threads >> sharer_bits(s)) * 4; }
 
 __device__ float4 plus(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
-// Everything here is read once, and some of it beside a kernel that still runs: from where all
-// multiprocessors see the same.
+// Everything here is read once, some of it while the previous kernel still runs: bypass the L1
+// cache.
 __device__ float4 at4(const float* p) { return __ldcg(reinterpret_cast<const float4*>(p)); }
 
-// Where this thread's four floats are in the segment, or -1: with sharers, the first share has
+// The index of this thread's four floats in the segment, or -1: with sharers, the first share has
 // them.
 __device__ int place_in(const Segment& s, int block) {
   const int places = threads >> sharer_bits(s), i = (block * places + threadIdx.x) * 4;
   return threadIdx.x < places && i < s.count ? i : -1;
 }
 
-// The sum of the partials for this thread's four floats. Every thread of the block must come here.
-// Four partials are on their way at a time, whether there are so many or not: none waits for
-// another.
+// The sum of the partials for this thread's four floats. Every thread of the block must call this.
+// Four loads are always in flight, even if there are fewer partials: none waits for another.
 __device__ float4 gathered(const Segment& s, int block) {
   __shared__ float4 shares[threads];
   const int bits = sharer_bits(s), sharing = 1 << bits, places = threads >> bits;
@@ -105,8 +104,8 @@ __device__ StepRecord summed(const Update& u) {
   return {losses[0], corrects[0], static_cast<std::uint32_t>(u.samples), 0};
 }
 
-// Dynamic loss scaling: halve at once when a gradient overflowed, double after two thousand healthy
-// steps, as PyTorch does. The update's other blocks do not read what this writes.
+// Dynamic loss scaling: halve immediately when a gradient overflowed, double after two thousand
+// steps without overflow, as PyTorch does. The update's other blocks do not read what this writes.
 __device__ void settle_scale(StepState& s) {
   if (__ldcg(&s.bad))
     s.loss_scale = fmaxf(s.loss_scale / 2, 1.f), s.healthy = 0, ++s.skipped;
@@ -114,10 +113,10 @@ __device__ void settle_scale(StepState& s) {
     s.loss_scale = fminf(s.loss_scale * 2, 0x1p24f), s.healthy = 0;
 }
 
-// Losses and rates are older than the predecessor, and so are weights and moments, which are nobody
-// else's to write: all of them are at hand while the last gradients are still being computed.
-// Blocks of early segments do not wait at all, unless the last gradients can spoil the step; that
-// the others do is enough for the kernels behind this one.
+// Losses and rates are older than the predecessor, and so are weights and moments, which nothing
+// else writes: all of them are loaded while the last gradients are still being computed. Blocks of
+// early segments do not wait at all, unless the last gradients can invalidate the step; the waits
+// of the others are enough for the following kernels.
 __global__ void __launch_bounds__(threads, 6) update_kernel(const __grid_constant__ Update u) {
   if (blockIdx.x == u.blocks) {
     const StepRecord made = u.samples ? summed(u) : StepRecord{};
@@ -192,7 +191,7 @@ struct SquaredNorm {
   Update u;
   bool updated;
 };
-// Blocks add to the record in any order, which the last digits of a double show.
+// Blocks add to the record in any order, which changes the last digits of a double.
 __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ SquaredNorm a) {
   __shared__ double sums[threads];
   wait_for_predecessor();

@@ -1,7 +1,7 @@
 #pragma once
 #include "engine/cuda/kernels/params.h"
 
-// What an optimizer makes of a weight and its gradient, wherever that runs.
+// The optimizer's update of a weight from its gradient, in any kernel.
 namespace sweetspot::engine::cuda {
 
 struct Rates {

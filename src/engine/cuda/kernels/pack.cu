@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(pack_threads) pack_kernel(const __grid_constan
   }
 }
 
-// A block has up to 32 eights of columns, and its threads take turns at the rows of its slice.
+// A block has up to 32 groups of eight columns, and its threads iterate over the rows of its slice.
 struct ColumnShare {
   int eights, lanes, groups, rows;
 };

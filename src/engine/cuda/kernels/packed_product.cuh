@@ -3,14 +3,13 @@
 #include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/kernels/wgmma.cuh"
 
-// The products of large convolutions and dense layers on Hopper: operands lie packed in memory, 16
-// bits each, are copied into shared memory as they lie, three or four stages ahead, and multiplied
-// by warpgroups from there, each with 64 rows of a tile. Epilogues and divisions are those of
-// gemm.cuh.
+// The products of large convolutions and dense layers on Hopper: operands are packed in memory, 16
+// bits each, copied unchanged into shared memory, three or four stages ahead, and multiplied from
+// there by warpgroups, each with 64 rows of a tile. Epilogues and divisions are those of gemm.cuh.
 //
 // Precisions beyond 16 bits are sums of bf16 terms (pack.cu): an operand of two terms has 16 bits
-// of mantissa (for tf32, which asks for 11), one of three has the 24 of fp32. Their product is that
-// of pairs of terms; what is left out is smaller than the last bit.
+// of mantissa (for tf32, which requires 11), one of three has the 24 of fp32. Their product is that
+// of pairs of terms; the omitted pairs are smaller than the last bit.
 namespace sweetspot::engine::cuda {
 
 constexpr int packed_threads = 256;
@@ -31,7 +30,7 @@ __device__ void copies_wait() {
 using Packed = std::uint16_t;  // of either 16-bit type
 
 // What a pass along the depth multiplies: `planes` terms of each operand are in a stage together,
-// `depth` of each, and so many pairs of them are multiplied, the smallest first.
+// `depth` of each, and these pairs of them are multiplied, the smallest first.
 struct Pair {
   int left, right;
 };
@@ -43,8 +42,8 @@ struct TwoTerms {
   static constexpr int planes = 2, depth = 32, pairs = 3;
   __device__ static constexpr Pair pair(int i) { return {i == 1, i == 0}; }
 };
-// All of three terms but the product of the largest, which a pass of its own adds at the end: the
-// sums lose least so.
+// All pairs of three terms except the product of the largest, which a separate pass adds at the
+// end: this loses the least precision.
 struct SmallOfThreeTerms {
   static constexpr int planes = 3, depth = 16, pairs = 5;
   __device__ static constexpr Pair pair(int i) {
@@ -52,7 +51,8 @@ struct SmallOfThreeTerms {
   }
 };
 
-// Where this thread's sixteen bytes lie. Along the depth: the same eighth of a line, in some rows.
+// The location of this thread's sixteen bytes. Along the depth: the same eighth of a line, in some
+// rows.
 template <int rows, class Terms>
 struct LinesAlong {
   static constexpr int step = packed_threads / 8, count = rows / step;
@@ -64,7 +64,7 @@ struct LinesAlong {
   __device__ static int row(int i) { return threadIdx.x / 8 + step * i; }
   __device__ static std::uint32_t place(int i) { return swizzled(row(i), chunk()); }
 };
-// Across it: some of the columns' eights, in some lines.
+// Across it: some groups of eight columns, in some lines.
 template <int columns, class Terms>
 struct LinesAcross {
   static constexpr int eights = columns / 8, all = Terms::planes * Terms::depth * eights;
@@ -129,7 +129,7 @@ struct PackedPatches {
   }
 };
 
-// Forward, right: the kernel as it lies, (tap, channel, filter).
+// Forward, right: the kernel in place, (tap, channel, filter).
 template <int n, class Terms>
 struct PackedKernelRows {
   static constexpr bool across = true;
@@ -258,7 +258,7 @@ struct PackedPatchColumns {
   }
 };
 
-// Gradient of the weights, right: the gradient as it lies.
+// Weight gradient, right: the gradient in place.
 template <int n, class Terms>
 struct PackedGradientColumns {
   static constexpr bool across = true;
@@ -282,14 +282,14 @@ struct PackedGradientColumns {
 constexpr int left_bytes = packed_rows * stage_depth * 2;
 template <int n>
 constexpr int stage_bytes = left_bytes + (n + 63) / 64 * panel_bytes;
-// As many as two blocks of a multiprocessor have room for.
+// As many as fit for two blocks per multiprocessor.
 template <int n>
 constexpr int packed_stages = n > 64 ? 3 : 4;
 template <int n>
 constexpr int packed_shared_bytes = packed_stages<n>* stage_bytes<n>;
 
-// Stages are filled while those before them are multiplied. A block waits for its own products
-// before it begins the next: a second block on the multiprocessor keeps the tensor cores busy.
+// Stages are filled while earlier ones are multiplied. A block waits for its own products before it
+// starts the next: a second block on the multiprocessor keeps the tensor cores busy.
 template <bool bf16, int n, class Terms, class A, class B>
 __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std::uint32_t shared,
                                 float (&sums)[n / 2]) {
@@ -314,7 +314,7 @@ __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std:
     copies_wait<stages - 2>();
     show_tensor_cores();
     wgmma_wait<0>();
-    __syncthreads();  // this stage is there, and the one to be filled next is free
+    __syncthreads();  // this stage is loaded, and the next one to fill is free
     const std::uint32_t tile = shared + i % stages * stage_bytes<n>;
     wgmma_begin();
 #pragma unroll
@@ -335,7 +335,7 @@ __device__ void multiply_packed(const A& a, const B& b, int begin, int end, std:
   __syncthreads();
 }
 
-// Sums to shared memory as rows, so that they are stored as rows.
+// Transposes sums through shared memory, so that they are stored as rows.
 template <int n>
 struct SumsTile {
   static constexpr int pitch = n + 8;

@@ -3,9 +3,9 @@
 
 namespace sweetspot::engine::cuda {
 
-// Floats as planes of 16 bits, `term` elements apart, each the rest of those before it, rounded:
-// bf16, or fp16 if there is one term only. Rows of `width` floats become rows of `packed` operands,
-// zeros behind.
+// Floats as planes of 16 bits, `term` elements apart, each the rounded remainder of the previous
+// ones: bf16, or fp16 if there is only one term. Rows of `width` floats become rows of `packed`
+// operands, padded with zeros.
 struct Packing {
   const float* from;
   std::uint16_t* to;
@@ -21,8 +21,8 @@ struct Packings {
 };
 cudaError_t launch_packing(const Packings& p, cudaStream_t stream);
 
-// The same of a gradient, routed back through dropout, ReLU and pooling to where the product left
-// its sums; the sums of its columns are the bias's partial gradients, one for each slice of rows.
+// The same for a gradient, routed back through dropout, ReLU and pooling to the product's output;
+// its column sums are the bias's partial gradients, one per slice of rows.
 struct GradientPacking {
   const float* gradient;     // (rows, filters)
   const std::uint8_t* code;  // or null: all of it passes
@@ -31,15 +31,14 @@ struct GradientPacking {
   std::int64_t term;
   int terms;
   bool fp16;
-  int rows, filters, pool, out_h, out_w;  // rows behind pooling; out: before it
+  int rows, filters, pool, out_h, out_w;  // rows after pooling; out: before it
   Divider by_windows, by_window_w;
   float* sums;  // (slices, filters), or null
   int slices;
 };
 cudaError_t launch_gradient_packing(const GradientPacking& p, cudaStream_t stream);
 
-// ReLU and dropout of a product's output where it lies, with the codes that its gradient is routed
-// by.
+// ReLU and dropout of a product's output in place, with the codes that route its gradient.
 struct Finishing {
   float* value;        // (rows, filters)
   std::uint8_t* code;  // or null
@@ -53,8 +52,8 @@ struct Finishing {
 cudaError_t launch_finishing(const Finishing& f, cudaStream_t stream);
 
 constexpr int packed_rows = 128;
-// Products of packed operands, in tiles of so many rows and `columns` (32, 64, 96 or 128); only
-// where the chip has products of warpgroups.
+// Products of packed operands, in tiles of 128 rows and `columns` (32, 64, 96 or 128); only if the
+// chip has warpgroup products.
 cudaError_t launch_packed_fp32(const GemmPart& part, int columns, cudaStream_t stream);
 cudaError_t launch_packed_tf32(const GemmPart& part, int columns, cudaStream_t stream);
 cudaError_t launch_packed_bf16(const GemmPart& part, int columns, cudaStream_t stream);

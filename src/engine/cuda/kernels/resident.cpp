@@ -18,7 +18,7 @@ std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int sample
   const std::int64_t along = element == 4 ? 4 : 8, across = 8;  // pads
   const std::int64_t inputs = s.in_h * s.in_w, positions = s.positions();
   const std::int64_t depth = (positions + 15) / 16 * 16;
-  // Sums are shared only where tiles are few, and then samples are too.
+  // Sums are shared only if tiles are few, and then samples are too.
   const auto shared_sums = [&](std::int64_t groups, std::int64_t columns) {
     return 2 * samples * (groups / parts) * columns <= 16 ? scratch : 0;
   };
@@ -26,7 +26,7 @@ std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int sample
     case GemmKind::forward:
       return element *
                  (s.depth() * (s.filters + across) + samples * inputs * (s.channels + along)) +
-             samples * s.windows() * s.filters +  // which of them dropout keeps
+             samples * s.windows() * s.filters +  // dropout mask
              shared_sums((s.windows() * s.pool * s.pool + 31) / 32, s.filters / 32);
     case GemmKind::data:
       return element * (s.depth() + samples * positions + 1) * (s.filters + along) +
@@ -42,7 +42,7 @@ std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int sample
 bool merges(const ConvShape& first, const ConvShape& s, const Chip& chip) {
   const int tiles = (s.in_h * s.in_w + 31) / 32 * (s.channels / 32);
   const int sharing = resident_sharing(tiles, s.taps());
-  // All tiles at once, and a synchronisation behind them: what they read may be overwritten.
+  // All tiles at once, followed by a synchronisation: what they read may be overwritten.
   return resident_supports(s) && first.channels == 1 && first.filters == s.channels &&
          resident_threads % s.channels == 0 && sharing > 1 && tiles * sharing <= resident_warps &&
          merged_shared_bytes(first, s, sizeof(float)) <= chip.shared_bytes;

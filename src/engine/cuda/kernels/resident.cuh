@@ -2,9 +2,9 @@
 #include "engine/cuda/kernels/gemm.cuh"
 
 // Convolutions whose samples and weights fit into shared memory together. Each sample is loaded and
-// rounded once, not once for every tap, and a block keeps the weights (or, for their gradients, the
-// sums) over all of its samples. A block takes `split_depth` samples at a time, and every
-// `splits`-th such group.
+// rounded once, not once per tap, and a block keeps the weights (or, for their gradients, the sums)
+// over all of its samples. A block takes `split_depth` samples at a time, and every `splits`-th
+// such group.
 namespace sweetspot::engine::cuda {
 
 // Small batches: several blocks share a sample, each with some of the row groups and columns.
@@ -24,8 +24,8 @@ struct ResidentShare {
   }
 };
 
-// `rows` × `columns` floats into shared memory, rows `pitch` apart; so many of a thread's loads are
-// on their way at once, whether it has so many or not, that none waits for another.
+// `rows` × `columns` floats into shared memory, rows `pitch` apart; a fixed number of a thread's
+// loads are in flight at once, even if it has fewer, so that none waits for another.
 template <class M, int at_once = 8>
 __device__ void load_rows(const float* from, int floats, Divider by_columns, int pitch,
                           typename M::Element* to) {
@@ -43,8 +43,8 @@ __device__ void load_rows(const float* from, int floats, Divider by_columns, int
   }
 }
 
-// The same from weights that are kept as operands: on their way, while other things are done, until
-// `wait_for_copies` and a synchronisation.
+// The same from weights cached as operands: asynchronous until `wait_for_copies` and a
+// synchronisation.
 __device__ inline void copy16(const void* from, void* to) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                    static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),
@@ -66,7 +66,7 @@ __device__ void copy_rows(const void* operands, int elements, Divider by_columns
   }
 }
 
-// The gradient behind pooling and ReLU, which may come in slices of its sum.
+// The gradient after pooling and ReLU, possibly in slices of its sum.
 __device__ inline float4 gradient4(const GemmPart& p, std::int64_t at) {
   if (p.gradient_slices == 1) return load4(p.gradient + at);
   float4 g{};
@@ -85,7 +85,7 @@ __device__ inline float4 gradient4(const GemmPart& p, std::int64_t at) {
 }
 
 // The gradient before pooling of some samples, (positions, filters) each, `apart` elements apart;
-// adds its columns' sums, from sample `counted` on, to `total`.
+// adds its column sums, from sample `counted` on, to `total`.
 template <class M>
 __device__ void load_routed(const GemmPart& p, int first, int samples, int pitch, int apart,
                             typename M::Element* to, float4& total, int counted = 0) {
@@ -113,7 +113,7 @@ __device__ void load_routed(const GemmPart& p, int first, int samples, int pitch
 }
 
 // Runs `work(sample of the group, row group, column block, first tap, last tap, sums)` for each
-// tile of 32×32 outputs of `samples` samples, one warp a tile; where there are fewer tiles than
+// tile of 32×32 outputs of `samples` samples, one warp per tile; if there are fewer tiles than
 // warps, the taps are divided among several, whose sums are added in order. Then `finish(…, g,
 // column, v)`.
 template <class Work, class Finish>
@@ -125,7 +125,7 @@ __device__ void each_tile(int samples, int most_samples, int groups, int columns
   const int items = samples * groups * columns, taps_each = taps >> bits;
   for (int base = 0; base < items; base += resident_warps >> bits) {
     const int item = base + (warp >> bits);
-    // Divisions only where they are needed: they take longer than the rest of this.
+    // Divide only where needed: a division takes longer than the rest of this.
     const int rest = columns == 1 ? item : columns == 2 ? item / 2 : item / columns;
     const int column = item - rest * columns;
     const int sample = samples == 1 ? 0 : rest / groups, group = rest - sample * groups;
@@ -163,7 +163,7 @@ __device__ void each_tile(int samples, int most_samples, int groups, int columns
   }
 }
 
-constexpr int depth_step = 16;  // channels and filters come in sixteens here
+constexpr int depth_step = 16;  // channels and filters are multiples of sixteen here
 
 template <class M>
 int resident_bytes_of(const GemmPart& p) {

@@ -2,7 +2,7 @@
 #include "engine/cuda/kernels/first_conv.cuh"
 #include "engine/cuda/kernels/resident.cuh"
 
-// The backward pass of such convolutions: the gradients of input and weights side by side, the
+// The backward pass of such convolutions: the gradients of input and weights concurrently, the
 // former into memory or on to the first convolution's weights.
 namespace sweetspot::engine::cuda {
 
@@ -17,8 +17,8 @@ struct IntoMemory {
   __device__ void finish(int) {}
 };
 
-// … or on to the first convolution's weights, one sample a block. The gradient takes the room of
-// the operand it was computed from, and what the layer itself needs is loaded before the wait.
+// … or on to the first convolution's weights, one sample per block. The gradient overwrites the
+// operand it was computed from, and what the layer itself needs is loaded before the wait.
 template <int KH, int KW>
 struct IntoFirstConv {
   const FirstConv& p;
@@ -64,7 +64,7 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
   const int taps = s.kernel_h * s.kernel_w, positions = p.by_out.divisor;
   const int pitch = s.filters + Operand<Element, true>::pad, image = positions * pitch;
   Element* images = shared + taps * s.channels * pitch;
-  Element* zeros = images + p.split_depth * image;  // where taps outside of the image read
+  Element* zeros = images + p.split_depth * image;  // read by taps outside the image
   const int operand = (p.split_depth * image + pitch) * static_cast<int>(sizeof(Element));
   auto* scratch = reinterpret_cast<float2*>(reinterpret_cast<unsigned char*>(images) +
                                             (max(operand, Into::bytes(p)) + 15) / 16 * 16);
@@ -126,7 +126,7 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
           }
         });
   }
-  wait_for_copies();  // of blocks without a sample too
+  wait_for_copies();  // also in blocks without a sample
   into.finish(share.split);
 }
 
@@ -150,14 +150,14 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     const int y = p.by_out_w.quotient(k), x = k - y * s.out_w;
     table[k] = k < positions ? (y * s.stride_h * s.in_w + x * s.stride_w) * pitch : 0;
   }
-  const int padding = (depth - positions) * gradient_pitch;  // of the depth stays zero
+  const int padding = (depth - positions) * gradient_pitch;  // the rest of the depth stays zero
   for (int i = threadIdx.x; i < p.split_depth * padding; i += resident_threads) {
     const int sample = i / padding;
     gradients[sample * gradient + positions * gradient_pitch + i - sample * padding] = Element(0.f);
   }
   const auto input = [&](int first) { return p.input + static_cast<std::int64_t>(first) * floats; };
-  // Every so-many-th group of samples; or a share of all samples' steps, which begins and ends
-  // anywhere in a sample, and whose samples are loaded together.
+  // Every n-th group of samples; or a share of all samples' steps, which may begin and end inside a
+  // sample, and whose samples are loaded together.
   const int steps = depth / depth_step;
   int begin = split * p.split_depth, apart = p.splits * p.split_depth, most = p.split_depth;
   int first_step = 0, end_step = steps;  // of its first and last sample
@@ -168,7 +168,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     if (from == to) begin = p.count;  // fewer steps than splits
     first_step = from - begin * steps, end_step = to - (begin + most - 1) * steps;
   }
-  // The input is older than the predecessor; only the gradient is its work.
+  // The input is older than the predecessor; only the gradient comes from it.
   load_rows<M>(input(begin), max(0, min(most, p.count - begin)) * floats, p.by_channels, pitch,
                images);
   wait_for_predecessor();
@@ -183,7 +183,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     __syncthreads();
     if (first != begin)  // the sums leave few registers
       load_rows<M, 4>(input(first), samples * floats, p.by_channels, pitch, images);
-    // A sample's sums for the bias belong to whoever has its first step.
+    // The owner of a sample's first step adds its sums for the bias.
     load_routed<M>(p, first, samples, gradient_pitch, gradient, gradients, total, first_step > 0);
     __syncthreads();
     for (int i = 0; real && i < samples; ++i) {
@@ -195,7 +195,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     }
   }
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  // A warp's rows are all there: nothing to look at for each.
+  // A warp's rows all exist: no check per row.
   float* to = p.partials + split * p.partial_stride +
               (static_cast<std::int64_t>(item) * 32 + g) * s.filters + 2 * t;
 #pragma unroll
@@ -211,7 +211,7 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
     check_range<M>(p, v);
   }
   if (!p.bias || block != split * p.tiles_m) return;
-  // A thread's four filters were the same all along.
+  // A thread has the same four filters throughout.
   auto* columns = reinterpret_cast<float*>(shared);
   __syncthreads();
   const int per_row = s.filters / 4;

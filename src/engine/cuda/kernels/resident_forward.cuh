@@ -5,8 +5,8 @@
 // The forward pass of such convolutions, from memory or from the first convolution in one kernel.
 namespace sweetspot::engine::cuda {
 
-// Which elements survive dropout, drawn once for all: four of them share a number, and the first
-// samples' are drawn before there is anything to drop. One byte each, (samples, windows, filters).
+// The dropout mask, generated once for all: four elements share a random number, and the first
+// samples' are generated before they are needed. One byte each, (samples, windows, filters).
 struct TabledDropout {
   std::uint8_t* table;
   int first;  // sample
@@ -48,11 +48,11 @@ struct FromMemory {
   }
 };
 
-// … or a first convolution, one sample a block, whose output is kept for the backward pass only.
+// … or a first convolution, one sample per block, whose output is kept only for the backward pass.
 template <int KH, int KW>
 struct FromFirstConv {
   static constexpr bool follows_update = true;
-  static constexpr int copying_threads = 32 * sample_warp;  // they do not look for the sample
+  static constexpr int copying_threads = 32 * sample_warp;  // they do not locate the sample
   const FirstConv& p;
   float* image = nullptr;
 
@@ -61,7 +61,7 @@ struct FromFirstConv {
     if (waited != p.source.settled && threadIdx.x / 32 >= sample_warp)
       load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image, sample_warp);
   }
-  // The first of them, which are on their way while the samples are.
+  // The first of them, loaded together with the samples.
   using Filters = TensorTaps<KH, KW, 1>;
   __device__ Filters filters() const { return Filters(p, 0); }
   template <class M>
@@ -82,7 +82,7 @@ struct FromFirstConv {
   }
 };
 
-// The weights of this block's columns, where they are kept as operands.
+// The weights of this block's columns, if they are cached as operands.
 template <class M>
 __device__ void copy_weights(const GemmPart& p, int depth, const ResidentShare& share, int pitch,
                              int threads, typename M::Element* to) {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdint>
 
-// How passes over whole tensors share the work: a tensor is rows (sample, position) of vectors of
-// four channels. A block has some vectors of each row (`columns`, so that no thread divides to find
-// its own) and its groups of threads take rows in turn.
+// How passes over whole tensors divide the work: a tensor is rows (sample, position) of vectors of
+// four channels. A block has some vectors of each row (`columns`, so that no thread needs a
+// division to find its own) and its groups of threads iterate over the rows.
 namespace sweetspot::engine::cuda {
 
 constexpr int row_threads = 256, most_columns = 32;

@@ -2,13 +2,13 @@
 #include "engine/cuda/kernels/math.cuh"
 #include "engine/cuda/kernels/vectors.cuh"
 
-// Floats as 16-bit terms: the first is the value rounded, a second one what the first leaves of it,
-// rounded, and so on. Three terms of bf16 are all 24 bits of a float.
+// Floats as 16-bit terms: the first is the rounded value, the second the rounded remainder, and so
+// on. Three bf16 terms hold all 24 bits of a float.
 namespace sweetspot::engine::cuda {
 
 __device__ inline float bf16_rest(float v) { return v - __bfloat162float(__float2bfloat16_rn(v)); }
 
-// Element `at` and those behind it of a value, as floats or terms.
+// Element `at` and the following ones of a value, as floats or terms.
 __device__ inline void store_value2(float* value, const ValueTerms& t, std::int64_t at, float a,
                                     float b) {
   if (t.terms == 0) {

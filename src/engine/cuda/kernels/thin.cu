@@ -2,8 +2,8 @@
 #include "engine/cuda/kernels/optimizer.cuh"
 #include "engine/cuda/kernels/thin.h"
 
-// Products of a dense layer with so few samples that its weights are what takes time: each weight
-// is read once, on its way to registers, and multiplied with all samples there, in fp32.
+// Products of a dense layer with so few samples that reading its weights dominates: each weight is
+// read once, into registers, and multiplied with all samples there, in fp32.
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -16,7 +16,7 @@ __device__ void add_product(float4& sum, float4 w, float x) {
   sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
 }
 
-// The gradient behind ReLU and dropout, by the codes; nothing beyond the samples and filters.
+// The gradient after ReLU and dropout, by the codes; zero beyond the samples and filters.
 __device__ float4 gradient4(const GemmPart& p, int sample, int n) {
   if (sample >= p.count || n >= p.shape.filters) return {};
   const std::int64_t at = static_cast<std::int64_t>(sample) * p.shape.filters + n;
@@ -40,11 +40,11 @@ __device__ void load_inputs(const GemmPart& p, int k0, int length, float* to) {
   }
 }
 
-// A block has 128 filters, four to a lane, and a split of the depth; its warps have parts of that.
+// A block has 128 filters, four per lane, and a split of the depth; its warps have parts of that.
 template <int samples>
 __global__ void __launch_bounds__(block_threads, 2)
     thin_forward_kernel(const __grid_constant__ GemmPart p) {
-  constexpr int stage = 32 * warps, ahead = samples > 4 ? 4 : 8;  // of depth, on its way at a time
+  constexpr int stage = 32 * warps, ahead = samples > 4 ? 4 : 8;  // of depth, loads in flight
   extern __shared__ __align__(16) float shared[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int split = blockIdx.x / p.tiles_n, tile = blockIdx.x - split * p.tiles_n;
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(block_threads, 2)
     }
   }
   __syncthreads();
-  // (warp, sample, lane): added up in the order of the warps.
+  // (warp, sample, lane): added in the order of the warps.
   float4* parts = reinterpret_cast<float4*>(shared);
 #pragma unroll
   for (int s = 0; s < samples; ++s) parts[(warp * samples + s) * 32 + lane] = sums[s];
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(block_threads, 2)
   }
 }
 
-// The gradient of the input. A warp has four inputs, its lanes the filters between them.
+// The input gradient. A warp has four inputs; its lanes divide the filters.
 template <int samples>
 __device__ void thin_data(const GemmPart& p, int block, float* shared) {
   constexpr int rows = 4, stage = 256, vectors = stage / 4;  // of filters
@@ -175,8 +175,8 @@ __device__ void thin_data(const GemmPart& p, int block, float* shared) {
            v[0] * p.scale);
 }
 
-// The gradient of the weights, whole: a lane has four filters' gradients of all samples, a block
-// thin_rows inputs.
+// The whole weight gradient: a lane has four filters' gradients of all samples, a block thin_rows
+// inputs.
 template <int samples>
 __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -212,11 +212,11 @@ __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
     for (int s = 0; s < samples; ++s) sum = sum + g[s];
     store(p.shape.channels, sum);
   }
-  if (!finite) p.state->bad = 1;  // which fp16 alone looks at
+  if (!finite) p.state->bad = 1;  // read only in fp16
 }
 
-// Each weight, its moments and its gradient are in registers once. What is updated is nobody
-// else's, and older than the predecessor.
+// Each weight, its moments and its gradient are in registers once. Nothing else writes what is
+// updated, and it is older than the predecessor.
 template <int samples>
 __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
     thin_update_kernel(const __grid_constant__ ThinUpdate t) {

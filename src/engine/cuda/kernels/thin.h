@@ -2,14 +2,14 @@
 #include "engine/cuda/kernels/in_place.h"
 #include "engine/cuda/kernels/launch.h"
 
-// Products of a dense layer with few samples (thin.cu). Blocks have so many filters; backward, so
-// many inputs, or rows of the weights' gradient.
+// Products of a dense layer with few samples (thin.cu). Blocks have this many filters; backward,
+// this many inputs, or rows of the weight gradient.
 namespace sweetspot::engine::cuda {
 
 constexpr int thin_most_samples = 16;
 constexpr int thin_filters = 128, thin_inputs = 32, thin_rows = 64;
 
-// Sums of a tile in one split: what the splits are added up from.
+// Sums of a tile in one split, which are then added.
 inline int thin_forward_floats(std::int64_t samples) {
   return (samples <= 4 ? 4 : thin_most_samples) * thin_filters;
 }
@@ -20,7 +20,7 @@ inline int thin_data_floats(std::int64_t samples) {
 cudaError_t launch_thin_forward(const GemmPart& part, cudaStream_t stream);
 // The gradient of the input, if it has blocks, and that of the weights.
 cudaError_t launch_thin_backward(const GemmParts& parts, cudaStream_t stream);
-// The gradient of the weights, on its way into them: nowhere in memory.
+// The weight gradient, applied directly and never stored in memory.
 struct ThinUpdate {
   GemmPart part;
   InPlaceUpdate update;  // from the kernel on, which the bias follows

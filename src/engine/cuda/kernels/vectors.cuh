@@ -1,11 +1,11 @@
 #pragma once
 
-// Arithmetic of four floats at a time: channels are padded to fours, so that every tensor is made
-// of them.
+// Arithmetic on four floats at a time: channels are padded to multiples of four, so every tensor
+// consists of them.
 namespace sweetspot::engine::cuda {
 
 __device__ inline float4 load4(const float* p) { return *reinterpret_cast<const float4*>(p); }
-// Of what another multiprocessor wrote in the same launch: not from this one's cache.
+// For data written by another multiprocessor in the same launch: bypasses the L1 cache.
 __device__ inline float4 load4_shared(const float* p) {
   return __ldcg(reinterpret_cast<const float4*>(p));
 }

@@ -2,13 +2,13 @@
 #include <cstdint>
 
 // Hopper's matrix products of a warpgroup (four warps), 64 rows, both operands in shared memory.
-// Thread (warp, g, t) gets rows 16 · warp + g and 8 more, columns 8j + 2t and one more:
-// d[4j + 2 · (row is the upper) + column % 2].
+// Thread (warp, g, t) gets rows 16 · warp + g and 8 more, columns 8j + 2t and one more: d[4j + 2 ·
+// (row is the upper) + column % 2].
 namespace sweetspot::engine::cuda {
 
-// An operand in shared memory in lines of 128 bytes, of whose eight 16 bytes each lies at the place
-// that is its own, exclusive-or its line modulo 8. `along`: a line is 64 of the depth, for one row.
-// Across: a line is 64 rows, for one step of the depth, and the next 64 rows are a panel further.
+// An operand in shared memory in lines of 128 bytes, whose eight 16-byte chunks are swizzled: chunk
+// index xor line modulo 8. `along`: a line is 64 of the depth, for one row. Across: a line is 64
+// rows, for one step of the depth, and the next 64 rows are a panel further.
 __device__ inline int swizzled(int line, int chunk) {
   return line * 128 + ((chunk ^ line % 8) << 4);
 }
@@ -24,12 +24,12 @@ __device__ inline void wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" 
 __device__ inline void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-// All but the last `left` groups are done.
+// Waits until at most the last `left` groups are pending.
 template <int left>
 __device__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
 }
-// What this thread wrote to shared memory can be read by the tensor cores, behind a barrier.
+// Makes this thread's writes to shared memory visible to the tensor cores, after a barrier.
 __device__ inline void show_tensor_cores() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -61,7 +61,7 @@ __device__ inline void show_tensor_cores() {
     }                                                                                                                  \
   }
 
-// d += a · b over 16 of the depth; `across`: how the operand lies.
+// d += a · b over 16 of the depth; `across`: the operand's layout.
 template <int columns>
 struct WarpgroupProduct;
 SWEETSPOT_WARPGROUP_PRODUCT(32, "32", 16, "%16", "%17", "%18", "%19", "%20");

@@ -48,7 +48,7 @@ class HeadOp final : public LossOp {
   std::vector<PartialGradients> partials() const override { return {partials_}; }
   bool passes_through_function() const override { return true; }
 
-  // In training the pass that computes the loss goes on to the input's gradient.
+  // In training, the pass that computes the loss continues to the input's gradient.
   void forward(Pass& pass) const override {
     Head head = common(pass, loss_, softmax_, rooms);
     head.depth = depth_, head.outputs = outputs_;
@@ -64,7 +64,7 @@ class HeadOp final : public LossOp {
     }
     check(launch_head(head, pass.stream), "the loss");
   }
-  // The weights' gradient waits for company: it runs beside the next layer's.
+  // The weight gradient shares the next layer's launch.
   void backward(Pass& pass) const override {
     GemmPart part = product_part(shape_, pass.count);
     set_weight_gradient(part, choice_);

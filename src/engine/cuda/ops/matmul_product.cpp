@@ -7,13 +7,13 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// What an H200 does in a second; only ratios matter.
+// Rates of an H200 per second; only ratios matter.
 constexpr double tf32_operations = 380e12, bf16_operations = 700e12, bytes = 4e12;
 
 std::int64_t rows_of(const ConvShape& s, std::int64_t count) { return count * s.positions(); }
 
-// Whether operands of bf16 are faster than the floats as they lie: packing them included, since
-// products of few rows are bound by reading the kernel.
+// Whether packed bf16 operands are faster than unpacked floats, including the packing: products of
+// few rows are bound by reading the kernel.
 bool packs(const ConvShape& s, std::int64_t count, Math math) {
   if (math != Math::bf16) return false;
   const auto rows = static_cast<double>(rows_of(s, count)), depth = static_cast<double>(s.channels),
@@ -119,8 +119,8 @@ class MatmulProduct final : public ProductOp {
   }
 
  private:
-  // Of the depth of the weights' gradient, where its tiles are few: parts of all images together,
-  // which the update adds up.
+  // Splits of the weight gradient's depth, if its tiles are few: parts of all images together,
+  // which the update adds.
   int splits(const Chip& chip) const {
     constexpr int rows_of_tile = 128, columns_of_tile = 64;
     const int wanted =
@@ -175,7 +175,7 @@ class MatmulProduct final : public ProductOp {
     check(launch_finishing(f, pass.stream), "a matrix product's activation");
   }
 
-  // The gradient behind ReLU and dropout, and the bias's.
+  // The gradient after ReLU and dropout, and the bias's.
   void route(const Pass& pass) const {
     GradientPacking p{};
     p.gradient = pass.at(out_->gradient), p.terms = 1;
@@ -195,7 +195,7 @@ class MatmulProduct final : public ProductOp {
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;
   bool packed_, coded_ = false;
-  std::optional<core::Bytes> input_;  // kept for the backward pass, or written as it is
+  std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
   core::Bytes kernel_ = 0, code_ = 0;
   int slices_ = 1;
   PartialGradients kernel_partials_, bias_partials_;
@@ -204,7 +204,7 @@ class MatmulProduct final : public ProductOp {
 }  // namespace
 
 bool runs_matmul(const ConvShape& s, std::int64_t micro_batch, Math math) {
-  constexpr double many = 2e8;  // multiplications: fewer take as long as it takes to begin
+  constexpr double many = 2e8;  // multiplications: fewer are dominated by launch latency
   constexpr std::int64_t some_rows = 8;
   return (math == Math::tf32 || math == Math::bf16) && s.taps() == 1 && s.stride_h == 1 &&
          s.stride_w == 1 && s.pool == 1 && s.positions() == s.in_h * s.in_w &&

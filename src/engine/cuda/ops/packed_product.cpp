@@ -33,7 +33,7 @@ class PackedProduct final : public ProductOp {
     const PackedSizes sizes(shape_, micro_batch_);
     const auto terms_bytes =
         static_cast<core::Bytes>(packed_terms(planner.math())) * sizeof(std::uint16_t);
-    // What is no smaller than the floats that it comes from is packed again instead of kept.
+    // If it is no smaller than its floats, it is packed again instead of kept.
     const core::Bytes input_bytes = static_cast<core::Bytes>(shape_.in_floats()) * terms_bytes;
     if (in_->value_terms.terms > 0)
       input_ = in_->value;
@@ -63,7 +63,7 @@ class PackedProduct final : public ProductOp {
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
     kernel_partials_.splits = weight_gradient_.splits;
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
-    // Of the gradient's rows, whose sums are the bias's gradients.
+    // Rows of the gradient per slice, whose sums are the bias gradients.
     constexpr std::int64_t rows_each = 32;
     slices_ = static_cast<int>(std::clamp<std::int64_t>(micro_batch_ * shape_.windows() / rows_each,
                                                         1, 4 * planner.chip().multiprocessors));
@@ -121,7 +121,7 @@ class PackedProduct final : public ProductOp {
   }
 
  private:
-  // What is packed is for the backward pass alone.
+  // Here the packed operands are for the backward pass only.
   void forward_few_channels(Pass& pass) const {
     if (pass.training && (input_ || wants_input_gradient)) pack(pass, wants_input_gradient);
     ConvShape shape = shape_;
@@ -171,7 +171,7 @@ class PackedProduct final : public ProductOp {
     check(launch_gradient_packing(p, pass.stream), "packing a gradient");
   }
 
-  // Planes are as far apart as the whole micro-batch is long.
+  // The distance between planes is the size of the whole micro-batch.
   std::int64_t input_term() const { return micro_batch_ * shape_.in_floats(); }
   std::int64_t kernel_term() const { return std::int64_t{shape_.depth()} * shape_.filters; }
   std::int64_t gradient_term() const { return micro_batch_ * shape_.positions() * shape_.filters; }
@@ -199,7 +199,7 @@ class PackedProduct final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   std::int64_t micro_batch_ = 1;
-  std::optional<core::Bytes> input_;  // kept for the backward pass, or written as it is
+  std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
   core::Bytes kernel_ = 0, code_ = 0;
   bool coded_ = false;
   int slices_ = 1;

@@ -7,18 +7,19 @@ namespace {
 
 constexpr int stage = 64;  // of depth
 
-// Clocks of a multiprocessor, found on an H200. A stage of 64 of the depth, operands of one term:
+// Clocks of a multiprocessor, measured on an H200. A stage of 64 of the depth, operands of one
+// term:
 struct Shape {
   int columns;
   double stage_clocks;
 };
 constexpr Shape shapes[] = {{128, 1050}, {96, 900}, {64, 720}, {32, 570}};
 double end_clocks(const Shape& shape) { return 2000 + 25.0 * shape.columns; }
-// What several terms make of it.
+// The factor for several terms.
 double times(Math math) { return math == Math::fp32 ? 5.2 : math == Math::tf32 ? 2.4 : 1; }
-constexpr double across = 1.25;                // and operands that lie across the depth
+constexpr double across = 1.25;                // for operands transposed along the depth
 constexpr double bytes_a_clock = 2400;         // of the chip
-constexpr double gathered_bytes_a_clock = 40;  // of a block that adds up splits
+constexpr double gathered_bytes_a_clock = 40;  // of a block that adds splits
 constexpr double launch_clocks = 6000;
 
 std::int64_t blocks_of(const ProductSize& size, int columns) {
@@ -31,12 +32,12 @@ double clocks(const Chip& chip, const ProductSize& size, Math math, const Shape&
   const double block = tiles(choice.split_depth, stage) * stage_clocks + end_clocks(shape);
   const std::int64_t blocks = blocks_of(size, shape.columns) * choice.splits;
   const std::int64_t at_once = 2 * chip.multiprocessors, rest = blocks % at_once;
-  // A block alone on its multiprocessor waits for what it loads.
+  // A block alone on its multiprocessor waits for its loads.
   constexpr double alone = 1.3;
   const double last = rest == 0 ? 0 : rest <= chip.multiprocessors ? alone : 2;
   const double all = (2 * static_cast<double>(blocks / at_once) + last) * block;
   if (choice.splits == 1) return all;
-  if (size.weights)  // which the update adds up
+  if (size.weights)  // which the update adds
     return all +
            choice.splits * 8.0 * static_cast<double>(size.rows * size.columns) / bytes_a_clock;
   return all + (choice.splits + 1) * 4.0 * packed_rows * shape.columns / gathered_bytes_a_clock;
@@ -46,7 +47,7 @@ double packing_clocks(double elements, Math math, double bytes_read) {
   return elements * (bytes_read + 2 * packed_terms(math)) / bytes_a_clock + launch_clocks;
 }
 
-// The plain forward product is slow to store its tiles, and what they have too much.
+// The plain forward product stores its tiles slowly, including their padding.
 double stored_clocks(const ProductSize& size, const TileChoice& choice) {
   constexpr double floats_a_clock = 180;  // of the chip
   const int rows = tile_rows(choice.tile), columns = tile_columns(choice.tile);
@@ -54,7 +55,7 @@ double stored_clocks(const ProductSize& size, const TileChoice& choice) {
          columns / floats_a_clock;
 }
 
-// Of the taps that the largest phase has, those that phases have on average.
+// The average number of taps per phase, relative to the largest phase.
 double share_of_taps(const ConvShape& s) {
   const GradientPhases phases(s);
   return static_cast<double>(s.taps()) / (phases.count * phases.taps_y * phases.taps_x);
@@ -104,14 +105,14 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   if (!chip.warpgroups || c.shape.filters % 8 != 0) return false;
   const ConvShape s = packed_shape(c.shape);
   const PackedSizes sizes(s, c.count), plain_sizes(c.shape, c.count);
-  // What takes some microseconds either way is not worth two launches more, the less so if splits
-  // of the depth must be added up.
+  // A product of a few microseconds is not worth two more launches, even less if splits of the
+  // depth must be added.
   const ProductSize& forward = plain_sizes.forward;
   constexpr std::int64_t few_rows = 8 * packed_rows;
   const double little = forward.rows < few_rows ? 1e9 : 2.8e8;  // multiplications
   if (static_cast<double>(forward.rows * forward.columns * forward.depth) < little) return false;
   const auto count = static_cast<double>(c.count);
-  // Eights that each are another tap's lie scattered.
+  // Groups of eight that each belong to a different tap are scattered in memory.
   const double scattered = s.channels == 8 && s.taps() > 1 ? 2 : 1;
   const auto packed_clocks = [&](const ProductSize& size) {
     return choose_packed_tiles(chip, size, c.math).clocks;

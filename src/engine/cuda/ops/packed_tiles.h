@@ -7,26 +7,26 @@ namespace sweetspot::engine::cuda {
 
 struct PackedTiles {
   int columns = 128, splits = 1, split_depth = 1;
-  double clocks = 0;  // what it is expected to take
+  double clocks = 0;  // expected cost
   TileChoice::Scratch scratch(const ProductSize& size) const;
 };
 PackedTiles choose_packed_tiles(const Chip& chip, const ProductSize& size, Math math);
 
-// Sixteen bytes are eight operands of one tap: channels are padded to eights.
+// Sixteen bytes are eight operands of one tap: channels are padded to multiples of eight.
 ConvShape packed_shape(ConvShape shape);
 struct PackedSizes {
   ProductSize forward, data, weights;
   PackedSizes(const ConvShape& shape, std::int64_t count);
 };
 
-// Whether a product is faster with its operands packed, packing them included: expected from its
-// size and the chip, so that the memory of a plan is known without running it.
+// Whether a product is faster with packed operands, including the packing: predicted from its size
+// and the chip, so that the memory of a plan is known without running it.
 struct PackingCase {
   ConvShape shape;
   std::int64_t count;
   bool training, wants_input_gradient;
   Math math;
-  bool few_channels;  // the forward pass has a kernel of its own, packed or not
+  bool few_channels;  // the forward pass has its own kernel, packed or not
 };
 bool packing_pays(const Chip& chip, const PackingCase& c);
 

@@ -6,7 +6,7 @@
 #include "engine/cuda/ops/product.h"
 #include "model/network.h"
 
-// Layers that run in a pass of their own.
+// Layers that run in a separate pass.
 namespace sweetspot::engine::cuda {
 
 std::unique_ptr<Op> make_input(const model::Shape& full, Tensor* out);

@@ -10,7 +10,7 @@ class Prelu final : public Op {
   Prelu(std::string name, const model::PReLU& prelu, const model::Shape& full, std::int64_t weights,
         std::int64_t floats, Tensor* in, Tensor* out)
       : Op(std::move(name), in, out) {
-    // A vector that was an image still lies like one.
+    // A flattened image still has the image's layout.
     const bool flat = full.vector, one = flat && prelu.shares_channels;
     const int channels = prelu.shares_channels ? 1 : in->channels;
     const int full_width = flat ? in->width : static_cast<int>(full.width);

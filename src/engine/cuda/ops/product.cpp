@@ -9,9 +9,9 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// Samples that a block of the resident kernels takes at a time: more when there are more than
-// blocks, 0 where not even one fits. fp32 decides for all precisions, so that plans do not depend
-// on them.
+// Samples that a block of the resident kernels takes at a time: more if there are more samples than
+// blocks, 0 if not even one fits. fp32 decides for all precisions, so that plans do not depend on
+// them.
 int resident_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, std::int64_t count,
                      std::int64_t blocks) {
   constexpr std::int64_t most = 4;
@@ -28,7 +28,7 @@ int resident_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, st
   return 0;
 }
 
-// Takes the resident kernel if it can.
+// Uses the resident kernel if possible.
 bool choose_resident(const Chip& chip, GemmPart& part) {
   const int multiprocessors = chip.multiprocessors;
   const int samples = resident_samples(chip, part.kind, part.shape, part.count, multiprocessors);
@@ -69,7 +69,7 @@ class Product final : public ProductOp {
         weights_(weights),
         few_channels_(runs_few_channels(shape, *in, dropout.has_value())) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
-    // Only the resident kernels add up slices of a gradient.
+    // Only the resident kernels add slices of a gradient.
     out->sliceable = resident_samples(chip, GemmKind::data, shape, 1, 1) > 0 &&
                      resident_samples(chip, GemmKind::weights, shape, 1, 1) > 0;
   }
@@ -88,7 +88,7 @@ class Product final : public ProductOp {
     if (wants_input_gradient) claim_scratch(planner, data_, data_size(count));
     if (wants_input_gradient && in_->sliceable && shape_.taps() == 1 && shape_.positions() == 1)
       claim_gradient_slices(planner);
-    // The head lets no gradient through where it finished a zero.
+    // The head blocks the gradient wherever its finished value is zero.
     coded_ = has_code() && unfinished.count == 0;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     choice_ = choose_weight_gradient(chip_, shape_, planner.micro_batch());
@@ -138,8 +138,8 @@ class Product final : public ProductOp {
   }
 
   void merge(FirstConvOp& first, std::int64_t micro_batch) override {
-    // One sample a block: with more samples than multiprocessors, or so few that several blocks
-    // would share each, the passes of their own are faster.
+    // One sample per block: with more samples than multiprocessors, or so few that several blocks
+    // would share each, separate passes are faster.
     if (micro_batch > chip_.multiprocessors || 3 * micro_batch < chip_.multiprocessors ||
         !merges(first.shape(), shape_, chip_))
       return;
@@ -193,7 +193,7 @@ class Product final : public ProductOp {
     if (choice.splits > 1) part.slices = pass.scratch, part.tickets = pass.tickets;
   }
 
-  // A small batch has few tiles: the depth is divided too, and whoever reads the result adds it up.
+  // A small batch has few tiles: the depth is divided too, and the reader of the result adds it.
   static int wide_tiles(std::int64_t rows, int columns) {
     return tiles(rows, 128) * tiles(columns, 64);
   }
@@ -210,7 +210,7 @@ class Product final : public ProductOp {
     part.split_depth = tiles(tiles(depth, slices), 4) * 4;
   }
   void claim_slices(Planner& planner) {
-    // Two blocks for each multiprocessor: nothing else runs beside this.
+    // Two blocks per multiprocessor: nothing else runs concurrently.
     const int slices = slices_for(planner.micro_batch(), shape_.filters, shape_.channels,
                                   2 * chip_.multiprocessors);
     if (slices == 1) return;
@@ -222,7 +222,7 @@ class Product final : public ProductOp {
   void claim_gradient_slices(Planner& planner) {
     int slices =
         slices_for(planner.micro_batch(), shape_.channels, shape_.filters, chip_.multiprocessors);
-    // Where small tiles leave nothing to divide, wide ones load a fraction of what those do.
+    // If small tiles leave nothing to divide, wide ones load a fraction of what those do.
     if (slices == 1) {
       const int wide = wide_tiles(planner.micro_batch(), shape_.channels);
       const int most = std::min(chip_.multiprocessors / wide, tiles(shape_.filters, 128));
@@ -251,7 +251,7 @@ class Product final : public ProductOp {
     pass.run(parts);
   }
 
-  // Resident kernels have epilogues of their own.
+  // Resident kernels have their own epilogues.
   bool runs_resident_any() const {
     return std::ranges::any_of(
         std::array{GemmKind::forward, GemmKind::data, GemmKind::weights},
@@ -355,15 +355,14 @@ FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWe
 WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
                                       std::int64_t micro_batch) {
   const int multiprocessors = chip.multiprocessors;
-  // Beside the input's gradient there is room for some 32 blocks, if the micro-batch is small.
+  // Next to the input's gradient some 32 blocks fit, if the micro-batch is small.
   constexpr std::int64_t beside = 32;
   const std::int64_t blocks = micro_batch <= multiprocessors ? beside : multiprocessors;
   if (const int samples = resident_samples(chip, GemmKind::weights, s, micro_batch, blocks)) {
     constexpr int warps = 16;  // of a block, a tap and 32 channels each
     WeightGradient w{TileKind::resident, tiles(s.depth(), 32 * warps), 1};
     w.splits = std::min(multiprocessors, tiles(micro_batch, samples)), w.split_depth = samples;
-    // All blocks that there is room for, if each one's share of the depth still lies in so many
-    // samples.
+    // All blocks that fit, if each one's share of the depth still spans this many samples.
     const int steps = tiles(s.positions(), 16);
     const int share = tiles(micro_batch * steps, beside);
     if (w.tiles_m == 1 && w.splits < beside && micro_batch >= beside &&

@@ -7,7 +7,7 @@
 
 namespace sweetspot::engine::cuda {
 
-// Dropout that an operation does in its own pass.
+// Dropout that an operation applies in its own pass.
 struct FusedDropout {
   double rate = 0;
   std::uint32_t layer = 0;
@@ -18,10 +18,10 @@ DropoutMask dropout_mask(const FusedDropout& dropout, int channels, const Pass& 
 struct ProductWeights {
   std::int64_t kernel = 0;
   std::optional<std::int64_t> bias;
-  std::optional<std::int64_t> operands;  // of the kernel, where it is kept as such
+  std::optional<std::int64_t> operands;  // of the kernel, if it is cached as such
 };
 
-// What a dense layer left to the head: the slices of its sums, and how to finish them.
+// What a dense layer leaves to the head: the slices of its sums, and how to finish them.
 struct Unfinished {
   core::Bytes slices = 0;
   int count = 0;  // 0: nothing was left
@@ -30,7 +30,7 @@ struct Unfinished {
   std::optional<FusedDropout> dropout;
   std::optional<std::int64_t> bias;
 };
-// A first convolution, straight from the samples.
+// A first convolution, directly from the samples.
 class FirstConvOp : public Op {
  public:
   using Op::Op;
@@ -45,32 +45,32 @@ class FirstConvOp : public Op {
 class ProductOp : public Op {
  public:
   using Op::Op;
-  // Takes the backward pass of the first convolution into its own, if that pays.
+  // Merges the backward pass of the first convolution into its own, if that pays.
   virtual void merge(FirstConvOp& first, std::int64_t micro_batch) = 0;
-  bool head_follows = false;  // which finishes what is left in slices
-  // Sigmoid or tanh behind it, which only some can have.
+  bool head_follows = false;  // which finishes the slices
+  // Sigmoid or tanh after it, which only some support.
   virtual bool takes_function() const { return false; }
   Function function = Function::linear;
   Unfinished unfinished;
 
  protected:
-  // The gradient through that function, unless whoever wrote it did that.
+  // The gradient through that function, unless its producer already applied it.
   void undo_function(const Pass& pass) const;
 };
 
-// A convolution or dense layer with the ReLU, 2×2 max pooling and dropout behind it.
+// A convolution or dense layer with the following ReLU, 2×2 max pooling and dropout.
 std::unique_ptr<ProductOp> make_product(std::string name, const ConvShape& shape, bool relu,
                                         const std::optional<FusedDropout>& dropout,
                                         const ProductWeights& weights, Tensor* in, Tensor* out,
                                         const Chip& chip);
 
-// The same with operands packed in memory: the input's and the kernel's by the forward pass, which
-// keeps them for the backward pass if they are small; the gradient's by the latter.
+// The same with operands packed in memory: the input and the kernel by the forward pass, which
+// keeps them for the backward pass if they are small; the gradient by the latter.
 std::unique_ptr<ProductOp> make_packed_product(std::string name, const ConvShape& shape, bool relu,
                                                const std::optional<FusedDropout>& dropout,
                                                const ProductWeights& weights, Tensor* in,
                                                Tensor* out);
-// Whether the forward pass over few channels has a kernel of its own, and that kernel.
+// Whether the forward pass over few channels has its own kernel, and that kernel.
 bool runs_few_channels(const ConvShape& shape, const Tensor& in, bool dropout);
 FewChannels few_channels_pass(const ConvShape& shape, bool relu, const ProductWeights& weights,
                               const Tensor& in, const Tensor& out, const Pass& pass);
@@ -80,7 +80,7 @@ std::unique_ptr<ProductOp> make_thin_product(std::string name, const ConvShape& 
                                              const std::optional<FusedDropout>& dropout,
                                              const ProductWeights& weights, Tensor* in,
                                              Tensor* out);
-// A large dense layer, or convolution of single positions, by cuBLASLt, where that is there.
+// A large dense layer, or 1×1 convolution, with cuBLASLt, if present.
 bool runs_matmul(const ConvShape& shape, std::int64_t micro_batch, Math math);
 std::unique_ptr<ProductOp> make_matmul_product(std::string name, const ConvShape& shape, bool relu,
                                                const std::optional<FusedDropout>& dropout,
@@ -89,7 +89,7 @@ std::unique_ptr<ProductOp> make_matmul_product(std::string name, const ConvShape
 // Whether all of the shape's products keep whole samples in shared memory.
 bool runs_resident(const Chip& chip, const ConvShape& shape);
 
-// The same for a first convolution over few channels, straight from the samples.
+// The same for a first convolution over few channels, directly from the samples.
 std::unique_ptr<FirstConvOp> make_first_conv(std::string name, const ConvShape& shape, int full_h,
                                              int full_w, bool relu, const ProductWeights& weights,
                                              Tensor* out);

@@ -5,7 +5,7 @@
 
 namespace sweetspot::engine::cuda {
 
-// The partial gradients of a normalisation's scale and shift, either of which may be missing.
+// The partial gradients of a normalisation's scale and shift, either of which may be absent.
 class ScaleShiftPartials {
  public:
   void claim(Planner& planner, std::optional<std::int64_t> gamma, std::optional<std::int64_t> beta,

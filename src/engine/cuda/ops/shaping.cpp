@@ -46,7 +46,7 @@ class Rearrange final : public Op {
     const int out_strides[3] = {out->width * out->channels, out->channels, 1};
     for (int axis = 0; axis < 3; ++axis) {
       if (!rearrange.axes) {
-        // The elements keep their order, so that each side is numbered by its own strides.
+        // The elements keep their order, so each side is indexed by its own strides.
         there_[axis] = out_strides[axis], back_[axis] = in_strides[axis];
         continue;
       }

@@ -40,7 +40,7 @@ class ThinProduct final : public ProductOp {
     partials_.floats =
         std::int64_t{shape_.channels} * shape_.filters + (weights_.bias ? shape_.filters : 0);
     partials_.offset = planner.claim_partials(partials_.floats);
-    // Fewer stay in the cache until the update comes to them.
+    // Fewer stay in the cache until the update reads them.
     constexpr std::int64_t very_many = 1 << 22;
     partials_.in_place = partials_.floats >= very_many && !weights_.operands;
     if (weights_.operands)
@@ -72,7 +72,7 @@ class ThinProduct final : public ProductOp {
     GemmPart weights = common(pass, forward_);
     weights.kind = GemmKind::weights;
     if (partials_.in_place && pass.in_place.weights) {
-      parts.weights[0].count = pass.count;  // by which the kernel is chosen
+      parts.weights[0].count = pass.count;  // selects the kernel
       if (parts.data_blocks) check(launch_thin_backward(parts, pass.stream), "a matrix product");
       check(launch_thin_update({weights, pass.in_place.from(weights_.kernel)}, pass.stream),
             "an update");
@@ -88,7 +88,7 @@ class ThinProduct final : public ProductOp {
   struct Division {
     int tiles = 1, splits = 1, split_depth = 1;
   };
-  // Two blocks for each multiprocessor, which is what runs at once.
+  // Two blocks per multiprocessor, which run concurrently.
   static Division divide(Planner& planner, int tiles_n, int depth, int floats) {
     constexpr int stage = 256;
     Division d{tiles_n};
@@ -129,7 +129,7 @@ class ThinProduct final : public ProductOp {
 }  // namespace
 
 bool runs_thin(const ConvShape& shape, std::int64_t micro_batch) {
-  constexpr std::int64_t many_weights = 1 << 20;  // fewer take as long as it takes to begin
+  constexpr std::int64_t many_weights = 1 << 20;  // fewer are dominated by launch latency
   return dense(shape) && micro_batch <= thin_most_samples &&
          std::int64_t{shape.channels} * shape.filters >= many_weights;
 }

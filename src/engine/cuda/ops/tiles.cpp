@@ -5,7 +5,8 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// What a multiprocessor makes of its multiplications, relative to the large tile: found on an H200.
+// Throughput of a multiprocessor's multiplications, relative to the large tile: measured on an
+// H200.
 struct Shape {
   TileKind kind;
   int rows, columns;
@@ -29,7 +30,7 @@ double multiplications(const ProductSize& size) {
   return static_cast<double>(size.rows * size.columns * size.depth) * size.phases;
 }
 
-// Multiplications that take as long as the product.
+// The cost of the product, in multiplications.
 double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int splits) {
   const std::int64_t blocks = blocks_of(size, shape) * splits;
   const auto rounds =
@@ -37,9 +38,9 @@ double cost(const Chip& chip, const ProductSize& size, const Shape& shape, int s
   const int step = stage_of(shape);
   const double outputs = shape.rows * shape.columns;
   const double depth = static_cast<double>(tiles(tiles(size.depth, splits), step)) * step;
-  // A block alone on its multiprocessor waits for what it loads.
+  // A block alone on its multiprocessor waits for its loads.
   const double alone = rounds < 2 ? 1.4 : 1.0;
-  const double ends = 0.75 * (stage * outputs + unit);  // to start and to store
+  const double ends = 0.75 * (stage * outputs + unit);  // start-up and stores
   return rounds * (outputs * depth / shape.speed * alone + ends);
 }
 
@@ -57,7 +58,7 @@ TileChoice cheapest(const Chip& chip, const ProductSize& size, int most_splits, 
     for (int wanted = 1; wanted <= most_splits; wanted += wanted < 8 ? 1 : wanted / 8) {
       const int depth = tiles(tiles(size.depth, wanted), step) * step;
       const int splits = tiles(size.depth, depth);
-      // More blocks than run at once only add to what must be added up.
+      // More blocks than run at once only add partial sums.
       if (splits > 1 && (!overhead.allows(shape, depth) ||
                          blocks_of(size, shape) * splits > overhead.rounds * chip.multiprocessors))
         break;
@@ -91,10 +92,10 @@ struct GatheredByTheUpdate {
   double operator()(const Shape&, int splits) const { return 2.0 * splits * floats; }
 };
 
-// A dense layer with little to do: its two gradients share a launch, which large tiles have for
-// themselves. Where wide tiles do not fill the chip, small ones do.
+// A small dense layer: its two gradients share a launch, while large tiles need their own. If wide
+// tiles do not fill the chip, small ones do.
 bool shares_a_launch(const Chip& chip, const ProductSize& size) {
-  constexpr double little = 8 * unit;  // for each multiprocessor
+  constexpr double little = 8 * unit;  // per multiprocessor
   return size.dense && multiplications(size) < little * chip.multiprocessors;
 }
 
@@ -116,7 +117,7 @@ TileChoice::Scratch TileChoice::scratch(const ProductSize& size) const {
 
 TileChoice choose_tiles(const Chip& chip, const ProductSize& size) {
   if (shares_a_launch(chip, size)) {
-    // Small tiles waste less of few columns than a wide one's other half.
+    // For few columns, small tiles waste less than half of a wide one.
     const bool narrow = size.columns <= shape_of(TileKind::small).columns;
     if (!narrow && blocks_of(size, shape_of(TileKind::wide)) >= enough_blocks(chip))
       return {TileKind::wide, 1, 1};
@@ -132,11 +133,11 @@ TileChoice choose_tiles(const Chip& chip, const ProductSize& size) {
 
 double expected_clocks(const Chip& chip, const ProductSize& size, const TileChoice& choice,
                        Math math) {
-  // Multiplications of a multiprocessor in a clock, with the large tile.
+  // Multiplications of a multiprocessor per clock, with the large tile.
   const double rate = math == Math::fp32 ? 80 : math == Math::tf32 ? 245 : 360;
   const double floats = static_cast<double>(size.rows * size.columns);
   const Shape& shape = shape_of(choice.tile);
-  // In fp32 small tiles are not so far behind.
+  // In fp32 small tiles are not as far behind.
   const double faster = math == Math::fp32 && choice.tile == TileKind::small ? 2 : 1;
   const double added = size.weights ? GatheredByTheUpdate{floats}(shape, choice.splits)
                                     : GatheredByTheLast{}(shape, choice.splits);
@@ -148,7 +149,7 @@ TileChoice choose_weight_tiles(const Chip& chip, const ProductSize& size) {
     return cheapest(chip, size, 2 * chip.multiprocessors,
                     GatheredByTheUpdate{static_cast<double>(size.rows * size.columns)});
   // Each split does at least four stages, or one of the small tile's long ones, so that writing and
-  // adding up its partial sum stays small beside making it.
+  // adding its partial sum stays cheap compared with computing it.
   const auto choose = [&](TileKind tile, int depth_stage, int stages) {
     const std::int64_t most = std::max<std::int64_t>(1, size.depth / (depth_stage * stages));
     const auto splits = static_cast<int>(std::clamp<std::int64_t>(
