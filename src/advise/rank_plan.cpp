@@ -134,8 +134,8 @@ std::vector<std::string> assumptions(const RankPlanFacts& facts) {
     if (!machine.steps.empty())
       said.push_back(fmt::format(
           "{} ranks: sharing the machine, and summing {} of gradients, slow a step down at every "
-          "batch as measured in a few steps with {} samples per rank",
-          counts_of(machine.steps), core::format_bytes(facts.gradient_bytes), machine.micro_batch));
+          "batch as measured in a few steps",
+          counts_of(machine.steps), core::format_bytes(facts.gradient_bytes)));
     said.push_back(fmt::format(
         "{} ranks: each {}; more than {} take turns on its cores; all {} of gradients are summed "
         "in "

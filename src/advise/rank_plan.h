@@ -25,14 +25,13 @@ struct RankPlanFacts {
   // GPU moves gradients.
   struct Machine {
     int cores = 1, threads_of_rank = 1;
-    // Measured in steps of this many ranks with this micro-batch: the step time of a rank while all
-    // are busy, relative to one alone, and the additional time of all-reduces. Assumed to be the
-    // same for every batch.
+    // Measured in steps with this micro-batch: the step time of a rank while all are busy, relative
+    // to one alone, and the additional time of all-reduces. Assumed to be the same for every batch.
     struct Steps {
+      std::int64_t micro_batch = 1;
       double times_alone = 1, sums_seconds = 0;
     };
-    std::int64_t micro_batch = 1;
-    std::map<std::int64_t, Steps> steps;
+    std::map<std::int64_t, Steps> steps;  // by ranks
     // If steps cannot be measured: the time of all gradients' all-reduces by themselves, by ranks.
     std::map<std::int64_t, double> sum_seconds;
   };

@@ -57,7 +57,7 @@ LinkFile measured_link(int ranks, const std::vector<std::string>& asked) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   std::filesystem::remove(file);
-  return read_link(text.str());
+  return text.str().empty() ? LinkFile() : read_link(text.str());  // its ranks reported the error
 }
 
 // The flags of `link` that measure steps of this workload, with the setting's batch on each rank.
@@ -82,13 +82,18 @@ void measure_ranks(advise::RankPlanFacts& facts, const StudyFlags& study,
                    const trial::Setting& setting, std::span<const std::int64_t> ranks) {
   const bool makes_steps = !study.command.given() && !study.native.resolved().device.gpu;
   const auto measured = [&](int count) {
+    trial::Setting of_rank = setting;
+    if (facts.samples)  // a batch of all ranks has to fit into the data set
+      of_rank.batch = std::min(
+          of_rank.batch, *facts.samples / count / setting.accumulation * setting.accumulation);
     const LinkFile found = measured_link(
-        count, makes_steps ? steps_asked(study.native, setting, count)
-                           : std::vector<std::string>{"--gradients",
-                                                      fmt::format("{}B", facts.gradient_bytes)});
+        count,
+        makes_steps && of_rank.batch > 0
+            ? steps_asked(study.native, of_rank, count)
+            : std::vector<std::string>{"--gradients", fmt::format("{}B", facts.gradient_bytes)});
     if (found.steps)
       facts.machine->steps[count] = {
-          found.steps->apart_seconds / found.steps->alone_seconds,
+          of_rank.batch, found.steps->apart_seconds / found.steps->alone_seconds,
           std::max(found.steps->together_seconds - found.steps->apart_seconds, 0.0)};
     if (found.gradients_seconds) facts.machine->sum_seconds[count] = *found.gradients_seconds;
     return found.link;
@@ -192,7 +197,6 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
     facts.machine = {
         probe::proc::usable_cores(),
         study.command.given() ? probe::proc::usable_cores() : study.native.options.threads,
-        made.batch,
         {},
         {}};
   facts.gradient_bytes = flags.gradient_bytes

@@ -57,7 +57,7 @@ TEST(RankPlan, RanksOfOneMachineTakeTurnsAndHideNoSums) {
   facts.rank_seconds = 1e-3;
   facts.gradient_bytes = 10 << 20;
   facts.link = {0, 10.0 * (1 << 20) / 2e-3};  // all gradients over 2 ranks: 2 ms
-  facts.machine = {2, 1, 128, {}, {}};
+  facts.machine = {2, 1, {}, {}};
   const RankPlan plan = plan_ranks(facts, std::vector<std::int64_t>{1, 2, 4});
   ASSERT_EQ(plan.rows.size(), 3u);
   EXPECT_DOUBLE_EQ(plan.rows[0].step_seconds, 10e-3);
@@ -72,7 +72,7 @@ TEST(RankPlan, RanksOfOneMachineTakeTurnsAndHideNoSums) {
 TEST(RankPlan, StepsThatRanksMadeHereTellOfOtherBatches) {
   RankPlanFacts facts = one_rank();
   facts.rank_seconds = 1e-3;  // is in the steps
-  facts.machine = {2, 1, 128, {{2, {1.1, 2e-3}}, {4, {2.2, 5e-3}}}, {}};
+  facts.machine = {2, 1, {{2, {128, 1.1, 2e-3}}, {4, {128, 2.2, 5e-3}}}, {}};
   for (const double alone : {3e-3, 30e-3}) {
     facts.speeds = {{128, alone}};
     const RankPlan plan = plan_ranks(facts, std::vector<std::int64_t>{1, 2, 4});

@@ -284,6 +284,7 @@ TEST_F(Ranks, APlanMakesAFewStepsOfThoseThatCanBeStarted) {
   ASSERT_EQ(plan["machine"]["steps"].size(), 1u) << plan;  // 1000 are not started
   const Json& steps = plan["machine"]["steps"][0];
   EXPECT_EQ(steps["ranks"], 2);
+  EXPECT_EQ(steps["micro_batch"], 64);
   const Json& two = plan["rows"][0];
   const double alone =
       two["predicted_step_seconds"].get<double>() * two["predicted_efficiency"].get<double>();

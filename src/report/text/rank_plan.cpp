@@ -38,11 +38,11 @@ std::string plot_of(const advise::RankPlan& plan, const PlotOptions& options) {
 
 nlohmann::ordered_json machine_json(const advise::RankPlanFacts::Machine& machine) {
   nlohmann::ordered_json json{{"cores", machine.cores},
-                              {"threads_of_rank", machine.threads_of_rank},
-                              {"micro_batch", machine.micro_batch}};
+                              {"threads_of_rank", machine.threads_of_rank}};
   json["steps"] = nlohmann::ordered_json::array();
   for (const auto& [ranks, steps] : machine.steps)
     json["steps"].push_back({{"ranks", ranks},
+                             {"micro_batch", steps.micro_batch},
                              {"times_alone", steps.times_alone},
                              {"sums_seconds", steps.sums_seconds}});
   return json;
