@@ -19,7 +19,7 @@
 #include "core/number.h"
 #include "engine/gradient_norms.h"
 #include "probe/proc/host.h"
-#include "stats/median_interval.h"
+#include "stats/interval.h"
 #include "workload/native/feed.h"
 #include "workload/native/train.h"
 

@@ -19,7 +19,7 @@
 
 #include "measure/measure.h"
 #include "probe/proc/host.h"
-#include "stats/median_interval.h"
+#include "stats/interval.h"
 #include "stats/quantile.h"
 #include "telemetry/machine.h"
 #include "telemetry/recorder.h"

@@ -5,18 +5,33 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 // The sentences that users read, such as error messages. Tests assert behaviour; the words are in
 // words.txt of the test's folder, one entry per EXPECT_WORDS in the order of the calls, so that a
 // rewording is one diff to review. SWEETSPOT_REWORD=1 in the environment of a test program
-// regenerates the entries of the tests that it runs.
-#define EXPECT_WORDS(text)                                        \
-  EXPECT_TRUE(::sweetspot::test::Words::of(__FILE__).match(text)) \
+// regenerates the entries of the tests that it runs. What differs between machines and runs is
+// replaced: folders, ports and process ids by names; without_numbers() removes what was measured.
+#define EXPECT_WORDS(text) EXPECT_WORDS_OF(__FILE__, text)
+#define EXPECT_WORDS_OF(file, text)                            \
+  EXPECT_TRUE(::sweetspot::tests::Words::of(file).match(text)) \
       << "SWEETSPOT_REWORD=1 writes tests/*/words.txt anew"
 
-namespace sweetspot::test {
+namespace sweetspot::tests {
+
+// Of what was measured: each number, with its interval and unit, is #; and tables are as narrow as
+// they can be.
+inline std::string without_numbers(const std::string& text) {
+  static const std::regex number(
+      "[0-9]+([.,][0-9]+)*(( ?±[0-9.,]+| ?\\+[0-9.,]+/−[0-9.,]+)%?)?"
+      "( (ns|µs|us|ms|s|min|h|B|KiB|MiB|GiB)\\b)?");
+  static const std::regex spaces(" {2,}"), dashes("-{3,}");
+  return std::regex_replace(std::regex_replace(std::regex_replace(text, number, "#"), spaces, " "),
+                            dashes, "---");
+}
 
 class Words {
  public:
@@ -31,24 +46,25 @@ class Words {
 
   explicit Words(std::filesystem::path file) : file_(std::move(file)) {
     std::ifstream lines(file_);
-    Key key;
+    std::string* text = nullptr;
+    bool first_line = true;
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("# ")) {
         const std::size_t space = line.rfind(' ');
-        key = {line.substr(2, space - 2), std::stoi(line.substr(space))};
-        kept_[key];
-      } else if (line.starts_with("  ")) {
-        std::string& text = kept_[key];
-        text += (text.empty() ? "" : "\n") + line.substr(2);
+        text = &kept_[{line.substr(2, space - 2), std::stoi(line.substr(space))}];
+        first_line = true;
+      } else if (text && line.starts_with("  ")) {
+        *text += (first_line ? "" : "\n") + line.substr(2);
+        first_line = false;
       }
     }
   }
 
-  testing::AssertionResult match(const std::string& said) {
+  testing::AssertionResult match(std::string_view said) {
     const testing::TestInfo& info = *testing::UnitTest::GetInstance()->current_test_info();
     const std::string name = std::string(info.test_suite_name()) + "." + info.name();
     const Key key{name, ++calls_[name]};
-    const std::string text = without_folder(said);
+    const std::string text = without_places(std::string(said));
     if (std::getenv("SWEETSPOT_REWORD")) {
       if (key.second == 1)
         std::erase_if(kept_, [&](const auto& e) { return e.first.first == name; });
@@ -66,14 +82,18 @@ class Words {
  private:
   using Key = std::pair<std::string, int>;  // the test, and which of its calls
 
-  // A test's own folder has a different name each time.
-  static std::string without_folder(std::string text) {
+  // A test's own folder, a port and a process have different names each time.
+  static std::string without_places(std::string text) {
     const std::string temporary = std::filesystem::temp_directory_path().string() + "/";
     for (std::size_t at = 0; (at = text.find(temporary, at)) != text.npos;) {
       const std::size_t end = text.find_first_of("/ '\",;:\n", at + temporary.size());
       text.replace(at, std::min(end, text.size()) - at, "FOLDER");
     }
-    return text;
+    const std::string source = SWEETSPOT_SOURCE_DIR "/";
+    for (std::size_t at = 0; (at = text.find(source, at)) != text.npos;)
+      text.replace(at, source.size(), "SOURCE/");
+    static const std::regex port("(localhost|127\\.0\\.0\\.1):[0-9]+"), pid("\\bpid [0-9]+");
+    return std::regex_replace(std::regex_replace(text, port, "$1:PORT"), pid, "pid N");
   }
 
   void write() const {
@@ -90,4 +110,4 @@ class Words {
   std::map<std::string, int> calls_;
 };
 
-}  // namespace sweetspot::test
+}  // namespace sweetspot::tests

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "advise/json_form.h"
 #include "core/text.h"
 
 namespace sweetspot::advise {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string figure(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
 
@@ -108,24 +106,23 @@ std::string way_out(const Doubt& doubt) {
   }
 }
 
-template <class T>
-Json number_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
+constexpr auto signs_fields = [](auto& form, auto& signs) {
+  form.field("batch", signs.batch);
+  form.field("step_seconds", signs.step_seconds);
+  form.field("memory_bytes", signs.memory);
+  form.field("steps_total", signs.steps_total);
+  form.field("samples_per_step", signs.samples_per_step);
+  form.field("sample_stride", signs.sample_stride);
+};
 
-template <class T>
-std::optional<T> at(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_number()) return std::nullopt;
-  return found->get<T>();
-}
-
-std::optional<Arrival> arrival_named(const std::string& text) {
-  for (auto each = Arrival::too_few; each <= Arrival::ignored;
-       each = static_cast<Arrival>(static_cast<int>(each) + 1))
-    if (name(each) == text) return each;
-  return std::nullopt;
-}
+constexpr auto doubt_fields = [](auto& form, auto& doubt) {
+  form.named("doubt", doubt.arrival, Arrival::ignored);
+  form.derived("text", [&] { return words(doubt); });
+  form.field("handover", doubt.handover);
+  form.field("scale", doubt.scale);
+  form.field("samples_used", doubt.used);
+  form.list("batches", doubt.batches, signs_fields);
+};
 
 }  // namespace
 
@@ -135,47 +132,14 @@ std::string words(const Doubt& doubt) {
 }
 
 std::string to_json(const Doubt& doubt) {
-  Json batches = Json::array();
-  for (const BatchSigns& signs : doubt.batches)
-    batches.push_back({{"batch", signs.batch},
-                       {"step_seconds", number_json(signs.step_seconds)},
-                       {"memory_bytes", number_json(signs.memory)},
-                       {"steps_total", number_json(signs.steps_total)},
-                       {"samples_per_step", number_json(signs.samples_per_step)},
-                       {"sample_stride", number_json(signs.sample_stride)}});
-  const Json json{{"doubt", name(doubt.arrival)},
-                  {"text", words(doubt)},
-                  {"handover", doubt.handover},
-                  {"scale", number_json(doubt.scale)},
-                  {"samples_used", number_json(doubt.used)},
-                  {"batches", std::move(batches)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return written_json([&](JsonWriter& form) { doubt_fields(form, doubt); });
 }
 
 std::optional<Doubt> doubt_from_json(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("doubt") || !json["doubt"].is_string() ||
-      !json.contains("batches") || !json["batches"].is_array())
-    return std::nullopt;
   Doubt doubt;
-  const auto arrival = arrival_named(json["doubt"].get<std::string>());
-  if (!arrival) return std::nullopt;
-  doubt.arrival = *arrival;
-  if (const auto handover = json.find("handover"); handover != json.end() && handover->is_string())
-    doubt.handover = handover->get<std::string>();
-  doubt.scale = at<double>(json, "scale");
-  doubt.used = at<std::int64_t>(json, "samples_used");
-  for (const Json& each : json["batches"]) {
-    if (!each.is_object()) return std::nullopt;
-    BatchSigns& signs = doubt.batches.emplace_back();
-    signs.batch = at<std::int64_t>(each, "batch").value_or(1);
-    signs.step_seconds = at<double>(each, "step_seconds");
-    signs.memory = at<core::Bytes>(each, "memory_bytes");
-    signs.steps_total = at<std::int64_t>(each, "steps_total");
-    signs.samples_per_step = at<std::int64_t>(each, "samples_per_step");
-    signs.sample_stride = at<std::int64_t>(each, "sample_stride");
-  }
-  return doubt.batches.empty() ? std::nullopt : std::optional(doubt);
+  const auto fields = [&](JsonReader& form) { doubt_fields(form, doubt); };
+  if (!read_json(text, fields) || doubt.batches.empty()) return std::nullopt;
+  return doubt;
 }
 
 }  // namespace sweetspot::advise

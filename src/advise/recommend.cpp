@@ -5,7 +5,6 @@
 #include "advise/advise.h"
 #include "advise/bottleneck.h"
 #include "core/text.h"
-#include "core/utf8.h"
 #include "trial/gpus.h"
 
 namespace sweetspot::advise {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "advise/json_form.h"
 #include "core/text.h"
-#include "stats/independent.h"
+#include "stats/interval.h"
 #include "stats/moments.h"
 
 namespace sweetspot::advise {
@@ -80,6 +82,81 @@ std::string throughput_words(const TimeToTarget& made) {
                      cost_words(measured ? measured->mean : predicted->mean, made),
                      words(made.target));
 }
+
+std::optional<double> mean_samples(const TargetRow& row) {
+  const std::vector<double> samples = row.samples();
+  return samples.empty() ? std::nullopt : std::optional(stats::Moments(samples).mean());
+}
+
+std::optional<double> mean_epochs(const TargetRow& row, const TimeToTarget& made) {
+  const auto samples = mean_samples(row);
+  if (!samples || !made.samples_in_epoch) return std::nullopt;
+  return *samples / *made.samples_in_epoch;
+}
+
+constexpr auto target_run_fields = [](auto& form, auto& run) {
+  form.field("seed", run.seed);
+  form.field("reached", run.reached);
+  form.field("samples", run.samples);
+  form.field("updates", run.updates);
+  form.field("seconds", run.seconds);
+  form.field("clock_seconds", run.clock_seconds);
+  form.field("best", run.best);
+};
+
+void target_row_fields(auto& form, auto& row, const TimeToTarget& made) {
+  form.field("batch", row.batch);
+  form.field("learning_rate", row.learning_rate);
+  form.field("samples_per_second", row.samples_per_second);
+  form.field("joules_per_sample", row.joules_per_sample);
+  form.field("predicted_samples", row.predicted_samples);
+  form.field("predicted_seconds", row.predicted_seconds);
+  form.derived("predicted_joules", [&] { return predicted_joules(row); });
+  form.derived("measured_seconds", [&] { return measured_seconds(row); });
+  form.derived("measured_joules", [&] { return measured_joules(row); });
+  form.derived("measured_samples", [&] { return mean_samples(row); });
+  form.derived("epochs", [&] { return mean_epochs(row, made); });
+  form.derived("reached", [&] { return row.reached(); });
+  form.list("runs", row.runs, target_run_fields);
+  form.text("failure", row.failure);
+}
+
+constexpr auto target_fields = [](auto& form, auto& made) {
+  // Of the row that was chosen, where there is one.
+  const auto of_chosen = [&](auto make) {
+    const TargetRow* chosen = made.chosen();
+    return chosen ? make(*chosen) : std::nullopt;
+  };
+  form.group("target", [&](auto& inner) {
+    inner.named("metric", made.target.metric, trial::Target::Metric::loss);
+    inner.field("value", made.target.value);
+  });
+  form.field("for_energy", made.for_energy);
+  form.field("batch", made.batch);
+  form.derived("learning_rate", [&] {
+    return of_chosen([](const TargetRow& row) { return std::optional(row.learning_rate); });
+  });
+  form.derived("seconds", [&] { return of_chosen(measured_seconds); });
+  form.derived("joules", [&] { return of_chosen(measured_joules); });
+  form.derived("sentence", [&] { return sentence(made); });
+  form.derived("reasons", [&] { return reasons_in_words(made); });
+  form.field("command", made.command);
+  form.field("seeds", made.seeds);
+  form.field("learning_rate_rule", made.learning_rate_rule);
+  form.field("base_learning_rate", made.base_learning_rate);
+  form.field("base_batch", made.base_batch);
+  form.named("seconds_basis", made.basis, SecondsBasis::speed);
+  form.field("samples_in_epoch", made.samples_in_epoch);
+  form.field("noise_batch", made.noise_batch);
+  form.field("critical_batch", made.critical_batch);
+  form.field("throughput_batch", made.throughput_batch);
+  form.field("best", made.best);
+  form.field("best_batch", made.best_batch);
+  form.field("metric_missing", made.metric_missing);
+  form.named("cut_short", made.cut_short, CutShort::device_lost);
+  form.field("seconds_spent", made.seconds_spent);
+  form.list("rows", made.rows, [&](auto& each, auto& row) { target_row_fields(each, row, made); });
+};
 
 }  // namespace
 
@@ -178,6 +255,19 @@ std::vector<std::string> reasons_in_words(const TimeToTarget& made) {
   if (made.cut_short == CutShort::budget) add("the budget ended before every seed had run");
   if (made.cut_short == CutShort::stopped) add("it was stopped before every seed had run");
   return list;
+}
+
+std::string to_json(const TimeToTarget& made) {
+  return written_json([&](JsonWriter& form) { target_fields(form, made); });
+}
+
+std::optional<TimeToTarget> time_to_target_from_json(const std::string& text) {
+  TimeToTarget made;
+  if (!read_json(text, [&](JsonReader& form) { target_fields(form, made); })) return std::nullopt;
+  const bool ascending = std::ranges::adjacent_find(made.rows, std::ranges::greater_equal{},
+                                                    &TargetRow::batch) == made.rows.end();
+  if (!ascending || (made.batch && !made.chosen())) return std::nullopt;
+  return made;
 }
 
 }  // namespace sweetspot::advise

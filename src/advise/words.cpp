@@ -1,26 +1,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include "advise/advise.h"
+#include "advise/phrases.h"
 #include "core/text.h"
 
 namespace sweetspot::advise {
-namespace {
+namespace phrases {
 
 std::string size(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
 std::string speed(double value) { return core::format_rounded(value) + " samples/s"; }
 std::string percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
-std::string duration(double seconds) { return core::format_duration(core::Seconds(seconds)); }
 std::string workers_word(int workers) {
   return fmt::format("{} loader worker{}", workers, workers == 1 ? "" : "s");
-}
-
-// "1.4", "267".
-std::string times_words(double times) {
-  return times < 10 ? fmt::format("{:.2g}", times) : core::format_count(std::round(times));
 }
 
 bool has_searched_workers(const Recommendation& made) {
@@ -29,12 +25,60 @@ bool has_searched_workers(const Recommendation& made) {
 bool has_other_loader(const Recommendation& made) {
   return made.loader_check && check_helped(*made.loader_check);
 }
-bool has_others(const Recommendation& made) {
-  return std::ranges::count_if(
-             made.rows, [](const BatchRow& row) { return row.samples_per_second.has_value(); }) > 1;
-}
 double gain(const LoaderCheck& check) {
   return check.samples_per_second.value_or(0) / check.samples_per_second_before - 1;
+}
+
+// What is worth a word of what it may grow by.
+std::string growth_words(const Recommendation& made) {
+  constexpr double worth_a_word = 0.01;
+  if (!made.memory_bytes || !made.memory_margin || *made.memory_margin == 0 ||
+      static_cast<double>(*made.memory_margin) <
+          worth_a_word * static_cast<double>(*made.memory_bytes))
+    return "";
+  return fmt::format(" (and {} to grow)", core::format_bytes(*made.memory_margin));
+}
+
+// "18% less than the fastest (batch 1,024 at 700 W), 6% slower"; empty where it is the fastest.
+std::string against_fastest(const Recommendation& made) {
+  const Fastest best = fastest(made);
+  if (!best.row || !made.best_joules_per_sample || !made.joules_per_sample) return "";
+  const double saved = 1 - *made.joules_per_sample / *made.best_joules_per_sample;
+  const double slower = 1 - made.samples_per_second / best.row->samples_per_second->mean;
+  const bool own =
+      !best.variant || (best.variant->precision == made.setting.precision &&
+                        best.variant->power_limit_watts == made.setting.power_limit_watts);
+  if (own && best.row->batch == made.batch) return "";
+  const std::string where = best.variant ? name_of(*best.variant, made) : "";
+  return fmt::format("{} {} than the fastest ({} {}{}), {} slower", percent(std::abs(saved)),
+                     saved >= 0 ? "less" : "more", size_word(made), size(best.row->batch),
+                     own || where.empty() ? "" : " at " + where, percent(std::max(0.0, slower)));
+}
+
+}  // namespace phrases
+
+namespace {
+
+using namespace phrases;
+
+constexpr std::array<std::string_view, 5> bottleneck_names{
+    "step_overhead", "data_loading", "compute", "memory_bandwidth", "memory_capacity"};
+constexpr std::array<std::string_view, 5> bottleneck_words{
+    "step overhead", "data loading", "compute", "memory bandwidth", "memory capacity"};
+constexpr std::array<std::string_view, 5> cut_short_names{"no", "stopped", "budget", "store_failed",
+                                                          "device_lost"};
+constexpr std::array<std::string_view, 25> reason_names{
+    "energy",      "precision",    "loss",     "noise",       "learning_rate",
+    "step_cost",   "limit",        "given_up", "slow_kernel", "memory",
+    "knee",        "accumulation", "workers",  "loader",      "loading_below",
+    "neighbours",  "contended",    "changed",  "cut_short",   "confirmation",
+    "inputs_vary", "several_gpus", "clamped",  "scaling",     "note"};
+
+std::string duration(double seconds) { return core::format_duration(core::Seconds(seconds)); }
+
+// "1.4", "267".
+std::string times_words(double times) {
+  return times < 10 ? fmt::format("{:.2g}", times) : core::format_count(std::round(times));
 }
 
 std::string limit_words(const Recommendation& made) {
@@ -94,16 +138,6 @@ std::string slow_kernel_words(const SlowKernel& kernel) {
       "cost, not your machine's, and the answer may be another one without it",
       core::printable(kernel.operation), others, kernel.alike == 0 ? "takes" : "take",
       percent(kernel.share), kernel.times_floor);
-}
-
-// What is worth a word of what it may grow by.
-std::string growth_words(const Recommendation& made) {
-  constexpr double worth_a_word = 0.01;
-  if (!made.memory_bytes || !made.memory_margin || *made.memory_margin == 0 ||
-      static_cast<double>(*made.memory_margin) <
-          worth_a_word * static_cast<double>(*made.memory_bytes))
-    return "";
-  return fmt::format(" (and {} to grow)", core::format_bytes(*made.memory_margin));
 }
 
 std::string memory_words(const Recommendation& made) {
@@ -220,22 +254,6 @@ std::string loading_below_words(const Recommendation& made) {
       made.loading_advice->workers, made.loading_advice->prefetch);
 }
 
-// "18% less than the fastest (batch 1,024 at 700 W), 6% slower"; empty where it is the fastest.
-std::string against_fastest(const Recommendation& made) {
-  const Fastest best = fastest(made);
-  if (!best.row || !made.best_joules_per_sample || !made.joules_per_sample) return "";
-  const double saved = 1 - *made.joules_per_sample / *made.best_joules_per_sample;
-  const double slower = 1 - made.samples_per_second / best.row->samples_per_second->mean;
-  const bool own =
-      !best.variant || (best.variant->precision == made.setting.precision &&
-                        best.variant->power_limit_watts == made.setting.power_limit_watts);
-  if (own && best.row->batch == made.batch) return "";
-  const std::string where = best.variant ? name_of(*best.variant, made) : "";
-  return fmt::format("{} {} than the fastest ({} {}{}), {} slower", percent(std::abs(saved)),
-                     saved >= 0 ? "less" : "more", size_word(made), size(best.row->batch),
-                     own || where.empty() ? "" : " at " + where, percent(std::max(0.0, slower)));
-}
-
 std::string energy_words(const Recommendation& made) {
   const std::string against = against_fastest(made);
   if (!made.joules_per_sample) return "";
@@ -349,98 +367,19 @@ std::string scaling_words(const trial::Scaling& scaling) {
   return text + ", with " + lost.front() + (lost.size() > 1 ? " and " + lost.back() : "") + " lost";
 }
 
-// ", as 2 ranks × 4 × 32", of a sentence.
-std::string ranks_part(const Recommendation& made) {
-  if (made.ranks == 1) return "";
-  return fmt::format(" as {} ranks × {}{}", size(made.ranks),
-                     made.setting.accumulation > 1 ? size(made.setting.accumulation) + " × " : "",
-                     size(made.rank_micro_batch()));
-}
-
-std::string head_of_sentence(const Recommendation& made) {
-  std::string text = fmt::format("Train with batch {}", size(made.setting.batch));
-  if (made.batch_is == trial::BatchIs::per_gpu && made.gpus.value_or(1) > 1)
-    text += fmt::format(", {} on each of {} GPUs", size(made.setting.batch / *made.gpus),
-                        size(*made.gpus));
-  text += ranks_part(made);
-  if (made.global_batch && made.ranks == 1)
-    text += made.setting.accumulation == 1
-                ? " as one micro-batch"
-                : fmt::format(" as {} micro-batches of {}", size(made.setting.accumulation),
-                              size(made.batch));
-  if (made.variants.size() > 1) {
-    const bool of_precision = std::ranges::any_of(made.variants, [&](const Variant& variant) {
-      return variant.precision != made.setting.precision;
-    });
-    if (of_precision) text += " in " + core::printable(made.setting.precision);
-  }
-  if (made.setting.power_limit_watts)
-    text += fmt::format(" at {:.0f} W", *made.setting.power_limit_watts);
-  if (has_searched_workers(made) || has_other_loader(made))
-    text += " and " + workers_word(made.setting.workers);
-  if (made.objective == search::Objective::max_batch)
-    text += made.memory_limit
-                ? fmt::format(", the largest that fits in {}{}, evaluation included",
-                              core::format_bytes(*made.memory_limit),
-                              made.memory_device.empty() ? "" : " on " + made.memory_device)
-                : ", the largest that fits, evaluation included";
-  return text;
-}
-
-// ", 10.2 GiB on cuda:0 (NVIDIA H200)", of a sentence.
-std::string memory_part(const Recommendation& made) {
-  if (!made.memory_bytes) return "";
-  return fmt::format(", {}{}{}{}", core::format_bytes(*made.memory_bytes), growth_words(made),
-                     made.memory_device.empty() ? "" : " on ", made.memory_device);
-}
-
-// "; 20 times the noise scale: expect more epochs", of a sentence.
-std::string beyond_noise(const Recommendation& made) {
-  const auto times = times_noise_scale(made);
-  return times ? fmt::format("; {} times the noise scale: expect more epochs",
-                             core::format_count(std::round(*times)))
-               : "";
-}
-
-std::string energy_sentence(const Recommendation& made) {
-  const std::string against = against_fastest(made);
-  std::string text = fmt::format(
-      "{}: {}/sample{}, {}", head_of_sentence(made), core::format_joules(*made.joules_per_sample),
-      against.empty() ? "" : ", " + against, speed(made.samples_per_second));
-  if (against.empty() && has_others(made)) text += ", the fastest";
-  text += memory_part(made) + beyond_noise(made);
-  if (made.contended) text += fmt::format("; {}", measured_while_busy);
-  return text + ".";
-}
-
 }  // namespace
+
+std::string_view name(Bottleneck bottleneck) {
+  return bottleneck_names[static_cast<std::size_t>(bottleneck)];
+}
+std::string_view words(Bottleneck bottleneck) {
+  return bottleneck_words[static_cast<std::size_t>(bottleneck)];
+}
+std::string_view name(CutShort cut) { return cut_short_names[static_cast<std::size_t>(cut)]; }
+std::string_view name(Reason reason) { return reason_names[static_cast<std::size_t>(reason)]; }
 
 std::string_view size_word(const Recommendation& made) {
   return made.global_batch ? "micro-batch" : "batch";
-}
-
-std::string sentence(const Recommendation& made) {
-  if (made.objective == search::Objective::energy && made.joules_per_sample)
-    return energy_sentence(made);
-  std::string text = fmt::format("{}: {}", head_of_sentence(made), speed(made.samples_per_second));
-  if (has_other_loader(made))
-    text += fmt::format(", {} more", percent(gain(*made.loader_check)));
-  else if (made.batch != made.best_batch)
-    text += fmt::format(", {} of the fastest", percent(made.throughput_share));
-  else if (has_others(made))
-    text += ", the fastest";
-  text += memory_part(made) + beyond_noise(made);
-  if (made.confirmation && !made.confirmation->confirmed) text += "; not confirmed";
-  if (made.contended) text += fmt::format("; {}", measured_while_busy);
-  return text + ".";
-}
-
-std::string alike(const Recommendation& made) {
-  if (made.objective == search::Objective::max_batch || made.alike_low >= made.alike_high)
-    return "";
-  return fmt::format("{}{} to {} would do about as well",
-                     made.global_batch ? "micro-batches of " : "", size(made.alike_low),
-                     size(made.alike_high));
 }
 
 std::string words(Reason reason, const Recommendation& made) {

@@ -18,7 +18,6 @@
 #include "cluster/mpi/local_ranks.h"
 #include "core/error.h"
 #include "core/number.h"
-#include "core/range.h"
 #include "core/text.h"
 #include "engine/cpu/cpu.h"
 #include "model/keras.h"

@@ -92,6 +92,7 @@ void add_ranks_flag(CLI::App& app, RankFlags& flags) {
 
 void add_rank_flags(CLI::App& app, RankFlags& flags) {
   add_ranks_flag(app, flags);
+  flags.threads = app.get_option_no_throw("--threads");
   text_flag(app, "--bucket", "SIZE", "gradients that ranks sum at once, such as 1MiB",
             [&flags](const std::string& text) {
               flags.bucket_bytes = core::parse_bytes(text, "--bucket");
@@ -127,7 +128,7 @@ int run_ranks(const RankFlags& flags, const RankedCommand& command) {
                           }});
 }
 
-NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks, bool threads_given,
+NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks,
                           collective::Group* group) {
   NativeFlags of_rank = flags;
   of_rank.options.ranks = {group, ranks.asynchronous, ranks.bucket_bytes, &StopOnSignal::stopped()};
@@ -144,7 +145,7 @@ NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks, bool
   }
   if (of_rank.precision == "auto")
     throw core::InputError("--precision auto is one process's choice; name one for --ranks");
-  if (!threads_given)
+  if (!ranks.threads || ranks.threads->count() == 0)
     of_rank.options.threads = std::max(probe::proc::usable_cores() / group->local_size(), 1);
   return of_rank;
 }

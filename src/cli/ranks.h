@@ -9,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace sweetspot::cli {
 
@@ -20,9 +21,10 @@ struct RankFlags {
   int ranks = 0;  // 0: as many as were started, by mpirun, srun or torchrun
   bool asynchronous = false;
   core::Bytes bucket_bytes = workload::native::RankOptions().bucket_bytes;
+  const CLI::Option* threads = nullptr;  // --threads, where the command has it
 };
 void add_ranks_flag(CLI::App& app, RankFlags& flags);  // --ranks alone
-void add_rank_flags(CLI::App& app, RankFlags& flags);
+void add_rank_flags(CLI::App& app, RankFlags& flags);  // behind those of the workload
 void add_asynchronous_flags(CLI::App& app, RankFlags& flags);
 
 // That are started on this machine at most: ranks that take turns on a core still train, slowly;
@@ -42,7 +44,7 @@ int run_ranks(const RankFlags& flags, const RankedCommand& command);
 // The flags of one of these ranks, or as they are where there is no group: its device, its threads,
 // which are its share of this machine unless they were given, and the group. InputError for what
 // ranks cannot.
-NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks, bool threads_given,
+NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks,
                           collective::Group* group);
 
 // InputError for ranks on GPUs, which only train.

@@ -84,20 +84,10 @@ void print_epochs(const StudyFlags& flags, const report::Answer& answer,
 }
 
 std::string sweep_status(const sweep::SweepResult& result, bool any_ok) {
-  switch (result.end) {
-    case study::End::none:
-      if (result.doubt) return std::string(name(study::Status::batch_unconfirmed));
-      return any_ok ? "finished" : "nothing_feasible";
-    case study::End::stopped:
-      return "stopped";
-    case study::End::budget:
-      return "budget";
-    case study::End::store_failed:
-      return "store_failed";
-    case study::End::device_lost:
-      return "device_lost";
-  }
-  return "";
+  if (result.end == study::End::none && result.doubt)
+    return std::string(name(study::Status::batch_unconfirmed));
+  if (result.end == study::End::none && any_ok) return "finished";
+  return std::string(name(study::status_of(result.end, any_ok)));
 }
 
 std::string sweep_message(const sweep::SweepResult& result, bool any_ok) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "stats/independent.h"
+#include "stats/interval.h"
 #include "stats/moments.h"
 
 namespace sweetspot::convergence {

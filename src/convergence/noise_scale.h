@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "stats/interval.h"
 
@@ -47,6 +49,22 @@ class NoiseScale {
   double weight_ = 0, squared_weights_ = 0;
   double gradient_ = 0, trace_ = 0;                             // weighted means
   double gradient_spread_ = 0, trace_spread_ = 0, common_ = 0;  // weighted sums of squares
+};
+
+// A lower bound of the noise scale from the last observations: tr(Σ) over |G|² plus its standard
+// error. If batches are far smaller than the noise scale, |G|² is hardly distinguishable from its
+// noise and the scale itself stays unknown for a long time; but exactly that shows that the scale
+// is large.
+class NoiseBound {
+ public:
+  void add(const GradientNorms& norms);  // ignored if invalid
+  // nullopt before enough observations.
+  std::optional<double> at_least() const;
+  void reset() { last_.clear(), next_ = 0; }
+
+ private:
+  std::vector<GradientMoments> last_;
+  std::size_t next_ = 0;  // to be replaced, once there are enough
 };
 
 }  // namespace sweetspot::convergence

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -16,6 +17,34 @@ bool parse_all(std::string_view text, Number& value) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   return error == std::errc{} && rest == end;
+}
+
+// More points than anyone can read; guards against "1..1000000000".
+constexpr std::size_t most_values = 10'000;
+// Small enough that no product or sum below overflows.
+constexpr std::int64_t most_batch = std::int64_t{1} << 40;
+
+void append(std::string_view part, std::string_view what, std::vector<std::int64_t>& values) {
+  const std::size_t dots = part.find("..");
+  const std::int64_t first = parse_whole(part.substr(0, dots), what, 1, most_batch);
+  if (dots == std::string_view::npos) return values.push_back(first);
+
+  const std::string_view tail = part.substr(dots + 2);
+  const std::size_t sign = tail.find_first_of("*+");
+  const std::int64_t last = parse_whole(tail.substr(0, sign), what, 1, most_batch);
+  const bool multiply = sign != std::string_view::npos && tail[sign] == '*';
+  const std::int64_t by =
+      sign == std::string_view::npos
+          ? 1
+          : parse_whole(tail.substr(sign + 1), what, multiply ? 2 : 1, most_batch);
+  if (last < first)
+    throw InputError(fmt::format("{} '{}' runs backwards; write the smaller number first", what,
+                                 printable(part)));
+  for (std::int64_t value = first; value <= last && values.size() <= most_values;) {
+    values.push_back(value);
+    if (multiply && value > last / by) break;
+    value = multiply ? value * by : value + by;
+  }
 }
 
 }  // namespace
@@ -39,6 +68,21 @@ double parse_real(std::string_view text, std::string_view what, Bound least, Bou
   throw InputError(fmt::format("{} '{}' must be a number {} {:g} and {} {:g}", what,
                                printable(text), least.inclusive ? "of at least" : "above",
                                least.value, most.inclusive ? "at most" : "below", most.value));
+}
+
+std::vector<std::int64_t> parse_range(std::string_view text, std::string_view what) {
+  std::vector<std::int64_t> values;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    append(text.substr(at, comma - at), what, values);
+    if (values.size() > most_values)
+      throw InputError(fmt::format("{} '{}' has more than {} values; take larger steps", what,
+                                   printable(text), most_values));
+    at = comma + 1;
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
 }
 
 }  // namespace sweetspot::core

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -24,5 +25,10 @@ std::string format_rounded(double count);
 std::string_view trimmed(std::string_view text);
 // Control characters made visible, to show text from untrusted files.
 std::string printable(std::string_view text);
+
+// Bytes of the character at the front of `text`, which is not empty: 0 for invalid UTF-8, for
+// control characters (terminals also obey those from U+0080 to U+009F) and for bidirectional
+// controls, which make a line read as something else.
+std::size_t printable_bytes(std::string_view text);
 
 }  // namespace sweetspot::core

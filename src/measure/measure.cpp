@@ -6,7 +6,6 @@
 
 #include "measure/run_guarded.h"
 #include "measure/sampling.h"
-#include "stats/outliers.h"
 #include "stats/quantile.h"
 #include "telemetry/contention.h"
 #include "telemetry/machine.h"

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "measure/run_guarded.h"
-#include "stats/outliers.h"
 #include "stats/quantile.h"
 #include "stats/round_table.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 #include "report/table.h"
-#include "stats/independent.h"
+#include "stats/interval.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {

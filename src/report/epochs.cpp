@@ -8,12 +8,12 @@
 #include <set>
 #include <tuple>
 
-#include "core/interval_format.h"
+#include "core/interval.h"
 #include "core/text.h"
 #include "report/end_points.h"
 #include "report/forms.h"
 #include "report/table.h"
-#include "stats/independent.h"
+#include "stats/interval.h"
 #include "stats/moments.h"
 
 namespace sweetspot::report {

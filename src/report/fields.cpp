@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/interval_format.h"
+#include "core/interval.h"
 #include "core/text.h"
 #include "report/table.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace sweetspot::report {
 std::size_t fitting(std::string_view text, std::size_t width) {

@@ -1,7 +1,5 @@
 #include "search/max_batch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace sweetspot::search {
@@ -13,7 +11,7 @@ constexpr std::size_t most_trials = 24;  // four octaves up and a bisection down
 
 Next next_for_max_batch(const Evidence& evidence, const Range& range, const MemoryFit& memory) {
   if (evidence.times.batches.size() + evidence.failed.size() >= most_trials)
-    return {std::nullopt, fmt::format("{} batches were tried", most_trials)};
+    return {std::nullopt, Over::enough_trials};
   const std::int64_t ran = evidence.largest_ok.value_or(0);
   const bool predicted = memory.predicted(range.high);
   // A fit creeps upwards with each trial; one that is close enough, and large enough that one more
@@ -21,14 +19,13 @@ Next next_for_max_batch(const Evidence& evidence, const Range& range, const Memo
   const bool fitted = !predicted && ran >= std::max(range.low, first_batch) &&
                       (range.memory_limited || !evidence.too_large);
   if (ran >= range.high || (fitted && close(ran, range.high)))
-    return {std::nullopt, fmt::format("batch {} ran, and nothing larger fits", ran)};
+    return {std::nullopt, Over::largest_ran};
   std::int64_t batch = range.high;
   // If a limit is known, the memory fit says how far to go.
   if (!predicted && (ran == 0 || !range.memory_limited))
     batch = std::min(batch, ran > 0 ? most_growth * ran : std::max(first_batch, range.low));
-  if (evidence.failed.contains(batch))
-    return {std::nullopt, fmt::format("batch {} failed, and nothing smaller is left", batch)};
-  return {batch, ""};
+  if (evidence.failed.contains(batch)) return {std::nullopt, Over::nothing_smaller};
+  return {batch};
 }
 
 }  // namespace sweetspot::search

@@ -1,11 +1,8 @@
 #include "search/search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
-#include "core/text.h"
 #include "search/evidence.h"
 #include "search/knee.h"
 #include "search/max_batch.h"
@@ -30,12 +27,9 @@ Evidence evidence_for(Objective objective, std::span<const trial::Trial> trials)
   return known;
 }
 
-std::string nothing_fits(const Limits& limits, std::optional<core::Bytes> allowed) {
-  if (limits.max / limits.multiple_of * limits.multiple_of < limits.min)
-    return fmt::format("no multiple of {} lies between {} and {}", limits.multiple_of, limits.min,
-                       limits.max);
-  if (!allowed) return "not even the smallest batch ran";
-  return fmt::format("not even the smallest batch fits into {}", core::format_bytes(*allowed));
+Over nothing_fits(const Limits& limits) {
+  const bool no_multiple = limits.max / limits.multiple_of * limits.multiple_of < limits.min;
+  return no_multiple ? Over::no_multiple : Over::nothing_fits;
 }
 
 std::int64_t runs_of(std::span<const trial::Trial> trials, std::int64_t batch) {
@@ -88,19 +82,18 @@ Next next_for_knee(std::span<const trial::Trial> trials, const Evidence& known, 
                    const Limits& limits, bool with_care) {
   const std::size_t tried = known.times.batches.size() + known.failed.size();
   if (known.times.batches.empty() && known.failed.size() >= most_failures_at_first)
-    return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
+    return {std::nullopt, Over::nothing_ran};
   const bool may_try = tried < experiment::most_batches;
   const bool may_look_up = may_try && !(with_care && has_looked_up(trials, known));
   if (may_look_up)
-    if (const auto batch = next_to_scout(known, range, limits, with_care)) return {batch, ""};
-  if (known.times.batches.empty())
-    return {std::nullopt, fmt::format("none of {} trials ran", known.failed.size())};
+    if (const auto batch = next_to_scout(known, range, limits, with_care)) return {batch};
+  if (known.times.batches.empty()) return {std::nullopt, Over::nothing_ran};
   const NextBatches worth = next_batches(known, range, limits);
-  if (may_try && worth.unmeasured) return {worth.unmeasured, ""};
+  if (may_try && worth.unmeasured) return {worth.unmeasured};
   if (with_care && may_look_up)
-    if (const auto batch = next_above(known, range, limits, worth.decision)) return {batch, ""};
-  if (const auto batch = next_to_repeat(trials, known, worth, limits)) return {batch, ""};
-  return {std::nullopt, "no other batch promises to be a better answer"};
+    if (const auto batch = next_above(known, range, limits, worth.decision)) return {batch};
+  if (const auto batch = next_to_repeat(trials, known, worth, limits)) return {batch};
+  return {std::nullopt, Over::settled};
 }
 
 }  // namespace
@@ -117,9 +110,8 @@ const BatchSpeed& Decision::chosen() const {
 Next next(std::span<const trial::Trial> trials, const Limits& limits, const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
   const MemoryFit memory(trials, predict);
-  const auto allowed = memory_allowed(trials, limits);
-  const auto range = feasible(limits, known, memory, allowed);
-  if (!range) return {std::nullopt, nothing_fits(limits, allowed)};
+  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  if (!range) return {std::nullopt, nothing_fits(limits)};
   if (limits.objective == Objective::max_batch) return next_for_max_batch(known, *range, memory);
   return next_for_knee(trials, known, *range, limits, memory.guessed(range->low));
 }
@@ -128,14 +120,12 @@ RoundPlan plan_rounds(std::span<const trial::Trial> trials, const Limits& limits
                       const Predict& predict) {
   const Evidence known = evidence_for(limits.objective, trials);
   const MemoryFit memory(trials, predict);
-  const auto allowed = memory_allowed(trials, limits);
-  const auto range = feasible(limits, known, memory, allowed);
-  if (!range) return {.reason = nothing_fits(limits, allowed)};
+  const auto range = feasible(limits, known, memory, memory_allowed(trials, limits));
+  if (!range) return {.over = nothing_fits(limits)};
   if (known.failed.size() < most_failures_at_first || !known.times.batches.empty())
     if (const auto batch = next_to_scout(known, *range, limits))
       return {.batches = {*batch}, .scouting = true};
-  if (known.times.batches.empty())
-    return {.reason = fmt::format("none of {} trials ran", known.failed.size())};
+  if (known.times.batches.empty()) return {.over = Over::nothing_ran};
   const NextBatches worth = next_batches(known, *range, limits);
   return {.batches = worth.batches, .settled = worth.settled, .decision = worth.decision};
 }

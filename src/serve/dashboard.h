@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/http/site.h"
+#include "serve/http/server.h"
 #include "store/store.h"
 
 namespace sweetspot::serve {

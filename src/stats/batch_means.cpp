@@ -5,7 +5,6 @@
 #include <numeric>
 #include <vector>
 
-#include "stats/autocorrelation.h"
 #include "stats/moments.h"
 #include "stats/quantile.h"
 
@@ -68,6 +67,18 @@ std::optional<Interval> throughput_interval(std::span<const double> seconds,
   const double mean = total_samples / total_seconds;
   const double share = half_width(seconds, counts) * mean;  // of the seconds per sample
   return Interval{mean, mean * std::exp(-share), mean * std::exp(share)};
+}
+
+std::optional<double> lag1_autocorrelation(std::span<const double> values) {
+  if (values.size() < 3) return std::nullopt;
+  const double mean = Moments(values).mean();
+  double all = 0, shifted = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    all += (values[i] - mean) * (values[i] - mean);
+    if (i > 0) shifted += (values[i] - mean) * (values[i - 1] - mean);
+  }
+  if (all <= 0) return std::nullopt;
+  return shifted / all;
 }
 
 }  // namespace sweetspot::stats

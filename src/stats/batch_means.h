@@ -20,4 +20,8 @@ std::optional<Interval> mean_interval(std::span<const double> values);
 std::optional<Interval> throughput_interval(std::span<const double> seconds,
                                             std::span<const std::int64_t> samples);
 
+// The correlation of a value with the previous one, −1 to 1; nullopt below three values or without
+// any variation.
+std::optional<double> lag1_autocorrelation(std::span<const double> values);
+
 }  // namespace sweetspot::stats

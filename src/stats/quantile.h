@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace sweetspot::stats {
 
@@ -21,5 +22,10 @@ std::optional<double> median(std::span<const double> values);
 // 1.4826 × the median distance from the median: a standard deviation for normal data, insensitive
 // to heavy tails.
 std::optional<double> robust_deviation(std::span<const double> values);
+
+// Flags values further above or below the median than `reach` robust deviations. Flags, never
+// deletes: the estimates keep every value. If more than half of the values are equal the deviation
+// is zero; 1% of the median then replaces it.
+std::vector<bool> outliers(std::span<const double> values, double reach = 5);
 
 }  // namespace sweetspot::stats

@@ -96,7 +96,7 @@ class SearchInRounds {
     while (loop_.may_go_on()) {
       const search::RoundPlan plan =
           search::plan_rounds(with_before(rounds_.blocks()), limits_, predict_);
-      if (plan.batches.empty()) return plan.reason;
+      if (plan.batches.empty()) return "";
       // Twice in a row, unless an earlier run of the study has seen to that.
       settled_ = plan.settled && (plan.batches == in_turns_ || (in_turns_.empty() && resumed_));
       in_turns_ = plan.batches;

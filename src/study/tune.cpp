@@ -5,64 +5,23 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "search/evidence.h"
+#include "study/answer_checks.h"
 #include "study/arrival_check.h"
 #include "study/axis.h"
-#include "study/loader_check.h"
-#include "study/noise_check.h"
+#include "study/loader_checks.h"
 #include "study/predict.h"
 #include "study/rounds.h"
-#include "study/scaling_check.h"
-#include "study/worker_search.h"
+#include "study/tune_status.h"
 
 namespace sweetspot::study {
 namespace {
 
-constexpr const char* no_energy_words =
-    "the energy of these trials cannot be read (see sweetspot doctor): leave out --for energy";
-
 // A search that has not ended after so many trials never will.
 constexpr std::size_t most_trials = 100;
-
-std::string count(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
-
-std::string why_nothing(const std::vector<trial::Trial>& trials, const search::Limits& limits,
-                        const search::Predict& predict) {
-  const auto failed = std::find_if(trials.begin(), trials.end(), [](const trial::Trial& t) {
-    return t.outcome != trial::Outcome::ok;
-  });
-  if (failed != trials.end())
-    return fmt::format("no batch could be trained: batch {} ended as {}{}",
-                       count(failed->setting.batch), name(failed->outcome),
-                       failed->note.empty() ? "" : ": " + core::printable(failed->note));
-  const auto least = predict(limits.min);
-  if (least && limits.memory_limit && *least > *limits.memory_limit)
-    return fmt::format(
-        "no batch fits: batch {} takes {} and {} are allowed; use a smaller model or "
-        "a larger --memory-limit",
-        count(limits.min), core::format_bytes(*least), core::format_bytes(*limits.memory_limit));
-  return fmt::format("no batch between {} and {} fits", count(limits.min), count(limits.max));
-}
-
-Status status_of(End end, bool found) {
-  switch (end) {
-    case End::none:
-      return found ? Status::found : Status::nothing_feasible;
-    case End::stopped:
-      return Status::stopped;
-    case End::budget:
-      return Status::budget;
-    case End::store_failed:
-      return Status::store_failed;
-    case End::device_lost:
-      return Status::device_lost;
-  }
-  return Status::found;
-}
 
 // The trial of a batch that tells most of its phases.
 const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64_t batch) {
@@ -104,6 +63,17 @@ class Tuning {
     if (result.recommendation) loop_.set_answer(advise::to_json(*result.recommendation));
     if (result.doubt) loop_.set_answer(advise::to_json(*result.doubt));
     loop_.close();
+    settle_status(result);
+    result.trials = loop_.trials();
+    result.resumed = loop_.resumed();
+    result.spent = loop_.spent();
+    facts_.limits.memory_limit = search::memory_allowed(result.trials, facts_.limits);
+    result.facts = std::move(facts_);
+    return result;
+  }
+
+ private:
+  void settle_status(TuneResult& result) {
     result.status = status_of(loop_.end(), result.recommendation.has_value());
     if (result.status == Status::nothing_feasible && energy_is_unknown())
       result.status = Status::energy_unknown;
@@ -114,29 +84,13 @@ class Tuning {
     else if (result.doubt)
       result.message = words(*result.doubt);
     else if (result.status == Status::energy_unknown)
-      result.message = no_energy_words;
+      result.message = no_energy_words();
     else if (result.status == Status::nothing_feasible)
-      result.message = why_nothing(curve(), limits_, predict());
+      result.message = nothing_feasible_words(curve(), limits_, predict());
     else if (!result.recommendation)
-      result.message = nothing_yet();
+      result.message = nothing_known_words(curve(), loop_.cut_off());
     else if (result.status == Status::found)
       result.message.clear();
-    result.trials = loop_.trials();
-    result.resumed = loop_.resumed();
-    result.spent = loop_.spent();
-    facts_.limits.memory_limit = search::memory_allowed(result.trials, facts_.limits);
-    result.facts = std::move(facts_);
-    return result;
-  }
-
- private:
-  std::string nothing_yet() {
-    if (const auto known = curve(); !known.empty())
-      return fmt::format(
-          "only batch {} was measured, and nothing to compare it with; the same command goes on",
-          count(known.front().setting.batch));
-    return "nothing is known yet" +
-           (loop_.cut_off().empty() ? "" : ": " + core::printable(loop_.cut_off()));
   }
 
   Axis& axis() { return axes_[now_]; }
@@ -217,7 +171,7 @@ class Tuning {
       limits.max = std::max(limits.min, std::min(most, limits_.max));
       const search::Next next = search::next(known, limits, predict);
       if (!next.batch) {
-        if (!arrival_.settle()) return next.reason;
+        if (!arrival_.settle()) return "";
         look_for_the_batch();
         continue;
       }
@@ -316,9 +270,7 @@ class Tuning {
   // it, is stepped down from, to a power of two.
   void confirm(std::optional<advise::Recommendation>& made) {
     advise::Confirmation found;
-    found.asked = options_.confirm->steps
-                      ? core::format_count(static_cast<double>(*options_.confirm->steps)) + " steps"
-                      : "an epoch";
+    found.asked = words(*options_.confirm);
     if (before_ && before_->confirmation && before_->confirmation->confirmed &&
         before_->confirmation->asked == found.asked && before_->batch == made->batch) {
       facts_.confirmation = before_->confirmation;
@@ -333,19 +285,19 @@ class Tuning {
       facts_.confirmation = found;
       if (const auto unconfirmed = answer()) loop_.set_answer(advise::to_json(*unconfirmed));
       const std::int64_t size = axis().size(setting);
-      const trial::Trial* run = loop_.run(setting, lasting(size));
-      if (!run) break;
+      const auto lasted = run_to_confirm(loop_, workload_, *options_.confirm, setting,
+                                         {size, steps_of_epoch(size)});
+      if (!lasted) break;
       found.batch = size;
-      found.steps = run->warm_up_steps + run->steps;
-      const Lasted lasted = with_evaluation(*run);
-      found.memory = lasted.memory;
-      found.why = lasted.note;
+      found.steps = lasted->steps;
+      found.memory = lasted->memory;
+      found.why = lasted->note;
       const auto allowed = search::memory_allowed(curve(), limits_on(axis()));
-      const bool fits = !allowed || !lasted.memory || *lasted.memory <= *allowed;
-      found.confirmed = lasted.outcome == trial::Outcome::ok && fits;
-      if (lasted.outcome == trial::Outcome::ok && !fits)
-        found.why = fmt::format("it grew to {}", core::format_bytes(*lasted.memory));
-      const bool lacks = lasted.outcome == trial::Outcome::out_of_memory || !fits;
+      const bool fits = !allowed || !lasted->memory || *lasted->memory <= *allowed;
+      found.confirmed = lasted->outcome == trial::Outcome::ok && fits;
+      if (lasted->outcome == trial::Outcome::ok && !fits)
+        found.why = fmt::format("it grew to {}", core::format_bytes(*lasted->memory));
+      const bool lacks = lasted->outcome == trial::Outcome::out_of_memory || !fits;
       const auto smaller =
           static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
       // With what the run measured, a larger one may have become the answer.
@@ -366,53 +318,17 @@ class Tuning {
     made = answer();
   }
 
-  // An epoch ends with an evaluation: of a native model it is run behind its steps.
-  struct Lasted {
-    trial::Outcome outcome;
-    std::optional<core::Bytes> memory;
-    std::string note;
-  };
-  Lasted with_evaluation(const trial::Trial& run) {
-    Lasted lasted{run.outcome, run.memory_measured, run.note};
-    if (run.outcome != trial::Outcome::ok || options_.confirm->steps) return lasted;
-    try {
-      if (const auto memory = workload_.evaluate(run.setting, loop_.stop()))
-        lasted.memory = std::max(lasted.memory.value_or(0), *memory);
-    } catch (const core::DeviceLost& lost) {
-      loop_.device_lost(lost.what());
-    } catch (const core::OutOfMemory& refused) {
-      lasted.outcome = trial::Outcome::out_of_memory, lasted.note = refused.what();
-    } catch (const std::bad_alloc&) {
-      lasted.outcome = trial::Outcome::out_of_memory;
-      lasted.note = "the memory for its evaluation was refused";
-    }
-    return lasted;
+  // As the program counted them in the trial of that batch.
+  std::optional<std::int64_t> steps_of_epoch(std::int64_t size) {
+    const auto known = curve();
+    const trial::Trial* measured = trial_of(known, size);
+    return measured ? measured->steps_total : std::nullopt;
   }
 
   // A step takes as long at any learning rate: trials have the one that was given.
   trial::Setting to_run(trial::Setting setting) {
     setting.learning_rate = axis().base.learning_rate;
     return setting;
-  }
-
-  measure::MeasureOptions lasting(std::int64_t size) {
-    measure::MeasureOptions options = loop_.options().measure;
-    options.updates = options_.confirm->steps;
-    // Nothing else ends it.
-    options.max_time = core::Seconds(std::numeric_limits<double>::max());
-    options.max_steps = std::numeric_limits<std::int64_t>::max();
-    if (!options.updates) {
-      const auto known = curve();
-      const trial::Trial* measured = trial_of(known, size);
-      // One more than an epoch has, so that what lies between two is run.
-      if (measured && measured->steps_total)
-        options.updates = *measured->steps_total + 1;
-      else if (const auto samples = workload_.samples())
-        options.updates = (*samples + size - 1) / size + 1;
-      else
-        options.updates = std::numeric_limits<std::int64_t>::max();  // to its own end
-    }
-    return options;
   }
 
   // A trial of the curve with the setting it was really run at.
@@ -478,28 +394,6 @@ class Tuning {
 };
 
 }  // namespace
-
-std::string_view name(Status status) {
-  switch (status) {
-    case Status::found:
-      return "found";
-    case Status::nothing_feasible:
-      return "nothing_feasible";
-    case Status::batch_unconfirmed:
-      return "batch_unconfirmed";
-    case Status::energy_unknown:
-      return "energy_unknown";
-    case Status::budget:
-      return "budget";
-    case Status::stopped:
-      return "stopped";
-    case Status::store_failed:
-      return "store_failed";
-    case Status::device_lost:
-      return "device_lost";
-  }
-  return "";
-}
 
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
                 Observer& observer, const std::atomic<int>& stop) {

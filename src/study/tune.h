@@ -8,15 +8,12 @@
 #include "advise/advise.h"
 #include "advise/doubt.h"
 #include "search/search.h"
+#include "study/confirm.h"
 #include "study/loop.h"
+#include "study/tune_status.h"
 #include "telemetry/machine.h"
 
 namespace sweetspot::study {
-
-// How long the answer is run to see whether it lasts.
-struct Confirm {
-  std::optional<std::int64_t> steps;  // nothing: an epoch
-};
 
 struct TuneOptions {
   search::Limits limits;
@@ -45,20 +42,6 @@ struct TuneOptions {
   std::function<std::string(const trial::Setting&)> command;  // that trains at a setting
   telemetry::Machine* machine = nullptr;                      // else this one
 };
-
-// `batch_unconfirmed`: nothing shows that the program uses its batch. `energy_unknown`: it was
-// asked for, and none could be read.
-enum class Status {
-  found,
-  nothing_feasible,
-  batch_unconfirmed,
-  energy_unknown,
-  budget,
-  stopped,
-  store_failed,
-  device_lost
-};
-std::string_view name(Status status);
 
 struct TuneResult {
   Status status = Status::found;

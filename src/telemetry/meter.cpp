@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "probe/powercap/energy.h"
-#include "probe/proc/cpu_time.h"
+#include "probe/proc/load.h"
 #include "probe/proc/own_use.h"
 
 namespace sweetspot::telemetry {

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "advise/made.h"
+#include "words.h"
 
 namespace sweetspot::advise {
 namespace {
 
 using testing::Contains;
-using testing::HasSubstr;
 using testing::Not;
 using tests::made_decision;
 using tests::made_trial;
@@ -180,9 +180,9 @@ TEST(Recommend, HasTheFiguresOfTheDecision) {
   EXPECT_FALSE(made.contended);
   EXPECT_EQ(made.reasons,
             (std::vector{Reason::step_cost, Reason::limit, Reason::given_up, Reason::memory}));
-  EXPECT_EQ(sentence(made), "Train with batch 128: 8,650 samples/s, 88% of the fastest, 1.1 MiB.");
-  EXPECT_EQ(words(Reason::step_cost, made), "a step costs 2 ms + 100 µs a sample");
-  EXPECT_EQ(words(Reason::limit, made), "compute limits it");
+  EXPECT_WORDS(sentence(made));
+  EXPECT_WORDS(words(Reason::step_cost, made));
+  EXPECT_WORDS(words(Reason::limit, made));
   EXPECT_EQ(alike(made), "");
 }
 
@@ -197,13 +197,14 @@ TEST(Recommend, NamesTheGpuWhoseMemoryItIs) {
   known.limits.gpu_memory_share = 0.9;
   Recommendation made = made_of(trials, decision(), known);
   EXPECT_EQ(made.memory_limit, 1'800'000u) << "and not the host's";
-  EXPECT_THAT(sentence(made), testing::EndsWith("1.1 MiB on cuda:1 (NVIDIA Small)."));
-  EXPECT_THAT(words(Reason::memory, made),
-              HasSubstr("1.1 MiB of the 1.7 MiB allowed on cuda:1 (NVIDIA Small)"));
-  EXPECT_THAT(words(Reason::several_gpus, made), HasSubstr("say --batch-is per-gpu"));
+  EXPECT_EQ(made.memory_device, "cuda:1 (NVIDIA Small)");
+  EXPECT_THAT(made.reasons, Contains(Reason::several_gpus));
+  EXPECT_WORDS(sentence(made));
+  EXPECT_WORDS(words(Reason::memory, made));
+  EXPECT_WORDS(words(Reason::several_gpus, made));
   known.gpus = 2, known.batch_is = trial::BatchIs::per_gpu;
   made = made_of(trials, decision(), known);
-  EXPECT_THAT(sentence(made), testing::StartsWith("Train with batch 128, 64 on each of 2 GPUs: "));
+  EXPECT_WORDS(sentence(made));
 }
 
 TEST(Recommend, HasOneRowForEachBatch) {
@@ -262,9 +263,8 @@ TEST(Recommend, SaysWhatTheTrialsLeaveOpen) {
   open.knee_low = 80, open.knee_high = 320, open.alike_low = 64, open.alike_high = 256;
   const Recommendation made = made_of(curve(0.002, 1e-4), open, facts());
   EXPECT_THAT(made.reasons, Contains(Reason::knee));
-  EXPECT_THAT(words(Reason::knee, made),
-              HasSubstr("within 5% of the fastest lies between 80 and 320"));
-  EXPECT_EQ(alike(made), "64 to 256 would do about as well");
+  EXPECT_WORDS(words(Reason::knee, made));
+  EXPECT_WORDS(alike(made));
 }
 
 TEST(Recommend, OfAGivenBatchSizesAreMicroBatches) {
@@ -279,15 +279,13 @@ TEST(Recommend, OfAGivenBatchSizesAreMicroBatches) {
   EXPECT_EQ(made.setting.batch, 1024);
   EXPECT_EQ(made.setting.accumulation, 8);
   EXPECT_EQ(made.batch, 128);
-  EXPECT_THAT(sentence(made),
-              testing::StartsWith("Train with batch 1,024 as 8 micro-batches of 128:"));
-  EXPECT_EQ(words(Reason::accumulation, made), "8 micro-batches of 128 make the batch of 1,024");
-  EXPECT_THAT(made.reasons, Contains(Reason::loading_below));
+  EXPECT_WORDS(sentence(made));
+  EXPECT_WORDS(words(Reason::accumulation, made));
+  EXPECT_THAT(made.reasons, testing::IsSupersetOf({Reason::knee, Reason::memory,
+                                                   Reason::loading_below, Reason::changed}));
   for (const Reason reason : {Reason::knee, Reason::memory, Reason::loading_below, Reason::changed})
-    EXPECT_THAT(words(reason, made),
-                testing::AllOf(HasSubstr("micro-batch"), Not(HasSubstr(" batch "))))
-        << name(reason);
-  EXPECT_EQ(alike(made), "micro-batches of 64 to 256 would do about as well");
+    EXPECT_WORDS(words(reason, made));
+  EXPECT_WORDS(alike(made));
 }
 
 TEST(Recommend, TheLargestBatchIsSaidToFitWithItsEvaluation) {
@@ -297,7 +295,7 @@ TEST(Recommend, TheLargestBatchIsSaidToFitWithItsEvaluation) {
   all.alike_low = 512;
   const Recommendation made = made_of(curve(0.002, 1e-4), all, largest);
   EXPECT_EQ(made.objective, search::Objective::max_batch);
-  EXPECT_THAT(sentence(made), HasSubstr("the largest that fits in 954 MiB, evaluation included"));
+  EXPECT_WORDS(sentence(made));
   EXPECT_EQ(alike(made), "");
 }
 
@@ -307,7 +305,7 @@ TEST(Recommend, SaysWhenItRestsOnContendedTrials) {
   Recommendation made = made_of(trials, decision(), facts());
   EXPECT_FALSE(made.contended);
   EXPECT_THAT(made.reasons, Contains(Reason::contended));
-  EXPECT_THAT(words(Reason::contended, made), HasSubstr("somebody played"));
+  EXPECT_WORDS(words(Reason::contended, made));
   for (Trial& t : trials)
     if (t.setting.batch == 128)
       t.contention.contended = true, t.contention.reason = "somebody\033played";
@@ -315,7 +313,7 @@ TEST(Recommend, SaysWhenItRestsOnContendedTrials) {
   EXPECT_TRUE(made.contended);
   EXPECT_EQ(made.reasons.front(), Reason::contended);
   EXPECT_EQ(made.contention_reason, "somebody\\x1bplayed");
-  EXPECT_THAT(sentence(made), testing::EndsWith("; measured while the machine was busy."));
+  EXPECT_WORDS(sentence(made));
   // An undisturbed trial of the batch is enough.
   trials.push_back(made_trial(128, 0.002, 1e-4));
   EXPECT_FALSE(made_of(trials, decision(), facts()).contended);
@@ -333,7 +331,7 @@ TEST(Recommend, SaysHowOftenNeighboursSlowedTheMachine) {
   const Recommendation made = made_of(trials, decision(), facts());
   EXPECT_NEAR(made.slowed_share.value_or(0), 1.56 / 6, 1e-9);
   EXPECT_THAT(made.reasons, Contains(Reason::neighbours));
-  EXPECT_EQ(words(Reason::neighbours, made), "neighbours slowed this machine 26% of the time");
+  EXPECT_WORDS(words(Reason::neighbours, made));
 }
 
 TEST(Recommend, SaysWhatCutTheSearchShort) {
@@ -341,8 +339,7 @@ TEST(Recommend, SaysWhatCutTheSearchShort) {
   cut.cut_short = CutShort::budget, cut.budget_seconds = 5;
   const Recommendation made = made_of(curve(0.002, 1e-4), decision(), cut);
   EXPECT_EQ(made.reasons.front(), Reason::cut_short);
-  EXPECT_EQ(words(Reason::cut_short, made),
-            "the budget of 5.0 s ended the search: this is the best known so far");
+  EXPECT_WORDS(words(Reason::cut_short, made));
 }
 
 TEST(Recommend, SaysWhenTheAnswerChanged) {
@@ -353,8 +350,7 @@ TEST(Recommend, SaysWhenTheAnswerChanged) {
   known.limits.previous = 16;
   const Recommendation made = made_of(curve(0.002, 1e-4), decision(), known);
   EXPECT_EQ(made.previous_batch, 16);
-  EXPECT_EQ(words(Reason::changed, made),
-            "the answer was 16 before; with more measurements it is 128");
+  EXPECT_WORDS(words(Reason::changed, made));
 }
 
 TEST(Recommend, FollowsLoaderAdviceThatHelped) {
@@ -372,8 +368,8 @@ TEST(Recommend, FollowsLoaderAdviceThatHelped) {
   EXPECT_EQ(made.samples_per_second, 17000);
   EXPECT_EQ(made.memory_bytes, 2'000'000u);
   EXPECT_THAT(made.reasons, Contains(Reason::loader));
-  EXPECT_THAT(words(Reason::loader, made), HasSubstr("17,000 samples/s, +97%"));
-  EXPECT_THAT(sentence(made), HasSubstr("and 3 loader workers: 17,000 samples/s, 97% more"));
+  EXPECT_WORDS(words(Reason::loader, made));
+  EXPECT_WORDS(sentence(made));
   checked.loader_check->samples_per_second = 8700;  // it did not
   made = made_of(trials, decision(), checked);
   EXPECT_EQ(made.setting.workers, 1);
@@ -386,8 +382,7 @@ TEST(Recommend, SaysWhenLoadingLimitsSmallerBatches) {
   trials[1] = made_trial(16, 0.002, 1e-4, 0.5);
   const Recommendation made = made_of(trials, decision(), facts());
   EXPECT_EQ(made.loading_batch, 16);
-  EXPECT_THAT(words(Reason::loading_below, made),
-              HasSubstr("at batch 16 and below loading limits it (50% of a step)"));
+  EXPECT_WORDS(words(Reason::loading_below, made));
   Facts fixed = facts();
   fixed.has_loader = false;
   EXPECT_FALSE(made_of(trials, decision(), fixed).loading_batch);
@@ -402,13 +397,10 @@ TEST(GivenUp, IsTheFastestBatchAndWhatItWouldTake) {
   EXPECT_EQ(made.given_up->memory, 2'024'000u);
   EXPECT_NEAR(made.given_up->times_memory.value(), 2024. / 1128, 1e-9);
   EXPECT_FALSE(made.given_up->times_noise_scale);
-  EXPECT_EQ(words(Reason::given_up, made),
-            "batch 1,024 would be 13% faster and take 1.8 times the memory");
+  EXPECT_WORDS(words(Reason::given_up, made));
   Facts noisy = facts();
   noisy.noise = trial::GradientNoise{core::Interval{64, 50, 80}, std::nullopt, 0};
-  EXPECT_EQ(words(Reason::given_up, made_of(curve(0.002, 1e-4), decision(), noisy)),
-            "batch 1,024 would be 13% faster, take 1.8 times the memory and be 16 times the noise "
-            "scale");
+  EXPECT_WORDS(words(Reason::given_up, made_of(curve(0.002, 1e-4), decision(), noisy)));
 }
 
 TEST(GivenUp, IsNotTalkedOfWhereItIsNothing) {
@@ -438,9 +430,9 @@ TEST(Recommend, EveryReasonHasWords) {
   known.notes = {"one", "two"};
   const Recommendation made = made_of(curve(0.002, 1e-4), open, known);
   EXPECT_EQ(reasons_in_words(made).size(), made.reasons.size());
-  EXPECT_EQ(words(Reason::note, made), "one; two");
-  EXPECT_EQ(words(Reason::loader, made), "with --workers 3 --prefetch 2 the trial failed");
-  EXPECT_THAT(words(Reason::workers, made), HasSubstr("2 loader workers are enough"));
+  EXPECT_WORDS(words(Reason::note, made));
+  EXPECT_WORDS(words(Reason::loader, made));
+  EXPECT_WORDS(words(Reason::workers, made));
 }
 
 TEST(Recommend, OneBatchTellsNoLineAndIsNotTheFastest) {
@@ -451,7 +443,7 @@ TEST(Recommend, OneBatchTellsNoLineAndIsNotTheFastest) {
       made_of(tests::made_trials(one, 0.002, 1e-4), made_decision(one, 0.002, 1e-4, 128), known);
   EXPECT_FALSE(made.step_cost);
   EXPECT_NE(made.limited_by, Bottleneck::memory_capacity) << "for all that is known";
-  EXPECT_EQ(sentence(made), "Train with batch 128: 8,650 samples/s, 1.1 MiB.");
+  EXPECT_WORDS(sentence(made));
 }
 
 TEST(Recommend, RanksHaveTheirPartAndTheirEfficiency) {
@@ -460,12 +452,9 @@ TEST(Recommend, RanksHaveTheirPartAndTheirEfficiency) {
   known.scaling = trial::Scaling{2, 16e-3, 13e-3, 13.5e-3, {0.8125, 0.8, 0.825}};
   const Recommendation made = made_of(curve(0.002, 1e-4), decision(), known);
   EXPECT_EQ(made.rank_micro_batch(), made.batch / 2);
-  EXPECT_THAT(sentence(made), HasSubstr("Train with batch 128 as 2 ranks × 64: "));
+  EXPECT_WORDS(sentence(made));
   EXPECT_THAT(made.reasons, Contains(Reason::scaling));
-  EXPECT_EQ(words(Reason::scaling, made),
-            "2 ranks do 1.62 times the samples of one alone with its part of the batch: an "
-            "efficiency of 81% ±1, measured, with 4% by sharing the machine and 15% by summing "
-            "lost");
+  EXPECT_WORDS(words(Reason::scaling, made));
   // Of other ranks nothing is said.
   known.ranks = 4;
   EXPECT_FALSE(made_of(curve(0.002, 1e-4), decision(), known).scaling);

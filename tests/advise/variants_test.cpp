@@ -4,12 +4,12 @@
 
 #include "advise/advise.h"
 #include "advise/made.h"
+#include "words.h"
 
 namespace sweetspot::advise {
 namespace {
 
 using testing::Contains;
-using testing::HasSubstr;
 using testing::Not;
 
 const std::vector<std::int64_t> sizes{16, 64, 256, 1024};
@@ -60,9 +60,10 @@ TEST(BestVariant, OfPrecisionsIsTheFasterAndTheFirstAmongEquals) {
   EXPECT_EQ(made.setting.precision, "bf16");
   ASSERT_EQ(made.variants.size(), 2u);
   EXPECT_EQ(made.variants[0].batch, 64);
-  EXPECT_THAT(sentence(made), HasSubstr("Train with batch 256 in bf16: "));
-  EXPECT_THAT(all_words(made), HasSubstr("bf16 is 2.23 times as fast as fp32"));
-  EXPECT_THAT(made.reasons, Not(Contains(Reason::loss)));
+  EXPECT_WORDS(sentence(made));
+  EXPECT_WORDS(all_words(made));
+  EXPECT_THAT(made.reasons,
+              testing::AllOf(Contains(Reason::precision), Not(Contains(Reason::loss))));
   const Recommendation equal =
       best_variant({in_precision("fp32", 1, 256), in_precision("bf16", 0.995, 256)}, {});
   EXPECT_EQ(equal.setting.precision, "fp32");
@@ -88,12 +89,12 @@ TEST(BestVariant, LossesAreComparedAfterTheMostStepsThatAllHave) {
   EXPECT_EQ(made.loss_batch, 256);
   EXPECT_EQ(made.variants[0].loss, 2.31);
   EXPECT_NEAR(made.variants[1].loss.value(), 2.32, 1e-9);
-  EXPECT_THAT(all_words(made),
-              HasSubstr("loss after 20 steps at batch 256: 2.31 fp32, 2.32 bf16, about the same"));
+  EXPECT_WORDS(all_words(made));
   // At another batch where the answer's own tells nothing; and what differs is said.
   const Recommendation other = best_variant(both, std::vector<trial::Trial>{trials[3], trials[4]});
-  EXPECT_THAT(all_words(other),
-              HasSubstr("loss after 100 steps at batch 64: 1 fp32, 2 bf16, 50% apart"));
+  EXPECT_EQ(other.loss_step, 100);
+  EXPECT_EQ(other.loss_batch, 64);
+  EXPECT_WORDS(all_words(other));
   EXPECT_FALSE(best_variant(both, std::vector<trial::Trial>{trials[0]}).loss_step);
 }
 
@@ -107,18 +108,17 @@ TEST(BestVariant, OfPowerLimitsIsTheLeastEnergyThatIsFastEnough) {
   const Recommendation chosen = best_variant(made, {});
   EXPECT_EQ(chosen.setting.power_limit_watts, 500);
   const std::string said = sentence(chosen);
-  EXPECT_THAT(said, HasSubstr("Train with batch 1,024 at 500 W: 0.053 J/sample, 25% less than the "
-                              "fastest (batch 1,024 at 700 W), 5% slower"));
+  EXPECT_WORDS(said);
   EXPECT_EQ(name_of(chosen.variants[2], chosen), "300 W");
   EXPECT_EQ(from_json(to_json(chosen)), chosen);
 }
 
 TEST(Sentence, OfEnergySaysWhatItSavesAndCosts) {
   const Recommendation made = on_curve(1, 256, 700, search::Objective::energy);
-  EXPECT_THAT(sentence(made), HasSubstr("more than the fastest (batch 1,024), 3% slower"));
+  EXPECT_WORDS(sentence(made));
   EXPECT_THAT(made.reasons, Contains(Reason::energy));
   const Recommendation fastest = on_curve(1, 1024, 700, search::Objective::energy);
-  EXPECT_THAT(sentence(fastest), HasSubstr("J/sample, 9,900 samples/s, the fastest"));
+  EXPECT_WORDS(sentence(fastest));
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 #include "cluster/task_files.h"
 #include "store/store.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace sweetspot::cluster {
 namespace {
 
-using testing::HasSubstr;
 using trial::Outcome;
 
 // What a task does at its setting: writes what a process on its node would have written.
@@ -130,7 +130,7 @@ TEST_F(ClusterRuns, AndKilledWhenThatHappensTooOften) {
   run(1);
   ASSERT_EQ(taken_.size(), 1u);
   EXPECT_EQ(taken_[0].trial.outcome, Outcome::killed);
-  EXPECT_THAT(taken_[0].trial.note, HasSubstr("3 times"));
+  EXPECT_WORDS(taken_[0].trial.note);
 }
 
 TEST_F(ClusterRuns, WhatOthersCancelIsNoTrial) {

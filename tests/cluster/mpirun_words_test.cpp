@@ -1,4 +1,4 @@
-#include "cluster/mpi/mpirun_words.h"
+#include "cluster/mpi/local_ranks.h"
 
 #include <gtest/gtest.h>
 

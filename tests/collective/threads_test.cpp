@@ -2,7 +2,6 @@
 
 #include <thread>
 
-#include "collective/alone.h"
 #include "collective/contract.h"
 #include "core/error.h"
 

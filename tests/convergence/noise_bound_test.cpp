@@ -1,4 +1,4 @@
-#include "convergence/noise_bound.h"
+#include "convergence/noise_scale.h"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,15 @@
-#include "core/range.h"
+#include "core/number.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "words.h"
 
 namespace sweetspot::core {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(Range, OneValue) { EXPECT_THAT(parse_range("128", "--batch"), ElementsAre(128)); }
 
@@ -44,7 +44,7 @@ TEST(Range, MessageNamesTheFlag) {
     parse_range("12abc", "--batch");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--batch '12abc'"));
+    EXPECT_WORDS(error.what());
   }
 }
 

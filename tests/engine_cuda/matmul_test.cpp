@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "engine/golden.h"
-#include "engine/near.h"
-#include "gpu.h"
+#include "products.h"
 
 // Products with cuBLASLt: large dense layers and 1×1 convolutions.
 namespace sweetspot::engine {
@@ -27,17 +25,15 @@ constexpr const char* single_positions =
   {"class_name": "Dropout", "config": {"name": "i", "rate": 0.5}},
   {"class_name": "Dense", "config": {"name": "j", "units": 10, "activation": "softmax"}}]}})";
 
-int by_library(const Plan& plan) { return operations_with("cuBLASLt", plan); }
-
 class CudaMatmul : public ::testing::TestWithParam<Precision> {
  protected:
   void SetUp() override {
     REQUIRE_GPU();
     options.precision = GetParam();
-    if (by_library(*cuda::plan(network, options, whole, false)) == 0)
+    if (by_library.count(network, options, by_library.whole) == 0)
       GTEST_SKIP() << "there is no cuBLASLt here";
   }
-  static constexpr std::int64_t whole = 900, part = 3;
+  static constexpr BySize by_library{.word = "cuBLASLt", .whole = 900, .part = 3, .least = 5};
   const model::Network network = model::read_keras(single_positions, "single-positions");
   cuda::Options options;
 };
@@ -46,34 +42,13 @@ class CudaMatmul : public ::testing::TestWithParam<Precision> {
 TEST_P(CudaMatmul, ProductsHaveTheGradientsOfOurOwn) {
   model::Network plain = network;
   std::erase_if(plain.layers, [](const model::Layer& l) { return l.name == "b"; });
-  const auto expect_equal = [&](const model::Network& of, double near) {
-    EXPECT_GE(by_library(*cuda::plan(of, options, whole, false)), 5);
-    EXPECT_EQ(by_library(*cuda::plan(of, options, part, false)), 0);
-    const auto at_once = cuda::make_trainer(of, options),
-               in_parts = cuda::make_trainer(of, options);
-    for (const std::int64_t size : {whole, whole - 7}) {
-      const GoldenBatch batch(of, true, size, 0);
-      const double expected = in_parts->accumulate(batch.view(), part).loss;
-      EXPECT_NEAR(at_once->accumulate(batch.view(), whole).loss, expected, near * expected);
-      expect_near(at_once->gradients(), in_parts->gradients(), near);
-    }
-  };
-  expect_equal(plain, 0.1);
-  expect_equal(without_edges(plain, model::Activation::linear),
-               GetParam() == Precision::bf16 ? 6e-2 : 1e-2);
+  expect_gradients_of_parts(plain, options, by_library, 0.1);
+  expect_gradients_of_parts(without_edges(plain, model::Activation::linear), options, by_library,
+                            GetParam() == Precision::bf16 ? 6e-2 : 1e-2);
 }
 
 TEST_P(CudaMatmul, ProductsTrainTheSameBitForBitInThePlannedMemory) {
-  const auto one = cuda::make_trainer(network, options),
-             other = cuda::make_trainer(network, options);
-  const GoldenBatch batch(network, true, whole, 0);
-  for (int step = 0; step < 3; ++step)
-    one->step(batch.view(), whole), other->step(batch.view(), whole);
-  const std::vector<Variable> a = one->variables(), b = other->variables();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
-  EXPECT_EQ(one->evaluate(batch.view()).loss, other->evaluate(batch.view()).loss);
-  EXPECT_EQ(one->memory(), cuda::plan(network, options, whole, true)->memory());
+  expect_the_same_bit_for_bit(network, options, by_library.whole, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaMatmul,

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "engine/cpu/cpu.h"
-#include "engine/golden.h"
-#include "engine/near.h"
-#include "gpu.h"
+#include "products.h"
 
 // Products with operands packed in memory: they are chosen by size, so these networks and batches
 // are large enough.
@@ -34,56 +32,33 @@ constexpr const char* every_way =
   {"class_name": "Dropout", "config": {"name": "k", "rate": 0.5}},
   {"class_name": "Dense", "config": {"name": "l", "units": 10, "activation": "softmax"}}]}})";
 
-int packed(const Plan& plan) { return operations_with("packed", plan); }
-
 class CudaPacked : public ::testing::TestWithParam<Precision> {
  protected:
   void SetUp() override {
     REQUIRE_GPU();
     options.precision = GetParam();
     // A GPU without products of warpgroups packs nothing.
-    if (packed(*cuda::plan(network, options, whole, false)) == 0)
-      GTEST_SKIP() << "this GPU packs no operands";
+    if (packed.count(network, options, whole) == 0) GTEST_SKIP() << "this GPU packs no operands";
   }
-  static constexpr std::int64_t whole = 600, part = 8;
+  static constexpr std::int64_t whole = 600;
+  static constexpr BySize packed{.word = "packed", .whole = whole, .part = 8, .least = 4};
   const model::Network network = model::read_keras(every_way, "every-way");
   cuda::Options options;
 };
 
-// Micro-batches are too small to be packed: they use the kernels that the golden values verify.
 TEST_P(CudaPacked, ProductsHaveTheGradientsOfPlainOnes) {
   const Precision p = GetParam();
-  const auto expect_equal = [&](const model::Network& of, double near) {
-    EXPECT_GE(packed(*cuda::plan(of, options, whole, false)), 4);
-    EXPECT_EQ(packed(*cuda::plan(of, options, part, false)), 0);
-    const auto at_once = cuda::make_trainer(of, options),
-               in_parts = cuda::make_trainer(of, options);
-    for (const std::int64_t size : {whole, whole - 7}) {  // the second is not full
-      const GoldenBatch batch(of, true, size, 0);
-      const double expected = in_parts->accumulate(batch.view(), part).loss;
-      EXPECT_NEAR(at_once->accumulate(batch.view(), whole).loss, expected, near * expected);
-      expect_near(at_once->gradients(), in_parts->gradients(), near);
-    }
-  };
   // With discontinuities, differences grow as square roots, and one rounding that differs causes
   // others downstream: 0.003, 0.07, 0.05 and 0.04 were seen.
-  expect_equal(network, p == Precision::fp32 ? 5e-3 : 0.1);
-  expect_equal(without_edges(network, model::Activation::linear), p == Precision::fp32   ? 1e-4
-                                                                  : p == Precision::bf16 ? 6e-2
-                                                                                         : 1e-2);
+  expect_gradients_of_parts(network, options, packed, p == Precision::fp32 ? 5e-3 : 0.1);
+  expect_gradients_of_parts(without_edges(network, model::Activation::linear), options, packed,
+                            p == Precision::fp32   ? 1e-4
+                            : p == Precision::bf16 ? 6e-2
+                                                   : 1e-2);
 }
 
 TEST_P(CudaPacked, ProductsTrainTheSameBitForBitInThePlannedMemory) {
-  const auto one = cuda::make_trainer(network, options),
-             other = cuda::make_trainer(network, options);
-  const GoldenBatch batch(network, true, whole, 0);
-  for (int step = 0; step < 3; ++step)
-    one->step(batch.view(), whole), other->step(batch.view(), whole);
-  const std::vector<Variable> a = one->variables(), b = other->variables();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
-  EXPECT_EQ(one->evaluate(batch.view()).loss, other->evaluate(batch.view()).loss);
-  EXPECT_EQ(one->memory(), cuda::plan(network, options, whole, true)->memory());
+  expect_the_same_bit_for_bit(network, options, whole, true);
 }
 
 // The neighbours of such a product write its operands as terms, and the bias sums.
@@ -106,7 +81,7 @@ constexpr const char* between_norms =
 
 TEST_P(CudaPacked, ProductsBetweenNormalisationsHaveTheGradientsOfTheCpu) {
   const model::Network between = model::read_keras(between_norms, "between-norms");
-  EXPECT_GE(packed(*cuda::plan(between, options, whole, false)), 2);
+  EXPECT_GE(packed.count(between, options, whole), 2);
   const auto gpu = cuda::make_trainer(between, options);
   const auto cpu = cpu::make_trainer(between, options.trainer);
   const GoldenBatch batch(between, true, whole, 0);
@@ -143,7 +118,7 @@ TEST(CudaPackedPrecision, OfFp32IsThatOfTheCpu) {
   cuda::Options options;
   options.trainer.loss = model::Loss::mean_squared_error;
   constexpr std::int64_t size = 2048;
-  if (packed(*cuda::plan(network, options, size, false)) == 0)
+  if (operations_with("packed", *cuda::plan(network, options, size, false)) == 0)
     GTEST_SKIP() << "this GPU packs no operands";
   const auto gpu = cuda::make_trainer(network, options);
   const auto cpu = cpu::make_trainer(network, options.trainer);

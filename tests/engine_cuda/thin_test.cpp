@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/cpu/cpu.h"
-#include "engine/golden.h"
-#include "engine/near.h"
-#include "gpu.h"
+#include "products.h"
 
 // Dense layers of many weights with up to sixteen samples, which have their own kernels.
 namespace sweetspot::engine {
@@ -50,16 +48,7 @@ TEST_P(CudaThin, ProductsHaveTheCpusGradients) {
 }
 
 TEST_P(CudaThin, ProductsTrainTheSameBitForBitInThePlannedMemory) {
-  constexpr std::int64_t size = 16;
-  const auto one = cuda::make_trainer(network, options),
-             other = cuda::make_trainer(network, options);
-  const GoldenBatch batch(network, true, size, 0);
-  for (int step = 0; step < 3; ++step)
-    one->step(batch.view(), size), other->step(batch.view(), size);
-  const std::vector<Variable> a = one->variables(), b = other->variables();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
-  EXPECT_EQ(one->memory(), cuda::plan(network, options, size, false)->memory());
+  expect_the_same_bit_for_bit(network, options, 16, false);
 }
 
 // So many weights that a step over a whole batch updates them where it computes their gradient; one

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "serve/http/site.h"
+#include "serve/http/server.h"
 
 namespace {
 

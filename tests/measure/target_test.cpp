@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/evaluation_schedule.h"
+#include "measure/training_trial.h"
 
 namespace sweetspot::measure {
 namespace {

@@ -16,8 +16,6 @@
 namespace sweetspot::model {
 namespace {
 
-using testing::HasSubstr;
-
 TEST(Hostile, EveryTruncationIsAnInputError) {
   const std::string whole = fixture("keras/keras3-paper-cnn.json");
   ASSERT_EQ(whole.back(), '}');
@@ -96,13 +94,13 @@ TEST_F(Files, AreReadByPath) {
 
 TEST_F(Files, ThatAreBrokenAreNamed) {
   const std::string path = write("broken.json", "{");
-  EXPECT_THAT(message(path), HasSubstr(path + " is not valid JSON"));
+  EXPECT_WORDS(message(path));
 }
 
 TEST_F(Files, ThatDoNotExistAreAnsweredWithTheZoo) {
   const std::string text = message((folder_ / "none.json").string());
-  EXPECT_THAT(text, HasSubstr("none.json"));
-  for (const std::string& name : zoo_names()) EXPECT_THAT(text, HasSubstr(name));
+  for (const std::string& name : zoo_names()) EXPECT_THAT(text, testing::HasSubstr(name));
+  EXPECT_WORDS(text);
 }
 
 TEST_F(Files, ThatAreFoldersOrEndlessAreRefused) {

@@ -3,16 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "support.h"
+#include "words.h"
 
 namespace sweetspot::model {
 namespace {
-
-using testing::HasSubstr;
 
 struct Refusal {
   const char *class_name, *config, *field;
   const char* shape = "[null, 8, 8, 2]";
 };
+void PrintTo(const Refusal& given, std::ostream* out) {
+  *out << given.class_name << " with " << given.config;
+}
 
 class Refusals : public testing::TestWithParam<Refusal> {};
 
@@ -166,31 +168,25 @@ TEST(Refusal, OfSoftmaxInTheMiddleNamesIt) {
   const std::string after =
       R"(, {"class_name": "Dropout", "config": {"name": "after", "rate": 0.1}})";
   const std::string dense = layer("Dense", R"("units": 3, "activation": "softmax")");
-  EXPECT_THAT(refusal(sequential(dense + after, "[null, 4]")),
-              HasSubstr("net.json: layer 'it', field 'activation'"));
-  EXPECT_THAT(refusal(sequential(layer("Softmax") + after, "[null, 4]")),
-              HasSubstr("net.json: layer 'it', field 'class_name'"));
+  EXPECT_WORDS(refusal(sequential(dense + after, "[null, 4]")));
+  EXPECT_WORDS(refusal(sequential(layer("Softmax") + after, "[null, 4]")));
 }
 
 TEST(Refusal, OfNames) {
   const std::string flatten = layer("Flatten");
-  EXPECT_THAT(refusal(sequential(flatten + ", " + flatten)),
-              HasSubstr("net.json: layer 'it', field 'name'"));
-  EXPECT_THAT(refusal(sequential(R"({"class_name": "Flatten", "config": {}})")),
-              HasSubstr("net.json: layer #2, field 'config.name'"));
+  EXPECT_WORDS(refusal(sequential(flatten + ", " + flatten)));
+  EXPECT_WORDS(refusal(sequential(R"({"class_name": "Flatten", "config": {}})")));
   const std::string escape =
       refusal(sequential(R"({"class_name": "Flatten", "config": {"name": "a\u001b[2Jb"}})"));
-  EXPECT_THAT(escape, HasSubstr("net.json: layer #2, field 'config.name'"));
+  EXPECT_WORDS(escape);
   EXPECT_EQ(escape.find('\x1b'), std::string::npos);
 }
 
 TEST(Refusal, OfClassesThatOnlyLookLikeKeras) {
-  EXPECT_THAT(refusal(sequential(R"({"class_name": "Flatten", "module": "__main__",
-                                     "registered_name": "Flatten", "config": {"name": "it"}})")),
-              HasSubstr("net.json: layer #2, field 'module'"));
-  EXPECT_THAT(refusal(sequential(R"({"class_name": "Flatten", "config": {"name": "it"},
-                                     "inbound_nodes": [[["in", 0, 0, {}]]]})")),
-              HasSubstr("net.json: layer #2, field 'inbound_nodes'"));
+  EXPECT_WORDS(refusal(sequential(
+      R"({"class_name": "Flatten", "module": "__main__", "registered_name": "Flatten", "config": {"name": "it"}})")));
+  EXPECT_WORDS(refusal(sequential(
+      R"({"class_name": "Flatten", "config": {"name": "it"}, "inbound_nodes": [[["in", 0, 0, {}]]]})")));
 }
 
 TEST(Refusal, OfInputs) {
@@ -198,39 +194,33 @@ TEST(Refusal, OfInputs) {
   for (const char* shape : {"[]", "[null]", "[null, 8, 8, 2, 2]", "[null, 0]", "[null, -1]",
                             "[null, null]", "[null, 2.5]", "[null, \"8\"]", "8",
                             "[null, 9223372036854775807]", "[null, 65536, 65536, 1]"})
-    EXPECT_THAT(refusal(sequential(dense, shape)),
-                HasSubstr("net.json: layer 'in', field 'batch_shape'"))
-        << shape;
-  EXPECT_THAT(refusal(R"({"class_name": "Sequential", "config": {"name": "n", "layers": [)" +
-                      dense + "]}}"),
-              HasSubstr("net.json: layer 'it', field 'batch_input_shape'"));
+    EXPECT_WORDS(refusal(sequential(dense, shape)));
+  EXPECT_WORDS(refusal(R"({"class_name": "Sequential", "config": {"name": "n", "layers": [)" +
+                       dense + "]}}"));
 }
 
 TEST(Refusal, OfWholeModels) {
-  const std::pair<const char*, const char*> models[] = {
-      {R"({"class_name": "Ensemble", "config": {}})", "field 'class_name'"},
-      {R"({"class_name": "Functional", "config": {}})", "field 'config.name'"},
-      {R"({"class_name": "Model", "config": {"name": "n", "layers": []}})",
-       "field 'config.input_layers'"},
-      {R"({"class_name": "Sequential"})", "field 'config'"},
-      {R"({"class_name": "Sequential", "config": 5})", "field 'config'"},
-      {R"({"class_name": "Sequential", "config": []})", "field 'config'"},
-      {R"({"class_name": "Sequential", "config": [5]})", "layer #1: 5 is not an object"},
-      {R"({"class_name": "Sequential", "config": {"name": "n", "layers": 5}})",
-       "field 'config.layers'"},
-      {R"({"class_name": "Sequential", "config": {"name": "n", "layers": [], "trainable": false}})",
-       "field 'config.trainable'"},
-      {"{}", "field 'class_name'"},
-      {"[]", "is not an object"},
-      {"5", "is not an object"},
-      {R"("a text")", "is not valid JSON"},
-      {R"({"modelTopology": null})", "is not an object"},
-  };
-  for (const auto& [text, expected] : models) {
+  for (
+      const char* text : {
+          R"({"class_name": "Ensemble", "config": {}})",
+          R"({"class_name": "Functional", "config": {}})",
+          R"({"class_name": "Model", "config": {"name": "n", "layers": []}})",
+          R"({"class_name": "Sequential"})",
+          R"({"class_name": "Sequential", "config": 5})",
+          R"({"class_name": "Sequential", "config": []})",
+          R"({"class_name": "Sequential", "config": [5]})",
+          R"({"class_name": "Sequential", "config": {"name": "n", "layers": 5}})",
+          R"({"class_name": "Sequential", "config": {"name": "n", "layers": [], "trainable": false}})",
+          "{}",
+          "[]",
+          "5",
+          R"("a text")",
+          R"({"modelTopology": null})",
+      }) {
     EXPECT_THAT(refusal(text), testing::StartsWith("net.json")) << text;
-    EXPECT_THAT(refusal(text), HasSubstr(expected)) << text;
+    EXPECT_WORDS(refusal(text));
   }
-  EXPECT_THAT(refusal(sequential("")), HasSubstr("no layers"));
+  EXPECT_WORDS(refusal(sequential("")));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ namespace sweetspot::model {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 constexpr const char* image = "[null, 8, 6, 4]";
 constexpr const char* sequence = "[null, 10, 4]";
@@ -183,19 +182,10 @@ TEST(Vocabulary, PenaltiesInEachForm) {
 
 // The error comes before any complaint about the input, and shows both alternatives.
 TEST(Unsupported, LayersAreCalledByTheirName) {
-  for (const auto& [class_name, nearest] :
-       {std::pair{"LSTM", "Conv1D"}, std::pair{"GRU", "Conv1D"}, std::pair{"Embedding", "Dense"},
-        std::pair{"Conv3D", "Conv2D"}, std::pair{"MultiHeadAttention", "LayerNormalization"},
-        std::pair{"ActivityRegularization", "kernel_regularizer"},
-        std::pair{"GroupNormalization", "LayerNormalization"},
-        std::pair{"MaxPooling4D", "MaxPooling2D"}, std::pair{"Add", "a chain of layers"}}) {
-    const std::string message =
-        refusal(sequential(layer(class_name, ""), "[null, 2, 3, 4, 5, 6, 7]"));
-    EXPECT_THAT(message, HasSubstr("net.json: layer 'it', field 'class_name': \"" +
-                                   std::string(class_name) + "\" is not among"));
-    EXPECT_THAT(message, HasSubstr(nearest));
-    EXPECT_THAT(message, HasSubstr("sweetspot tune -- python train.py --batch-size {batch}"));
-  }
+  for (const char* class_name :
+       {"LSTM", "GRU", "Embedding", "Conv3D", "MultiHeadAttention", "ActivityRegularization",
+        "GroupNormalization", "MaxPooling4D", "Add"})
+    EXPECT_WORDS(refusal(sequential(layer(class_name, ""), "[null, 2, 3, 4, 5, 6, 7]")));
 }
 
 std::string functional(const std::string& layers, const std::string& ends) {

@@ -14,6 +14,7 @@ struct Expected {
   std::int64_t parameters;
   std::int64_t forward_flops;
 };
+void PrintTo(const Expected& model, std::ostream* out) { *out << model.name; }
 
 class Zoo : public testing::TestWithParam<Expected> {};
 

@@ -4,11 +4,11 @@
 
 #include "report/paper/claims.h"
 #include "report/paper_made.h"
+#include "words.h"
 
 namespace sweetspot::report::paper {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 Claim find(const std::vector<Claim>& claims, const std::string& id) {
@@ -40,8 +40,7 @@ TEST(Claims, TimeIsFlatOnACpu) {
 }
 
 TEST(Claims, EvidenceHasNumbersAndIntervals) {
-  EXPECT_EQ(judged("cpu-flat", {{.noise_share = 0}}).evidence,
-            "an epoch takes 3.1 s at batch 100 and 3.0 s at batch 1000: 0.98 times (0.98 to 0.98)");
+  EXPECT_WORDS(judged("cpu-flat", {{.noise_share = 0}}).evidence);
 }
 
 TEST(Claims, TimeFallsOnAGpuUntilAbout800) {
@@ -57,7 +56,7 @@ TEST(Claims, TimeFallsOnAGpuUntilAbout800) {
     return find(judge(experiment), "gpu-until-800");
   };
   EXPECT_EQ(until(800).verdict, Verdict::holds);
-  EXPECT_THAT(until(800).evidence, HasSubstr("batch 800 is the smallest within 5%"));
+  EXPECT_WORDS(until(800).evidence);
   EXPECT_EQ(until(300).verdict, Verdict::does_not_hold);
   EXPECT_EQ(
       find(judge(made_experiment({slow_launches()}, {100, 500, 1000})), "gpu-until-800").verdict,
@@ -121,11 +120,8 @@ TEST(Claims, WhatTheEngineBrokeByRemovingOverheadIsSaidAndShown) {
   for (const char* id : {"gpu-falls", "five-at-1000", "utilisation-rises"}) {
     const Claim claim = judged(id, {quick_launches()});
     EXPECT_EQ(claim.verdict, Verdict::does_not_hold) << id;
-    EXPECT_THAT(claim.overhead, HasSubstr("fixed cost of 1")) << id;
-    EXPECT_THAT(claim.overhead, HasSubstr("2.0 to 2.4 ms")) << id;
+    EXPECT_WORDS(claim.overhead);
   }
-  EXPECT_THAT(judged("five-at-1000", {quick_launches()}).overhead,
-              HasSubstr("five epochs at 1000 take 660 ms, one at 100 takes 1.3 s"));
   EXPECT_THAT(judged("five-at-1000", {slow_launches()}).overhead, IsEmpty());
   // A claim that fails for another reason is not excused.
   EXPECT_THAT(judged("near-99", {{.left_share = 0.9}}).overhead, IsEmpty());

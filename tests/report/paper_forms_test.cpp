@@ -3,15 +3,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "rendered.h"
 #include "report/paper/figures.h"
 #include "report/paper/forms.h"
 #include "report/paper_made.h"
+#include "words.h"
 
 namespace sweetspot::report::paper {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
+using testing::IsEmpty;
+using tests::found_in;
+using tests::texts_of;
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
@@ -26,15 +30,14 @@ TEST(PaperPage, DrawsEveryFigureBesideThePapersWords) {
   const Experiment experiment = made_experiment({{}, slow_launches()});
   const std::string text = page(experiment);
   EXPECT_EQ(count(text, "<svg "), 6u);  // four of time and accuracy, two of utilisation
-  for (int number = 3; number <= 11; ++number)
-    EXPECT_THAT(text, HasSubstr("Figure " + std::to_string(number) + " (")) << number;
   for (const Claim& claim : judge(experiment)) EXPECT_THAT(text, HasSubstr(claim.source));
+  EXPECT_WORDS(texts_of(text, {"title", "h1", "h2", "h3", "figcaption"}));
 }
 
 TEST(PaperPage, NeedsNoScriptAndNoOtherFile) {
   const std::string text = page(made_experiment({{}, slow_launches()}));
-  for (const char* part : {"<script", "<link", "src=\"", "href=", "url(", "@import"})
-    EXPECT_THAT(text, Not(HasSubstr(part))) << part;
+  EXPECT_THAT(found_in(text, {"<script", "<link", "src=\"", "href=", "url(", "@import"}),
+              IsEmpty());
   EXPECT_THAT(text, HasSubstr("default-src 'none'"));
 }
 
@@ -50,25 +53,20 @@ TEST(PaperPage, RendersHostileWordsInert) {
                              &experiment.devices[0].hardware})
     *words = "</title></style><script>alert(1)</script>\033[2J\xE2\x80\xAE\"'";
   const std::string text = page(experiment);
-  EXPECT_THAT(text, Not(HasSubstr("<script")));
-  EXPECT_THAT(text, Not(HasSubstr("\033")));
+  EXPECT_THAT(found_in(text, {"<script", "\033"}), IsEmpty());
   EXPECT_EQ(count(text, "</style>"), 1u);
 }
 
 TEST(PaperPage, OfNothingIsStillAPage) {
-  EXPECT_THAT(page(made_experiment({{}}, {})), HasSubstr("No batch could be trained."));
+  EXPECT_WORDS(texts_of(page(made_experiment({{}}, {})), {"p"}));
 }
 
 TEST(PaperText, HasTablesVerdictsAndTheMethod) {
   Experiment experiment = made_experiment({{}, quick_launches()});
   experiment.devices[0].trials[0].contention.contended = true;
-  const std::string text = paper::text(experiment, judge(experiment));
-  EXPECT_THAT(text, HasSubstr("CPU (made up)"));
-  EXPECT_THAT(text, HasSubstr("| 1,000 |"));
-  EXPECT_THAT(text, HasSubstr("✓ On a CPU the training time remains almost the same"));
-  EXPECT_THAT(text, HasSubstr("✗ On a GPU five epochs at batch 1000 are faster"));
-  EXPECT_THAT(text, HasSubstr("contended in 1 of 20 trials"));
-  EXPECT_THAT(markdown(experiment, judge(experiment)), HasSubstr("| **does not hold**"));
+  EXPECT_WORDS(paper::text(experiment, judge(experiment)));
+  const std::string pasted = markdown(experiment, judge(experiment));
+  EXPECT_WORDS(pasted.substr(0, pasted.find("\n## ")));
 }
 
 TEST(PaperJson, HasClaimsCellsAndTheFixedCost) {

@@ -5,15 +5,15 @@
 
 #include <sstream>
 
+#include "rendered.h"
 #include "report/forms.h"
 #include "report/made_answer.h"
 #include "report/table.h"
+#include "words.h"
 
 namespace sweetspot::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
 using tests::made_answer;
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -48,20 +48,7 @@ TEST(Screen, IsTheAnswerAtAGlance) {
   options.width = 120;
   options.more_certain = "--budget 2m", options.page = "sweetspot-study-1.html";
   options.trials = "sweetspot studies show 1";
-  EXPECT_EQ(screen(answer, options),
-            "Train with batch 128: 20,200 samples/s, 98% of the fastest, 1.1 MiB.   (64 to 256 "
-            "would do about as well)\n"
-            "  sweetspot train --batch 128\n"
-            "\n"
-            "  batch   samples/s   of the best   within 5%?    memory   limited by\n"
-            "     16      16,400        80% ±1           no   992 KiB   compute\n"
-            "     64      19,500        95% ±1          12%   1.0 MiB   compute\n"
-            "  ▸ 128      20,200        98% ±1          yes   1.1 MiB   compute\n"
-            "    512      20,700       100%                   1.4 MiB   compute\n"
-            "Why: a step costs 206 µs + 48 µs a sample; compute limits it; neighbours slowed this "
-            "machine 23% of the time.\n"
-            "More certain: --budget 2m    Page: sweetspot-study-1.html    Every trial: sweetspot "
-            "studies show 1\n");
+  EXPECT_WORDS(screen(answer, options));
 }
 
 TEST(Screen, FitsAnyWidth) {
@@ -91,9 +78,11 @@ TEST(Screen, FitsAnyWidth) {
                               "sweetspot studies show 1"};
         const std::string text = screen(answer, options);
         expect_fits(text, width);
-        EXPECT_THAT(text, HasSubstr(utf8 ? "▸ 444" : "> 444"));
-        EXPECT_THAT(text, HasSubstr("samples/s"));
-        EXPECT_THAT(text, Not(HasSubstr("nnn"))) << "no text of a failure";
+        EXPECT_NE(line_with(text, utf8 ? "▸ 444" : "> 444"), "") << text;
+        EXPECT_EQ(line_with(text, "nnn"), "") << "no text of a failure";
+        if (width == 80) {
+          EXPECT_WORDS(text);
+        }
       }
     }
 }
@@ -103,23 +92,18 @@ TEST(Screen, KeepsTheRowsThatMatter) {
   for (std::int64_t i = 1; i <= 40; ++i) many.push_back(10 * i);
   const std::string text = screen(made_answer(many, 200));
   for (const char* batch : {"     10 ", "    400 ", "  ▸ 200 ", "    190 ", "    210 "})
-    EXPECT_THAT(text, HasSubstr(batch)) << text;
+    EXPECT_NE(line_with(text, batch), "") << text;
   EXPECT_LE(lines_of(text).size(), 20u);
 }
 
 TEST(Screen, DropsColumnsFromTheRight) {
   const Answer answer = made_answer(batches, 128);
-  const auto head = [&](std::size_t width) {
+  for (const std::size_t width : {80u, 60u, 50u, 40u}) {
     ScreenOptions options;
     options.width = width;
-    return line_with(screen(answer, options), "samples/s ");
-  };
-  EXPECT_THAT(line_with(screen(answer), "limited by"), HasSubstr("within 5%?"));
-  ScreenOptions narrow;
-  narrow.width = 60;
-  EXPECT_THAT(line_with(screen(answer, narrow), "limited by"), HasSubstr("in 5%?"));
-  EXPECT_THAT(head(50), Not(HasSubstr("limited by")));
-  EXPECT_THAT(head(40), HasSubstr("of best"));
+    expect_fits(screen(answer, options), width);
+    EXPECT_WORDS(screen(answer, options));
+  }
 }
 
 TEST(Screen, SaysOfFailedBatchesOnlyHowTheyEnded) {
@@ -128,7 +112,7 @@ TEST(Screen, SaysOfFailedBatchesOnlyHowTheyEnded) {
   row = {};
   row.batch = 4096, row.outcome = trial::Outcome::out_of_memory, row.note = "long story";
   row.limited_by = advise::Bottleneck::memory_capacity;
-  EXPECT_EQ(line_with(screen(answer), "4,096"), "  4,096   out of memory");
+  EXPECT_WORDS(line_with(screen(answer), "4,096"));
 }
 
 TEST(Screen, WithoutUtf8HasAscii) {
@@ -138,32 +122,29 @@ TEST(Screen, WithoutUtf8HasAscii) {
   options.utf8 = false;
   const std::string text = screen(answer, options);
   EXPECT_TRUE(std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; })) << text;
-  EXPECT_THAT(text, HasSubstr("> 128"));
-  EXPECT_THAT(text, HasSubstr("206 us + 48 us a sample"));
+  EXPECT_WORDS(text);
 }
 
 TEST(Screen, OffersMoreCertaintyOnlyWhereThereIsSome) {
   Answer answer = made_answer(batches, 128);
   ScreenOptions options;
   options.more_certain = "--budget 2m";
-  EXPECT_THAT(screen(answer, options), HasSubstr("More certain: --budget 2m"));
+  const auto offered = [&] { return line_with(screen(answer, options), "--budget 2m") != ""; };
+  EXPECT_TRUE(offered());
   answer.recommendation->cut_short = advise::CutShort::stopped;
-  EXPECT_THAT(screen(answer, options), Not(HasSubstr("More certain")));
+  EXPECT_FALSE(offered());
   answer.recommendation->cut_short = advise::CutShort::no;
   answer.recommendation->regret = 0.001;
-  EXPECT_THAT(screen(answer, options), Not(HasSubstr("More certain")));
+  EXPECT_FALSE(offered());
   answer.recommendation->regret = 0.1;
   answer.recommendation->objective = search::Objective::max_batch;
-  EXPECT_THAT(screen(answer, options), Not(HasSubstr("More certain")));
+  EXPECT_FALSE(offered());
 }
 
 TEST(Screen, CallsSizesOfAGivenBatchMicroBatches) {
   advise::Facts facts;
   facts.global_batch = 1024;
-  const std::string text = screen(made_answer(batches, 128, facts));
-  EXPECT_THAT(text, HasSubstr("Train with batch 1,024 as 8 micro-batches of 128: "));
-  EXPECT_THAT(text, HasSubstr("\n  micro-batch "));
-  EXPECT_THAT(text, HasSubstr("(micro-batches of 64 to 256 would do about as well)"));
+  EXPECT_WORDS(screen(made_answer(batches, 128, facts)));
 }
 
 TEST(Screen, BreaksLongCommandsAsAShellDoes) {
@@ -172,9 +153,7 @@ TEST(Screen, BreaksLongCommandsAsAShellDoes) {
       "sweetspot train --model 'a long name.json' --data some-data-set --batch 128 --lr 0.01";
   ScreenOptions options;
   options.width = 50;
-  EXPECT_THAT(screen(answer, options),
-              HasSubstr("  sweetspot train --model 'a long name.json' \\\n"
-                        "    --data some-data-set --batch 128 --lr 0.01\n"));
+  EXPECT_WORDS(screen(answer, options));
 }
 
 TEST(Screen, WithoutARecommendationShowsWhatIsKnownAndTheTrials) {
@@ -182,19 +161,20 @@ TEST(Screen, WithoutARecommendationShowsWhatIsKnownAndTheTrials) {
   answer.recommendation.reset();
   answer.message = "nothing fits";
   const std::string text = screen(answer);
-  EXPECT_THAT(text, testing::StartsWith("nothing fits\nThe fastest was batch 512"));
-  EXPECT_THAT(text, HasSubstr("| batch |"));
+  EXPECT_THAT(text, testing::StartsWith("nothing fits\n"));
+  EXPECT_THAT(tests::column_of(text), testing::ElementsAre("16", "64", "128", "512"));
+  EXPECT_WORDS(text);
 }
 
 TEST(Screen, HasTheEnergyOfASampleWhereItIsKnown) {
   Answer answer = made_answer(batches, 128);
-  EXPECT_THAT(screen(answer), Not(HasSubstr("energy")));
-  answer.recommendation->rows[2].joules_per_sample = {0.0214, 0.021, 0.022};
   ScreenOptions options;
   options.width = 100;
-  const std::string text = screen(answer, options);
-  EXPECT_THAT(text, HasSubstr("energy/sample"));
-  EXPECT_THAT(line_with(text, "▸ 128"), HasSubstr("0.0214 J"));
+  EXPECT_EQ(line_with(screen(answer, options), " J "), "");
+  answer.recommendation->rows[2].joules_per_sample = {0.0214, 0.021, 0.022};
+  EXPECT_EQ(line_with(screen(answer, options), "0.0214 J"),
+            line_with(screen(answer, options), "▸ 128"));
+  EXPECT_WORDS(screen(answer, options));
   for (const std::size_t width : {20u, 60u, 80u, 100u}) {
     options.width = width;
     expect_fits(screen(answer, options), width);
@@ -215,13 +195,11 @@ TEST(Screen, OfPowerLimitsIsATableOfBatchesAndLimits) {
   for (advise::Variant& each : made.variants) each.precision = made.setting.precision;
   ScreenOptions options;
   options.width = 100;
-  const std::string text = screen(answer, options);
-  EXPECT_THAT(text, HasSubstr("Train with batch 128 at 500 W: 0.0214 J/sample, 18% less than the "
-                              "fastest (batch 512 at 700 W)"));
-  EXPECT_THAT(line_with(text, "batch  "), HasSubstr("700 W"));
-  EXPECT_THAT(line_with(text, "  128  "), HasSubstr("▸ 0.0214 J 98%"));
-  EXPECT_THAT(line_with(text, "  512  "), HasSubstr("0.0261 J 100%"));
-  EXPECT_THAT(markdown(answer), HasSubstr("▸ 0.0214 J 98%"));
+  EXPECT_WORDS(screen(answer, options));
+  const auto rows = tests::cells_of(markdown(answer));
+  ASSERT_EQ(rows.size(), 1 + batches.size());
+  EXPECT_THAT(rows[3], testing::Contains("▸ 0.0214 J 98%"));
+  EXPECT_THAT(rows[4], testing::Contains("0.0261 J 100%"));
   for (const std::size_t width : {30u, 60u, 100u}) {
     options.width = width;
     expect_fits(screen(answer, options), width);

@@ -6,13 +6,20 @@
 #include <cmath>
 #include <limits>
 
+#include "rendered.h"
 #include "report/markup.h"
+#include "words.h"
 
 namespace sweetspot::report {
 namespace {
 
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
+using tests::elements_of;
+using tests::found_in;
 
 SvgChart made_chart() {
   SvgChart chart;
@@ -31,11 +38,12 @@ int count(const std::string& text, const std::string& part) {
 
 TEST(Svg, DrawsALineItsMarksAndItsIntervals) {
   const std::string text = svg(made_chart());
-  EXPECT_EQ(count(text, "<circle"), 3 + 1);      // and the legend's
-  EXPECT_EQ(count(text, "h8M"), 2);              // the caps of two intervals
-  EXPECT_THAT(text, HasSubstr(">1\u202f500<"));  // a tick of the y-axis, thousands apart
-  EXPECT_THAT(text, HasSubstr(">256<"));         // a power of two on the logarithmic axis
-  EXPECT_THAT(text, Not(HasSubstr(">-0<")));
+  EXPECT_EQ(count(text, "<circle"), 3 + 1);  // and the legend's
+  EXPECT_EQ(count(text, "h8M"), 2);          // the caps of two intervals
+  const std::vector<std::string> texts = elements_of(text, "text");
+  EXPECT_THAT(texts, Contains("1\u202f500"));  // a tick of the y-axis, thousands apart
+  EXPECT_THAT(texts, Contains("256"));         // a power of two on the logarithmic axis
+  EXPECT_THAT(texts, Not(Contains("-0")));
 }
 
 TEST(Svg, LargeNumbersStayOutOfTheAxisLabel) {
@@ -53,8 +61,8 @@ TEST(Svg, LargeNumbersStayOutOfTheAxisLabel) {
 TEST(Svg, HasANameAndADescriptionForThoseWhoDoNotSeeIt) {
   const std::string text = svg(made_chart());
   EXPECT_THAT(text, HasSubstr(R"(role="img" aria-labelledby="chart-title chart-desc")"));
-  EXPECT_THAT(text, HasSubstr(R"(<title id="chart-title">Throughput</title>)"));
-  EXPECT_THAT(text, HasSubstr(R"(<desc id="chart-desc">It rises.</desc>)"));
+  EXPECT_THAT(elements_of(text, R"(title id="chart-title")"), ElementsAre("Throughput"));
+  EXPECT_THAT(elements_of(text, R"(desc id="chart-desc")"), ElementsAre("It rises."));
 }
 
 TEST(Svg, TextIsInert) {
@@ -63,9 +71,7 @@ TEST(Svg, TextIsInert) {
   chart.series[0].name = "\" onload=\"x";
   chart.x.words = [](double) { return "<b>"; };
   const std::string text = svg(chart);
-  EXPECT_THAT(text, Not(HasSubstr("<script")));
-  EXPECT_THAT(text, Not(HasSubstr("<b>")));
-  EXPECT_THAT(text, Not(HasSubstr("\" onload")));
+  EXPECT_THAT(found_in(text, {"<script", "<b>", "\" onload"}), IsEmpty());
 }
 
 TEST(Svg, LeavesOutWhatIsNotFinite) {
@@ -75,16 +81,16 @@ TEST(Svg, LeavesOutWhatIsNotFinite) {
   chart.rules = {{NAN, true, "nowhere"}};
   const std::string text = svg(chart);
   EXPECT_EQ(count(text, "<circle"), 1 + 1);
-  for (const char* word : {"nan", "inf", "nowhere"}) EXPECT_THAT(text, Not(HasSubstr(word)));
+  EXPECT_THAT(found_in(text, {"nan", "inf", "nowhere"}), IsEmpty());
 }
 
 TEST(Svg, OfNothingOrOfOneValueHasAxesStill) {
   SvgChart chart = made_chart();
   chart.series.clear();
-  EXPECT_THAT(svg(chart), Not(HasSubstr("nan")));
+  EXPECT_THAT(found_in(svg(chart), {"nan"}), IsEmpty());
   chart.series = {{"", {{64, 5}}}};
   chart.y.from = 5, chart.y.to = 5;
-  EXPECT_THAT(svg(chart), Not(HasSubstr("nan")));
+  EXPECT_THAT(found_in(svg(chart), {"nan"}), IsEmpty());
 }
 
 TEST(Markup, ThousandsAreSetApartWithNarrowSpaces) {
@@ -99,7 +105,7 @@ TEST(Markup, ShowsAndClipsTheTextOfOthers) {
   EXPECT_EQ(shown("a\x1b[31m\u202e"), "a\\x1b[31m\\xe2\\x80\\xae");
   const std::string clipped = shown(std::string(10'000'000, 'x'));
   EXPECT_LT(clipped.size(), 2100u);
-  EXPECT_THAT(clipped, HasSubstr("9.5 MiB in all"));
+  EXPECT_WORDS(clipped.substr(clipped.find_last_of('x') + 1));
   EXPECT_EQ(escaped_markup("<a href='x'>&\"</a>"),
             "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;");
 }

@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "rendered.h"
 #include "report/answer.h"
 #include "report/forms.h"
 #include "report/table.h"
 #include "report/text/glance.h"
 #include "report/text/screen.h"
 #include "report/text/target_table.h"
+#include "words.h"
 
 namespace sweetspot::report {
 namespace {
@@ -53,33 +55,25 @@ advise::TimeToTarget answer() {
 }
 
 TEST(TargetAnswer, BeginsWithTheSentenceToActOn) {
-  EXPECT_EQ(
-      sentence(answer()),
-      "Train with batch 128: 99% in 6.1 s (5.85 to 6.35 over 3 seeds), learning rate 0.0011.");
+  EXPECT_WORDS(sentence(answer()));
   advise::TimeToTarget lost = answer();
   lost.batch.reset();
   lost.best = 0.981, lost.best_batch = 256;
-  EXPECT_EQ(sentence(lost), "99% was not reached within the budget; best was 98.1% at batch 256.");
+  EXPECT_WORDS(sentence(lost));
 }
 
 TEST(TargetAnswer, HasARowForEachBatchAndSaysWhatThroughputWouldHaveBeen) {
   Answer whole;
   whole.to_target = answer();
   const std::string text = screen(whole);
-  EXPECT_THAT(text, HasSubstr("predicted s"));
-  EXPECT_THAT(text, HasSubstr("▸ 128"));
-  EXPECT_THAT(text, AllOf(HasSubstr("6.10 ±0.25"), HasSubstr("3 of 3"), HasSubstr("> 12")));
-  EXPECT_THAT(text, HasSubstr("the loss was no number any more"));
-  std::string words = text;
-  std::ranges::replace(words, '\n', ' ');
-  EXPECT_THAT(words, HasSubstr("for throughput alone it would be batch 512, which is predicted to "
-                               "take 9.2 s to 99%"));
+  EXPECT_WORDS(text);
   std::istringstream lines(text);
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(display_width(line), 80u);
   EXPECT_LE(count, 20);
   EXPECT_EQ(sentence(whole), advise::sentence(answer()));
-  EXPECT_THAT(markdown(whole), HasSubstr("|   256 |"));
+  EXPECT_THAT(tests::column_of(markdown(whole)),
+              testing::ElementsAre("64", "128", "256", "512", "1,024"));
 }
 
 TEST(TargetAnswer, KeepsWhatMattersOfManyBatches) {
@@ -90,8 +84,8 @@ TEST(TargetAnswer, KeepsWhatMattersOfManyBatches) {
   Answer whole;
   whole.to_target = made;
   const std::string text = screen(whole);
-  EXPECT_THAT(text, AllOf(HasSubstr("▸ 128"), HasSubstr(" 256"), HasSubstr(" 512")));
-  EXPECT_THAT(text, Not(HasSubstr("8,388,608")));
+  EXPECT_THAT(text, AllOf(HasSubstr("▸ 128"), HasSubstr(" 256"), HasSubstr(" 512"),
+                          Not(HasSubstr("8,388,608"))));
 }
 
 TEST(TargetAnswer, ComesBackFromTheStoreAsItWas) {

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "stats/autocorrelation.h"
 #include "stats/noise_floor.h"
 #include "stats/series.h"
 

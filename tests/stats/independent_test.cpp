@@ -1,4 +1,4 @@
-#include "stats/independent.h"
+#include "stats/interval.h"
 
 #include <gtest/gtest.h>
 

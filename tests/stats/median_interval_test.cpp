@@ -1,4 +1,4 @@
-#include "stats/median_interval.h"
+#include "stats/interval.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stats/outliers.h"
+#include "stats/quantile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

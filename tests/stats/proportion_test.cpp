@@ -1,4 +1,4 @@
-#include "stats/proportion.h"
+#include "stats/interval.h"
 
 #include <gtest/gtest.h>
 

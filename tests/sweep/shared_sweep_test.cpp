@@ -12,7 +12,6 @@
 namespace sweetspot::sweep {
 namespace {
 
-using testing::HasSubstr;
 using tests::TemporaryFolder;
 using workload::fake::FakeWorkload;
 

@@ -4,12 +4,12 @@
 #include "measure/made_up.h"
 #include "telemetry/contention.h"
 #include "telemetry/meter.h"
+#include "words.h"
 
 namespace sweetspot::telemetry {
 namespace {
 
 using probe::gpu::Process;
-using testing::HasSubstr;
 
 struct MadeGpu : probe::gpu::Gpu {
   MadeGpu() { now.utilisation_share = 0.9, now.memory_used = 1000, now.power_watts = 300; }
@@ -91,7 +91,7 @@ TEST(GpuContention, AnotherProcessesUseCounts) {
   EXPECT_FALSE(judged({{8, 100, 0.04}}).contended) << "it hardly does anything";
   const trial::Contention busy = judged({{8, 100, 0.04}, {9, 50, 0.4}});
   EXPECT_TRUE(busy.contended);
-  EXPECT_THAT(busy.reason, HasSubstr("other processes used the GPU 44% of the time"));
+  EXPECT_WORDS(busy.reason);
   EXPECT_EQ(busy.other_gpu_memory, 150u);
 }
 
@@ -99,7 +99,7 @@ TEST(GpuContention, OthersWhoseUseIsNotCountedCount) {
   const trial::Contention uncounted = judged({{8, 100, std::nullopt}});
   EXPECT_TRUE(uncounted.contended);
   EXPECT_FALSE(uncounted.other_gpu_share);
-  EXPECT_THAT(uncounted.reason, HasSubstr("were on the GPU"));
+  EXPECT_WORDS(uncounted.reason);
 }
 
 TEST(GpuContention, HeatCountsAndAPowerCapIsOnlyNoted) {
@@ -109,7 +109,7 @@ TEST(GpuContention, HeatCountsAndAPowerCapIsOnlyNoted) {
   EXPECT_EQ(capped.reason, "");
   const trial::Contention hot = judged({}, {.thermal = true});
   EXPECT_TRUE(hot.contended);
-  EXPECT_THAT(hot.reason, HasSubstr("held back (thermal slowdown)"));
+  EXPECT_WORDS(hot.reason);
 }
 
 }  // namespace

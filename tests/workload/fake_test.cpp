@@ -34,19 +34,23 @@ TEST(Fake, StepsAreTheirPhases) {
   EXPECT_NEAR(std::accumulate(step.phases.begin(), step.phases.end(), 0.0), step.seconds, 1e-12);
 }
 
-TEST(Fake, SessionsRepeatThemselvesAndDiffer) {
-  FakeWorkload workload({.noise_share = 0.1, .slow_step_probability = 0.1});
-  const auto one = workload.open(at(32)), two = workload.open(at(32)),
+// The same for the same seed; batches, and sessions of one batch, each have noise of their own.
+TEST(Fake, WorkloadsRepeatThemselvesAndSessionsDiffer) {
+  const Options noisy = {.noise_share = 0.1, .slow_step_probability = 0.1};
+  FakeWorkload workload(noisy), again(noisy);
+  const auto one = workload.open(at(32)), same = again.open(at(32)), next = workload.open(at(32)),
              other = workload.open(at(33));
-  double apart = 0;
+  double sessions_apart = 0, batches_apart = 0;
   for (int i = 0; i < 20; ++i) {
     const double seconds = one->step().seconds;
     EXPECT_GT(seconds, 0);
-    EXPECT_DOUBLE_EQ(seconds, two->step().seconds);
-    apart +=
+    EXPECT_DOUBLE_EQ(seconds, same->step().seconds);
+    sessions_apart += std::abs(seconds - next->step().seconds) / step_seconds({}, 32);
+    batches_apart +=
         std::abs(seconds / step_seconds({}, 32) - other->step().seconds / step_seconds({}, 33));
   }
-  EXPECT_GT(apart, 0.1);
+  EXPECT_GT(sessions_apart, 0.1);
+  EXPECT_GT(batches_apart, 0.1);
 }
 
 TEST(Fake, MemoryIsWhatItPredicts) {

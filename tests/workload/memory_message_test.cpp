@@ -1,10 +1,9 @@
-#include "workload/memory_message.h"
+#include "workload/out_of_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 
-#include "workload/out_of_memory.h"
 
 namespace sweetspot::workload {
 namespace {

@@ -20,6 +20,7 @@
 #include "report/forms.h"
 #include "store/store.h"
 #include "study/study_key.h"
+#include "study/tune_status.h"
 #include "workload/native/branching.h"
 #include "workload/native/workload.h"
 
@@ -70,22 +71,6 @@ study::Terms terms_of(const StudyFlags& study, const CriticalBatchFlags& flags,
   terms.program_major = program_major();
   put_memory_limits(study, terms);
   return terms;
-}
-
-std::string status_of(const learning::CriticalBatchResult& result) {
-  switch (result.end) {
-    case study::End::none:
-      return result.found ? "found" : "nothing_feasible";
-    case study::End::stopped:
-      return "stopped";
-    case study::End::budget:
-      return "budget";
-    case study::End::store_failed:
-      return "store_failed";
-    case study::End::device_lost:
-      return "device_lost";
-  }
-  return "";
 }
 
 std::string message_of(const learning::CriticalBatchResult& result) {
@@ -175,7 +160,8 @@ int tune_critical_batch(const StudyFlags& study, const CriticalBatchFlags& flags
   report::CriticalBatchAnswer answer;
   answer.study = std::to_string(writer->study().id);
   answer.workload = opened.title;
-  answer.status = status_of(result), answer.message = message_of(result);
+  answer.status = name(study::status_of(result.end, result.found.has_value()));
+  answer.message = message_of(result);
   if (result.point)
     answer.epochs = result.point->epochs, answer.checkpoint_loss = result.point->loss,
     answer.noise_scale = result.point->noise_scale;

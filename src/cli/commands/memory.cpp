@@ -11,7 +11,7 @@
 #include "cli/flags/native_flags.h"
 #include "cli/output.h"
 #include "core/error.h"
-#include "core/range.h"
+#include "core/number.h"
 #include "core/text.h"
 #include "model/keras.h"
 #include "probe/proc/host.h"

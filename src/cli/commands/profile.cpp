@@ -15,7 +15,6 @@
 #include "cli/ranks.h"
 #include "cli/signals.h"
 #include "core/number.h"
-#include "core/range.h"
 #include "core/text.h"
 #include "report/forms.h"
 #include "report/table.h"
@@ -38,7 +37,6 @@ struct ProfileFlags {
   native::ProfileOptions options;
   std::optional<std::filesystem::path> trace;
   RankFlags ranks;
-  bool threads_given = false;
 };
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
@@ -226,8 +224,7 @@ Json json_of(const native::Run& run, const std::vector<native::Profile>& profile
 // The largest batch opens the run, so that one the data set is too small for is refused at once.
 native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>& batches,
                      collective::Group* group, const native::Say& say) {
-  native::Options options =
-      flags_of_rank(flags.native, flags.ranks, flags.threads_given, group).resolved();
+  native::Options options = flags_of_rank(flags.native, flags.ranks, group).resolved();
   require_cpu(options);
   for (const std::int64_t batch : batches) {
     options.pipeline.batch = batch;
@@ -309,8 +306,7 @@ void add_profile(CLI::App& app, Action& chosen, const std::vector<std::string>& 
   command->footer(
       "\nExamples:\n  sweetspot profile --batch 32,256 --trace trace.json\n"
       "  sweetspot profile --batch 256 --ranks 2");
-  command->callback([&chosen, flags, given, command] {
-    flags->threads_given = command->count("--threads") > 0;
+  command->callback([&chosen, flags, given] {
     chosen = [flags, given](Output& output) {
       return run_ranks(flags->ranks,
                        {given,

@@ -18,7 +18,7 @@
 #include "cli/study_workload.h"
 #include "cli/variants.h"
 #include "core/error.h"
-#include "core/range.h"
+#include "core/number.h"
 #include "core/text.h"
 #include "store/store.h"
 #include "study/study_key.h"

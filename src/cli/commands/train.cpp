@@ -279,12 +279,11 @@ int exit_code(const native::Run& run, const native::Result& result) {
 struct TrainFlags {
   NativeFlags native;
   RankFlags ranks;
-  bool threads_given = false;
 };
 
 // As one of these ranks, if there are any.
 native::Options options_of(const TrainFlags& flags, collective::Group* group) {
-  return flags_of_rank(flags.native, flags.ranks, flags.threads_given, group).resolved();
+  return flags_of_rank(flags.native, flags.ranks, group).resolved();
 }
 
 // The others say nothing: what they do is what the first tells of.
@@ -343,8 +342,7 @@ void add_train(CLI::App& app, Action& chosen, const std::vector<std::string>& gi
       "  sweetspot train --batch 64@0,256@1,1024@3 --epochs 5\n"
       "  sweetspot train --batch dynamic\n"
       "  sweetspot train --batch 256 --ranks 2");
-  command->callback([&chosen, flags, given, command] {
-    flags->threads_given = command->count("--threads") > 0;
+  command->callback([&chosen, flags, given] {
     chosen = [flags, given](Output& output) {
       return run_ranks(flags->ranks,
                        {given,

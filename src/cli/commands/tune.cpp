@@ -9,15 +9,11 @@
 
 #include "cli/commands/cluster.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/critical_batch.h"
+#include "cli/commands/tune_flags.h"
 #include "cli/exit_codes.h"
-#include "cli/flags/flags.h"
-#include "cli/flags/study_flags.h"
 #include "cli/flags/target_flags.h"
 #include "cli/live/live_study.h"
 #include "cli/output.h"
-#include "cli/plan_ranks.h"
-#include "cli/ranks.h"
 #include "cli/signals.h"
 #include "cli/study_answer.h"
 #include "cli/study_workload.h"
@@ -31,25 +27,6 @@
 
 namespace sweetspot::cli {
 namespace {
-
-struct TuneFlags {
-  StudyFlags study;
-  TargetFlags target;
-  search::Objective objective = search::Objective::throughput;
-  std::int64_t min = 1, multiple_of = 1;
-  std::optional<std::int64_t> max, global_batch, repeat;
-  std::optional<study::Confirm> confirm;
-  std::optional<double> slower_at_most;
-  std::string precisions;
-  const CLI::Option* tolerance = nullptr;
-  bool no_report = false;
-  LearningRateFlags learning_rate;
-  ClusterFlags cluster;
-  CriticalBatchFlags critical;
-  PlanFlags plan;
-  RankFlags ranks;
-  bool threads_given = false;
-};
 
 constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
 
@@ -99,29 +76,6 @@ void check_energy(const StudyWorkload& opened, bool of_program) {
           ? "--for energy: this machine does not tell its energy (there is no GPU that does, and "
             "/sys/class/powercap has no CPU package that this user may read); leave it out"
           : fmt::format("--for energy: {} does not tell its energy; leave it out", device));
-}
-
-void check_objective(const TuneFlags& flags) {
-  if (flags.objective == search::Objective::energy) {
-    if (flags.tolerance->count() > 0)
-      throw core::InputError(
-          "--for energy has no --tolerance: --slower-at-most says what it may cost in time");
-    return;
-  }
-  if (flags.slower_at_most)
-    throw core::InputError(
-        "--slower-at-most says what saving energy may cost; add --for energy, or use --tolerance");
-  if (!flags.study.power_limits.empty())
-    throw core::InputError("less power is never faster; add --for energy to --power-limits");
-}
-
-std::int64_t confirmed_steps(const std::string& text) {
-  constexpr std::int64_t most_steps = 1'000'000'000;
-  try {
-    return core::parse_whole(text, "--confirm", 1, most_steps);
-  } catch (const core::InputError& error) {
-    throw core::InputError(fmt::format("{}, or epoch", error.what()));
-  }
 }
 
 study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {
@@ -175,23 +129,6 @@ int exit_code(const study::TuneResult& result) {
   return 1;
 }
 
-void check_global_batch(const TuneFlags& flags) {
-  if (!flags.global_batch) return;
-  if (flags.objective == search::Objective::max_batch)
-    throw core::InputError(
-        "--global-batch keeps the batch, so there is no largest one to find; leave out --for "
-        "max-batch, or --global-batch");
-  if (flags.study.native.options.accumulation != 1)
-    throw core::InputError(
-        "--global-batch chooses the accumulation itself; leave out --accumulation");
-  const auto found = workload::command::used(flags.study.command.options);
-  if (flags.study.command.given() && !(found.accumulation && found.micro_batch) &&
-      !flags.study.command.options.batch_from_environment)
-    throw core::InputError(
-        "--global-batch needs {micro_batch} and {accumulation} in the program's arguments, "
-        "variables or templates");
-}
-
 int show_plan(const TuneFlags& flags, Output& output) {
   if (flags.cluster.given()) {
     output.print(cluster_script(flags.cluster, 1));
@@ -214,30 +151,6 @@ int show_plan(const TuneFlags& flags, Output& output) {
 
 // Speeds are measured first, in a part of the time.
 constexpr double share_for_speeds = 0.25;
-
-void check_target(const TuneFlags& flags) {
-  if (!flags.target.target) return;
-  if (flags.global_batch || flags.confirm)
-    throw core::InputError(
-        "a target is reached by training whole batches; leave out --global-batch and --confirm");
-  if (flags.cluster.given())
-    throw core::InputError("a target is reached on this machine; leave out --cluster");
-  if (!flags.study.native.options.evaluate)
-    throw core::InputError("a target is looked for on the test split; leave out --no-eval");
-}
-
-// Branches from a checkpoint are another question than the search.
-void check_critical_batch(const CLI::App& command) {
-  for (const char* flag : {"--for", "--slower-at-most", "--precisions", "--multiple-of", "--repeat",
-                           "--global-batch", "--confirm", "--seeds", "--finalists", "--most-epochs",
-                           "--lr-batch", "--lr-check", "--power-limits", "--precision-of-estimate",
-                           "--plot", "--export-csv", "--export-markdown", "--cluster", "--dry-run"})
-    if (command.count(flag) > 0)
-      throw core::InputError(
-          fmt::format("--critical-batch compares short branches, of which {} says nothing; leave "
-                      "it out, or --critical-batch",
-                      flag));
-}
 
 int tune(const TuneFlags& flags, Output& output) {
   if (flags.critical.asked) return tune_critical_batch(flags.study, flags.critical, output);
@@ -372,7 +285,7 @@ void check_ranks(const TuneFlags& flags) {
 
 TuneFlags flags_of_rank(const TuneFlags& flags, collective::Group* group) {
   TuneFlags of_rank = flags;
-  of_rank.study.native = flags_of_rank(flags.study.native, flags.ranks, flags.threads_given, group);
+  of_rank.study.native = flags_of_rank(flags.study.native, flags.ranks, group);
   return of_rank;
 }
 
@@ -416,72 +329,7 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
               const std::vector<std::string>& given) {
   CLI::App* command = app.add_subcommand("tune", "find the batch size to train with, and say why");
   const auto flags = std::make_shared<TuneFlags>();
-  using search::Objective;
-  text_flag(
-      *command, "--for", "GOAL",
-      "throughput: the smallest batch that is about as fast as any; max-batch: the largest "
-      "that fits; energy: the least for each sample; accuracy=0.99 or loss=0.1: the batch "
-      "that is trained to it soonest; energy-to-accuracy=0.99: with the least energy",
-      [flags](const std::string& word) {
-        if (read_target(word, flags->target)) {
-          flags->objective = flags->target.for_energy ? Objective::energy : Objective::throughput;
-          return;
-        }
-        flags->objective =
-            static_cast<Objective>(index_of(word, {"throughput", "max-batch", "energy"}, "--for"));
-      })
-      ->default_str("throughput");
-  text_flag(*command, "--slower-at-most", "SHARE",
-            "for energy: what saving it may cost of the fastest speed [10%]",
-            [flags](const std::string& text) {
-              flags->slower_at_most = parse_share(text, "--slower-at-most", 0.9);
-            });
-  text_flag(*command, "--precisions", "NAMES",
-            "search each of these, and compare: of our own engine on a GPU, or of a program with "
-            "{precision}, such as fp32,bf16",
-            [flags](const std::string& text) {
-              flags->precisions = text;
-              flags->study.native.precision = text.substr(0, text.find(','));
-            });
-  text_flag(*command, "--min", "N", "the smallest batch to try", [flags](const std::string& text) {
-    flags->min = core::parse_whole(text, "--min", 1, most_batch);
-    flags->critical.least = flags->min;
-  })->default_str(std::to_string(flags->min));
-  text_flag(*command, "--max", "N", "the largest batch to try [the data set's size]",
-            [flags](const std::string& text) {
-              flags->max = core::parse_whole(text, "--max", 1, most_batch);
-              flags->critical.most = flags->max;
-            });
-  whole_flag(*command, "--multiple-of", flags->multiple_of, {1, most_batch},
-             "try multiples of this only");
-  text_flag(*command, "--repeat", "N",
-            "of a program: so many passes over all batches that matter, every other one in "
-            "reverse; else a batch is run twice where the answer turns on it",
-            [flags](const std::string& text) {
-              flags->repeat = core::parse_whole(text, "--repeat", 1, 100);
-            });
-  text_flag(*command, "--global-batch", "N",
-            "keep this batch, and find the micro-batch and the accumulation that make it",
-            [flags](const std::string& text) {
-              flags->global_batch = core::parse_whole(text, "--global-batch", 1, most_batch);
-            });
-  text_flag(*command, "--confirm", "STEPS",
-            "run the answer for so many steps, or for an epoch (epoch), and step down if it grows "
-            "beyond what is allowed or dies",
-            [flags](const std::string& text) {
-              flags->confirm.emplace();
-              if (text != "epoch") flags->confirm->steps = confirmed_steps(text);
-            });
-  add_target_flags(*command, flags->target);
-  add_critical_batch_flags(*command, flags->critical);
-  command->add_flag("--no-report", flags->no_report, "leave out the HTML report beside the store");
-  add_learning_rate_flags(*command, flags->learning_rate);
-  add_study_flags(*command, flags->study);
-  add_either_workload_flags(*command, flags->study);
-  add_cluster_flags(*command, flags->cluster);
-  add_plan_flags(*command, flags->plan);
-  add_rank_flags(*command, flags->ranks);
-  flags->tolerance = command->get_option("--tolerance");
+  add_tune_flags(*command, flags);
   command->footer(
       "\nExamples:\n"
       "  sweetspot tune --model rgb64-cnn --memory-limit 2GiB --multiple-of 8\n"
@@ -504,7 +352,6 @@ void add_tune(CLI::App& app, Action& chosen, const std::vector<std::string>& pro
     flags->target.base_batch = flags->learning_rate.batch.value_or(flags->target.base_batch);
     flags->cluster.arguments = given;
     if (flags->critical.asked) check_critical_batch(*command);
-    flags->threads_given = command->count("--threads") > 0;
     chosen = [flags, given](Output& output) {
       settle_gpus(flags->study.command.options);
       return tune_with_ranks(*flags, given, output);

@@ -6,7 +6,7 @@
 
 #include "cli/live/terminal.h"
 #include "cli/output.h"
-#include "core/interval_format.h"
+#include "core/interval.h"
 #include "core/text.h"
 #include "report/fields.h"
 #include "report/table.h"

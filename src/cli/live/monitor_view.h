@@ -5,7 +5,6 @@
 
 #include "probe/gpu.h"
 #include "probe/powercap/energy.h"
-#include "probe/proc/cpu_time.h"
 #include "probe/proc/host.h"
 #include "probe/proc/load.h"
 

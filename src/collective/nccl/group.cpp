@@ -1,5 +1,4 @@
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <nccl.h>
 
@@ -9,6 +8,7 @@
 
 #include "collective/nccl/nccl.h"
 #include "core/error.h"
+#include "core/shared_library.h"
 
 namespace sweetspot::collective {
 namespace {
@@ -28,24 +28,18 @@ struct Library {
 };
 
 Library load() {
+  core::SharedLibrary file({"libnccl.so.2"});
   Library library;
-  void* handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    library.lack = fmt::format("NCCL cannot be loaded ({}); install libnccl2", dlerror());
-    return library;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (!function)
-      library.lack = fmt::format("libnccl.so.2 has no {}; install a newer libnccl2", name);
-  };
-  find("ncclGetUniqueId", library.get_unique_id);
-  find("ncclCommInitRank", library.comm_init_rank);
-  find("ncclCommDestroy", library.comm_destroy);
-  find("ncclCommAbort", library.comm_abort);
-  find("ncclAllReduce", library.all_reduce);
-  find("ncclBroadcast", library.broadcast);
-  find("ncclGetErrorString", library.error_string);
+  file.find("ncclGetUniqueId", library.get_unique_id);
+  file.find("ncclCommInitRank", library.comm_init_rank);
+  file.find("ncclCommDestroy", library.comm_destroy);
+  file.find("ncclCommAbort", library.comm_abort);
+  file.find("ncclAllReduce", library.all_reduce);
+  file.find("ncclBroadcast", library.broadcast);
+  file.find("ncclGetErrorString", library.error_string);
+  if (!file.lack().empty())
+    library.lack =
+        fmt::format("NCCL cannot be loaded ({}); install libnccl2, or a newer one", file.lack());
   return library;
 }
 

@@ -150,4 +150,6 @@ std::vector<std::unique_ptr<Group>> thread_groups(int ranks) {
   return groups;
 }
 
+std::unique_ptr<Group> alone() { return std::move(thread_groups(1).front()); }
+
 }  // namespace sweetspot::collective

@@ -10,4 +10,7 @@ namespace sweetspot::collective {
 // others.
 std::vector<std::unique_ptr<Group>> thread_groups(int ranks);
 
+// The only rank: every sum is its own.
+std::unique_ptr<Group> alone();
+
 }  // namespace sweetspot::collective

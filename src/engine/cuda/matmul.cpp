@@ -1,6 +1,5 @@
 #include "engine/cuda/matmul.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -9,9 +8,9 @@
 #include <mutex>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 
 #include "core/error.h"
+#include "core/shared_library.h"
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -34,38 +33,26 @@ struct Library {
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
 };
 
-void* opened() {
-  for (const char* file : {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
-                           "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"})
-    if (void* handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL)) return handle;
-  return nullptr;
-}
-
 // Null if the library or one of its functions is missing.
 std::unique_ptr<const Library> load() {
   const char* wanted = std::getenv("SWEETSPOT_CUBLASLT");
   if (wanted && std::string_view(wanted) == "0") return nullptr;
-  void* file = opened();
-  if (!file) return nullptr;
+  core::SharedLibrary file({"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
+                            "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"});
   auto library = std::make_unique<Library>();
-  bool whole = true;
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(file, name));
-    whole = whole && function;
-  };
-  find("cublasLtCreate", library->create);
-  find("cublasLtMatmul", library->matmul);
-  find("cublasLtMatmulAlgoGetHeuristic", library->choose);
-  find("cublasLtMatmulDescCreate", library->make_product);
-  find("cublasLtMatmulDescDestroy", library->end_product);
-  find("cublasLtMatmulDescSetAttribute", library->set_product);
-  find("cublasLtMatrixLayoutCreate", library->make_layout);
-  find("cublasLtMatrixLayoutDestroy", library->end_layout);
-  find("cublasLtMatrixLayoutSetAttribute", library->set_layout);
-  find("cublasLtMatmulPreferenceCreate", library->make_preference);
-  find("cublasLtMatmulPreferenceDestroy", library->end_preference);
-  find("cublasLtMatmulPreferenceSetAttribute", library->set_preference);
-  if (!whole) return nullptr;
+  file.find("cublasLtCreate", library->create);
+  file.find("cublasLtMatmul", library->matmul);
+  file.find("cublasLtMatmulAlgoGetHeuristic", library->choose);
+  file.find("cublasLtMatmulDescCreate", library->make_product);
+  file.find("cublasLtMatmulDescDestroy", library->end_product);
+  file.find("cublasLtMatmulDescSetAttribute", library->set_product);
+  file.find("cublasLtMatrixLayoutCreate", library->make_layout);
+  file.find("cublasLtMatrixLayoutDestroy", library->end_layout);
+  file.find("cublasLtMatrixLayoutSetAttribute", library->set_layout);
+  file.find("cublasLtMatmulPreferenceCreate", library->make_preference);
+  file.find("cublasLtMatmulPreferenceDestroy", library->end_preference);
+  file.find("cublasLtMatmulPreferenceSetAttribute", library->set_preference);
+  if (!file.lack().empty()) return nullptr;
   return library;
 }
 

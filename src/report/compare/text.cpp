@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/interval_format.h"
+#include "core/interval.h"
 #include "core/text.h"
 #include "report/compare/compare.h"
 #include "report/compare/forms.h"

@@ -9,7 +9,7 @@
 #include "report/end_points.h"
 #include "report/epochs.h"
 #include "search/knee.h"
-#include "stats/independent.h"
+#include "stats/interval.h"
 
 namespace sweetspot::report::paper {
 namespace {

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "report/epochs.h"
+#include "stats/interval.h"
 #include "stats/linear_fit.h"
 #include "stats/moments.h"
-#include "stats/proportion.h"
 
 namespace sweetspot::report::paper {
 namespace {

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "core/text.h"
-#include "core/utf8.h"
 #include "report/fields.h"
 #include "report/forms.h"
 #include "report/table.h"

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/text.h"
-#include "core/utf8.h"
 #include "report/forms.h"
 #include "report/table.h"
 #include "report/text/answer_table.h"

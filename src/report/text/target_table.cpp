@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/interval_format.h"
+#include "core/interval.h"
 #include "core/text.h"
 #include "report/table.h"
 #include "report/text/screen.h"

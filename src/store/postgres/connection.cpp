@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "core/utf8.h"
 
 namespace sweetspot::store::postgres {
 namespace {

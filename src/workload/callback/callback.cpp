@@ -6,7 +6,6 @@
 #include <chrono>
 #include <new>
 
-#include "workload/memory_message.h"
 #include "workload/out_of_memory.h"
 #include "workload/pace.h"
 #include "workload/workload.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "convergence/batch_growth.h"
-#include "convergence/noise_bound.h"
+#include "convergence/noise_scale.h"
 #include "workload/native/options.h"
 
 namespace sweetspot::workload::native {

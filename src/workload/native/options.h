@@ -12,7 +12,6 @@
 #include "engine/trainer.h"
 #include "workload/native/batch_schedule.h"
 #include "workload/native/device.h"
-#include "workload/native/dynamic_batch.h"
 
 namespace sweetspot::workload::native {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <vector>
 
-#include "collective/alone.h"
+#include "collective/threads/threads.h"
 #include "workload/native/session.h"
 #include "workload/native/workload.h"
 

@@ -11,7 +11,7 @@
 #include <new>
 
 #include "core/error.h"
-#include "stats/independent.h"
+#include "stats/interval.h"
 #include "workload/native/device.h"
 #include "workload/native/native_workload.h"
 #include "workload/native/workload.h"

@@ -1,6 +1,7 @@
 #include "engine/cpu/kernels/amx_check.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -74,11 +75,17 @@ bool works_in_a_child() {
   return got == 1 && answer == 1;
 }
 
+// Clang 16's __builtin_cpu_supports() does not know these two.
+bool has_amx() {
+  constexpr unsigned amx_bf16 = 1u << 22, amx_tile = 1u << 24;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & amx_bf16) && (d & amx_tile);
+}
+
 }  // namespace
 
 bool amx_works() {
-  return products_amx.multiply && __builtin_cpu_supports("amx-tile") &&
-         __builtin_cpu_supports("amx-bf16") && works_in_a_child() && ask_for_tiles();
+  return products_amx.multiply && has_amx() && works_in_a_child() && ask_for_tiles();
 }
 
 }  // namespace sweetspot::engine::cpu

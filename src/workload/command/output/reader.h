@@ -10,7 +10,7 @@
 #include "workload/command/output/progress_bars.h"
 #include "workload/command/output/regex.h"
 #include "workload/command/output/suggestion.h"
-#include "workload/memory_message.h"
+#include "workload/out_of_memory.h"
 
 namespace sweetspot::workload::command::output {
 

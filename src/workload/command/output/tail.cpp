@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "core/utf8.h"
+#include "core/text.h"
 #include "workload/command/output/scanner.h"
 
 namespace sweetspot::workload::command::output {

@@ -1,0 +1,181 @@
+#pragma once
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/interval.h"
+#include "core/units.h"
+
+namespace sweetspot::advise {
+
+// Answers as JSON, with each field declared once: a function of a form and a value names its
+// fields, and is called with a JsonWriter to write them and with a JsonReader to read them again.
+// Both have the same calls. What is unknown is null.
+class JsonWriter {
+ public:
+  static constexpr bool reads = false;
+  explicit JsonWriter(nlohmann::ordered_json& object) : json_(object) {}
+
+  void field(const char* key, bool value);
+  void field(const char* key, double value);
+  void field(const char* key, int value);
+  void field(const char* key, std::int64_t value);
+  void field(const char* key, std::uint64_t value);
+  void field(const char* key, std::string_view value);
+  void field(const char* key, const core::Interval& value);
+  void field(const char* key, const std::vector<std::string>& values);
+  template <class T>
+  void field(const char* key, const std::optional<T>& value) {
+    value ? field(key, *value) : null(key);
+  }
+  // What answers of earlier versions do not have.
+  template <class T>
+  void newer_field(const char* key, const T& value) {
+    field(key, value);
+  }
+  // A text that is null where it is empty.
+  void text(const char* key, const std::string& value) {
+    value.empty() ? null(key) : field(key, value);
+  }
+  // What follows from other fields: for the reader of the text, and not read again.
+  template <class Make>
+  void derived(const char* key, const Make& make) {
+    field(key, make());
+  }
+  // A value of an enum by its name; its names are those up to `last`.
+  template <class Enum>
+  void named(const char* key, Enum value, Enum) {
+    field(key, std::string_view(name(value)));
+  }
+  template <class Enum>
+  void named(const char* key, const std::optional<Enum>& value, Enum last) {
+    value ? named(key, *value, last) : null(key);
+  }
+  // Fields that stand together under a key.
+  template <class Fields>
+  void group(const char* key, const Fields& fields) {
+    JsonWriter inner(object(key));
+    fields(inner);
+  }
+  template <class T, class Fields>
+  void object(const char* key, const std::optional<T>& value, const Fields& fields) {
+    if (!value) return null(key);
+    JsonWriter inner(object(key));
+    fields(inner, *value);
+  }
+  template <class T, class Fields>
+  void list(const char* key, const std::vector<T>& values, const Fields& fields) {
+    nlohmann::ordered_json& all = array(key);
+    for (const T& value : values) {
+      JsonWriter inner(appended(all));
+      fields(inner, value);
+    }
+  }
+  template <class T, class Fields>
+  void newer_list(const char* key, const std::vector<T>& values, const Fields& fields) {
+    list(key, values, fields);
+  }
+
+ private:
+  void null(const char* key);
+  nlohmann::ordered_json& object(const char* key);
+  nlohmann::ordered_json& array(const char* key);
+  static nlohmann::ordered_json& appended(nlohmann::ordered_json& array);
+
+  nlohmann::ordered_json& json_;
+};
+
+// Reads what was written so. The text may be anybody's: what has not the form that is asked for is
+// remembered, and nothing is believed then. What a later version adds is passed over.
+class JsonReader {
+ public:
+  static constexpr bool reads = true;
+  explicit JsonReader(const nlohmann::ordered_json& object);
+  bool ok() const { return ok_; }
+
+  template <class T>
+  void field(const char* key, T& value) {
+    const auto* found = at(key);
+    if (!found || !take(*found, value)) ok_ = false;
+  }
+  template <class T>
+  void field(const char* key, std::optional<T>& value) {
+    const auto* found = at(key);
+    if (found && !take(*found, value.emplace())) ok_ = false;
+  }
+  template <class T>
+  void newer_field(const char* key, T& value) {
+    if (at(key)) field(key, value);
+  }
+  void text(const char* key, std::string& value) { newer_field(key, value); }
+  template <class Make>
+  void derived(const char*, const Make&) {}
+  template <class Enum>
+  void named(const char* key, Enum& value, Enum last) {
+    const auto* found = at(key);
+    if (!found || !take_name(*found, value, last)) ok_ = false;
+  }
+  template <class Enum>
+  void named(const char* key, std::optional<Enum>& value, Enum last) {
+    const auto* found = at(key);
+    if (found && !take_name(*found, value.emplace(), last)) ok_ = false;
+  }
+  template <class Fields>
+  void group(const char* key, const Fields& fields) {
+    const auto* found = at(key);
+    if (!found) return void(ok_ = false);
+    JsonReader inner(*found);
+    if (inner.ok()) fields(inner);
+    ok_ = ok_ && inner.ok();
+  }
+  template <class T, class Fields>
+  void object(const char* key, std::optional<T>& value, const Fields& fields) {
+    if (!at(key)) return;
+    group(key, [&](JsonReader& inner) { fields(inner, value.emplace()); });
+  }
+  template <class T, class Fields>
+  void list(const char* key, std::vector<T>& values, const Fields& fields) {
+    for (const auto* each : elements(key)) {
+      JsonReader inner(*each);
+      if (inner.ok()) fields(inner, values.emplace_back());
+      ok_ = ok_ && inner.ok();
+    }
+  }
+  template <class T, class Fields>
+  void newer_list(const char* key, std::vector<T>& values, const Fields& fields) {
+    if (at(key)) list(key, values, fields);
+  }
+
+ private:
+  // nullptr of what is missing or null.
+  const nlohmann::ordered_json* at(const char* key) const;
+  std::vector<const nlohmann::ordered_json*> elements(const char* key);
+  static bool take(const nlohmann::ordered_json& json, bool& value);
+  static bool take(const nlohmann::ordered_json& json, double& value);
+  static bool take(const nlohmann::ordered_json& json, int& value);
+  static bool take(const nlohmann::ordered_json& json, std::int64_t& value);
+  static bool take(const nlohmann::ordered_json& json, std::uint64_t& value);
+  static bool take(const nlohmann::ordered_json& json, std::string& value);
+  static bool take(const nlohmann::ordered_json& json, core::Interval& value);
+  static bool take(const nlohmann::ordered_json& json, std::vector<std::string>& values);
+  template <class Enum>
+  static bool take_name(const nlohmann::ordered_json& json, Enum& value, Enum last) {
+    std::string text;
+    if (!take(json, text)) return false;
+    for (int i = 0; i <= static_cast<int>(last); ++i)
+      if (value = static_cast<Enum>(i); name(value) == text) return true;
+    return false;
+  }
+
+  const nlohmann::ordered_json& json_;
+  bool ok_ = true;
+};
+
+std::string written_json(const std::function<void(JsonWriter&)>& fields);
+// Whether the text is an object that has the fields.
+bool read_json(const std::string& text, const std::function<void(JsonReader&)>& fields);
+
+}  // namespace sweetspot::advise

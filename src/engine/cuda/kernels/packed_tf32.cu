@@ -1,9 +1,0 @@
-#include "engine/cuda/kernels/packed_product.cuh"
-
-namespace sweetspot::engine::cuda {
-
-cudaError_t launch_packed_tf32(const GemmPart& part, int columns, cudaStream_t stream) {
-  return launch_packed_with<Bf16, 2>(part, columns, stream);
-}
-
-}  // namespace sweetspot::engine::cuda

@@ -1,0 +1,32 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "study/loop.h"
+
+namespace sweetspot::study {
+
+// How long the answer is run to see whether it lasts.
+struct Confirm {
+  std::optional<std::int64_t> steps;  // nothing: an epoch
+};
+std::string words(const Confirm& confirm);  // "200 steps", "an epoch"
+
+// What came of that run.
+struct Lasted {
+  std::int64_t steps = 0;
+  trial::Outcome outcome = trial::Outcome::ok;
+  std::optional<core::Bytes> memory;  // its peak
+  std::string note;
+};
+struct EpochOf {
+  std::int64_t size = 1;  // of a batch, or of a micro-batch where it is given
+  std::optional<std::int64_t> steps_of_program;  // that the program counts in an epoch
+};
+// Runs a setting for as long as is asked; an epoch ends with an evaluation. Nothing where the loop
+// kept no trial of it.
+std::optional<Lasted> run_to_confirm(Loop& loop, workload::Workload& workload,
+                                     const Confirm& confirm, const trial::Setting& setting,
+                                     const EpochOf& epoch);
+
+}  // namespace sweetspot::study
