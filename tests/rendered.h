@@ -42,6 +42,18 @@ inline Cells column_of(const std::string& text, std::size_t index = 0) {
   return column;
 }
 
+// A text without the rows of its tables: their headings and the text between them.
+inline std::string headings_of(const std::string& text) {
+  std::string kept;
+  std::istringstream lines(text);
+  bool in_table = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!in_table || !line.starts_with("|")) kept += line + "\n";
+    in_table = line.starts_with("|");
+  }
+  return kept;
+}
+
 // The content of each element of a name in a page, verbatim; only those with an attribute if it
 // follows the name.
 inline std::vector<std::string> elements_of(const std::string& page, const std::string& name) {
