@@ -43,7 +43,9 @@ inline void expect_the_same_bit_for_bit(const model::Network& network, const cud
   const std::vector<Variable> a = one->variables(), b = other->variables();
   for (std::size_t i = 0; i < a.size(); ++i)
     EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
-  if (evaluates) EXPECT_EQ(one->evaluate(batch.view()).loss, other->evaluate(batch.view()).loss);
+  if (evaluates) {
+    EXPECT_EQ(one->evaluate(batch.view()).loss, other->evaluate(batch.view()).loss);
+  }
   EXPECT_EQ(one->memory(), cuda::plan(network, options, size, evaluates)->memory());
 }
 

@@ -30,7 +30,6 @@ struct LinkFlags {
   core::Bytes gradient_bytes = 0;
   NativeFlags native;                 // of the measured steps
   std::optional<std::int64_t> batch;  // of all ranks; nullopt: no steps are measured
-  bool threads_given = false;
   std::string save;
 };
 
@@ -91,7 +90,7 @@ std::optional<trial::Scaling> measure_steps(collective::Group& group, const Link
   if (!flags.batch) return std::nullopt;
   constexpr core::Seconds time{3};
   workload::native::Options options =
-      flags_of_rank(flags.native, flags.ranks, flags.threads_given, &group).resolved();
+      flags_of_rank(flags.native, flags.ranks, &group).resolved();
   require_cpu(options);
   options.pipeline.batch = *flags.batch;
   const auto say = [&](std::string_view line) {
@@ -192,6 +191,7 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
   CLI::App* command =
       app.add_subcommand("link", "time all-reduces between ranks, and fit latency and bandwidth");
   const auto flags = std::make_shared<LinkFlags>();
+  add_workload_flags(*command, flags->native);
   add_rank_flags(*command, flags->ranks);
   text_flag(*command, "--gradients", "SIZE",
             "also time the all-reduce of this many bytes, such as 5MB, in buckets, as in a step",
@@ -202,17 +202,14 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
       ->type_name("FILE");
   text_flag(*command, "--batch", "N",
             "also measure steps of this batch over all ranks: together, one rank alone, and all at "
-            "once but "
-            "separately",
+            "once but separately",
             [flags](const std::string& text) {
               flags->batch = core::parse_whole(text, "--batch", 1, most_batch);
             });
-  add_workload_flags(*command, flags->native);
   command->footer(
       "\nExamples:\n  sweetspot link --ranks 2 --gradients 5MB\n"
       "  sweetspot link --ranks 2 --model paper-cnn --batch 256");
-  command->callback([&chosen, flags, given, command] {
-    flags->threads_given = command->count("--threads") > 0;
+  command->callback([&chosen, flags, given] {
     chosen = [flags, given](Output& output) {
       return run_ranks(flags->ranks,
                        {given, [](collective::Group&) {},
