@@ -30,7 +30,6 @@ struct LinkFlags {
   core::Bytes gradient_bytes = 0;
   NativeFlags native;                 // of the measured steps
   std::optional<std::int64_t> batch;  // of all ranks; nullopt: no steps are measured
-  bool threads_given = false;
   std::string save;
 };
 
@@ -85,19 +84,20 @@ std::optional<double> measure_gradients(collective::Group& group, const LinkFlag
   return seconds / rounds;
 }
 
+workload::native::Run open_as_rank(const LinkFlags& flags, collective::Group& group,
+                                   const workload::native::Say& say) {
+  workload::native::Options options = flags_of_rank(flags.native, flags.ranks, &group).resolved();
+  require_cpu(options);
+  options.pipeline.batch = *flags.batch;
+  return workload::native::open(options, say);
+}
+
 // All-reduces cost more in a step than by themselves: ranks wait for the slowest one, and memory
 // and caches are busy.
 std::optional<trial::Scaling> measure_steps(collective::Group& group, const LinkFlags& flags) {
   if (!flags.batch) return std::nullopt;
   constexpr core::Seconds time{3};
-  workload::native::Options options =
-      flags_of_rank(flags.native, flags.ranks, flags.threads_given, &group).resolved();
-  require_cpu(options);
-  options.pipeline.batch = *flags.batch;
-  const auto say = [&](std::string_view line) {
-    if (group.rank() == 0) Output::talk(line);
-  };
-  workload::native::Run run = workload::native::open(options, say);
+  workload::native::Run run = open_as_rank(flags, group, [](std::string_view) {});
   const trial::Setting setting = workload::native::setting_of(run.options);
   return workload::native::measure_scaling(std::move(run), setting, time);
 }
@@ -192,7 +192,6 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
   CLI::App* command = app.add_subcommand(
       "link", "what sums over ranks cost: all-reduces timed, their latency and bandwidth");
   const auto flags = std::make_shared<LinkFlags>();
-  add_rank_flags(*command, flags->ranks);
   text_flag(*command, "--gradients", "SIZE",
             "also time the sum of so many bytes, such as 5MB, in buckets, as a step makes it",
             [flags](const std::string& text) {
@@ -202,20 +201,22 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
       ->type_name("FILE");
   text_flag(*command, "--batch", "N",
             "also measure steps of this batch over all ranks: together, one rank alone, and all at "
-            "once but "
-            "separately",
+            "once but separately",
             [flags](const std::string& text) {
               flags->batch = core::parse_whole(text, "--batch", 1, most_batch);
             });
   add_workload_flags(*command, flags->native);
+  add_rank_flags(*command, flags->ranks);  // after --threads, which it looks for
   command->footer(
       "\nExamples:\n  sweetspot link --ranks 2 --gradients 5MB\n"
       "  sweetspot link --ranks 2 --model paper-cnn --batch 256");
-  command->callback([&chosen, flags, given, command] {
-    flags->threads_given = command->count("--threads") > 0;
+  command->callback([&chosen, flags, given] {
     chosen = [flags, given](Output& output) {
       return run_ranks(flags->ranks,
-                       {given, [](collective::Group&) {},
+                       {given,
+                        [&](collective::Group& group) {
+                          if (flags->batch) open_as_rank(*flags, group, Output::talk);
+                        },
                         [&](collective::Group* group) { return link(*flags, group, output); }});
     };
   });
