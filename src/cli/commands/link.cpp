@@ -84,19 +84,20 @@ std::optional<double> measure_gradients(collective::Group& group, const LinkFlag
   return seconds / rounds;
 }
 
+workload::native::Run open_as_rank(const LinkFlags& flags, collective::Group& group,
+                                   const workload::native::Say& say) {
+  workload::native::Options options = flags_of_rank(flags.native, flags.ranks, &group).resolved();
+  require_cpu(options);
+  options.pipeline.batch = *flags.batch;
+  return workload::native::open(options, say);
+}
+
 // All-reduces cost more in a step than by themselves: ranks wait for the slowest one, and memory
 // and caches are busy.
 std::optional<trial::Scaling> measure_steps(collective::Group& group, const LinkFlags& flags) {
   if (!flags.batch) return std::nullopt;
   constexpr core::Seconds time{3};
-  workload::native::Options options =
-      flags_of_rank(flags.native, flags.ranks, &group).resolved();
-  require_cpu(options);
-  options.pipeline.batch = *flags.batch;
-  const auto say = [&](std::string_view line) {
-    if (group.rank() == 0) Output::talk(line);
-  };
-  workload::native::Run run = workload::native::open(options, say);
+  workload::native::Run run = open_as_rank(flags, group, [](std::string_view) {});
   const trial::Setting setting = workload::native::setting_of(run.options);
   return workload::native::measure_scaling(std::move(run), setting, time);
 }
@@ -191,8 +192,6 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
   CLI::App* command =
       app.add_subcommand("link", "time all-reduces between ranks, and fit latency and bandwidth");
   const auto flags = std::make_shared<LinkFlags>();
-  add_workload_flags(*command, flags->native);
-  add_rank_flags(*command, flags->ranks);
   text_flag(*command, "--gradients", "SIZE",
             "also time the all-reduce of this many bytes, such as 5MB, in buckets, as in a step",
             [flags](const std::string& text) {
@@ -206,13 +205,18 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
             [flags](const std::string& text) {
               flags->batch = core::parse_whole(text, "--batch", 1, most_batch);
             });
+  add_workload_flags(*command, flags->native);
+  add_rank_flags(*command, flags->ranks);  // after --threads, which it looks for
   command->footer(
       "\nExamples:\n  sweetspot link --ranks 2 --gradients 5MB\n"
       "  sweetspot link --ranks 2 --model paper-cnn --batch 256");
   command->callback([&chosen, flags, given] {
     chosen = [flags, given](Output& output) {
       return run_ranks(flags->ranks,
-                       {given, [](collective::Group&) {},
+                       {given,
+                        [&](collective::Group& group) {
+                          if (flags->batch) open_as_rank(*flags, group, Output::talk);
+                        },
                         [&](collective::Group* group) { return link(*flags, group, output); }});
     };
   });
