@@ -10,8 +10,8 @@
 #include "core/text.h"
 #include "search/evidence.h"
 #include "study/answer_checks.h"
-#include "study/arrival_check.h"
 #include "study/axis.h"
+#include "study/batch_use_check.h"
 #include "study/loader_checks.h"
 #include "study/predict.h"
 #include "study/rounds.h"
@@ -103,7 +103,7 @@ class Tuning {
     for (const trial::Setting& variant : variants) {
       now_ = axes_.size();
       axes_.push_back({variant, options_.global_batch});
-      arrival_ = ArrivalCheck(workload_);
+      arrival_ = BatchUseCheck(workload_);
       result.message = search();
       arrival_.settle();
       look_for_the_batch();
@@ -193,7 +193,7 @@ class Tuning {
 
   // Batches above a clamp are neither tried nor recommended, as long as it looks like one.
   void look_for_the_batch() {
-    const advise::ArrivalVerdict& verdict = arrival_.look(curve(), loop_);
+    const advise::BatchUseVerdict& verdict = arrival_.look(curve(), loop_);
     facts_.clamp = verdict.clamp;
     limits_.max = std::min(options_.limits.max, verdict.limit.value_or(options_.limits.max));
     limits_.max = std::max(limits_.min, limits_.max);
@@ -389,7 +389,7 @@ class Tuning {
   std::size_t now_ = 0;                           // the current one
   bool is_over_ = false;                          // the search was complete
   Loop loop_;
-  ArrivalCheck arrival_;
+  BatchUseCheck arrival_;
   advise::Facts facts_;
 };
 

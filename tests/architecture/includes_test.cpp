@@ -170,7 +170,8 @@ TEST(Includes, FoldersOfAPartAreApart) {
               ElementsAre(Fault::between_folders));
   EXPECT_THAT(check("engine/cuda/kernels/a.cu", "#include \"engine/cuda/ops/op.h\""),
               ElementsAre(Fault::between_folders));
-  EXPECT_THAT(check("engine/cuda/ops/a.cpp", "#include \"engine/cuda/kernels/thin.h\""), IsEmpty());
+  EXPECT_THAT(check("engine/cuda/ops/a.cpp", "#include \"engine/cuda/kernels/few_samples.h\""),
+              IsEmpty());
   EXPECT_THAT(check("store/sqlite/a.cpp", "#include \"store/postgres/rows.h\""),
               ElementsAre(Fault::between_folders));
 }
