@@ -68,7 +68,9 @@ struct Tune : testing::Test {
 
 TEST_F(Tune, AnswersOnOneScreenAndSaysNothingElse) {
   for (const std::string& workload : {fake, std::string("fake:fixed=2ms,sample=10us")}) {
-    const Finished finished = tune({"--fresh"}, workload);
+    Launch made = launch({"--fresh"}, workload);
+    made.environment["LC_ALL"] = "C.UTF-8";
+    const Finished finished = run(made);
     EXPECT_EQ(finished.exit_code, 0);
     EXPECT_EQ(finished.err, "");
     Launch report = launch({});
