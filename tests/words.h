@@ -64,6 +64,7 @@ class Words {
     const testing::TestInfo& info = *testing::UnitTest::GetInstance()->current_test_info();
     const std::string name = std::string(info.test_suite_name()) + "." + info.name();
     const Key key{name, ++calls_[name]};
+    while (said.ends_with('\n') || said.ends_with('\r')) said.remove_suffix(1);  // of a terminal
     const std::string text = without_places(std::string(said));
     if (std::getenv("SWEETSPOT_REWORD")) {
       if (key.second == 1)
