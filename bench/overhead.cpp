@@ -146,7 +146,7 @@ class Turns final : public workload::Workload {
 };
 
 // The sampled calls of trials.
-struct Told {
+struct OperationTimer {
   std::vector<double> shares;  // of throughput, as logarithms
   double between_seconds = 0, gaps = 0, stepping_seconds = 0, steps = 0;
 
@@ -180,10 +180,10 @@ void compare_trial(workload::Session& session, std::int64_t batch, double second
   measure::MeasureOptions options;
   options.precision = 0;  // until the trial's time limit
   const std::atomic<int> stop = 0;
-  Told told;
+  OperationTimer told;
   for (const auto start = Clock::now(); since(start) < seconds;) {
     const trial::Trial trial = measure::measure(
-        turns, {.batch = batch}, options, [](const measure::Sight&) {}, stop);
+        turns, {.batch = batch}, options, [](const measure::TrialProgress&) {}, stop);
     if (trial.outcome != trial::Outcome::ok) throw std::runtime_error(trial.note);
     told.add(turns, static_cast<std::size_t>(trial.warm_up_steps));
   }

@@ -7,14 +7,14 @@
 
 #include "rendered.h"
 
-// What a rendered text holds, by its structure, so that a test asks for a cell or an element and
-// not for a sentence (those are in words.txt, see words.h).
+// The structure of a rendered text, so that a test asserts a cell or an element and not a sentence
+// (those are in words.txt, see words.h).
 namespace sweetspot::tests {
 
 using Cells = std::vector<std::string>;
 
-// The rows of the tables of Markdown's kind in a text, each as its cells without their padding; the
-// rules below headings are left out.
+// The rows of the markdown tables in a text, each as its cells without padding; the rules below
+// headings are skipped.
 inline std::vector<Cells> cells_of(const std::string& text) {
   std::vector<Cells> rows;
   std::istringstream lines(text);
@@ -42,7 +42,7 @@ inline Cells column_of(const std::string& text, std::size_t index = 0) {
   return column;
 }
 
-// A text without the rows of its tables: their headings and what stands between them.
+// A text without the rows of its tables: their headings and the text between them.
 inline std::string headings_of(const std::string& text) {
   std::string kept;
   std::istringstream lines(text);
@@ -54,8 +54,8 @@ inline std::string headings_of(const std::string& text) {
   return kept;
 }
 
-// What each element of a name holds in a page, as it is written there; of those with an attribute
-// if it follows the name.
+// The content of each element of a name in a page, verbatim; only those with an attribute if it
+// follows the name.
 inline std::vector<std::string> elements_of(const std::string& page, const std::string& name) {
   std::vector<std::string> found;
   for (std::size_t at = 0; (at = page.find("<" + name, at)) != page.npos; ++at) {
@@ -68,7 +68,7 @@ inline std::vector<std::string> elements_of(const std::string& page, const std::
   return found;
 }
 
-// The texts of a page, those of each element of these names in turn: one a line.
+// The texts of a page, for each element of these names in turn: one per line.
 inline std::string texts_of(const std::string& page, const std::vector<std::string>& names) {
   std::string lines;
   for (const std::string& name : names)
@@ -76,8 +76,7 @@ inline std::string texts_of(const std::string& page, const std::vector<std::stri
   return lines;
 }
 
-// Of parts that must not be in a text, such as secrets, escapes and markup of others: those that
-// are.
+// The forbidden parts, such as secrets, escapes and foreign markup, that the text contains.
 inline std::vector<std::string> found_in(const std::string& text,
                                          const std::vector<std::string>& parts) {
   std::vector<std::string> found;

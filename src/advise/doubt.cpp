@@ -44,7 +44,7 @@ std::string step_times(const Doubt& doubt) {
          });
 }
 
-// What would have to move and did not.
+// The counts that should have changed and did not.
 std::string counts(const Doubt& doubt) {
   const BatchSigns &first = doubt.batches.front(), &last = doubt.batches.back();
   std::string text;
@@ -59,20 +59,20 @@ std::string counts(const Doubt& doubt) {
 
 std::string matter(const Doubt& doubt) {
   switch (doubt.arrival) {
-    case Arrival::ignored:
+    case BatchUse::ignored:
       if (doubt.used)
         return fmt::format("the program does not use its batch: at {} a step had {} samples",
                            batches_of(doubt), figure(*doubt.used));
       return fmt::format("the program does not seem to use its batch: at {} {}{}",
                          batches_of(doubt), step_times(doubt), counts(doubt));
-    case Arrival::scaled:
+    case BatchUse::scaled:
       return fmt::format(
           "a step of the program has {:g} times the samples of the batch that it is given: at {} "
           "it had {}",
           doubt.scale.value_or(0), batches_of(doubt), of_each(doubt, [](const BatchSigns& signs) {
             return signs.samples_per_step ? figure(*signs.samples_per_step) : "?";
           }));
-    case Arrival::miscounted:
+    case BatchUse::miscounted:
       return fmt::format(
           "what the program counts gets shorter as its batch grows, so it is no step but a sample "
           "or an epoch: at {} {}",
@@ -87,11 +87,11 @@ std::string way_out(const Doubt& doubt) {
   const std::string handed =
       fmt::format("the batch is handed over {}", core::printable(doubt.handover));
   switch (doubt.arrival) {
-    case Arrival::scaled:
+    case BatchUse::scaled:
       return handed +
              ": is it that of each GPU or process? Then say --batch-is per-gpu and --gpus, how "
              "many there are";
-    case Arrival::miscounted:
+    case BatchUse::miscounted:
       return "name the counter of its steps with --steps-regex (docs/programs.md), or say "
              "--batch-arrives if they are steps";
     default:
@@ -116,7 +116,7 @@ constexpr auto signs_fields = [](auto& form, auto& signs) {
 };
 
 constexpr auto doubt_fields = [](auto& form, auto& doubt) {
-  form.named("doubt", doubt.arrival, Arrival::ignored);
+  form.named("doubt", doubt.arrival, BatchUse::ignored);
   form.derived("text", [&] { return words(doubt); });
   form.field("handover", doubt.handover);
   form.field("scale", doubt.scale);

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "advise/arrival.h"
+#include "advise/batch_use.h"
 
 namespace sweetspot::advise {
 
 // Why a study has no answer: nothing shows that the program uses its batch. Stored in its place.
 struct Doubt {
-  Arrival arrival = Arrival::silent;
+  BatchUse arrival = BatchUse::silent;
   std::vector<BatchSigns> batches;  // what it showed, ascending
   std::string handover;             // "as argument 3, behind --batch-size"
   std::optional<double> scale;

@@ -12,8 +12,8 @@
 namespace sweetspot::advise {
 
 // Answers as JSON, with each field declared once: a function of a form and a value names its
-// fields, and is called with a JsonWriter to write them and with a JsonReader to read them again.
-// Both have the same calls. What is unknown is null.
+// fields, and is called with a JsonWriter to write them and with a JsonReader to read them. Both
+// have the same interface. Unknown is null.
 class JsonWriter {
  public:
   static constexpr bool reads = false;
@@ -31,21 +31,21 @@ class JsonWriter {
   void field(const char* key, const std::optional<T>& value) {
     value ? field(key, *value) : null(key);
   }
-  // What answers of earlier versions do not have.
+  // Absent in answers of earlier versions.
   template <class T>
   void newer_field(const char* key, const T& value) {
     field(key, value);
   }
-  // A text that is null where it is empty.
+  // A text that is null if it is empty.
   void text(const char* key, const std::string& value) {
     value.empty() ? null(key) : field(key, value);
   }
-  // What follows from other fields: for the reader of the text, and not read again.
+  // Derived from other fields: for users, and not read back.
   template <class Make>
   void derived(const char* key, const Make& make) {
     field(key, make());
   }
-  // A value of an enum by its name; its names are those up to `last`.
+  // An enum value by its name; its names are those up to `last`.
   template <class Enum>
   void named(const char* key, Enum value, Enum) {
     field(key, std::string_view(name(value)));
@@ -54,7 +54,7 @@ class JsonWriter {
   void named(const char* key, const std::optional<Enum>& value, Enum last) {
     value ? named(key, *value, last) : null(key);
   }
-  // Fields that stand together under a key.
+  // Fields that are grouped under a key.
   template <class Fields>
   void group(const char* key, const Fields& fields) {
     JsonWriter inner(object(key));
@@ -88,8 +88,8 @@ class JsonWriter {
   nlohmann::ordered_json& json_;
 };
 
-// Reads what was written so. The text may be anybody's: what has not the form that is asked for is
-// remembered, and nothing is believed then. What a later version adds is passed over.
+// Reads what was written this way. The text is untrusted: if anything has the wrong type, the whole
+// text is rejected. Fields of later versions are ignored.
 class JsonReader {
  public:
   static constexpr bool reads = true;
@@ -150,7 +150,7 @@ class JsonReader {
   }
 
  private:
-  // nullptr of what is missing or null.
+  // nullptr if missing or null.
   const nlohmann::ordered_json* at(const char* key) const;
   std::vector<const nlohmann::ordered_json*> elements(const char* key);
   static bool take(const nlohmann::ordered_json& json, bool& value);

@@ -21,33 +21,43 @@ double turns(const RankPlanFacts& facts, std::int64_t ranks) {
   return std::max(1., static_cast<double>(ranks * facts.machine->threads_of_rank) /
                           static_cast<double>(facts.machine->cores));
 }
-bool hides_sums(const RankPlanFacts& facts, std::int64_t ranks) {
-  return !facts.machine || ranks * (facts.machine->threads_of_rank + 1) <= facts.machine->cores;
-}
 
-// For all gradients, by ranks that do nothing else meanwhile; else by the link.
+// The all-reduces of all gradients on one machine: measured by themselves, or by the link.
 double summed_seconds(const RankPlanFacts& facts, std::int64_t ranks, double by_link) {
   const auto found = facts.machine->sum_seconds.find(ranks);
   return found != facts.machine->sum_seconds.end() ? found->second : turns(facts, ranks) * by_link;
 }
 
-RankPlanRow predict(const RankPlanFacts& facts, const RankPlanFacts::Speed& speed,
-                    std::int64_t ranks) {
+// The time of a step of several ranks: computing, and waiting for all-reduces.
+struct StepTimes {
+  double computed, exposed;
+};
+StepTimes step_times(const RankPlanFacts& facts, double alone_seconds, std::int64_t ranks) {
+  if (ranks == 1) return {alone_seconds, 0};
+  if (facts.machine)
+    if (const auto found = facts.machine->steps.find(ranks); found != facts.machine->steps.end())
+      return {found->second.times_alone * alone_seconds, found->second.sums_seconds};
   const auto bytes = static_cast<double>(facts.gradient_bytes);
   const auto buckets = static_cast<std::int64_t>(
       std::max(std::ceil(bytes / static_cast<double>(facts.bucket_bytes)), 1.0));
   const double bucket_seconds =
       stats::all_reduce_seconds(facts.link, ranks, bytes / static_cast<double>(buckets));
+  const double computed = alone_seconds + facts.rank_seconds;
+  if (facts.machine)
+    return {turns(facts, ranks) * computed,
+            summed_seconds(facts, ranks, static_cast<double>(buckets) * bucket_seconds)};
+  return {computed,
+          stats::exposed_seconds(facts.backward_share * computed, buckets, bucket_seconds)};
+}
+
+RankPlanRow predict(const RankPlanFacts& facts, const RankPlanFacts::Speed& speed,
+                    std::int64_t ranks) {
+  const StepTimes times = step_times(facts, speed.step_seconds, ranks);
   RankPlanRow row;
   row.ranks = ranks;
   row.micro_batch = speed.micro_batch, row.global_batch = ranks * speed.micro_batch;
-  const double computed = speed.step_seconds + (ranks > 1 ? facts.rank_seconds : 0);
-  const double in_turns = turns(facts, ranks);
-  row.exposed_seconds =
-      hides_sums(facts, ranks)
-          ? stats::exposed_seconds(facts.backward_share * computed, buckets, bucket_seconds)
-          : summed_seconds(facts, ranks, static_cast<double>(buckets) * bucket_seconds);
-  row.step_seconds = in_turns * computed + row.exposed_seconds;
+  row.exposed_seconds = times.exposed;
+  row.step_seconds = times.computed + times.exposed;
   row.samples_per_second = static_cast<double>(row.global_batch) / row.step_seconds;
   row.efficiency = speed.step_seconds / row.step_seconds;
   return row;
@@ -72,6 +82,17 @@ std::optional<RankPlanRow> best(const RankPlanFacts& facts, std::int64_t ranks) 
   });
 }
 
+// "2 and 4"
+std::string counts_of(const std::map<std::int64_t, RankPlanFacts::Machine::Steps>& steps) {
+  std::string text;
+  std::size_t left = steps.size();
+  for (const auto& [ranks, times] : steps) {
+    text += std::to_string(ranks);
+    if (--left > 0) text += left == 1 ? " and " : ", ";
+  }
+  return text;
+}
+
 }  // namespace
 
 RankPlan plan_ranks(const RankPlanFacts& facts, std::span<const std::int64_t> ranks) {
@@ -94,25 +115,35 @@ std::vector<std::string> assumptions(const RankPlanFacts& facts) {
       "computes a step in the time of one alone and {}, to write down gradients that are to be "
       "summed",
       core::format_duration(core::Seconds(facts.rank_seconds)));
-  said.push_back(
-      facts.machine
-          ? fmt::format("all ranks are on this machine: each of {} thread{} {}; more than {} take "
-                        "turns on its cores (ranks on machines of their own: --link)",
-                        facts.machine->threads_of_rank,
-                        facts.machine->threads_of_rank == 1 ? "" : "s", as_fast,
-                        facts.machine->cores / facts.machine->threads_of_rank)
-          : fmt::format("every rank has a machine like this one, {}, loads its data as fast, and "
-                        "loses no time of its cores to moving gradients",
-                        as_fast));
-  said.push_back(fmt::format(
-      "all {} of gradients are summed in {} buckets while backward runs, {:.0f}% of a step, which "
-      "makes them evenly{}",
-      core::format_bytes(facts.gradient_bytes), core::format_bytes(facts.bucket_bytes),
-      100 * facts.backward_share,
-      facts.machine
-          ? "; where ranks leave no core over, that takes as long as it does by itself, which was "
-            "timed"
-          : ""));
+  if (!facts.machine) {
+    said.push_back(
+        fmt::format("every rank has a machine like this one, {}, loads its data as fast, and loses "
+                    "no time of its cores to moving gradients",
+                    as_fast));
+    said.push_back(fmt::format(
+        "all {} of gradients are summed in {} buckets while backward runs, {:.0f}% of a step, "
+        "which makes them evenly",
+        core::format_bytes(facts.gradient_bytes), core::format_bytes(facts.bucket_bytes),
+        100 * facts.backward_share));
+  } else {
+    const RankPlanFacts::Machine& machine = *facts.machine;
+    said.push_back(fmt::format(
+        "all ranks are on this machine, with {} thread{} each (ranks on machines of their own: "
+        "--link)",
+        machine.threads_of_rank, machine.threads_of_rank == 1 ? "" : "s"));
+    if (!machine.steps.empty())
+      said.push_back(fmt::format(
+          "{} ranks: sharing the machine, and summing {} of gradients, slow a step down at every "
+          "batch as measured in a few steps",
+          counts_of(machine.steps), core::format_bytes(facts.gradient_bytes)));
+    said.push_back(fmt::format(
+        "{} ranks: each {}; more than {} take turns on its cores; all {} of gradients are summed "
+        "in "
+        "{} buckets, which takes time on the same cores",
+        machine.steps.empty() ? "several" : "more", as_fast,
+        machine.cores / machine.threads_of_rank, core::format_bytes(facts.gradient_bytes),
+        core::format_bytes(facts.bucket_bytes)));
+  }
   said.push_back(fmt::format(
       "a sum over N ranks takes 2⌈log2 N⌉ × {} + 2(N − 1)/N × bytes / {}/s, as {} between {}, with "
       "no other traffic",

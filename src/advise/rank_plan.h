@@ -20,12 +20,19 @@ struct RankPlanFacts {
   std::vector<Speed> speeds;  // of one rank alone
   // The extra time of a step with several before anything is sent: gradients are stored.
   double rank_seconds = 0;
-  // For ranks that share one machine. They take turns on its cores if they have more threads, and
-  // unless a core is free, all-reduces take time from computation. Without it each rank has its own
-  // machine, whose network or GPU moves gradients.
+  // For ranks that share one machine: with more threads than cores they take turns, and all-reduces
+  // take time on the cores that compute. Nullopt: each rank has its own machine, whose network or
+  // GPU moves gradients.
   struct Machine {
     int cores = 1, threads_of_rank = 1;
-    // For all gradients, by ranks, if measured: also by more than there are cores.
+    // Measured in steps with this micro-batch: the step time of a rank while all are busy, relative
+    // to one alone, and the additional time of all-reduces. Assumed to be the same for every batch.
+    struct Steps {
+      std::int64_t micro_batch = 1;
+      double times_alone = 1, sums_seconds = 0;
+    };
+    std::map<std::int64_t, Steps> steps;  // by ranks
+    // If steps cannot be measured: the time of all gradients' all-reduces by themselves, by ranks.
     std::map<std::int64_t, double> sum_seconds;
   };
   std::optional<Machine> machine;

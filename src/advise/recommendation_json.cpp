@@ -136,7 +136,7 @@ void loading_below_field(Form& form, auto& made) {
     if (below) made.loading_batch = below->batch, made.loading_advice = below->advice;
 }
 
-// Null where it is unsaid.
+// Null if unknown.
 template <class Form>
 void batch_is_field(Form& form, auto& made) {
   using trial::BatchIs;
@@ -220,7 +220,7 @@ constexpr auto recommendation_fields = [](auto& form, auto& made) {
   form.field("notes", made.notes);
 };
 
-// What charts and tables take for granted.
+// Invariants that charts and tables rely on.
 bool is_sane(const Recommendation& made) {
   const trial::Setting& setting = made.setting;
   const auto is_ascending = [](const std::vector<BatchRow>& rows) {

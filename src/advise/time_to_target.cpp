@@ -18,7 +18,7 @@ std::string batch_words(std::int64_t batch) {
   return core::format_count(static_cast<double>(batch));
 }
 
-// "6.12 s", "41 s", "312 J": three digits where there are as many.
+// "6.12 s", "41 s", "312 J": three significant digits.
 std::string cost_words(double cost, const TimeToTarget& made) {
   return made.for_energy ? core::format_joules(cost) : core::format_rounded(cost) + " s";
 }
@@ -28,7 +28,7 @@ std::optional<core::Interval> over_seeds(const std::vector<double>& values) {
   const double mean = stats::Moments(values).mean();
   auto found = stats::independent_mean(values);
   if (!found) return core::Interval{mean, mean, mean};
-  found->low = std::max(found->low, 0.0);  // no time is below it
+  found->low = std::max(found->low, 0.0);  // times are not negative
   return found;
 }
 
@@ -51,7 +51,7 @@ std::string not_reached(const TimeToTarget& made) {
                      made.best_batch ? " at batch " + batch_words(*made.best_batch) : "");
 }
 
-// What the prediction was off by, over the batches that were trained.
+// The error of the prediction, over the trained batches.
 std::string prediction_words(const TimeToTarget& made) {
   double most = 0;
   int count = 0;
@@ -122,7 +122,7 @@ void target_row_fields(auto& form, auto& row, const TimeToTarget& made) {
 }
 
 constexpr auto target_fields = [](auto& form, auto& made) {
-  // Of the row that was chosen, where there is one.
+  // For the chosen row, if there is one.
   const auto of_chosen = [&](auto make) {
     const TargetRow* chosen = made.chosen();
     return chosen ? make(*chosen) : std::nullopt;

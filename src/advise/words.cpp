@@ -29,7 +29,7 @@ double gain(const LoaderCheck& check) {
   return check.samples_per_second.value_or(0) / check.samples_per_second_before - 1;
 }
 
-// What is worth a word of what it may grow by.
+// The possible growth, if it is significant.
 std::string growth_words(const Recommendation& made) {
   constexpr double worth_a_word = 0.01;
   if (!made.memory_bytes || !made.memory_margin || *made.memory_margin == 0 ||
@@ -39,7 +39,7 @@ std::string growth_words(const Recommendation& made) {
   return fmt::format(" (and {} to grow)", core::format_bytes(*made.memory_margin));
 }
 
-// "18% less than the fastest (batch 1,024 at 700 W), 6% slower"; empty where it is the fastest.
+// "18% less than the fastest (batch 1,024 at 700 W), 6% slower"; empty if it is the fastest.
 std::string against_fastest(const Recommendation& made) {
   const Fastest best = fastest(made);
   if (!best.row || !made.best_joules_per_sample || !made.joules_per_sample) return "";
@@ -102,7 +102,7 @@ std::string limit_words(const Recommendation& made) {
   }
   if (!made.roofline || !made.roofline->flops) return "compute limits it";
   const std::string share = percent(*made.roofline->flops);
-  // FLOPs are those of the layers as written; the engine leaves some of them out.
+  // FLOPs are those of the layers as written; the engine skips some of them.
   if (*made.roofline->flops > 1)
     return fmt::format(
         "compute limits it (done directly, its arithmetic would take {} of this machine's peak)",
@@ -276,7 +276,7 @@ std::string precision_words(const Recommendation& made) {
   return text;
 }
 
-// Of each precision once, whatever its power limit.
+// Each precision once, at any power limit.
 std::string loss_words(const Recommendation& made) {
   std::string text;
   std::vector<std::string> told;

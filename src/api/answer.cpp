@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/keep.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 namespace sweetspot::api {
 namespace {

@@ -16,7 +16,7 @@ std::optional<core::Bytes> status_field(const char* key) {
 
 }  // namespace
 
-bool restart_resident_peak() {
+bool restart_peak_memory() {
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
@@ -25,7 +25,7 @@ bool restart_resident_peak() {
   return file.good();
 }
 
-std::optional<core::Bytes> resident_peak() { return status_field("VmHWM"); }
-std::optional<core::Bytes> resident_now() { return status_field("VmRSS"); }
+std::optional<core::Bytes> peak_memory() { return status_field("VmHWM"); }
+std::optional<core::Bytes> memory_now() { return status_field("VmRSS"); }
 
 }  // namespace sweetspot::api

@@ -70,12 +70,12 @@ namespace {
 // The OOM killer ends a process instead of failing an allocation: nobody throws std::bad_alloc
 // then. So its own memory is monitored unless the caller does it.
 void watch_this_process(Handed& made, const Options& options) {
-  const auto now = resident_now();
-  if (!now || !restart_resident_peak()) return;
-  made.functions.memory = resident_peak;
+  const auto now = memory_now();
+  if (!now || !restart_peak_memory()) return;
+  made.functions.memory = peak_memory;
   made.functions.memory_source = "VmHWM of the process";
   made.functions.prepare = [prepare = std::move(made.functions.prepare)](std::int64_t batch) {
-    restart_resident_peak();
+    restart_peak_memory();
     if (prepare) prepare(batch);
   };
   const auto free = probe::proc::memory().free;

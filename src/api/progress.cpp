@@ -12,7 +12,7 @@ void Teller::started(const trial::Setting& setting) {
   tell(progress);
 }
 
-void Teller::sight(const measure::Sight& sight) {
+void Teller::sight(const measure::TrialProgress& sight) {
   Progress progress;
   progress.state = sight.warming_up ? Progress::State::warming_up : Progress::State::sampling;
   progress.batch = static_cast<int>(sight.setting->batch);

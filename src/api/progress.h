@@ -17,7 +17,7 @@ class Teller : public study::Observer {
   Teller(const std::function<void(const Progress&)>& progress, std::atomic<int>& stop)
       : progress_(progress), stop_(stop) {}
   void started(const trial::Setting& setting) override;
-  void sight(const measure::Sight& sight) override;
+  void sight(const measure::TrialProgress& sight) override;
   void finished(const trial::Trial& trial) override;
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);

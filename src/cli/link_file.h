@@ -6,11 +6,15 @@
 
 namespace sweetspot::cli {
 
-// The output of `sweetspot link --json`: the link, if one fitted, and how long summing all
-// gradients of a step takes, if they were given.
+// What `sweetspot link --json` wrote: the link if one fits, the time to sum all gradients of a step
+// if --gradients was given, and step times if --batch was given.
 struct LinkFile {
   std::optional<stats::Link> link;
   std::optional<double> gradients_seconds;
+  struct Steps {
+    double together_seconds = 0, alone_seconds = 0, apart_seconds = 0;
+  };
+  std::optional<Steps> steps;
 };
 LinkFile read_link(const std::string& json);
 

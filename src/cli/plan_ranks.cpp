@@ -14,10 +14,12 @@
 #include "cli/link_file.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "cli/study_workload.h"
 #include "cluster/mpi/local_ranks.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
+#include "engine/cpu/cpu.h"
 #include "model/keras.h"
 #include "probe/proc/host.h"
 #include "workload/native/rank_cost.h"
@@ -38,37 +40,69 @@ double backward_share(std::span<const trial::Trial> trials, std::int64_t batch) 
   return usual_backward_share;
 }
 
-// Between processes of this machine, which pass gradients through its memory.
-LinkFile measured_link(int ranks, core::Bytes gradients) {
+// Runs `link` with these flags on this many ranks on this machine.
+LinkFile measured_link(int ranks, const std::vector<std::string>& asked) {
   std::string file = (std::filesystem::temp_directory_path() / "sweetspot-link-XXXXXX").string();
   const int descriptor = mkstemp(file.data());
   if (descriptor < 0)
     throw core::MachineError("no temporary file could be made; set TMPDIR, or give --link");
   close(descriptor);
   const std::atomic<int> stop{0};
-  cluster::mpi::run_local_ranks({std::filesystem::read_symlink("/proc/self/exe").string(), "link",
-                                 "--save", file, "--gradients", fmt::format("{}B", gradients)},
-                                ranks, stop, [](const std::string& line) { Output::talk(line); });
+  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(), "link",
+                                 "--save", file};
+  words.insert(words.end(), asked.begin(), asked.end());
+  cluster::mpi::run_local_ranks(words, ranks, stop,
+                                [](const std::string& line) { Output::talk(line); });
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   std::filesystem::remove(file);
-  return read_link(text.str());
+  return text.str().empty() ? LinkFile() : read_link(text.str());  // its ranks reported the error
 }
 
-// Times all-reduces over as many ranks as this machine may run, and fits a link to those of two for
-// any others.
-void measure_sums(advise::RankPlanFacts& facts, std::span<const std::int64_t> ranks) {
-  const LinkFile two = measured_link(2, facts.gradient_bytes);
-  if (!two.link)
+// The flags of `link` that measure steps of this workload, with the setting's batch on each rank.
+std::vector<std::string> steps_asked(const NativeFlags& flags, trial::Setting setting, int ranks) {
+  setting.batch *= ranks;
+  report::Command train = train_command(flags);
+  train.erase(train.begin());  // "sweetspot train"
+  std::vector<std::string> asked;
+  for (const report::CommandPart& part : train) {
+    const std::vector<std::string> words = words_at(part, setting);
+    asked.insert(asked.end(), words.begin(), words.end());
+  }
+  // As many as one process has; by default ranks would divide them.
+  if (std::ranges::find(asked, "--threads") == asked.end())
+    asked.insert(asked.end(), {"--threads", std::to_string(flags.options.threads)});
+  return asked;
+}
+
+// Measures steps of a native workload, or all-reduces of a program's gradients, for each rank count
+// that can be started here. The link fitted to the all-reduces of two ranks covers the others.
+void measure_ranks(advise::RankPlanFacts& facts, const StudyFlags& study,
+                   const trial::Setting& setting, std::span<const std::int64_t> ranks) {
+  const bool makes_steps = !study.command.given() && !study.native.resolved().device.gpu;
+  const auto measured = [&](int count) {
+    trial::Setting of_rank = setting;
+    if (facts.samples)  // a batch of all ranks has to fit into the data set
+      of_rank.batch = std::min(
+          of_rank.batch, *facts.samples / count / setting.accumulation * setting.accumulation);
+    const LinkFile found = measured_link(
+        count,
+        makes_steps && of_rank.batch > 0
+            ? steps_asked(study.native, of_rank, count)
+            : std::vector<std::string>{"--gradients", fmt::format("{}B", facts.gradient_bytes)});
+    if (found.steps)
+      facts.machine->steps[count] = {
+          of_rank.batch, found.steps->apart_seconds / found.steps->alone_seconds,
+          std::max(found.steps->together_seconds - found.steps->apart_seconds, 0.0)};
+    if (found.gradients_seconds) facts.machine->sum_seconds[count] = *found.gradients_seconds;
+    return found.link;
+  };
+  const std::optional<stats::Link> link = measured(2);
+  if (!link)
     throw core::MachineError("no link fits the sums that were timed here; give one with --link");
-  facts.link = *two.link;
+  facts.link = *link;
   for (const std::int64_t count : ranks)
-    if (count > 1 && count <= most_ranks_here())
-      if (const auto seconds =
-              count == 2
-                  ? two.gradients_seconds
-                  : measured_link(static_cast<int>(count), facts.gradient_bytes).gradients_seconds)
-        facts.machine->sum_seconds[count] = *seconds;
+    if (count > 2 && count <= most_ranks_here()) measured(static_cast<int>(count));
 }
 
 double rank_cost(const StudyFlags& study, const trial::Setting& setting) {
@@ -81,7 +115,9 @@ double rank_cost(const StudyFlags& study, const trial::Setting& setting) {
       workload::native::open(options, [](std::string_view) {}), setting, time);
 }
 
-core::Bytes gradient_bytes(const model::Network& network) {
+// As the ranks sum them: the CPU engine pads layers to whole vectors.
+core::Bytes gradient_bytes(const model::Network& network, bool on_gpu) {
+  if (!on_gpu) return engine::cpu::planned_memory(network, {}, {})[core::Use::gradients];
   core::Bytes bytes = 0;
   for (const model::Parameter& parameter : model::parameters(network))
     if (parameter.trainable) bytes += static_cast<core::Bytes>(parameter.size()) * sizeof(float);
@@ -159,10 +195,12 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
     facts.machine = {
         probe::proc::usable_cores(),
         study.command.given() ? probe::proc::usable_cores() : study.native.options.threads,
+        {},
         {}};
   facts.gradient_bytes = flags.gradient_bytes
                              ? *flags.gradient_bytes
-                             : gradient_bytes(model::load_network(study.native.options.model));
+                             : gradient_bytes(model::load_network(study.native.options.model),
+                                              study.native.resolved().device.gpu.has_value());
   facts.link_measured = !flags.link;
   if (flags.link) facts.link = *flags.link;
   if (const auto noise = advise::noise_scale(made)) facts.noise_scale = noise->mean;
@@ -176,7 +214,7 @@ advise::RankPlan plan_of(const PlanFlags& flags, const StudyFlags& study,
     doubled.push_back(ranks.back());
     ranks = doubled;
   }
-  if (facts.machine) measure_sums(facts, ranks);
+  if (facts.machine) measure_ranks(facts, study, made.setting, ranks);
   return advise::plan_ranks(facts, ranks);
 }
 

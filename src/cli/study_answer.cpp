@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "report/charts/plot.h"
 #include "report/epochs.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/html/html.h"
 #include "report/text/rank_plan.h"
 #include "report/text/screen.h"

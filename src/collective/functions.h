@@ -15,6 +15,10 @@ struct SweetspotRanks {
   int (*is_done)(int number, int* done);
   int (*broadcast)(float* values, std::size_t count, int root);
 
+  // Allocates this many zeroed bytes for each rank, visible to all of them. Every rank calls it
+  // once. Null, or an error on every rank, if ranks do not share memory.
+  int (*share_memory)(std::size_t bytes, std::byte** of_ranks);
+
   // Floats of rank 0 that all ranks may read and add to, and the number of changes. Null if
   // unsupported.
   int (*share)(const float* values, std::size_t count, void** shared);
@@ -29,7 +33,7 @@ struct SweetspotRanks {
 };
 
 namespace sweetspot::collective {
-constexpr int ranks_table_version = 2;
+constexpr int ranks_table_version = 3;
 constexpr int most_at_once = 64;
 }  // namespace sweetspot::collective
 

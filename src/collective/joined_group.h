@@ -19,9 +19,13 @@ class JoinedGroup : public Group {
 // missing.
 std::optional<std::filesystem::path> ranks_library(const std::string& name);
 
+// How all-reduces are done: by messages, or, if all ranks are on one machine and the library
+// supports it, in shared memory.
+enum class Sums { messages, fastest };
+
 // Joins the ranks that were started with this one, through such a library, once per process; `name`
 // is for messages. InputError if it cannot be loaded, MachineError on failure.
 std::unique_ptr<JoinedGroup> join_through(const std::filesystem::path& library,
-                                          const std::string& name);
+                                          const std::string& name, Sums sums = Sums::fastest);
 
 }  // namespace sweetspot::collective

@@ -4,15 +4,15 @@
 
 namespace sweetspot::core {
 
-// A library that is opened when the program runs, and stays open to its end.
+// A library that is opened at run time, and stays open until exit.
 class SharedLibrary {
  public:
   // The first of these that can be opened.
   explicit SharedLibrary(std::initializer_list<const char*> files);
-  // What is missing of it, in words: the file, or a function that was looked for. Empty: nothing.
+  // What is missing: the file, or a function. Empty: nothing.
   const std::string& lack() const { return lack_; }
 
-  // Leaves nullptr where there is no such function.
+  // nullptr if there is no such function.
   template <class Function>
   void find(const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(address(name));

@@ -57,7 +57,7 @@ class Measurement {
     start_reading();
     session_->while_waiting([this](const workload::Waiting& waiting) {
       if (!watch_) return;
-      Sight sight{&trial_.setting, true, 0, std::nullopt};
+      TrialProgress sight{&trial_.setting, true, 0, std::nullopt};
       sight.waiting = &waiting;
       watch_(sight);
     });

@@ -36,7 +36,7 @@ struct MeasureOptions {
 };
 
 // What a display may show while a trial runs; called between steps, at most ~10 times a second.
-struct Sight {
+struct TrialProgress {
   const trial::Setting* setting;
   bool warming_up;
   std::int64_t steps;  // weight updates
@@ -46,7 +46,7 @@ struct Sight {
   double epoch_share = 0;
   const workload::Waiting* waiting = nullptr;  // for the first step of a program
 };
-using Watch = std::function<void(const Sight&)>;
+using Watch = std::function<void(const TrialProgress&)>;
 
 // One trial: opens the setting, warms up until step times settle, samples until the interval is
 // tight or a limit is reached, flags outliers, records contention, memory and proof of what ran.

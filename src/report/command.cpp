@@ -33,16 +33,18 @@ std::string written(const std::string& word, CommandPart::Form form) {
 
 }  // namespace
 
+std::vector<std::string> words_at(const CommandPart& part, const trial::Setting& setting) {
+  std::vector<std::string> words;
+  for (const std::string& word : part.words)
+    words.push_back(core::filled(word, placeholders_of(setting)));
+  return words == part.usual ? std::vector<std::string>() : words;
+}
+
 std::string command_at(const Command& command, const trial::Setting& setting) {
-  const auto placeholders = placeholders_of(setting);
   std::string line;
-  for (const CommandPart& part : command) {
-    std::vector<std::string> words;
-    for (const std::string& word : part.words) words.push_back(core::filled(word, placeholders));
-    if (words == part.usual) continue;
-    for (const std::string& word : words)
+  for (const CommandPart& part : command)
+    for (const std::string& word : words_at(part, setting))
       line += (line.empty() ? "" : " ") + written(word, part.form);
-  }
   return core::printable(line);
 }
 

@@ -17,6 +17,8 @@ struct CommandPart {
 };
 using Command = std::vector<CommandPart>;
 
+// The words of one part; empty if it is left out.
+std::vector<std::string> words_at(const CommandPart& part, const trial::Setting& setting);
 // In shell syntax; empty if there is none.
 std::string command_at(const Command& command, const trial::Setting& setting);
 

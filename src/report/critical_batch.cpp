@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 #include "report/epochs.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/table.h"
 #include "stats/moments.h"
 

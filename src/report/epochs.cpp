@@ -11,7 +11,7 @@
 #include "core/interval.h"
 #include "core/text.h"
 #include "report/end_points.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/table.h"
 #include "stats/interval.h"
 #include "stats/moments.h"

@@ -8,13 +8,13 @@
 namespace sweetspot::study {
 namespace {
 
-// What is left of 20 seconds on a CPU, and of 8 on a GPU, when the rounds have had theirs.
+// What the rounds leave of 20 seconds on a CPU, and of 8 on a GPU.
 constexpr core::Seconds cpu_noise_time{1.6}, gpu_noise_time{0.6};
-// Of each run at a learning rate.
+// Per run at a learning rate.
 constexpr double rate_seconds = 3;
 constexpr std::int64_t least_rate_steps = 20, most_rate_steps = 2000;
 
-// The answer stands without what cannot be measured beside it.
+// The answer does not depend on what cannot be measured in addition.
 template <class Measure>
 auto unless_it_fails(Loop& loop, Measure measure) -> decltype(measure()) {
   try {
@@ -73,7 +73,7 @@ std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& work
     return workload.scaling(made.setting, time, loop.stop());
   } catch (const core::DeviceLost& lost) {
     loop.device_lost(lost.what());
-  } catch (const core::OutOfMemory&) {  // the answer stands without
+  } catch (const core::OutOfMemory&) {  // the answer does not depend on it
   } catch (const std::bad_alloc&) {
   }
   return std::nullopt;

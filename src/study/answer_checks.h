@@ -7,19 +7,19 @@
 
 namespace sweetspot::study {
 
-// How noisy the gradients are where the answer was found, from a short training at the learning
-// rate's own batch. Nothing where it cannot be told.
+// The gradient noise at the answer, from a short training at the learning rate's own batch. nullopt
+// if unknown.
 std::optional<trial::GradientNoise> measure_noise(Loop& loop, workload::Workload& workload,
                                                   const advise::Recommendation& made,
                                                   const advise::LearningRateBase& base);
 
-// Short runs at half the answer's learning rate, at it, and at twice as much. Empty where that
-// cannot be done, or was stopped.
+// Short runs at half, once and twice the answer's learning rate. Empty if that is not possible, or
+// was stopped.
 std::vector<trial::RateRun> check_rate(Loop& loop, workload::Workload& workload,
                                        const advise::Recommendation& made);
 
-// How fast ranks are at the answer beside one of them alone; nothing where the workload has none,
-// or where it cannot be told.
+// The speed of the ranks at the answer compared with a single one; nullopt without ranks, or if
+// unknown.
 std::optional<trial::Scaling> check_scaling(Loop& loop, workload::Workload& workload,
                                             const advise::Recommendation& made);
 

@@ -10,15 +10,15 @@
 namespace sweetspot::study {
 namespace {
 
-// To the program's own end, where nothing tells what an epoch is.
+// To the program's own end, if nothing shows what an epoch is.
 std::int64_t updates_of_epoch(const workload::Workload& workload, const EpochOf& epoch) {
-  // One more than an epoch has, so that what lies between two is run.
+  // One more than an epoch has, so that everything between two epochs is run.
   if (epoch.steps_of_program) return *epoch.steps_of_program + 1;
   if (const auto samples = workload.samples()) return (*samples + epoch.size - 1) / epoch.size + 1;
   return std::numeric_limits<std::int64_t>::max();
 }
 
-// The evaluation of a native model is run behind the steps of its trial.
+// The evaluation of a native model runs after the steps of its trial.
 void add_evaluation(Loop& loop, workload::Workload& workload, const trial::Setting& setting,
                     Lasted& lasted) {
   try {
@@ -46,7 +46,7 @@ std::optional<Lasted> run_to_confirm(Loop& loop, workload::Workload& workload,
                                      const EpochOf& epoch) {
   measure::MeasureOptions options = loop.options().measure;
   options.updates = confirm.steps ? *confirm.steps : updates_of_epoch(workload, epoch);
-  // Nothing else ends it.
+  // No time limit.
   options.max_time = core::Seconds(std::numeric_limits<double>::max());
   options.max_steps = std::numeric_limits<std::int64_t>::max();
   const trial::Trial* run = loop.run(setting, options);

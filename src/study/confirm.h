@@ -6,13 +6,13 @@
 
 namespace sweetspot::study {
 
-// How long the answer is run to see whether it lasts.
+// How long the answer is run to confirm it.
 struct Confirm {
-  std::optional<std::int64_t> steps;  // nothing: an epoch
+  std::optional<std::int64_t> steps;  // nullopt: an epoch
 };
 std::string words(const Confirm& confirm);  // "200 steps", "an epoch"
 
-// What came of that run.
+// The result of that run.
 struct Lasted {
   std::int64_t steps = 0;
   trial::Outcome outcome = trial::Outcome::ok;
@@ -20,11 +20,11 @@ struct Lasted {
   std::string note;
 };
 struct EpochOf {
-  std::int64_t size = 1;  // of a batch, or of a micro-batch where it is given
-  std::optional<std::int64_t> steps_of_program;  // that the program counts in an epoch
+  std::int64_t size = 1;  // of a batch, or of a micro-batch if the batch is given
+  std::optional<std::int64_t> steps_of_program;  // per epoch, as the program counts them
 };
-// Runs a setting for as long as is asked; an epoch ends with an evaluation. Nothing where the loop
-// kept no trial of it.
+// Runs a setting for the requested time; an epoch ends with an evaluation. nullopt if the loop
+// stored no trial of it.
 std::optional<Lasted> run_to_confirm(Loop& loop, workload::Workload& workload,
                                      const Confirm& confirm, const trial::Setting& setting,
                                      const EpochOf& epoch);

@@ -9,7 +9,7 @@ namespace {
 
 // Less than this is noise, or not worth another process.
 constexpr double worth_more_workers = 1.05;
-// Of a step's time: below it no worker can gain what is worth one.
+// Share of a step's time: below it no worker can gain enough.
 constexpr double short_wait_share = 0.05;
 
 bool fits(const workload::Workload& workload, const trial::Setting& setting,
@@ -18,7 +18,7 @@ bool fits(const workload::Workload& workload, const trial::Setting& setting,
   return !bytes || !facts.limits.memory_limit || *bytes <= *facts.limits.memory_limit;
 }
 
-// The advice, with as many prefetched batches less as memory asks for.
+// The advice, with fewer prefetched batches if memory requires it.
 std::optional<trial::Setting> advised(const workload::Workload& workload,
                                       const trial::Trial& chosen, const advise::Facts& facts) {
   const auto advice = advise::loader_advice(chosen);
@@ -33,7 +33,7 @@ std::optional<trial::Setting> advised(const workload::Workload& workload,
   return setting;
 }
 
-// As it is in the store, or run now; nullptr where no further trial may begin.
+// From the store, or run now; nullptr if no further trial may begin.
 const trial::Trial* trial_of(Loop& loop, const trial::Setting& setting) {
   for (const trial::Trial& trial : loop.trials())
     if (trial.setting == setting) return &trial;

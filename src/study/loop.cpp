@@ -80,7 +80,7 @@ const trial::Trial* Loop::run(const trial::Setting& setting, measure::MeasureOpt
     options.max_warm_up = std::min(options.max_warm_up, left);
   }
   bool warmed_up = false;
-  const auto watch = [&](const measure::Sight& sight) {
+  const auto watch = [&](const measure::TrialProgress& sight) {
     warmed_up = warmed_up || !sight.warming_up;
     observer_.sight(sight);
   };

@@ -30,7 +30,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void resumed(std::span<const trial::Trial>) {}  // before the first trial
   virtual void started(const trial::Setting&) {}
-  virtual void sight(const measure::Sight&) {}
+  virtual void sight(const measure::TrialProgress&) {}
   virtual void standing(const Standing&) {}
   virtual void finished(const trial::Trial&) {}
 };

@@ -58,7 +58,7 @@ class SearchInRounds {
         predict_(predict),
         answer_(answer),
         before_(loop.trials()),
-        watch_([&loop](const measure::Sight& sight) { loop.observer().sight(sight); }),
+        watch_([&loop](const measure::TrialProgress& sight) { loop.observer().sight(sight); }),
         rounds_(workload, options_for(loop, workload, limits.memory_limit), watch_, loop.stop(),
                 machine) {
     limit_seconds_ = on_gpu(workload) ? gpu_limit_seconds : cpu_limit_seconds;
@@ -264,7 +264,9 @@ void measure_in_rounds(Loop& loop, workload::Workload& workload,
                        const std::vector<trial::Setting>& settings,
                        std::optional<core::Bytes> memory, telemetry::Machine& machine) {
   const measure::MeasureOptions& asked = loop.options().measure;
-  const measure::Watch watch = [&](const measure::Sight& sight) { loop.observer().sight(sight); };
+  const measure::Watch watch = [&](const measure::TrialProgress& sight) {
+    loop.observer().sight(sight);
+  };
   measure::Rounds rounds(workload, options_for(loop, workload, memory), watch, loop.stop(),
                          machine);
   const double limit = asked.max_time.count() * static_cast<double>(settings.size());

@@ -10,8 +10,8 @@
 #include "core/text.h"
 #include "search/evidence.h"
 #include "study/answer_checks.h"
-#include "study/arrival_check.h"
 #include "study/axis.h"
+#include "study/batch_use_check.h"
 #include "study/loader_checks.h"
 #include "study/predict.h"
 #include "study/rounds.h"
@@ -20,10 +20,10 @@
 namespace sweetspot::study {
 namespace {
 
-// A search that has not ended after so many trials never will.
+// A search that has not ended after this many trials never will.
 constexpr std::size_t most_trials = 100;
 
-// The trial of a batch that tells most of its phases.
+// The trial of a batch with the most complete phases.
 const trial::Trial* trial_of(const std::vector<trial::Trial>& trials, std::int64_t batch) {
   for (const trial::Trial& t : trials)
     if (t.setting.batch == batch && t.outcome == trial::Outcome::ok && t.samples_per_second)
@@ -103,7 +103,7 @@ class Tuning {
     for (const trial::Setting& variant : variants) {
       now_ = axes_.size();
       axes_.push_back({variant, options_.global_batch});
-      arrival_ = ArrivalCheck(workload_);
+      arrival_ = BatchUseCheck(workload_);
       result.message = search();
       arrival_.settle();
       look_for_the_batch();
@@ -113,7 +113,7 @@ class Tuning {
     }
   }
 
-  // What a decision on an axis is held to. Energy is to be saved, whatever else would be fast.
+  // The limits of a decision on an axis. Energy must be saved, whatever else would be fast.
   search::Limits limits_on(const Axis& axis) const {
     search::Limits limits = limits_;
     if (before_ && is_of(before_->setting, axis)) limits.previous = before_->batch;
@@ -129,7 +129,7 @@ class Tuning {
     return limits;
   }
 
-  // What is measured on the present axis. With less power steps take longer, and their fixed cost
+  // What is measured on the current axis. With less power steps take longer, and their fixed cost
   // counts for less: nothing far beyond the first answer is worth a run at another power limit.
   search::Limits limits_of_search() {
     constexpr std::int64_t most_below = 4, most_above = 2;
@@ -151,7 +151,7 @@ class Tuning {
     return limits;
   }
 
-  // Measures on the present axis until the search is over; says why it is.
+  // Measures on the current axis until the search is over; returns why.
   std::string search() {
     const search::Predict predict = this->predict();
     search::Limits limits = limits_of_search();
@@ -191,15 +191,15 @@ class Tuning {
     loop_.observer().standing(standing);
   }
 
-  // What is above a clamp is neither tried nor recommended, for as long as it looks like one.
+  // Batches above a clamp are neither tried nor recommended, as long as it looks like one.
   void look_for_the_batch() {
-    const advise::ArrivalVerdict& verdict = arrival_.look(curve(), loop_);
+    const advise::BatchUseVerdict& verdict = arrival_.look(curve(), loop_);
     facts_.clamp = verdict.clamp;
     limits_.max = std::min(options_.limits.max, verdict.limit.value_or(options_.limits.max));
     limits_.max = std::max(limits_.min, limits_.max);
   }
 
-  // At the fastest batch so far, since the chosen one may lie just where loading begins to limit;
+  // At the fastest batch so far, since the chosen one may be just where loading begins to limit;
   // other workers have another curve, with its own knee.
   void search_for_workers(std::string& message) {
     while (true) {
@@ -219,7 +219,7 @@ class Tuning {
     }
   }
 
-  // Beside the answer, when all of it is known.
+  // After the answer is complete.
   void check_the_answer() {
     const auto made = answer();
     if (!made) return;
@@ -244,18 +244,18 @@ class Tuning {
       facts_.loader_check = check_loader(loop_, workload_, as_run(*chosen), facts_);
   }
 
-  // Whether it is one about the machine.
+  // Whether a kernel, rather than the machine, decides the answer.
   void check_kernels_at(std::int64_t batch) {
     const advise::Roofline& roofline = options_.operations_roofline;
     if (loop_.end() != End::none || (!roofline.flops_per_second && !roofline.bytes_per_second))
       return;
     try {
       facts_.slow_kernel = advise::slow_kernel(workload_.operations(axis().at(batch)), roofline);
-    } catch (const core::Error&) {  // the answer stands without
+    } catch (const core::Error&) {  // the answer does not depend on it
     }
   }
 
-  // Whoever asks again is told what was found before.
+  // A repeated request gets the earlier result.
   void check_noise(const advise::Recommendation& made) {
     if (loop_.end() != End::none || !options_.learning_rate) return;
     facts_.noise = before_ && before_->noise
@@ -266,8 +266,8 @@ class Tuning {
       facts_.tried_rates = check_rate(loop_, workload_, *now);
   }
 
-  // Runs the answer for as long as was asked. One that takes more than is allowed then, or dies of
-  // it, is stepped down from, to a power of two.
+  // Runs the answer for the requested time. If it exceeds the limit or runs out of memory, steps
+  // down to a power of two.
   void confirm(std::optional<advise::Recommendation>& made) {
     advise::Confirmation found;
     found.asked = words(*options_.confirm);
@@ -281,7 +281,7 @@ class Tuning {
     constexpr int most_changes = 3;
     int changes = 0;
     while (loop_.may_go_on()) {
-      // Should this be the last that is heard of it, the answer stands as it was.
+      // If this is interrupted, the stored answer stays as it was.
       facts_.confirmation = found;
       if (const auto unconfirmed = answer()) loop_.set_answer(advise::to_json(*unconfirmed));
       const std::int64_t size = axis().size(setting);
@@ -300,7 +300,7 @@ class Tuning {
       const bool lacks = lasted->outcome == trial::Outcome::out_of_memory || !fits;
       const auto smaller =
           static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size - 1)));
-      // With what the run measured, a larger one may have become the answer.
+      // With the new measurement, a larger one may have become the answer.
       if (const auto now = answer(); found.confirmed && now && now->batch > size) {
         setting = to_run(now->setting);
         found.confirmed = false, found.why = "the answer changed with every run";
@@ -318,14 +318,14 @@ class Tuning {
     made = answer();
   }
 
-  // As the program counted them in the trial of that batch.
+  // As counted by the program in the trial of that batch.
   std::optional<std::int64_t> steps_of_epoch(std::int64_t size) {
     const auto known = curve();
     const trial::Trial* measured = trial_of(known, size);
     return measured ? measured->steps_total : std::nullopt;
   }
 
-  // A step takes as long at any learning rate: trials have the one that was given.
+  // A step takes equally long at any learning rate: trials have the given one.
   trial::Setting to_run(trial::Setting setting) {
     setting.learning_rate = axis().base.learning_rate;
     return setting;
@@ -342,7 +342,7 @@ class Tuning {
            setting.power_limit_watts == axis.base.power_limit_watts;
   }
 
-  // Trials ran, and none has told its energy.
+  // Trials ran, and none reported its energy.
   bool energy_is_unknown() const {
     if (limits_.objective != search::Objective::energy) return false;
     const auto ok = [](const trial::Trial& trial) { return trial.outcome == trial::Outcome::ok; };
@@ -352,7 +352,7 @@ class Tuning {
     return std::ranges::any_of(loop_.trials(), ok) && std::ranges::none_of(loop_.trials(), tells);
   }
 
-  // From all that is known of every variant.
+  // From everything known about every variant.
   std::optional<advise::Recommendation> answer() {
     std::vector<advise::Recommendation> made;
     for (std::size_t i = 0; i < axes_.size(); ++i)
@@ -363,14 +363,14 @@ class Tuning {
     return best;
   }
 
-  // What was checked beside the search is of the present axis.
+  // The additional checks belong to the current axis.
   std::optional<advise::Recommendation> answer_on(const Axis& axis, bool is_present) {
     const auto known = axis.on(loop_.trials());
     facts_.limits = limits_on(axis);
     facts_.predict_run = predictor(workload_, axis);
     const auto decision = search::decide(known, facts_.limits, facts_.predict_run);
     if (!decision) return std::nullopt;
-    // One batch alone is no answer, unless nothing but it is left when the search is over.
+    // A single batch is no answer, unless nothing else is left when the search is over.
     if (!is_over_ && decision->speeds.size() < 2 &&
         limits_.objective != search::Objective::max_batch)
       return std::nullopt;
@@ -385,11 +385,11 @@ class Tuning {
   const TuneOptions& options_;
   search::Limits limits_;
   std::optional<advise::Recommendation> before_;  // of an earlier run of the study
-  std::vector<Axis> axes_;                        // one of each variant so far
-  std::size_t now_ = 0;                           // the one that is searched
-  bool is_over_ = false;                          // the search ended by itself
+  std::vector<Axis> axes_;                        // one per variant so far
+  std::size_t now_ = 0;                           // the current one
+  bool is_over_ = false;                          // the search was complete
   Loop loop_;
-  ArrivalCheck arrival_;
+  BatchUseCheck arrival_;
   advise::Facts facts_;
 };
 

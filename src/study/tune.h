@@ -17,29 +17,29 @@ namespace sweetspot::study {
 
 struct TuneOptions {
   search::Limits limits;
-  trial::Setting base;  // everything but the batch
-  // Several of these, each a curve of its own, in the order in which they are searched: other
-  // precisions or power limits. Empty: `base` alone.
+  trial::Setting base;  // everything except the batch
+  // Several of these, each a separate curve, in the order in which they are searched: other
+  // precisions or power limits. Empty: only `base`.
   std::vector<trial::Setting> variants;
   // The batch is given: the micro-batch is searched, and the accumulation keeps the batch.
   std::optional<std::int64_t> global_batch;
-  // The loader's workers are searched too, up to this many; nothing: they are as in `base`.
+  // The loader's workers are searched too, up to this many; nullopt: as in `base`.
   std::optional<int> most_workers;
-  // Of a program on several GPUs, what its batch is of.
+  // For a program on several GPUs, what its batch refers to.
   std::optional<int> gpus;
   trial::BatchIs batch_is = trial::BatchIs::unsaid;
   int ranks = 1;  // that make a step of the workload together
   std::optional<Confirm> confirm;
-  // What the answer's learning rate is found from; nothing: it is as in `base`.
+  // The base of the answer's learning rate; nullopt: as in `base`.
   std::optional<advise::LearningRateBase> learning_rate;
-  bool check_rate = false;  // and it is run beside half and twice as much
+  bool check_rate = false;  // compares it with half and twice as much
   LoopOptions loop;
   advise::Roofline roofline;
   advise::SampleCost cost;
-  // What operations are held against; nothing known: they are not looked at.
+  // The roofline for operations; if unknown, they are not judged.
   advise::Roofline operations_roofline;
-  std::vector<std::string> notes;  // what else the user should know of the answer
-  std::function<std::string(const trial::Setting&)> command;  // that trains at a setting
+  std::vector<std::string> notes;  // what else the user should know about the answer
+  std::function<std::string(const trial::Setting&)> command;  // trains at a setting
   telemetry::Machine* machine = nullptr;                      // else this one
 };
 
@@ -54,9 +54,9 @@ struct TuneResult {
   advise::Facts facts;
 };
 
-// Asks the search, measures, tells the store, until the search is over or something ends it; then
-// answers from all that is known, and keeps the answer. What opens side by side is measured in
-// rounds, anything else in passes. A study that is in the store already goes on where it was.
+// Asks the search, measures and stores, until the search is over or something ends it; then answers
+// from everything known, and stores the answer. Workloads that open sessions side by side are
+// measured in rounds, all others in passes. A stored study is resumed.
 TuneResult tune(workload::Workload& workload, store::Writer& writer, const TuneOptions& options,
                 Observer& observer, const std::atomic<int>& stop);
 

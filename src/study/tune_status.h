@@ -9,7 +9,7 @@
 namespace sweetspot::study {
 
 // How a tune ended. `batch_unconfirmed`: nothing shows that the program uses its batch.
-// `energy_unknown`: it was asked for, and none could be read.
+// `energy_unknown`: it was requested, and could not be read.
 enum class Status {
   found,
   nothing_feasible,
@@ -21,14 +21,14 @@ enum class Status {
   device_lost
 };
 std::string_view name(Status status);
-// By the end of its loop, and whether there is an answer.
+// From the end of its loop, and whether there is an answer.
 Status status_of(End end, bool found);
 
-// Why there is no answer, for people. The trials are those of one curve, ascending in time.
+// Why there is no answer, for users. The trials are those of one curve, in time order.
 std::string no_energy_words();
 std::string nothing_feasible_words(const std::vector<trial::Trial>& trials,
                                    const search::Limits& limits, const search::Predict& predict);
-// Of a search that was cut short; `cut_off`: what the trial that was stopped half-way had to say.
+// For an interrupted search; `cut_off`: the note of the interrupted trial.
 std::string nothing_known_words(const std::vector<trial::Trial>& trials,
                                 const std::string& cut_off);
 

@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "measure/training_trial.h"
-#include "study/arrival_check.h"
+#include "study/batch_use_check.h"
 #include "study/predict.h"
 #include "study/rounds.h"
 
@@ -140,7 +140,7 @@ std::vector<trial::Setting> settings_of_round(const SweepOptions& options, int r
 }
 
 SweepResult run_rounds(study::Loop& loop, const Subject& tried, const SweepOptions& options,
-                       study::ArrivalCheck* arrival = nullptr, bool had_doubt = false,
+                       study::BatchUseCheck* arrival = nullptr, bool had_doubt = false,
                        workload::Workload* side_by_side = nullptr) {
   const int rounds = rounds_of(options), seeds = rounds / options.repeat;
   for (int round = 0; round < rounds; ++round) {
@@ -208,7 +208,7 @@ class WholeStudy : public store::Writer {
 };
 
 SweepResult run_shared(const study::RunTrial& run_trial, const Subject& tried,
-                       study::ArrivalCheck* arrival, const Shared& shared,
+                       study::BatchUseCheck* arrival, const Shared& shared,
                        const SweepOptions& options, study::Observer& observer,
                        const std::atomic<int>& stop) {
   ClaimedWriter writer(shared.queue);
@@ -260,7 +260,7 @@ std::vector<trial::Setting> settings_of(const SweepOptions& options) {
 SweepResult sweep(workload::Workload& workload, store::Writer& writer, const SweepOptions& options,
                   study::Observer& observer, const std::atomic<int>& stop) {
   study::Loop loop(workload, writer, options.loop, observer, stop);
-  study::ArrivalCheck arrival(workload);
+  study::BatchUseCheck arrival(workload);
   return run_rounds(loop, subject(workload), options, &arrival, !writer.study().answer.empty(),
                     workload.opens_side_by_side() ? &workload : nullptr);
 }
@@ -274,7 +274,7 @@ SweepResult sweep(workload::Training& training, int epochs, store::Writer& write
 
 SweepResult sweep(workload::Workload& workload, const Shared& shared, const SweepOptions& options,
                   study::Observer& observer, const std::atomic<int>& stop) {
-  study::ArrivalCheck arrival(workload);
+  study::BatchUseCheck arrival(workload);
   const study::RunTrial run_trial = [&workload](const auto&... asked) {
     return measure::measure(workload, asked...);
   };

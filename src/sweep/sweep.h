@@ -6,7 +6,7 @@
 
 #include "advise/doubt.h"
 #include "study/loop.h"
-#include "sweep/claims.h"
+#include "sweep/queue_claims.h"
 #include "telemetry/machine.h"
 #include "workload/training.h"
 

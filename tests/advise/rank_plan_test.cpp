@@ -57,7 +57,7 @@ TEST(RankPlan, RanksOfOneMachineTakeTurnsAndHideNoSums) {
   facts.rank_seconds = 1e-3;
   facts.gradient_bytes = 10 << 20;
   facts.link = {0, 10.0 * (1 << 20) / 2e-3};  // all gradients over 2 ranks: 2 ms
-  facts.machine = {2, 1, {}};
+  facts.machine = {2, 1, {}, {}};
   const RankPlan plan = plan_ranks(facts, std::vector<std::int64_t>{1, 2, 4});
   ASSERT_EQ(plan.rows.size(), 3u);
   EXPECT_DOUBLE_EQ(plan.rows[0].step_seconds, 10e-3);
@@ -66,9 +66,24 @@ TEST(RankPlan, RanksOfOneMachineTakeTurnsAndHideNoSums) {
   EXPECT_NEAR(plan.rows[2].step_seconds, 2 * (11e-3 + 3e-3), 1e-9);
   facts.machine->sum_seconds = {{4, 5e-3}};  // as measured
   EXPECT_NEAR(plan_ranks(facts, std::vector<std::int64_t>{4}).rows[0].step_seconds, 27e-3, 1e-9);
-  facts.machine = {8, 1, {}}, facts.bucket_bytes = 1 << 20;  // whose other cores can sum meanwhile
-  EXPECT_NEAR(plan_ranks(facts, std::vector<std::int64_t>{2}).rows[0].step_seconds, 11.0e-3, 1e-3);
   EXPECT_WORDS(assumptions(facts).front());
+}
+
+TEST(RankPlan, StepsThatRanksMadeHereTellOfOtherBatches) {
+  RankPlanFacts facts = one_rank();
+  facts.rank_seconds = 1e-3;  // is in the steps
+  facts.machine = {2, 1, {{2, {128, 1.1, 2e-3}}, {4, {128, 2.2, 5e-3}}}, {}};
+  for (const double alone : {3e-3, 30e-3}) {
+    facts.speeds = {{128, alone}};
+    const RankPlan plan = plan_ranks(facts, std::vector<std::int64_t>{1, 2, 4});
+    ASSERT_EQ(plan.rows.size(), 3u);
+    EXPECT_DOUBLE_EQ(plan.rows[0].step_seconds, alone);
+    EXPECT_NEAR(plan.rows[1].step_seconds, 1.1 * alone + 2e-3, 1e-9);
+    EXPECT_NEAR(plan.rows[2].step_seconds, 2.2 * alone + 5e-3, 1e-9);
+    EXPECT_NEAR(plan.rows[2].exposed_seconds, 5e-3, 1e-9);
+  }
+  // More than were measured take turns.
+  EXPECT_GT(plan_ranks(facts, std::vector<std::int64_t>{8}).rows[0].step_seconds, 4 * 31e-3);
 }
 
 TEST(RankPlan, TheNoiseScaleEndsWhatMoreRanksBring) {

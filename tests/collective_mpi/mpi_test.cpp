@@ -1,14 +1,18 @@
 // The contract on ranks that mpirun started: each runs the same tests.
 #include "collective/mpi/mpi.h"
 
+#include <cstdlib>
+
 #include "collective/contract.h"
 
 namespace sweetspot::tests {
 namespace {
 
-// MPI is joined once per process.
+// MPI is joined once per process, so a process tests one kind of all-reduce.
 collective::JoinedGroup& group() {
-  static const auto joined = collective::join_through(SWEETSPOT_MPI_LIBRARY, "MPI");
+  static const auto joined = collective::join_through(
+      SWEETSPOT_MPI_LIBRARY, "MPI",
+      std::getenv("SUMS_BY_MESSAGES") ? collective::Sums::messages : collective::Sums::fastest);
   return *joined;
 }
 

@@ -5,8 +5,8 @@
 #include "engine/near.h"
 #include "gpu.h"
 
-// What kernels that are chosen by size have to keep: micro-batches are too small for them, so a
-// batch in parts is trained by the kernels that the golden values prove.
+// Requirements for kernels that are chosen by size: micro-batches are too small for them, so a
+// batch in parts is trained by the kernels that the golden values verify.
 namespace sweetspot::engine::testing {
 
 struct BySize {
@@ -43,7 +43,9 @@ inline void expect_the_same_bit_for_bit(const model::Network& network, const cud
   const std::vector<Variable> a = one->variables(), b = other->variables();
   for (std::size_t i = 0; i < a.size(); ++i)
     EXPECT_EQ(a[i].values, b[i].values) << a[i].parameter.name;
-  if (evaluates) EXPECT_EQ(one->evaluate(batch.view()).loss, other->evaluate(batch.view()).loss);
+  if (evaluates) {
+    EXPECT_EQ(one->evaluate(batch.view()).loss, other->evaluate(batch.view()).loss);
+  }
   EXPECT_EQ(one->memory(), cuda::plan(network, options, size, evaluates)->memory());
 }
 

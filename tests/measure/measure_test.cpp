@@ -436,7 +436,7 @@ TEST_F(Measure, OnlyTheSecondStopEndsATrial) {
 TEST_F(Measure, TheWatcherSeesWarmUpThenSamplesTenTimesASecondAtMost) {
   std::int64_t told = 0, sampled = 0;
   bool warmed = false;
-  watch = [&](const Sight& sight) {
+  watch = [&](const TrialProgress& sight) {
     EXPECT_EQ(sight.setting->batch, 32);
     ++told;
     warmed |= sight.warming_up;

@@ -52,7 +52,7 @@ struct TrainingTrials : testing::Test {
 
   trial::Trial train(std::function<double(int)> script, int epochs = 3) {
     ScriptedTraining training(machine, std::move(script));
-    const Watch watch = [this](const Sight& sight) { seen.push_back(sight.epoch); };
+    const Watch watch = [this](const TrialProgress& sight) { seen.push_back(sight.epoch); };
     trial::Setting setting;
     setting.batch = 60;
     setting.seed = 7;

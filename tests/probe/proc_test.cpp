@@ -104,7 +104,7 @@ TEST_F(MadeTree, Version1WithAHostPathThatIsNotVisible) {
   write("sys/fs/cgroup/memory/memory.usage_in_bytes", "536870912\n");
   write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 268435456\n");
   EXPECT_EQ(cgroup_memory(root)->limit, GiB);
-  EXPECT_EQ(cgroup_memory(root)->room, 768 * MiB);
+  EXPECT_EQ(cgroup_memory(root)->available, 768 * MiB);
 }
 
 TEST_F(MadeTree, Version1sHugeValueIsNoLimit) {

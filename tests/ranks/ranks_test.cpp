@@ -274,6 +274,25 @@ TEST_F(Ranks, TuneTheBatchOfAllOfThem) {
             1.5 * alone["memory_bytes"]["predicted"].get<double>());
 }
 
+// Predictions for ranks on this machine come from a few measured steps.
+TEST_F(Ranks, APlanMakesAFewStepsOfThoseThatCanBeStarted) {
+  const Json json =
+      json_of(run(launch({"tune", "--model", "small-cnn", "--data", "synthetic:2000", "--threads",
+                          "1", "--min", "64", "--max", "64", "--no-report", "--lr-rule", "none",
+                          "--db", "tune.db", "--plan-ranks", "2,1000", "--json"})));
+  const Json& plan = json["rank_plan"];
+  ASSERT_EQ(plan["machine"]["steps"].size(), 1u) << plan;  // 1000 are not started
+  const Json& steps = plan["machine"]["steps"][0];
+  EXPECT_EQ(steps["ranks"], 2);
+  EXPECT_EQ(steps["micro_batch"], 64);
+  const Json& two = plan["rows"][0];
+  const double alone =
+      two["predicted_step_seconds"].get<double>() * two["predicted_efficiency"].get<double>();
+  EXPECT_NEAR(two["predicted_step_seconds"].get<double>(),
+              steps["times_alone"].get<double>() * alone + steps["sums_seconds"].get<double>(),
+              1e-9);
+}
+
 TEST_F(Ranks, OneThatIsKilledEndsTheStudyToo) {
   Launch asked = launch({"tune", "--data", "synthetic:2000", "--ranks", "2", "--threads", "1",
                          "--max", "64", "--budget", "5m", "--verbose", "--db", "tune.db"});

@@ -7,7 +7,7 @@
 
 #include "advise/trials.h"
 #include "rendered.h"
-#include "report/compare/forms.h"
+#include "report/compare/formats.h"
 #include "report/compare/several.h"
 #include "words.h"
 

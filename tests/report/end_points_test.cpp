@@ -7,7 +7,7 @@
 
 #include "rendered.h"
 #include "report/critical_batch.h"
-#include "report/paper/claims.h"
+#include "report/paper/paper_claims.h"
 #include "words.h"
 
 namespace sweetspot::report {

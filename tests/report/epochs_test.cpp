@@ -7,7 +7,7 @@
 
 #include "rendered.h"
 #include "report/charts/series.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "words.h"
 
 namespace sweetspot::report {

@@ -1,8 +1,9 @@
 // Each claim on made-up numbers, so that it holds and so that it does not.
+#include "report/paper/paper_claims.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/paper/claims.h"
 #include "report/paper_made.h"
 #include "words.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "report/paper/claims.h"
+#include "report/paper/paper_claims.h"
 
 namespace sweetspot::report::paper {
 

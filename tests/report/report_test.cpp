@@ -12,7 +12,7 @@
 #include "rendered.h"
 #include "report/charts/plot.h"
 #include "report/fields.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/speeds.h"
 #include "temporary_folder.h"
 #include "words.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "rendered.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/made_answer.h"
 #include "report/table.h"
 #include "words.h"

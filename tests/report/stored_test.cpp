@@ -6,7 +6,7 @@
 #include "advise/made.h"
 #include "rendered.h"
 #include "report/answer.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/html/html.h"
 #include "report/html/page_data.h"
 #include "report/markup.h"

@@ -6,10 +6,10 @@
 
 #include "rendered.h"
 #include "report/answer.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/table.h"
-#include "report/text/glance.h"
 #include "report/text/screen.h"
+#include "report/text/summary.h"
 #include "report/text/target_table.h"
 #include "words.h"
 

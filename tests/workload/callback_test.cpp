@@ -7,7 +7,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "workload/pace.h"
+#include "workload/steps_per_call.h"
 
 namespace sweetspot::workload::callback {
 namespace {

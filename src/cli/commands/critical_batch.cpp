@@ -17,7 +17,7 @@
 #include "learning/critical_batch.h"
 #include "probe/proc/host.h"
 #include "report/critical_batch.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "store/store.h"
 #include "study/study_key.h"
 #include "study/tune_status.h"

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "workload/command/config_files.h"
 #include "workload/command/template.h"
 

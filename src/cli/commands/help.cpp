@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 // `sweetspot help COMMAND`: what COMMAND --help prints.
 

@@ -7,13 +7,17 @@
 
 #include "cli/commands/commands.h"
 #include "cli/flags/flags.h"
+#include "cli/flags/native_flags.h"
 #include "cli/link_file.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "core/error.h"
+#include "core/number.h"
 #include "core/text.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/table.h"
+#include "workload/native/ranked_workload.h"
+#include "workload/native/workload.h"
 
 namespace sweetspot::cli {
 namespace {
@@ -24,8 +28,17 @@ using Clock = std::chrono::steady_clock;
 struct LinkFlags {
   RankFlags ranks;
   core::Bytes gradient_bytes = 0;
-  bool json = false;
+  NativeFlags native;                 // of the measured steps
+  std::optional<std::int64_t> batch;  // of all ranks; nullopt: no steps are measured
   std::string save;
+};
+
+// Everything that was measured.
+struct Found {
+  std::vector<stats::AllReduceTime> times;
+  std::optional<stats::Link> link;
+  std::optional<double> gradients_seconds;
+  std::optional<trial::Scaling> scaling;
 };
 
 // The median of several, which is robust to contention, of all-reduces from 4 bytes to 16 MiB.
@@ -71,8 +84,26 @@ std::optional<double> measure_gradients(collective::Group& group, const LinkFlag
   return seconds / rounds;
 }
 
-Json json_of(const std::vector<stats::AllReduceTime>& times, const std::optional<stats::Link>& link,
-             const std::optional<double>& gradients_seconds) {
+workload::native::Run open_as_rank(const LinkFlags& flags, collective::Group& group,
+                                   const workload::native::Say& say) {
+  workload::native::Options options = flags_of_rank(flags.native, flags.ranks, &group).resolved();
+  require_cpu(options);
+  options.pipeline.batch = *flags.batch;
+  return workload::native::open(options, say);
+}
+
+// All-reduces cost more in a step than by themselves: ranks wait for the slowest one, and memory
+// and caches are busy.
+std::optional<trial::Scaling> measure_steps(collective::Group& group, const LinkFlags& flags) {
+  if (!flags.batch) return std::nullopt;
+  constexpr core::Seconds time{3};
+  workload::native::Run run = open_as_rank(flags, group, [](std::string_view) {});
+  const trial::Setting setting = workload::native::setting_of(run.options);
+  return workload::native::measure_scaling(std::move(run), setting, time);
+}
+
+Json json_of(const Found& found) {
+  const auto& [times, link, gradients_seconds, scaling] = found;
   Json json = result_object();
   json["ranks"] = times.front().ranks;
   json["link"] = nullptr;
@@ -83,12 +114,28 @@ Json json_of(const std::vector<stats::AllReduceTime>& times, const std::optional
   for (const stats::AllReduceTime& time : times)
     json["all_reduces"].push_back({{"bytes", time.bytes}, {"seconds", time.seconds}});
   json["gradients_seconds"] = or_null(gradients_seconds);
+  json["steps"] = nullptr;
+  if (scaling)
+    json["steps"] = {{"together_seconds", scaling->step_seconds},
+                     {"alone_seconds", scaling->alone_seconds},
+                     {"apart_seconds", scaling->apart_seconds},
+                     {"efficiency_share", scaling->efficiency.mean}};
   return json;
 }
 
-std::string text_of(const std::vector<stats::AllReduceTime>& times,
-                    const std::optional<stats::Link>& link,
-                    const std::optional<double>& gradients_seconds) {
+std::string steps_text(const trial::Scaling& scaling) {
+  const auto duration = [](double seconds) {
+    return core::format_duration(core::Seconds(seconds));
+  };
+  return fmt::format(
+      "a step: {} for one rank alone, {} for all at once but separately, {} together; efficiency "
+      "{:.0f}%\n",
+      duration(scaling.alone_seconds), duration(scaling.apart_seconds),
+      duration(scaling.step_seconds), 100 * scaling.efficiency.mean);
+}
+
+std::string text_of(const Found& found) {
+  const auto& [times, link, gradients_seconds, scaling] = found;
   report::Table table({{"bytes"}, {"all-reduce"}, {"by the link"}});
   for (const stats::AllReduceTime& time : times)
     table.add({core::format_bytes(static_cast<core::Bytes>(time.bytes)),
@@ -106,21 +153,24 @@ std::string text_of(const std::vector<stats::AllReduceTime>& times,
                : "the times do not grow with the bytes: no link fits them\n") +
          (gradients_seconds ? fmt::format("all gradients of a step: {}\n",
                                           core::format_duration(core::Seconds(*gradients_seconds)))
-                            : "");
+                            : "") +
+         (scaling ? steps_text(*scaling) : "");
 }
 
 int link(const LinkFlags& flags, collective::Group* group, Output& output) {
   if (!group) throw core::InputError("a link is between ranks; add --ranks 2 or more");
-  const std::vector<stats::AllReduceTime> times = measure(*group);
-  const std::optional<double> gradients = measure_gradients(*group, flags);
+  Found found;
+  found.times = measure(*group);
+  found.gradients_seconds = measure_gradients(*group, flags);
+  found.scaling = measure_steps(*group, flags);
   if (group->rank() > 0) return 0;
-  const std::optional<stats::Link> found = stats::fit_link(times);
+  found.link = stats::fit_link(found.times);
   if (!flags.save.empty())
-    report::write_file(flags.save, json_of(times, found, gradients).dump());
-  else if (flags.json)
-    output.print_json(json_of(times, found, gradients));
+    report::write_file(flags.save, json_of(found).dump());
+  else if (flags.native.json)
+    output.print_json(json_of(found));
   else
-    output.print(text_of(times, found, gradients));
+    output.print(text_of(found));
   return 0;
 }
 
@@ -133,6 +183,8 @@ LinkFile read_link(const std::string& text) {
     file.link = stats::Link{link["latency_seconds"], link["bytes_per_second"]};
   if (const Json& seconds = json["gradients_seconds"]; !seconds.is_null())
     file.gradients_seconds = seconds.get<double>();
+  if (const Json& steps = json["steps"]; !steps.is_null())
+    file.steps = {steps["together_seconds"], steps["alone_seconds"], steps["apart_seconds"]};
   return file;
 }
 
@@ -140,7 +192,6 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
   CLI::App* command =
       app.add_subcommand("link", "time all-reduces between ranks, and fit latency and bandwidth");
   const auto flags = std::make_shared<LinkFlags>();
-  add_rank_flags(*command, flags->ranks);
   text_flag(*command, "--gradients", "SIZE",
             "also time the all-reduce of this many bytes, such as 5MB, in buckets, as in a step",
             [flags](const std::string& text) {
@@ -148,12 +199,24 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
             });
   command->add_option("--save", flags->save, "write the result to a file as JSON instead")
       ->type_name("FILE");
-  command->add_flag("--json", flags->json, "the result as one JSON object on stdout");
-  command->footer("\nExample:\n  sweetspot link --ranks 2 --gradients 5MB");
+  text_flag(*command, "--batch", "N",
+            "also measure steps of this batch over all ranks: together, one rank alone, and all at "
+            "once but separately",
+            [flags](const std::string& text) {
+              flags->batch = core::parse_whole(text, "--batch", 1, most_batch);
+            });
+  add_workload_flags(*command, flags->native);
+  add_rank_flags(*command, flags->ranks);  // after --threads, which it looks for
+  command->footer(
+      "\nExamples:\n  sweetspot link --ranks 2 --gradients 5MB\n"
+      "  sweetspot link --ranks 2 --model paper-cnn --batch 256");
   command->callback([&chosen, flags, given] {
     chosen = [flags, given](Output& output) {
       return run_ranks(flags->ranks,
-                       {given, [](collective::Group&) {},
+                       {given,
+                        [&](collective::Group& group) {
+                          if (flags->batch) open_as_rank(*flags, group, Output::talk);
+                        },
                         [&](collective::Group* group) { return link(*flags, group, output); }});
     };
   });

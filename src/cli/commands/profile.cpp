@@ -16,7 +16,7 @@
 #include "cli/signals.h"
 #include "core/number.h"
 #include "core/text.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/table.h"
 #include "telemetry/contention.h"
 #include "workload/native/chrome_trace.h"

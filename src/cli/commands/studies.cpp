@@ -14,12 +14,12 @@
 #include "core/number.h"
 #include "core/text.h"
 #include "report/answer.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/speeds.h"
 #include "report/study_summary.h"
 #include "report/table.h"
 #include "report/text/failures.h"
-#include "report/text/glance.h"
+#include "report/text/summary.h"
 #include "store/store.h"
 
 namespace sweetspot::cli {

@@ -28,12 +28,12 @@
 namespace sweetspot::cli {
 namespace {
 
-constexpr double usual_slower_at_most = 0.1;  // what saving energy may cost in time
+constexpr double usual_slower_at_most = 0.1;  // how much slower an energy-saving answer may be
 
-// Of a batch that matters, unless --repeat says how many.
+// Runs of a batch that matters, unless --repeat is given.
 constexpr int usual_runs = 2;
 
-// What may be tried: the flags, the accumulation and the data set together.
+// What may be tried: from the flags, the accumulation and the data set.
 search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   search::Limits limits;
   limits.objective = flags.objective;
@@ -61,7 +61,7 @@ search::Limits limits_of(const TuneFlags& flags, const StudyWorkload& opened) {
   return limits;
 }
 
-// Before anything is measured. Which GPU a program uses is not known by then: one will do.
+// Before anything is measured. The GPU of a program is unknown by then: any one is enough.
 void check_energy(const StudyWorkload& opened, bool of_program) {
   const auto can_be_read = [](const std::string& device) {
     const auto meter = telemetry::this_machine().meter(device);
@@ -135,7 +135,7 @@ int show_plan(const TuneFlags& flags, Output& output) {
     return 0;
   }
   trial::Setting setting;
-  setting.batch = flags.global_batch.value_or(flags.min);  // whose memory is known to be least
+  setting.batch = flags.global_batch.value_or(flags.min);  // the one with the least memory
   setting.workers = flags.study.native.options.pipeline.workers;
   setting.precision = flags.study.native.precision;
   const workload::command::Options& program = flags.study.command.options;
@@ -149,7 +149,7 @@ int show_plan(const TuneFlags& flags, Output& output) {
   return 0;
 }
 
-// Speeds are measured first, in a part of the time.
+// Speeds are measured first, with a part of the budget.
 constexpr double share_for_speeds = 0.25;
 
 int tune(const TuneFlags& flags, Output& output) {
@@ -173,7 +173,7 @@ int tune(const TuneFlags& flags, Output& output) {
   options.most_workers = opened.most_workers;
   options.confirm = flags.confirm;
   options.ranks = opened.ranks;
-  // Towards a target each batch gets the rate that it is trained with there.
+  // For a target, each batch gets the rate that it is trained with there.
   if (!flags.target.target)
     options.learning_rate = learning_rate_base(flags.learning_rate, flags.study);
   options.check_rate = flags.learning_rate.check;
@@ -184,7 +184,7 @@ int tune(const TuneFlags& flags, Output& output) {
   terms.precisions = parse_precisions(flags.precisions, flags.study, opened);
   const Limited limited = limit_power(flags.study, opened);
   terms.power_limits = limited.watts;
-  if (!limited.refusal.empty()) {  // energy is told all the same
+  if (!limited.refusal.empty()) {  // energy is still reported
     Output::talk(fmt::format("sweetspot: {}", limited.refusal));
     options.notes.push_back(limited.refusal);
   }
@@ -198,7 +198,7 @@ int tune(const TuneFlags& flags, Output& output) {
     return limit_command(limited.gpus, *setting.power_limit_watts) + " && " + line;
   };
   options.loop.measure = opened.measure;
-  // The trials of a batch are averaged: together they are as precise as asked.
+  // The trials of a batch are averaged: together they reach the requested precision.
   options.loop.measure.precision =
       flags.study.precision *
       std::sqrt(static_cast<double>(options.limits.passes.value_or(usual_runs)));
@@ -223,7 +223,7 @@ int tune(const TuneFlags& flags, Output& output) {
     first.batch = std::lcm(options.limits.min, first.accumulation);
     writer = cluster->open(*store, study_key, first, flags.study.fresh);
     workload = &cluster->workload();
-    options.limits.memory_limit.reset();  // of this machine: a task holds itself to its own
+    options.limits.memory_limit.reset();  // of this machine: a task applies its own
     options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
                                      const std::atomic<int>& stop) {
       return cluster->run(setting, stop);
@@ -263,7 +263,7 @@ int tune(const TuneFlags& flags, Output& output) {
   return exit_code(result);
 }
 
-// Before ranks are started, and by each of them: what they cannot do together.
+// Before ranks are started, and in each of them: checks what they do not support.
 void check_ranks(const TuneFlags& flags) {
   const auto refuse = [](bool holds, const char* what) {
     if (holds)

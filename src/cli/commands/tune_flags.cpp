@@ -65,7 +65,7 @@ void check_target(const TuneFlags& flags) {
     throw core::InputError("a target is looked for on the test split; leave out --no-eval");
 }
 
-// Branches from a checkpoint are another question than the search.
+// Flags of the search do not apply to branches from a checkpoint.
 void check_critical_batch(const CLI::App& command) {
   for (const char* flag : {"--for", "--slower-at-most", "--precisions", "--multiple-of", "--repeat",
                            "--global-batch", "--confirm", "--seeds", "--finalists", "--most-epochs",
@@ -137,7 +137,8 @@ void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags) 
             });
   add_target_flags(command, flags->target);
   add_critical_batch_flags(command, flags->critical);
-  command.add_flag("--no-report", flags->no_report, "do not write the HTML report next to the store");
+  command.add_flag("--no-report", flags->no_report,
+                   "do not write the HTML report next to the store");
   add_learning_rate_flags(command, flags->learning_rate);
   add_study_flags(command, flags->study);
   add_either_workload_flags(command, flags->study);

@@ -33,7 +33,7 @@ struct TuneFlags {
 };
 void add_tune_flags(CLI::App& command, const std::shared_ptr<TuneFlags>& flags);
 
-// InputError for flags that do not go together.
+// InputError for incompatible flags.
 void check_objective(const TuneFlags& flags);
 void check_global_batch(const TuneFlags& flags);
 void check_target(const TuneFlags& flags);

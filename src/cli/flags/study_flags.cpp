@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 namespace sweetspot::cli {
 namespace {

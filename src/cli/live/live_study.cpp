@@ -80,7 +80,7 @@ std::string trial_line(const trial::Trial& t) {
                      : fmt::format(", contended: {}", core::printable(t.contention.reason)));
 }
 
-std::string sight_line(const measure::Sight& sight, double precision) {
+std::string sight_line(const measure::TrialProgress& sight, double precision) {
   if (sight.epochs > 0)
     return fmt::format(
         "{}, seed {}: epoch {}/{}, {:.0f}%{}", setting_words(*sight.setting), sight.setting->seed,
@@ -130,7 +130,7 @@ void LiveStudy::started(const trial::Setting& setting) {
   if (!in_rounds_) draw(setting_words(setting) + ", opening");
 }
 
-void LiveStudy::sight(const measure::Sight& sight) {
+void LiveStudy::sight(const measure::TrialProgress& sight) {
   if (in_rounds_) return;
   if (!sight.waiting) return draw(sight_line(sight, facts_.precision));
   const std::string line = waiting_line(*sight.setting, *sight.waiting);

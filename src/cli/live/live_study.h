@@ -25,7 +25,7 @@ class LiveStudy : public study::Observer {
 
   void resumed(std::span<const trial::Trial> trials) override;
   void started(const trial::Setting& setting) override;
-  void sight(const measure::Sight& sight) override;
+  void sight(const measure::TrialProgress& sight) override;
   void standing(const study::Standing& standing) override;
   void finished(const trial::Trial& trial) override;
   void clear();  // before anything else is printed
@@ -45,7 +45,7 @@ class LiveStudy : public study::Observer {
 // "batch 128: 9,100 samples/s ±1.8%, step 14.1 ms, 60 steps, precise"
 std::string trial_line(const trial::Trial& trial);
 // "batch 128, sampling: 34 steps, 9,100 samples/s ±3.2% on its way to ±2%"
-std::string sight_line(const measure::Sight& sight, double precision);
+std::string sight_line(const measure::TrialProgress& sight, double precision);
 // "batch 128: 37 lines, no step recognised yet: loss 0.31"
 std::string waiting_line(const trial::Setting& setting, const workload::Waiting& waiting);
 // "so far 128, 93% sure to be within 5% of the best"; empty before there is an answer

@@ -15,16 +15,16 @@ using Clock = std::chrono::steady_clock;
 using Times = ThreadProfile::Times;
 
 // A plain step is not timed per operation.
-struct Untold {
+struct NoTimer {
   void phase(core::Seconds Times::*) {}
   void did(std::size_t) {}
   void waited() {}
 };
 
 // Adds the time since the previous call to the operation that is named.
-class Told {
+class OperationTimer {
  public:
-  explicit Told(ThreadProfile& profile) : profile_(profile) {}
+  explicit OperationTimer(ThreadProfile& profile) : profile_(profile) {}
   void phase(core::Seconds Times::*phase) { phase_ = phase; }
   void did(std::size_t operation) { give(profile_.operations[operation]); }
   void waited() { give(profile_.waiting); }
@@ -130,13 +130,14 @@ void Executor::run(Pass& pass, bool first, Last last, const Update* update, Grad
 
 void Executor::train(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
                      StepResult& times) {
-  run(pass, first, last, update, sums, times, [](int) { return Untold(); });
+  run(pass, first, last, update, sums, times, [](int) { return NoTimer(); });
 }
 
 void Executor::profile(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
                        StepProfile& profile) {
-  run(pass, first, last, update, sums, profile.result,
-      [&](int member) { return Told(profile.threads[static_cast<std::size_t>(member)]); });
+  run(pass, first, last, update, sums, profile.result, [&](int member) {
+    return OperationTimer(profile.threads[static_cast<std::size_t>(member)]);
+  });
 }
 
 void Executor::update_only(Pass& pass, const Update& update, GradientSums& sums) {
@@ -144,7 +145,7 @@ void Executor::update_only(Pass& pass, const Update& update, GradientSums& sums)
   sums.begin({});
   sums.made(0);
   auto work = [&](int member) {
-    Untold nobody;
+    NoTimer nobody;
     update_with(pass, update, sums, member, nobody);
   };
   team_.run(work);
@@ -153,7 +154,7 @@ void Executor::update_only(Pass& pass, const Update& update, GradientSums& sums)
 void Executor::evaluate(Pass& pass) {
   reset_counters();
   auto work = [&](int member) {
-    Untold nobody;
+    NoTimer nobody;
     prepare(pass, member, nobody);
     team_.barrier();
     forward(pass, member, nobody);
@@ -161,16 +162,16 @@ void Executor::evaluate(Pass& pass) {
   team_.run(work);
 }
 
-template <class Told>
-void Executor::prepare(const Pass& pass, int member, Told& told) {
+template <class OperationTimer>
+void Executor::prepare(const Pass& pass, int member, OperationTimer& told) {
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
     program_.ops[i]->prepare_part(pass, member, team_.size());
     told.did(program_.operation_of[i]);
   }
 }
 
-template <class Told>
-void Executor::forward(const Pass& pass, int member, Told& told) {
+template <class OperationTimer>
+void Executor::forward(const Pass& pass, int member, OperationTimer& told) {
   // Samples are taken a few at a time; which thread processes which sample does not affect the
   // result.
   const std::int64_t grab = std::clamp<std::int64_t>(pass.count / (team_.size() * 8), 1, 8);
@@ -199,9 +200,9 @@ void Executor::forward(const Pass& pass, int member, Told& told) {
   }
 }
 
-template <class Told>
+template <class OperationTimer>
 void Executor::backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
-                        Told& told) {
+                        OperationTimer& told) {
   const std::int64_t slots = std::min(pass.used_slots, pass.count);
   // The results of a stage are gathered immediately if other ranks wait for them.
   const auto hand_over = [&](const Stage& stage) {
@@ -254,9 +255,9 @@ void Executor::backward(const Pass& pass, int member, GradientSums* sums, const 
   }
 }
 
-template <class Told>
+template <class OperationTimer>
 void Executor::gather(const Pass& pass, std::size_t begin, std::size_t end, int member,
-                      Told& told) {
+                      OperationTimer& told) {
   for (std::size_t i = begin; i < end; ++i) {
     program_.ops[i]->gather_part(pass, member, team_.size());
     told.did(program_.operation_of[i]);
@@ -264,9 +265,9 @@ void Executor::gather(const Pass& pass, std::size_t begin, std::size_t end, int 
 }
 
 // A bucket is applied while later ones are still in flight.
-template <class Told>
+template <class OperationTimer>
 void Executor::update_with(const Pass& pass, const Update& update, GradientSums& sums, int member,
-                           Told& told) {
+                           OperationTimer& told) {
   for (std::size_t i = 0; i < sums.buckets(); ++i) {
     if (member == 0) bucket_ = sums.wait(i);
     team_.barrier();
@@ -278,8 +279,8 @@ void Executor::update_with(const Pass& pass, const Update& update, GradientSums&
   }
 }
 
-template <class Told>
-void Executor::finish(const Pass& pass, const Update* update, int member, Told& told) {
+template <class OperationTimer>
+void Executor::finish(const Pass& pass, const Update* update, int member, OperationTimer& told) {
   gather(pass, 0, program_.ops.size(), member, told);
   if (!update) return;
   team_.barrier();

@@ -33,25 +33,27 @@ class Executor {
   StepResult result(const Pass& pass) const;
 
  private:
-  // `Told` records what was just done; for a plain step it is empty, and compiles to nothing.
+  // `OperationTimer` records what was just done; for a plain step it is empty, and compiles to
+  // nothing.
   template <class Make>
   void run(Pass& pass, bool first, Last last, const Update* update, GradientSums* sums,
            StepResult& times, Make told);
-  template <class Told>
-  void prepare(const Pass& pass, int member, Told& told);
-  template <class Told>
-  void forward(const Pass& pass, int member, Told& told);
-  template <class Told>
+  template <class OperationTimer>
+  void prepare(const Pass& pass, int member, OperationTimer& told);
+  template <class OperationTimer>
+  void forward(const Pass& pass, int member, OperationTimer& told);
+  template <class OperationTimer>
   // `before`: the result of the batch's earlier micro-batches.
   void backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
-                Told& told);
-  template <class Told>
-  void gather(const Pass& pass, std::size_t begin, std::size_t end, int member, Told& told);
-  template <class Told>
-  void finish(const Pass& pass, const Update* update, int member, Told& told);
-  template <class Told>
+                OperationTimer& told);
+  template <class OperationTimer>
+  void gather(const Pass& pass, std::size_t begin, std::size_t end, int member,
+              OperationTimer& told);
+  template <class OperationTimer>
+  void finish(const Pass& pass, const Update* update, int member, OperationTimer& told);
+  template <class OperationTimer>
   void update_with(const Pass& pass, const Update& update, GradientSums& sums, int member,
-                   Told& told);
+                   OperationTimer& told);
   void apply(const Update& update, const Range& range, const Pass& pass, int member) const;
   void reset_counters();
   // Calls visit(range) for some of [0, count), `grab` at a time: the member's own share first,

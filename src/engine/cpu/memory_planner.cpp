@@ -14,10 +14,10 @@ namespace {
 // An arena region and its lifetime in stages: forward stage s is time s, its backward is time 2n −
 // 1 − s, and the update is time 2n.
 struct Stay {
-  Room* room;
+  Allocation* allocation;
   core::Bytes copies;
   std::int64_t from, to;
-  core::Bytes size() const { return room->bytes * copies; }
+  core::Bytes size() const { return allocation->bytes * copies; }
 };
 
 // What a 64-bit machine can address, far from overflow.
@@ -114,13 +114,14 @@ class Assigner {
     for (const auto& op : program_.ops) op->working.per_thread = true, op->working.offset = offset;
   }
 
-  void put_in_scratch(Room& room, std::int64_t copies = 1) {
-    room.per_thread = true, room.copies = copies;
-    room.offset = scratch_.add(room.bytes * static_cast<core::Bytes>(copies));
+  void put_in_scratch(Allocation& allocation, std::int64_t copies = 1) {
+    allocation.per_thread = true, allocation.copies = copies;
+    allocation.offset = scratch_.add(allocation.bytes * static_cast<core::Bytes>(copies));
   }
-  void put_in_arena(Room& room, std::int64_t from, std::int64_t to) {
+  void put_in_arena(Allocation& allocation, std::int64_t from, std::int64_t to) {
     const auto micro_batch = static_cast<core::Bytes>(program_.micro_batch);
-    if (room.bytes > 0) stays_.push_back({&room, room.once ? 1 : micro_batch, from, to});
+    if (allocation.bytes > 0)
+      stays_.push_back({&allocation, allocation.once ? 1 : micro_batch, from, to});
   }
 
   // Largest first, each at the lowest offset that no region of an overlapping lifetime occupies.
@@ -131,20 +132,20 @@ class Assigner {
     for (const Stay& stay : stays_) {
       core::Bytes offset = 0;
       const core::Bytes size = stay.size();
-      if (stay.room->bytes > most_arena_bytes / stay.copies / stays_.size())
+      if (stay.allocation->bytes > most_arena_bytes / stay.copies / stays_.size())
         throw core::InputError(
             fmt::format("a batch of {} takes more memory than any machine has; use a smaller one",
                         program_.micro_batch));
       for (const Stay& other : placed) {
         if (other.to < stay.from || stay.to < other.from) continue;
-        if (offset + size <= other.room->offset) break;
-        offset = std::max(offset, other.room->offset + other.size());
+        if (offset + size <= other.allocation->offset) break;
+        offset = std::max(offset, other.allocation->offset + other.size());
       }
-      stay.room->offset = offset;
+      stay.allocation->offset = offset;
       program_.arena_bytes = std::max(program_.arena_bytes, offset + size);
       placed.insert(
           std::upper_bound(placed.begin(), placed.end(), offset,
-                           [](core::Bytes at, const Stay& s) { return at < s.room->offset; }),
+                           [](core::Bytes at, const Stay& s) { return at < s.allocation->offset; }),
           stay);
     }
   }

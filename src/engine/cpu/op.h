@@ -40,12 +40,13 @@ struct Pass {
   bool late_gradients = false;     // dense layers compute their weight gradients in the update
 
   template <class T = float>
-  T* at(const Room& room, std::int64_t sample, int thread) const {
-    std::byte* base = room.per_thread
-                          ? scratch + thread * scratch_stride +
-                                static_cast<core::Bytes>(sample % room.copies) * room.bytes
-                          : arena + sample * room.bytes;
-    return reinterpret_cast<T*>(base + room.offset);
+  T* at(const Allocation& allocation, std::int64_t sample, int thread) const {
+    std::byte* base =
+        allocation.per_thread
+            ? scratch + thread * scratch_stride +
+                  static_cast<core::Bytes>(sample % allocation.copies) * allocation.bytes
+            : arena + sample * allocation.bytes;
+    return reinterpret_cast<T*>(base + allocation.offset);
   }
 };
 
@@ -126,10 +127,10 @@ class Op {
   // Read and set by the planner.
   Tensor* in() const { return in_; }
   Tensor* out() const { return out_; }
-  Room kept;       // bytes per sample that live from forward to backward
-  Room passing;    // bytes that live during forward
-  Room temporary;  // bytes of scratch per thread
-  Room working;    // the same, but shared by all operations in turn
+  Allocation kept;       // bytes per sample that live from forward to backward
+  Allocation passing;    // bytes that live during forward
+  Allocation temporary;  // bytes of scratch per thread
+  Allocation working;    // the same, but shared by all operations in turn
   std::int64_t shared_floats = 0, shared_offset = 0;
   std::int64_t slot_floats = 0, slot_offset = 0;
   bool wants_input_gradient = true;  // false for the first operation

@@ -18,7 +18,7 @@ void clear_padding(const Extent& extent, float* sample);
 // A region of memory for one sample: in the arena, where every sample of the micro-batch has its
 // own unless one is shared by all, or in each thread's scratch, which has as many copies as a stage
 // takes samples at once.
-struct Room {
+struct Allocation {
   bool per_thread = false, once = false;
   std::int64_t copies = 1;  // in scratch
   core::Bytes bytes = 0;    // per sample, or for all
@@ -28,7 +28,7 @@ struct Room {
 // What flows between two operations, and its gradient in the backward pass.
 struct Tensor {
   Extent extent;
-  Room value, gradient;
+  Allocation value, gradient;
   Tensor* same_value_as = nullptr;  // shares that tensor's value, with its own gradient
 };
 

@@ -156,13 +156,13 @@ class Compiler {
                                         const std::optional<FusedDropout>& dropout,
                                         const ProductWeights& weights, Tensor* out) {
     const Chip& chip = planner_.chip();
-    if (!runs_resident(chip, shape) && runs_matmul(shape, program_.micro_batch, planner_.math()))
+    if (!runs_on_chip(chip, shape) && runs_matmul(shape, program_.micro_batch, planner_.math()))
       return make_matmul_product(name, shape, relu, dropout, weights, current_, out,
                                  program_.micro_batch, planner_.math());
     if (runs_thin(shape, program_.micro_batch))
       return make_thin_product(name, shape, relu, dropout, weights, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
-    if (!runs_resident(chip, shape) &&
+    if (!runs_on_chip(chip, shape) &&
         packing_pays(chip, {shape, program_.micro_batch, training(), seen_trainable_,
                             planner_.math(), few_channels}))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
@@ -389,14 +389,14 @@ class Compiler {
       return terms == 0 ? bytes(t)
                         : static_cast<core::Bytes>(t.floats() * terms) * sizeof(std::uint16_t);
     };
-    core::Bytes largest[2] = {0, 0}, rooms[2];
+    core::Bytes largest[2] = {0, 0}, buffers[2];
     for (std::size_t i = 0; i < program_.tensors.size(); ++i)
       largest[i % 2] = std::max(largest[i % 2], bytes(*program_.tensors[i]));
-    for (int i : {0, 1}) rooms[i] = planner_.claim_samples(largest[i]);
+    for (int i : {0, 1}) buffers[i] = planner_.claim_samples(largest[i]);
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
       Tensor& t = *program_.tensors[i];
-      t.gradient = rooms[i % 2];
-      t.value = training() ? planner_.claim_samples(value_bytes(t)) : rooms[i % 2];
+      t.gradient = buffers[i % 2];
+      t.value = training() ? planner_.claim_samples(value_bytes(t)) : buffers[i % 2];
     }
     for (const auto& op : program_.ops) op->claim(planner_);
     add_penalties();

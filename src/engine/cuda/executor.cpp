@@ -71,19 +71,19 @@ Update Executor::update(int i, bool rest) const {
     std::copy_n(from.segments.begin() + i * most_segments, u.segment_count, u.segments);
     u.ends_step = i + 1 == updates(rest);
   }
-  u.losses = arena_.as<float>(program_.loss->rooms.losses);
-  u.correct = arena_.as<std::uint8_t>(program_.loss->rooms.correct);
+  u.losses = arena_.as<float>(program_.loss->places.losses);
+  u.correct = arena_.as<std::uint8_t>(program_.loss->places.correct);
   return u;
 }
 
-std::byte* Executor::room(int i) const {
+std::byte* Executor::host_buffer(int i) const {
   return input_.data() + static_cast<core::Bytes>(i) * program_.host_batch.bytes();
 }
 
-Source Executor::source(int room, bool targets) const {
+Source Executor::source(int buffer, bool targets) const {
   Source source;
-  std::byte* answers = this->room(room) + program_.host_batch.inputs_bytes;
-  source.floats = reinterpret_cast<const float*>(this->room(room));
+  std::byte* answers = this->host_buffer(buffer) + program_.host_batch.inputs_bytes;
+  source.floats = reinterpret_cast<const float*>(this->host_buffer(buffer));
   if (targets)
     source.targets = reinterpret_cast<const float*>(answers);
   else
@@ -95,7 +95,7 @@ Source Executor::copy_in(const BatchView& batch, std::int64_t first, std::int64_
   const HostBatch& host = program_.host_batch;
   const BatchView part = part_of(batch, host, first, count);
   const auto copy = [&](core::Bytes offset, const auto* from, std::int64_t each) {
-    check(cudaMemcpyAsync(room(0) + offset, from,
+    check(cudaMemcpyAsync(host_buffer(0) + offset, from,
                           static_cast<std::size_t>(count * each) * sizeof(*from),
                           cudaMemcpyHostToDevice, stream_),
           "copying a batch");
@@ -129,7 +129,7 @@ void Executor::each_penalty_pass(const Pass& pass, Run run) const {
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), p.penalty_count, p.penalties);
     p.weights = pass.weights, p.partials = pass.partials, p.state = pass.state;
     p.sums = pass.at<double>(program_.penalty_sums);
-    p.losses = pass.at(program_.loss->rooms.losses), p.samples = pass.count;
+    p.losses = pass.at(program_.loss->places.losses), p.samples = pass.count;
     run(p);
   }
 }

@@ -15,7 +15,7 @@ using Graph = std::unique_ptr<CUgraphExec_st, GraphDeleter>;
 // Captured steps over the resident samples, or one over a host buffer.
 struct GraphKey {
   std::int64_t batch = 0, steps = 1;
-  int room = resident;
+  int host_buffer = resident;
   std::int64_t norm_every = 0;  // every n-th step, from the first, has its norm; 0: none
   auto operator<=>(const GraphKey&) const = default;
 
@@ -38,8 +38,8 @@ class Executor {
   int updates(bool rest = false) const { return static_cast<int>(of(rest).blocks.size()); }
 
   // A buffer for a host micro-batch, and what the kernels read there.
-  std::byte* room(int i) const;
-  Source source(int room, bool targets) const;
+  std::byte* host_buffer(int i) const;
+  Source source(int buffer, bool targets) const;
   // Copies host samples into the first buffer, queued on the stream.
   Source copy_in(const BatchView& batch, std::int64_t first, std::int64_t count) const;
 

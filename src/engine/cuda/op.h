@@ -56,7 +56,7 @@ struct Pass {
   cudaStream_t stream = nullptr;
   InPlaceUpdate in_place;  // if this backward pass covers the whole batch
   GemmParts pending{};     // gradients that may share the next launch
-  bool pending_resident = false;
+  bool pending_on_chip = false;
 
   template <class T = float>
   T* at(core::Bytes offset) const {

@@ -8,7 +8,7 @@ void divide_tiles(GemmPart& p) {
   p.by_tiles_m = Divider(static_cast<std::uint32_t>(p.tiles_m));
   p.by_tiles_n = Divider(static_cast<std::uint32_t>(p.tiles_n));
 }
-bool resident(const GemmPart& p) { return p.tile == TileKind::resident; }
+bool on_chip(const GemmPart& p) { return p.tile == TileKind::on_chip; }
 
 }  // namespace
 
@@ -17,13 +17,13 @@ void Pass::run(GemmPart part) {
   const auto launch = [&] {
     switch (math) {
       case Math::fp32:
-        return (resident(part) ? launch_resident_forward_fp32 : launch_forward_fp32)(part, stream);
+        return (on_chip(part) ? launch_on_chip_forward_fp32 : launch_forward_fp32)(part, stream);
       case Math::tf32:
-        return (resident(part) ? launch_resident_forward_tf32 : launch_forward_tf32)(part, stream);
+        return (on_chip(part) ? launch_on_chip_forward_tf32 : launch_forward_tf32)(part, stream);
       case Math::bf16:
-        return (resident(part) ? launch_resident_forward_bf16 : launch_forward_bf16)(part, stream);
+        return (on_chip(part) ? launch_on_chip_forward_bf16 : launch_forward_bf16)(part, stream);
       case Math::fp16:
-        return (resident(part) ? launch_resident_forward_fp16 : launch_forward_fp16)(part, stream);
+        return (on_chip(part) ? launch_on_chip_forward_fp16 : launch_forward_fp16)(part, stream);
     }
     return cudaErrorInvalidValue;
   };
@@ -92,16 +92,16 @@ void Pass::add(GemmPart part) {
   const bool any = pending.data_blocks > 0 || queued > 0;
   if (runs_alone(part)) {
     flush();
-    pending_resident = false;
+    pending_on_chip = false;
     set(part);
     return flush();
   }
-  // The resident kernels do not support a second weight gradient.
-  const int most_weights = resident(part) ? 1 : 2;
-  if ((any && pending_resident != resident(part)) || (data && pending.data_blocks > 0) ||
+  // The on-chip kernels do not support a second weight gradient.
+  const int most_weights = on_chip(part) ? 1 : 2;
+  if ((any && pending_on_chip != on_chip(part)) || (data && pending.data_blocks > 0) ||
       (!data && queued == most_weights))
     flush();
-  pending_resident = resident(part);
+  pending_on_chip = on_chip(part);
   set(part);
 }
 
@@ -116,17 +116,17 @@ void Pass::set(const GemmPart& part) {
 
 void Pass::flush() {
   if (pending.data_blocks == 0 && pending.weight_blocks[0] == 0) return;
-  const bool kept = pending_resident;
+  const bool kept = pending_on_chip;
   const auto launch = [&] {
     switch (math) {
       case Math::fp32:
-        return (kept ? launch_resident_backward_fp32 : launch_backward_fp32)(pending, stream);
+        return (kept ? launch_on_chip_backward_fp32 : launch_backward_fp32)(pending, stream);
       case Math::tf32:
-        return (kept ? launch_resident_backward_tf32 : launch_backward_tf32)(pending, stream);
+        return (kept ? launch_on_chip_backward_tf32 : launch_backward_tf32)(pending, stream);
       case Math::bf16:
-        return (kept ? launch_resident_backward_bf16 : launch_backward_bf16)(pending, stream);
+        return (kept ? launch_on_chip_backward_bf16 : launch_backward_bf16)(pending, stream);
       case Math::fp16:
-        return (kept ? launch_resident_backward_fp16 : launch_backward_fp16)(pending, stream);
+        return (kept ? launch_on_chip_backward_fp16 : launch_backward_fp16)(pending, stream);
     }
     return cudaErrorInvalidValue;
   };

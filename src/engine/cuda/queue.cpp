@@ -77,14 +77,15 @@ void CudaTrainer::queue(const BatchView& batch, std::int64_t micro_batch) {
   make_room(1);
   const bool measured = measures_next(batch.count);
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    const auto [source, room] =
+    const auto [source, buffer] =
         staging_.stage(executor, part_of(batch, executor.program().host_batch, first, count));
     if (count == batch.count)
-      check(cudaGraphLaunch(
-                steps_.graph(executor, {.batch = count, .room = room, .norm_every = measured},
-                             source),
-                stream_),
-            "its steps");
+      check(
+          cudaGraphLaunch(
+              steps_.graph(executor,
+                           {.batch = count, .host_buffer = buffer, .norm_every = measured}, source),
+              stream_),
+          "its steps");
     else
       steps_.run(executor, source, {first, count, batch.count, 0, measured});
     staging_.used();

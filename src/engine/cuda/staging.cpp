@@ -21,7 +21,7 @@ Staging::Staged Staging::stage(const Executor& executor, const BatchView& micro_
                               : fill(sizes.inputs_bytes, micro_batch.labels, 1);
   // One copy including the gap between samples and answers: cheaper than two.
   used_[turn_].hold(copies_);
-  check(cudaMemcpyAsync(executor.room(turn_), host.data(), end, cudaMemcpyHostToDevice, copies_),
+  check(cudaMemcpyAsync(executor.host_buffer(turn_), host.data(), end, cudaMemcpyHostToDevice, copies_),
         "copying a batch");
   copied_[turn_].record(copies_);
   copied_[turn_].hold(steps_);

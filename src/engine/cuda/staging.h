@@ -13,7 +13,7 @@ class Staging {
 
   struct Staged {
     Source source;
-    int room;
+    int buffer;
   };
   // Copies a micro-batch into the next device buffer, for subsequent launches. Waits only for the
   // buffer of the micro-batch before the last; the caller may reuse its memory when this returns.

@@ -97,7 +97,7 @@ cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, Source sou
   try {
     for (std::int64_t i = 0; i < key.steps; ++i) {
       Micro micro{0, key.batch, key.batch, 0, key.norm_every > 0 && i % key.norm_every == 0};
-      if (key.room == GraphKey::resident) {
+      if (key.host_buffer == GraphKey::resident) {
         micro.advance = i + 1 == key.steps ? key.steps * key.batch : 0;
         resident(executor, source, i * key.batch, micro);
       } else {

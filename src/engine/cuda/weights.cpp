@@ -39,7 +39,7 @@ bool kept_as_operands(const model::Network& network, const std::vector<Extent>& 
                       const model::Parameter& parameter) {
   return parameter.shape.size() > 1 &&
          std::holds_alternative<model::Conv2D>(network.layers[parameter.layer].kind) &&
-         resident_supports(conv_shape(network, extents, parameter.layer));
+         on_chip_supports(conv_shape(network, extents, parameter.layer));
 }
 
 }  // namespace

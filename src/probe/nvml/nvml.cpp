@@ -33,13 +33,13 @@ std::optional<double> scaled(std::optional<unsigned> value, double factor) {
 
 // The list may grow between being counted and being read: retried with more space.
 template <class Item, class Function>
-std::optional<std::vector<Item>> ask_list(Function function, Handle handle, std::size_t room) {
-  for (; room <= most_processes; room *= 4) {
-    std::vector<Item> items(room);
-    auto count = static_cast<unsigned>(room);
+std::optional<std::vector<Item>> ask_list(Function function, Handle handle, std::size_t capacity) {
+  for (; capacity <= most_processes; capacity *= 4) {
+    std::vector<Item> items(capacity);
+    auto count = static_cast<unsigned>(capacity);
     const Status status = function(handle, items.data(), count);
     if (status == Status::ok) {
-      items.resize(std::min<std::size_t>(count, room));
+      items.resize(std::min<std::size_t>(count, capacity));
       return items;
     }
     if (status == Status::not_found) return std::vector<Item>{};

@@ -90,8 +90,8 @@ std::optional<CgroupMemory> cgroup_memory(const fs::path& root) {
     for (const fs::path& folder : levels.folders) {
       const auto limit = memory_limit(folder, levels.version);
       if (!limit) continue;
-      const core::Bytes room = *limit - std::min(memory_used(folder, levels.version), *limit);
-      if (!tightest || room < tightest->room) tightest = CgroupMemory{*limit, room};
+      const core::Bytes available = *limit - std::min(memory_used(folder, levels.version), *limit);
+      if (!tightest || available < tightest->available) tightest = CgroupMemory{*limit, available};
     }
   }
   return tightest;

@@ -19,9 +19,9 @@ std::vector<CgroupLevels> cgroup_levels(const std::filesystem::path& root,
 
 struct CgroupMemory {
   core::Bytes limit = 0;
-  core::Bytes room = 0;  // limit minus what is used and cannot be reclaimed
+  core::Bytes available = 0;  // limit minus what is used and cannot be reclaimed
 };
-// The level with the least room; nullopt if no level has a limit.
+// The level with the least available; nullopt if no level has a limit.
 std::optional<CgroupMemory> cgroup_memory(const std::filesystem::path& root = "/");
 
 // CPU time per wall time that the groups allow, in cores; nullopt without a quota.

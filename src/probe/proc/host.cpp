@@ -80,7 +80,7 @@ Memory memory(const fs::path& root) {
   found.free = found.available;
   if (const auto group = cgroup_memory(root)) {
     found.cgroup_limit = group->limit;
-    found.free = std::min(found.free.value_or(group->room), group->room);
+    found.free = std::min(found.free.value_or(group->available), group->available);
   }
   return found;
 }

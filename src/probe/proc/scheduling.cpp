@@ -14,7 +14,7 @@
 namespace sweetspot::probe::proc {
 namespace {
 
-// "487532 1584575 2": nanoseconds on a CPU, in a run queue, and how often it was given one. Without
+// "487532 1584575 2": nanoseconds on a CPU, in a run queue, and the number of time slices. Without
 // streams: it is read before and after every block of steps, for every thread.
 bool add_thread(int file, Scheduling& sum) {
   std::array<char, 64> text{};

@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "report/charts/svg.h"
 #include "report/compare/compare.h"
-#include "report/compare/forms.h"
+#include "report/compare/formats.h"
 #include "report/compare/text.h"
 #include "report/html/page_assets.h"
 #include "report/markup.h"

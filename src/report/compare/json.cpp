@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "report/compare/forms.h"
+#include "report/compare/formats.h"
 
 namespace sweetspot::report::compare {
 namespace {

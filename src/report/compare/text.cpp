@@ -5,7 +5,7 @@
 #include "core/interval.h"
 #include "core/text.h"
 #include "report/compare/compare.h"
-#include "report/compare/forms.h"
+#include "report/compare/formats.h"
 
 namespace sweetspot::report::compare {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "report/fields.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 namespace sweetspot::report {
 namespace {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/fields.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/speeds.h"
 
 namespace sweetspot::report {

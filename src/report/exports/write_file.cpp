@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 namespace sweetspot::report {
 namespace {

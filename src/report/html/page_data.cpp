@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "report/charts/series.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/html/html.h"
 #include "report/markup.h"
-#include "report/text/glance.h"
+#include "report/text/summary.h"
 
 namespace sweetspot::report {
 namespace {

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "report/epochs.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/paper/experiment.h"
-#include "report/paper/forms.h"
+#include "report/paper/formats.h"
 
 namespace sweetspot::report::paper {
 namespace {

@@ -4,7 +4,7 @@
 #include "report/epochs.h"
 #include "report/markup.h"
 #include "report/paper/figures.h"
-#include "report/paper/forms.h"
+#include "report/paper/formats.h"
 #include "report/paper/style.h"
 
 namespace sweetspot::report::paper {

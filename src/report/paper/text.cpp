@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "report/epochs.h"
-#include "report/paper/forms.h"
+#include "report/paper/formats.h"
 #include "report/table.h"
 
 namespace sweetspot::report::paper {

@@ -5,11 +5,11 @@
 
 #include "core/text.h"
 #include "report/fields.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/table.h"
 #include "report/text/answer_table.h"
 #include "report/text/failures.h"
-#include "report/text/glance.h"
+#include "report/text/summary.h"
 #include "report/text/target_table.h"
 #include "trial/gpus.h"
 

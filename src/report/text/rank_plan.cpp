@@ -36,6 +36,18 @@ std::string plot_of(const advise::RankPlan& plan, const PlotOptions& options) {
                             options.width - margin - 8, plan.rows.back().ranks);
 }
 
+nlohmann::ordered_json machine_json(const advise::RankPlanFacts::Machine& machine) {
+  nlohmann::ordered_json json{{"cores", machine.cores},
+                              {"threads_of_rank", machine.threads_of_rank}};
+  json["steps"] = nlohmann::ordered_json::array();
+  for (const auto& [ranks, steps] : machine.steps)
+    json["steps"].push_back({{"ranks", ranks},
+                             {"micro_batch", steps.micro_batch},
+                             {"times_alone", steps.times_alone},
+                             {"sums_seconds", steps.sums_seconds}});
+  return json;
+}
+
 }  // namespace
 
 std::string rank_plan_text(const advise::RankPlan& plan, const PlotOptions& options) {
@@ -49,8 +61,10 @@ std::string rank_plan_text(const advise::RankPlan& plan, const PlotOptions& opti
                core::format_rounded(row.samples_per_second),
                fmt::format("{:.0f}%", 100 * row.efficiency),
                row.sooner ? fmt::format("{:.1f}×", *row.sooner) : std::string(unknown)});
+  const bool has_steps = plan.facts.machine && !plan.facts.machine->steps.empty();
   std::string text =
-      "\nPrediction for more ranks (nothing of it was run), each with the best batch:\n" +
+      fmt::format("\nPrediction for more ranks ({}), each with the best batch:\n",
+                  has_steps ? "from a few measured steps" : "nothing of it was run") +
       table.text() + plot_of(plan, options) + "It assumes that\n";
   for (const std::string& assumption : advise::assumptions(plan.facts))
     for (const std::string& line : wrapped("- " + assumption, options.width)) text += line + "\n";
@@ -65,10 +79,7 @@ nlohmann::ordered_json rank_plan_json(const advise::RankPlan& plan) {
        {{"latency_seconds", facts.link.latency_seconds},
         {"bytes_per_second", facts.link.bytes_per_second},
         {"measured", facts.link_measured}}},
-      {"machine", facts.machine
-                      ? nlohmann::ordered_json{{"cores", facts.machine->cores},
-                                               {"threads_of_rank", facts.machine->threads_of_rank}}
-                      : nlohmann::ordered_json(nullptr)},
+      {"machine", facts.machine ? machine_json(*facts.machine) : nlohmann::ordered_json(nullptr)},
       {"rank_cost_seconds", facts.rank_seconds},
       {"gradient_bytes", facts.gradient_bytes},
       {"bucket_bytes", facts.bucket_bytes},

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "core/text.h"
-#include "report/forms.h"
+#include "report/formats.h"
 #include "report/table.h"
 #include "report/text/answer_table.h"
 #include "report/text/failures.h"
-#include "report/text/glance.h"
+#include "report/text/summary.h"
 #include "report/text/target_table.h"
 
 namespace sweetspot::report {

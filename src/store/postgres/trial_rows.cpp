@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "store/packed.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/rows.h"
+#include "store/step_blob.h"
 #include "store/trial_fields.h"
 
 namespace sweetspot::store::postgres {

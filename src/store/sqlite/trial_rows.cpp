@@ -5,9 +5,9 @@
 #include <limits>
 #include <string_view>
 
-#include "store/packed.h"
 #include "store/sqlite/errors.h"
 #include "store/sqlite/rows.h"
+#include "store/step_blob.h"
 #include "store/trial_fields.h"
 
 namespace sweetspot::store::sqlite {

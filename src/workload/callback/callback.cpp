@@ -7,7 +7,7 @@
 #include <new>
 
 #include "workload/out_of_memory.h"
-#include "workload/pace.h"
+#include "workload/steps_per_call.h"
 #include "workload/workload.h"
 
 namespace sweetspot::workload::callback {
@@ -43,7 +43,7 @@ class CallbackSession : public Session {
 
   trial::Step step() override {
     trial::Step step;
-    step.updates = pace_.steps();
+    step.updates = steps_per_call_.steps();
     step.samples = batch_ * step.updates;
     const double before = now_();
     try {
@@ -55,7 +55,7 @@ class CallbackSession : public Session {
     // No step is free, whatever a coarse clock says.
     step.seconds = std::max(now_() - before, 1e-9);
     if (functions_.data_wait_seconds) guarded([&] { divide(step); });
-    pace_.took(step.seconds);
+    steps_per_call_.took(step.seconds);
     return step;
   }
 
@@ -89,7 +89,7 @@ class CallbackSession : public Session {
   const Clock& now_;
   std::int64_t batch_;
   double start_up_seconds_ = 0;
-  Pace pace_;
+  StepsPerCall steps_per_call_;
   MemoryMessage lack_;  // of a batch that ran out of memory
 };
 

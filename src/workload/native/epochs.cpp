@@ -6,7 +6,7 @@
 #include "workload/native/asynchronous.h"
 #include "workload/native/feed.h"
 #include "workload/native/resident.h"
-#include "workload/pace.h"
+#include "workload/steps_per_call.h"
 
 namespace sweetspot::workload::native {
 namespace {
@@ -127,7 +127,7 @@ class FedGpuEpochs final : public FedEpochs {
   FedGpuEpochs(const Run& run, const Options& options, const std::atomic<int>& stop)
       : FedEpochs(run, options, stop),
         trainer_(make_gpu_trainer(run, options)),
-        pace_(least_epoch_part_seconds) {
+        steps_per_call_(least_epoch_part_seconds) {
     take_memory();
   }
   engine::Trainer& trainer() override { return *trainer_; }
@@ -137,7 +137,7 @@ class FedGpuEpochs final : public FedEpochs {
     updates_.clear();
     data::Batch batch;
     // Ranks decide after each step whether to stop, all alike.
-    const std::int64_t asked = std::min(most, options_.ranks.group ? 1 : pace_.steps());
+    const std::int64_t asked = std::min(most, options_.ranks.group ? 1 : steps_per_call_.steps());
     const auto begin = Clock::now();
     while (static_cast<std::int64_t>(updates_.size()) < asked && batches_.next(batch)) {
       trainer_->queue(view(batch), micro_batch_);
@@ -145,14 +145,15 @@ class FedGpuEpochs final : public FedEpochs {
     }
     std::vector<engine::StepResult> results = trainer_->finish();
     for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i].result = results[i];
-    if (!options_.ranks.group && static_cast<std::int64_t>(updates_.size()) == pace_.steps())
-      pace_.took(core::Seconds(Clock::now() - begin).count());
+    if (!options_.ranks.group &&
+        static_cast<std::int64_t>(updates_.size()) == steps_per_call_.steps())
+      steps_per_call_.took(core::Seconds(Clock::now() - begin).count());
     return updates_;
   }
 
  private:
   std::unique_ptr<engine::cuda::ResidentTrainer> trainer_;
-  Pace pace_;
+  StepsPerCall steps_per_call_;
   std::vector<Update> updates_;
 };
 
@@ -168,7 +169,7 @@ class ResidentEpochs final : public Epochs {
         samples_(static_cast<std::int64_t>(run.dataset.train.count)),
         test_samples_(static_cast<std::int64_t>(run.dataset.test.count)),
         batch_(options.batch()),
-        pace_(least_epoch_part_seconds) {
+        steps_per_call_(least_epoch_part_seconds) {
     for (const std::int64_t micro_batch : options.micro_batches()) trainer_->prepare(micro_batch);
     if (options.evaluate) trainer_->evaluate({});  // of nothing: makes its plan
     orders_.at(0);
@@ -192,7 +193,7 @@ class ResidentEpochs final : public Epochs {
     std::int64_t left = samples_ - done_samples_;
     if (options_.pipeline.drop_last) left -= left % batch;
     const std::int64_t steps =
-        std::min({most, whole_graphs(pace_.steps()), (left + batch - 1) / batch});
+        std::min({most, whole_graphs(steps_per_call_.steps()), (left + batch - 1) / batch});
     if (steps < 1) return {};
     const std::int64_t taken = std::min(left, steps * batch);
     const auto begin = Clock::now();
@@ -204,7 +205,8 @@ class ResidentEpochs final : public Epochs {
       updates_.push_back(
           {result, std::min(batch, taken - batch * static_cast<std::int64_t>(updates_.size()))});
     done_samples_ += taken;
-    if (steps >= pace_.steps()) pace_.took(core::Seconds(Clock::now() - begin).count());
+    if (steps >= steps_per_call_.steps())
+      steps_per_call_.took(core::Seconds(Clock::now() - begin).count());
     return updates_;
   }
   core::Seconds waited() const override { return waited_; }
@@ -224,7 +226,7 @@ class ResidentEpochs final : public Epochs {
   Orders orders_;
   std::int64_t samples_, test_samples_, done_samples_ = 0;
   std::int64_t batch_;
-  Pace pace_;
+  StepsPerCall steps_per_call_;
   std::uint32_t epoch_ = 0;
   std::span<const std::uint32_t> order_;
   core::Seconds waited_{0};

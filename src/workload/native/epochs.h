@@ -83,7 +83,8 @@ std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& opti
 std::unique_ptr<Epochs> with_gradient_norms(std::unique_ptr<Epochs> epochs, const Run& run,
                                             const Options& options);
 
-// Between two returns to the host; Pace aims at half as much again, a twentieth of a second.
+// Between two returns to the host; StepsPerCall aims at half as much again, a twentieth of a
+// second.
 constexpr double least_epoch_part_seconds = 0.033;
 
 }  // namespace sweetspot::workload::native

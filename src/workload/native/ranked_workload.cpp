@@ -365,4 +365,10 @@ void follow_first_rank(Run run) {
   }
 }
 
+std::optional<trial::Scaling> measure_scaling(Run run, const trial::Setting& setting,
+                                              core::Seconds time) {
+  Sessions sessions;
+  return Performer(run, sessions).scaling({Order::Kind::scaling, 0, setting, time});
+}
+
 }  // namespace sweetspot::workload::native

@@ -16,4 +16,9 @@ std::unique_ptr<Workload> make_ranked_workload(Run run);
 // What the other ranks run meanwhile.
 void follow_first_rank(Run run);
 
+// Called by every rank of the run's group: measures for about `time` how fast they are together,
+// compared with one alone. The result is on the first rank; nullopt if a rank cannot run it.
+std::optional<trial::Scaling> measure_scaling(Run run, const trial::Setting& setting,
+                                              core::Seconds time);
+
 }  // namespace sweetspot::workload::native

@@ -6,7 +6,7 @@
 
 #include "workload/native/feed.h"
 #include "workload/native/resident.h"
-#include "workload/pace.h"
+#include "workload/steps_per_call.h"
 
 namespace sweetspot::workload::native {
 namespace {
@@ -149,14 +149,14 @@ class FedGpuSession final : public NativeSession {
         batch_(options.batch()),
         feed_(run.dataset.train, options.pipeline),
         shares_(trainer_, run, options),
-        pace_(least_fed_seconds) {
+        steps_per_call_(least_fed_seconds) {
     count_memory();
   }
 
  private:
   trial::Step run_step() override {
     trial::Step step;
-    step.updates = pace_.steps();
+    step.updates = steps_per_call_.steps();
     step.samples = step.updates * batch_;
     core::Seconds waited{0};
     const auto start = Clock::now();
@@ -169,7 +169,7 @@ class FedGpuSession final : public NativeSession {
     trainer_.finish();
     step.seconds = core::Seconds(Clock::now() - start).count();
     shares_.divide(step, waited.count());
-    pace_.took(step.seconds);
+    steps_per_call_.took(step.seconds);
     return step;
   }
 
@@ -177,7 +177,7 @@ class FedGpuSession final : public NativeSession {
   std::int64_t batch_;
   Feed feed_;
   PhaseShares shares_;
-  Pace pace_;
+  StepsPerCall steps_per_call_;
 };
 
 // Starting and collecting steps takes the host some 30 µs: 0.3% of this.
@@ -193,7 +193,7 @@ class ResidentSession final : public NativeSession {
         steps_in_epoch_(static_cast<std::int64_t>(run.dataset.train.count) / batch_),
         orders_(run.dataset.train.count, options.pipeline),
         shares_(trainer_, run, options),
-        pace_(least_resident_seconds) {
+        steps_per_call_(least_resident_seconds) {
     count_memory();
   }
 
@@ -212,12 +212,14 @@ class ResidentSession final : public NativeSession {
     trainer_.finish();
     step.seconds = core::Seconds(Clock::now() - start).count();
     shares_.divide(step, core::Seconds(filled - start).count());
-    if (step.updates >= pace_.steps()) pace_.took(step.seconds);
+    if (step.updates >= steps_per_call_.steps()) steps_per_call_.took(step.seconds);
     return step;
   }
 
   // As many as the pace asks for, in whole graphs, and no more than an epoch has.
-  std::int64_t updates() const { return std::min(whole_graphs(pace_.steps()), steps_in_epoch_); }
+  std::int64_t updates() const {
+    return std::min(whole_graphs(steps_per_call_.steps()), steps_in_epoch_);
+  }
 
   // Samples to come, epoch after epoch, each without its last, smaller batch.
   void fill(std::size_t count) {
@@ -234,7 +236,7 @@ class ResidentSession final : public NativeSession {
   std::uint32_t epoch_ = 0;
   std::vector<std::uint32_t> ahead_;
   PhaseShares shares_;
-  Pace pace_;
+  StepsPerCall steps_per_call_;
 };
 
 }  // namespace

@@ -9,10 +9,10 @@
 
 #include "advise/made.h"
 #include "report/answer.h"
-#include "report/compare/forms.h"
-#include "report/forms.h"
+#include "report/compare/formats.h"
+#include "report/formats.h"
 #include "report/html/html.h"
-#include "report/paper/forms.h"
+#include "report/paper/formats.h"
 #include "report/paper_made.h"
 #include "trial/study.h"
 

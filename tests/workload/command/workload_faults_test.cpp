@@ -142,7 +142,7 @@ TEST(Fault, AProgramThatPrintsInVainIsEndedBeforeItsEnd) {
   options.timeout = core::Seconds(12), options.terminal = Terminal::no;
   CommandWorkload workload(options);
   std::vector<workload::Waiting> heard;
-  const measure::Watch watch = [&](const measure::Sight& sight) {
+  const measure::Watch watch = [&](const measure::TrialProgress& sight) {
     if (sight.waiting) heard.push_back(*sight.waiting);
   };
   const trial::Trial failed =

@@ -50,6 +50,26 @@ int broadcast(float* values, std::size_t count, int root) {
   });
 }
 
+// The window is never freed. If one rank fails, for example because /dev/shm is too small, all do.
+int share_memory(std::size_t bytes, std::byte** of_ranks) {
+  if (table.local_size < table.size) return MPI_ERR_RMA_SHARED;
+  static MPI_Win window = MPI_WIN_NULL;
+  void* own = nullptr;
+  int error = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL,
+                                      MPI_COMM_WORLD, &own, &window);
+  if (error == MPI_SUCCESS) std::memset(own, 0, bytes);
+  int worst = MPI_SUCCESS;  // 0; errors are positive
+  const int together = MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (together != MPI_SUCCESS || worst != MPI_SUCCESS)
+    return together != MPI_SUCCESS ? together : worst;
+  for (int rank = 0; rank < table.size && error == MPI_SUCCESS; ++rank) {
+    MPI_Aint size = 0;
+    int unit = 1;
+    error = MPI_Win_shared_query(window, rank, &size, &unit, &of_ranks[rank]);
+  }
+  return error;
+}
+
 // The window of rank 0: the number of changes, followed by the floats.
 struct Shared {
   MPI_Win window = MPI_WIN_NULL;
@@ -156,7 +176,7 @@ extern "C" __attribute__((visibility("default"))) const SweetspotRanks* sweetspo
   table.local_size = ranks_here();
   std::fill_n(requests, most_at_once, MPI_REQUEST_NULL);
   table.begin_all_reduce = begin_all_reduce, table.begin_sum = begin_sum, table.is_done = is_done;
-  table.broadcast = broadcast;
+  table.broadcast = broadcast, table.share_memory = share_memory;
   table.share = share, table.read = read, table.add = add, table.unshare = unshare;
   table.progress = progress, table.explain = explain;
   table.finish = finish, table.abandon = abandon;

@@ -9,7 +9,7 @@ namespace sweetspot::engine::cpu {
 // Samples of a convolution that are processed together, and where their tensors are.
 struct ConvImages {
   const Pass& pass;
-  const Room &from, &to;
+  const Allocation &from, &to;
   Range samples;
   int thread;
 };

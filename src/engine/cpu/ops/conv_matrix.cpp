@@ -36,10 +36,10 @@ void ConvMatrix::fill_patches(const ConvImages& images, float* patches) const {
                   patches + (s - images.samples.begin) * g_.out.positions() * g_.depth());
 }
 
-void ConvMatrix::fill_gradients(const ConvImages& images, const Room& room,
+void ConvMatrix::fill_gradients(const ConvImages& images, const Allocation& allocation,
                                 float* gradients) const {
   for (std::int64_t s = images.samples.begin; s < images.samples.end; ++s)
-    image_to_rows(g_.out, images.pass.at(room, s, images.thread),
+    image_to_rows(g_.out, images.pass.at(allocation, s, images.thread),
                   gradients + (s - images.samples.begin) * g_.out.floats());
 }
 

@@ -25,7 +25,8 @@ class ConvMatrix {
  private:
   void fill_patches(const ConvImages& images, float* patches) const;
   void fill_with(const float* bias, float* to) const;
-  void fill_gradients(const ConvImages& images, const Room& room, float* gradients) const;
+  void fill_gradients(const ConvImages& images, const Allocation& allocation,
+                      float* gradients) const;
   std::int64_t rows(const ConvImages& images) const {
     return (images.samples.end - images.samples.begin) * g_.out.positions();
   }

@@ -25,7 +25,7 @@ class FunctionOp final : public Op {
     if (moves_zero(function_)) clear_padding(out_->extent, y);
   }
   void backward(const Pass& pass, std::int64_t sample, int thread, std::int64_t) override {
-    const Room& known = keeps_input() ? in_->value : out_->value;
+    const Allocation& known = keeps_input() ? in_->value : out_->value;
     pass.kernels->layers.apply_back(function_, pass.at(known, sample, thread),
                                     pass.at(out_->gradient, sample, thread), in_->extent.floats(),
                                     pass.at(in_->gradient, sample, thread));

@@ -5,8 +5,8 @@
 #include "engine/cuda/kernels/loaders.cuh"
 #include "engine/cuda/kernels/terms.cuh"
 
-// What becomes of the sums of a product: bias, activation, pooling and dropout of a layer's output,
-// the gradient of its input, or that of its weights.
+// The epilogues of a product: bias, activation, pooling and dropout of a layer's output, the input
+// gradient, or the weight gradient.
 namespace sweetspot::engine::cuda {
 
 // Four rows (8 apart) and two adjacent columns of outputs: what one thread finishes at a time.

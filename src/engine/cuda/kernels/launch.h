@@ -14,37 +14,37 @@ cudaError_t launch_backward_bf16(const GemmParts& parts, cudaStream_t stream);
 cudaError_t launch_forward_fp16(const GemmPart& part, cudaStream_t stream);
 cudaError_t launch_backward_fp16(const GemmParts& parts, cudaStream_t stream);
 
-// Convolutions with samples and weights in shared memory: parts of TileKind::resident, of which
+// Convolutions with samples and weights in shared memory: parts of TileKind::on_chip, of which
 // `splits` blocks take `split_depth` samples at a time.
-cudaError_t launch_resident_forward_fp32(const GemmPart& part, cudaStream_t stream);
-cudaError_t launch_resident_backward_fp32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_on_chip_forward_fp32(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_on_chip_backward_fp32(const GemmParts& parts, cudaStream_t stream);
 cudaError_t launch_merged_backward_fp32(const MergedBackward& parts, cudaStream_t stream);
-cudaError_t launch_resident_forward_tf32(const GemmPart& part, cudaStream_t stream);
-cudaError_t launch_resident_backward_tf32(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_on_chip_forward_tf32(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_on_chip_backward_tf32(const GemmParts& parts, cudaStream_t stream);
 cudaError_t launch_merged_forward_tf32(const MergedForward& parts, cudaStream_t stream);
 cudaError_t launch_merged_backward_tf32(const MergedBackward& parts, cudaStream_t stream);
-cudaError_t launch_resident_forward_bf16(const GemmPart& part, cudaStream_t stream);
-cudaError_t launch_resident_backward_bf16(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_on_chip_forward_bf16(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_on_chip_backward_bf16(const GemmParts& parts, cudaStream_t stream);
 cudaError_t launch_merged_forward_bf16(const MergedForward& parts, cudaStream_t stream);
 cudaError_t launch_merged_backward_bf16(const MergedBackward& parts, cudaStream_t stream);
-cudaError_t launch_resident_forward_fp16(const GemmPart& part, cudaStream_t stream);
-cudaError_t launch_resident_backward_fp16(const GemmParts& parts, cudaStream_t stream);
+cudaError_t launch_on_chip_forward_fp16(const GemmPart& part, cudaStream_t stream);
+cudaError_t launch_on_chip_backward_fp16(const GemmParts& parts, cudaStream_t stream);
 cudaError_t launch_merged_forward_fp16(const MergedForward& parts, cudaStream_t stream);
 cudaError_t launch_merged_backward_fp16(const MergedBackward& parts, cudaStream_t stream);
 
-constexpr int resident_threads = 512, resident_warps = resident_threads / 32;
+constexpr int on_chip_threads = 512, on_chip_warps = on_chip_threads / 32;
 // Locating a sample takes long: in the merged kernels the warps from here on do it, while the
 // others do what does not depend on it.
-constexpr int sample_warp = resident_warps / 2;
+constexpr int sample_warp = on_chip_warps / 2;
 // The shared memory of such a part when `parts` blocks share a sample's row groups, and whether the
 // kernel supports it at all.
-std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& shape, int samples,
-                                   int element_bytes, int parts = 1);
-bool resident_supports(const ConvShape& shape);
+std::int64_t on_chip_shared_bytes(GemmKind kind, const ConvShape& shape, int samples,
+                                  int element_bytes, int parts = 1);
+bool on_chip_supports(const ConvShape& shape);
 // This many of a block's warps share a tile, each with some of the taps, if tiles are few.
-__host__ __device__ inline int resident_sharing(int tiles, int taps) {
+__host__ __device__ inline int on_chip_sharing(int tiles, int taps) {
   int share = 1;
-  while (2 * share * tiles <= resident_warps && (taps & (2 * share - 1)) == 0) share *= 2;
+  while (2 * share * tiles <= on_chip_warps && (taps & (2 * share - 1)) == 0) share *= 2;
   return share;
 }
 // Whether `first`'s backward pass can follow that of `shape` in the block of the same sample, and

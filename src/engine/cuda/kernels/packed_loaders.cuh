@@ -3,8 +3,8 @@
 #include "engine/cuda/kernels/packing.h"
 #include "engine/cuda/kernels/wgmma.cuh"
 
-// How the operands of a packed product come from memory into the stages of shared memory: which
-// term, row and depth each thread copies, for each of the three pairs of operands.
+// How the operands of a packed product are copied into the stages of shared memory: which term, row
+// and depth each thread copies, for each of the three pairs of operands.
 namespace sweetspot::engine::cuda {
 
 constexpr int packed_threads = 256;

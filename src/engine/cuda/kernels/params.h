@@ -123,9 +123,9 @@ constexpr std::uint8_t no_gradient = 255;
 enum class GemmKind : int { forward, data, weights };
 // Blocks of 32×32 outputs, the depth divided among eight warps: for small batches, where latency
 // dominates. Blocks of 256×32 and 128×64: for large ones. `large`, 128×128: if enough of them fill
-// the chip, each warp with 64×32 outputs. `resident`: samples and weights entirely in shared memory
-// (resident.cuh). `packed`: 128 rows of operands that are packed in memory (packed_product.cuh).
-enum class TileKind : int { small, tall, wide, large, resident, packed };
+// the chip, each warp with 64×32 outputs. `on_chip`: samples and weights entirely in shared memory
+// (on_chip.cuh). `packed`: 128 rows of operands that are packed in memory (packed_product.cuh).
+enum class TileKind : int { small, tall, wide, large, on_chip, packed };
 
 // One matrix product with its loaders and its epilogue. `forward`: value and code from input and
 // weights. `data`: the gradient of the input. `weights`: partial gradients of kernel and bias.
@@ -134,7 +134,7 @@ struct GemmPart {
   TileKind tile;
   int tiles_m, tiles_n, splits, split_depth;
   Divider by_tiles_m, by_tiles_n;
-  bool fine;   // resident weights: the splits divide depth steps, not whole samples
+  bool fine;   // on-chip weights: the splits divide depth steps, not whole samples
   bool dense;  // one position in and out; never with the tall tile
   ConvShape shape;
   Divider by_windows, by_window_w, by_out, by_out_w, by_channels, by_filters, by_kernel_w;

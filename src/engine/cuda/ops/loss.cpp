@@ -4,17 +4,17 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-Head common(const Pass& pass, LossKind loss, bool softmax, const LossRooms& rooms) {
+Head common(const Pass& pass, LossKind loss, bool softmax, const LossPlaces& places) {
   Head head{};
   head.count = pass.count, head.loss = loss, head.softmax = softmax;
   head.batch = pass.batch, head.begins = pass.first == 0;
   head.source = pass.source, head.state = pass.state;
   head.beta1 = pass.beta1, head.beta2 = pass.beta2;
-  head.losses = pass.at(rooms.losses), head.correct = pass.at<std::uint8_t>(rooms.correct);
+  head.losses = pass.at(places.losses), head.correct = pass.at<std::uint8_t>(places.correct);
   return head;
 }
 
-LossRooms claim_rooms(Planner& planner) {
+LossPlaces claim_places(Planner& planner) {
   return {planner.claim_samples(sizeof(float)), planner.claim_samples(1)};
 }
 
@@ -35,7 +35,7 @@ class HeadOp final : public LossOp {
                     : "matrix product, loss and gradients";
   }
   void claim(Planner& planner) override {
-    rooms = claim_rooms(planner);
+    places = claim_places(planner);
     if (!planner.training()) return;
     logit_gradient_ =
         planner.claim_samples(static_cast<core::Bytes>(shape_.filters) * sizeof(float));
@@ -50,7 +50,7 @@ class HeadOp final : public LossOp {
 
   // In training, the pass that computes the loss continues to the input's gradient.
   void forward(Pass& pass) const override {
-    Head head = common(pass, loss_, softmax_, rooms);
+    Head head = common(pass, loss_, softmax_, places);
     head.depth = depth_, head.outputs = outputs_;
     head.weights = pass.weights + weights_.kernel;
     head.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
@@ -101,10 +101,10 @@ class PlainLoss final : public LossOp {
   PlainLoss(std::string name, LossKind loss, bool softmax, Tensor* in)
       : LossOp(std::move(name), in, nullptr), loss_(loss), softmax_(softmax) {}
   std::string method() const override { return softmax_ ? "softmax and loss" : "loss"; }
-  void claim(Planner& planner) override { rooms = claim_rooms(planner); }
+  void claim(Planner& planner) override { places = claim_places(planner); }
 
   void forward(Pass& pass) const override {
-    Head head = common(pass, loss_, softmax_, rooms);
+    Head head = common(pass, loss_, softmax_, places);
     LossTensors tensors{pass.at(in_->value), nullptr, in_->positions(), in_->channels, in_->pitch};
     if (pass.training) tensors.gradient = head.logit_gradient = pass.at(in_->gradient);
     check(launch_loss(head, tensors, pass.stream), "the loss");

@@ -9,15 +9,15 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-// Samples that a block of the resident kernels takes at a time: more if there are more samples than
+// Samples that a block of the on-chip kernels takes at a time: more if there are more samples than
 // blocks, 0 if not even one fits. fp32 decides for all precisions, so that plans do not depend on
 // them.
-int resident_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, std::int64_t count,
-                     std::int64_t blocks) {
+int on_chip_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, std::int64_t count,
+                    std::int64_t blocks) {
   constexpr std::int64_t most = 4;
-  if (!resident_supports(shape)) return 0;
+  if (!on_chip_supports(shape)) return 0;
   const auto fits = [&](std::int64_t samples) {
-    return resident_shared_bytes(kind, shape, static_cast<int>(samples), sizeof(float)) <=
+    return on_chip_shared_bytes(kind, shape, static_cast<int>(samples), sizeof(float)) <=
            chip.shared_bytes;
   };
   const std::int64_t wanted = std::clamp<std::int64_t>((count + blocks - 1) / blocks, 1, most);
@@ -28,29 +28,29 @@ int resident_samples(const Chip& chip, GemmKind kind, const ConvShape& shape, st
   return 0;
 }
 
-// Uses the resident kernel if possible.
-bool choose_resident(const Chip& chip, GemmPart& part) {
+// Uses the on-chip kernel if possible.
+bool choose_on_chip(const Chip& chip, GemmPart& part) {
   const int multiprocessors = chip.multiprocessors;
-  const int samples = resident_samples(chip, part.kind, part.shape, part.count, multiprocessors);
+  const int samples = on_chip_samples(chip, part.kind, part.shape, part.count, multiprocessors);
   if (samples == 0) return false;
-  part.tile = TileKind::resident, part.tiles_m = part.tiles_n = 1;
+  part.tile = TileKind::on_chip, part.tiles_m = part.tiles_n = 1;
   part.split_depth = samples, part.splits = std::min(multiprocessors, tiles(part.count, samples));
   // With fewer samples than multiprocessors, several blocks share one.
   const bool forward = part.kind == GemmKind::forward;
   if (forward && part.shape.filters == 64 && 2 * part.count <= multiprocessors) part.tiles_n = 2;
   const int rows = forward ? part.shape.positions() : part.shape.in_h * part.shape.in_w;
   part.tiles_m = std::clamp(multiprocessors / (part.count * part.tiles_n), 1, tiles(rows, 32));
-  if (resident_shared_bytes(part.kind, part.shape, samples, sizeof(float),
-                            part.tiles_m * part.tiles_n) > chip.shared_bytes)
+  if (on_chip_shared_bytes(part.kind, part.shape, samples, sizeof(float),
+                           part.tiles_m * part.tiles_n) > chip.shared_bytes)
     part.tiles_m = part.tiles_n = 1;
   return true;
 }
 
 }  // namespace
 
-bool runs_resident(const Chip& chip, const ConvShape& shape) {
+bool runs_on_chip(const Chip& chip, const ConvShape& shape) {
   for (const GemmKind kind : {GemmKind::forward, GemmKind::data, GemmKind::weights})
-    if (resident_samples(chip, kind, shape, 1, 1) == 0) return false;
+    if (on_chip_samples(chip, kind, shape, 1, 1) == 0) return false;
   return true;
 }
 
@@ -69,9 +69,9 @@ class Product final : public ProductOp {
         weights_(weights),
         few_channels_(runs_few_channels(shape, *in, dropout.has_value())) {
     if (dropout_) out->gradient_scale = static_cast<float>(1 / (1 - dropout_->rate));
-    // Only the resident kernels add slices of a gradient.
-    out->sliceable = resident_samples(chip, GemmKind::data, shape, 1, 1) > 0 &&
-                     resident_samples(chip, GemmKind::weights, shape, 1, 1) > 0;
+    // Only the on-chip kernels add slices of a gradient.
+    out->sliceable = on_chip_samples(chip, GemmKind::data, shape, 1, 1) > 0 &&
+                     on_chip_samples(chip, GemmKind::weights, shape, 1, 1) > 0;
   }
 
   std::string method() const override {
@@ -104,11 +104,11 @@ class Product final : public ProductOp {
   std::vector<PartialGradients> partials() const override { return {partials_}; }
   bool writes_terms() const override {
     return function == Function::linear &&
-           resident_samples(chip_, GemmKind::forward, shape_, 1, 1) == 0;
+           on_chip_samples(chip_, GemmKind::forward, shape_, 1, 1) == 0;
   }
-  bool takes_function() const override { return !runs_resident_any(); }
+  bool takes_function() const override { return !runs_on_chip_any(); }
   bool passes_through_function() const override {
-    return resident_samples(chip_, GemmKind::data, shape_, 1, 1) == 0;
+    return on_chip_samples(chip_, GemmKind::data, shape_, 1, 1) == 0;
   }
 
   void forward(Pass& pass) const override {
@@ -133,7 +133,7 @@ class Product final : public ProductOp {
       pass.run(MergedForward{part, first_->forward_part(pass)});
       return;
     }
-    if (!choose_resident(chip_, part)) use(part, forward_, forward_size(pass.count), pass);
+    if (!choose_on_chip(chip_, part)) use(part, forward_, forward_size(pass.count), pass);
     pass.run(part);
   }
 
@@ -143,7 +143,7 @@ class Product final : public ProductOp {
     if (micro_batch > chip_.multiprocessors || 3 * micro_batch < chip_.multiprocessors ||
         !merges(first.shape(), shape_, chip_))
       return;
-    if (choose_weight_gradient(chip_, shape_, micro_batch).tile != TileKind::resident) return;
+    if (choose_weight_gradient(chip_, shape_, micro_batch).tile != TileKind::on_chip) return;
     first_ = &first, first.merged = true;
   }
 
@@ -158,7 +158,7 @@ class Product final : public ProductOp {
       part.slice_stride = in_->gradient_stride;
       if (in_->gradient_slices > 1)
         split(part, shape_.channels, shape_.filters, in_->gradient_slices, wide_slices_);
-      else if (!choose_resident(chip_, part))
+      else if (!choose_on_chip(chip_, part))
         use(part, data_, data_size(pass.count), pass);
       pass.add(part);
     }
@@ -235,7 +235,7 @@ class Product final : public ProductOp {
   }
 
   static void one_sample_a_block(GemmPart& part, int blocks) {
-    part.tile = TileKind::resident, part.tiles_m = part.tiles_n = part.split_depth = 1;
+    part.tile = TileKind::on_chip, part.tiles_m = part.tiles_n = part.split_depth = 1;
     part.splits = blocks;
   }
   void merged_backward(Pass& pass) const {
@@ -251,11 +251,11 @@ class Product final : public ProductOp {
     pass.run(parts);
   }
 
-  // Resident kernels have their own epilogues.
-  bool runs_resident_any() const {
+  // On-chip kernels have their own epilogues.
+  bool runs_on_chip_any() const {
     return std::ranges::any_of(
         std::array{GemmKind::forward, GemmKind::data, GemmKind::weights},
-        [&](GemmKind kind) { return resident_samples(chip_, kind, shape_, 1, 1) > 0; });
+        [&](GemmKind kind) { return on_chip_samples(chip_, kind, shape_, 1, 1) > 0; });
   }
   bool has_code() const { return relu_ || shape_.pool == 2 || dropout_; }
 
@@ -358,9 +358,9 @@ WeightGradient choose_weight_gradient(const Chip& chip, const ConvShape& s,
   // Next to the input's gradient some 32 blocks fit, if the micro-batch is small.
   constexpr std::int64_t beside = 32;
   const std::int64_t blocks = micro_batch <= multiprocessors ? beside : multiprocessors;
-  if (const int samples = resident_samples(chip, GemmKind::weights, s, micro_batch, blocks)) {
+  if (const int samples = on_chip_samples(chip, GemmKind::weights, s, micro_batch, blocks)) {
     constexpr int warps = 16;  // of a block, a tap and 32 channels each
-    WeightGradient w{TileKind::resident, tiles(s.depth(), 32 * warps), 1};
+    WeightGradient w{TileKind::on_chip, tiles(s.depth(), 32 * warps), 1};
     w.splits = std::min(multiprocessors, tiles(micro_batch, samples)), w.split_depth = samples;
     // All blocks that fit, if each one's share of the depth still spans this many samples.
     const int steps = tiles(s.positions(), 16);

@@ -87,20 +87,20 @@ std::unique_ptr<ProductOp> make_matmul_product(std::string name, const ConvShape
                                                const ProductWeights& weights, Tensor* in,
                                                Tensor* out, std::int64_t micro_batch, Math math);
 // Whether all of the shape's products keep whole samples in shared memory.
-bool runs_resident(const Chip& chip, const ConvShape& shape);
+bool runs_on_chip(const Chip& chip, const ConvShape& shape);
 
 // The same for a first convolution over few channels, directly from the samples.
 std::unique_ptr<FirstConvOp> make_first_conv(std::string name, const ConvShape& shape, int full_h,
                                              int full_w, bool relu, const ProductWeights& weights,
                                              Tensor* out);
 
-struct LossRooms {
+struct LossPlaces {
   core::Bytes losses = 0, correct = 0;
 };
 class LossOp : public Op {
  public:
   using Op::Op;
-  LossRooms rooms;  // of this micro-batch's samples
+  LossPlaces places;  // of this micro-batch's samples
   const ProductOp* before = nullptr;
 };
 // The last dense layer and the loss in one.

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "report/exports/tensorboard/hparams.h"
-#include "report/forms.h"
+#include "report/formats.h"
 
 namespace sweetspot::report::tensorboard {
 namespace {

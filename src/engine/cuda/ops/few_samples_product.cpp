@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/cuda/kernels/thin.h"
+#include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/ops/product.h"
 #include "engine/cuda/ops/tiles.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/first_conv.cuh"
-#include "engine/cuda/kernels/resident.cuh"
+#include "engine/cuda/kernels/on_chip.cuh"
 
 // The forward pass of such convolutions, from memory or from the first convolution in one kernel.
 namespace sweetspot::engine::cuda {
@@ -16,7 +16,7 @@ struct TabledDropout {
   }
   __device__ void draw(const GemmPart& p, int samples) const {
     const int windows = p.by_windows.divisor;
-    for (int i = threadIdx.x; i < samples * windows * 16; i += resident_threads) {
+    for (int i = threadIdx.x; i < samples * windows * 16; i += on_chip_threads) {
       const int sample = p.by_windows.quotient(i / 16), window = i / 16 - sample * windows;
       const int y = p.by_window_w.quotient(window), x = window - y * p.by_window_w.divisor;
       const uint4 words =
@@ -35,7 +35,7 @@ struct TabledDropout {
 // Where the input comes from: memory…
 struct FromMemory {
   static constexpr bool follows_update = false;
-  static constexpr int copying_threads = resident_threads;
+  static constexpr int copying_threads = on_chip_threads;
   __device__ void prepare(int, float*, bool) const {}
   struct Filters {};
   __device__ Filters filters() const { return {}; }
@@ -56,8 +56,8 @@ struct FromFirstConv {
   const FirstConv& p;
   float* image = nullptr;
 
-  __device__ void prepare(int sample, float* room, bool waited) {
-    image = room;
+  __device__ void prepare(int sample, float* shared, bool waited) {
+    image = shared;
     if (waited != p.source.settled && threadIdx.x / 32 >= sample_warp)
       load_strip<1, true>(p, p.source.row(sample), 0, p.shape.in_h, image, sample_warp);
   }
@@ -70,7 +70,7 @@ struct FromFirstConv {
     const int windows = part.by_in.divisor;
     for (int f0 = 0; f0 < p.shape.filters; f0 += 32) {
       const Filters taps = f0 == 0 ? begin : Filters(p, f0);
-      for (int group = threadIdx.x / 32; group * 8 < windows; group += resident_warps)
+      for (int group = threadIdx.x / 32; group * 8 < windows; group += on_chip_warps)
         taps.run(p, image, group, windows, [&](int window, int f, float2 value, uchar2 code) {
           const std::int64_t at =
               (static_cast<std::int64_t>(sample) * windows + window) * p.shape.filters + f;
@@ -84,7 +84,7 @@ struct FromFirstConv {
 
 // The weights of this block's columns, if they are cached as operands.
 template <class M>
-__device__ void copy_weights(const GemmPart& p, int depth, const ResidentShare& share, int pitch,
+__device__ void copy_weights(const GemmPart& p, int depth, const OnChipShare& share, int pitch,
                              int threads, typename M::Element* to) {
   if (threadIdx.x >= threads) return;
   using Element = typename M::Element;
@@ -99,14 +99,14 @@ __device__ void copy_weights(const GemmPart& p, int depth, const ResidentShare& 
 }
 
 template <class M, class From>
-__device__ void resident_forward(const GemmPart& p, int block, typename M::Element* shared,
-                                 From from) {
+__device__ void on_chip_forward(const GemmPart& p, int block, typename M::Element* shared,
+                                From from) {
   using Element = typename M::Element;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w, depth = taps * s.channels;
   const int windows = p.by_windows.divisor;
-  const ResidentShare share(p, block, s.pool == 2 ? (windows + 7) / 8 : (windows + 31) / 32,
-                            s.filters / 32);
+  const OnChipShare share(p, block, s.pool == 2 ? (windows + 7) / 8 : (windows + 31) / 32,
+                          s.filters / 32);
   const int weight_pitch = 32 * share.columns + Operand<Element, false>::pad;
   const int pitch = s.channels + Operand<Element, true>::pad, image = s.in_h * s.in_w * pitch;
   Element* images = shared + depth * weight_pitch;
@@ -122,7 +122,7 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
     const int bits = share.columns == 1 ? 3 : 4,
               fours = 1 << bits;  // of this block's part of a row
 #pragma unroll 8
-    for (int i = threadIdx.x; i < depth * fours; i += resident_threads) {
+    for (int i = threadIdx.x; i < depth * fours; i += on_chip_threads) {
       const int row = i >> bits, column = 4 * (i & (fours - 1));
       M::store(shared + row * weight_pitch + column,
                load4(p.weights + row * s.filters + 32 * share.first_column + column));
@@ -188,27 +188,27 @@ __device__ void resident_forward(const GemmPart& p, int block, typename M::Eleme
 }
 
 template <class M>
-__global__ void __launch_bounds__(resident_threads, 1)
-    resident_forward_kernel(const __grid_constant__ GemmPart part) {
+__global__ void __launch_bounds__(on_chip_threads, 1)
+    on_chip_forward_kernel(const __grid_constant__ GemmPart part) {
   extern __shared__ __align__(16) unsigned char raw[];
-  resident_forward<M>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw), FromMemory());
+  on_chip_forward<M>(part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw), FromMemory());
 }
 
 template <class M, int KH, int KW>
-__global__ void __launch_bounds__(resident_threads, 1)
+__global__ void __launch_bounds__(on_chip_threads, 1)
     merged_forward_kernel(const __grid_constant__ MergedForward parts) {
   extern __shared__ __align__(16) unsigned char raw[];
-  resident_forward<M>(parts.part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw),
-                      FromFirstConv<KH, KW>{parts.first});
+  on_chip_forward<M>(parts.part, blockIdx.x, reinterpret_cast<typename M::Element*>(raw),
+                     FromFirstConv<KH, KW>{parts.first});
 }
 
 template <class M>
-cudaError_t launch_resident_forward_with(const GemmPart& p, cudaStream_t stream) {
+cudaError_t launch_on_chip_forward_with(const GemmPart& p, cudaStream_t stream) {
   static const cudaError_t allowed =
-      allow_shared_memory(resident_forward_kernel<M>, current_chip().shared_bytes);
+      allow_shared_memory(on_chip_forward_kernel<M>, current_chip().shared_bytes);
   if (allowed != cudaSuccess) return allowed;
-  return launch(resident_forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, resident_threads,
-                resident_bytes_of<M>(p), stream, p);
+  return launch(on_chip_forward_kernel<M>, p.tiles_m * p.tiles_n * p.splits, on_chip_threads,
+                on_chip_bytes_of<M>(p), stream, p);
 }
 
 template <class M, int KH, int KW>
@@ -216,8 +216,8 @@ cudaError_t launch_merged_forward_as(const MergedForward& parts, cudaStream_t st
   static const cudaError_t allowed =
       allow_shared_memory(merged_forward_kernel<M, KH, KW>, current_chip().shared_bytes);
   if (allowed != cudaSuccess) return allowed;
-  return launch(merged_forward_kernel<M, KH, KW>, parts.part.count, resident_threads,
-                resident_bytes_of<M>(parts.part), stream, parts);
+  return launch(merged_forward_kernel<M, KH, KW>, parts.part.count, on_chip_threads,
+                on_chip_bytes_of<M>(parts.part), stream, parts);
 }
 
 template <class M>

@@ -4,17 +4,17 @@
 
 namespace sweetspot::engine::cuda {
 
-bool resident_supports(const ConvShape& s) {
+bool on_chip_supports(const ConvShape& s) {
   return s.channels % 32 == 0 && (s.filters == 32 || s.filters == 64) && s.pad_top == 0 &&
          s.pad_left == 0 && s.stride_h == 1 && s.stride_w == 1 && s.taps() > 1;
 }
 
 namespace {
-constexpr std::int64_t scratch = resident_warps * 4096;  // the sums of all warps
+constexpr std::int64_t scratch = on_chip_warps * 4096;  // the sums of all warps
 }
 
-std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int samples, int element,
-                                   int parts) {
+std::int64_t on_chip_shared_bytes(GemmKind kind, const ConvShape& s, int samples, int element,
+                                  int parts) {
   const std::int64_t along = element == 4 ? 4 : 8, across = 8;  // pads
   const std::int64_t inputs = s.in_h * s.in_w, positions = s.positions();
   const std::int64_t depth = (positions + 15) / 16 * 16;
@@ -41,10 +41,10 @@ std::int64_t resident_shared_bytes(GemmKind kind, const ConvShape& s, int sample
 
 bool merges(const ConvShape& first, const ConvShape& s, const Chip& chip) {
   const int tiles = (s.in_h * s.in_w + 31) / 32 * (s.channels / 32);
-  const int sharing = resident_sharing(tiles, s.taps());
+  const int sharing = on_chip_sharing(tiles, s.taps());
   // All tiles at once, followed by a synchronisation: what they read may be overwritten.
-  return resident_supports(s) && first.channels == 1 && first.filters == s.channels &&
-         resident_threads % s.channels == 0 && sharing > 1 && tiles * sharing <= resident_warps &&
+  return on_chip_supports(s) && first.channels == 1 && first.filters == s.channels &&
+         on_chip_threads % s.channels == 0 && sharing > 1 && tiles * sharing <= on_chip_warps &&
          merged_shared_bytes(first, s, sizeof(float)) <= chip.shared_bytes;
 }
 

@@ -5,7 +5,7 @@
 
 #include "rendered.h"
 #include "report/paper/figures.h"
-#include "report/paper/forms.h"
+#include "report/paper/formats.h"
 #include "report/paper_made.h"
 #include "words.h"
 

@@ -5,10 +5,10 @@ namespace sweetspot::workload {
 
 // How many weight updates to request at once: enough that the clock and the call cost nothing. Only
 // grows: a single slow call must not undo it.
-class Pace {
+class StepsPerCall {
  public:
   // Two readings of the clock and a std::function take some 50 ns: 0.005% of a millisecond.
-  explicit Pace(double least_seconds = 1e-3) : least_seconds_(least_seconds) {}
+  explicit StepsPerCall(double least_seconds = 1e-3) : least_seconds_(least_seconds) {}
 
   std::int64_t steps() const { return steps_; }
   void took(double seconds);  // the last call, with steps()

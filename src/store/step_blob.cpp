@@ -1,4 +1,4 @@
-#include "store/packed.h"
+#include "store/step_blob.h"
 
 #include <bit>
 #include <cmath>

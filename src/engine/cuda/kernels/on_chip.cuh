@@ -8,9 +8,9 @@
 namespace sweetspot::engine::cuda {
 
 // Small batches: several blocks share a sample, each with some of the row groups and columns.
-struct ResidentShare {
+struct OnChipShare {
   int split, first_group, groups, first_column, columns;
-  __device__ ResidentShare(const GemmPart& p, int block, int all_groups, int all_columns) {
+  __device__ OnChipShare(const GemmPart& p, int block, int all_groups, int all_columns) {
     const int parts = p.tiles_m * p.tiles_n;
     split = block, first_group = first_column = 0;
     groups = all_groups, columns = all_columns;
@@ -29,7 +29,7 @@ struct ResidentShare {
 template <class M, int at_once = 8>
 __device__ void load_rows(const float* from, int floats, Divider by_columns, int pitch,
                           typename M::Element* to) {
-  constexpr int apart = 4 * resident_threads;
+  constexpr int apart = 4 * on_chip_threads;
   for (int first = 4 * threadIdx.x; first < floats; first += at_once * apart) {
     float4 v[at_once];
 #pragma unroll
@@ -60,7 +60,7 @@ __device__ void copy_rows(const void* operands, int elements, Divider by_columns
   constexpr int each = 16 / sizeof(Element);
   const auto* from = static_cast<const Element*>(operands);
 #pragma unroll 4
-  for (int i = each * threadIdx.x; i < elements; i += each * resident_threads) {
+  for (int i = each * threadIdx.x; i < elements; i += each * on_chip_threads) {
     const int row = by_columns.quotient(i);
     copy16(from + i, to + row * pitch + i - row * by_columns.divisor);
   }
@@ -93,7 +93,7 @@ __device__ void load_routed(const GemmPart& p, int first, int samples, int pitch
   const int windows = p.by_windows.divisor, floats = samples * windows * s.filters;
   const std::int64_t from = static_cast<std::int64_t>(first) * windows * s.filters;
 #pragma unroll 2
-  for (int i = 4 * threadIdx.x; i < floats; i += 4 * resident_threads) {
+  for (int i = 4 * threadIdx.x; i < floats; i += 4 * on_chip_threads) {
     const int row = p.by_filters.quotient(i), f = i - row * s.filters;
     const int sample = p.by_windows.quotient(row), window = row - sample * windows;
     uchar4 code = {0, 0, 0, 0};
@@ -120,10 +120,10 @@ template <class Work, class Finish>
 __device__ void each_tile(int samples, int most_samples, int groups, int columns, int taps,
                           float2* scratch, Work work, Finish finish) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const int share = resident_sharing(most_samples * groups * columns, taps);
+  const int share = on_chip_sharing(most_samples * groups * columns, taps);
   const int bits = 31 - __clz(share), slice = warp & (share - 1);
   const int items = samples * groups * columns, taps_each = taps >> bits;
-  for (int base = 0; base < items; base += resident_warps >> bits) {
+  for (int base = 0; base < items; base += on_chip_warps >> bits) {
     const int item = base + (warp >> bits);
     // Divide only where needed: a division takes longer than the rest of this.
     const int rest = columns == 1 ? item : columns == 2 ? item / 2 : item / columns;
@@ -166,10 +166,10 @@ __device__ void each_tile(int samples, int most_samples, int groups, int columns
 constexpr int depth_step = 16;  // channels and filters are multiples of sixteen here
 
 template <class M>
-int resident_bytes_of(const GemmPart& p) {
-  return static_cast<int>(resident_shared_bytes(p.kind, p.shape, p.split_depth,
-                                                static_cast<int>(sizeof(typename M::Element)),
-                                                p.tiles_m * p.tiles_n));
+int on_chip_bytes_of(const GemmPart& p) {
+  return static_cast<int>(on_chip_shared_bytes(p.kind, p.shape, p.split_depth,
+                                               static_cast<int>(sizeof(typename M::Element)),
+                                               p.tiles_m * p.tiles_n));
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -1,4 +1,4 @@
-#include "convergence/race.h"
+#include "convergence/successive_halving.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "study/arrival_check.h"
+#include "study/batch_use_check.h"
 
 #include <fmt/format.h>
 
@@ -9,20 +9,20 @@
 namespace sweetspot::study {
 namespace {
 
-std::string clamp_note(const advise::ArrivalVerdict& verdict) {
+std::string clamp_note(const advise::BatchUseVerdict& verdict) {
   return fmt::format("the program seems to clamp its batch at about {}",
                      core::format_count(static_cast<double>(*verdict.clamp)));
 }
 
 }  // namespace
 
-const advise::ArrivalVerdict& ArrivalCheck::look(const std::vector<trial::Trial>& curve,
-                                                 Loop& loop) {
+const advise::BatchUseVerdict& BatchUseCheck::look(const std::vector<trial::Trial>& curve,
+                                                   Loop& loop) {
   if (handover_) {
     signs_ = advise::batch_signs(curve);
-    verdict_ = advise::arrival(signs_);
-    if (verdict_.arrival == advise::Arrival::clamped && !verdict_.exhausted && !settled_)
-      verdict_ = {.arrival = advise::Arrival::arrives};
+    verdict_ = advise::batch_use(signs_);
+    if (verdict_.arrival == advise::BatchUse::clamped && !verdict_.exhausted && !settled_)
+      verdict_ = {.arrival = advise::BatchUse::arrives};
   }
   using trial::Outcome;
   for (const trial::Trial& trial : curve) {
@@ -34,13 +34,14 @@ const advise::ArrivalVerdict& ArrivalCheck::look(const std::vector<trial::Trial>
   return verdict_;
 }
 
-std::optional<advise::Doubt> ArrivalCheck::doubt() const {
+std::optional<advise::Doubt> BatchUseCheck::doubt() const {
   if (!is_doubtful(verdict_)) return std::nullopt;
   return advise::Doubt{verdict_.arrival, signs_, *handover_, verdict_.scale, verdict_.used};
 }
 
-std::optional<std::string> ArrivalCheck::objection(std::int64_t batch) const {
-  if (verdict_.arrival != advise::Arrival::clamped || batch <= *verdict_.limit) return std::nullopt;
+std::optional<std::string> BatchUseCheck::objection(std::int64_t batch) const {
+  if (verdict_.arrival != advise::BatchUse::clamped || batch <= *verdict_.limit)
+    return std::nullopt;
   return clamp_note(verdict_);
 }
 

@@ -1,4 +1,4 @@
-#include "sweep/claims.h"
+#include "sweep/queue_claims.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -54,7 +54,7 @@ void StepCounter::started(const trial::Setting& setting) {
   next_.started(setting);
 }
 
-void StepCounter::sight(const measure::Sight& sight) {
+void StepCounter::sight(const measure::TrialProgress& sight) {
   steps_ = sight.steps;
   next_.sight(sight);
 }

@@ -1,6 +1,6 @@
 #include "engine/cuda/kernels/gemm.cuh"
 #include "engine/cuda/kernels/optimizer.cuh"
-#include "engine/cuda/kernels/thin.h"
+#include "engine/cuda/kernels/few_samples.h"
 
 // Products of a dense layer with so few samples that reading its weights dominates: each weight is
 // read once, into registers, and multiplied with all samples there, in fp32.

@@ -1,4 +1,4 @@
-#include "report/text/glance.h"
+#include "report/text/summary.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "engine/cuda/kernels/first_conv.cuh"
-#include "engine/cuda/kernels/resident.cuh"
+#include "engine/cuda/kernels/on_chip.cuh"
 
 // The backward pass of such convolutions: the gradients of input and weights concurrently, the
 // former into memory or on to the first convolution's weights.
@@ -31,12 +31,12 @@ struct IntoFirstConv {
   __device__ int windows() const { return p.shape.out_h / 2 * (p.shape.out_w / 2); }
   __device__ void prepare(int sample, float* operand, float2* scratch) {
     gradient = operand, reduction = reinterpret_cast<float*>(scratch);
-    image = reduction + resident_warps * 1024;
+    image = reduction + on_chip_warps * 1024;
     codes = reinterpret_cast<std::uint8_t*>(image + (p.shape.in_h * p.shape.in_w + 3) / 4 * 4);
     if (sample >= p.count) return;
     const int floats = windows() * p.shape.filters;
     const std::uint8_t* from = p.code + static_cast<std::int64_t>(sample) * floats;
-    for (int i = 16 * threadIdx.x; i < floats; i += 16 * resident_threads)
+    for (int i = 16 * threadIdx.x; i < floats; i += 16 * on_chip_threads)
       copy16(from + i, codes + i);
     if (threadIdx.x / 32 >= sample_warp)
       load_strip<1>(p, p.source.row(sample), 0, p.shape.in_h, image, sample_warp);
@@ -49,16 +49,15 @@ struct IntoFirstConv {
     FilterSums<KH, KW, 1> sums;
     if (sample < p.count)
       sums.add(
-          p, image, threadIdx.x >> bits, resident_threads >> bits, windows(),
+          p, image, threadIdx.x >> bits, on_chip_threads >> bits, windows(),
           [&](int window) { return gradient[(window << bits) + f]; },
           [&](int window) { return codes[(window << bits) + f]; });
-    sums.template write<resident_threads>(p, sample, reduction);
+    sums.template write<on_chip_threads>(p, sample, reduction);
   }
 };
 
 template <class M, class Into>
-__device__ void resident_data(const GemmPart& p, int block, typename M::Element* shared,
-                              Into into) {
+__device__ void on_chip_data(const GemmPart& p, int block, typename M::Element* shared, Into into) {
   using Element = typename M::Element;
   const ConvShape& s = p.shape;
   const int taps = s.kernel_h * s.kernel_w, positions = p.by_out.divisor;
@@ -72,9 +71,9 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
     copy_rows<M>(p.operands, taps * s.channels * s.filters, p.by_filters, pitch, shared);
   else
     load_rows<M>(p.weights, taps * s.channels * s.filters, p.by_filters, pitch, shared);
-  for (int i = threadIdx.x; i < pitch; i += resident_threads) zeros[i] = Element(0.f);
+  for (int i = threadIdx.x; i < pitch; i += on_chip_threads) zeros[i] = Element(0.f);
   const int inputs = p.by_in.divisor;
-  const ResidentShare share(p, block, (inputs + 31) / 32, s.channels / 32);
+  const OnChipShare share(p, block, (inputs + 31) / 32, s.channels / 32);
   into.prepare(share.split, reinterpret_cast<float*>(images), scratch);
   wait_for_predecessor();
   for (int first = share.split * p.split_depth; first < p.count;
@@ -133,11 +132,11 @@ __device__ void resident_data(const GemmPart& p, int block, typename M::Element*
 // A warp has one tap and 32 channels, all filters (up to 64), and keeps their sums over all
 // samples.
 template <class M>
-__device__ void resident_weights(const GemmPart& p, int block, typename M::Element* shared) {
+__device__ void on_chip_weights(const GemmPart& p, int block, typename M::Element* shared) {
   using Element = typename M::Element;
   const ConvShape& s = p.shape;
   const int split = p.by_tiles_m.quotient(block);
-  const int item = (block - split * p.tiles_m) * resident_warps + threadIdx.x / 32;
+  const int item = (block - split * p.tiles_m) * on_chip_warps + threadIdx.x / 32;
   const int taps = s.kernel_h * s.kernel_w, positions = p.by_out.divisor;
   const int depth = (positions + depth_step - 1) / depth_step * depth_step;
   const int pitch = s.channels + Operand<Element, false>::pad, image = s.in_h * s.in_w * pitch;
@@ -146,12 +145,12 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   int* table = reinterpret_cast<int*>(shared);  // where each position's patch begins
   Element* images = shared + depth * (sizeof(int) / sizeof(Element));
   Element* gradients = images + p.split_depth * image;
-  for (int k = threadIdx.x; k < depth; k += resident_threads) {
+  for (int k = threadIdx.x; k < depth; k += on_chip_threads) {
     const int y = p.by_out_w.quotient(k), x = k - y * s.out_w;
     table[k] = k < positions ? (y * s.stride_h * s.in_w + x * s.stride_w) * pitch : 0;
   }
   const int padding = (depth - positions) * gradient_pitch;  // the rest of the depth stays zero
-  for (int i = threadIdx.x; i < p.split_depth * padding; i += resident_threads) {
+  for (int i = threadIdx.x; i < p.split_depth * padding; i += on_chip_threads) {
     const int sample = i / padding;
     gradients[sample * gradient + positions * gradient_pitch + i - sample * padding] = Element(0.f);
   }
@@ -221,44 +220,44 @@ __device__ void resident_weights(const GemmPart& p, int block, typename M::Eleme
   if (threadIdx.x >= s.filters) return;
   float sum = 0;
 #pragma unroll 8
-  for (int i = 0; i < resident_threads / per_row; ++i) sum += columns[i * s.filters + threadIdx.x];
+  for (int i = 0; i < on_chip_threads / per_row; ++i) sum += columns[i * s.filters + threadIdx.x];
   p.partials[split * p.partial_stride + static_cast<std::int64_t>(taps) * s.channels * s.filters +
              threadIdx.x] = sum;
 }
 
 template <class M>
-__global__ void __launch_bounds__(resident_threads, 1)
-    resident_backward_kernel(const __grid_constant__ GemmParts parts) {
+__global__ void __launch_bounds__(on_chip_threads, 1)
+    on_chip_backward_kernel(const __grid_constant__ GemmParts parts) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
   if (blockIdx.x < parts.data_blocks)
-    resident_data<M>(parts.data, blockIdx.x, shared, IntoMemory());
+    on_chip_data<M>(parts.data, blockIdx.x, shared, IntoMemory());
   else
-    resident_weights<M>(parts.weights[0], blockIdx.x - parts.data_blocks, shared);
+    on_chip_weights<M>(parts.weights[0], blockIdx.x - parts.data_blocks, shared);
 }
 
 template <class M, int KH, int KW>
-__global__ void __launch_bounds__(resident_threads, 1)
+__global__ void __launch_bounds__(on_chip_threads, 1)
     merged_backward_kernel(const __grid_constant__ MergedBackward parts) {
   extern __shared__ __align__(16) unsigned char raw[];
   auto* shared = reinterpret_cast<typename M::Element*>(raw);
   // The gradient of the weights takes longest.
   if (blockIdx.x < parts.weight_blocks)
-    resident_weights<M>(parts.weights, blockIdx.x, shared);
+    on_chip_weights<M>(parts.weights, blockIdx.x, shared);
   else
-    resident_data<M>(parts.data, blockIdx.x - parts.weight_blocks, shared,
-                     IntoFirstConv<KH, KW>{parts.first});
+    on_chip_data<M>(parts.data, blockIdx.x - parts.weight_blocks, shared,
+                    IntoFirstConv<KH, KW>{parts.first});
 }
 
 template <class M>
-cudaError_t launch_resident_backward_with(const GemmParts& parts, cudaStream_t stream) {
+cudaError_t launch_on_chip_backward_with(const GemmParts& parts, cudaStream_t stream) {
   static const cudaError_t allowed =
-      allow_shared_memory(resident_backward_kernel<M>, current_chip().shared_bytes);
+      allow_shared_memory(on_chip_backward_kernel<M>, current_chip().shared_bytes);
   if (allowed != cudaSuccess) return allowed;
-  const int data = parts.data_blocks ? resident_bytes_of<M>(parts.data) : 0;
-  const int weights = parts.weight_blocks[0] ? resident_bytes_of<M>(parts.weights[0]) : 0;
-  return launch(resident_backward_kernel<M>, parts.data_blocks + parts.weight_blocks[0],
-                resident_threads, data > weights ? data : weights, stream, parts);
+  const int data = parts.data_blocks ? on_chip_bytes_of<M>(parts.data) : 0;
+  const int weights = parts.weight_blocks[0] ? on_chip_bytes_of<M>(parts.weights[0]) : 0;
+  return launch(on_chip_backward_kernel<M>, parts.data_blocks + parts.weight_blocks[0],
+                on_chip_threads, data > weights ? data : weights, stream, parts);
 }
 
 template <class M, int KH, int KW>
@@ -268,9 +267,9 @@ cudaError_t launch_merged_backward_as(const MergedBackward& parts, cudaStream_t 
   if (allowed != cudaSuccess) return allowed;
   const int data = static_cast<int>(
       merged_shared_bytes(parts.first.shape, parts.data.shape, sizeof(typename M::Element)));
-  const int weights = resident_bytes_of<M>(parts.weights);
+  const int weights = on_chip_bytes_of<M>(parts.weights);
   return launch(merged_backward_kernel<M, KH, KW>, parts.data_blocks + parts.weight_blocks,
-                resident_threads, data > weights ? data : weights, stream, parts);
+                on_chip_threads, data > weights ? data : weights, stream, parts);
 }
 
 template <class M>

@@ -1,4 +1,4 @@
-#include "convergence/race.h"
+#include "convergence/successive_halving.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

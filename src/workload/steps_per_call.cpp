@@ -1,4 +1,4 @@
-#include "workload/pace.h"
+#include "workload/steps_per_call.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ constexpr std::int64_t most_steps = 1 << 20;
 
 }  // namespace
 
-void Pace::took(double seconds) {
+void StepsPerCall::took(double seconds) {
   if (seconds >= least_seconds_) return;
   const double aimed = aimed_share * least_seconds_;
   const double growth = std::min(most_growth, aimed / std::max(seconds, 1e-9));

@@ -12,15 +12,15 @@ namespace sweetspot::study {
 // Checks after each trial whether the program uses its batch. A batch above a clamp was run as a
 // smaller one: its trial is kept as refused, with its measurements, and counts again if a later
 // check, or the user, says that there is no clamp.
-class ArrivalCheck {
+class BatchUseCheck {
  public:
-  explicit ArrivalCheck(const workload::Workload& workload)
+  explicit BatchUseCheck(const workload::Workload& workload)
       : handover_(workload.batch_handover()) {}
 
   // `curve`: trials that differ only in the batch, including ours (by id).
-  const advise::ArrivalVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
+  const advise::BatchUseVerdict& look(const std::vector<trial::Trial>& curve, Loop& loop);
 
-  const advise::ArrivalVerdict& verdict() const { return verdict_; }
+  const advise::BatchUseVerdict& verdict() const { return verdict_; }
   // No larger batch follows: from now on a possible clamp is one. False if that was already known.
   bool settle() { return !std::exchange(settled_, true); }
   bool is_over() const { return is_settled_doubt(verdict_); }
@@ -31,7 +31,7 @@ class ArrivalCheck {
 
  private:
   std::optional<std::string> handover_;  // nullopt: there is nothing to check
-  advise::ArrivalVerdict verdict_;
+  advise::BatchUseVerdict verdict_;
   bool settled_ = false;
   std::vector<advise::BatchSigns> signs_;
 };

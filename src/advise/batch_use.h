@@ -23,7 +23,7 @@ struct BatchSigns {
 // From trials that differ only in the batch, ascending; runs of one batch are combined.
 std::vector<BatchSigns> batch_signs(std::span<const trial::Trial> trials);
 
-enum class Arrival {
+enum class BatchUse {
   too_few,  // batches, or too close to each other, to decide
   arrives,
   clamped,     // it arrives up to some batch, and larger ones run as that one
@@ -32,10 +32,10 @@ enum class Arrival {
   silent,      // nothing changes, and nothing is counted that should
   ignored      // nothing changes, although something counted should
 };
-std::string_view name(Arrival);
+std::string_view name(BatchUse);
 
-struct ArrivalVerdict {
-  Arrival arrival = Arrival::too_few;
+struct BatchUseVerdict {
+  BatchUse arrival = BatchUse::too_few;
   // For `silent`: batches far enough apart that even steps of pure overhead would have changed. For
   // `clamped`: far enough that it is not a plateau, after which steps grow again.
   bool exhausted = false;
@@ -45,11 +45,11 @@ struct ArrivalVerdict {
   std::optional<std::int64_t> used{};   // for `ignored`: the samples of its steps, if reported
 };
 // Ascending batches in.
-ArrivalVerdict arrival(std::span<const BatchSigns> batches);
+BatchUseVerdict batch_use(std::span<const BatchSigns> batches);
 
 // Whether no batch can be recommended.
-bool is_doubtful(const ArrivalVerdict& verdict);
+bool is_doubtful(const BatchUseVerdict& verdict);
 // Whether more batches would not change that.
-bool is_settled_doubt(const ArrivalVerdict& verdict);
+bool is_settled_doubt(const BatchUseVerdict& verdict);
 
 }  // namespace sweetspot::advise

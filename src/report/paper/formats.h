@@ -2,8 +2,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "report/paper/claims.h"
 #include "report/paper/experiment.h"
+#include "report/paper/paper_claims.h"
 
 namespace sweetspot::report::paper {
 

@@ -1,5 +1,5 @@
 // Whether a program uses the batch that it is given, from what it showed at each.
-#include "advise/arrival.h"
+#include "advise/batch_use.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,131 +30,131 @@ struct Showing {
   }
 };
 
-ArrivalVerdict judge(const Showing& made, const std::vector<std::int64_t>& sizes) {
+BatchUseVerdict judge(const Showing& made, const std::vector<std::int64_t>& sizes) {
   std::vector<BatchSigns> signs;
   for (const std::int64_t batch : sizes) signs.push_back(made.at(batch));
-  return arrival(signs);
+  return batch_use(signs);
 }
 
 std::int64_t always_64(std::int64_t) { return 64; }
 std::int64_t at_most_256(std::int64_t batch) { return std::min<std::int64_t>(batch, 256); }
 
-TEST(Arrival, OneBatchOrTwoThatAreCloseTellNothing) {
-  EXPECT_EQ(judge({}, {}).arrival, Arrival::too_few);
-  EXPECT_EQ(judge({}, {16}).arrival, Arrival::too_few);
-  EXPECT_EQ(judge({.used = always_64}, {16, 48}).arrival, Arrival::too_few);
+TEST(BatchUse, OneBatchOrTwoThatAreCloseTellNothing) {
+  EXPECT_EQ(judge({}, {}).arrival, BatchUse::too_few);
+  EXPECT_EQ(judge({}, {16}).arrival, BatchUse::too_few);
+  EXPECT_EQ(judge({.used = always_64}, {16, 48}).arrival, BatchUse::too_few);
 }
 
-TEST(Arrival, AnyOneOfTimeMemoryTotalAndSamplesShowsIt) {
+TEST(BatchUse, AnyOneOfTimeMemoryTotalAndSamplesShowsIt) {
   const std::vector<std::int64_t> sizes{1, 16, 256};
-  EXPECT_EQ(judge({}, sizes).arrival, Arrival::arrives);
+  EXPECT_EQ(judge({}, sizes).arrival, BatchUse::arrives);
   EXPECT_EQ(judge({.per_sample_seconds = 0, .per_sample_bytes = 100 * 1024}, sizes).arrival,
-            Arrival::arrives);
-  EXPECT_EQ(judge({.per_sample_seconds = 0, .has_total = true}, sizes).arrival, Arrival::arrives);
-  EXPECT_EQ(judge({.log_interval = 10}, sizes).arrival, Arrival::arrives);
+            BatchUse::arrives);
+  EXPECT_EQ(judge({.per_sample_seconds = 0, .has_total = true}, sizes).arrival, BatchUse::arrives);
+  EXPECT_EQ(judge({.log_interval = 10}, sizes).arrival, BatchUse::arrives);
 }
 
-TEST(Arrival, ACountThatStaysWhereNothingMovesIsABatchThatIsIgnored) {
+TEST(BatchUse, ACountThatStaysWhereNothingMovesIsABatchThatIsIgnored) {
   for (const Showing& made : {Showing{.used = always_64, .has_total = true},
                               Showing{.used = always_64, .log_interval = 10}}) {
-    const ArrivalVerdict found = judge(made, {1, 16});
-    EXPECT_EQ(found.arrival, Arrival::ignored);
+    const BatchUseVerdict found = judge(made, {1, 16});
+    EXPECT_EQ(found.arrival, BatchUse::ignored);
     EXPECT_TRUE(is_settled_doubt(found));
   }
 }
 
 // "--max-steps 50000": the batch has nothing to do with it.
-TEST(Arrival, ANumberOfStepsThatSomebodyTypedStaysAtEachBatch) {
+TEST(BatchUse, ANumberOfStepsThatSomebodyTypedStaysAtEachBatch) {
   const auto at = [](std::int64_t batch, std::int64_t total) {
     BatchSigns signs = Showing{.fixed_seconds = 6e-3, .per_sample_seconds = 0.4e-3}.at(batch);
     signs.steps_total = total;
     return signs;
   };
   for (const std::int64_t total : {50'000, 1200, 938})
-    EXPECT_FALSE(is_settled_doubt(arrival(std::vector{at(1, total), at(4, total)}))) << total;
-  EXPECT_EQ(arrival(std::vector{at(1, 50'000), at(4, 50'000), at(16, 50'000)}).arrival,
-            Arrival::arrives);
+    EXPECT_FALSE(is_settled_doubt(batch_use(std::vector{at(1, total), at(4, total)}))) << total;
+  EXPECT_EQ(batch_use(std::vector{at(1, 50'000), at(4, 50'000), at(16, 50'000)}).arrival,
+            BatchUse::arrives);
   const Showing flat{.per_sample_seconds = 0};
   std::vector<BatchSigns> signs{flat.at(1), flat.at(16)};
   signs[0].steps_total = signs[1].steps_total = 50'000;
-  EXPECT_EQ(arrival(signs).arrival, Arrival::silent) << "larger batches may yet show it";
+  EXPECT_EQ(batch_use(signs).arrival, BatchUse::silent) << "larger batches may yet show it";
 }
 
-TEST(Arrival, WithoutACountLargerBatchesAreTriedBeforeItIsDoubted) {
+TEST(BatchUse, WithoutACountLargerBatchesAreTriedBeforeItIsDoubted) {
   const Showing made{.used = always_64};
-  EXPECT_EQ(judge(made, {1, 16}).arrival, Arrival::silent);
+  EXPECT_EQ(judge(made, {1, 16}).arrival, BatchUse::silent);
   EXPECT_FALSE(is_settled_doubt(judge(made, {1, 16, 256})));
   EXPECT_TRUE(is_doubtful(judge(made, {1, 16, 256})));
   EXPECT_TRUE(is_settled_doubt(judge(made, {1, 16, 256, 4096})));
 }
 
 // As a small network on a large GPU.
-TEST(Arrival, OverheadThatAtLastEndsIsNoDoubt) {
+TEST(BatchUse, OverheadThatAtLastEndsIsNoDoubt) {
   const Showing made{.per_sample_seconds = 1e-6};
-  EXPECT_EQ(judge(made, {1, 16, 256}).arrival, Arrival::silent);
-  EXPECT_EQ(judge(made, {1, 16, 256, 4096}).arrival, Arrival::arrives);
+  EXPECT_EQ(judge(made, {1, 16, 256}).arrival, BatchUse::silent);
+  EXPECT_EQ(judge(made, {1, 16, 256, 4096}).arrival, BatchUse::arrives);
 }
 
-TEST(Arrival, AStepThatGrowsALittleAndThenStaysIsNotYetAClamp) {
+TEST(BatchUse, AStepThatGrowsALittleAndThenStaysIsNotYetAClamp) {
   std::vector<BatchSigns> signs{Showing{}.at(1), Showing{}.at(16), Showing{}.at(256)};
   signs[0].step_seconds = 0.010, signs[1].step_seconds = 0.014, signs[2].step_seconds = 0.014;
-  EXPECT_EQ(arrival(signs).arrival, Arrival::silent);
+  EXPECT_EQ(batch_use(signs).arrival, BatchUse::silent);
 }
 
 // As where other kernels or more threads take over: what rests may grow again.
-TEST(Arrival, APlateauOfStepTimesIsASureClampOnlyOverSixteenTimesTheBatch) {
+TEST(BatchUse, APlateauOfStepTimesIsASureClampOnlyOverSixteenTimesTheBatch) {
   std::vector<BatchSigns> signs;
   const auto add = [&](std::int64_t batch, double seconds) {
     signs.push_back(Showing{}.at(batch));
     signs.back().step_seconds = seconds;
-    return arrival(signs);
+    return batch_use(signs);
   };
   add(1, 0.0025), add(4, 0.0033), add(16, 0.0070);
-  const ArrivalVerdict resting = add(64, 0.0076);
-  EXPECT_EQ(resting.arrival, Arrival::clamped);
+  const BatchUseVerdict resting = add(64, 0.0076);
+  EXPECT_EQ(resting.arrival, BatchUse::clamped);
   EXPECT_FALSE(resting.exhausted) << "larger ones are tried";
-  EXPECT_EQ(add(256, 0.0180).arrival, Arrival::arrives);
+  EXPECT_EQ(add(256, 0.0180).arrival, BatchUse::arrives);
   signs.pop_back();
   EXPECT_TRUE(add(256, 0.0076).exhausted);
 }
 
-TEST(Arrival, NoiseOfAQuarterIsNoMovement) {
+TEST(BatchUse, NoiseOfAQuarterIsNoMovement) {
   std::vector<BatchSigns> signs;
   for (const std::int64_t batch : {1, 16, 256, 4096}) {
     signs.push_back(Showing{.used = always_64}.at(batch));
     *signs.back().step_seconds *= batch == 16 ? 1.2 : batch == 256 ? 0.9 : 1;
   }
-  EXPECT_TRUE(is_settled_doubt(arrival(signs)));
+  EXPECT_TRUE(is_settled_doubt(batch_use(signs)));
 }
 
 // A bar over epochs: each is shorter with a larger batch.
-TEST(Arrival, StepsThatGetShorterAreNoSteps) {
+TEST(BatchUse, StepsThatGetShorterAreNoSteps) {
   std::vector<BatchSigns> signs{Showing{}.at(1), Showing{}.at(16)};
   signs[0].step_seconds = 60, signs[1].step_seconds = 4;
-  EXPECT_EQ(arrival(signs).arrival, Arrival::miscounted);
-  EXPECT_TRUE(is_settled_doubt(arrival(signs)));
+  EXPECT_EQ(batch_use(signs).arrival, BatchUse::miscounted);
+  EXPECT_TRUE(is_settled_doubt(batch_use(signs)));
 }
 
-TEST(Arrival, AClampIsFoundByEachKindOfSign) {
+TEST(BatchUse, AClampIsFoundByEachKindOfSign) {
   const Showing slow{.used = at_most_256, .per_sample_seconds = 1e-3};
   const Showing held{.used = at_most_256, .per_sample_seconds = 0, .per_sample_bytes = 1 << 20};
   const Showing counted{.used = at_most_256, .per_sample_seconds = 0, .has_total = true};
   const Showing logged{.used = at_most_256, .log_interval = 20};
   for (const Showing& made : {slow, held, counted, logged}) {
-    EXPECT_EQ(judge(made, {1, 16, 256}).arrival, Arrival::arrives);
-    const ArrivalVerdict found = judge(made, {1, 16, 256, 4096});
-    ASSERT_EQ(found.arrival, Arrival::clamped);
+    EXPECT_EQ(judge(made, {1, 16, 256}).arrival, BatchUse::arrives);
+    const BatchUseVerdict found = judge(made, {1, 16, 256, 4096});
+    ASSERT_EQ(found.arrival, BatchUse::clamped);
     EXPECT_NEAR(static_cast<double>(*found.clamp), 256, 2);
     EXPECT_EQ(found.limit, 256);
     EXPECT_FALSE(is_doubtful(found));
   }
 }
 
-TEST(Arrival, AClampBetweenBatchesLimitsToAPowerOfTwoBelowIt) {
+TEST(BatchUse, AClampBetweenBatchesLimitsToAPowerOfTwoBelowIt) {
   Showing made{.used = [](std::int64_t batch) { return std::min<std::int64_t>(batch, 700); },
                .per_sample_seconds = 1e-3};
   const std::vector<std::int64_t> sizes{1, 16, 256, 4096, 65536};
-  ASSERT_EQ(judge(made, sizes).arrival, Arrival::clamped);
+  ASSERT_EQ(judge(made, sizes).arrival, BatchUse::clamped);
   EXPECT_NEAR(static_cast<double>(*judge(made, sizes).clamp), 700, 5);
   EXPECT_EQ(judge(made, sizes).limit, 512);
   // What is counted is known better than what is timed.
@@ -164,39 +164,39 @@ TEST(Arrival, AClampBetweenBatchesLimitsToAPowerOfTwoBelowIt) {
   EXPECT_EQ(judge(made, sizes).limit, 512);
 }
 
-TEST(Arrival, ABatchLargerThanTheDataIsOneOfAllOfIt) {
+TEST(BatchUse, ABatchLargerThanTheDataIsOneOfAllOfIt) {
   const Showing made{.used = [](std::int64_t b) { return std::min<std::int64_t>(b, 60'000); },
                      .has_total = true};
-  const ArrivalVerdict found = judge(made, {1, 256, 65'536, 1 << 20});
-  ASSERT_EQ(found.arrival, Arrival::clamped);
+  const BatchUseVerdict found = judge(made, {1, 256, 65'536, 1 << 20});
+  ASSERT_EQ(found.arrival, BatchUse::clamped);
   EXPECT_EQ(found.clamp, 60'000);
 }
 
-TEST(Arrival, OutOfMemoryShowsThatItArrives) {
+TEST(BatchUse, OutOfMemoryShowsThatItArrives) {
   std::vector<BatchSigns> signs{Showing{.per_sample_seconds = 0}.at(1),
                                 Showing{.per_sample_seconds = 0}.at(256)};
-  EXPECT_TRUE(is_doubtful(arrival(signs)));
+  EXPECT_TRUE(is_doubtful(batch_use(signs)));
   signs.push_back({.batch = 4096, .too_large = true});
-  EXPECT_EQ(arrival(signs).arrival, Arrival::arrives);
+  EXPECT_EQ(batch_use(signs).arrival, BatchUse::arrives);
 }
 
-TEST(Arrival, AClientThatCountsSamplesTellsWhatIsUsed) {
+TEST(BatchUse, AClientThatCountsSamplesTellsWhatIsUsed) {
   const auto told = [](std::int64_t batch, std::int64_t samples) {
     return BatchSigns{.batch = batch, .samples_per_step = samples};
   };
   const std::vector<BatchSigns> ignored{told(1, 64), told(16, 64)};
-  EXPECT_EQ(arrival(ignored).arrival, Arrival::ignored);
-  EXPECT_EQ(arrival(ignored).used, 64);
-  EXPECT_EQ(arrival(std::vector{told(1, 64)}).used, 64) << "one batch is enough";
-  EXPECT_EQ(arrival(std::vector{told(64, 64)}).arrival, Arrival::too_few);
+  EXPECT_EQ(batch_use(ignored).arrival, BatchUse::ignored);
+  EXPECT_EQ(batch_use(ignored).used, 64);
+  EXPECT_EQ(batch_use(std::vector{told(1, 64)}).used, 64) << "one batch is enough";
+  EXPECT_EQ(batch_use(std::vector{told(64, 64)}).arrival, BatchUse::too_few);
   const std::vector<BatchSigns> each_gpu{told(1, 8), told(16, 128)};
-  EXPECT_EQ(arrival(each_gpu).arrival, Arrival::scaled);
-  EXPECT_EQ(arrival(each_gpu).scale, 8);
+  EXPECT_EQ(batch_use(each_gpu).arrival, BatchUse::scaled);
+  EXPECT_EQ(batch_use(each_gpu).scale, 8);
   const std::vector<BatchSigns> clamped{told(1, 1), told(16, 16), told(256, 32)};
-  EXPECT_EQ(arrival(clamped).arrival, Arrival::arrives) << "so far";
+  EXPECT_EQ(batch_use(clamped).arrival, BatchUse::arrives) << "so far";
   const std::vector<BatchSigns> further{told(1, 1), told(16, 16), told(256, 32), told(4096, 32)};
-  ASSERT_EQ(arrival(further).arrival, Arrival::clamped);
-  EXPECT_EQ(arrival(further).limit, 32);
+  ASSERT_EQ(batch_use(further).arrival, BatchUse::clamped);
+  EXPECT_EQ(batch_use(further).limit, 32);
 }
 
 trial::Trial timed_run(std::int64_t batch, double seconds) {
@@ -210,7 +210,7 @@ trial::Trial timed_run(std::int64_t batch, double seconds) {
   return trial;
 }
 
-TEST(Arrival, SignsAreOfEachBatchOverItsRuns) {
+TEST(BatchUse, SignsAreOfEachBatchOverItsRuns) {
   std::vector<trial::Trial> trials{timed_run(16, 0.04), timed_run(1, 0.02), timed_run(16, 0.01)};
   trials[0].steps_total = 3750;
   trials[2].memory_measured = 110 * core::MiB;
@@ -222,7 +222,7 @@ TEST(Arrival, SignsAreOfEachBatchOverItsRuns) {
   EXPECT_EQ(signs[1].steps_total, 3750);
 }
 
-TEST(Arrival, LogLinesOfSamplesHaveNoStepTime) {
+TEST(BatchUse, LogLinesOfSamplesHaveNoStepTime) {
   trial::Trial trial = timed_run(16, 0.04);
   trial.samples_per_step = 16;
   EXPECT_TRUE(batch_signs({&trial, 1}).at(0).step_seconds);
@@ -230,7 +230,7 @@ TEST(Arrival, LogLinesOfSamplesHaveNoStepTime) {
   EXPECT_FALSE(batch_signs({&trial, 1}).at(0).step_seconds);
 }
 
-TEST(Arrival, ARefusedTrialStillShowsItsSteps) {
+TEST(BatchUse, ARefusedTrialStillShowsItsSteps) {
   trial::Trial refused = timed_run(4096, 0.04);
   refused.outcome = trial::Outcome::refused;
   refused.samples_per_second.reset();

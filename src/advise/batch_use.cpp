@@ -1,4 +1,4 @@
-#include "advise/arrival.h"
+#include "advise/batch_use.h"
 
 #include <algorithm>
 #include <array>
@@ -82,17 +82,17 @@ bool are_far_apart(const BatchSigns& small, const BatchSigns& large) {
 }
 
 // Its own count of samples per step decides, if none matches the request.
-std::optional<ArrivalVerdict> told_by_its_own_count(std::span<const BatchSigns> batches) {
+std::optional<BatchUseVerdict> told_by_its_own_count(std::span<const BatchSigns> batches) {
   const auto is_wrong = [](const BatchSigns& one) {
     return one.samples_per_step && *one.samples_per_step != one.batch;
   };
   const BatchSigns &small = batches.front(), &large = batches.back();
   if (!std::ranges::all_of(batches, is_wrong)) return std::nullopt;
   const std::int64_t first = *small.samples_per_step, last = *large.samples_per_step;
-  if (first == last) return ArrivalVerdict{.arrival = Arrival::ignored, .used = first};
+  if (first == last) return BatchUseVerdict{.arrival = BatchUse::ignored, .used = first};
   if (first * large.batch == last * small.batch)
-    return ArrivalVerdict{.arrival = Arrival::scaled,
-                          .scale = static_cast<double>(last) / static_cast<double>(large.batch)};
+    return BatchUseVerdict{.arrival = BatchUse::scaled,
+                           .scale = static_cast<double>(last) / static_cast<double>(large.batch)};
   return std::nullopt;
 }
 
@@ -150,10 +150,10 @@ std::int64_t power_of_two_up_to(double value) {
 }
 
 // A clamp is usually a power of two.
-ArrivalVerdict clamped_at(std::span<const BatchSigns> below, const BatchSigns& edge) {
+BatchUseVerdict clamped_at(std::span<const BatchSigns> below, const BatchSigns& edge) {
   const auto counted = counted_clamp(below.front(), edge);
   const Clamp clamp = counted ? *counted : estimated_clamp(below, edge);
-  ArrivalVerdict verdict{.arrival = Arrival::clamped};
+  BatchUseVerdict verdict{.arrival = BatchUse::clamped};
   verdict.clamp = std::llround(clamp.batch);
   std::int64_t limit = std::max(below.back().batch, power_of_two_up_to(clamp.most));
   if (static_cast<double>(edge.batch) <= clamp.most) limit = std::max(limit, edge.batch);
@@ -162,33 +162,33 @@ ArrivalVerdict clamped_at(std::span<const BatchSigns> below, const BatchSigns& e
   return verdict;
 }
 
-ArrivalVerdict judged(std::span<const BatchSigns> batches) {
+BatchUseVerdict judged(std::span<const BatchSigns> batches) {
   const BatchSigns& top = batches.back();
   // The adjacent batches below it that look the same.
   std::size_t edge = batches.size() - 1;
   while (edge > 0 && !moves(batches[edge - 1], top).at_all()) --edge;
   if (!are_far_apart(batches[edge], top)) {
-    if (edge > 0) return {.arrival = Arrival::arrives};
-    return {.arrival = Arrival::too_few};
+    if (edge > 0) return {.arrival = BatchUse::arrives};
+    return {.arrival = BatchUse::too_few};
   }
   const Moves across = moves(batches[edge], top);
   const bool exhausted = top.batch / exhausting >= batches.front().batch;
   if (edge == 0) {
     if (top.step_seconds && batches[0].step_seconds && !top.samples_per_step &&
         much_longer * *top.step_seconds <= *batches[0].step_seconds)
-      return {.arrival = Arrival::miscounted};
-    if (across.counted_alike) return {.arrival = Arrival::ignored};
-    return {.arrival = Arrival::silent, .exhausted = exhausted};
+      return {.arrival = BatchUse::miscounted};
+    if (across.counted_alike) return {.arrival = BatchUse::ignored};
+    return {.arrival = BatchUse::silent, .exhausted = exhausted};
   }
   // Something changed below. A step that grows slightly and then stays may be on a GPU that larger
   // batches fill.
   if (moves(batches.front(), batches[edge]).plainly()) {
-    ArrivalVerdict clamped = clamped_at(batches.first(edge), batches[edge]);
+    BatchUseVerdict clamped = clamped_at(batches.first(edge), batches[edge]);
     clamped.exhausted = counted_clamp(batches.front(), batches[edge]) ||
                         top.batch / clamp_apart >= batches[edge].batch;
     return clamped;
   }
-  return {.arrival = Arrival::silent, .exhausted = exhausted};
+  return {.arrival = BatchUse::silent, .exhausted = exhausted};
 }
 
 }  // namespace
@@ -232,19 +232,19 @@ std::vector<BatchSigns> batch_signs(std::span<const trial::Trial> trials) {
   return list;
 }
 
-ArrivalVerdict arrival(std::span<const BatchSigns> batches) {
+BatchUseVerdict batch_use(std::span<const BatchSigns> batches) {
   if (batches.empty()) return {};
   if (const auto told = told_by_its_own_count(batches)) return *told;
-  return batches.size() < 2 ? ArrivalVerdict{} : judged(batches);
+  return batches.size() < 2 ? BatchUseVerdict{} : judged(batches);
 }
 
-bool is_doubtful(const ArrivalVerdict& verdict) { return verdict.arrival >= Arrival::scaled; }
+bool is_doubtful(const BatchUseVerdict& verdict) { return verdict.arrival >= BatchUse::scaled; }
 
-bool is_settled_doubt(const ArrivalVerdict& verdict) {
-  return is_doubtful(verdict) && (verdict.arrival != Arrival::silent || verdict.exhausted);
+bool is_settled_doubt(const BatchUseVerdict& verdict) {
+  return is_doubtful(verdict) && (verdict.arrival != BatchUse::silent || verdict.exhausted);
 }
 
-std::string_view name(Arrival arrival) {
+std::string_view name(BatchUse arrival) {
   constexpr std::array<std::string_view, 7> names{"too_few",    "arrives", "clamped", "scaled",
                                                   "miscounted", "silent",  "ignored"};
   return names[static_cast<std::size_t>(arrival)];

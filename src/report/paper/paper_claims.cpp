@@ -1,4 +1,4 @@
-#include "report/paper/claims.h"
+#include "report/paper/paper_claims.h"
 
 #include <fmt/format.h>
 

@@ -44,7 +44,7 @@ class StepCounter : public study::Observer {
 
   void resumed(std::span<const trial::Trial> trials) override { next_.resumed(trials); }
   void started(const trial::Setting& setting) override;
-  void sight(const measure::Sight& sight) override;
+  void sight(const measure::TrialProgress& sight) override;
   void standing(const study::Standing& standing) override { next_.standing(standing); }
   void finished(const trial::Trial& trial) override { next_.finished(trial); }
 
