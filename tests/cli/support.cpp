@@ -21,7 +21,7 @@ std::string last_sentence(const Finished& finished) {
   const std::size_t at = finished.err.rfind("sweetspot: ");
   if (at == std::string::npos) return "";
   std::string sentence = finished.err.substr(at);
-  while (sentence.ends_with('\n')) sentence.pop_back();
+  while (sentence.ends_with('\n') || sentence.ends_with('\r')) sentence.pop_back();
   return sentence;
 }
 
