@@ -13,7 +13,7 @@ using RoundTimes = std::map<std::int32_t, double>;
 // effect a round had on everything in it is subtracted first, as far as it is distinguishable from
 // chance (a two-way layout by medians, the rounds' effects shrunk by their reliability). Each
 // column then has an estimate, a mean over its less disturbed rounds. Disturbances affect
-// neighbouring rounds, so the errors of the estimates come from a moving-block bootstrap over
+// neighbouring rounds, so the errors of the estimates come from a circular block bootstrap over
 // rounds: what disturbed all columns alike cancels in a ratio.
 class RoundTable {
  public:
