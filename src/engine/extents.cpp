@@ -114,6 +114,13 @@ bool is_compact(const model::Shape& input) { return input.channels <= unit / 2; 
 
 }  // namespace
 
+model::Network flattened_first(model::Network network) {
+  if (network.layers.empty() || !std::holds_alternative<model::Flatten>(network.layers[0].kind))
+    return network;
+  network.input = network.layers[0].input = model::Shape::of_vector(network.input.size());
+  return network;
+}
+
 std::vector<Extent> live_extents(const model::Network& network) {
   std::vector<Extent> extents(network.layers.size() + 1);
   extents.back() = full(network.output());

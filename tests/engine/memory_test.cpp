@@ -49,6 +49,30 @@ TEST(Memory, PredictedToTheByteForEachModelBatchAndOptimizer) {
       }
 }
 
+// An image's channels are padded to 16; one that is flattened at once is a vector, and so are the
+// weights after it.
+TEST(Memory, AnImageThatIsFlattenedFirstIsNotPadded) {
+  const auto mlp = [](const std::string& input) {
+    return model::read_keras(
+        R"({"class_name": "Sequential", "config": {"name": "mlp", "layers": [
+        {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": )" +
+            input + R"(}},
+        {"class_name": "Flatten", "config": {"name": "f"}},
+        {"class_name": "Dense", "config": {"name": "a", "units": 33, "activation": "relu"}},
+        {"class_name": "Dense", "config": {"name": "b", "units": 5, "activation": "softmax"}}]}})",
+        "mlp.json");
+  };
+  const model::Network image = mlp("[null, 9, 11, 3]"), vector = mlp("[null, 297]");
+  EXPECT_EQ(cpu::plan(image, {}, 7, true)->memory(), cpu::plan(vector, {}, 7, true)->memory());
+  const auto of_images = cpu::make_trainer(image, {}), of_vectors = cpu::make_trainer(vector, {});
+  const GoldenBatch images(image, true, 7, 0), vectors(vector, true, 7, 0);
+  for (int step = 0; step < 3; ++step)
+    EXPECT_EQ(of_images->step(images.view(), 7).loss, of_vectors->step(vectors.view(), 7).loss);
+  const std::vector<Variable> a = of_images->variables(), b = of_vectors->variables();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].values, b[i].values);
+}
+
 TEST(Memory, GrowsWithTheBatch) {
   const model::Network network = model::load_network("paper-cnn");
   core::Bytes last = 0;

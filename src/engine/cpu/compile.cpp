@@ -344,8 +344,7 @@ class Compiler {
   bool bf16_;
   std::vector<Extent> extents_;
   Program program_;
-  std::vector<std::size_t>
-      first_operation_;  // of each layer; 0 for a fused one
+  std::vector<std::size_t> first_operation_;  // of each layer; 0 for a fused one
   Tensor* current_ = nullptr;
   std::size_t layer_ = 0;
   bool softmax_ = false, seen_trainable_ = false;
@@ -363,7 +362,7 @@ model::Network without_randomness(model::Network network) {
 
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
                 bool training, Precision precision) {
-  return Compiler(network, loss, micro_batch, training, precision).compile();
+  return Compiler(flattened_first(network), loss, micro_batch, training, precision).compile();
 }
 
 }  // namespace sweetspot::engine::cpu

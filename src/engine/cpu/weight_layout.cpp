@@ -15,7 +15,8 @@ std::vector<std::int32_t> in_order(std::int64_t count) {
 
 }  // namespace
 
-WeightLayout weight_layout(const model::Network& network) {
+WeightLayout weight_layout(const model::Network& given) {
+  const model::Network network = flattened_first(given);
   const std::vector<Extent> extents = live_extents(network);
   WeightLayout layout;
   for (const model::Parameter& parameter : model::parameters(network)) {

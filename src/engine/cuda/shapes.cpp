@@ -18,13 +18,6 @@ ConvShape conv_shape(const model::Network& network, const std::vector<Extent>& e
   return s;
 }
 
-model::Network flattened_first(model::Network network) {
-  if (network.layers.empty() || !std::holds_alternative<model::Flatten>(network.layers[0].kind))
-    return network;
-  network.input = network.layers[0].input = model::Shape::of_vector(network.input.size());
-  return network;
-}
-
 ConvShape dense_shape(const Extent& in, std::int64_t units) {
   ConvShape s;
   s.channels = static_cast<int>(in.positions()) * padded(in.channels);

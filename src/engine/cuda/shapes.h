@@ -10,9 +10,6 @@ namespace sweetspot::engine::cuda {
 // The shape of a convolution without its pooling, channels and filters padded to multiples of four.
 ConvShape conv_shape(const model::Network& network, const std::vector<Extent>& extents,
                      std::size_t layer);
-// The same network with its samples as vectors, if it begins with Flatten: a vector's elements are
-// contiguous, an image's channels are padded.
-model::Network flattened_first(model::Network network);
 
 // A dense layer: a convolution of 1×1 positions.
 ConvShape dense_shape(const Extent& in, std::int64_t units);
