@@ -150,10 +150,11 @@ void Rounds::block(Member& member) {
   if (!member.session) open(member);
   const double before = elapsed_seconds();
   std::optional<telemetry::WaitMonitor> others;
+  takes_real_time_ |= member.session->takes_real_time();
   if (member.session->takes_real_time() && workload_.device() == "cpu") {
     others.emplace(machine_);
     const probe::cpu::SpeedReading speed = machine_.speed();
-    // What other processes did to this moment, they need not have done to the blocks around it.
+    // If other processes disturbed this reading, it says nothing about the blocks around it.
     if (!others->was_kept_waiting()) moments_.push_back(speed);
   }
   const double usual = member.trial.raw.empty() ? 0 : per_update(member.trial.raw.back());
@@ -316,7 +317,7 @@ std::vector<Trial> Rounds::trials() const {
 
 // Judged over all rounds so far: what disturbs one setting disturbs all of them.
 trial::Contention Rounds::contention_so_far() const {
-  if (moments_.empty() && workload_.device() == "cpu") return {};  // virtual time
+  if (!takes_real_time_ && workload_.device() == "cpu") return {};
   trial::Contention found = contention(began_, look(machine_));
   found.slowed_share = telemetry::slowed_share(moments_);
   if (meter_) add(meter_->gpu_contention(), found);

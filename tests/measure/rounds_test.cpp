@@ -456,6 +456,25 @@ TEST_F(InRounds, SpeedReadingsThatWaitedForOthersAreDropped) {
   EXPECT_EQ(trial(16).contention.slowed_share, 0);
 }
 
+// So busy that no reading is left.
+TEST_F(InRounds, OtherProcessesAreReportedEvenIfTheyDisturbEveryReading) {
+  machine.load_now.busy_ticks = machine.load_now.all_ticks = machine.load_now.own_ticks = 0;
+  machine.scheduling_now = probe::proc::Scheduling{0, 0, 2};
+  machine.while_taking_speed = [&] {
+    machine.time += 0.001;
+    machine.scheduling_now->waited_seconds += 0.001;
+  };
+  workload.script = [&](auto, const Setting& setting) {
+    *machine.load_now.all_ticks += 200, *machine.load_now.busy_ticks += 200;
+    *machine.load_now.own_ticks += 100;
+    return step_of(step_seconds, setting.batch);
+  };
+  begin();
+  run({16, 64}, 12);
+  EXPECT_TRUE(trial(16).contention.contended);
+  EXPECT_FALSE(trial(16).contention.slowed_share);
+}
+
 TEST_F(InRounds, AMachineThatIsAlwaysTheSameIsNotSlowed) {
   begin();
   machine.speed_now = {0.5e9, 0.1e9};  // whatever others are
