@@ -10,9 +10,13 @@ help: ## this list
 run: build data ## set up, build, fetch MNIST, find the batch size of the paper's CNN
 	$(sweetspot) tune
 
+# A first build on a machine without a GPU: machine code for one would take half of the time, and
+# here nothing would run it. What is installed or packaged has it.
+settings := $(if $(wildcard /dev/nvidiactl build/release/CMakeCache.txt),,-DSWEETSPOT_CUDA_PTX=ON)
+
 build: ## set up and build the program
 	scripts/setup
-	cmake --preset release
+	cmake --preset release $(settings)
 	cmake --build --preset release --target sweetspot
 
 data: build
@@ -30,7 +34,7 @@ slow: build data ## the tests of the slow label, which take long
 
 installable:
 	scripts/setup
-	cmake --preset release
+	cmake --preset release -DSWEETSPOT_CUDA_PTX=OFF
 	cmake --build --preset release --target installable
 
 PREFIX ?= /usr/local

@@ -25,6 +25,16 @@ function(sweetspot_uses name version)
   set_property(GLOBAL PROPERTY sweetspot_uses "${all}")
 endfunction()
 
+# With CMAKE_UNITY_BUILD (a third of the total build time), a folder is compiled as one file.
+function(sweetspot_compile_by_folder)
+  foreach(source ${ARGN})
+    get_filename_component(folder ${source} DIRECTORY)
+    file(RELATIVE_PATH folder ${CMAKE_CURRENT_SOURCE_DIR}/.. ${folder})
+    string(REPLACE "/" "_" folder ${folder})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+  endforeach()
+endfunction()
+
 # sweetspot_library(core DEPS fmt::fmt): the library sweetspot::core of every .cpp in this folder,
 # except subfolders that match EXCLUDE; COLD if it has no performance-critical loop.
 function(sweetspot_library name)
@@ -34,13 +44,7 @@ function(sweetspot_library name)
     list(FILTER sources EXCLUDE REGEX "/${ARG_EXCLUDE}/")
   endif()
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")  # programs are made of a library and a main
-  # With CMAKE_UNITY_BUILD (a third of the total build time), a folder is compiled as one file.
-  foreach(source ${sources})
-    get_filename_component(folder ${source} DIRECTORY)
-    file(RELATIVE_PATH folder ${CMAKE_CURRENT_SOURCE_DIR}/.. ${folder})
-    string(REPLACE "/" "_" folder ${folder})
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
-  endforeach()
+  sweetspot_compile_by_folder(${sources})
   add_library(sweetspot_${name} STATIC ${sources})
   set_target_properties(sweetspot_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   add_library(sweetspot::${name} ALIAS sweetspot_${name})

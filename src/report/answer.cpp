@@ -48,21 +48,19 @@ std::vector<Row> rows(const Answer& answer) {
 
 namespace {
 
-using Json = nlohmann::json;
-
 // The store may contain foreign data: values of another type are unknown.
 template <class T>
-std::optional<T> at(const Json& json, const char* pointer) {
-  const Json::json_pointer where(pointer);
+std::optional<T> at(const nlohmann::json& json, const char* pointer) {
+  const nlohmann::json::json_pointer where(pointer);
   if (!json.contains(where)) return std::nullopt;
-  const Json& value = json[where];
+  const nlohmann::json& value = json[where];
   const bool fits = std::is_same_v<T, std::string> ? value.is_string()
                     : std::is_integral_v<T>        ? value.is_number_integer()
                                                    : value.is_number();
   return fits ? std::optional(value.get<T>()) : std::nullopt;
 }
 
-search::Limits limits_of(const Json& terms, const Json& environment) {
+search::Limits limits_of(const nlohmann::json& terms, const nlohmann::json& environment) {
   search::Limits limits;
   using search::Objective;
   for (const Objective each : {Objective::max_batch, Objective::energy})
@@ -91,7 +89,7 @@ search::Limits limits_of(const Json& terms, const Json& environment) {
 }
 
 // What its command knew of the workload and the machine.
-advise::Facts facts_of(const Json& terms, const Json& environment) {
+advise::Facts facts_of(const nlohmann::json& terms, const nlohmann::json& environment) {
   advise::Facts facts;
   facts.limits = limits_of(terms, environment);
   facts.roofline = {at<double>(environment, "/facts/flops_per_second"),
@@ -117,8 +115,8 @@ void recall_answer(const trial::Study& study, Answer& answer) {
   } else if ((answer.to_target = advise::time_to_target_from_json(study.answer))) {
   } else if ((answer.doubt = advise::doubt_from_json(study.answer))) {
     answer.message = words(*answer.doubt);
-  } else if (const auto critical = at<std::string>(Json::parse(study.answer, nullptr, false),
-                                                   "/critical_batch/sentence")) {
+  } else if (const auto critical = at<std::string>(
+                 nlohmann::json::parse(study.answer, nullptr, false), "/critical_batch/sentence")) {
     answer.message = *critical;
   } else if (!study.answer.empty()) {
     answer.message = "this version cannot read the answer of this study; run tune again";
@@ -146,9 +144,9 @@ std::string status_of(const trial::Study& study, const Answer& answer) {
 }  // namespace
 
 Answer answer_of(const trial::Study& study) {
-  const Json key = Json::parse(study.study_key.json, nullptr, false);
-  const Json environment = Json::parse(study.environment.json, nullptr, false);
-  const Json terms = key.contains("terms") ? key["terms"] : Json::object();
+  const nlohmann::json key = nlohmann::json::parse(study.study_key.json, nullptr, false);
+  const nlohmann::json environment = nlohmann::json::parse(study.environment.json, nullptr, false);
+  const nlohmann::json terms = key.contains("terms") ? key["terms"] : nlohmann::json::object();
   const std::string kind = at<std::string>(terms, "/kind").value_or("");
   Answer answer;
   answer.study = std::to_string(study.id);

@@ -25,7 +25,7 @@ Value known(const std::optional<T>& value) {
 }
 
 std::string dash() { return std::string(unknown); }
-std::string count(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
+std::string counted(std::int64_t value) { return core::format_count(static_cast<double>(value)); }
 
 Value share_of(const Row& row, Phase phase) {
   if (!row.trial->phases) return {};
@@ -85,7 +85,7 @@ Value epoch_count(const Row& row) {
 }
 
 std::string epoch_words(const Row& row) {
-  return last_epoch(row) ? count(static_cast<std::int64_t>(row.trial->epochs.size())) : dash();
+  return last_epoch(row) ? counted(static_cast<std::int64_t>(row.trial->epochs.size())) : dash();
 }
 
 Value accuracy(const Row& row) {
@@ -101,21 +101,21 @@ std::string accuracy_words(const Row& row) {
 Value text(std::string_view words) { return std::string(words); }
 Value text_or_unknown(const std::string& words) { return words.empty() ? Value{} : text(words); }
 
-const Field table[] = {
+const Field all_fields[] = {
     {"/setting/batch", "batch", [](const Row& r) -> Value { return r.trial->setting.batch; },
-     Show::always, "batch", false, [](const Row& r) { return count(r.trial->setting.batch); }},
+     Show::always, "batch", false, [](const Row& r) { return counted(r.trial->setting.batch); }},
     {"/setting/micro_batch", "micro_batch",
      [](const Row& r) -> Value { return r.trial->setting.micro_batch(); }},
     {"/setting/accumulation", "accumulation",
      [](const Row& r) -> Value { return r.trial->setting.accumulation; }, Show::when_it_varies,
-     "accumulation", false, [](const Row& r) { return count(r.trial->setting.accumulation); }},
+     "accumulation", false, [](const Row& r) { return counted(r.trial->setting.accumulation); }},
     {"/setting/precision", "precision",
      [](const Row& r) -> Value { return r.trial->setting.precision; }, Show::when_it_varies,
      "precision", true, [](const Row& r) { return core::printable(r.trial->setting.precision); }},
     {"/setting/workers", "workers",
      [](const Row& r) -> Value { return std::int64_t{r.trial->setting.workers}; },
      Show::when_it_varies, "workers", false,
-     [](const Row& r) { return count(r.trial->setting.workers); }},
+     [](const Row& r) { return counted(r.trial->setting.workers); }},
     {"/setting/prefetch", "prefetch",
      [](const Row& r) -> Value { return std::int64_t{r.trial->setting.prefetch}; }},
     {"/setting/learning_rate", "learning_rate",
@@ -167,7 +167,7 @@ const Field table[] = {
      [](const Row& r) { return known(r.trial->step_seconds_median); }, Show::always, "step ms",
      false, step_words},
     {"/trial", "trial", [](const Row& r) -> Value { return r.number; }, Show::always, "trial",
-     false, [](const Row& r) { return count(r.number); }},
+     false, [](const Row& r) { return counted(r.number); }},
     {"/steps", "steps", [](const Row& r) -> Value { return r.trial->steps; }, Show::always, "steps",
      false, [](const Row& r) { return counted_words(*r.trial); }},
     {"/timings", "timings", [](const Row& r) -> Value { return r.trial->timings; }},
@@ -282,7 +282,7 @@ const Field table[] = {
 
 // What was timed: lines of a log, refreshes of a bar, reports of a client, whole runs, rounds.
 std::string counted_words(const trial::Trial& trial) {
-  const std::string steps = count(trial.steps);
+  const std::string steps = counted(trial.steps);
   if (trial.timings == trial.steps || trial.timings == 0) return steps;
   const std::string& source = trial.step_source;
   const auto is = [&](std::string_view part) { return source.find(part) != std::string::npos; };
@@ -291,11 +291,11 @@ std::string counted_words(const trial::Trial& trial) {
                                 : is("client")                 ? "report"
                                 : is("whole runs")             ? "run"
                                                                : "block";
-  return fmt::format("{} in {} {}{}", steps, count(trial.timings), word,
+  return fmt::format("{} in {} {}{}", steps, counted(trial.timings), word,
                      trial.timings == 1 ? "" : "s");
 }
 
-std::span<const Field> fields() { return table; }
+std::span<const Field> fields() { return all_fields; }
 
 std::string short_reason(const std::string& note) { return note.substr(0, note.find("; ")); }
 

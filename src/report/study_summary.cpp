@@ -12,32 +12,32 @@
 namespace sweetspot::report {
 namespace {
 
-using Json = nlohmann::json;
-
 // A member of an object, null if there is none: keys may be of any version, or foreign.
-Json member(const Json& json, const char* name) {
-  return json.is_object() && json.contains(name) ? json[name] : Json();
+nlohmann::json member(const nlohmann::json& json, const char* name) {
+  return json.is_object() && json.contains(name) ? json[name] : nlohmann::json();
 }
 
-std::string text(const Json& json) { return json.is_string() ? json.get<std::string>() : ""; }
+std::string text(const nlohmann::json& json) {
+  return json.is_string() ? json.get<std::string>() : "";
+}
 
-std::string count(const Json& json) { return core::format_count(json.get<double>()); }
+std::string count(const nlohmann::json& json) { return core::format_count(json.get<double>()); }
 
-std::string swept(const Json& terms) {
-  const Json batches = member(terms, "batches");
+std::string swept(const nlohmann::json& terms) {
+  const nlohmann::json batches = member(terms, "batches");
   if (!batches.is_array() || batches.empty() ||
-      !std::ranges::all_of(batches, [](const Json& batch) { return batch.is_number(); }))
+      !std::ranges::all_of(batches, [](const nlohmann::json& batch) { return batch.is_number(); }))
     return "sweep";
   return batches.size() == 1
              ? fmt::format("sweep {}", count(batches.front()))
              : fmt::format("sweep {}–{}", count(batches.front()), count(batches.back()));
 }
 
-std::string goal(const Json& terms) {
+std::string goal(const nlohmann::json& terms) {
   const std::string kind = text(member(terms, "kind"));
   if (kind == "sweep") return swept(terms);
   if (kind != "tune") return kind;
-  const Json towards = member(terms, "towards");
+  const nlohmann::json towards = member(terms, "towards");
   if (member(towards, "value").is_number())
     return fmt::format("{}{}={:g}", member(towards, "energy") == true ? "energy-to-" : "",
                        text(member(towards, "metric")), member(towards, "value").get<double>());
@@ -48,19 +48,20 @@ std::string goal(const Json& terms) {
 
 void add(std::string& list, const std::string& more) { list += (list.empty() ? "" : ", ") + more; }
 
-void add_bytes(std::string& list, const std::string& of, const Json& bytes) {
+void add_bytes(std::string& list, const std::string& of, const nlohmann::json& bytes) {
   if (bytes.is_number_unsigned()) add(list, of + core::format_bytes(bytes.get<core::Bytes>()));
 }
 
-std::string limit(const Json& terms, const Json& workload) {
-  const Json limits = member(terms, "limits");
+std::string limit(const nlohmann::json& terms, const nlohmann::json& workload) {
+  const nlohmann::json limits = member(terms, "limits");
   std::string list;
   add_bytes(list, "", member(limits, "memory_limit"));
   add_bytes(list, "gpu ", member(terms, "gpu_memory_limit"));
   add_bytes(list, "host ", member(terms, "host_memory_limit"));
-  if (const Json whole = member(limits, "divisor_of"); whole.is_number())
+  if (const nlohmann::json whole = member(limits, "divisor_of"); whole.is_number())
     add(list, "global batch " + count(whole));
-  const Json max = member(limits, "max"), samples = member(member(workload, "data"), "samples");
+  const nlohmann::json max = member(limits, "max"),
+                       samples = member(member(workload, "data"), "samples");
   if (text(member(terms, "kind")) == "tune" && max.is_number() && max != samples)
     add(list, "batch ≤ " + count(max));
   return list;
@@ -69,8 +70,8 @@ std::string limit(const Json& terms, const Json& workload) {
 }  // namespace
 
 StudySummary study_summary(const trial::StudyKey& study_key) {
-  const Json key = Json::parse(study_key.json, nullptr, false);
-  const Json terms = member(key, "terms");
+  const nlohmann::json key = nlohmann::json::parse(study_key.json, nullptr, false);
+  const nlohmann::json terms = member(key, "terms");
   StudySummary asked;
   asked.name = text(member(terms, "name"));
   asked.goal = goal(terms);

@@ -61,7 +61,7 @@ const Library* library() {
   return loaded.get();
 }
 
-void check(cublasStatus_t status, const char* doing) {
+void check_cublas(cublasStatus_t status, const char* doing) {
   if (status != CUBLAS_STATUS_SUCCESS)
     throw core::MachineError(
         fmt::format("cuBLASLt failed at {} (status {}); SWEETSPOT_CUBLASLT=0 does without it",
@@ -79,11 +79,12 @@ struct Prepared {
   Prepared(const Matmul& m, cublasLtHandle_t of_device) : handle(of_device) {
     const Library& lib = *library();
     const cudaDataType_t type = m.bf16 ? CUDA_R_16BF : CUDA_R_32F;
-    check(lib.make_product(&product, m.bf16 ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32,
-                           CUDA_R_32F),
-          "a product");
+    check_cublas(
+        lib.make_product(&product, m.bf16 ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32,
+                         CUDA_R_32F),
+        "a product");
     const auto set = [&](cublasLtMatmulDescAttributes_t what, const auto& value) {
-      check(lib.set_product(product, what, &value, sizeof value), "a product");
+      check_cublas(lib.set_product(product, what, &value, sizeof value), "a product");
     };
     const auto turned = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
     set(CUBLASLT_MATMUL_DESC_TRANSA, turned(m.right_turned));
@@ -92,15 +93,15 @@ struct Prepared {
     if (m.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, m.bias);
     const auto lay_out = [&](cublasLtMatrixLayout_t& layout, cudaDataType_t of, std::int64_t rows,
                              std::int64_t columns) {
-      check(lib.make_layout(&layout, of, static_cast<std::uint64_t>(columns),
-                            static_cast<std::uint64_t>(rows), columns),
-            "a matrix");
+      check_cublas(lib.make_layout(&layout, of, static_cast<std::uint64_t>(columns),
+                                   static_cast<std::uint64_t>(rows), columns),
+                   "a matrix");
       if (m.splits == 1) return;
       const std::int32_t count = m.splits;
       const std::int64_t apart = rows * columns;
-      check(lib.set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
-            "a matrix");
-      check(
+      check_cublas(lib.set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+                   "a matrix");
+      check_cublas(
           lib.set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof apart),
           "a matrix");
     };
@@ -109,9 +110,10 @@ struct Prepared {
             m.right_turned ? m.depth : m.columns);
     lay_out(to, CUDA_R_32F, m.rows, m.columns);
     cublasLtMatmulPreference_t preference = nullptr;
-    check(lib.make_preference(&preference), "a product's limits");
+    check_cublas(lib.make_preference(&preference), "a product's limits");
     const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, const auto& value) {
-      check(lib.set_preference(preference, what, &value, sizeof value), "a product's limits");
+      check_cublas(lib.set_preference(preference, what, &value, sizeof value),
+                   "a product's limits");
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::size_t{matmul_workspace_bytes});
     // Splits of the depth are added by a separate kernel, in a fixed order.
@@ -127,8 +129,8 @@ struct Prepared {
     const cublasStatus_t status =
         lib.choose(handle, product, right, left, to, to, preference, 1, &best, &found);
     lib.end_preference(preference);
-    check(status, "choosing an algorithm");
-    check(found > 0 ? best.state : CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
+    check_cublas(status, "choosing an algorithm");
+    check_cublas(found > 0 ? best.state : CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
     algorithm = best.algo;
   }
   ~Prepared() {
@@ -155,7 +157,7 @@ class Relaxed {
 cublasLtHandle_t handle_of(int device) {
   static std::map<int, cublasLtHandle_t> all;
   cublasLtHandle_t& handle = all[device];
-  if (!handle) check(library()->create(&handle), "its start");
+  if (!handle) check_cublas(library()->create(&handle), "its start");
   return handle;
 }
 
@@ -184,12 +186,14 @@ void run(const Matmul& m) {
   const Library& lib = *library();
   Prepared& p = prepared(m);
   if (m.bias)
-    check(lib.set_product(p.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &m.bias, sizeof m.bias),
-          "a bias");
+    check_cublas(
+        lib.set_product(p.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &m.bias, sizeof m.bias),
+        "a bias");
   const float beta = 0;
-  check(lib.matmul(p.handle, p.product, &m.factor, m.right, p.right, m.left, p.left, &beta, m.to,
-                   p.to, m.to, p.to, &p.algorithm, m.workspace, matmul_workspace_bytes, m.stream),
-        "a matrix product");
+  check_cublas(
+      lib.matmul(p.handle, p.product, &m.factor, m.right, p.right, m.left, p.left, &beta, m.to,
+                 p.to, m.to, p.to, &p.algorithm, m.workspace, matmul_workspace_bytes, m.stream),
+      "a matrix product");
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -110,18 +110,17 @@ Comparison compare(const Side& a, const Side& b) {
 
 namespace {
 
-using Json = nlohmann::json;
-
-std::string leaf(const Json& value) {
+std::string leaf(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!value.is_array())
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string list;
-  for (const Json& each : value) list += (list.empty() ? "" : ", ") + leaf(each);
+  for (const nlohmann::json& each : value) list += (list.empty() ? "" : ", ") + leaf(each);
   return list;
 }
 
 // "terms.limits.max" → its value as text; a list is one value.
-void add_parts(const Json& json, const std::string& path,
+void add_parts(const nlohmann::json& json, const std::string& path,
                std::map<std::string, std::string>& found) {
   for (const auto& [key, value] : json.items()) {
     const std::string below = path.empty() ? key : path + "." + key;
@@ -135,7 +134,7 @@ void add_parts(const Json& json, const std::string& path,
 // Empty for text that is not JSON.
 std::map<std::string, std::string> parts(const std::string& text) {
   std::map<std::string, std::string> found;
-  const Json json = Json::parse(text, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_object()) add_parts(json, "", found);
   return found;
 }
@@ -193,12 +192,9 @@ std::vector<Difference> differences(const trial::Study& a, const trial::Study& b
 
 namespace {
 
-std::string count(double value) { return core::format_count(value); }
-std::string count(std::int64_t value) { return count(static_cast<double>(value)); }
-
 std::string place(const Measured& found) {
-  return fmt::format("{} samples/s at batch {}", count(found.best_samples_per_second),
-                     count(found.best_batch));
+  return fmt::format("{} samples/s at batch {}", core::format_count(found.best_samples_per_second),
+                     core::format_count(static_cast<double>(found.best_batch)));
 }
 
 std::string best_sentence(const Comparison& c) {

@@ -10,6 +10,7 @@ namespace sweetspot::report::compare {
 std::string text(const Comparison& comparison);
 // The same as markdown, the verdict first.
 std::string markdown(const Comparison& comparison);
+constexpr int schema_version = 1;
 // One object, schema_version first.
 nlohmann::ordered_json json(const Comparison& comparison);
 // One self-contained page without scripts, with the chart of both.

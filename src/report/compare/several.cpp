@@ -16,10 +16,6 @@
 namespace sweetspot::report::compare {
 namespace {
 
-constexpr int schema_version = 1;
-
-std::string count(double value) { return core::format_count(value); }
-
 // Every batch of any study, with its line in each comparison; null if neither side measured it.
 std::map<std::int64_t, std::vector<const Line*>> by_batch(const Several& several) {
   std::map<std::int64_t, std::vector<const Line*>> lines;
@@ -53,7 +49,8 @@ std::string verdict_sentence(const Comparison& c, const std::string& who) {
   return fmt::format(
       "{}: {:.3g} times its speed (95% interval {:.3g} to {:.3g}), {} samples/s at batch {}.",
       verdict, c.best_ratio->mean, c.best_ratio->low, c.best_ratio->high,
-      count(c.b->best_samples_per_second), count(static_cast<double>(c.b->best_batch)));
+      core::format_count(c.b->best_samples_per_second),
+      core::format_count(static_cast<double>(c.b->best_batch)));
 }
 
 std::vector<std::string> sentences(const Several& several) {
@@ -84,7 +81,7 @@ Cells batch_cells(const Several& several) {
     cells.columns.push_back({letter(i + 1) + "/A (95%)"});
   }
   for (const auto& [batch, lines] : by_batch(several)) {
-    std::vector<std::string> row{count(static_cast<double>(batch)),
+    std::vector<std::string> row{core::format_count(static_cast<double>(batch)),
                                  speed_words(first_point(lines))};
     for (const Line* line : lines) {
       row.push_back(speed_words(line ? line->b : Point{}));

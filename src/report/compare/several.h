@@ -15,7 +15,7 @@ struct Several {
 constexpr std::size_t most_compared = 12;  // columns of a table
 Several compare(const std::vector<Side>& sides);
 
-// The forms of forms.h.
+// The forms of formats.h.
 std::string text(const Several& several);
 std::string markdown(const Several& several);
 nlohmann::ordered_json json(const Several& several);

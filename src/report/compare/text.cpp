@@ -13,7 +13,6 @@ namespace {
 // Commands and environments may be long; the ends are in the JSON.
 constexpr std::size_t longest_difference = 60;
 
-std::string count(double value) { return core::format_count(value); }
 std::string dash() { return std::string(unknown); }
 
 std::string memory(const Point& point) {
@@ -34,7 +33,8 @@ std::string short_cell(const std::string& value) {
 std::string speed_words(const Point& point) {
   if (!point.samples_per_second) return dash();
   const trial::Interval& found = *point.samples_per_second;
-  return count(found.mean) + " " + core::format_interval_percent(found.mean, found.low, found.high);
+  return core::format_count(found.mean) + " " +
+         core::format_interval_percent(found.mean, found.low, found.high);
 }
 
 Cells batch_cells(const Comparison& c) {
@@ -42,11 +42,12 @@ Cells batch_cells(const Comparison& c) {
   cells.columns = {{"batch"},    {"A samples/s"}, {"B samples/s"}, {"B/A (95%)"},
                    {"A memory"}, {"B memory"},    {"B/A memory"},  {"B is", true}};
   for (const Line& line : c.lines)
-    cells.rows.push_back(
-        {count(static_cast<double>(line.batch)), speed_words(line.a), speed_words(line.b),
-         line.speed_ratio ? ratio_words(*line.speed_ratio) : dash(), memory(line.a), memory(line.b),
-         line.memory_ratio ? fmt::format("{:.3g}", *line.memory_ratio) : dash(),
-         line.verdict ? std::string(words(*line.verdict)) : dash()});
+    cells.rows.push_back({core::format_count(static_cast<double>(line.batch)), speed_words(line.a),
+                          speed_words(line.b),
+                          line.speed_ratio ? ratio_words(*line.speed_ratio) : dash(),
+                          memory(line.a), memory(line.b),
+                          line.memory_ratio ? fmt::format("{:.3g}", *line.memory_ratio) : dash(),
+                          line.verdict ? std::string(words(*line.verdict)) : dash()});
   return cells;
 }
 
@@ -72,12 +73,12 @@ std::string table(const Cells& cells) {
 std::string knee_words(const std::string& side, const std::optional<Measured>& found) {
   if (!found) return fmt::format("{}: nothing was measured", side);
   std::string text = fmt::format("{}: fastest at batch {} with {} samples/s", side,
-                                 count(static_cast<double>(found->best_batch)),
-                                 count(found->best_samples_per_second));
+                                 core::format_count(static_cast<double>(found->best_batch)),
+                                 core::format_count(found->best_samples_per_second));
   if (found->knee_batch != found->best_batch)
     text += fmt::format("; knee at batch {} with {} samples/s",
-                        count(static_cast<double>(found->knee_batch)),
-                        count(found->knee_samples_per_second));
+                        core::format_count(static_cast<double>(found->knee_batch)),
+                        core::format_count(found->knee_samples_per_second));
   return text;
 }
 

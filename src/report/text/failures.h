@@ -11,7 +11,9 @@ struct Failure {
   std::string title;  // "The last lines of batch 64, trial 3:"
   std::vector<std::string> lines;
 };
-std::vector<Failure> failures(const Answer& answer, std::size_t most, std::size_t most_lines);
+constexpr std::size_t last_lines_shown = 10;
+std::vector<Failure> failures(const Answer& answer, std::size_t most,
+                              std::size_t most_lines = last_lines_shown);
 
 // Indented, with a blank line before each; empty if there are none.
 std::string failures_text(const std::vector<Failure>& list);

@@ -30,7 +30,7 @@ std::string clipped(const std::string& text) {
   return at == text.size() ? text : text.substr(0, at) + "…";
 }
 
-constexpr std::size_t most_failures = 3, last_lines_shown = 10;
+constexpr std::size_t most_failures = 3;
 
 // A program's own lines may contain a fence: indented code needs none.
 std::string indented(const std::vector<std::string>& lines) {
@@ -135,7 +135,7 @@ std::string markdown(const Answer& answer) {
   if (const std::string words = sentence(answer); !words.empty()) text += words + "\n\n";
   if (!answer.message.empty()) text += answer.message + "\n\n";
   text += table(answer);
-  for (const Failure& failure : failures(answer, most_failures, last_lines_shown))
+  for (const Failure& failure : failures(answer, most_failures))
     text += fmt::format("\n{}\n\n{}", failure.title, indented(failure.lines));
   if (!answer.recommendation) return text;
   text += "\n";

@@ -136,7 +136,6 @@ std::string joined(const Lines& lines) {
 namespace {
 
 constexpr std::size_t most_lines = 20;
-constexpr std::size_t last_lines_shown = 10;  // of a program that failed
 
 // The most important rows: the chosen, the best, the ends, and the neighbours of the chosen.
 std::vector<AnswerLine> kept_lines(const advise::Recommendation& made, const AnswerTable& table,
@@ -288,7 +287,7 @@ std::string screen(const Answer& answer, const ScreenOptions& options) {
       for (const std::string& line : wrapped(core::printable(words), sane.width))
         text += line + "\n";
   if (!answer.trials.empty()) text += (text.empty() ? "" : "\n") + table(answer);
-  text += failures_text(failures(answer, 1, last_lines_shown));
+  text += failures_text(failures(answer, 1));
   return sane.utf8 ? text : plain(text);
 }
 

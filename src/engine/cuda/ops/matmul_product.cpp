@@ -8,7 +8,7 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 // Rates of an H200 per second; only ratios matter.
-constexpr double tf32_operations = 380e12, bf16_operations = 700e12, bytes = 4e12;
+constexpr double tf32_operations = 380e12, bf16_operations = 700e12, memory_bytes = 4e12;
 
 std::int64_t rows_of(const ConvShape& s, std::int64_t count) { return count * s.positions(); }
 
@@ -21,9 +21,9 @@ bool packs(const ConvShape& s, std::int64_t count, Math math) {
   const double operands = rows * depth + depth * columns;
   const auto seconds = [&](double rate, double operand_bytes) {
     return 3 * std::max(2 * rows * depth * columns / rate,
-                        (operand_bytes * operands + 4 * rows * columns) / bytes);
+                        (operand_bytes * operands + 4 * rows * columns) / memory_bytes);
   };
-  return seconds(bf16_operations, 2) + 6 * operands / bytes < seconds(tf32_operations, 4);
+  return seconds(bf16_operations, 2) + 6 * operands / memory_bytes < seconds(tf32_operations, 4);
 }
 
 class MatmulProduct final : public ProductOp {

@@ -5,16 +5,16 @@
 namespace sweetspot::engine::cuda {
 namespace {
 
-constexpr int stage = 64;  // of depth
+constexpr int packed_stage = 64;  // of depth
 
 // Clocks of a multiprocessor, measured on an H200. A stage of 64 of the depth, operands of one
 // term:
-struct Shape {
+struct PackedShape {
   int columns;
   double stage_clocks;
 };
-constexpr Shape shapes[] = {{128, 1050}, {96, 900}, {64, 720}, {32, 570}};
-double end_clocks(const Shape& shape) { return 2000 + 25.0 * shape.columns; }
+constexpr PackedShape packed_shapes[] = {{128, 1050}, {96, 900}, {64, 720}, {32, 570}};
+double end_clocks(const PackedShape& shape) { return 2000 + 25.0 * shape.columns; }
 // The factor for several terms.
 double times(Math math) { return math == Math::fp32 ? 5.2 : math == Math::tf32 ? 2.4 : 1; }
 constexpr double across = 1.25;                // for operands transposed along the depth
@@ -26,10 +26,10 @@ std::int64_t blocks_of(const ProductSize& size, int columns) {
   return std::int64_t{tiles(size.rows, packed_rows)} * tiles(size.columns, columns) * size.phases;
 }
 
-double clocks(const Chip& chip, const ProductSize& size, Math math, const Shape& shape,
+double clocks(const Chip& chip, const ProductSize& size, Math math, const PackedShape& shape,
               const PackedTiles& choice) {
   const double stage_clocks = shape.stage_clocks * times(math) * (size.weights ? across : 1);
-  const double block = tiles(choice.split_depth, stage) * stage_clocks + end_clocks(shape);
+  const double block = tiles(choice.split_depth, packed_stage) * stage_clocks + end_clocks(shape);
   const std::int64_t blocks = blocks_of(size, shape.columns) * choice.splits;
   const std::int64_t at_once = 2 * chip.multiprocessors, rest = blocks % at_once;
   // A block alone on its multiprocessor waits for its loads.
@@ -73,13 +73,13 @@ TileChoice::Scratch PackedTiles::scratch(const ProductSize& size) const {
 
 PackedTiles choose_packed_tiles(const Chip& chip, const ProductSize& size, Math math) {
   PackedTiles best;
-  for (const Shape& shape : shapes) {
+  for (const PackedShape& shape : packed_shapes) {
     const int most = size.weights ? 4 * chip.multiprocessors : 16;
     for (int wanted = 1; wanted <= most; wanted += wanted < 8 ? 1 : wanted / 8) {
       PackedTiles now{shape.columns};
-      now.split_depth = tiles(tiles(size.depth, wanted), stage) * stage;
+      now.split_depth = tiles(tiles(size.depth, wanted), packed_stage) * packed_stage;
       now.splits = tiles(size.depth, now.split_depth);
-      if (now.splits > 1 && now.split_depth < 4 * stage) break;
+      if (now.splits > 1 && now.split_depth < 4 * packed_stage) break;
       now.clocks = clocks(chip, size, math, shape, now);
       if (best.clocks == 0 || now.clocks < best.clocks) best = now;
     }
