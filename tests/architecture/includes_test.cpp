@@ -31,7 +31,7 @@ std::string text_of(const fs::path& file) {
 const std::vector<Include>& includes_of_tree() {
   static const std::vector<Include> all = [] {
     std::vector<Include> list;
-    const std::set<fs::path> code{".h", ".cpp", ".inl", ".cu", ".cuh"};
+    const std::set<fs::path> code{".h", ".cpp", ".inl", ".cu", ".cuh", ".in"};
     for (const auto& entry : fs::recursive_directory_iterator(sources)) {
       if (!code.contains(entry.path().extension())) continue;
       const auto found =

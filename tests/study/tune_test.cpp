@@ -10,13 +10,13 @@
 #include "stats/experiment.h"
 #include "study/hooked.h"
 #include "study/memory_store.h"
+#include "words.h"
 
 namespace sweetspot::study {
 namespace {
 
 using advise::Reason;
 using testing::Contains;
-using testing::HasSubstr;
 using testing::Not;
 using tests::HookedWorkload;
 using tests::Kept;
@@ -216,8 +216,8 @@ TEST(Tune, WhatDoesNotLastIsSteppedDownFrom) {
   ASSERT_TRUE(result.recommendation->confirmation);
   EXPECT_TRUE(result.recommendation->confirmation->confirmed);
   EXPECT_EQ(result.recommendation->confirmation->larger, right_answer);
-  EXPECT_THAT(words(Reason::confirmation, *result.recommendation),
-              HasSubstr("batch 2,048 did not last; batch 1,024 lasted for 1,500 steps"));
+  EXPECT_EQ(result.recommendation->confirmation->steps, 1500);
+  EXPECT_WORDS(words(Reason::confirmation, *result.recommendation));
 }
 
 TEST(Tune, AConfirmationThatIsStoppedLeavesTheAnswer) {
@@ -234,7 +234,7 @@ TEST(Tune, AConfirmationThatIsStoppedLeavesTheAnswer) {
   EXPECT_EQ(result.recommendation->batch, before.recommendation->batch);
   EXPECT_EQ(result.trials.size(), before.trials.size());
   EXPECT_FALSE(result.recommendation->confirmation->confirmed);
-  EXPECT_THAT(sentence(*result.recommendation), HasSubstr("; not confirmed"));
+  EXPECT_WORDS(sentence(*result.recommendation));
 }
 
 TEST(Tune, AFinishedStudyIsAnsweredWithoutAStep) {
@@ -439,7 +439,7 @@ TEST(Tune, APressBeforeTheFirstBlockLeavesNothing) {
   EXPECT_EQ(result.status, Status::stopped);
   EXPECT_FALSE(result.recommendation);
   EXPECT_TRUE(study.kept.study.trials.empty());
-  EXPECT_THAT(result.message, HasSubstr("nothing is known yet"));
+  EXPECT_WORDS(result.message);
 }
 
 TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
@@ -457,7 +457,7 @@ TEST(Tune, APressStopsAProgramsTrialAndKeepsTheOthers) {
     // One batch alone has nothing to be compared with.
     if (presses == 2) {
       EXPECT_FALSE(result.recommendation);
-      EXPECT_THAT(result.message, testing::HasSubstr("only batch 16 was measured"));
+      EXPECT_WORDS(result.message);
       EXPECT_EQ(study.kept.study.answer, "");
       EXPECT_EQ(study.kept.study.state, trial::StudyState::stopped);
     }
@@ -531,7 +531,7 @@ TEST(Tune, ABudgetThatEndsAtOnceSaysSo) {
   const TuneResult result = study.run(options);
   EXPECT_EQ(result.status, Status::budget);
   EXPECT_FALSE(result.recommendation);
-  EXPECT_THAT(result.message, HasSubstr("nothing is known yet"));
+  EXPECT_WORDS(result.message);
 }
 
 TEST(Tune, AStoreThatFailsEndsItWithItsSentence) {
@@ -581,7 +581,7 @@ TEST(Tune, NothingFitsIsToldWithoutARun) {
   const TuneResult result = study.run(options);
   EXPECT_EQ(result.status, Status::nothing_feasible);
   EXPECT_TRUE(result.trials.empty());
-  EXPECT_THAT(result.message, HasSubstr("batch 1 takes 1.0 MiB and 1000 B are allowed"));
+  EXPECT_WORDS(result.message);
 }
 
 TEST(Tune, NeverLaunchesWhatIsPredictedNotToFit) {
@@ -810,8 +810,7 @@ TEST(Tune, AProgramThatIgnoresItsBatchGetsAQuestionAndNoAnswer) {
   EXPECT_FALSE(result.recommendation);
   ASSERT_TRUE(result.doubt);
   EXPECT_EQ(result.doubt->handover, "as argument 3");
-  EXPECT_THAT(result.message,
-              testing::AllOf(HasSubstr("as argument 3"), HasSubstr("--batch-arrives")));
+  EXPECT_WORDS(result.message);
   EXPECT_EQ(advise::doubt_from_json(study.kept.study.answer), result.doubt) << "it is kept";
   EXPECT_FALSE(advise::from_json(study.kept.study.answer));
   EXPECT_EQ(study.kept.study.trials.size(), result.trials.size());
