@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/keep.h"
+#include "api/study_store.h"
 #include "report/formats.h"
 
 namespace sweetspot::api {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "api/answer.h"
-#include "api/keep.h"
 #include "api/options.h"
 #include "api/progress.h"
+#include "api/study_store.h"
 #include "core/error.h"
 
 namespace sweetspot {

@@ -5,7 +5,7 @@
 #include "convergence/critical_batch.h"
 #include "convergence/learning_rate_rule.h"
 #include "study/loop.h"
-#include "workload/branching.h"
+#include "workload/checkpoint_branches.h"
 
 namespace sweetspot::learning {
 

@@ -1,4 +1,4 @@
-#include "workload/native/branching.h"
+#include "workload/native/checkpoint_branches.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "workload/branching.h"
+#include "workload/checkpoint_branches.h"
 #include "workload/native/train.h"
 
 namespace sweetspot::workload::native {

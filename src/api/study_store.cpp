@@ -1,4 +1,4 @@
-#include "api/keep.h"
+#include "api/study_store.h"
 
 #include <fmt/format.h>
 
