@@ -42,7 +42,7 @@ std::optional<core::Interval> predicted_cost(const TargetRow& row, const TimeToT
 
 std::string not_reached(const TimeToTarget& made) {
   if (made.metric_missing)
-    return fmt::format("No run told its {}: nothing says whether {} was reached.",
+    return fmt::format("No run reported its {}: whether {} was reached is unknown.",
                        name(made.target.metric), words(made.target));
   if (!made.best)
     return fmt::format("{} was not reached: no run came to an evaluation.", words(made.target));
@@ -234,7 +234,7 @@ std::vector<std::string> reasons_in_words(const TimeToTarget& made) {
   };
   add(throughput_words(made));
   if (made.critical_batch)
-    add(fmt::format("up to about batch {} a sample is worth as much as in a small one{}",
+    add(fmt::format("batches beyond about {} need more epochs{}",
                     core::format_rounded(made.critical_batch->mean),
                     made.noise_batch ? fmt::format(" (by the noise scale alone: {})",
                                                    core::format_rounded(*made.noise_batch))

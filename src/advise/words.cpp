@@ -177,9 +177,8 @@ std::string noise_words(const Recommendation& made) {
     return fmt::format("{} ({}–{})", core::format_rounded(samples.mean),
                        core::format_rounded(samples.low), core::format_rounded(samples.high));
   };
-  std::string text = fmt::format(
-      "a sample is worth as much as in a small batch up to about {}: the noise scale is ",
-      core::format_rounded(noise->mean));
+  std::string text = fmt::format("batches beyond about {} need more epochs: the noise scale is ",
+                                 core::format_rounded(noise->mean));
   if (made.noise->start) text += scale(*made.noise->start) + " at the start";
   if (made.noise->later)
     text += fmt::format("{}{} after {}", made.noise->start ? ", " : "", scale(*made.noise->later),
@@ -199,7 +198,7 @@ std::string rule_words(const LearningRate& rate) {
     case LearningRateRule::adascale:
       return fmt::format("times AdaScale's gain of {:.3g}", rate.by_rule / rate.base.rate);
     case LearningRateRule::surge:
-      return "rising to the noise scale and falling beyond, as Adam's best does";
+      return "rising up to the noise scale and falling beyond it (Adam)";
   }
   return "";
 }
@@ -243,7 +242,9 @@ std::string loader_words(const LoaderCheck& check) {
                                  speed(*check.samples_per_second), 100 * gain(check));
   if (check.data_wait_share)
     text += fmt::format(", and waits for data {} of the time", percent(*check.data_wait_share));
-  return text + (check_helped(check) ? ": tune with these, for a smaller one may do then" : "");
+  return text + (check_helped(check)
+                     ? "; tune again with these flags: a smaller batch may then be enough"
+                     : "");
 }
 
 std::string loading_below_words(const Recommendation& made) {
@@ -342,8 +343,8 @@ std::string several_gpus_words(const Recommendation& made) {
       break;
   }
   return fmt::format(
-      "the batch is taken for that of all {} GPUs together: say --batch-is per-gpu "
-      "where the program takes that of each",
+      "the batch is assumed to be that of all {} GPUs together; use --batch-is per-gpu "
+      "if the program takes the batch of each GPU",
       gpus);
 }
 

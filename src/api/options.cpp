@@ -27,8 +27,8 @@ void check_count(const char* name, int count, int most) {
 
 void check_time(const char* name, Seconds time) {
   if (!(time.count() > 0 && std::isfinite(time.count())))
-    throw InputError(fmt::format("Options::{} is {:g} s; use more than nothing, such as 3 s", name,
-                                 time.count()));
+    throw InputError(
+        fmt::format("Options::{} is {:g} s; use a positive time, such as 3 s", name, time.count()));
 }
 
 }  // namespace

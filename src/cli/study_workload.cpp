@@ -273,7 +273,7 @@ std::unique_ptr<store::Writer> open_study(store::Store& store, const trial::Stud
                            advise::doubt_from_json(writer->study().answer).has_value();
   if (!came_to_nothing && !is_doubtful) return removed_if_empty(store, std::move(writer));
   Output::talk(came_to_nothing
-                   ? "no trial of the last run went well; measuring anew"
+                   ? "no trial of the last run succeeded; measuring again"
                    : "the batch was not seen to arrive in the last run; measuring anew");
   writer->set_state(came_to_nothing ? trial::StudyState::stopped : trial::StudyState::finished);
   writer.reset();  // and its lock with it

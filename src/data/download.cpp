@@ -133,7 +133,8 @@ Attempt attempt(const std::string& url, Target& target, const DownloadLimits& li
     return {Ending::failed, fmt::format("sends more than the {} bytes of the published file",
                                         core::format_count(static_cast<double>(target.size)))};
   if (target.have == target.size) return {Ending::done, ""};
-  if (code == CURLE_RANGE_ERROR) return {Ending::cannot_resume, "cannot go on where a part ended"};
+  if (code == CURLE_RANGE_ERROR)
+    return {Ending::cannot_resume, "does not support resuming a download"};
   if (code == CURLE_OK || code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR)
     return {Ending::broken_off, fmt::format("broke off after {} of {} bytes",
                                             core::format_count(static_cast<double>(target.have)),

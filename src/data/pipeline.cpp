@@ -49,7 +49,7 @@ void check_samples(const Samples& samples) {
           : samples.labels.size() == samples.count;
   if (!inputs || !answers)
     throw InputError(
-        "the data set has not as many values as its counts and shape say; load it again");
+        "the data set's number of values does not match its counts and shape; load it again");
   if (samples.count > std::numeric_limits<std::uint32_t>::max())
     throw InputError(fmt::format(
         "{} samples are more than the pipeline can number (2^32); use fewer", samples.count));

@@ -75,8 +75,7 @@ void add(const GpuContention& gpu_contention, trial::Contention& contention) {
   else if (gpu_contention.others_uncounted)
     note(contention, "other processes were on the GPU");
   if (gpu_contention.throttle.is_disturbance())
-    note(contention,
-         fmt::format("the GPU's clocks were held back ({})", words(gpu_contention.throttle)));
+    note(contention, fmt::format("the GPU was throttled ({})", words(gpu_contention.throttle)));
 }
 
 WaitMonitor::WaitMonitor(Machine& machine)

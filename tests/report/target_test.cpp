@@ -50,7 +50,7 @@ advise::TimeToTarget answer() {
   made.throughput_batch = 512;
   made.rows = {row_of(64, 8.1), row_of(128, 6.5, {run_of(1, 6), run_of(2, 6.2), run_of(3, 6.1)}),
                row_of(256, 6.9, {run_of(1, 12, false)}), row_of(512, 9.2), row_of(1024, 15)};
-  made.rows.back().failure = "crashed: the loss was no number any more at step 3";
+  made.rows.back().failure = "crashed: the loss became NaN at step 3";
   return made;
 }
 

@@ -71,7 +71,7 @@ std::optional<core::Bytes> machine_limit(const native::Device& device,
 void refuse_changing_batch(const std::string& batches) {
   if (batches.find('@') != std::string::npos || native::asks_for_dynamic_batch(batches))
     throw core::InputError(
-        fmt::format("memory is told for batches that stay, not for '{}'; write them as 64,256 or "
+        fmt::format("memory is predicted for fixed batches, not for '{}'; write them as 64,256 or "
                     "16..4096*2",
                     core::printable(batches)));
 }

@@ -280,7 +280,7 @@ void add_sweep(CLI::App& app, Action& chosen, const std::vector<std::string>& pr
             [flags](const std::string& text) {
               flags->queue.lost_after = core::parse_duration(text, "--lost-after");
               if (flags->queue.lost_after.count() <= 0)
-                throw core::InputError("--lost-after must be more than nothing, such as 60s");
+                throw core::InputError("--lost-after must be positive, such as 60s");
             })
       ->needs(shared_flag);
   whole_flag(*command, "--repeat", flags->repeat, {1, 1000}, "trials of each point, in rounds");

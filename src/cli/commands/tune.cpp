@@ -73,9 +73,9 @@ void check_energy(const StudyWorkload& opened, bool of_program) {
     return;
   throw core::InputError(
       device == "cpu"
-          ? "--for energy: this machine does not tell its energy (there is no GPU that does, and "
+          ? "--for energy: this machine does not report its energy (there is no GPU that does, and "
             "/sys/class/powercap has no CPU package that this user may read); leave it out"
-          : fmt::format("--for energy: {} does not tell its energy; leave it out", device));
+          : fmt::format("--for energy: {} does not report its energy; leave it out", device));
 }
 
 study::Terms terms_of(const TuneFlags& flags, const search::Limits& limits, int threads) {

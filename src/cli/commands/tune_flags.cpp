@@ -58,11 +58,11 @@ void check_target(const TuneFlags& flags) {
   if (!flags.target.target) return;
   if (flags.global_batch || flags.confirm)
     throw core::InputError(
-        "a target is reached by training whole batches; leave out --global-batch and --confirm");
+        "a target is reached by whole training runs; leave out --global-batch and --confirm");
   if (flags.cluster.given())
     throw core::InputError("a target is reached on this machine; leave out --cluster");
   if (!flags.study.native.options.evaluate)
-    throw core::InputError("a target is looked for on the test split; leave out --no-eval");
+    throw core::InputError("a target is measured on the test split; leave out --no-eval");
 }
 
 // Flags of the search do not apply to branches from a checkpoint.
@@ -73,8 +73,8 @@ void check_critical_batch(const CLI::App& command) {
                            "--plot", "--export-csv", "--export-markdown", "--cluster", "--dry-run"})
     if (command.count(flag) > 0)
       throw core::InputError(
-          fmt::format("--critical-batch compares short branches, of which {} says nothing; leave "
-                      "it out, or --critical-batch",
+          fmt::format("--critical-batch compares short training branches and takes no {}; leave "
+                      "one of the two out",
                       flag));
 }
 

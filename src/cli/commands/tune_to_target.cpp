@@ -140,7 +140,7 @@ int tune_to_target(const TargetFlags& flags, const StudyFlags& study,
         learning::reach_target(*opened.training, *writer, options, live, CountSignals::presses());
   }
   if (result.status == learning::TargetStatus::metric_missing)
-    result.message = fmt::format("no run told its {}{}", trial::name(flags.target->metric),
+    result.message = fmt::format("no run reported its {}{}", trial::name(flags.target->metric),
                                  way_out(flags, study.command.given()));
   report::Answer answer;
   answer.study = std::to_string(writer->study().id);

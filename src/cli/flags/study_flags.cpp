@@ -55,7 +55,7 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
             [&flags](const std::string& text) {
               flags.budget = core::parse_duration(text, "--budget");
               if (flags.budget->count() <= 0)
-                throw core::InputError("--budget must be more than nothing, such as 5m");
+                throw core::InputError("--budget must be positive, such as 5m");
             });
   text_flag(app, "--power-limits", "WATTS",
             "GPU power limits to try, such as 300W,500W,700W; set for the trials and restored "
@@ -107,13 +107,13 @@ void parse_memory_limit(const std::string& text, MemoryLimits& limits) {
     const std::string device = equals == part.npos ? "" : part.substr(0, equals);
     if (equals != part.npos && device != "gpu" && device != "host")
       throw core::InputError(
-          fmt::format("{} '{}' is of no known device; write gpu=16GiB, host=8GiB or 16GiB", flag,
+          fmt::format("{} '{}' names no known device; write gpu=16GiB, host=8GiB or 16GiB", flag,
                       core::printable(part)));
     std::optional<core::Bytes>& limit = device == "gpu"    ? limits.gpu
                                         : device == "host" ? limits.host
                                                            : limits.any;
     if (limit)
-      throw core::InputError(fmt::format("{} says twice what {} may take; leave one out", flag,
+      throw core::InputError(fmt::format("{} limits {} twice; leave one out", flag,
                                          device == "gpu"    ? "a GPU"
                                          : device == "host" ? "the host"
                                                             : "a run"));

@@ -122,7 +122,7 @@ LiveStudy::LiveStudy(LiveFacts facts)
 void LiveStudy::resumed(std::span<const trial::Trial> trials) {
   known_ = trials.size();
   if (!trials.empty())
-    Output::talk(fmt::format("{} finished trial{} known already; --fresh measures anew",
+    Output::talk(fmt::format("{} finished trial{} known already; --fresh measures them again",
                              trials.size(), trials.size() == 1 ? " is" : "s are"));
 }
 

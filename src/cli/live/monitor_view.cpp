@@ -108,7 +108,7 @@ std::string clock_words(const probe::gpu::Reading& reading) {
   std::string text =
       fmt::format("{}, memory {}", mhz(reading.core_clock_mhz), mhz(reading.memory_clock_mhz));
   if (reading.throttle && !words(*reading.throttle).empty())
-    text += fmt::format(", held back: {}", words(*reading.throttle));
+    text += fmt::format(", throttled: {}", words(*reading.throttle));
   return text;
 }
 

@@ -84,8 +84,8 @@ std::string knee_words(const std::string& side, const std::optional<Measured>& f
 
 std::string caveat(const Comparison& c) {
   if (c.repeated) return "";
-  return "Not every study measured a batch twice, so the intervals do not know how much one run "
-         "differs from the next; --repeat 3 tells.";
+  return "Not every study measured a batch twice, so the intervals do not include the "
+         "variation between runs; --repeat 3 measures it.";
 }
 
 namespace {

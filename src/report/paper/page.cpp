@@ -72,7 +72,7 @@ std::string figure_section(const Figure& figure) {
   return fmt::format(
       "<section class=\"figure\">\n<h2>{0}</h2>\n<div class=\"beside\">\n"
       "<figure tabindex=\"0\" aria-label=\"{0}\">\n{1}</figure>\n"
-      "<aside>\n<p class=\"kind\">The paper, of its own machines</p>\n{2}</aside>\n</div>\n"
+      "<aside>\n<p class=\"kind\">The paper, on its own machines</p>\n{2}</aside>\n</div>\n"
       "</section>\n",
       safe(figure.title), charts, quotes);
 }

@@ -215,7 +215,7 @@ Trained FakeTraining::train(const trial::Setting& setting, int epochs, TrainingO
       if (learning_ && learning_->diverges_above && trained.steps == diverging_step &&
           setting.learning_rate > *learning_->diverges_above) {
         trained.outcome = trial::Outcome::crashed;
-        trained.note = "the loss was no number any more at step 3";
+        trained.note = "the loss became NaN at step 3";
         return trained;
       }
       const auto due = observer.evaluate_after();

@@ -35,7 +35,7 @@ void check_order(const BatchStage& before, const BatchStage& stage) {
                     before.batch, stage.batch, stage.from_epoch));
   if (stage.from_epoch < before.from_epoch)
     throw core::InputError(
-        fmt::format("the schedule's {}@{:g} stands behind {}@{:g}; list the epochs in rising order",
+        fmt::format("the schedule's {}@{:g} comes after {}@{:g}; list the epochs in rising order",
                     stage.batch, stage.from_epoch, before.batch, before.from_epoch));
 }
 
@@ -55,7 +55,7 @@ std::vector<BatchStage> parse_batch_schedule(std::string_view text) {
   }
   if (stages.front().from_epoch != 0)
     throw core::InputError(
-        fmt::format("the schedule says no batch for the epochs before {:g}; begin it with BATCH@0",
+        fmt::format("the schedule has no batch for the epochs before {:g}; begin it with BATCH@0",
                     stages.front().from_epoch));
   return stages;
 }
@@ -94,9 +94,9 @@ DynamicBatch parse_dynamic_batch(std::string_view text) {
                                              "the largest batch of --batch dynamic", 1, most_rung),
                            true};
   if (batch.most < batch.least)
-    throw core::InputError(
-        fmt::format("a dynamic batch grows, and cannot from {} to {}; write the smaller one first",
-                    batch.least, batch.most));
+    throw core::InputError(fmt::format(
+        "a dynamic batch only grows, and {}..{} runs backwards; write the smaller one first",
+        batch.least, batch.most));
   return batch;
 }
 

@@ -88,8 +88,8 @@ class NativeBranching final : public Branching {
  private:
   static Branch diverged(Branch branch, const trial::Setting& setting) {
     branch.outcome = trial::Outcome::crashed;
-    branch.note = fmt::format("the loss was no number any more at step {}, at learning rate {:g}",
-                              branch.steps, setting.learning_rate);
+    branch.note = fmt::format("the loss became NaN at step {}, at learning rate {:g}", branch.steps,
+                              setting.learning_rate);
     return branch;
   }
 

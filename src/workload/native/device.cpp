@@ -43,9 +43,9 @@ Device choose_device(const std::string& asked, const engine::cuda::Availability&
   if (gpu != found.devices.end()) return device_of(*gpu);
   std::vector<int> usable;
   for (const engine::cuda::Device& device : found.devices) usable.push_back(device.index);
-  throw core::InputError(
-      fmt::format("--device {} is no GPU that can be used here; there {} cuda:{}", asked,
-                  usable.size() == 1 ? "is" : "are", fmt::join(usable, ", cuda:")));
+  throw core::InputError(fmt::format("--device {} is not a usable GPU; there {} cuda:{}", asked,
+                                     usable.size() == 1 ? "is" : "are",
+                                     fmt::join(usable, ", cuda:")));
 }
 
 std::optional<Device> planned_gpu(const std::string& asked, core::Bytes memory) {

@@ -70,7 +70,7 @@ class NativeTraining final : public Training {
     } else if (result.status == Status::diverged) {
       trained.outcome = trial::Outcome::crashed;
       trained.note = fmt::format(
-          "the loss was no number any more at step {}; choose a learning "
+          "the loss became NaN at step {}; choose a learning "
           "rate below {:g}",
           result.steps, setting.learning_rate);
     }

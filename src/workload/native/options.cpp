@@ -87,7 +87,7 @@ void check(const Options& o) {
   }
   check_ranks(o);
   require(!o.batch_changes() || !o.device.gpu,
-          "a batch that changes while it trains is for the CPU so far; add --device cpu");
+          "a batch that changes during training is supported on the CPU only; add --device cpu");
   require(o.epochs >= 1, fmt::format("{} epochs train nothing; ask for at least 1", o.epochs));
   if (!o.schedule.empty())
     require(o.schedule.back().from_epoch < o.epochs,

@@ -47,11 +47,12 @@ class Reader {
   std::vector<float> values(const engine::Variable& variable) {
     const std::string& name = variable.parameter.name;
     const auto found = tensors_.find(name);
-    if (found == tensors_.end()) refuse(fmt::format("has no {}: it is of another model", name));
+    if (found == tensors_.end())
+      refuse(fmt::format("has no {}: it belongs to another model", name));
     const Tensor& tensor = found->second;
     if (tensor.shape != variable.parameter.shape)
       refuse(fmt::format(
-          "has {} in the shape ({}) where the model has ({}): it is of another model", name,
+          "has {} in the shape ({}) where the model has ({}): it belongs to another model", name,
           fmt::join(tensor.shape, ", "), fmt::join(variable.parameter.shape, ", ")));
     std::vector<float> numbers(static_cast<std::size_t>(variable.parameter.size()));
     if (numbers.size() * sizeof(float) != tensor.end - tensor.begin)
@@ -66,7 +67,7 @@ class Reader {
 
   void expect_no_more() const {
     if (!tensors_.empty())
-      refuse(fmt::format("has {}, which the model has not: it is of another model",
+      refuse(fmt::format("has {}, which the model does not have: it belongs to another model",
                          core::printable(tensors_.begin()->first)));
   }
 
@@ -135,7 +136,7 @@ class Reader {
     std::sort(spans.begin(), spans.end());
     std::uint64_t at = 0;
     for (const auto& [begin, end] : spans) {
-      if (begin != at || end < begin) refuse("has tensors that overlap or leave holes");
+      if (begin != at || end < begin) refuse("has tensors that overlap or leave gaps");
       at = end;
     }
     if (at != size_ - data_start_) refuse("is truncated or has bytes after its last tensor");
