@@ -8,7 +8,6 @@
 #include "report/charts/svg.h"
 #include "report/compare/compare.h"
 #include "report/compare/formats.h"
-#include "report/compare/text.h"
 #include "report/html/page_assets.h"
 #include "report/markup.h"
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "report/compare/compare.h"
-#include "report/compare/text.h"
+#include "report/compare/formats.h"
 
 namespace sweetspot::report::compare {
 

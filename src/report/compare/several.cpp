@@ -11,7 +11,6 @@
 #include "report/compare/compare.h"
 #include "report/compare/formats.h"
 #include "report/compare/html.h"
-#include "report/compare/text.h"
 
 namespace sweetspot::report::compare {
 namespace {
