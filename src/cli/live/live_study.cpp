@@ -111,7 +111,7 @@ std::string standing_words(const study::Standing& standing, double tolerance) {
   std::string text =
       fmt::format("so far {}", core::format_count(static_cast<double>(decision.batch)));
   if (decision.batch != decision.best_batch)
-    text += fmt::format(", {:.0f}% sure to be within {:g}% of the best",
+    text += fmt::format(", {:.0f}% sure to be within {:g}%",
                         100 * decision.chosen().within_tolerance, 100 * tolerance);
   return text;
 }
@@ -148,14 +148,16 @@ void LiveStudy::standing(const study::Standing& standing) {
   so_far_ = standing_words(standing, facts_.tolerance);
   in_rounds_ = standing.limit_seconds > 0;
   if (!in_rounds_) return;
-  const std::string progress =
-      fmt::format("{:.0f} of {:.0f} s, round {}, {} batches", standing.seconds,
-                  standing.limit_seconds, standing.rounds, standing.batches.size());
-  draw(progress);
+  const std::string time =
+      fmt::format("{:.0f} of {:.0f} s", standing.seconds, standing.limit_seconds);
+  const std::string rounds =
+      fmt::format("round {}, {} batch{}", standing.rounds, standing.batches.size(),
+                  standing.batches.size() == 1 ? "" : "es");
+  draw(time, rounds);
   if (!facts_.verbose) return;
   std::string batches;
   for (const std::int64_t batch : standing.batches) batches += fmt::format(" {}", batch);
-  talk(fmt::format("{}:{}{}", progress, batches, so_far_.empty() ? "" : "; " + so_far_));
+  talk(fmt::format("{}, {}:{}{}", time, rounds, batches, so_far_.empty() ? "" : "; " + so_far_));
 }
 
 // Interleaved trials end all at once: the table has them.
@@ -165,7 +167,7 @@ void LiveStudy::finished(const trial::Trial& trial) {
 }
 
 // One line, one column short, so that no terminal wraps it: nothing is left behind when it scrolls.
-void LiveStudy::draw(const std::string& status) {
+void LiveStudy::draw(const std::string& status, const std::string& detail) {
   if (!terminal_) return;
   std::string moving;
   if (facts_.planned) moving += fmt::format(" · trial {}/{}", known_ + 1, *facts_.planned);
@@ -173,7 +175,11 @@ void LiveStudy::draw(const std::string& status) {
   moving += " · " + status;
   // A command may be long, and the user already knows it.
   constexpr std::size_t least_of_the_title = 20;
-  const std::size_t width = terminal_width() - 1, taken = report::display_width(moving);
+  const std::size_t width = terminal_width() - 1;
+  if (const std::string longer = moving + ", " + detail;
+      !detail.empty() && least_of_the_title + report::display_width(longer) <= width)
+    moving = longer;
+  const std::size_t taken = report::display_width(moving);
   std::string title = facts_.title;
   if (report::display_width(title) + taken > width) {
     const std::size_t left = width > taken ? width - taken : 0;

@@ -31,7 +31,8 @@ class LiveStudy : public study::Observer {
   void clear();  // before anything else is printed
 
  private:
-  void draw(const std::string& status);
+  // `detail` is left out if the line would be too long.
+  void draw(const std::string& status, const std::string& detail = "");
   void talk(const std::string& line);
 
   LiveFacts facts_;
@@ -48,7 +49,7 @@ std::string trial_line(const trial::Trial& trial);
 std::string sight_line(const measure::TrialProgress& sight, double precision);
 // "batch 128: 37 lines, no step recognised yet: loss 0.31"
 std::string waiting_line(const trial::Setting& setting, const workload::Waiting& waiting);
-// "so far 128, 93% sure to be within 5% of the best"; empty before there is an answer
+// "so far 128, 93% sure to be within 5%" of the best; empty before there is an answer
 std::string standing_words(const study::Standing& standing, double tolerance);
 
 }  // namespace sweetspot::cli
