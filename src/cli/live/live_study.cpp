@@ -29,6 +29,22 @@ std::string setting_words(const trial::Setting& s) {
       s.power_limit_watts ? fmt::format(" at {:g} W", *s.power_limit_watts) : "");
 }
 
+std::string_view ending_words(trial::StopReason reason) {
+  switch (reason) {
+    case trial::StopReason::precise:
+      return "precise enough";
+    case trial::StopReason::noise_floor:
+      return "no more precise with more steps";
+    case trial::StopReason::max_steps:
+      return "at the limit of steps";
+    case trial::StopReason::time_limit:
+      return "at the time limit";
+    case trial::StopReason::ended:
+      return "the program ended";
+  }
+  return "";
+}
+
 // "5 epochs in 16.4 s, test accuracy 99.14%"
 std::string epochs_words(const trial::Trial& t) {
   double seconds = 0;
@@ -73,7 +89,7 @@ std::string trial_line(const trial::Trial& t) {
   if (t.step_seconds_median)
     text += fmt::format(", step {}", core::format_duration(core::Seconds(*t.step_seconds_median)));
   text += fmt::format(", steps: {}", report::counted_words(t));
-  if (t.stop_reason) text += fmt::format(", {}", name(*t.stop_reason));
+  if (t.stop_reason) text += fmt::format(", {}", ending_words(*t.stop_reason));
   if (!t.contention.contended) return text;
   return text + (t.contention.reason.empty()
                      ? ", contended"

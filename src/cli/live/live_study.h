@@ -43,7 +43,7 @@ class LiveStudy : public study::Observer {
   bool told_of_waiting_ = false;
 };
 
-// "batch 128: 9,100 samples/s ±1.8%, step 14.1 ms, 60 steps, precise"
+// "batch 128: 9,100 samples/s ±1.8%, step 14.1 ms, steps: 60, precise enough"
 std::string trial_line(const trial::Trial& trial);
 // "batch 128, sampling: 34 steps, 9,100 samples/s ±3.2% on its way to ±2%"
 std::string sight_line(const measure::TrialProgress& sight, double precision);
