@@ -1,5 +1,6 @@
 import type { Data } from "./data";
 import { byId } from "./dom";
+import { count } from "./format";
 
 // Listens to a running study. The browser reconnects automatically; important changes are
 // announced.
@@ -14,7 +15,7 @@ export function listen(first: Data, update: (data: Data) => void): void {
   const now = ({ running }: Data) => {
     if (!running) return "Live";
     const since = new Date(1000 * running.started_at_unix_seconds).toLocaleTimeString();
-    return `Live: batch ${running.batch.toLocaleString("en")} is being measured since ${since}`;
+    return `Live: measuring batch ${count(running.batch)} since ${since}`;
   };
   say("Connecting…");
   const events = new EventSource(live.events);

@@ -111,6 +111,7 @@ Comparison compare(const Side& a, const Side& b) {
 namespace {
 
 std::string leaf(const nlohmann::json& value) {
+  if (value.is_null()) return "";  // unknown, or not asked for
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array())
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -157,9 +158,9 @@ std::string values(const trial::Study& study,
 }
 
 bool is_told_already(const std::string& path) {
-  return path == "terms.machine.cpu" || path == "terms.machine.cores" ||
-         path == "terms.precision" || path == "terms.program" || path == "terms.workers" ||
-         path == "terms.accumulations";
+  return path == "workload" || path == "terms.workload" || path == "terms.machine.cpu" ||
+         path == "terms.machine.cores" || path == "terms.precision" || path == "terms.program" ||
+         path == "terms.workers" || path == "terms.accumulations";
 }
 
 }  // namespace
