@@ -1,6 +1,6 @@
 # Thin fronts over scripts/setup, the CMake presets and the program itself.
 .DEFAULT_GOAL := help
-.PHONY: help run test slow bench format asan tsan fuzz build data installable install package
+.PHONY: help run test slow bench format asan tsan fuzz build data everything installable install package
 
 sweetspot := build/release/sweetspot
 
@@ -22,14 +22,17 @@ build: ## set up and build the program
 data: build
 	$(sweetspot) data fetch mnist
 
-test: build data ## set up, build, run every test
+# One build for program and tests: no core waits for the program to be linked.
+everything:
 	scripts/setup --test
+	cmake --preset release $(settings)
 	cmake --build --preset release
+	$(sweetspot) data fetch mnist
+
+test: everything ## set up, build, run every test
 	ctest --preset release -LE slow
 
-slow: build data ## the tests of the slow label, which take long
-	scripts/setup --test
-	cmake --build --preset release
+slow: everything ## the tests of the slow label, which take long
 	ctest --preset release -L slow
 
 installable:

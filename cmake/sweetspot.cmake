@@ -16,6 +16,9 @@ endif()
 # optimisation level.
 set(SWEETSPOT_COLD $<$<CONFIG:Release>:-O1>)
 
+# COST of a test that takes many seconds: begun first, it does not run alone at the end.
+set(SWEETSPOT_LONG 100)
+
 # What the program is built with, for `sweetspot --version`; called where the library is found.
 function(sweetspot_uses name version)
   string(STRIP "${name} ${version}" used)
@@ -79,7 +82,7 @@ function(sweetspot_test name)
   endif()
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${target})
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 COST ${SWEETSPOT_LONG})
     return()
   endif()
   include(GoogleTest)
