@@ -41,7 +41,7 @@ installable:
 	cmake --build --preset release --target installable
 
 PREFIX ?= /usr/local
-install: installable ## build and install below PREFIX [/usr/local]; DESTDIR is heeded
+install: installable ## build and install below PREFIX [/usr/local]; honours DESTDIR
 	cmake --install build/release --prefix $(PREFIX)
 
 package: installable ## Debian packages, in build/release/packages
