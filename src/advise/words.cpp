@@ -249,10 +249,10 @@ std::string loader_words(const LoaderCheck& check) {
 
 std::string loading_below_words(const Recommendation& made) {
   return fmt::format(
-      "at {} {} and below loading limits it ({} of a step): --workers {} --prefetch {} would hide "
-      "it there",
-      size_word(made), size(*made.loading_batch), percent(made.loading_advice->hidden_share),
-      made.loading_advice->workers, made.loading_advice->prefetch);
+      "at {} {}{} loading limits it ({} of a step): --workers {} --prefetch {} would hide it there",
+      size_word(made), size(*made.loading_batch), *made.loading_batch == 1 ? "" : " and below",
+      percent(made.loading_advice->hidden_share), made.loading_advice->workers,
+      made.loading_advice->prefetch);
 }
 
 std::string energy_words(const Recommendation& made) {

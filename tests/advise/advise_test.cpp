@@ -383,6 +383,9 @@ TEST(Recommend, SaysWhenLoadingLimitsSmallerBatches) {
   const Recommendation made = made_of(trials, decision(), facts());
   EXPECT_EQ(made.loading_batch, 16);
   EXPECT_WORDS(words(Reason::loading_below, made));
+  Recommendation smallest = made;
+  smallest.loading_batch = 1;
+  EXPECT_WORDS(words(Reason::loading_below, smallest));
   Facts fixed = facts();
   fixed.has_loader = false;
   EXPECT_FALSE(made_of(trials, decision(), fixed).loading_batch);
