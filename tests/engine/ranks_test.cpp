@@ -9,38 +9,12 @@
 
 #include "collective/threads/threads.h"
 #include "engine/cpu/cpu.h"
-#include "golden.h"
+#include "rank_parts.h"
 
 namespace sweetspot::engine {
 namespace {
 
 using namespace testing;
-
-// A rank's part of a batch.
-BatchView part_of(const GoldenBatch& batch, const model::Network& network, int rank, int ranks) {
-  BatchView view = batch.view();
-  const std::int64_t begin = view.count * rank / ranks, end = view.count * (rank + 1) / ranks;
-  view.whole = view.count, view.first = begin, view.count = end - begin;
-  view.inputs += begin * network.input.size();
-  if (view.labels) view.labels += begin;
-  if (view.targets) view.targets += begin * network.output().size();
-  return view;
-}
-
-std::vector<float> trainable(const Trainer& trainer) {
-  std::vector<float> all;
-  for (const Variable& variable : trainer.variables())
-    if (variable.parameter.trainable)
-      all.insert(all.end(), variable.values.begin(), variable.values.end());
-  return all;
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double squares = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    squares += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
-  return std::sqrt(squares);
-}
 
 struct Trained {
   std::vector<float> weights;

@@ -114,6 +114,7 @@ Json setting_json(const native::Options& o, const engine::TrainerOptions& traine
           {"micro_batch", o.micro_batch(o.first_batch())},
           {"ranks", o.ranks.count()},
           {"asynchronous", o.ranks.asynchronous},
+          {"gpu_sums", o.ranks.on_gpus ? Json(name(o.ranks.sums)) : Json(nullptr)},
           {"schedule", schedule_json(o)},
           {"accumulation", o.accumulation},
           {"precision", name(o.precision)},
@@ -298,8 +299,7 @@ int train_rank(const native::Options& options) {
 int train(const TrainFlags& train_flags, collective::Group* group, Output& output) {
   const NativeFlags& flags = train_flags.native;
   native::Options options = options_of(train_flags, group);
-  const std::unique_ptr<collective::Group> on_gpus = gpu_group(options, train_flags.ranks);
-  if (on_gpus) options.ranks.group = on_gpus.get();
+  const JoinedGpus gpus = join_gpus(train_flags.ranks, options.device, options.ranks);
   if (!options.ranks.is_first()) return train_rank(options);
   native::Run run = native::open(options, Output::talk);
   const auto reason = settle_precision(flags, run, run.options.batch());
