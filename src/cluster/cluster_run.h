@@ -7,6 +7,7 @@
 
 #include "cluster/scheduler.h"
 #include "core/units.h"
+#include "store/store.h"
 #include "trial/study.h"
 
 namespace sweetspot::cluster {
@@ -14,7 +15,8 @@ namespace sweetspot::cluster {
 // Settings that run as tasks of a cluster's scheduler, each on its own machine.
 struct ClusterRun {
   Scheduler& scheduler;
-  std::filesystem::path folder;  // visible to all machines
+  std::filesystem::path folder;    // visible to all machines
+  store::Store* shared = nullptr;  // one that all machines may reach; else trials come as files
   core::Seconds look_every{2};
   int most_attempts = 3;  // at a task that lost its node
   std::function<void(const std::string& job, std::size_t tasks)> submitted = [](auto&, auto) {};

@@ -29,7 +29,7 @@ inline std::vector<float> trainable(const Trainer& trainer) {
   return all;
 }
 
-inline double distance(const std::vector<float>& a, const std::vector<float>& b) {
+inline double distance_between(const std::vector<float>& a, const std::vector<float>& b) {
   double squares = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
     squares += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);

@@ -91,7 +91,7 @@ TEST_P(GpuRanksTrain, AsOneDoesWithTheSameBatch) {
     Trained one;
     for (int i = 0; i < updates; ++i) add(one, alone->step(batch.view(), micro_batch));
     one.weights = trainable(*alone);
-    const double moved = distance(one.weights, initial);
+    const double moved = distance_between(one.weights, initial);
     ASSERT_GT(moved, 0);
     // Buckets of one operation each, of several, and one for all.
     for (const core::Bytes bucket : {core::Bytes{1}, core::Bytes{20'000}, 64 * core::MiB}) {
@@ -102,7 +102,7 @@ TEST_P(GpuRanksTrain, AsOneDoesWithTheSameBatch) {
         add(trained, trainer->step(part_of(batch, network, rank(), ranks()), micro_batch));
       trained.weights = trainable(*trainer);
       expect_same_on_all(trained);
-      EXPECT_LT(distance(trained.weights, one.weights), 1e-3 * moved) << name << ' ' << bucket;
+      EXPECT_LT(distance_between(trained.weights, one.weights), 1e-3 * moved) << name << ' ' << bucket;
       for (int i = 0; i < updates; ++i) {
         const auto at = static_cast<std::size_t>(i);
         ASSERT_NEAR(trained.losses[at], one.losses[at], 1e-3 * (1 + std::abs(one.losses[at])))

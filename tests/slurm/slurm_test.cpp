@@ -10,6 +10,7 @@
 
 #include "cli/support.h"
 #include "slurm/cluster.h"
+#include "store_postgres/server.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::tests {
@@ -98,6 +99,38 @@ TEST_F(Slurm, AStudyByArrayJobsGivesTheTrialsOfALocalOne) {
   EXPECT_THAT(again.err, testing::Not(HasSubstr("Slurm job")));
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     EXPECT_FALSE(entry.is_directory()) << entry.path() << " was left behind";
+}
+
+// Each task leaves its trial there as a study of its own, which is gone when it was taken in.
+TEST_F(Slurm, TrialsComeThroughAStoreOnAServer) {
+  const std::string url = the_server().new_database();
+  const auto sweep = [&](const std::string& fixed) {
+    Launch asked = launch({"sweep", "--workload", "fake:fixed=" + fixed + ",side-by-side=false",
+                           "--batch", "16..64*2", "--json", "--cluster", "slurm", "--partition",
+                           "low", "--share-nodes"});
+    asked.environment["SWEETSPOT_DB"] = url;
+    return asked;
+  };
+  const auto studies = [&](const std::string& what) {
+    return std::stoi(sql(url, "SELECT " + what + " FROM sweetspot.study"));
+  };
+  const Finished finished = run(sweep("2ms"));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(json_of(finished)["trials"].size(), 3u);
+  EXPECT_EQ(studies("count(*)"), 1);
+  EXPECT_EQ(sql(url, "SELECT workload FROM sweetspot.study"),
+            "sweep fake:fixed=2ms,side-by-side=false");
+  const int last = studies("max(id)");
+  EXPECT_GE(last, 2) << "the tasks' studies had ids too";
+  // A node that does not reach the server leaves a file.
+  Launch cut_off = sweep("3ms");
+  cut_off.arguments.emplace_back(
+      "--sbatch=--export=ALL,SWEETSPOT_DB=postgresql://sweetspot@/none?host=/nowhere");
+  const Finished by_files = run(cut_off);
+  ASSERT_EQ(by_files.exit_code, 0) << by_files.err;
+  EXPECT_EQ(json_of(by_files)["trials"].size(), 3u);
+  EXPECT_EQ(studies("count(*)"), 2);
+  EXPECT_EQ(studies("max(id)"), last + 1);
 }
 
 TEST_F(Slurm, MemoryThatAJobDoesNotHaveIsAnOutcome) {

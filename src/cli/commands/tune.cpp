@@ -212,16 +212,16 @@ int tune(const TuneFlags& flags, Output& output) {
   if (flags.cluster.given() && task) {
     sweep::SweepOptions one;
     one.limits = options.limits, one.loop = options.loop;
-    return run_cluster_task(*task, opened, study_key, one, 0);
+    return run_cluster_task(*task, flags.study, opened, study_key, one, 0);
   }
   std::unique_ptr<ClusterTune> cluster;
   std::unique_ptr<store::Writer> writer;
   workload::Workload* workload = opened.workload.get();
   if (flags.cluster.given()) {
-    cluster = std::make_unique<ClusterTune>(flags.cluster, opened);
+    cluster = std::make_unique<ClusterTune>(flags.cluster, flags.study, opened, *store);
     trial::Setting first = opened.base;
     first.batch = std::lcm(options.limits.min, first.accumulation);
-    writer = cluster->open(*store, study_key, first, flags.study.fresh);
+    writer = cluster->open(study_key, first, flags.study.fresh);
     workload = &cluster->workload();
     options.limits.memory_limit.reset();  // of this machine: a task applies its own
     options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,

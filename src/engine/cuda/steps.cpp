@@ -100,6 +100,11 @@ void Steps::update_with_others(const Executor& executor, const Micro& micro, Clo
         check(launch_update_after_wait(u, stream_), "the update");
     });
   }
+  if (micro.measured)
+    each_update(executor, micro, false, [&](Update& u) {
+      u.from_gradients = true;
+      check(launch_squared_norm(u, true, stream_), "the gradient's norm");
+    });
 }
 
 void Steps::settle(const Executor& executor, const Micro& micro, bool updates, Clock* clock) const {

@@ -32,9 +32,12 @@ void check_ranks(const Options& o) {
   require(!o.device.gpu || !o.ranks.asynchronous,
           "weights that ranks share lie in a host's memory; add --device cpu, or leave out "
           "--asynchronous");
-  require(!o.noise_scale && !o.dynamic,
-          "the noise scale is measured by one rank alone; leave out --ranks, or what needs it "
-          "(--noise-scale, --batch dynamic)");
+  require(!o.dynamic,
+          "a dynamic batch follows the speeds of one rank alone; leave out --ranks, or give a "
+          "schedule such as --batch 64@0,256@1");
+  require(!o.noise_scale || !o.ranks.asynchronous,
+          "ranks that update asynchronously have no gradient in common; leave out --noise-scale, "
+          "or --asynchronous");
   require(!o.sharpness, "sharpness is measured by one rank alone; leave out --ranks");
   require(!o.ranks.asynchronous || !o.batch_changes(),
           "ranks that update asynchronously keep one batch; leave out the schedule of --batch, or "
