@@ -142,7 +142,7 @@ NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks,
         fmt::format("cuda:{}", static_cast<std::size_t>(collective::local_rank()) % gpus);
   if (of_rank.precision == "auto")
     throw core::InputError("--precision auto is one process's choice; name one for --ranks");
-  if (!ranks.threads || ranks.threads->count() == 0)
+  if (!on_gpus && (!ranks.threads || ranks.threads->count() == 0))
     of_rank.options.threads = std::max(probe::proc::usable_cores() / group->local_size(), 1);
   return of_rank;
 }

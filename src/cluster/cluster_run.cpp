@@ -39,10 +39,12 @@ class Coordinator {
       if (stop != 0) {
         cancel();
         end.stopped = true;
-        return end;
+        break;
       }
       if (unfinished() > 0) wait(stop);
     }
+    look_into_store();
+    for (const std::size_t task : all) forget_task(task);
     return end;
   }
 
@@ -123,7 +125,6 @@ class Coordinator {
   void finish(std::size_t task, const TaskTrial& trial) {
     open_[task].finished = true;
     taken_(trial);
-    forget_task(task);
   }
 
   // A task that does not reach the store leaves files.

@@ -15,10 +15,10 @@ namespace sweetspot::cluster {
 // Settings that run as tasks of a cluster's scheduler, each on its own machine.
 struct ClusterRun {
   Scheduler& scheduler;
-  std::filesystem::path folder;    // visible to all machines
-  store::Store* shared = nullptr;  // one that all machines may reach; else trials come as files
+  std::filesystem::path folder;  // visible to all machines
   core::Seconds look_every{2};
-  int most_attempts = 3;  // at a task that lost its node
+  int most_attempts = 3;           // at a task that lost its node
+  store::Store* shared = nullptr;  // one that all machines may reach; else trials come as files
   std::function<void(const std::string& job, std::size_t tasks)> submitted = [](auto&, auto) {};
 };
 

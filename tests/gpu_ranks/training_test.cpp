@@ -80,8 +80,8 @@ void add(Trained& trained, const StepResult& result) {
 
 TEST_P(GpuRanksTrain, AsOneDoesWithTheSameBatch) {
   constexpr int updates = 20;
-  for (const std::string name : {"paper-cnn", "noisy", "mobile", "decoder", "penalties",
-                                 "sequence", "conv-regression"}) {
+  for (const std::string name :
+       {"paper-cnn", "noisy", "mobile", "decoder", "penalties", "sequence", "conv-regression"}) {
     const model::Network network = network_named(name);
     const GoldenBatch batch(network, is_labelled(network), 16, 0);
     // As many samples at once as a rank has, because batch normalisation sees no more.
@@ -95,14 +95,14 @@ TEST_P(GpuRanksTrain, AsOneDoesWithTheSameBatch) {
     ASSERT_GT(moved, 0);
     // Buckets of one operation each, of several, and one for all.
     for (const core::Bytes bucket : {core::Bytes{1}, core::Bytes{20'000}, 64 * core::MiB}) {
-      const auto trainer =
-          cuda::make_trainer(network, as_rank(options(network, name), bucket));
+      const auto trainer = cuda::make_trainer(network, as_rank(options(network, name), bucket));
       Trained trained;
       for (int i = 0; i < updates; ++i)
         add(trained, trainer->step(part_of(batch, network, rank(), ranks()), micro_batch));
       trained.weights = trainable(*trainer);
       expect_same_on_all(trained);
-      EXPECT_LT(distance_between(trained.weights, one.weights), 1e-3 * moved) << name << ' ' << bucket;
+      EXPECT_LT(distance_between(trained.weights, one.weights), 1e-3 * moved)
+          << name << ' ' << bucket;
       for (int i = 0; i < updates; ++i) {
         const auto at = static_cast<std::size_t>(i);
         ASSERT_NEAR(trained.losses[at], one.losses[at], 1e-3 * (1 + std::abs(one.losses[at])))
@@ -143,8 +143,11 @@ TEST_P(GpuRanksTrain, TheSameInGraphsAsStepByStep) {
       std::vector<std::uint32_t> order(static_cast<std::size_t>(samples));
       std::iota(order.begin(), order.end(), 0u);
       resident->upload(cuda::Split::train,
-                       {samples, {}, {all.view().inputs, static_cast<std::size_t>(samples * size)},
-                        {all.view().labels, static_cast<std::size_t>(samples)}, {}});
+                       {samples,
+                        {},
+                        {all.view().inputs, static_cast<std::size_t>(samples * size)},
+                        {all.view().labels, static_cast<std::size_t>(samples)},
+                        {}});
       resident->start(order, batch_size, micro_batch);
       for (const StepResult& result : resident->finish()) add(ways[2], result);
       ways[0].weights = trainable(*stepped), ways[1].weights = trainable(*queued);
@@ -166,8 +169,8 @@ TEST_P(GpuRanksTrain, AllSkipAnUpdateThatOneCannotMake) {
   const auto part = static_cast<std::size_t>(16 / ranks() * network.input.size());
   std::fill(huge.inputs.end() - static_cast<std::ptrdiff_t>(part), huge.inputs.end(),
             std::numeric_limits<float>::infinity());
-  const auto trainer = cuda::make_trainer(
-      network, as_rank(options(network, "small-cnn", Precision::fp16), 20'000));
+  const auto trainer =
+      cuda::make_trainer(network, as_rank(options(network, "small-cnn", Precision::fp16), 20'000));
   const auto step = [&](const GoldenBatch& made) {
     return trainer->step(part_of(made, network, rank(), ranks()), 16 / ranks());
   };

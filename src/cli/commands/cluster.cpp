@@ -92,8 +92,8 @@ class Handover {
  private:
   bool leave_on_server(const store::Store& own) {
     try {
-      cluster::leave_study(*store::open_store(url_),
-                           cluster::task_name(task_.folder, task_.number), own.study(1).value());
+      cluster::leave_study(*store::open_store(url_), cluster::task_name(task_.folder, task_.number),
+                           own.study(1).value());
       return true;
     } catch (const core::Error& error) {
       Output::talk(fmt::format("the trial goes through a file: {}", error.what()));
@@ -303,7 +303,8 @@ cluster::TaskTrial ClusterTune::run_task(const trial::Setting& setting,
   found.trial.outcome = trial::Outcome::cancelled;
   found.trial.note = "its job was cancelled";
   cluster::run_on_cluster(
-      job_.run(store_), {&setting, 1}, [&](const cluster::TaskTrial& taken) { found = taken; }, stop);
+      job_.run(store_), {&setting, 1}, [&](const cluster::TaskTrial& taken) { found = taken; },
+      stop);
   if (found.trial.outcome == trial::Outcome::crashed) job_.keep_folder();
   return found;
 }

@@ -44,8 +44,8 @@ std::optional<trial::Study> newest_anywhere(const store::Store& store,
                                             const trial::StudyKey& study_key);
 
 // What this process does as a task: one trial, at the setting of its number, left in the store, if
-// that is on a server, else in the job's folder. A trial that could not end before the job is cut short in time to be kept. `epochs`: of a
-// training; else 0. The caller counts signals.
+// that is on a server, else in the job's folder. A trial that could not end before the job is cut
+// short in time to be kept. `epochs`: of a training; else 0. The caller counts signals.
 int run_cluster_task(const ClusterTask& task, const StudyFlags& flags, const StudyWorkload& opened,
                      const trial::StudyKey& study_key, sweep::SweepOptions options, int epochs);
 

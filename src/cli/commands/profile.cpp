@@ -124,7 +124,7 @@ std::string operations_text(const native::Profile& profile, const advise::Roofli
 
 // What the graph saves: all operations launched separately, against a training step.
 std::string graph_text(const native::Profile& profile) {
-  if (!profile.in_graph) return "";
+  if (!profile.in_graph || profile.ranks > 1) return "";  // ranks wait for each other in both
   const double apart = total_seconds(operation_times(profile));
   return fmt::format(
       "launched one by one the operations take {} a step, in the graph the step takes {}: the "

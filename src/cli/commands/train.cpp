@@ -148,7 +148,8 @@ Json noise_json(const std::optional<convergence::NoiseEstimate>& noise) {
           {"observations", noise->observations}};
 }
 
-Json epoch_json(const native::EpochResult& e, bool has_ranks) {
+// On GPUs the wait of a step in a graph is not known.
+Json epoch_json(const native::EpochResult& e, const native::RankOptions& ranks) {
   return {{"epoch", e.epoch},
           {"complete", e.complete},
           {"steps", e.steps},
@@ -163,7 +164,8 @@ Json epoch_json(const native::EpochResult& e, bool has_ranks) {
           {"evaluation_seconds", e.evaluation_time.count()},
           {"samples_per_second", e.samples_per_second()},
           {"data_wait_share", e.data_wait_share()},
-          {"reduction_wait_share", has_ranks ? Json(e.reduction_wait_share()) : Json(nullptr)},
+          {"reduction_wait_share",
+           ranks.group && !ranks.on_gpus ? Json(e.reduction_wait_share()) : Json(nullptr)},
           {"noise_scale", noise_json(e.noise)}};
 }
 
@@ -192,7 +194,7 @@ Json result_json(const native::Run& run, const native::Result& result) {
   json["steps"] = result.steps;
   json["epochs"] = Json::array();
   for (const native::EpochResult& epoch : result.epochs)
-    json["epochs"].push_back(epoch_json(epoch, run.options.ranks.group != nullptr));
+    json["epochs"].push_back(epoch_json(epoch, run.options.ranks));
   json["batches"] = Json::array();
   for (const native::BatchChange& change : result.batches)
     json["batches"].push_back(batch_json(change));
@@ -219,7 +221,9 @@ std::string batch_words(const native::Options& o) {
 
 // A rank's part of a batch.
 std::string parts_words(const native::Options& o) {
-  const std::string ranks = o.ranks.group ? fmt::format(" on {} ranks", o.ranks.count()) : "";
+  const std::string ranks =
+      o.ranks.group ? fmt::format(" on {} rank{}", o.ranks.count(), o.ranks.count() == 1 ? "" : "s")
+                    : "";
   if (o.ranks.asynchronous) return fmt::format(" each{}, asynchronously", ranks);
   if (o.batch_changes() && o.accumulation > 1)
     return fmt::format("{} in {} parts", ranks, o.accumulation);

@@ -62,8 +62,7 @@ GpuRanks join_gpus(Group& ranks, int gpu) {
     joined.why_not_nccl = "ranks share a GPU, which NCCL does not allow";
   else if (lacking > 0)
     joined.why_not_nccl = lack.value_or("another rank has no NCCL");
-  joined.group =
-      joined.why_not_nccl.empty() ? join_nccl(ranks, gpu) : sum_through_host(ranks, gpu);
+  joined.group = joined.why_not_nccl.empty() ? join_nccl(ranks, gpu) : sum_through_host(ranks, gpu);
   ranks.barrier();  // from here on, all have taken their memory on shared GPUs
   return joined;
 }

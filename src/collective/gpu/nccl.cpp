@@ -1,3 +1,5 @@
+#include "collective/gpu/nccl.h"
+
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nccl.h>
@@ -7,7 +9,7 @@
 #include <vector>
 
 #include "collective/gpu/cuda_errors.h"
-#include "collective/gpu/nccl.h"
+#include "core/error.h"
 #include "core/shared_library.h"
 
 namespace sweetspot::collective {

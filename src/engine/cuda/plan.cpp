@@ -64,9 +64,9 @@ core::MemoryByUse trainer_memory(const WeightLayout& weights, const Options& opt
   memory[core::Use::gradients] = float_bytes(weights.trainable_floats);
   memory[core::Use::optimizer] =
       float_bytes(weights.trainable_floats * state_floats(optimizer.kind));
-  memory[core::Use::workspace] =
-      2 * sizeof(StepState) + (history_steps + 1) * sizeof(StepRecord) +  // one for evaluation
-      sizeof(RankSumsRecord);
+  memory[core::Use::workspace] = 2 * sizeof(StepState) +
+                                 (history_steps + 1) * sizeof(StepRecord) +  // one for evaluation
+                                 sizeof(RankSumsRecord);
   return memory;
 }
 

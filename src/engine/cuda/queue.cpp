@@ -90,8 +90,7 @@ void CudaTrainer::queue(const BatchView& batch, std::int64_t micro_batch) {
                             stream_),
             "its steps");
     else
-      steps_.run(executor, source,
-                 {first, count, batch.count, 0, measured, batch.first, whole});
+      steps_.run(executor, source, {first, count, batch.count, 0, measured, batch.first, whole});
     staging_.used();
   });
   queued_.push_back(batch.batch());

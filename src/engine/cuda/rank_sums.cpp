@@ -24,9 +24,8 @@ void RankSums::note_stop() {
 }
 
 RankStep RankSums::step(bool has_samples) const {
-  return {parameters_.state(), parameters_.history(), parameters_.rank_record(),
-          stop_.data(),        has_samples,           optimizer_.beta1,
-          optimizer_.beta2};
+  return {parameters_.state(), parameters_.history(), parameters_.rank_record(), stop_.data(),
+          has_samples,         optimizer_.beta1,      optimizer_.beta2};
 }
 
 void RankSums::send(const Executor& executor, int bucket, bool has_samples) {

@@ -3,9 +3,8 @@
 namespace sweetspot::engine::cuda {
 
 bool Steps::in_place(const Executor& executor, const Micro& micro) const {
-  return executor.program().training && micro.count == micro.batch && !micro.measured &&
-         !sums_ && !parameters_.scaled() &&
-         executor.program().penalties.empty();
+  return executor.program().training && micro.count == micro.batch && !micro.measured && !sums_ &&
+         !parameters_.scaled() && executor.program().penalties.empty();
 }
 
 Pass Steps::pass(const Executor& executor, const Source& source, const Micro& micro) const {
@@ -54,8 +53,7 @@ void Steps::each_update_of(const Executor& executor, int bucket, const Micro& mi
 }
 
 void Steps::sum_partials(const Update& u, const Micro& micro) const {
-  if (u.blocks > 0)
-    check(launch_sum_partials(u, !micro.is_first(), stream_), "summing gradients");
+  if (u.blocks > 0) check(launch_sum_partials(u, !micro.is_first(), stream_), "summing gradients");
   if (u.ends_step) check(launch_record(u, !micro.is_first(), stream_), "the loss");
 }
 
@@ -96,8 +94,7 @@ void Steps::update_with_others(const Executor& executor, const Micro& micro, Clo
     if (!parameters_.scaled()) receive(bucket);
     each_update_of(executor, bucket, micro, [&](Update& u) {
       u.samples = 0, u.from_gradients = true;
-      if (u.blocks + u.ends_step > 0)
-        check(launch_update_after_wait(u, stream_), "the update");
+      if (u.blocks + u.ends_step > 0) check(launch_update_after_wait(u, stream_), "the update");
     });
   }
   if (micro.measured)
@@ -144,8 +141,7 @@ void Steps::run_without_samples(const Executor& executor, std::int64_t advance,
                                 Clock* clock) const {
   const std::span<float> gradients = parameters_.gradient_sums();
   check(cudaMemsetAsync(gradients.data(), 0, gradients.size_bytes(), stream_), "a step");
-  for (int bucket = 0; bucket < executor.buckets(); ++bucket)
-    sums_->send(executor, bucket, false);
+  for (int bucket = 0; bucket < executor.buckets(); ++bucket) sums_->send(executor, bucket, false);
   update_with_others(executor, {.advance = advance}, clock);
 }
 
@@ -154,13 +150,12 @@ void Steps::resident(const Executor& executor, Source split, std::int64_t offset
   RankSums::Part part{0, batch.count};
   if (sums_) part = sums_->part_of(batch.count);
   if (part.count == 0) return run_without_samples(executor, batch.advance);
-  for_passes(part.count, executor.program().micro_batch,
-             [&](std::int64_t first, std::int64_t count) {
-               split.first = static_cast<std::uint32_t>(offset + part.first + first);
-               run(executor, split,
-                   {first, count, part.count, batch.advance, batch.measured, part.first,
-                    batch.count});
-             });
+  for_passes(
+      part.count, executor.program().micro_batch, [&](std::int64_t first, std::int64_t count) {
+        split.first = static_cast<std::uint32_t>(offset + part.first + first);
+        run(executor, split,
+            {first, count, part.count, batch.advance, batch.measured, part.first, batch.count});
+      });
 }
 
 cudaGraphExec_t Steps::graph(Executor& executor, const GraphKey& key, Source source) const {

@@ -46,9 +46,9 @@ void CudaTrainer::prepare(std::int64_t micro_batch) {
   use();
   if (!executors_.contains(micro_batch))
     executors_.emplace(
-        micro_batch, Executor(compiled(micro_batch, true), stream_,
-                              sums_ ? std::optional(options_.trainer.ranks.bucket_bytes)
-                                    : std::nullopt));
+        micro_batch,
+        Executor(compiled(micro_batch, true), stream_,
+                 sums_ ? std::optional(options_.trainer.ranks.bucket_bytes) : std::nullopt));
 }
 
 Program CudaTrainer::compiled(std::int64_t micro_batch, bool training) const {

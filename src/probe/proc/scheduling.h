@@ -4,8 +4,8 @@
 
 namespace sweetspot::probe::proc {
 
-// The scheduling of all threads of this process, and of ranks that train with it: they wait for each
-// other's CPUs too. Monotonic counters.
+// The scheduling of all threads of this process, and of ranks that train with it: they wait for
+// each other's CPUs too. Monotonic counters.
 struct Scheduling {
   double ran_seconds = 0;
   double waited_seconds = 0;  // in a run queue: runnable, while another thread had the CPU

@@ -323,9 +323,7 @@ class RankedWorkload final : public NativeWorkload {
   };
 
   int size() const { return performer_.group().size(); }
-  core::Bytes ranks_in_memory() const {
-    return static_cast<core::Bytes>(ranks_in_memory_);
-  }
+  core::Bytes ranks_in_memory() const { return static_cast<core::Bytes>(ranks_in_memory_); }
   std::optional<core::Bytes> of_machine(std::optional<core::Bytes> bytes) const {
     if (bytes) *bytes *= ranks_in_memory();
     return bytes;
