@@ -80,6 +80,31 @@ class OnGpu {
   mutable std::vector<float> host_;
 };
 
+// A stream of the caller's, with the events between it and the group's.
+struct Own {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t made = nullptr, summed = nullptr;
+  explicit Own(cudaStream_t of_group) : of_group_(of_group) {
+    EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    EXPECT_EQ(cudaEventCreate(&made), cudaSuccess);
+    EXPECT_EQ(cudaEventCreate(&summed), cudaSuccess);
+  }
+  Own(const Own&) = delete;
+  Own& operator=(const Own&) = delete;
+  ~Own() { cudaEventDestroy(made), cudaEventDestroy(summed), cudaStreamDestroy(stream); }
+  void hand_over() const {
+    cudaEventRecord(made, stream);
+    cudaStreamWaitEvent(of_group_, made, 0);
+  }
+  void take_back() const {
+    cudaEventRecord(summed, of_group_);
+    cudaStreamWaitEvent(stream, summed, 0);
+  }
+
+ private:
+  cudaStream_t of_group_;
+};
+
 // Sizes below, at and above what is copied at once, alone and together.
 TEST_P(GpuGroupContract, SumsInTheOrderOfItsStream) {
   for (const std::size_t floats : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20,
@@ -97,57 +122,43 @@ TEST_P(GpuGroupContract, SumsInTheOrderOfItsStream) {
 }
 
 TEST_P(GpuGroupContract, WaitsForAnotherStreamAndIsWaitedForByIt) {
-  cudaStream_t own = nullptr;
-  cudaEvent_t made = nullptr, summed = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), cudaSuccess);
-  ASSERT_EQ(cudaEventCreate(&made), cudaSuccess);
-  ASSERT_EQ(cudaEventCreate(&summed), cudaSuccess);
+  const Own own(stream());
   const OnGpu values(500'000), copy(500'000);
+  const std::span<float> span = values.span();
   for (int round = 1; round <= 20; ++round) {
-    values.set(rank() + static_cast<float>(round), own);
-    cudaEventRecord(made, own);
-    cudaStreamWaitEvent(stream(), made, 0);
-    const std::span<float> span = values.span();
+    values.set(rank() + static_cast<float>(round), own.stream);
+    own.hand_over();
     group().queue_all_reduce({&span, 1});
-    cudaEventRecord(summed, stream());
-    cudaStreamWaitEvent(own, summed, 0);
-    cudaMemcpyAsync(copy.span().data(), values.span().data(), values.span().size_bytes(),
-                    cudaMemcpyDeviceToDevice, own);
-    ASSERT_EQ(cudaStreamSynchronize(own), cudaSuccess);
+    own.take_back();
+    cudaMemcpyAsync(copy.span().data(), span.data(), span.size_bytes(), cudaMemcpyDeviceToDevice,
+                    own.stream);
+    ASSERT_EQ(cudaStreamSynchronize(own.stream), cudaSuccess);
     ASSERT_THAT(copy.get(), Each(sum_of_ranks(static_cast<float>(round)))) << round;
   }
-  cudaEventDestroy(made), cudaEventDestroy(summed), cudaStreamDestroy(own);
 }
 
 TEST_P(GpuGroupContract, SumsAgainInEachLaunchOfAGraph) {
-  cudaStream_t own = nullptr;
-  cudaEvent_t begun = nullptr, summed = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), cudaSuccess);
-  ASSERT_EQ(cudaEventCreate(&begun), cudaSuccess);
-  ASSERT_EQ(cudaEventCreate(&summed), cudaSuccess);
+  const Own own(stream());
   const OnGpu values(10'000);
   const std::span<float> span = values.span();
-  ASSERT_EQ(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  cudaEventRecord(begun, own);
-  cudaStreamWaitEvent(stream(), begun, 0);
+  ASSERT_EQ(cudaStreamBeginCapture(own.stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  own.hand_over();
   group().queue_all_reduce({&span, 1});
   group().queue_all_reduce({&span, 1});
-  cudaEventRecord(summed, stream());
-  cudaStreamWaitEvent(own, summed, 0);
+  own.take_back();
   cudaGraph_t captured = nullptr;
-  ASSERT_EQ(cudaStreamEndCapture(own, &captured), cudaSuccess);
+  ASSERT_EQ(cudaStreamEndCapture(own.stream, &captured), cudaSuccess);
   cudaGraphExec_t graph = nullptr;
   ASSERT_EQ(cudaGraphInstantiate(&graph, captured, 0), cudaSuccess);
   for (int round = 1; round <= 20; ++round) {
-    values.set(rank() + static_cast<float>(round), own);
-    ASSERT_EQ(cudaGraphLaunch(graph, own), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(own), cudaSuccess);
+    values.set(rank() + static_cast<float>(round), own.stream);
+    ASSERT_EQ(cudaGraphLaunch(graph, own.stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(own.stream), cudaSuccess);
     group().check_queued();
     ASSERT_THAT(values.get(),
                 Each(sum_of_ranks(static_cast<float>(round)) * static_cast<float>(ranks())));
   }
   cudaGraphExecDestroy(graph), cudaGraphDestroy(captured);
-  cudaEventDestroy(begun), cudaEventDestroy(summed), cudaStreamDestroy(own);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GpuGroupContract, testing::ValuesIn(gpu_kinds()),

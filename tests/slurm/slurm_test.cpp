@@ -122,7 +122,7 @@ TEST_F(Slurm, TrialsComeThroughAStoreOnAServer) {
   ASSERT_EQ(by_files.exit_code, 0) << by_files.err;
   EXPECT_EQ(json_of(by_files)["trials"].size(), 3u);
   EXPECT_EQ(studies("max(id)"), 1);
-  sql(url, "CREATE TABLE made (title text)");
+  sql(url, "CREATE TABLE public.made (title text)");
   sql(url,
       "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS "
       "'BEGIN INSERT INTO public.made VALUES (NEW.workload); RETURN NEW; END'");
@@ -132,10 +132,11 @@ TEST_F(Slurm, TrialsComeThroughAStoreOnAServer) {
   const Finished finished = run(sweep("2ms"));
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(json_of(finished)["trials"].size(), 3u);
-  EXPECT_EQ(sql(url, "SELECT count(*) FROM made"), "4") << "of three tasks, and theirs together";
+  EXPECT_EQ(sql(url, "SELECT count(*) FROM public.made"), "4")
+      << "of three tasks, and theirs together";
   EXPECT_EQ(studies("count(*)"), 2);
   const std::string own = "sweep fake:fixed=2ms,side-by-side=false";
-  EXPECT_EQ(sql(url, "SELECT count(*) FROM made WHERE title = '" + own + "'"), "1");
+  EXPECT_EQ(sql(url, "SELECT count(*) FROM public.made WHERE title = '" + own + "'"), "1");
   EXPECT_EQ(sql(url, "SELECT count(*) FROM sweetspot.study WHERE workload = '" + own + "'"), "1");
 }
 
