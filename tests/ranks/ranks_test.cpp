@@ -308,7 +308,7 @@ TEST_F(Ranks, OneThatIsKilledEndsTheStudyToo) {
 
 TEST_F(Ranks, WhatCannotBeIsSaidOnceBeforeTheyStart) {
   expect_sentence(run(launch(training({"--ranks", "3"}))), 2);
-  expect_sentence(run(launch(training({"--ranks", "2", "--batch", "dynamic"}))), 2);
+  expect_sentence(run(launch({"train", "--ranks", "2", "--batch", "dynamic"})), 2);
   expect_sentence(run(launch(training({"--ranks", "2", "--asynchronous", "--noise-scale"}))), 2);
   expect_sentence(run(launch(training({"--asynchronous"}))), 2);
   Launch without_mpirun = launch(training({"--ranks", "2"}));
