@@ -16,7 +16,6 @@
 #include "collective/environment.h"
 #include "collective/gloo/gloo.h"
 #include "collective/mpi/mpi.h"
-#include "collective/nccl/nccl.h"
 #include "collective/threads/threads.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -96,7 +95,7 @@ void add_rank_flags(CLI::App& app, RankFlags& flags) {
             [&flags](const std::string& text) {
               flags.bucket_bytes = core::parse_bytes(text, "--bucket");
             })
-      ->default_str("1MiB");
+      ->default_str("1MiB, on GPUs an eighth of all, 1MiB to 25MiB");
 }
 
 void add_asynchronous_flags(CLI::App& app, RankFlags& flags) {
@@ -130,38 +129,41 @@ int run_ranks(const RankFlags& flags, const RankedCommand& command) {
 NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks,
                           collective::Group* group) {
   NativeFlags of_rank = flags;
-  of_rank.options.ranks = {group, ranks.asynchronous, ranks.bucket_bytes, &StopOnSignal::stopped()};
+  const bool on_gpus = of_rank.device.starts_with("cuda");
+  const core::Bytes usual = on_gpus ? 0 : workload::native::RankOptions().bucket_bytes;
+  of_rank.options.ranks = {group, ranks.asynchronous, ranks.bucket_bytes.value_or(usual),
+                           &StopOnSignal::stopped()};
   if (!group) return of_rank;
   if (of_rank.device == "auto") of_rank.device = "cpu";
-  if (of_rank.device == "cuda") {
-    const auto gpus = static_cast<int>(engine::cuda::available().devices.size());
-    if (gpus > 0 && group->local_size() > gpus)
-      throw core::InputError(fmt::format(
-          "{} ranks on this machine need a GPU each, and it has {}; ask for --ranks {}, or start "
-          "them on several machines",
-          group->local_size(), gpus, gpus));
-    of_rank.device = fmt::format("cuda:{}", collective::local_rank());
-  }
+  // A launcher may show each rank its own GPUs only.
+  if (const std::size_t gpus = engine::cuda::available().devices.size();
+      of_rank.device == "cuda" && gpus > 0)
+    of_rank.device =
+        fmt::format("cuda:{}", static_cast<std::size_t>(collective::local_rank()) % gpus);
   if (of_rank.precision == "auto")
     throw core::InputError("--precision auto is one process's choice; name one for --ranks");
-  if (!ranks.threads || ranks.threads->count() == 0)
+  if (!on_gpus && (!ranks.threads || ranks.threads->count() == 0))
     of_rank.options.threads = std::max(probe::proc::usable_cores() / group->local_size(), 1);
   return of_rank;
 }
 
-void require_cpu(const workload::native::Options& options) {
-  if (options.ranks.group && options.device.gpu)
-    throw core::InputError(
-        "ranks on GPUs are trained and not measured so far; use --device cpu, train, or a program "
-        "of yours: sweetspot tune -- torchrun …");
-}
-
-std::unique_ptr<collective::Group> gpu_group(const workload::native::Options& options,
-                                             const RankFlags& ranks) {
-  if (!options.device.gpu) return nullptr;
-  if (options.ranks.group) return collective::join_nccl(*options.ranks.group, *options.device.gpu);
-  if (ranks.ranks == 0) return nullptr;
-  return collective::join_nccl(collective::make_nccl_id(), 0, 1, *options.device.gpu);
+JoinedGpus join_gpus(const RankFlags& flags, const workload::native::Device& device,
+                     workload::native::RankOptions& options) {
+  JoinedGpus joined;
+  if (!device.gpu) return joined;
+  if (!options.group && flags.ranks == 1) {
+    joined.alone = collective::alone();
+    options.group = joined.alone.get();
+  }
+  if (!options.group) return joined;
+  joined.gpus = collective::join_gpus(*options.group, *device.gpu);
+  options.on_gpus = joined.gpus.group.get(), options.sharing_gpu = joined.gpus.sharing;
+  options.sums = joined.gpus.why_not_nccl.empty() ? workload::native::GpuSums::nccl
+                                                  : workload::native::GpuSums::host_memory;
+  if (options.is_first() && !joined.gpus.why_not_nccl.empty())
+    Output::talk(fmt::format("gradients are summed through host memory, not by NCCL: {}",
+                             joined.gpus.why_not_nccl));
+  return joined;
 }
 
 }  // namespace sweetspot::cli

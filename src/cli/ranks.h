@@ -1,10 +1,12 @@
 #pragma once
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/flags/native_flags.h"
-#include "collective/group.h"
+#include "collective/gpu/join.h"
 #include "workload/native/options.h"
 
 namespace CLI {
@@ -20,7 +22,7 @@ class Output;
 struct RankFlags {
   int ranks = 0;  // 0: as many as were started, by mpirun, srun or torchrun
   bool asynchronous = false;
-  core::Bytes bucket_bytes = workload::native::RankOptions().bucket_bytes;
+  std::optional<core::Bytes> bucket_bytes;
   const CLI::Option* threads = nullptr;  // --threads, where the command has it
 };
 void add_ranks_flag(CLI::App& app, RankFlags& flags);  // --ranks alone
@@ -46,12 +48,14 @@ int run_ranks(const RankFlags& flags, const RankedCommand& command);
 NativeFlags flags_of_rank(const NativeFlags& flags, const RankFlags& ranks,
                           collective::Group* group);
 
-// InputError for ranks on GPUs, which support only training.
-void require_cpu(const workload::native::Options& options);
-
-// For ranks that train on GPUs, one each: they join again over NCCL. nullptr if they train on CPUs.
-// A single rank counts only with an explicit --ranks 1.
-std::unique_ptr<collective::Group> gpu_group(const workload::native::Options& options,
-                                             const RankFlags& ranks);
+// Of ranks that train on GPUs: what their options refer to.
+struct JoinedGpus {
+  std::unique_ptr<collective::Group> alone;  // the group of a single rank
+  collective::GpuRanks gpus;
+};
+// Ranks on GPUs also join there, and the first one tells how they sum, unless by NCCL. Does nothing
+// on CPUs, and for a process that is alone without --ranks 1.
+JoinedGpus join_gpus(const RankFlags& flags, const workload::native::Device& device,
+                     workload::native::RankOptions& options);
 
 }  // namespace sweetspot::cli

@@ -62,7 +62,9 @@ report::Command train_command(const NativeFlags& flags) {
   varied("--lr", "{lr}", usual_learning_rate(o.optimizer.kind));
   number("--momentum", flags.momentum);
   number("--weight-decay", flags.weight_decay);
-  add(flags.device != usual.device, "--device", flags.device);
+  // Each rank has a GPU of its own.
+  add(flags.device != usual.device, "--device",
+      group && flags.device.starts_with("cuda") ? "cuda" : flags.device);
   varied("--precision", "{precision}", usual.precision);
   add(o.threads != d.threads, "--threads", std::to_string(o.threads));
   varied("--workers", "{workers}", d.pipeline.workers);
@@ -165,12 +167,11 @@ std::vector<std::pair<std::int64_t, core::MemoryByUse>> memory_of(const native::
   native::Options options = run.options;
   if (trials == Trials::steps) options.evaluate = false;  // as they are sampled
   const std::int64_t most = std::min(largest, static_cast<std::int64_t>(run.dataset.train.count));
-  const auto ranks_here =
-      static_cast<core::Bytes>(options.ranks.group ? options.ranks.group->local_size() : 1);
+  const auto ranks_in_memory = static_cast<core::Bytes>(options.ranks_in_memory());
   for (std::int64_t batch = options.accumulation * options.parts(); batch <= most; batch *= 2) {
     options.pipeline.batch = batch;
     core::MemoryByUse memory = native::predict(run.network, options, run.dataset);
-    for (core::Bytes& bytes : memory.bytes) bytes *= ranks_here;
+    for (core::Bytes& bytes : memory.bytes) bytes *= ranks_in_memory;
     rows.emplace_back(batch, memory);
   }
   return rows;

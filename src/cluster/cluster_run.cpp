@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cluster/task_files.h"
+#include "cluster/task_studies.h"
 
 namespace sweetspot::cluster {
 namespace {
@@ -28,18 +29,22 @@ class Coordinator {
     ClusterEnd end;
     write_settings(run_.folder, settings_);
     std::vector<std::size_t> all(settings_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) forget(run_.folder, all[i] = i);
+    look_into_store();
+    for (std::size_t i = 0; i < all.size(); ++i) forget_task(all[i] = i);
     if (!all.empty()) submit(all);
     while (unfinished() > 0) {
+      look_into_store();
       for (const Task& task : look()) judge(task, end);
       if (!again_.empty()) submit(std::exchange(again_, {}));
       if (stop != 0) {
         cancel();
         end.stopped = true;
-        return end;
+        break;
       }
       if (unfinished() > 0) wait(stop);
     }
+    look_into_store();
+    for (const std::size_t task : all) forget_task(task);
     return end;
   }
 
@@ -76,8 +81,7 @@ class Coordinator {
   }
 
   void judge(const Task& task, ClusterEnd& end) {
-    if (auto study = study_left(run_.folder, task.number, Stage::finished);
-        study && !study->trials.empty()) {
+    if (auto study = left(task.number, Stage::finished); study && !study->trials.empty()) {
       trial::Trial trial = std::move(study->trials.front());
       trial.id = 0;  // of the task's own store
       return finish(task.number, {std::move(trial), std::move(study)});
@@ -85,7 +89,7 @@ class Coordinator {
     if (task.state == Task::State::waiting || task.state == Task::State::running) return;
     Open& open = open_[task.number];
     if (task.state == Task::State::lost && open.attempts < run_.most_attempts) {
-      forget(run_.folder, task.number);
+      forget_task(task.number);
       again_.push_back(task.number);
       return;
     }
@@ -115,12 +119,29 @@ class Coordinator {
         trial.note = fmt::format("its job ended without a trial; see {}",
                                  (run_.folder / fmt::format("{}.log", task.number)).string());
     }
-    return {std::move(trial), study_left(run_.folder, task.number, Stage::begun)};
+    return {std::move(trial), left(task.number, Stage::begun)};
   }
 
   void finish(std::size_t task, const TaskTrial& trial) {
     open_[task].finished = true;
     taken_(trial);
+  }
+
+  // A task that does not reach the store leaves files.
+  std::optional<trial::Study> left(std::size_t task, Stage stage) const {
+    if (run_.shared)
+      if (auto study = study_left(*run_.shared, studies_, task_name(run_.folder, task)))
+        return study;
+    return study_left(run_.folder, task, stage);
+  }
+  void forget_task(std::size_t task) {
+    if (run_.shared) forget(*run_.shared, studies_, task_name(run_.folder, task));
+    forget(run_.folder, task);
+  }
+  void look_into_store() {
+    if (!run_.shared) return;
+    if (!follower_) follower_ = run_.shared->follow();
+    if (follower_->changed()) studies_ = run_.shared->studies();
   }
 
   void cancel() {
@@ -142,6 +163,8 @@ class Coordinator {
   const std::function<void(const TaskTrial&)>& taken_;
   std::vector<Open> open_;
   std::vector<std::size_t> again_;
+  std::unique_ptr<store::Follower> follower_;
+  std::vector<trial::Study> studies_;  // of the shared store
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "cluster/scheduler.h"
 #include "core/units.h"
+#include "store/store.h"
 #include "trial/study.h"
 
 namespace sweetspot::cluster {
@@ -16,7 +17,8 @@ struct ClusterRun {
   Scheduler& scheduler;
   std::filesystem::path folder;  // visible to all machines
   core::Seconds look_every{2};
-  int most_attempts = 3;  // at a task that lost its node
+  int most_attempts = 3;           // at a task that lost its node
+  store::Store* shared = nullptr;  // one that all machines may reach; else trials come as files
   std::function<void(const std::string& job, std::size_t tasks)> submitted = [](auto&, auto) {};
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collective/group.h"
+#include "collective/gpu_group.h"
 #include "convergence/noise_scale.h"
 #include "core/buffer.h"
 #include "engine/precision.h"
@@ -57,9 +57,10 @@ struct StepResult {
 // The ranks that train one model together, each on its part of every batch: gradients are summed
 // over them, so that all keep the same weights.
 struct Ranks {
-  collective::Group* group = nullptr;      // none: the trainer is alone
-  core::Bytes bucket_bytes = core::MiB;    // gradients per all-reduce
-  const std::atomic<int>* stop = nullptr;  // not 0 when this rank is to stop
+  collective::Group* group = nullptr;       // none: the trainer is alone
+  core::Bytes bucket_bytes = core::MiB;     // gradients per all-reduce
+  const std::atomic<int>* stop = nullptr;   // not 0 when this rank is to stop
+  collective::GpuGroup* on_gpus = nullptr;  // the same ranks, if they train on GPUs
 };
 
 struct TrainerOptions {

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "engine/cuda/cuda.h"
 #include "probe/proc/host.h"
+#include "probe/proc/own_use.h"
 
 namespace sweetspot::telemetry {
 namespace {
@@ -33,10 +37,16 @@ class ThisMachine final : public Machine {
     if (device == "cpu") return make_cpu_meter();
     if (!gpus_) gpus_ = probe::gpu::find();
     const probe::gpu::Gpu* gpu = probe::gpu::at_bus(*gpus_, bus_of(device));
-    return gpu ? make_gpu_meter(*gpu, [](std::int64_t pid) { return pid == getpid(); }) : nullptr;
+    return gpu ? make_gpu_meter(*gpu, is_own) : nullptr;
   }
 
  private:
+  // Ranks may share the GPU.
+  static bool is_own(std::int64_t pid) {
+    if (pid == getpid()) return true;
+    const std::vector<std::string> own = probe::proc::own_processes();
+    return std::ranges::find(own, std::to_string(pid)) != own.end();
+  }
   // CUDA and the driver number their devices differently.
   static std::string bus_of(const std::string& device) {
     for (const engine::cuda::Device& found : engine::cuda::available().devices)

@@ -16,7 +16,7 @@ class Machine {
   virtual double now() = 0;  // seconds, monotonic; from any thread
   virtual double seconds_since_1970() = 0;
   virtual probe::proc::Load load() = 0;
-  // Of this process.
+  // Of this process, and of ranks that train with it.
   virtual std::optional<probe::proc::Scheduling> scheduling() { return std::nullopt; }
   // From two fixed computations on all cores, in a fifth of a millisecond.
   virtual probe::cpu::SpeedReading speed() = 0;

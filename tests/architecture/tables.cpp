@@ -58,8 +58,8 @@ const std::vector<FolderUse>& folder_uses() {
 const std::vector<Dependency>& dependencies() {
   static const std::vector<Dependency> list = {
       {"SIMD intrinsics", R"(immintrin\.h)", {"engine/cpu/"}},
-      {"the CUDA runtime", R"(cuda.*)", {"engine/cuda/", "collective/nccl/"}},
-      {"NCCL", R"(nccl\.h)", {"collective/nccl/"}},
+      {"the CUDA runtime", R"(cuda.*)", {"engine/cuda/", "collective/gpu/"}},
+      {"NCCL", R"(nccl\.h)", {"collective/gpu/"}},
       {"MPI", R"(mpi\.h)", {"collective/mpi/"}},
       {"Gloo", R"(gloo/.*)", {"collective/gloo/"}},
       {"SQLite, SQLiteCpp", R"(sqlite3\.h|SQLiteCpp/.*)", {"store/sqlite/"}},

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cluster/task_files.h"
+#include "cluster/task_studies.h"
 #include "store/store.h"
 #include "temporary_folder.h"
 #include "words.h"
@@ -17,8 +18,9 @@ namespace {
 using trial::Outcome;
 
 // What a task does at its setting: writes what a process on its node would have written.
-void play_task(const std::filesystem::path& folder, std::size_t number, const std::string& machine,
-               bool finishes) {
+// In `shared`, if there is one.
+void play_task(const std::filesystem::path& folder, store::Store* shared, std::size_t number,
+               const std::string& machine, bool finishes) {
   const tests::TemporaryFolder node;
   const auto file = node / "task.db";
   {
@@ -30,7 +32,10 @@ void play_task(const std::filesystem::path& folder, std::size_t number, const st
     trial.raw = {{0.5, 8, 1, {}, false, false, 0}};
     if (finishes) writer->save({&trial, 1});
   }
-  leave_store(folder, number, finishes ? Stage::finished : Stage::begun, file);
+  if (shared)
+    leave_study(*shared, task_name(folder, number), *store::open_store(file.string())->study(1));
+  else
+    leave_store(folder, number, finishes ? Stage::finished : Stage::begun, file);
 }
 
 // Every job's tasks end as the script says for each attempt.
@@ -50,7 +55,8 @@ class FakeScheduler : public Scheduler {
       std::vector<Try>& tries = script[number];
       Try now;
       if (!tries.empty()) now = tries.front(), tries.erase(tries.begin());
-      if (now.begins) play_task(folder_, number, now.machine, now.state == Task::State::done);
+      if (now.begins)
+        play_task(folder_, shared, number, now.machine, now.state == Task::State::done);
       job.push_back({number, now.state, now.outcome, "as it was told"});
     }
     return std::to_string(jobs_.size());
@@ -59,6 +65,7 @@ class FakeScheduler : public Scheduler {
   void cancel(const std::string& job) override { cancelled.push_back(job); }
 
   std::map<std::size_t, std::vector<Try>> script;
+  store::Store* shared = nullptr;
   std::vector<std::string> cancelled;
   std::size_t jobs() const { return jobs_.size(); }
 
@@ -75,7 +82,7 @@ class ClusterRuns : public testing::Test {
       settings[i].batch = static_cast<std::int64_t>(8 * (i + 1)), settings[i].seed = 7 + i;
     const std::atomic<int> stop{stop_value};
     return run_on_cluster(
-        {scheduler_, folder_.path(), core::Seconds(0.001)}, settings,
+        {scheduler_, folder_.path(), core::Seconds(0.001), 3, scheduler_.shared}, settings,
         [&](const TaskTrial& trial) { taken_.push_back(trial); }, stop);
   }
 
@@ -151,6 +158,44 @@ TEST_F(ClusterRuns, ATaskThatEndsWithoutATrialPointsToItsLog) {
   run(1);
   ASSERT_EQ(taken_.size(), 1u);
   EXPECT_EQ(taken_[0].trial.outcome, Outcome::crashed);
+}
+
+class SharedClusterRuns : public ClusterRuns {
+ protected:
+  SharedClusterRuns() { scheduler_.shared = store_.get(); }
+  std::unique_ptr<store::Store> store_ = store::open_store((folder_ / "shared.db").string());
+};
+
+TEST_F(SharedClusterRuns, GiveTheSameThroughAStore) {
+  scheduler_.script[0] = {{.state = Task::State::failed, .outcome = Outcome::out_of_memory}};
+  scheduler_.script[1] = {{.state = Task::State::lost}, {.machine = "another node"}};
+  run(3);
+  ASSERT_EQ(taken_.size(), 3u);
+  std::map<std::int64_t, const TaskTrial*> of;
+  for (const TaskTrial& each : taken_) of[each.trial.setting.batch] = &each;
+  EXPECT_EQ(of[8]->trial.outcome, Outcome::out_of_memory);
+  EXPECT_EQ(of[8]->study->environment.machine, "a node") << "it had begun";
+  for (const std::int64_t batch : {16, 24}) {
+    const TaskTrial& found = *of[batch];
+    EXPECT_EQ(found.trial.outcome, Outcome::ok);
+    EXPECT_EQ(found.trial.id, 0);
+    EXPECT_EQ(found.trial.raw.size(), 1u);
+    EXPECT_EQ(found.study->study_key.workload, "fake");
+  }
+  EXPECT_EQ(of[16]->study->study_key.json, "question of another node");
+  EXPECT_EQ(of[24]->study->study_key.json, "question of a node");
+  EXPECT_TRUE(store_->studies().empty()) << "what was on its way has arrived";
+}
+
+TEST_F(SharedClusterRuns, TakeFilesOfATaskThatDoesNotReachTheStore) {
+  scheduler_.shared = nullptr;
+  const std::vector<trial::Setting> settings(1);
+  const std::atomic<int> never{0};
+  run_on_cluster(
+      {scheduler_, folder_.path(), core::Seconds(0.001), 3, store_.get()}, settings,
+      [&](const TaskTrial& trial) { taken_.push_back(trial); }, never);
+  ASSERT_EQ(taken_.size(), 1u);
+  EXPECT_EQ(taken_[0].trial.outcome, Outcome::ok);
 }
 
 }  // namespace

@@ -9,38 +9,12 @@
 
 #include "collective/threads/threads.h"
 #include "engine/cpu/cpu.h"
-#include "golden.h"
+#include "rank_parts.h"
 
 namespace sweetspot::engine {
 namespace {
 
 using namespace testing;
-
-// A rank's part of a batch.
-BatchView part_of(const GoldenBatch& batch, const model::Network& network, int rank, int ranks) {
-  BatchView view = batch.view();
-  const std::int64_t begin = view.count * rank / ranks, end = view.count * (rank + 1) / ranks;
-  view.whole = view.count, view.first = begin, view.count = end - begin;
-  view.inputs += begin * network.input.size();
-  if (view.labels) view.labels += begin;
-  if (view.targets) view.targets += begin * network.output().size();
-  return view;
-}
-
-std::vector<float> trainable(const Trainer& trainer) {
-  std::vector<float> all;
-  for (const Variable& variable : trainer.variables())
-    if (variable.parameter.trainable)
-      all.insert(all.end(), variable.values.begin(), variable.values.end());
-  return all;
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double squares = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    squares += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
-  return std::sqrt(squares);
-}
 
 struct Trained {
   std::vector<float> weights;
@@ -113,7 +87,7 @@ TEST_P(RanksTrain, AsOneDoesWithTheSameBatch) {
     const std::vector<float> initial = trainable(*alone);
     // As many samples at once as a rank has, because batch normalisation sees no more.
     const Trained one = train(*alone, batch, 0, 1, 16 / ranks);
-    const double moved = distance(one.weights, initial);
+    const double moved = distance_between(one.weights, initial);
     ASSERT_GT(moved, 0);
     // Buckets that split layers, that span layers, and one for all.
     for (const core::Bytes bucket : {core::Bytes{20'000}, 64 * core::MiB}) {
@@ -123,7 +97,7 @@ TEST_P(RanksTrain, AsOneDoesWithTheSameBatch) {
         EXPECT_EQ(rank.losses, trained.front().losses);
         EXPECT_EQ(rank.correct, trained.front().correct);
       }
-      EXPECT_LT(distance(trained.front().weights, one.weights), tolerance() * moved)
+      EXPECT_LT(distance_between(trained.front().weights, one.weights), tolerance() * moved)
           << ranks << " ranks, buckets of " << bucket;
       for (int i = 0; i < updates(); ++i) {
         const auto at = static_cast<std::size_t>(i);
@@ -157,8 +131,8 @@ TEST_P(UnevenRanks, TrainAsOneDoes) {
       EXPECT_EQ(rank.weights, trained.front().weights);
       EXPECT_EQ(rank.losses, trained.front().losses);
     }
-    EXPECT_LT(distance(trained.front().weights, one.weights),
-              tolerance() * distance(one.weights, initial));
+    EXPECT_LT(distance_between(trained.front().weights, one.weights),
+              tolerance() * distance_between(one.weights, initial));
   }
 }
 INSTANTIATE_TEST_SUITE_P(Models, UnevenRanks, ::testing::Values("mlp", "small-cnn"),
@@ -186,6 +160,44 @@ TEST(Ranks, HearOfOneThatIsToStopInTheSameStep) {
     });
   for (std::thread& member : members) member.join();
   EXPECT_THAT(stopped_at, ::testing::ElementsAre(5, 5));
+}
+
+// Each rank takes the small norm over its own samples; the big one is of all.
+TEST(Ranks, MeasureTheGradientsNoiseTogether) {
+  const model::Network network = golden_network("small-cnn");
+  constexpr std::int64_t samples = 64, small = 8;
+  constexpr int ranks = 2;
+  const GoldenBatch batch(network, true, samples, 0);
+  TrainerOptions options;
+  options.optimizer.learning_rate = 0;
+  const auto alone = cpu::make_trainer(network, options);
+  double small_squared = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    BatchView front = part_of(batch, network, rank, ranks);
+    front.count = small, front.first = 0, front.whole.reset();
+    alone->accumulate(front, samples);
+    small_squared += alone->squared_gradient_norm() / ranks;
+  }
+  alone->accumulate(batch.view(), samples);
+  const double big_squared = alone->squared_gradient_norm();
+  options.gradient_norms = true;
+  auto groups = collective::thread_groups(ranks);
+  std::vector<std::thread> members;
+  for (int rank = 0; rank < ranks; ++rank)
+    members.emplace_back([&, rank] {
+      TrainerOptions own = options;
+      own.ranks.group = groups[static_cast<std::size_t>(rank)].get();
+      const auto trainer = cpu::make_trainer(network, own);
+      std::optional<convergence::GradientNorms> norms;
+      for (int step = 0; step < 500 && !norms; ++step)
+        norms = trainer->step(part_of(batch, network, rank, ranks), samples / ranks).gradient_norms;
+      ASSERT_TRUE(norms);
+      EXPECT_EQ(norms->small_batch, small);
+      EXPECT_EQ(norms->big_batch, samples);
+      EXPECT_NEAR(norms->small_squared, small_squared, 1e-4 * small_squared) << rank;
+      EXPECT_NEAR(norms->big_squared, big_squared, 1e-4 * big_squared) << rank;
+    });
+  for (std::thread& member : members) member.join();
 }
 
 TEST(Ranks, AverageTheirRunningStatistics) {

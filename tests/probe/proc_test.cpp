@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "probe/proc/cgroup.h"
 #include "probe/proc/host.h"
+#include "probe/proc/own_use.h"
 #include "probe/proc/scheduling.h"
 #include "temporary_folder.h"
 
@@ -47,6 +49,27 @@ TEST_F(MadeTree, SchedulingIsThatOfAllThreads) {
   ASSERT_TRUE(own_scheduling(root));
   EXPECT_DOUBLE_EQ(own_scheduling(root)->ran_seconds, 3);
   EXPECT_DOUBLE_EQ(own_scheduling(root)->waited_seconds, 0.75);
+}
+
+// Two ranks of a launcher take turns on a core: nobody else had it.
+TEST_F(MadeTree, SchedulingIsThatOfAllRanks) {
+  const auto ran = [&](const char* process, double seconds, double waited) {
+    write(std::string("proc/") + process + "/task/" + process + "/schedstat",
+          std::to_string(std::llround(seconds * 1e9)) + ' ' +
+              std::to_string(std::llround(waited * 1e9)) + " 1\n");
+  };
+  write("proc/9/task/9/children", "20 21");
+  ran("9", 0, 0), ran("20", 4, 1), ran("21", 5, 2);
+  count_as_own(9);
+  std::optional<Scheduling> before = own_scheduling(root);
+  ran("20", 4.5, 1.5), ran("21", 5.5, 2.5);
+  std::optional<Scheduling> after = own_scheduling(root);
+  count_as_own(0);
+  ASSERT_TRUE(before && after);
+  EXPECT_DOUBLE_EQ(before->ran_seconds, 9);
+  before->cores = after->cores = 1;
+  EXPECT_DOUBLE_EQ(taken_by_others(*before, *after, 1), 0);
+  EXPECT_DOUBLE_EQ(taken_by_others(*before, *after, 1.25), 0.2) << "a quarter of it was taken";
 }
 
 TEST(Scheduling, OnlyWhatOthersTookCounts) {

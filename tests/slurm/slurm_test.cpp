@@ -10,6 +10,7 @@
 
 #include "cli/support.h"
 #include "slurm/cluster.h"
+#include "store_postgres/server.h"
 #include "temporary_folder.h"
 
 namespace sweetspot::tests {
@@ -98,6 +99,45 @@ TEST_F(Slurm, AStudyByArrayJobsGivesTheTrialsOfALocalOne) {
   EXPECT_THAT(again.err, testing::Not(HasSubstr("Slurm job")));
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     EXPECT_FALSE(entry.is_directory()) << entry.path() << " was left behind";
+}
+
+// Each task leaves its trial there as a study of its own, which is gone when it was taken in.
+TEST_F(Slurm, TrialsComeThroughAStoreOnAServer) {
+  const std::string url = the_server().new_database();
+  const auto sweep = [&](const std::string& fixed) {
+    Launch asked =
+        launch({"sweep", "--workload", "fake:fixed=" + fixed + ",side-by-side=false", "--batch",
+                "16..64*2", "--json", "--cluster", "slurm", "--partition", "low", "--share-nodes"});
+    asked.environment["SWEETSPOT_DB"] = url;
+    return asked;
+  };
+  const auto studies = [&](const std::string& what) {
+    return std::stoi(sql(url, "SELECT " + what + " FROM sweetspot.study"));
+  };
+  // A node that does not reach the server leaves a file.
+  Launch cut_off = sweep("3ms");
+  cut_off.arguments.emplace_back(
+      "--sbatch=--export=ALL,SWEETSPOT_DB=postgresql://sweetspot@/none?host=/nowhere");
+  const Finished by_files = run(cut_off);
+  ASSERT_EQ(by_files.exit_code, 0) << by_files.err;
+  EXPECT_EQ(json_of(by_files)["trials"].size(), 3u);
+  EXPECT_EQ(studies("max(id)"), 1);
+  sql(url, "CREATE TABLE public.made (title text)");
+  sql(url,
+      "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS "
+      "'BEGIN INSERT INTO public.made VALUES (NEW.workload); RETURN NEW; END'");
+  sql(url,
+      "CREATE TRIGGER note AFTER INSERT ON sweetspot.study FOR EACH ROW "
+      "EXECUTE FUNCTION note()");
+  const Finished finished = run(sweep("2ms"));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(json_of(finished)["trials"].size(), 3u);
+  EXPECT_EQ(sql(url, "SELECT count(*) FROM public.made"), "4")
+      << "of three tasks, and theirs together";
+  EXPECT_EQ(studies("count(*)"), 2);
+  const std::string own = "sweep fake:fixed=2ms,side-by-side=false";
+  EXPECT_EQ(sql(url, "SELECT count(*) FROM public.made WHERE title = '" + own + "'"), "1");
+  EXPECT_EQ(sql(url, "SELECT count(*) FROM sweetspot.study WHERE workload = '" + own + "'"), "1");
 }
 
 TEST_F(Slurm, MemoryThatAJobDoesNotHaveIsAnOutcome) {

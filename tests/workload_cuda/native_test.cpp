@@ -4,7 +4,8 @@
 
 #include <numeric>
 
-#include "collective/nccl/nccl.h"
+#include "collective/gpu/nccl.h"
+#include "collective/threads/threads.h"
 #include "core/error.h"
 #include "data/sources.h"
 #include "engine_cuda/gpu.h"
@@ -237,8 +238,9 @@ TEST(NativeOnGpu, TheOnlyRankOfNcclLearnsAsWithout) {
     options.evaluate = false;
     const native::Run run = open(options, quiet);
     const std::vector<double> without = losses(run, options, 20);
-    const auto group = collective::join_nccl(collective::make_nccl_id(), 0, 1, 0);
-    options.ranks.group = group.get();
+    const auto alone = collective::alone();
+    const auto group = collective::join_nccl(*alone, 0);
+    options.ranks.group = alone.get(), options.ranks.on_gpus = group.get();
     const std::vector<double> with = losses(run, options, 20);
     for (std::size_t i = 0; i < with.size(); ++i) EXPECT_NEAR(with[i], without[i], 1e-3) << i;
   }

@@ -15,6 +15,7 @@
 #include "cli/signals.h"
 #include "cluster/slurm/slurm.h"
 #include "cluster/task_files.h"
+#include "cluster/task_studies.h"
 #include "core/error.h"
 #include "core/number.h"
 #include "core/text.h"
@@ -72,6 +73,39 @@ std::optional<core::Seconds> time_left() {
   return std::max(least, ends - now - to_leave);
 }
 
+bool is_on_server(const StudyFlags& flags) {
+  return store::is_postgres(store::store_url(flags.db));
+}
+
+// What a task leaves for the submitter, from its own store: in the store on the server, or in a
+// file, also if the server cannot be reached from here.
+class Handover {
+ public:
+  Handover(const ClusterTask& task, const StudyFlags& flags)
+      : task_(task), url_(is_on_server(flags) ? store::store_url(flags.db) : "") {}
+
+  void leave(cluster::Stage stage, const store::Store& own, const fs::path& file) {
+    if (!url_.empty() && leave_on_server(own)) return;
+    cluster::leave_store(task_.folder, task_.number, stage, file);
+  }
+
+ private:
+  bool leave_on_server(const store::Store& own) {
+    try {
+      cluster::leave_study(*store::open_store(url_), cluster::task_name(task_.folder, task_.number),
+                           own.study(1).value());
+      return true;
+    } catch (const core::Error& error) {
+      Output::talk(fmt::format("the trial goes through a file: {}", error.what()));
+      url_.clear();
+      return false;
+    }
+  }
+
+  const ClusterTask task_;
+  std::string url_;  // empty: through files
+};
+
 std::string without_machine(const std::string& key) {
   nlohmann::json json = nlohmann::json::parse(key, nullptr, false);
   if (json.is_discarded() || !json.contains("terms")) return key;
@@ -95,17 +129,19 @@ std::string cluster_script(const ClusterFlags& flags, std::size_t tasks) {
       slurm_options(flags, fs::current_path() / "sweetspot-slurm-XXXXXX"), numbers);
 }
 
-ClusterJob::ClusterJob(const ClusterFlags& flags)
+ClusterJob::ClusterJob(const ClusterFlags& flags, const StudyFlags& study)
     : folder_(new_folder(fs::current_path())),
-      scheduler_(cluster::slurm::open(slurm_options(flags, folder_))) {}
+      scheduler_(cluster::slurm::open(slurm_options(flags, folder_))),
+      store_is_shared_(is_on_server(study)) {}
 
 ClusterJob::~ClusterJob() {
   std::error_code ignored;
   if (!keeps_folder_) fs::remove_all(folder_, ignored);
 }
 
-cluster::ClusterRun ClusterJob::run() const {
+cluster::ClusterRun ClusterJob::run(store::Store& store) const {
   cluster::ClusterRun run{*scheduler_, folder_};
+  if (store_is_shared_) run.shared = &store;
   run.submitted = [](const std::string& job, std::size_t tasks) {
     Output::talk(fmt::format("Slurm job {}: {} task{}; squeue --jobs={} shows them", job, tasks,
                              tasks == 1 ? "" : "s", job));
@@ -113,7 +149,7 @@ cluster::ClusterRun ClusterJob::run() const {
   return run;
 }
 
-int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
+int run_cluster_task(const ClusterTask& task, const StudyFlags& flags, const StudyWorkload& opened,
                      const trial::StudyKey& study_key, sweep::SweepOptions options, int epochs) {
   options.points = {cluster::read_setting(task.folder, task.number)};
   options.seeds.clear();
@@ -125,7 +161,8 @@ int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
   const auto store = store::open_store(file.string());
   const trial::Environment environment = store_environment(opened);
   store->open_study(study_key, environment, false).reset();  // and closed: the file is complete
-  cluster::leave_store(task.folder, task.number, cluster::Stage::begun, file);
+  Handover handover(task, flags);
+  handover.leave(cluster::Stage::begun, *store, file);
   std::size_t trials = 0;
   {
     const auto writer = store->open_study(study_key, environment, false);
@@ -143,7 +180,7 @@ int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
   // A stop was requested, for the program too: its result is not a trial. The submitter learns the
   // reason from Slurm.
   if (trials == 0 || CountSignals::presses() > 1) return partial_exit;
-  cluster::leave_store(task.folder, task.number, cluster::Stage::finished, file);
+  handover.leave(cluster::Stage::finished, *store, file);
   return 0;
 }
 
@@ -221,7 +258,7 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
       flags.fresh ? std::nullopt : newest_anywhere(store, study_key);
   const std::vector<trial::Setting> missing = store::missing(all, settings_in(before));
   Studies studies(store, study_key, store_environment(opened), flags.fresh);
-  ClusterJob job(cluster);
+  ClusterJob job(cluster, flags);
   std::size_t taken_in = 0;
   const core::Seconds started = study::steady_now();
   LiveStudy live(
@@ -233,7 +270,7 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
     live.finished(taken.trial);
   };
   const cluster::ClusterEnd end =
-      cluster::run_on_cluster(job.run(), missing, take, CountSignals::presses());
+      cluster::run_on_cluster(job.run(store), missing, take, CountSignals::presses());
   live.clear();
   ClusterSweep found;
   if (studies.kinds() > 1)
@@ -266,26 +303,26 @@ cluster::TaskTrial ClusterTune::run_task(const trial::Setting& setting,
   found.trial.outcome = trial::Outcome::cancelled;
   found.trial.note = "its job was cancelled";
   cluster::run_on_cluster(
-      job_.run(), {&setting, 1}, [&](const cluster::TaskTrial& taken) { found = taken; }, stop);
+      job_.run(store_), {&setting, 1}, [&](const cluster::TaskTrial& taken) { found = taken; },
+      stop);
   if (found.trial.outcome == trial::Outcome::crashed) job_.keep_folder();
   return found;
 }
 
-std::unique_ptr<store::Writer> ClusterTune::open(store::Store& store,
-                                                 const trial::StudyKey& study_key,
+std::unique_ptr<store::Writer> ClusterTune::open(const trial::StudyKey& study_key,
                                                  const trial::Setting& first, bool fresh) {
-  std::optional<trial::Study> study = fresh ? std::nullopt : newest_anywhere(store, study_key);
+  std::optional<trial::Study> study = fresh ? std::nullopt : newest_anywhere(store_, study_key);
   if (!study) {
     cluster::TaskTrial seen = run_task(first, CountSignals::presses());
     study = std::move(seen.study);
     if (!study)
       study.emplace(), study->study_key = study_key,
                        study->environment = store_environment(opened_);
-    const auto writer = store.open_study(study->study_key, study->environment, fresh);
+    const auto writer = store_.open_study(study->study_key, study->environment, fresh);
     if (seen.trial.outcome != trial::Outcome::cancelled) writer->save({&seen.trial, 1});
   }
   key_ = study->study_key.json;
-  return store.open_study(study->study_key, study->environment, false);
+  return store_.open_study(study->study_key, study->environment, false);
 }
 
 trial::Trial ClusterTune::run(const trial::Setting& setting, const std::atomic<int>& stop) {

@@ -22,18 +22,20 @@ std::string cluster_script(const ClusterFlags& flags, std::size_t tasks);
 // scheduler. Removed with it, unless it is kept for its logs.
 class ClusterJob {
  public:
-  explicit ClusterJob(const ClusterFlags& flags);
+  ClusterJob(const ClusterFlags& flags, const StudyFlags& study);
   ~ClusterJob();
   ClusterJob(const ClusterJob&) = delete;
   ClusterJob& operator=(const ClusterJob&) = delete;
 
-  cluster::ClusterRun run() const;
+  // `store`: the one of the command; tasks use it if it is on a server.
+  cluster::ClusterRun run(store::Store& store) const;
   const std::filesystem::path& folder() const { return folder_; }
   void keep_folder() { keeps_folder_ = true; }
 
  private:
   std::filesystem::path folder_;
   std::unique_ptr<cluster::Scheduler> scheduler_;
+  bool store_is_shared_;
   bool keeps_folder_ = false;
 };
 
@@ -41,10 +43,10 @@ class ClusterJob {
 std::optional<trial::Study> newest_anywhere(const store::Store& store,
                                             const trial::StudyKey& study_key);
 
-// What this process does as a task: one trial, at the setting of its number, left in the job's
-// folder. A trial that could not end before the job is cut short in time to be kept. `epochs`: of a
-// training; else 0. The caller counts signals.
-int run_cluster_task(const ClusterTask& task, const StudyWorkload& opened,
+// What this process does as a task: one trial, at the setting of its number, left in the store, if
+// that is on a server, else in the job's folder. A trial that could not end before the job is cut
+// short in time to be kept. `epochs`: of a training; else 0. The caller counts signals.
+int run_cluster_task(const ClusterTask& task, const StudyFlags& flags, const StudyWorkload& opened,
                      const trial::StudyKey& study_key, sweep::SweepOptions options, int epochs);
 
 struct ClusterSweep {
@@ -67,13 +69,14 @@ ClusterSweep sweep_on_cluster(const ClusterFlags& cluster, const StudyFlags& fla
 // earlier ones.
 class ClusterTune {
  public:
-  ClusterTune(const ClusterFlags& flags, const StudyWorkload& opened)
-      : job_(flags), opened_(opened), workload_(*opened.workload, false) {}
+  ClusterTune(const ClusterFlags& flags, const StudyFlags& study, const StudyWorkload& opened,
+              store::Store& store)
+      : job_(flags, study), store_(store), opened_(opened), workload_(*opened.workload, false) {}
 
   // The study of the kind of machine that the tasks run on. If the store has none with this key, a
   // first trial at this setting shows which kind that is.
-  std::unique_ptr<store::Writer> open(store::Store& store, const trial::StudyKey& study_key,
-                                      const trial::Setting& first, bool fresh);
+  std::unique_ptr<store::Writer> open(const trial::StudyKey& study_key, const trial::Setting& first,
+                                      bool fresh);
   // DeviceLost if it ran on another kind: different machines are never mixed in one curve.
   trial::Trial run(const trial::Setting& setting, const std::atomic<int>& stop);
   // What is known of it here.
@@ -83,6 +86,7 @@ class ClusterTune {
   cluster::TaskTrial run_task(const trial::Setting& setting, const std::atomic<int>& stop);
 
   ClusterJob job_;
+  store::Store& store_;
   const StudyWorkload& opened_;
   workload::OneAtATime workload_;
   std::string key_;  // of the study on that kind of machine

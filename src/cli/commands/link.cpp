@@ -69,7 +69,9 @@ std::optional<double> measure_gradients(collective::Group& group, const LinkFlag
   if (flags.gradient_bytes == 0) return std::nullopt;
   constexpr int rounds = 60;
   std::vector<float> values(flags.gradient_bytes / sizeof(float) + 1, 1e-30f);
-  const std::size_t bucket = std::max<std::size_t>(flags.ranks.bucket_bytes / sizeof(float), 1);
+  const core::Bytes usual = workload::native::RankOptions().bucket_bytes;
+  const std::size_t bucket =
+      std::max<std::size_t>(flags.ranks.bucket_bytes.value_or(usual) / sizeof(float), 1);
   const auto sum_all = [&] {
     for (std::size_t at = 0; at < values.size(); at += bucket)
       group.all_reduce({values.data() + at, std::min(bucket, values.size() - at)});
@@ -84,12 +86,10 @@ std::optional<double> measure_gradients(collective::Group& group, const LinkFlag
   return seconds / rounds;
 }
 
-workload::native::Run open_as_rank(const LinkFlags& flags, collective::Group& group,
-                                   const workload::native::Say& say) {
+workload::native::Options options_of_rank(const LinkFlags& flags, collective::Group& group) {
   workload::native::Options options = flags_of_rank(flags.native, flags.ranks, &group).resolved();
-  require_cpu(options);
   options.pipeline.batch = *flags.batch;
-  return workload::native::open(options, say);
+  return options;
 }
 
 // All-reduces cost more in a step than by themselves: ranks wait for the slowest one, and memory
@@ -97,7 +97,9 @@ workload::native::Run open_as_rank(const LinkFlags& flags, collective::Group& gr
 std::optional<trial::Scaling> measure_steps(collective::Group& group, const LinkFlags& flags) {
   if (!flags.batch) return std::nullopt;
   constexpr core::Seconds time{3};
-  workload::native::Run run = open_as_rank(flags, group, [](std::string_view) {});
+  workload::native::Options options = options_of_rank(flags, group);
+  const JoinedGpus gpus = join_gpus(flags.ranks, options.device, options.ranks);
+  workload::native::Run run = workload::native::open(options, [](std::string_view) {});
   const trial::Setting setting = workload::native::setting_of(run.options);
   return workload::native::measure_scaling(std::move(run), setting, time);
 }
@@ -215,7 +217,8 @@ void add_link(CLI::App& app, Action& chosen, const std::vector<std::string>& giv
       return run_ranks(flags->ranks,
                        {given,
                         [&](collective::Group& group) {
-                          if (flags->batch) open_as_rank(*flags, group, Output::talk);
+                          if (flags->batch)
+                            workload::native::open(options_of_rank(*flags, group), Output::talk);
                         },
                         [&](collective::Group* group) { return link(*flags, group, output); }});
     };

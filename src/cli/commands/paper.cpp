@@ -191,7 +191,7 @@ int run(const PaperFlags& flags, Output& output) {
   if (const auto task = cluster_task(); task && flags.cluster.given()) {
     std::string ignored;
     const StudyWorkload opened = std::move(open_devices(flags, ignored).front());
-    return run_cluster_task(*task, opened, study_key_of(flags, plan, opened),
+    return run_cluster_task(*task, flags.study, opened, study_key_of(flags, plan, opened),
                             options_of(flags, plan, opened), plan.epochs);
   }
   sweep::SweepResult last;

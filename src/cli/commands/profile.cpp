@@ -124,7 +124,7 @@ std::string operations_text(const native::Profile& profile, const advise::Roofli
 
 // What the graph saves: all operations launched separately, against a training step.
 std::string graph_text(const native::Profile& profile) {
-  if (!profile.in_graph) return "";
+  if (!profile.in_graph || profile.ranks > 1) return "";  // ranks wait for each other in both
   const double apart = total_seconds(operation_times(profile));
   return fmt::format(
       "launched one by one the operations take {} a step, in the graph the step takes {}: the "
@@ -222,10 +222,8 @@ Json json_of(const native::Run& run, const std::vector<native::Profile>& profile
 }
 
 // The largest batch opens the run, so that one beyond the data set is rejected immediately.
-native::Run open_for(const ProfileFlags& flags, const std::vector<std::int64_t>& batches,
-                     collective::Group* group, const native::Say& say) {
-  native::Options options = flags_of_rank(flags.native, flags.ranks, group).resolved();
-  require_cpu(options);
+native::Run open_for(native::Options options, const std::vector<std::int64_t>& batches,
+                     const native::Say& say) {
   for (const std::int64_t batch : batches) {
     options.pipeline.batch = batch;
     check(options);
@@ -241,9 +239,9 @@ trial::Setting setting_at(const native::Run& run, std::int64_t batch) {
 }
 
 // The others make the same steps as the first, which reports them.
-int profile_as_other_rank(const ProfileFlags& flags, const std::vector<std::int64_t>& batches,
-                          collective::Group& group) {
-  const native::Run run = open_for(flags, batches, &group, [](std::string_view) {});
+int profile_as_other_rank(const ProfileFlags& flags, const native::Options& options,
+                          const std::vector<std::int64_t>& batches) {
+  const native::Run run = open_for(options, batches, [](std::string_view) {});
   const StopOnSignal stop(true);
   for (const std::int64_t batch : batches) {
     if (native::as_first_rank_says(run.options.ranks, false)) break;
@@ -254,9 +252,11 @@ int profile_as_other_rank(const ProfileFlags& flags, const std::vector<std::int6
 
 int profile(const ProfileFlags& flags, collective::Group* group, Output& output) {
   const std::vector<std::int64_t> batches = core::parse_range(flags.batches, "--batch");
-  if (group && group->rank() > 0) return profile_as_other_rank(flags, batches, *group);
+  native::Options options = flags_of_rank(flags.native, flags.ranks, group).resolved();
+  const JoinedGpus gpus = join_gpus(flags.ranks, options.device, options.ranks);
+  if (!options.ranks.is_first()) return profile_as_other_rank(flags, options, batches);
   if (flags.trace) report::check_can_write(*flags.trace, "--trace");
-  native::Run run = open_for(flags, batches, group, Output::talk);
+  native::Run run = open_for(options, batches, Output::talk);
   if (const auto reason = settle_precision(flags.native, run, batches.front()))
     Output::talk(*reason);
   const advise::Roofline roofline = device_roofline(run.options);
@@ -311,8 +311,8 @@ void add_profile(CLI::App& app, Action& chosen, const std::vector<std::string>& 
       return run_ranks(flags->ranks,
                        {given,
                         [&](collective::Group& group) {
-                          open_for(*flags, core::parse_range(flags->batches, "--batch"), &group,
-                                   Output::talk);
+                          open_for(flags_of_rank(flags->native, flags->ranks, &group).resolved(),
+                                   core::parse_range(flags->batches, "--batch"), Output::talk);
                         },
                         [&](collective::Group* group) { return profile(*flags, group, output); }});
     };

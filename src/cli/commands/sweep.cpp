@@ -185,7 +185,7 @@ int sweep(const SweepFlags& flags, Output& output) {
   const CountSignals signals;
   const trial::StudyKey study_key = study::study_key(opened.title, opened.identity, terms);
   if (flags.cluster.given() && task)
-    return run_cluster_task(*task, opened, study_key, options,
+    return run_cluster_task(*task, flags.study, opened, study_key, options,
                             static_cast<int>(terms.epochs.value_or(0)));
   std::unique_ptr<store::Writer> writer;
   std::unique_ptr<store::Queue> queue;

@@ -114,6 +114,7 @@ Json setting_json(const native::Options& o, const engine::TrainerOptions& traine
           {"micro_batch", o.micro_batch(o.first_batch())},
           {"ranks", o.ranks.count()},
           {"asynchronous", o.ranks.asynchronous},
+          {"gpu_sums", o.ranks.on_gpus ? Json(name(o.ranks.sums)) : Json(nullptr)},
           {"schedule", schedule_json(o)},
           {"accumulation", o.accumulation},
           {"precision", name(o.precision)},
@@ -147,7 +148,8 @@ Json noise_json(const std::optional<convergence::NoiseEstimate>& noise) {
           {"observations", noise->observations}};
 }
 
-Json epoch_json(const native::EpochResult& e, bool has_ranks) {
+// On GPUs the wait of a step in a graph is not known.
+Json epoch_json(const native::EpochResult& e, const native::RankOptions& ranks) {
   return {{"epoch", e.epoch},
           {"complete", e.complete},
           {"steps", e.steps},
@@ -162,7 +164,8 @@ Json epoch_json(const native::EpochResult& e, bool has_ranks) {
           {"evaluation_seconds", e.evaluation_time.count()},
           {"samples_per_second", e.samples_per_second()},
           {"data_wait_share", e.data_wait_share()},
-          {"reduction_wait_share", has_ranks ? Json(e.reduction_wait_share()) : Json(nullptr)},
+          {"reduction_wait_share",
+           ranks.group && !ranks.on_gpus ? Json(e.reduction_wait_share()) : Json(nullptr)},
           {"noise_scale", noise_json(e.noise)}};
 }
 
@@ -191,7 +194,7 @@ Json result_json(const native::Run& run, const native::Result& result) {
   json["steps"] = result.steps;
   json["epochs"] = Json::array();
   for (const native::EpochResult& epoch : result.epochs)
-    json["epochs"].push_back(epoch_json(epoch, run.options.ranks.group != nullptr));
+    json["epochs"].push_back(epoch_json(epoch, run.options.ranks));
   json["batches"] = Json::array();
   for (const native::BatchChange& change : result.batches)
     json["batches"].push_back(batch_json(change));
@@ -218,7 +221,9 @@ std::string batch_words(const native::Options& o) {
 
 // A rank's part of a batch.
 std::string parts_words(const native::Options& o) {
-  const std::string ranks = o.ranks.group ? fmt::format(" on {} ranks", o.ranks.count()) : "";
+  const std::string ranks =
+      o.ranks.group ? fmt::format(" on {} rank{}", o.ranks.count(), o.ranks.count() == 1 ? "" : "s")
+                    : "";
   if (o.ranks.asynchronous) return fmt::format(" each{}, asynchronously", ranks);
   if (o.batch_changes() && o.accumulation > 1)
     return fmt::format("{} in {} parts", ranks, o.accumulation);
@@ -298,8 +303,7 @@ int train_rank(const native::Options& options) {
 int train(const TrainFlags& train_flags, collective::Group* group, Output& output) {
   const NativeFlags& flags = train_flags.native;
   native::Options options = options_of(train_flags, group);
-  const std::unique_ptr<collective::Group> on_gpus = gpu_group(options, train_flags.ranks);
-  if (on_gpus) options.ranks.group = on_gpus.get();
+  const JoinedGpus gpus = join_gpus(train_flags.ranks, options.device, options.ranks);
   if (!options.ranks.is_first()) return train_rank(options);
   native::Run run = native::open(options, Output::talk);
   const auto reason = settle_precision(flags, run, run.options.batch());

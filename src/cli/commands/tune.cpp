@@ -212,16 +212,16 @@ int tune(const TuneFlags& flags, Output& output) {
   if (flags.cluster.given() && task) {
     sweep::SweepOptions one;
     one.limits = options.limits, one.loop = options.loop;
-    return run_cluster_task(*task, opened, study_key, one, 0);
+    return run_cluster_task(*task, flags.study, opened, study_key, one, 0);
   }
   std::unique_ptr<ClusterTune> cluster;
   std::unique_ptr<store::Writer> writer;
   workload::Workload* workload = opened.workload.get();
   if (flags.cluster.given()) {
-    cluster = std::make_unique<ClusterTune>(flags.cluster, opened);
+    cluster = std::make_unique<ClusterTune>(flags.cluster, flags.study, opened, *store);
     trial::Setting first = opened.base;
     first.batch = std::lcm(options.limits.min, first.accumulation);
-    writer = cluster->open(*store, study_key, first, flags.study.fresh);
+    writer = cluster->open(study_key, first, flags.study.fresh);
     workload = &cluster->workload();
     options.limits.memory_limit.reset();  // of this machine: a task applies its own
     options.loop.run_elsewhere = [&](const trial::Setting& setting, const auto&, const auto&,
@@ -289,15 +289,23 @@ TuneFlags flags_of_rank(const TuneFlags& flags, collective::Group* group) {
   return of_rank;
 }
 
-workload::native::Run open_as_rank(const TuneFlags& flags, collective::Group& group,
-                                   const workload::native::Say& say) {
-  workload::native::Options options = flags_of_rank(flags, &group).study.native.resolved();
-  require_cpu(options);
+// With the flags of a rank.
+workload::native::Run open_as_rank(const TuneFlags& flags, const workload::native::Say& say) {
+  workload::native::Options options = flags.study.native.resolved();
   options.pipeline.batch = options.accumulation * options.parts();
   return workload::native::open(options, say);
 }
 
 // The first rank tunes, and the others make its steps with it.
+int tune_as_rank(TuneFlags flags, Output& output) {
+  NativeFlags& native = flags.study.native;
+  const JoinedGpus gpus = join_gpus(flags.ranks, native.resolved().device, native.options.ranks);
+  if (native.options.ranks.is_first()) return tune(flags, output);
+  const StopOnSignal stop(true);
+  workload::native::follow_first_rank(open_as_rank(flags, [](std::string_view) {}));
+  return 0;
+}
+
 int tune_with_ranks(const TuneFlags& flags, const std::vector<std::string>& given, Output& output) {
   if (flags.study.command.given() && flags.ranks.ranks > 1)
     throw core::InputError(
@@ -309,17 +317,12 @@ int tune_with_ranks(const TuneFlags& flags, const std::vector<std::string>& give
   return run_ranks(flags.ranks, {given,
                                  [&](collective::Group& group) {
                                    check_ranks(flags);
-                                   open_as_rank(flags, group, Output::talk);
+                                   open_as_rank(flags_of_rank(flags, &group), Output::talk);
                                  },
                                  [&](collective::Group* group) {
                                    if (!group) return tune(flags, output);
                                    check_ranks(flags);
-                                   if (group->rank() == 0)
-                                     return tune(flags_of_rank(flags, group), output);
-                                   const StopOnSignal stop(true);
-                                   workload::native::follow_first_rank(
-                                       open_as_rank(flags, *group, [](std::string_view) {}));
-                                   return 0;
+                                   return tune_as_rank(flags_of_rank(flags, group), output);
                                  }});
 }
 

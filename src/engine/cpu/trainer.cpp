@@ -178,10 +178,10 @@ class CpuTrainer final : public Trainer {
   // while the update goes through it.
   StepResult measured_step(const BatchView& batch, std::int64_t micro_batch,
                            const OptimizerUpdate& update) {
-    const auto small = norms_.wants(batch.count, micro_batch);
+    const auto small = norms_.wants(batch.batch(), micro_batch);
     if (!small) return train(batch, micro_batch, &update);
     std::optional<double> small_squared;
-    if (*small > 0) small_squared = squared_norm_of(batch, *small, micro_batch);
+    if (*small > 0) small_squared = mean_over_ranks(squared_norm_of(batch, *small, micro_batch));
     const SquaredUpdate squared(update);
     StepResult result = train(batch, micro_batch, &squared);
     result.gradient_norms = norms_.add(small_squared, squared.sum());
@@ -191,7 +191,7 @@ class CpuTrainer final : public Trainer {
   // The squared norm of the gradient over the batch's first samples.
   double squared_norm_of(const BatchView& batch, std::int64_t samples, std::int64_t micro_batch) {
     BatchView front = batch;
-    front.count = samples;
+    front.count = samples, front.whole.reset();
     StepResult unused;
     for_passes(executor_of(micro_batch), front, micro_batch, nullptr, unused,
                [&](Executor& executor, Pass& pass, bool first, Executor::Last last) {
@@ -200,6 +200,14 @@ class CpuTrainer final : public Trainer {
                });
     add_penalty_gradients();
     return squared_gradient_norm();
+  }
+
+  // Each has taken its own samples.
+  double mean_over_ranks(double value) const {
+    collective::Group* const group = options_.ranks.group;
+    if (!group) return value;
+    group->sum({&value, 1});
+    return value / group->size();
   }
 
   void add_penalty_gradients() {

@@ -461,10 +461,11 @@ BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t fi
 
 std::vector<PartialGradients> Program::partials() const {
   std::vector<PartialGradients> all;
-  for (const auto& op : ops)
-    for (PartialGradients p : op->partials()) {
+  for (std::size_t op = 0; op < ops.size(); ++op)
+    for (PartialGradients p : ops[op]->partials()) {
       // Penalties are added after the whole backward pass.
-      p.early = !op->in_last_launch && penalties.empty();
+      p.early = !ops[op]->in_last_launch && penalties.empty();
+      p.op = op;
       all.push_back(p);
     }
   return all;

@@ -4,7 +4,7 @@
 
 namespace sweetspot::engine::cuda {
 
-Executor::Executor(Program program, cudaStream_t stream)
+Executor::Executor(Program program, cudaStream_t stream, std::optional<core::Bytes> bucket_bytes)
     : program_(std::move(program)), stream_(stream) {
   const core::MemoryByUse memory = program_memory(program_);
   const auto make = [&](core::Use use) { return DeviceBuffer(memory[use], use); };
@@ -12,19 +12,59 @@ Executor::Executor(Program program, cudaStream_t stream)
   input_ = make(core::Use::input);
   if (!program_.training) return;
   for (const PartialGradients& p : program_.partials()) {
-    const Segment segment{p.weights,
-                          static_cast<int>(p.floats),
-                          p.splits,
-                          partials_.as<float>() + p.offset,
-                          p.floats,
-                          p.early,
-                          0,
-                          p.operands,
-                          static_cast<int>(p.operand_count)};
-    all_.segments.push_back(segment);
-    if (!p.in_place) rest_.segments.push_back(segment);
+    all_.segments.push_back(segment_of(p));
+    if (!p.in_place) rest_.segments.push_back(segment_of(p));
   }
   all_.lay_out(), rest_.lay_out();
+  if (bucket_bytes) fill_buckets(*bucket_bytes);
+}
+
+Segment Executor::segment_of(const PartialGradients& p) const {
+  return {p.weights,
+          static_cast<int>(p.floats),
+          p.splits,
+          partials_.as<float>() + p.offset,
+          p.floats,
+          p.early,
+          0,
+          p.operands,
+          static_cast<int>(p.operand_count)};
+}
+
+void Executor::fill_buckets(core::Bytes bucket_bytes) {
+  std::vector<PartialGradients> partials = program_.partials();
+  std::ranges::stable_sort(partials, std::greater(), &PartialGradients::op);
+  std::int64_t all = 0;
+  for (const PartialGradients& p : partials) all += p.floats;
+  // Enough buckets to overlap most of the backward pass, none so small that its latency counts more
+  // than its bytes, and none larger than PyTorch's.
+  constexpr std::int64_t several = 8, least = core::MiB / sizeof(float), most = 25 * least;
+  const std::int64_t full = bucket_bytes > 0
+                                ? static_cast<std::int64_t>(bucket_bytes / sizeof(float))
+                                : std::clamp(all / several, least, most);
+  std::int64_t floats = 0;
+  buckets_.emplace_back();
+  for (std::size_t i = 0; i < partials.size(); ++i) {
+    const PartialGradients& p = partials[i];
+    const bool same_op = i > 0 && partials[i - 1].op == p.op;
+    if (floats >= full && !same_op) buckets_.emplace_back(), floats = 0;
+    Bucket& bucket = buckets_.back();
+    bucket.updates.segments.push_back(segment_of(p));
+    bucket.last_op = p.op, floats += p.floats;
+  }
+  for (Bucket& bucket : buckets_) {
+    for (const Segment& s : bucket.updates.segments)
+      bucket.ranges.push_back({s.begin, s.begin + s.count});
+    std::ranges::sort(bucket.ranges, {}, &Range::begin);
+    std::vector<Range> joined;
+    for (const Range& range : bucket.ranges)
+      if (!joined.empty() && joined.back().end == range.begin)
+        joined.back().end = range.end;
+      else
+        joined.push_back(range);
+    bucket.ranges = std::move(joined);
+    bucket.updates.lay_out();
+  }
 }
 
 void Executor::Updates::lay_out() {
@@ -63,13 +103,12 @@ Pass Executor::pass() const {
   return pass;
 }
 
-Update Executor::update(int i, bool rest) const {
+Update Executor::update(const Updates& from, int i) const {
   Update u{};
   if (program_.training) {
-    const Updates& from = of(rest);
     u.segment_count = from.segments_of(i), u.blocks = from.blocks[static_cast<std::size_t>(i)];
     std::copy_n(from.segments.begin() + i * most_segments, u.segment_count, u.segments);
-    u.ends_step = i + 1 == updates(rest);
+    u.ends_step = i + 1 == from.launches();
   }
   u.losses = arena_.as<float>(program_.loss->places.losses);
   u.correct = arena_.as<std::uint8_t>(program_.loss->places.correct);
@@ -113,9 +152,11 @@ void Executor::forward(Pass& pass) const {
   add_penalty_loss(pass);
 }
 
-void Executor::backward(Pass& pass) const {
-  for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;)
+void Executor::backward(Pass& pass, const AfterOp& after) const {
+  for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;) {
     program_.ops[i]->backward(pass);
+    if (after) after(i);
+  }
   pass.flush();
   add_penalty_gradients(pass);
 }

@@ -1,7 +1,10 @@
 #pragma once
 #include <compare>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "engine/cuda/compiled_plan.h"
 
@@ -17,15 +20,25 @@ struct GraphKey {
   std::int64_t batch = 0, steps = 1;
   int host_buffer = resident;
   std::int64_t norm_every = 0;  // every n-th step, from the first, has its norm; 0: none
+  // Of a host buffer that is one rank's part of a batch: where it begins, and the whole batch.
+  std::int64_t place = 0, whole = 0;
   auto operator<=>(const GraphKey&) const = default;
 
   static constexpr int resident = -1;
 };
 
+// Adjacent floats of the gradients.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+};
+
 // A program with its memory on the device.
 class Executor {
  public:
-  Executor(Program program, cudaStream_t stream);
+  // `bucket_bytes`: for one of several ranks, how many gradients it sums at once; 0: as many as
+  // suits their number.
+  Executor(Program program, cudaStream_t stream,
+           std::optional<core::Bytes> bucket_bytes = std::nullopt);
 
   const Program& program() const { return program_; }
   core::MemoryByUse memory() const;
@@ -34,8 +47,16 @@ class Executor {
   // The update over this program's partial gradients, with losses and everything except the
   // trainer's part. There are several if one launch cannot take all of them. `rest`: without what
   // operations update in place.
-  Update update(int i = 0, bool rest = false) const;
-  int updates(bool rest = false) const { return static_cast<int>(of(rest).blocks.size()); }
+  Update update(int i = 0, bool rest = false) const { return update(of(rest), i); }
+  int updates(bool rest = false) const { return of(rest).launches(); }
+
+  // Gradients that ranks sum together, in the order in which the backward pass makes them. At least
+  // one, for one of several ranks. A bucket's update is like the one above, for its part.
+  int buckets() const { return static_cast<int>(buckets_.size()); }
+  std::size_t last_op(int bucket) const { return at(bucket).last_op; }  // it is complete after it
+  std::span<const Range> ranges(int bucket) const { return at(bucket).ranges; }
+  Update bucket_update(int bucket, int i) const { return update(at(bucket).updates, i); }
+  int bucket_updates(int bucket) const { return at(bucket).updates.launches(); }
 
   // A buffer for a host micro-batch, and what the kernels read there.
   std::byte* host_buffer(int i) const;
@@ -44,7 +65,9 @@ class Executor {
   Source copy_in(const BatchView& batch, std::int64_t first, std::int64_t count) const;
 
   void forward(Pass& pass) const;
-  void backward(Pass& pass) const;
+  // `after` is called behind each operation's launches.
+  using AfterOp = std::function<void(std::size_t op)>;
+  void backward(Pass& pass, const AfterOp& after = nullptr) const;
   // The ends of these two, for callers that run the operations one by one.
   void add_penalty_loss(const Pass& pass) const;
   void add_penalty_gradients(const Pass& pass) const;
@@ -64,9 +87,20 @@ class Executor {
     std::vector<int> blocks;  // of each launch
     void lay_out();
     int segments_of(int i) const;
+    int launches() const { return static_cast<int>(blocks.size()); }
+  };
+  struct Bucket {
+    Updates updates;
+    std::vector<Range> ranges;
+    std::size_t last_op = 0;
   };
   const Updates& of(bool rest) const { return rest ? rest_ : all_; }
+  const Bucket& at(int bucket) const { return buckets_[static_cast<std::size_t>(bucket)]; }
+  Segment segment_of(const PartialGradients& partials) const;
+  Update update(const Updates& from, int i) const;
+  void fill_buckets(core::Bytes bucket_bytes);
   Updates all_, rest_;
+  std::vector<Bucket> buckets_;
 };
 
 }  // namespace sweetspot::engine::cuda

@@ -45,9 +45,10 @@ struct Pass {
   std::uint32_t* tickets = nullptr;
   StepState* state = nullptr;
   Source source;
-  int count = 0;    // samples of the micro-batch
-  int first = 0;    // its first sample's index in the batch
-  float batch = 0;  // samples of the whole batch
+  int count = 0;       // samples of the micro-batch
+  int first = 0;       // its first sample's index in the batch
+  bool begins = true;  // the step, for this trainer
+  float batch = 0;     // samples of the whole batch
   bool training = true;
   std::uint32_t ahead = 1;  // the step's number is state->step + ahead
   std::uint64_t seed = 0;
@@ -128,6 +129,7 @@ struct PartialGradients {
   bool early = false;     // not of the last launch of the backward pass
   bool in_place = false;  // the operation updates these weights itself, if a pass allows it
   std::int64_t operands = 0, operand_count = 0;  // the first of them are also cached as operands
+  std::size_t op = 0;                            // whose backward pass makes them
 };
 
 class Op {

@@ -78,6 +78,10 @@ void Parameters::fill(Update& u) const {
 
 StepRecord* Parameters::evaluation_record() const { return history() + history_steps; }
 
+RankSumsRecord* Parameters::rank_record() const {
+  return reinterpret_cast<RankSumsRecord*>(evaluation_record() + 1);
+}
+
 std::vector<Variable> Parameters::variables() const {
   const std::vector<float> host = get(weights_, "reading the weights");
   std::vector<Variable> variables;

@@ -5,6 +5,7 @@
 #include "engine/cuda/cuda.h"
 #include "engine/cuda/device.h"
 #include "engine/cuda/kernels/params.h"
+#include "engine/cuda/kernels/ranks.h"
 #include "engine/cuda/weights.h"
 
 namespace sweetspot::engine::cuda {
@@ -28,6 +29,7 @@ class Parameters {
   // Evaluation has its own state and record.
   StepState* evaluation_state() const { return state() + 1; }
   StepRecord* evaluation_record() const;
+  RankSumsRecord* rank_record() const;
   bool scaled() const { return options_.precision == Precision::fp16; }
 
   // These wait for the stream.

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "engine/cuda/compiled_plan.h"
+#include "engine/cuda/kernels/ranks.h"
 #include "engine/cuda/shapes.h"
 
 namespace sweetspot::engine::cuda {
@@ -63,8 +64,9 @@ core::MemoryByUse trainer_memory(const WeightLayout& weights, const Options& opt
   memory[core::Use::gradients] = float_bytes(weights.trainable_floats);
   memory[core::Use::optimizer] =
       float_bytes(weights.trainable_floats * state_floats(optimizer.kind));
-  memory[core::Use::workspace] =
-      2 * sizeof(StepState) + (history_steps + 1) * sizeof(StepRecord);  // one for evaluation
+  memory[core::Use::workspace] = 2 * sizeof(StepState) +
+                                 (history_steps + 1) * sizeof(StepRecord) +  // one for evaluation
+                                 sizeof(RankSumsRecord);
   return memory;
 }
 

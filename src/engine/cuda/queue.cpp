@@ -53,6 +53,7 @@ void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch
   copied_[turn_].record(stream_);
   check(cudaMemsetAsync(&parameters_.state()->cursor, 0, sizeof(std::uint32_t), stream_), "a step");
 
+  if (sums_) sums_->note_stop();
   const auto launch = [&](const GraphKey& key) {
     check(cudaGraphLaunch(steps_.graph(executor, key, train.source), stream_), "its steps");
     steps_done_ += static_cast<std::uint32_t>(key.steps);
@@ -68,29 +69,31 @@ void CudaTrainer::start(std::span<const std::uint32_t> order, std::int64_t batch
 }
 
 void CudaTrainer::queue(const BatchView& batch, std::int64_t micro_batch) {
-  if (options_.trainer.ranks.group) {  // ranks wait for each other in every step
-    results_.push_back(step(batch, micro_batch));
-    return;
-  }
-  refuse_empty(batch.count);
+  refuse_empty(sums_ ? batch.batch() : batch.count);
   Executor& executor = executor_of(micro_batch);
   make_room(1);
+  if (sums_) sums_->note_stop();
+  if (batch.count == 0) steps_.run_without_samples(executor, 0);
   const bool measured = measures_next(batch.count);
+  const std::int64_t whole = batch.whole.value_or(0);
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
     const auto [source, buffer] =
         staging_.stage(executor, part_of(batch, executor.program().host_batch, first, count));
     if (count == batch.count)
-      check(
-          cudaGraphLaunch(
-              steps_.graph(executor,
-                           {.batch = count, .host_buffer = buffer, .norm_every = measured}, source),
-              stream_),
-          "its steps");
+      check(cudaGraphLaunch(steps_.graph(executor,
+                                         {.batch = count,
+                                          .host_buffer = buffer,
+                                          .norm_every = measured,
+                                          .place = batch.first,
+                                          .whole = whole},
+                                         source),
+                            stream_),
+            "its steps");
     else
-      steps_.run(executor, source, {first, count, batch.count, 0, measured});
+      steps_.run(executor, source, {first, count, batch.count, 0, measured, batch.first, whole});
     staging_.used();
   });
-  queued_.push_back(batch.count);
+  queued_.push_back(batch.batch());
   ++steps_done_;
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/cuda/executor.h"
 #include "engine/cuda/parameters.h"
+#include "engine/cuda/rank_sums.h"
 
 namespace sweetspot::engine::cuda {
 
@@ -21,28 +22,38 @@ struct Micro {
   // For a batch shared by ranks: the start of this rank's part, and the samples of all parts; 0: it
   // is not shared.
   std::int64_t place = 0, whole = 0;
+
+  bool is_first() const { return first == 0; }
+  bool is_last() const { return first + count == batch; }
 };
 
 // The launches of a step, one by one or captured as graphs.
 class Steps {
  public:
-  Steps(const Options& options, const Parameters& parameters, cudaStream_t stream)
-      : options_(options), parameters_(parameters), stream_(stream) {}
+  // `sums`: null, or of the ranks that share every batch.
+  Steps(const Options& options, const Parameters& parameters, RankSums* sums, cudaStream_t stream)
+      : options_(options), parameters_(parameters), sums_(sums), stream_(stream) {}
 
   // A pass of a micro-batch through `executor`.
   Pass pass(const Executor& executor, const Source& source, const Micro& micro) const;
-  // What follows its backward pass: into the weights immediately if it is the whole batch, into the
-  // gradient sum otherwise.
-  void settle(const Executor& executor, const Micro& micro, bool updates) const;
-  // The update from the gradients that settle() summed.
-  void update(const Executor& executor) const;
+  // Its backward pass. If an update follows, ranks start to sum what it has made.
+  void backward(const Executor& executor, Pass& pass, const Micro& micro, bool updates,
+                const Executor::AfterOp& after = nullptr) const;
+  // What follows: into the weights immediately if it is the whole batch, into the gradient sum
+  // otherwise. `clock` is marked before and after each wait for other ranks.
+  void settle(const Executor& executor, const Micro& micro, bool updates,
+              Clock* clock = nullptr) const;
   // All of that.
   void run(const Executor& executor, const Source& source, const Micro& micro) const;
+  // The update of a rank that has no sample of the batch.
+  void run_without_samples(const Executor& executor, std::int64_t advance,
+                           Clock* clock = nullptr) const;
 
   // `steps` steps of `batch` samples from the state's cursor on in a resident split, or one over
   // the samples in a buffer.
   cudaGraphExec_t graph(Executor& executor, const GraphKey& key, Source source) const;
-  // A step over a whole batch whose samples are `offset` after the cursor.
+  // A step over a whole batch whose samples are `offset` after the cursor; of ranks, each takes its
+  // part.
   void resident(const Executor& executor, Source split, std::int64_t offset,
                 const Micro& batch) const;
 
@@ -54,9 +65,19 @@ class Steps {
   // place.
   template <class Launch>
   void each_update(const Executor& executor, const Micro& micro, bool rest, Launch launch) const;
+  // The same for a bucket of several ranks.
+  template <class Launch>
+  void each_update_of(const Executor& executor, int bucket, const Micro& micro,
+                      Launch launch) const;
+  void fill(Update& update, const Micro& micro) const;
+  void sum_partials(const Update& update, const Micro& micro) const;
+  // Of several ranks: sums this rank's gradients of a bucket, and starts to sum those of all.
+  void send(const Executor& executor, int bucket, const Micro& micro) const;
+  void update_with_others(const Executor& executor, const Micro& micro, Clock* clock) const;
 
   const Options& options_;
   const Parameters& parameters_;
+  RankSums* sums_;
   cudaStream_t stream_;
 };
 

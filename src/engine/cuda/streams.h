@@ -57,6 +57,7 @@ class Clock {
     check(cudaEventRecord(events_[used_], stream_), "its clock");
     return used_++;
   }
+  std::size_t marks() const { return used_; }
   core::Seconds between(std::size_t a, std::size_t b) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, events_[a], events_[b]), "its clock");

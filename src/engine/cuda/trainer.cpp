@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/error.h"
 #include "engine/cuda/shapes.h"
@@ -36,13 +35,20 @@ CudaTrainer::CudaTrainer(const model::Network& network, const Options& options)
       chip_(chip_of(options.device)),
       clock_(stream_),
       parameters_(network_, options_, stream_),
-      steps_(options_, parameters_, stream_),
+      sums_(options.trainer.ranks.on_gpus
+                ? std::optional<RankSums>(std::in_place, options.trainer.ranks, parameters_,
+                                          options.trainer.optimizer, stream_)
+                : std::nullopt),
+      steps_(options_, parameters_, sums_ ? &*sums_ : nullptr, stream_),
       staging_(stream_) {}
 
 void CudaTrainer::prepare(std::int64_t micro_batch) {
   use();
   if (!executors_.contains(micro_batch))
-    executors_.emplace(micro_batch, Executor(compiled(micro_batch, true), stream_));
+    executors_.emplace(
+        micro_batch,
+        Executor(compiled(micro_batch, true), stream_,
+                 sums_ ? std::optional(options_.trainer.ranks.bucket_bytes) : std::nullopt));
 }
 
 Program CudaTrainer::compiled(std::int64_t micro_batch, bool training) const {
@@ -80,9 +86,22 @@ StepResult CudaTrainer::accumulate(const BatchView& batch, std::int64_t micro_ba
 StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, bool updates) {
   collect();
   const Executor& executor = executor_of(micro_batch);
-  const bool shared = updates && options_.trainer.ranks.group;
+  const bool shared = updates && sums_;
   StepResult result;
   reset_slot();
+  if (shared) sums_->note_stop();
+  const auto waited = [&](std::size_t first, std::size_t settled) {
+    wait("a step");
+    result.update += clock_.between(settled, clock_.marks() - 1);
+    if (shared) result.reduction_wait += waited_for_ranks(first);
+  };
+  if (batch.count == 0 && shared) {
+    clock_.start();
+    const std::size_t begin = clock_.mark();
+    steps_.run_without_samples(executor, 0, &clock_);
+    clock_.mark();
+    waited(begin + 1, begin);
+  }
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
     const Micro micro{first, count, batch.count, 0, !updates, batch.first, batch.batch()};
     Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count), micro);
@@ -91,42 +110,28 @@ StepResult CudaTrainer::train(const BatchView& batch, std::int64_t micro_batch, 
     clock_.mark();
     executor.forward(pass);
     clock_.mark();
-    executor.backward(pass);
+    steps_.backward(executor, pass, micro, updates);
+    const std::size_t made = clock_.mark();
+    steps_.settle(executor, micro, updates, &clock_);
     clock_.mark();
-    steps_.settle(executor, micro, updates && !shared);
-    clock_.mark();
-    wait("a step");
+    waited(made + 1, made);
     result.forward += clock_.between(0, 1), result.backward += clock_.between(1, 2);
-    result.update += clock_.between(2, 3);
   });
-  if (batch.count > 0) set_record(result, parameters_.fetch(parameters_.history()), batch.count);
-  if (shared) update_with_others(executor, result, batch.count, batch.batch());
+  if (batch.count > 0 || shared) read_record(result, shared ? batch.batch() : batch.count);
   return result;
 }
 
-// The all-reduces run in the ranks' own stream, between two synchronisations with ours.
-void CudaTrainer::update_with_others(const Executor& executor, StepResult& part,
-                                     std::int64_t samples, std::int64_t whole) {
-  const Ranks& ranks = options_.trainer.ranks;
-  const std::span<float> gradients = parameters_.gradient_sums();
-  if (samples == 0) {
-    check(cudaMemsetAsync(gradients.data(), 0, gradients.size_bytes(), stream_), "a step");
-    wait("a step");
-  }
-  const auto start = std::chrono::steady_clock::now();
-  ranks.group->all_reduce(gradients);
-  double sums[] = {part.loss * static_cast<double>(samples), static_cast<double>(part.correct),
-                   ranks.stop && *ranks.stop != 0 ? 1. : 0.};
-  ranks.group->sum(sums);
-  part.reduction_wait = std::chrono::steady_clock::now() - start;
-  part.loss = sums[0] / static_cast<double>(whole);
-  part.correct = static_cast<std::int64_t>(sums[1]), part.stops = sums[2] > 0;
-  clock_.start();
-  clock_.mark();
-  steps_.update(executor);
-  clock_.mark();
-  wait("a step");
-  part.update += part.reduction_wait + clock_.between(0, 1);
+void CudaTrainer::read_record(StepResult& result, std::int64_t samples) const {
+  set_record(result, parameters_.fetch(parameters_.history()), samples);
+  if (!sums_) return;
+  sums_->check();
+  result.stops = sums_->stops();
+}
+
+core::Seconds CudaTrainer::waited_for_ranks(std::size_t first) const {
+  core::Seconds waited{0};
+  for (std::size_t i = first; i + 1 < clock_.marks(); i += 2) waited += clock_.between(i, i + 1);
+  return waited;
 }
 
 void CudaTrainer::average_statistics(collective::Group& group) {
@@ -149,21 +154,19 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
   ThreadProfile device;  // the device is one worker
   device.operations.resize(profile.operations.size());
   reset_slot();
+  if (sums_) sums_->note_stop();
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count),
-                            {first, count, batch.count, 0});
+    const Micro micro{first, count, batch.count, 0, false, batch.first, batch.batch()};
+    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count), micro);
     clock_.start();
     std::size_t at = clock_.mark();
     const std::size_t begin = at;
     for (const auto& op : program.ops) op->forward(pass), clock_.mark();
     executor.add_penalty_loss(pass);
     const std::size_t turned = at + program.ops.size();
-    for (std::size_t i = program.ops.size(); i-- > program.first_trainable;)
-      program.ops[i]->backward(pass), clock_.mark();
-    pass.flush();
-    executor.add_penalty_gradients(pass);
+    steps_.backward(executor, pass, micro, true, [&](std::size_t) { clock_.mark(); });
     const std::size_t returned = clock_.mark();
-    steps_.settle(executor, {first, count, batch.count, 0}, true);
+    steps_.settle(executor, micro, true, &clock_);
     const std::size_t end = clock_.mark();
     wait("a step");
     for (auto& op : device.operations)
@@ -174,8 +177,9 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
     profile.result.forward += clock_.between(begin, turned);
     profile.result.backward += clock_.between(turned, returned);
     profile.result.update += clock_.between(returned, end);
+    if (sums_) profile.result.reduction_wait += waited_for_ranks(returned + 1);
   });
-  set_record(profile.result, parameters_.fetch(parameters_.history()), batch.count);
+  read_record(profile.result, batch.batch());
   profile.threads.push_back(std::move(device));
   ++steps_done_;
   return profile;
@@ -254,12 +258,14 @@ void CudaTrainer::make_room(std::size_t steps) {
 void CudaTrainer::collect() {
   wait("its steps");
   if (queued_.empty()) return;
+  if (sums_) sums_->check();
   std::vector<StepRecord> records(queued_.size());
   check(cudaMemcpy(records.data(), parameters_.history(), records.size() * sizeof(StepRecord),
                    cudaMemcpyDeviceToHost),
         "reading the losses");
   for (std::size_t i = 0; i < records.size(); ++i)
     set_record(results_.emplace_back(), records[i], queued_[i]);
+  if (sums_) results_.back().stops = sums_->stops();
   queued_.clear();
 }
 

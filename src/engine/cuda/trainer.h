@@ -61,9 +61,10 @@ class CudaTrainer final : public ResidentTrainer {
   void collect();
 
   StepResult train(const BatchView& batch, std::int64_t micro_batch, bool updates);
-  // For a rank that has computed its part of the gradients: the update from those of all ranks.
-  void update_with_others(const Executor& executor, StepResult& part, std::int64_t samples,
-                          std::int64_t whole);
+  // The record of a step over this many samples, which ranks share.
+  void read_record(StepResult& result, std::int64_t samples) const;
+  // From mark `first` on, the clock has one before and one after each wait for other ranks.
+  core::Seconds waited_for_ranks(std::size_t first) const;
   template <class Take>
   StepResult evaluate(std::int64_t samples, Take take);
 
@@ -73,6 +74,7 @@ class CudaTrainer final : public ResidentTrainer {
   Stream stream_;
   Clock clock_;
   Parameters parameters_;
+  std::optional<RankSums> sums_;  // of one of several ranks
   Steps steps_;
   Staging staging_;
   ResidentSplit splits_[2];

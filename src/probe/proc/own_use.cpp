@@ -52,17 +52,22 @@ std::atomic<pid_t> caller{0};
 }  // namespace
 
 void count_as_own(pid_t process) { caller = process; }
+bool counts_caller_as_own() { return caller > 0; }
+
+std::vector<std::string> own_processes(const fs::path& root) {
+  const pid_t from = caller;
+  std::vector<std::string> own{from > 0 ? std::to_string(from) : "self"};
+  for (std::size_t i = 0; i < own.size(); ++i)
+    for (std::string& child : children_of(root / "proc" / own[i])) own.push_back(std::move(child));
+  return own;
+}
 
 std::optional<std::uint64_t> own_time(const fs::path& root) {
-  const pid_t from = caller;
-  const fs::path first = root / "proc" / (from > 0 ? std::to_string(from) : "self");
-  std::optional<std::uint64_t> ticks = time_of(first);
-  std::vector<std::string> left = children_of(first);
-  while (ticks && !left.empty()) {
-    const fs::path process = root / "proc" / left.back();
-    left.pop_back();
-    *ticks += time_of(process).value_or(0);  // it may have ended meanwhile
-    for (std::string& child : children_of(process)) left.push_back(std::move(child));
+  std::optional<std::uint64_t> ticks;
+  for (const std::string& process : own_processes(root)) {
+    const std::optional<std::uint64_t> time = time_of(root / "proc" / process);
+    if (!ticks && !time) return std::nullopt;
+    ticks = ticks.value_or(0) + time.value_or(0);  // it may have ended meanwhile
   }
   return ticks;
 }

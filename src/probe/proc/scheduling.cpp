@@ -10,6 +10,7 @@
 #include <string>
 
 #include "probe/proc/host.h"
+#include "probe/proc/own_use.h"
 
 namespace sweetspot::probe::proc {
 namespace {
@@ -25,12 +26,10 @@ bool add_thread(int file, Scheduling& sum) {
   return true;
 }
 
-}  // namespace
-
-std::optional<Scheduling> own_scheduling(const std::filesystem::path& root) {
-  DIR* const threads = opendir((root / "proc/self/task").c_str());
-  if (!threads) return std::nullopt;
-  Scheduling sum;
+// False if none was counted.
+bool add_process(const std::filesystem::path& process, Scheduling& sum) {
+  DIR* const threads = opendir((process / "task").c_str());
+  if (!threads) return false;
   bool any = false;
   while (const dirent* const thread = readdir(threads)) {
     if (thread->d_name[0] == '.') continue;
@@ -41,6 +40,19 @@ std::optional<Scheduling> own_scheduling(const std::filesystem::path& root) {
     close(file);
   }
   closedir(threads);
+  return any;
+}
+
+}  // namespace
+
+std::optional<Scheduling> own_scheduling(const std::filesystem::path& root) {
+  Scheduling sum;
+  bool any = false;
+  if (counts_caller_as_own())
+    for (const std::string& process : own_processes(root))
+      any |= add_process(root / "proc" / process, sum);
+  else
+    any = add_process(root / "proc/self", sum);
   if (!any) return std::nullopt;
   static const int cores = usable_cores();
   sum.cores = cores;

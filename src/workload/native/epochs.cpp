@@ -136,8 +136,8 @@ class FedGpuEpochs final : public FedEpochs {
   std::span<const Update> next(std::int64_t most) override {
     updates_.clear();
     data::Batch batch;
-    // Ranks decide after each step whether to stop, all alike.
-    const std::int64_t asked = std::min(most, options_.ranks.group ? 1 : steps_per_call_.steps());
+    const std::int64_t asked =
+        std::min(most, of_first_rank(options_.ranks, steps_per_call_.steps()));
     const auto begin = Clock::now();
     while (static_cast<std::int64_t>(updates_.size()) < asked && batches_.next(batch)) {
       trainer_->queue(view(batch), micro_batch_);
@@ -145,8 +145,7 @@ class FedGpuEpochs final : public FedEpochs {
     }
     std::vector<engine::StepResult> results = trainer_->finish();
     for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i].result = results[i];
-    if (!options_.ranks.group &&
-        static_cast<std::int64_t>(updates_.size()) == steps_per_call_.steps())
+    if (static_cast<std::int64_t>(updates_.size()) == steps_per_call_.steps())
       steps_per_call_.took(core::Seconds(Clock::now() - begin).count());
     return updates_;
   }
@@ -188,18 +187,19 @@ class ResidentEpochs final : public Epochs {
 
   std::span<const Update> next(std::int64_t most) override {
     updates_.clear();
-    if (stop_ != 0) return {};
+    if (!options_.ranks.group && stop_ != 0) return {};  // ranks stop after the same step
     const std::int64_t batch = batch_;
     std::int64_t left = samples_ - done_samples_;
     if (options_.pipeline.drop_last) left -= left % batch;
     const std::int64_t steps =
-        std::min({most, whole_graphs(steps_per_call_.steps()), (left + batch - 1) / batch});
+        std::min({most, whole_graphs(of_first_rank(options_.ranks, steps_per_call_.steps())),
+                  (left + batch - 1) / batch});
     if (steps < 1) return {};
     const std::int64_t taken = std::min(left, steps * batch);
     const auto begin = Clock::now();
     trainer_->start(
         order_.subspan(static_cast<std::size_t>(done_samples_), static_cast<std::size_t>(taken)),
-        batch, batch / options_.accumulation);
+        batch, options_.micro_batch(batch));
     if (taken == left) orders_.at(epoch_ + 1);  // while the device works
     for (const engine::StepResult& result : trainer_->finish())
       updates_.push_back(
@@ -213,8 +213,10 @@ class ResidentEpochs final : public Epochs {
 
   Sums evaluate() override {
     Sums sums;
-    sums.add(trainer_->evaluate_resident(), test_samples_);
-    sums.stopped = stop_ != 0;
+    sums.add(trainer_->evaluate_resident(), test_samples_);  // each rank all of it
+    double stopped = stop_ != 0 ? 1 : 0;
+    if (options_.ranks.group) options_.ranks.group->sum({&stopped, 1});
+    sums.stopped = stopped > 0;
     return sums;
   }
   core::MemoryByUse memory() const override { return trainer_->memory(); }

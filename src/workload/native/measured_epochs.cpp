@@ -42,7 +42,7 @@ std::int64_t samples_of_pass(const Run& run, std::int64_t batch, std::int64_t mi
 std::int64_t largest_pass(const Run& run, const Options& options) {
   std::int64_t largest = 1;
   for (const std::int64_t batch : options.batches())
-    largest = std::max(largest, samples_of_pass(run, batch, batch / options.accumulation));
+    largest = std::max(largest, samples_of_pass(run, batch, options.micro_batch(batch)));
   return largest;
 }
 
@@ -53,6 +53,7 @@ data::PipelineOptions pass_pipeline(const Run& run, const Options& options) {
   pipeline.drop_last = true;
   pipeline.delay = {};  // irrelevant here
   pipeline.seed += 1;   // not the samples just trained on
+  pipeline.share = {};  // every rank takes the same pass
   return pipeline;
 }
 
@@ -64,7 +65,7 @@ class MeasuredEpochs final : public Epochs {
   MeasuredEpochs(std::unique_ptr<Epochs> epochs, const Run& run, const Options& options)
       : epochs_(std::move(epochs)),
         run_(run),
-        accumulation_(options.accumulation),
+        options_(options),
         feed_(run.dataset.train, pass_pipeline(run, options)) {
     set_window(options.batch());
     norm_of_pass();  // the first one loads kernels, and is not representative
@@ -120,7 +121,7 @@ class MeasuredEpochs final : public Epochs {
   // A new window, for this batch.
   void set_window(std::int64_t batch) {
     if (batch == batch_) return;
-    batch_ = batch, micro_batch_ = batch / accumulation_;
+    batch_ = batch, micro_batch_ = options_.micro_batch(batch);
     pass_samples_ = samples_of_pass(run_, batch_, micro_batch_);
     trained_ = {}, steps_ = 0;
     half_left_ = first_steps, share_of_window_ = first_share;
@@ -140,7 +141,8 @@ class MeasuredEpochs final : public Epochs {
     const double half =
         share_of_window_ * pass_seconds_ / share_of_time / std::max(step_seconds, 1e-9) / 2;
     constexpr double most = 1 << 20;
-    return whole_graphs(static_cast<std::int64_t>(std::clamp(std::ceil(half), 1., most)));
+    return whole_graphs(of_first_rank(
+        options_.ranks, static_cast<std::int64_t>(std::clamp(std::ceil(half), 1., most))));
   }
 
   PassNorm norm_of_pass() {
@@ -154,7 +156,7 @@ class MeasuredEpochs final : public Epochs {
 
   std::unique_ptr<Epochs> epochs_;
   const Run& run_;
-  std::int64_t accumulation_;
+  const Options options_;
   std::int64_t batch_ = 0, micro_batch_ = 0, pass_samples_ = 0;
   Feed feed_;
   core::Seconds trained_{0};

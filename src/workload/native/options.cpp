@@ -29,14 +29,15 @@ void check_cpu_precision(engine::Precision precision) {
 
 void check_ranks(const Options& o) {
   if (!o.ranks.group) return;
-  require(!o.device.gpu || o.precision != engine::Precision::fp16,
-          "fp16 scales the loss by what one rank alone sees; use --precision bf16 for ranks");
   require(!o.device.gpu || !o.ranks.asynchronous,
           "weights that ranks share lie in a host's memory; add --device cpu, or leave out "
           "--asynchronous");
-  require(!o.noise_scale && !o.dynamic,
-          "the noise scale is measured by one rank alone; leave out --ranks, or what needs it "
-          "(--noise-scale, --batch dynamic)");
+  require(!o.dynamic,
+          "a dynamic batch follows the speeds of one rank alone; leave out --ranks, or give a "
+          "schedule such as --batch 64@0,256@1");
+  require(!o.noise_scale || !o.ranks.asynchronous,
+          "ranks that update asynchronously have no gradient in common; leave out --noise-scale, "
+          "or --asynchronous");
   require(!o.sharpness, "sharpness is measured by one rank alone; leave out --ranks");
   require(!o.ranks.asynchronous || !o.batch_changes(),
           "ranks that update asynchronously keep one batch; leave out the schedule of --batch, or "
@@ -44,6 +45,25 @@ void check_ranks(const Options& o) {
 }
 
 }  // namespace
+
+std::string_view name(GpuSums sums) {
+  switch (sums) {
+    case GpuSums::none:
+      return "";
+    case GpuSums::nccl:
+      return "nccl";
+    case GpuSums::host_memory:
+      return "host_memory";
+  }
+  return "";
+}
+
+std::int64_t of_first_rank(const RankOptions& ranks, std::int64_t value) {
+  if (!ranks.group) return value;
+  double said = ranks.is_first() ? static_cast<double>(value) : 0;
+  ranks.group->sum({&said, 1});
+  return static_cast<std::int64_t>(said);
+}
 
 std::int64_t Options::first_batch() const {
   if (dynamic) return dynamic->least;
@@ -125,7 +145,8 @@ engine::TrainerOptions trainer_options(const Options& options, const model::Netw
                            (options.batch_changes() &&
                             options.rule() != convergence::rule_without_noise(options.rule()));
   if (options.ranks.group && !options.ranks.asynchronous)
-    trainer.ranks = {options.ranks.group, options.ranks.bucket_bytes, options.ranks.stop};
+    trainer.ranks = {options.ranks.group, options.ranks.bucket_bytes, options.ranks.stop,
+                     options.ranks.on_gpus};
   if (trainer.loss != natural && natural == model::Loss::mean_squared_error)
     throw core::InputError(fmt::format(
         "the model {} does not end in softmax, which {} needs; use --loss {}",

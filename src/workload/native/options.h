@@ -15,6 +15,10 @@
 
 namespace sweetspot::workload::native {
 
+// How ranks on GPUs sum their gradients.
+enum class GpuSums { none, nccl, host_memory };
+std::string_view name(GpuSums sums);
+
 // The ranks that train together, of which this process is one: each has its part of every batch and
 // all keep the same weights, or each has its own batches and changes shared weights at any time.
 struct RankOptions {
@@ -22,6 +26,10 @@ struct RankOptions {
   bool asynchronous = false;
   core::Bytes bucket_bytes = engine::Ranks().bucket_bytes;
   const std::atomic<int>* stop = nullptr;  // not 0 when this rank is to stop
+  // The same ranks, if they train on GPUs, and how many of them are on this one's.
+  collective::GpuGroup* on_gpus = nullptr;
+  int sharing_gpu = 1;
+  GpuSums sums = GpuSums::none;
 
   int count() const { return group ? group->size() : 1; }
   int rank() const { return group ? group->rank() : 0; }
@@ -62,6 +70,11 @@ struct Options {
     return (of_batch + part - 1) / part;
   }
   std::int64_t micro_batch() const { return micro_batch(pipeline.batch); }
+  // Ranks, including this one, that take their memory from the same device or machine.
+  int ranks_in_memory() const {
+    if (device.gpu) return ranks.sharing_gpu;
+    return ranks.group ? ranks.group->local_size() : 1;
+  }
   std::int64_t first_batch() const;
   bool batch_changes() const { return dynamic || !schedule.empty(); }
   convergence::LearningRateRule rule() const {
@@ -74,6 +87,9 @@ struct Options {
   std::vector<std::int64_t> batches() const;
   std::vector<std::int64_t> micro_batches() const;
 };
+
+// The first rank's value, for all; every rank calls it. Alone: the value itself.
+std::int64_t of_first_rank(const RankOptions& ranks, std::int64_t value);
 
 // InputError for a combination that cannot be trained, before anything is opened.
 void check(const Options& options);

@@ -75,10 +75,7 @@ void profile_steps(const Run& run, const Options& at, const ProfileOptions& opti
 }  // namespace
 
 bool as_first_rank_says(const RankOptions& ranks, bool wish) {
-  if (!ranks.group) return wish;
-  double said = ranks.is_first() && wish ? 1 : 0;
-  ranks.group->sum({&said, 1});
-  return said > 0;
+  return of_first_rank(ranks, wish ? 1 : 0) > 0;
 }
 
 Profile profile(const Run& run, const trial::Setting& setting, const ProfileOptions& options,

@@ -120,7 +120,7 @@ class ScalingRounds {
       : group_(group), together_(together), alone_(alone) {
     warm_up(together_), warm_up(alone_);
     // The first rank decides the length, so that all make the same number.
-    const double step = block(together_, 1);
+    const double step = together_.step().seconds;
     steps_ = static_cast<std::int64_t>(
         of_first(std::clamp(std::ceil(block_seconds / std::max(step, 1e-9)), 1., 1e6)));
   }
@@ -160,11 +160,15 @@ class ScalingRounds {
   static void warm_up(Session& session) {
     for (int i = 0; i < 3; ++i) session.step();
   }
-  // Seconds per step.
+  // Seconds per update, of which a GPU's step has several.
   static double block(Session& session, std::int64_t steps) {
     double seconds = 0;
-    for (std::int64_t i = 0; i < steps; ++i) seconds += session.step().seconds;
-    return seconds / static_cast<double>(steps);
+    std::int64_t updates = 0;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const trial::Step step = session.step();
+      seconds += step.seconds, updates += step.updates;
+    }
+    return seconds / static_cast<double>(updates);
   }
   double block_of_first() {
     group_.barrier();
@@ -238,7 +242,10 @@ class Performer {
 
 class RankedWorkload final : public NativeWorkload {
  public:
-  explicit RankedWorkload(Run run) : NativeWorkload(std::move(run)), performer_(run_, sessions_) {}
+  explicit RankedWorkload(Run run)
+      : NativeWorkload(std::move(run)),
+        performer_(run_, sessions_),
+        ranks_in_memory_(run_.options.ranks_in_memory()) {}
   ~RankedWorkload() override { tell_quietly({}); }
 
   std::optional<core::Bytes> predict(const trial::Setting& setting) const override {
@@ -301,7 +308,7 @@ class RankedWorkload final : public NativeWorkload {
     std::optional<core::MemoryByUse> memory_by_use() const override {
       auto memory = own().memory_by_use();
       if (!memory) return std::nullopt;
-      for (core::Bytes& bytes : memory->bytes) bytes *= workload_.ranks_here();
+      for (core::Bytes& bytes : memory->bytes) bytes *= workload_.ranks_in_memory();
       return memory;
     }
     bool rests_between_steps() const override { return own().rests_between_steps(); }
@@ -316,11 +323,9 @@ class RankedWorkload final : public NativeWorkload {
   };
 
   int size() const { return performer_.group().size(); }
-  core::Bytes ranks_here() const {
-    return static_cast<core::Bytes>(performer_.group().local_size());
-  }
+  core::Bytes ranks_in_memory() const { return static_cast<core::Bytes>(ranks_in_memory_); }
   std::optional<core::Bytes> of_machine(std::optional<core::Bytes> bytes) const {
-    if (bytes) *bytes *= ranks_here();
+    if (bytes) *bytes *= ranks_in_memory();
     return bytes;
   }
   // With an exception in flight, others may be in the middle of a step: they are ended with us.
@@ -333,6 +338,7 @@ class RankedWorkload final : public NativeWorkload {
   }
 
   Performer performer_;
+  const int ranks_in_memory_;
   std::int64_t sessions_opened_ = 0;
 };
 

@@ -30,9 +30,11 @@ engine::cuda::ResidentSamples resident(const data::Samples& samples) {
 }  // namespace
 
 bool is_resident(const Options& options, const data::Dataset& dataset) {
-  return options.device.gpu && !options.ranks.group && !options.pipeline.augment_shift &&
+  const core::Bytes own_part =
+      options.device.memory / static_cast<core::Bytes>(options.ranks_in_memory());
+  return options.device.gpu && !options.pipeline.augment_shift &&
          options.pipeline.delay.duration.count() == 0 &&
-         resident_bytes(options, dataset) <= options.device.memory / largest_part;
+         resident_bytes(options, dataset) <= own_part / largest_part;
 }
 
 core::Bytes resident_bytes(const Options& options, const data::Dataset& dataset) {

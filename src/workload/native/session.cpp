@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "workload/native/feed.h"
@@ -80,18 +82,24 @@ constexpr core::Bytes most_bytes = 64 * core::MiB;
 // in a step that is launched by itself.
 class PhaseShares {
  public:
-  PhaseShares(engine::Trainer& trainer, const Run& run, const Options& options);
+  PhaseShares(const Run& run, const Options& options) : run_(run), options_(options) {}
+  // Before the first of these steps, not when the session is opened: another rank may lack the
+  // memory for it, and steps are made by all.
+  void sample_once(engine::Trainer& trainer);
   void divide(trial::Step& step, double data_wait) const;
 
  private:
-  engine::StepResult sample_;
+  const Run& run_;
+  const Options options_;
+  std::optional<engine::StepResult> sample_;
 };
 
-PhaseShares::PhaseShares(engine::Trainer& trainer, const Run& run, const Options& options) {
-  const data::Samples& samples = run.dataset.train;
+void PhaseShares::sample_once(engine::Trainer& trainer) {
+  if (sample_) return;
+  const data::Samples& samples = run_.dataset.train;
   const auto size = static_cast<std::size_t>(samples.sample_size());
   const std::size_t count = std::clamp<std::size_t>(
-      most_bytes / (size * sizeof(float)), 1, static_cast<std::size_t>(options.micro_batch()));
+      most_bytes / (size * sizeof(float)), 1, static_cast<std::size_t>(options_.micro_batch()));
   std::vector<float> inputs(count * size);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     inputs[i] =
@@ -99,16 +107,17 @@ PhaseShares::PhaseShares(engine::Trainer& trainer, const Run& run, const Options
   const engine::BatchView batch{static_cast<std::int64_t>(count), inputs.data(),
                                 samples.labels.empty() ? nullptr : samples.labels.data(),
                                 samples.targets.empty() ? nullptr : samples.targets.data()};
-  trainer.accumulate(batch, options.micro_batch());  // warms up
-  sample_ = trainer.step(batch, options.micro_batch());
+  trainer.accumulate(batch, options_.micro_batch());  // warms up
+  sample_ = trainer.step(batch, options_.micro_batch());
 }
 
 void PhaseShares::divide(trial::Step& step, double data_wait) const {
-  const double whole = (sample_.forward + sample_.backward + sample_.update).count();
+  const auto& [forward, backward, update] =
+      std::tuple(sample_->forward, sample_->backward, sample_->update);
+  const double whole = (forward + backward + update).count();
   const double scale = whole > 0 ? (step.seconds - data_wait) / whole : 0;
-  native::divide(
-      step, data_wait,
-      {0, 0, scale * sample_.forward, scale * sample_.backward, scale * sample_.update, {}, {}});
+  native::divide(step, data_wait,
+                 {0, 0, scale * forward, scale * backward, scale * update, {}, {}});
 }
 
 // Batches come from the pipeline, and each is a step of the CPU.
@@ -148,15 +157,17 @@ class FedGpuSession final : public NativeSession {
         trainer_(this->shared().gpu_trainer()),
         batch_(options.batch()),
         feed_(run.dataset.train, options.pipeline),
-        shares_(trainer_, run, options),
+        ranks_(options.ranks),
+        shares_(run, options),
         steps_per_call_(least_fed_seconds) {
     count_memory();
   }
 
  private:
   trial::Step run_step() override {
+    shares_.sample_once(trainer_);
     trial::Step step;
-    step.updates = steps_per_call_.steps();
+    step.updates = of_first_rank(ranks_, steps_per_call_.steps());
     step.samples = step.updates * batch_;
     core::Seconds waited{0};
     const auto start = Clock::now();
@@ -176,6 +187,7 @@ class FedGpuSession final : public NativeSession {
   engine::cuda::ResidentTrainer& trainer_;
   std::int64_t batch_;
   Feed feed_;
+  const RankOptions ranks_;
   PhaseShares shares_;
   StepsPerCall steps_per_call_;
 };
@@ -192,15 +204,17 @@ class ResidentSession final : public NativeSession {
         batch_(options.batch()),
         steps_in_epoch_(static_cast<std::int64_t>(run.dataset.train.count) / batch_),
         orders_(run.dataset.train.count, options.pipeline),
-        shares_(trainer_, run, options),
+        ranks_(options.ranks),
+        shares_(run, options),
         steps_per_call_(least_resident_seconds) {
     count_memory();
   }
 
  private:
   trial::Step run_step() override {
+    shares_.sample_once(trainer_);
     trial::Step step;
-    step.updates = updates();
+    step.updates = of_first_rank(ranks_, updates());
     step.samples = step.updates * batch_;
     const auto count = static_cast<std::size_t>(step.samples);
     const auto start = Clock::now();
@@ -235,6 +249,7 @@ class ResidentSession final : public NativeSession {
   Orders orders_;
   std::uint32_t epoch_ = 0;
   std::vector<std::uint32_t> ahead_;
+  const RankOptions ranks_;
   PhaseShares shares_;
   StepsPerCall steps_per_call_;
 };

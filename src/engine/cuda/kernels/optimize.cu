@@ -2,6 +2,7 @@
 #include "engine/cuda/kernels/launch.h"
 #include "engine/cuda/kernels/math.cuh"
 #include "engine/cuda/kernels/optimizer.cuh"
+#include "engine/cuda/kernels/ranks.h"
 
 // One pass over all parameters: partial gradients are summed in the order of their splits and go
 // directly into the optimizer; the last block writes the step's record and advances the state.
@@ -237,6 +238,10 @@ cudaError_t launch_sum_partials(const Update& u, bool adds, cudaStream_t stream)
 }
 cudaError_t launch_update(const Update& u, cudaStream_t stream) {
   return launch(update_kernel, u.blocks + u.ends_step, threads, 0, stream, u);
+}
+cudaError_t launch_update_after_wait(const Update& u, cudaStream_t stream) {
+  update_kernel<<<u.blocks + u.ends_step, threads, 0, stream>>>(u);
+  return cudaGetLastError();
 }
 cudaError_t launch_squared_norm(const Update& u, bool updated, cudaStream_t stream) {
   return launch(norm_kernel, u.blocks, threads, 0, stream, SquaredNorm{u, updated});

@@ -7,7 +7,7 @@ namespace {
 Head common(const Pass& pass, LossKind loss, bool softmax, const LossPlaces& places) {
   Head head{};
   head.count = pass.count, head.loss = loss, head.softmax = softmax;
-  head.batch = pass.batch, head.begins = pass.first == 0;
+  head.batch = pass.batch, head.begins = pass.begins;
   head.source = pass.source, head.state = pass.state;
   head.beta1 = pass.beta1, head.beta2 = pass.beta2;
   head.losses = pass.at(places.losses), head.correct = pass.at<std::uint8_t>(places.correct);

@@ -1,3 +1,5 @@
+#include "collective/gpu/nccl.h"
+
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nccl.h>
@@ -6,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "collective/nccl/nccl.h"
+#include "collective/gpu/cuda_errors.h"
 #include "core/error.h"
 #include "core/shared_library.h"
 
@@ -23,6 +25,9 @@ struct Library {
   decltype(&ncclCommAbort) comm_abort = nullptr;
   decltype(&ncclAllReduce) all_reduce = nullptr;
   decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
+  decltype(&ncclCommGetAsyncError) get_async_error = nullptr;
   decltype(&ncclGetErrorString) error_string = nullptr;
   std::string lack;  // why it is missing
 };
@@ -36,6 +41,9 @@ Library load() {
   file.find("ncclCommAbort", library.comm_abort);
   file.find("ncclAllReduce", library.all_reduce);
   file.find("ncclBroadcast", library.broadcast);
+  file.find("ncclGroupStart", library.group_start);
+  file.find("ncclGroupEnd", library.group_end);
+  file.find("ncclCommGetAsyncError", library.get_async_error);
   file.find("ncclGetErrorString", library.error_string);
   if (!file.lack().empty())
     library.lack =
@@ -49,16 +57,11 @@ const Library& nccl() {
   return library;
 }
 
+using collective::check;  // of the CUDA runtime
 void check(ncclResult_t result, const char* what) {
   if (result != ncclSuccess)
     throw core::MachineError(fmt::format("NCCL's {} failed ({}); NCCL_DEBUG=INFO tells more", what,
                                          nccl().error_string(result)));
-}
-
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess)
-    throw core::MachineError(fmt::format("the GPU failed at {} for NCCL ({}); see nvidia-smi", what,
-                                         cudaGetErrorString(error)));
 }
 
 bool on_device(const void* memory) {
@@ -84,7 +87,7 @@ class DeviceMemory {
   void* data_ = nullptr;
 };
 
-class NcclGroup final : public Group {
+class NcclGroup final : public GpuGroup {
  public:
   NcclGroup(const NcclId& id, int rank, int size, int gpu) : rank_(rank), size_(size), gpu_(gpu) {
     use_gpu();
@@ -153,6 +156,22 @@ class NcclGroup final : public Group {
     throw core::InputError(
         "NCCL has no weights that ranks share one-sidedly; train asynchronously on CPUs, by MPI");
   }
+  void* stream() const override { return stream_; }
+  // As one operation of NCCL's.
+  void queue_all_reduce(std::span<const std::span<float>> values) override {
+    use_gpu();
+    check(nccl().group_start(), "all-reduce");
+    for (const std::span<float> part : values)
+      check(nccl().all_reduce(part.data(), part.data(), part.size(), ncclFloat, ncclSum,
+                              communicator_, stream_),
+            "all-reduce");
+    check(nccl().group_end(), "all-reduce");
+  }
+  void check_queued() override {
+    ncclResult_t state = ncclSuccess;
+    check(nccl().get_async_error(communicator_, &state), "state");
+    check(state, "all-reduce");
+  }
   void abandon(int, const std::string&) override {
     if (communicator_) nccl().comm_abort(communicator_);
     communicator_ = nullptr;
@@ -208,7 +227,7 @@ NcclId make_nccl_id() {
   return id;
 }
 
-std::unique_ptr<Group> join_nccl(const NcclId& id, int rank, int size, int gpu) {
+std::unique_ptr<GpuGroup> join_nccl(const NcclId& id, int rank, int size, int gpu) {
   return std::make_unique<NcclGroup>(id, rank, size, gpu);
 }
 

@@ -1,0 +1,15 @@
+#include "collective/gpu/cuda_errors.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace sweetspot::collective {
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess)
+    throw core::MachineError(fmt::format("the GPU failed at {} for its ranks ({}); see nvidia-smi",
+                                         what, cudaGetErrorString(error)));
+}
+
+}  // namespace sweetspot::collective

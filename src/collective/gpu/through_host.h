@@ -1,0 +1,13 @@
+#pragma once
+#include <memory>
+
+#include "collective/gpu_group.h"
+
+namespace sweetspot::collective {
+
+// Sums values of the GPU in host memory: they are copied there, summed by `ranks`, which must
+// outlive this group, and copied back, all in the order of the stream. Slower than NCCL, but ranks
+// may share a GPU, and nothing has to be installed.
+std::unique_ptr<GpuGroup> sum_through_host(Group& ranks, int gpu);
+
+}  // namespace sweetspot::collective
