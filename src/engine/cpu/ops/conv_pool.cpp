@@ -13,17 +13,6 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Output positions window by window, so that pooling reads consecutive rows.
-std::vector<std::int32_t> window_major(const ConvGeometry& g) {
-  std::vector<std::int32_t> positions;
-  for (std::int64_t y = 0; y < g.out.height; y += g.pool.height)
-    for (std::int64_t x = 0; x < g.out.width; x += g.pool.width)
-      for (std::int64_t dy = 0; dy < g.pool.height; ++dy)
-        for (std::int64_t dx = 0; dx < g.pool.width; ++dx)
-          positions.push_back(static_cast<std::int32_t>((y + dy) * g.out.width + x + dx));
-  return positions;
-}
-
 // As many windows at once as keep the convolution's output in half of a 48 KiB L1 cache.
 std::int64_t windows_at_once(const ConvGeometry& g) {
   const std::int64_t window_bytes =
@@ -51,7 +40,7 @@ class ConvPool final : public Op {
         windows_(g_.out.positions() / g_.slots()),
         chunk_(windows_at_once(g_)),
         input_(g_, window_major(g_), chunk_ * g_.slots()),
-        in_pairs_(g_.tiles && g_.raw_input && g_.slots() % 2 == 0) {
+        in_pairs_(g_.bf16 && g_.raw_input && g_.slots() % 2 == 0) {
     kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()));
     // CPUs with tiles multiply small products no faster in bf16 than in fp32: what is not a product
     // on tiles stays in fp32 there.
@@ -154,12 +143,7 @@ class ConvPool final : public Op {
     const Range units = share(g_.out.units(), part, parts);
     float* sum = slot(pass, 0);
     const std::int64_t bias = g_.columns() * g_.depth();
-    if (in_pairs_) {
-      gather_slots(pass, sum, 0, bias, pass.gradients + g_.weights, part, parts);
-      if (g_.bias)
-        gather_slots(pass, sum, bias, g_.columns(), pass.gradients + *g_.bias, part, parts);
-      return;
-    }
+    if (in_pairs_) return gather_conv(pass, g_, sum, part, parts);
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
       for (std::int64_t s = 1; s < pass.used_slots; ++s) {
         pass.kernels->add(slot(pass, s) + n * g_.depth(), unit * g_.depth(), sum + n * g_.depth());
@@ -235,11 +219,7 @@ class ConvPool final : public Op {
 
   void mask_gradients(const Pass& pass, float* gradient, const std::uint8_t* winner,
                       float* weights) const {
-    float* bias = weights + g_.columns() * g_.depth();
-    const std::int64_t plane = windows_ * unit;
-    for (std::int64_t u = 0; u < g_.out.units(); ++u)
-      pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows_,
-                                   bias + u * unit);
+    add_masked_bias(pass, g_, winner, nullptr, gradient, weights + g_.columns() * g_.depth());
   }
 
   void forward_direct(const Pass& pass, const float* frame, std::byte* scratch, float* out,
@@ -298,7 +278,7 @@ class ConvPool final : public Op {
            sizeof(Bf16);
   }
 
-  // On tiles: for all positions, in panels of columns like the weights.
+  // For all positions, in panels of columns like the weights.
   void backward_pairs(const Pass& pass, const float* in, const float* gradient,
                       const std::uint8_t* winner, std::byte* scratch, float* weights) const {
     const float* frame = input_.frame(in, scratch + input_at_);

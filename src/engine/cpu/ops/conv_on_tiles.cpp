@@ -1,0 +1,327 @@
+#include "engine/cpu/ops/conv_on_tiles.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/cpu/ops/conv.h"
+#include "engine/cpu/ops/conv_input.h"
+#include "engine/cpu/ops/gather.h"
+#include "engine/cpu/ops/tap_tables.h"
+#include "engine/cpu/ops/tiles.h"
+#include "engine/cpu/scratch.h"
+
+namespace sweetspot::engine::cpu {
+namespace {
+
+// Fewer samples leave most of a tile empty.
+constexpr std::int64_t least_samples = 8;
+// Floats of a sample's image: 16 of them, in bf16 and in each layout, are 2 MiB.
+constexpr std::int64_t most_floats = 64 * 1024;
+// Sums that stay in the L1 cache until they are pooled, and pairs of outputs whose gradients stay
+// there from tap to tap.
+constexpr std::int64_t sum_tiles = 16, cached_pairs = 16;
+
+// Windows whose outputs fill whole groups of four.
+std::int64_t windows_of_sums(std::int64_t slots) {
+  const std::int64_t least = 4 / std::gcd(slots, std::int64_t{4});
+  return least * std::max<std::int64_t>(1, sum_tiles / (slots * least));
+}
+
+struct TileShape {
+  explicit TileShape(const ConvGeometry& g)
+      : taps(g.taps()),
+        in_units(g.in.units()),
+        in_groups(pieces(in_units, 2)),
+        out_units(g.out.units()),
+        out_groups(pieces(out_units, 2)) {}
+  std::int64_t forward_tiles() const { return out_units * in_groups * taps; }
+  std::int64_t turned_tiles() const { return in_units * out_groups * taps; }
+
+  std::int64_t taps, in_units, in_groups, out_units, out_groups;
+};
+
+class ConvOnTiles final : public Op {
+ public:
+  ConvOnTiles(std::string name, const ConvGeometry& geometry, Tensor* in, Tensor* out)
+      : Op(std::move(name), in, out),
+        g_(geometry),
+        shape_(g_),
+        pooled_(g_.slots() > 1),
+        windows_(g_.out.positions() / g_.slots()),
+        sum_windows_(windows_of_sums(g_.slots())),
+        tables_(tap_tables(g_, window_major(g_), sum_windows_ * g_.slots())),
+        in_group_((g_.in.positions() + 1) * tile_size),
+        out_group_((g_.out.positions() + 1) * tile_size) {
+    kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
+    ScratchLayout scratch;
+    const auto add_tiles = [&](std::int64_t count) {
+      return scratch.add(static_cast<core::Bytes>(count * tile_size) * sizeof(Bf16));
+    };
+    input_at_ = add_tiles(shape_.in_groups * (g_.in.positions() + 1));
+    sums_at_ = scratch.add_floats(sum_windows_ * g_.slots() * tile_floats);
+    outputs_at_ = add_tiles(shape_.out_groups * (g_.out.positions() + 1));
+    turned_at_ = add_tiles(shape_.in_units * std::ssize(tables_.place_pairs));
+    pairs_at_ = add_tiles(shape_.out_units * std::ssize(tables_.output_pairs));
+    working.bytes = scratch.size();
+    slot_floats = g_.columns() * (g_.depth() + 1);
+    shared_floats = (shape_.forward_tiles() + shape_.turned_tiles()) * tile_size / 2;
+  }
+
+  std::string method() const override { return side_by_side_method(g_); }
+  bool keeps_input() const override { return true; }
+  bool keeps_output() const override { return g_.relu && !pooled_; }
+  std::int64_t samples_at_once() const override { return tile_samples; }
+  std::int64_t block() const override { return tile_samples; }
+
+  void forward_some(const Pass& pass, const Range& samples, int thread) override {
+    const Block block(*this, pass, samples, thread);
+    take_input(block);
+    multiply(block);
+  }
+
+  void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
+    const Block block(*this, pass, part.samples, thread);
+    float* weights = slot(pass, part.slot);
+    for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s)
+      add_bias(pass, s, thread, weights + g_.columns() * g_.depth());
+    take_input(block);
+    take_gradients(block);
+    add_weights(block, weights);
+    if (wants_input_gradient) make_input_gradient(block);
+  }
+
+  void prepare_part(const Pass& pass, int part, int parts) override {
+    const Range forward = share(shape_.forward_tiles(), part, parts);
+    for (std::int64_t i = forward.begin; i < forward.end; ++i) round_tile(pass, i);
+    if (!wants_input_gradient || !pass.training) return;
+    const Range turned = share(shape_.turned_tiles(), part, parts);
+    for (std::int64_t i = turned.begin; i < turned.end; ++i) turn_tile(pass, i);
+  }
+
+  void gather_part(const Pass& pass, int part, int parts) override {
+    gather_conv(pass, g_, slot(pass, 0), part, parts);
+  }
+
+ private:
+  // Samples that are processed together, and their memory. They begin at a multiple of 16, so that
+  // their tensors follow one another also in a thread's scratch.
+  struct Block {
+    Block(const ConvOnTiles& op, const Pass& given, const Range& range, int member)
+        : pass(given),
+          first(range.begin),
+          samples(range.end - range.begin),
+          thread(member),
+          memory(given.at<std::byte>(op.working, 0, member)) {}
+    Bf16* numbers(core::Bytes at) const { return reinterpret_cast<Bf16*>(memory + at); }
+    float* of(const Allocation& allocation) const { return pass.at(allocation, first, thread); }
+
+    const Pass& pass;
+    std::int64_t first, samples;
+    int thread;
+    std::byte* memory;
+  };
+  static std::int64_t floats_between(const Allocation& allocation) {
+    return static_cast<std::int64_t>(allocation.bytes / sizeof(float));
+  }
+
+  Bf16* forward_weights(const Pass& pass) const {
+    return reinterpret_cast<Bf16*>(pass.shared + shared_offset);
+  }
+  Bf16* turned_weights(const Pass& pass) const {
+    return forward_weights(pass) + shape_.forward_tiles() * tile_size;
+  }
+
+  // The place of zeros after the last one.
+  static void clear_last(Bf16* numbers, std::int64_t group, std::int64_t groups) {
+    for (std::int64_t i = 1; i <= groups; ++i)
+      std::fill_n(numbers + i * group - tile_size, tile_size, Bf16{});
+  }
+
+  void take_input(const Block& block) const {
+    Bf16* to = block.numbers(input_at_);
+    block.pass.bf16->side_by_side.side_by_side(
+        {block.of(in_->value), floats_between(in_->value), g_.in.plane(), g_.in.positions(),
+         g_.in.units(), block.samples},
+        to, in_group_);
+    clear_last(to, in_group_, shape_.in_groups);
+  }
+
+  void multiply(const Block& block) const {
+    const TapTables::Products& products = tables_.forward;
+    auto* sums = reinterpret_cast<float*>(block.memory + sums_at_);
+    const std::int64_t groups = sum_windows_ * g_.slots() / 4;
+    TapProduct p{};
+    p.a = block.numbers(input_at_), p.a_row = tile_channels, p.a_group = in_group_;
+    p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.in_groups;
+    p.steps = products.steps.data(), p.samples = block.samples;
+    p.c = sums, p.c_row = unit;
+    PoolTiles pool{};
+    pool.sums = sums, pool.slots = g_.slots(), pool.samples = block.samples, pool.relu = g_.relu;
+    pool.out_stride = floats_between(out_->value);
+    pool.winner_stride = static_cast<std::int64_t>(kept.bytes);
+    for (std::int64_t u = 0; u < shape_.out_units; ++u) {
+      p.b = forward_weights(block.pass) + u * shape_.in_groups * p.b_group;
+      pool.bias = g_.bias ? block.pass.weights + *g_.bias + u * unit : nullptr;
+      for (std::int64_t done = 0; done < windows_; done += sum_windows_) {
+        const std::int64_t first = done / sum_windows_ * groups;
+        p.groups = products.groups.data() + first;
+        p.group_count = std::min(groups, std::ssize(products.groups) - first);
+        block.pass.bf16->sample_tiles.taps(p);
+        const std::int64_t at = (u * windows_ + done) * unit;
+        pool.windows = std::min(sum_windows_, windows_ - done);
+        pool.out = block.of(out_->value) + at;
+        pool.winner =
+            pooled_ ? block.pass.at<std::uint8_t>(kept, block.first, block.thread) + at : nullptr;
+        block.pass.bf16->side_by_side.pool(pool);
+      }
+    }
+  }
+
+  void add_bias(const Pass& pass, std::int64_t sample, int thread, float* bias) const {
+    add_masked_bias(pass, g_, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
+                    pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
+                    bias);
+  }
+
+  void take_gradients(const Block& block) const {
+    const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
+    Bf16* to = block.numbers(outputs_at_);
+    const UnitImages images{block.of(out_->gradient), floats_between(out_->gradient),
+                            windows_ * unit,          windows_,
+                            shape_.out_units,         block.samples};
+    if (pooled_)
+      kernels.winners_side_by_side(images,
+                                   {block.pass.at<std::uint8_t>(kept, block.first, block.thread),
+                                    static_cast<std::int64_t>(kept.bytes), g_.slots()},
+                                   to, out_group_);
+    else
+      kernels.side_by_side(images, to, out_group_);
+    clear_last(to, out_group_, shape_.out_groups);
+  }
+
+  void add_weights(const Block& block, float* weights) const {
+    const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
+    const TapTables& t = tables_;
+    const PairPlaces turned{block.numbers(input_at_),  in_group_,       t.place_pairs.data(),
+                            std::ssize(t.place_pairs), shape_.in_units, block.samples,
+                            block.numbers(turned_at_)};
+    kernels.turn_places(turned);
+    const PairPlaces pairs{block.numbers(outputs_at_), out_group_,       t.output_pairs.data(),
+                           std::ssize(t.output_pairs), shape_.out_units, block.samples,
+                           block.numbers(pairs_at_)};
+    kernels.pair_places(pairs);
+    PairProduct p{};
+    p.a_row = tile_channels, p.a_next = turned.count * tile_size,
+    p.b_next = pairs.count * tile_size;
+    for (std::int64_t first = 0; first < pairs.count; first += cached_pairs)
+      for (std::int64_t n = 0; n < shape_.out_units; n += 2) {
+        p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
+        for (std::int64_t tap = 0; tap < shape_.taps; ++tap) {
+          const std::vector<PairStep>& steps = t.pair_steps[static_cast<std::size_t>(tap)];
+          p.steps = steps.data() + first;
+          p.count = std::min(cached_pairs, std::ssize(steps) - first);
+          if (p.count <= 0) continue;
+          for (std::int64_t u = 0; u < shape_.in_units; u += 2) {
+            p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
+            const WeightTile tile = weight_tile(u, tap, n);
+            p.d = weights + tile.at, p.d_row = tile.width;
+            p.d_next = shape_.taps * unit * tile.width;
+            block.pass.bf16->sample_tiles.pairs(p);
+          }
+        }
+      }
+  }
+
+  // Channel groups whose sums are begun anew. If a kernel is large, a group's weights and the tiles
+  // that four positions read fill the L1 cache, and its sums are worth being loaded again.
+  std::int64_t groups_at_once() const {
+    constexpr std::int64_t many_taps = 16;
+    return shape_.taps >= many_taps ? 1 : shape_.out_groups;
+  }
+
+  void make_input_gradient(const Block& block) const {
+    TapProduct p{};
+    p.a_row = tile_channels, p.a_group = out_group_;
+    p.b_group = shape_.taps * tile_size, p.channel_groups = groups_at_once();
+    p.steps = tables_.input_gradient.steps.data();
+    p.groups = tables_.input_gradient.groups.data();
+    p.group_count = std::ssize(tables_.input_gradient.groups), p.samples = block.samples;
+    p.c_row = floats_between(in_->gradient);
+    for (std::int64_t u = 0; u < shape_.in_units; ++u) {
+      p.c = block.of(in_->gradient) + u * g_.in.plane();
+      for (std::int64_t g = 0; g < shape_.out_groups; g += p.channel_groups) {
+        p.a = block.numbers(outputs_at_) + g * out_group_;
+        p.b = turned_weights(block.pass) + (u * shape_.out_groups + g) * p.b_group;
+        p.adds = g > 0;
+        block.pass.bf16->sample_tiles.taps(p);
+      }
+    }
+  }
+
+  // The weights, or their gradients, of a unit of inputs at a tap and a unit of outputs.
+  struct WeightTile {
+    std::int64_t at, width;  // floats, and floats from one row to the next
+  };
+  WeightTile weight_tile(std::int64_t in_unit, std::int64_t tap, std::int64_t out_unit) const {
+    const std::int64_t column = out_unit * unit, first = column / panel * panel;
+    const std::int64_t width = std::min(panel, g_.columns() - first);
+    return {first * g_.depth() + (in_unit * shape_.taps + tap) * unit * width + column - first,
+            width};
+  }
+
+  // Forward tiles are (output units, groups of input channels, taps).
+  void round_tile(const Pass& pass, std::int64_t index) const {
+    const std::int64_t tap = index % shape_.taps, group = index / shape_.taps % shape_.in_groups,
+                       n = index / shape_.taps / shape_.in_groups;
+    alignas(64) float rows[tile_channels * unit] = {};
+    for (std::int64_t u = 2 * group; u < std::min(2 * group + 2, shape_.in_units); ++u) {
+      const WeightTile tile = weight_tile(u, tap, n);
+      for (std::int64_t r = 0; r < unit; ++r)
+        std::copy_n(pass.weights + g_.weights + tile.at + r * tile.width, unit,
+                    rows + ((u - 2 * group) * unit + r) * unit);
+    }
+    pass.bf16->pair_rows(rows, unit, tile_channels, unit, forward_weights(pass) + index * tile_size,
+                         2 * unit);
+  }
+
+  // Turned tiles are (input units, groups of output channels, taps).
+  void turn_tile(const Pass& pass, std::int64_t index) const {
+    const std::int64_t tap = index % shape_.taps, group = index / shape_.taps % shape_.out_groups,
+                       u = index / shape_.taps / shape_.out_groups;
+    const WeightTile tile = weight_tile(u, tap, 2 * group);
+    const std::int64_t columns = std::min(tile_channels, g_.columns() - 2 * group * unit);
+    Bf16* to = turned_weights(pass) + index * tile_size;
+    pass.bf16->transpose_pairs(pass.weights + g_.weights + tile.at, tile.width, unit, columns, to,
+                               2 * unit);
+    std::fill(to + columns * unit, to + tile_size, Bf16{});
+  }
+
+  ConvGeometry g_;
+  TileShape shape_;
+  bool pooled_;
+  std::int64_t windows_, sum_windows_;
+  TapTables tables_;
+  std::int64_t in_group_, out_group_;  // numbers from one channel group to the next
+  core::Bytes input_at_, sums_at_, outputs_at_, turned_at_, pairs_at_;
+};
+
+}  // namespace
+
+bool runs_on_sample_tiles(const ConvGeometry& g, std::int64_t micro_batch) {
+  if (!g.tiles || micro_batch < least_samples) return false;
+  if (g.raw_input) return g.out.positions() / g.slots() * g.columns() <= most_floats;
+  return !g.compact && g.out.floats() <= most_floats && g.in.floats() <= most_floats;
+}
+
+std::string side_by_side_method(const ConvGeometry& g) {
+  return std::string(g.relu ? "convolution and ReLU" : "convolution") +
+         (g.slots() > 1 ? " with max pooling" : "") + " of samples side by side in bf16";
+}
+
+std::unique_ptr<Op> make_conv_on_tiles(std::string name, const ConvGeometry& geometry, Tensor* in,
+                                       Tensor* out) {
+  if (geometry.raw_input) return make_first_conv_on_tiles(std::move(name), geometry, out);
+  return std::make_unique<ConvOnTiles>(std::move(name), geometry, in, out);
+}
+
+}  // namespace sweetspot::engine::cpu
