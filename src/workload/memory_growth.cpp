@@ -9,7 +9,6 @@ namespace {
 // Allocators fill their caches in the first steps, which says nothing about the rest: a short trial
 // shows nothing.
 constexpr std::int64_t fewest_points = 20;
-constexpr double least_seconds = 2;
 constexpr double settling_share = 1.0 / 3;
 
 }  // namespace
@@ -17,11 +16,11 @@ constexpr double settling_share = 1.0 / 3;
 void MemoryGrowth::add(double at_seconds, core::Bytes peak) {
   if (count_++ == 0) first_ = at_seconds;
   last_ = at_seconds;
-  if (rises_.empty() || peak > rises_.back().peak) rises_.push_back({at_seconds, peak});
+  if (rises_.empty() || peak > rises_.back().peak) rises_.push_back({at_seconds, peak, count_});
 }
 
 bool MemoryGrowth::is_short() const {
-  return count_ < fewest_points || last_ - first_ < least_seconds;
+  return count_ < fewest_points || last_ - first_ < telling_seconds;
 }
 
 double MemoryGrowth::begin() const { return first_ + settling_share * (last_ - first_); }
@@ -39,14 +38,23 @@ std::optional<core::Bytes> MemoryGrowth::margin() const {
   return static_cast<core::Bytes>(risen * std::max(0.0, triplings));
 }
 
+// Of lengths drawn at random, the n-th is the longest so far with probability 1/n: four new peaks
+// among the first 150 points after the fourth.
+int MemoryGrowth::jumps() const {
+  constexpr std::int64_t filling = 4;
+  constexpr double noticeable_share = 0.01;
+  int found = 0;
+  for (std::size_t i = 1; i < rises_.size(); ++i) {
+    const auto before = static_cast<double>(rises_[i - 1].peak);
+    found += rises_[i].number > filling &&
+             static_cast<double>(rises_[i].peak) >= (1 + noticeable_share) * before;
+  }
+  return found;
+}
+
 bool MemoryGrowth::rises_in_jumps() const {
-  constexpr std::ptrdiff_t fewest_jumps = 3;
-  constexpr double least_share = 0.02;
-  if (is_short()) return false;
-  const auto jumps = std::ranges::count_if(
-      rises_, [begin = begin()](const Point& point) { return point.at_seconds > begin; });
-  const auto risen = static_cast<double>(rises_.back().peak - peak_at(begin()));
-  return jumps >= fewest_jumps && risen >= least_share * static_cast<double>(rises_.back().peak);
+  constexpr int fewest_jumps = 2;
+  return !is_short() && jumps() >= fewest_jumps;
 }
 
 }  // namespace sweetspot::workload
