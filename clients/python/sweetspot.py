@@ -746,7 +746,7 @@ class _Link:
                 _synchronize()
             memory = self._memory()
             peak = _allocated("max_memory_allocated")
-            _free_memory()
+            _free_memory(self._held)
             lines = b"" if memory is None else _line(memory)
             if failure is not None:
                 lines += _line(dict(failure, type="failed", kept_bytes=self._kept(peak)))
@@ -1417,10 +1417,13 @@ def _allocated(which):
     return int(getattr(cuda, which)()) if cuda is not None else 0
 
 
-def _free_memory():
-    """So that the previous batch does not count against the next one."""
-    gc.collect()
+def _free_memory(held):
+    """So that the previous batch does not count against the next one. held: allocated before it."""
     cuda = _cuda()
+    # With large libraries loaded a collection takes a good part of a second: not if everything
+    # came back without it.
+    if cuda is None or int(cuda.memory_allocated()) > held:
+        gc.collect()
     if cuda is not None:
         cuda.empty_cache()
         cuda.reset_peak_memory_stats()

@@ -1043,9 +1043,8 @@ class Devices(TestCase):
             "type": "memory", "device": "cuda:1", "peak_bytes": 20,
             "how": "tf.config.experimental.get_memory_info"})
 
-    def test_each_batch_of_a_session_has_its_own_peak(self):
-        torch = self.fake_torch()
-        server, client = self.serve()
+    def ask_for(self, settings, server):
+        """Answers a session with this many settings; the thread that does, and what it read."""
         kinds = []
 
         def dialogue():
@@ -1053,13 +1052,19 @@ class Devices(TestCase):
                 line = server.read()
                 kinds.append(line["type"])
                 if line["type"] == "ready":
-                    done = kinds.count("ready") == 3
+                    done = kinds.count("ready") > settings
                     server.send({"type": "done"} if done else SETTING)
                     if done:
                         return
 
         thread = threading.Thread(target=dialogue)
         thread.start()
+        return thread, kinds
+
+    def test_each_batch_of_a_session_has_its_own_peak(self):
+        torch = self.fake_torch()
+        server, client = self.serve()
+        thread, kinds = self.ask_for(2, server)
         frees = []
         with mock.patch("gc.collect", lambda: frees.append(len(kinds))):
             for _ in client.batches():
@@ -1068,9 +1073,22 @@ class Devices(TestCase):
                 torch.cuda.reset_mock()
                 client.step()
         thread.join(PATIENCE_SECONDS)
-        self.assertEqual(len(frees), 3)
+        self.assertEqual(frees, [], "nothing was left allocated")
         self.assertEqual(kinds, ["hello", "memory", "ready", "begin", "step", "memory",
                                  "memory", "ready", "begin", "step", "memory", "memory", "ready"])
+
+    def test_garbage_is_collected_where_memory_did_not_come_back(self):
+        torch = self.fake_torch()
+        server, client = self.serve()
+        thread, _ = self.ask_for(4, server)
+        frees = []
+        kept = iter([100, 100, 300, 300])  # after each batch; the first makes an optimizer's state
+        with mock.patch("gc.collect", lambda: frees.append(torch.cuda.memory_allocated())):
+            for _ in client.batches():
+                client.step()
+                torch.cuda.memory_allocated.return_value = next(kept)
+        thread.join(PATIENCE_SECONDS)
+        self.assertEqual(frees, [100, 300])
 
     def test_an_error_of_the_device_is_not_raised_here(self):
         torch = self.fake_torch()

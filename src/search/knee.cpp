@@ -177,7 +177,7 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
 }
 
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
-                        const Limits& limits) {
+                        const Limits& limits, double promised) {
   std::vector<std::pair<double, std::size_t>> measured;  // by expected loss
   const auto collect = [&](const auto& may) {
     for (std::size_t i = 0; i < losses.sizes().size(); ++i)
@@ -190,6 +190,13 @@ std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Ra
            (!needs_energy || evidence.powers.contains(size));
   });
   if (measured.empty()) collect([](std::int64_t) { return true; });
+  // Where runs repeat, the tolerance is kept: a smaller batch does not make up for its excess.
+  const auto is_too_slow = [&](const auto& one) {
+    return losses.within_tolerance(one.second) < kept_share ||
+           losses.speed(one.second).samples_per_second.mean < (1 - limits.tolerance) * promised;
+  };
+  if (evidence.repeats && !needs_energy && !std::ranges::all_of(measured, is_too_slow))
+    std::erase_if(measured, is_too_slow);
   std::ranges::sort(measured);
   const double equal = measured.front().first + losses.equal_loss();
   const auto first = [&](const auto& wanted) {

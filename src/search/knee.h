@@ -66,9 +66,9 @@ Losses losses(const stats::StepModel& model, const Evidence& evidence, const Ran
 
 // The measured size of the range with the smallest expected loss; among equals the previous answer,
 // else a power of two (the smallest within the tolerance first), else the smaller. An index into
-// the sizes.
+// the sizes. `promised`: the speed that a larger batch, not measured, can be expected to have.
 std::size_t best_answer(const Losses& losses, const Evidence& evidence, const Range& range,
-                        const Limits& limits);
+                        const Limits& limits, double promised);
 
 // Sizes that decide the answer: whether they are within the tolerance is open, and the answer would
 // change with it.

@@ -1,6 +1,7 @@
 #include "search/next_batches.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "search/knee.h"
@@ -96,7 +97,12 @@ std::optional<std::int64_t> upwards_with_care(const Evidence& evidence,
   // Step time grows at most in proportion to the batch.
   constexpr double most_step_seconds = 100 * cheap_step_seconds;
   wanted = std::min(wanted, largest * most_step_seconds / std::exp(times.log_seconds.back()));
-  const auto next = further_up(sizes, largest, wanted);
+  auto next = further_up(sizes, largest, wanted);
+  // The edge of memory is an odd size, which rarely is the answer, and further away once a power of
+  // two below it was run.
+  const auto round = static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(next.value_or(times.batches.back()))));
+  if (round > times.batches.back() && std::ranges::binary_search(sizes, round)) next = round;
   // Going to the limit of memory is not worth the risk for a small gain.
   if (next && line && line->gain(static_cast<double>(*next)) <= tolerance / 2) return std::nullopt;
   return next;
@@ -171,6 +177,16 @@ std::int64_t fastest(const Decision& decision) {
       ->batch;
 }
 
+// The speed that the line through the two largest batches promises one step further up; 0 where
+// there is no further one.
+double promised_above(const Evidence& evidence, const Range& range, const Limits& limits) {
+  const auto& measured = evidence.times.batches;
+  if (limits.divisor_of || measured.size() < 2) return 0;
+  const auto largest = static_cast<double>(measured.back());
+  const auto next = further_up(runnable_octaves(evidence, range, limits), largest, 2 * largest);
+  return next ? LastLine(evidence.times).speed(static_cast<double>(*next)) : 0;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> next_to_scout(const Evidence& evidence, const Range& range,
@@ -203,10 +219,17 @@ std::optional<std::int64_t> next_above(const Evidence& evidence, const Range& ra
   const auto& measured = evidence.times.batches;
   if (limits.divisor_of || measured.size() < 2) return std::nullopt;
   const auto largest = static_cast<double>(measured.back());
-  const auto next = further_up(runnable_octaves(evidence, range, limits), largest, 2 * largest);
+  const std::vector<std::int64_t> sizes = runnable_octaves(evidence, range, limits);
+  const auto next = further_up(sizes, largest, 2 * largest);
   if (!next) return std::nullopt;
-  const LastLine line(evidence.times);
-  const double gain = line.gain(static_cast<double>(*next));
+  // Kernels suit powers of two: the answer is not compared with an odd size at the edge of memory
+  // alone.
+  const auto round =
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(measured.back())));
+  if (evidence.repeats && round > measured.back() && round <= 2 * decision.batch &&
+      std::ranges::binary_search(sizes, round))
+    return round;
+  const double gain = LastLine(evidence.times).gain(static_cast<double>(*next));
   const double promised =
       (1 + gain) * std::ranges::find(decision.speeds, measured.back(), &BatchSpeed::batch)
                        ->samples_per_second.mean;
@@ -222,7 +245,8 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   const stats::StepModel model(evidence.times);
   const Losses known = losses(model, evidence, range, limits);
   const auto& sizes = known.sizes();
-  const std::size_t answer = best_answer(known, evidence, range, limits);
+  const double promised = evidence.repeats ? promised_above(evidence, range, limits) : 0;
+  const std::size_t answer = best_answer(known, evidence, range, limits, promised);
   NextBatches found;
   found.decision = decision_of(known, answer, evidence);
   const bool is_fine = evidence.is_fine();
@@ -287,7 +311,11 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   const bool complete = entering.empty();
   // The next tune should give the same answer: what decides the answer is measured until it is
   // clear.
-  const std::vector<std::size_t> open = open_questions(known, answer, evidence);
+  std::vector<std::size_t> open = open_questions(known, answer, evidence);
+  const auto is_out = [&](std::size_t i) {  // no further run would make it the answer
+    return i != answer && known.speed(i).samples_per_second.mean < (1 - limits.tolerance) * promised;
+  };
+  std::erase_if(open, is_out);
   for (const std::size_t i : open) add(i), found.unclear.push_back(sizes[i]);
   // And what it is compared with: any batch that may be the fastest.
   if (!open.empty())
@@ -299,7 +327,7 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   for (const auto& [gain, i] : promising) {
     if (evidence.knows(sizes[i])) {
       add(i);
-      if (gain >= worth_a_run) found.unclear.push_back(sizes[i]);
+      if (gain >= worth_a_run && !is_out(i)) found.unclear.push_back(sizes[i]);
       continue;
     }
     if (!range.fits(sizes[i])) continue;

@@ -36,6 +36,8 @@ inline constexpr double price_of_doubling = 0.02;
 // Whether a batch is within the tolerance is open while its probability is further than this from 0
 // and from 1.
 inline constexpr double open_share = 0.03;
+// Where runs repeat, an answer keeps the tolerance with this probability.
+inline constexpr double kept_share = 0.8;
 
 // --- Priors of the step model: standard deviations of logarithms unless noted. Measurements soon
 // dominate them.

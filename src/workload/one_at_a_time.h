@@ -23,6 +23,7 @@ class OneAtATime : public Workload {
     return workload_.open(setting);
   }
   bool has_loader() const override { return workload_.has_loader(); }
+  void release() override { workload_.release(); }
   void finish() override { workload_.finish(); }
 
  private:

@@ -149,6 +149,9 @@ class Workload {
                                                 const std::atomic<int>& /*stop*/) {
     return std::nullopt;
   }
+  // After the last session: what was kept between sessions may begin to end, while the caller goes
+  // on. Nothing is waited for.
+  virtual void release() {}
   // Ends what it kept between sessions; InputError if that fails. After the last session.
   virtual void finish() {}
 };

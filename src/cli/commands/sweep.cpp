@@ -213,6 +213,7 @@ int sweep(const SweepFlags& flags, Output& output) {
     result = run_live(flags, opened, terms, options, *writer);
     answer.study = std::to_string(writer->study().id);
   }
+  if (opened.workload) opened.workload->release();
   answer.workload = opened.title;
   answer.trials = result.trials;
   answer.resumed = result.resumed;

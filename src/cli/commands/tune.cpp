@@ -240,6 +240,7 @@ int tune(const TuneFlags& flags, Output& output) {
                     flags.study.verbose});
     result = study::tune(*workload, *writer, options, live, CountSignals::presses());
   }
+  opened.workload->release();
   if (flags.target.target && result.recommendation &&
       (result.status == study::Status::found || result.status == study::Status::budget)) {
     writer.reset();

@@ -84,6 +84,11 @@ bool Trials::try_terminal() {
   return true;
 }
 
+void Trials::release() {
+  // A program that called us gets its answer first.
+  if (kept_ && !options_.caller && !released_) released_ = kept_->say_done();
+}
+
 void Trials::finish() {
   if (std::exchange(finished_, true)) return;
   end_kept();
@@ -97,7 +102,7 @@ void Trials::finish() {
 void Trials::end_kept() {
   if (!kept_) return;
   const double deadline = monotonic_seconds() + options_.grace.count();
-  if (kept_->say_done())  // it may have something to save
+  if (std::exchange(released_, false) || kept_->say_done())  // it may have something to save
     while (!kept_->ended() && monotonic_seconds() < deadline && !told_to_give_up(options_))
       kept_->wait(0.1);
   kept_->end(options_.grace);

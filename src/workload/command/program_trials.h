@@ -42,6 +42,9 @@ class Trials {
   // Earlier trials' use of GPUs.
   gpu::History& gpu_history() { return gpu_history_; }
 
+  // Tells the kept process that there is nothing more to measure, and waits for nothing: it may
+  // have something to save, and ends while the answer is written.
+  void release();
   // Ends the kept process and runs --cleanup, once.
   void finish();
 
@@ -58,7 +61,7 @@ class Trials {
   std::string device_;
   Secrets secrets_;
   std::unique_ptr<Workspace> workspace_;  // of the running trial, or of the kept process
-  bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false;
+  bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false, released_ = false;
   std::optional<double> deadline_;  // once the first trial has begun
   std::unique_ptr<Program> kept_;
   std::optional<std::string> failed_conclude_;

@@ -34,6 +34,7 @@ std::unique_ptr<Session> CommandWorkload::open(const trial::Setting& setting) {
   return std::make_unique<CommandSession>(*trials_, setting);
 }
 
+void CommandWorkload::release() { trials_->release(); }
 void CommandWorkload::finish() { trials_->finish(); }
 
 namespace {

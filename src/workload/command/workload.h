@@ -25,6 +25,7 @@ class CommandWorkload final : public Workload {
 
   // Ends a kept program and runs --cleanup; InputError if that fails. The destructor does the same
   // but cannot report it.
+  void release() override;
   void finish() override;
 
  private:

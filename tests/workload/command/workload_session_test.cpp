@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "temporary_folder.h"
 #include "words.h"
 #include "workload/command/workload_support.h"
@@ -44,6 +47,19 @@ TEST_F(ClientSession, TrainsBatchAfterBatchAndStartsOnce) {
   EXPECT_EQ(processes_left(options_), 0);
   EXPECT_THAT(lines_of(starts_), SizeIs(2));
   EXPECT_EQ(lines_of(starts_).back(), "done") << "it was told to end, not killed";
+}
+
+// Its end takes seconds where it has a GPU: meanwhile the answer is written.
+TEST_F(ClientSession, EndsWhileItIsNotWaitedForOnceReleased) {
+  CommandWorkload workload(options_);
+  ASSERT_EQ(measured(workload, at(16)).outcome, Outcome::ok);
+  workload.release();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (lines_of(starts_).size() < 2 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  EXPECT_EQ(lines_of(starts_).back(), "done");
+  workload.finish();
+  EXPECT_EQ(processes_left(options_), 0);
 }
 
 TEST_F(ClientSession, GoesOnInANewProcessWhenOneDies) {
