@@ -103,7 +103,7 @@ __all__ = ["tune", "find_batch_size", "lightning_tune", "lightning_batch_finder"
 
 _PROTOCOL = 1
 _LONGEST_LINE = 64 * 1024
-_SECONDS_BETWEEN_MEMORY_REPORTS = 1.0
+_SECONDS_BETWEEN_MEMORY_REPORTS = 0.1  # asking takes up to 0.2 ms
 _FIRST_MEMORY_REPORTS = 3  # of the first steps: the first one only creates the optimizer's state
 _TRACE_BYTES = 64 << 20  # a library's workspace stays allocated
 # MSG_NOSIGNAL: a script that reset SIGPIPE must survive sweetspot. Not every system that imports

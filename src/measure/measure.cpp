@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "measure/run_guarded.h"
 #include "measure/sampling.h"
@@ -73,6 +74,7 @@ class Measurement {
       sampling_.hurry(session_->gpus().empty()
                           ? std::max(options_.least_look, core::Seconds(*restart))
                           : options_.least_look / 2);
+    count_steady_steps();
     const bool finished = session_->takes_real_time() ? sample_beside_readings() : sample();
     note_memory();
     if (finished) summarize();
@@ -102,14 +104,31 @@ class Measurement {
 
   // The program ended before it had warmed up: everything except its first step counts.
   void sample_warm_up() {
-    for (std::size_t i = 1; i < trial_.raw.size(); ++i) {
-      trial::Step& step = trial_.raw[i];
-      step.warm_up = false;
-      sampling_.add(step.seconds, step.samples, 0);
-      trial_.warm_up_steps -= step.updates;
-      trial_.steps += step.updates, ++trial_.timings;
-    }
+    for (std::size_t i = 1; i < trial_.raw.size(); ++i) count_after_all(trial_.raw[i]);
     sampling_.end(trial::StopReason::ended);
+  }
+
+  // The steps that show a GPU's warm-up to be over are as good as those that follow: all but the
+  // first of them count. Steps of large batches are long.
+  void count_steady_steps() {
+    if (options_.updates || options_.reads_energy) return;
+    if (session_->rests_between_steps() || session_->gpus().empty()) return;
+    constexpr std::size_t counted = steady_warm_up_steps - 1;
+    if (trial_.raw.size() < counted + std::max<std::size_t>(2, session_->loaded_ahead())) return;
+    std::vector<double> seconds;
+    for (const trial::Step& step : trial_.raw) seconds.push_back(per_update(step));
+    if (!ends_steadily(seconds)) return;
+    for (std::size_t i = trial_.raw.size() - counted; i < trial_.raw.size(); ++i) {
+      counted_seconds_ += trial_.raw[i].seconds;
+      count_after_all(trial_.raw[i]);
+    }
+  }
+
+  void count_after_all(trial::Step& step) {
+    step.warm_up = false;
+    sampling_.add(step.seconds, step.samples, 0);
+    trial_.warm_up_steps -= step.updates;
+    trial_.steps += step.updates, ++trial_.timings;
   }
 
   bool sample_beside_readings() {
@@ -182,12 +201,20 @@ class Measurement {
         return true;
       }
       const trial::Step& done = trial_.raw.back();
-      sampling_.add(done.seconds, done.samples, elapsed.seconds());
+      sampling_.add(done.seconds, done.samples, counted_seconds_ + elapsed.seconds());
       if (options_.updates && trial_.warm_up_steps + trial_.steps >= *options_.updates)
         sampling_.end(trial::StopReason::max_steps);
+      if (sampling_.stop()) look_longer();
       tell(false);
     }
     return true;
+  }
+
+  // Whether inputs vary in length is known later than the speed.
+  void look_longer() {
+    const core::Seconds least(session_->telling_seconds());
+    if (std::exchange(looked_longer_, true) || least.count() <= 0 || options_.updates) return;
+    if (least <= options_.max_time && steps_vary()) sampling_.go_on(least);
   }
 
   bool step(bool warming_up, telemetry::Elapsed& elapsed) {
@@ -276,10 +303,11 @@ class Measurement {
   }
 
   // Only on an otherwise idle machine: noise does not indicate varying input lengths.
-  bool times_vary() const {
+  bool times_vary() const { return !trial_.contention.contended && steps_vary(); }
+
+  bool steps_vary() const {
     constexpr double least_share = 0.05;
     constexpr std::size_t fewest = 8;
-    if (trial_.contention.contended) return false;
     std::vector<double> seconds;
     for (const trial::Step& step : trial_.raw)
       if (!step.warm_up) seconds.push_back(per_update(step));
@@ -323,8 +351,8 @@ class Measurement {
     std::unique_ptr<telemetry::Recorder> recorder;
   };
   std::vector<ProgramGpu> program_gpus_;
-  bool reads_program_ = false;
-  double next_told_ = 0;
+  bool reads_program_ = false, looked_longer_ = false;
+  double next_told_ = 0, counted_seconds_ = 0;
   std::int64_t short_steps_ = 0, sampled_samples_ = 0;
   Trial trial_;
 };

@@ -21,7 +21,6 @@ constexpr double long_warm_up_seconds = 0.5, agreeing_share = 0.05;
 // Steps of a GPU repeat to half a percent, and so do those of an idle CPU. Autotuning, compilation
 // and first allocations make steps far slower than the rest: once this many agree this well, they
 // are over.
-constexpr std::size_t steady_warm_up_steps = 3;
 constexpr double steady_share = 0.02;
 // Four that are so close together give the mean to about one percent. No number of steps reveals
 // the difference between runs.
@@ -38,7 +37,8 @@ constexpr core::Seconds energy_reading{1};
 
 bool is_steady(double fastest, double slowest) { return slowest <= (1 + steady_share) * fastest; }
 
-// Whether the last steps agree, over the time that caches and clocks need.
+}  // namespace
+
 bool ends_steadily(const std::vector<double>& seconds) {
   double fastest = 0, slowest = 0, sum = 0;
   for (std::size_t count = 0; count < seconds.size(); ++count) {
@@ -51,8 +51,6 @@ bool ends_steadily(const std::vector<double>& seconds) {
   }
   return seconds.size() >= steady_warm_up_steps && sum >= least_warm_up_seconds;
 }
-
-}  // namespace
 
 bool warmed_up(const std::vector<double>& seconds, double elapsed) {
   if (ends_steadily(seconds)) return true;
@@ -103,6 +101,12 @@ void Sampling::hurry(core::Seconds most) {
   options_.max_time = std::min(options_.max_time, most);
 }
 
+void Sampling::go_on(core::Seconds least) {
+  least_ = least;
+  options_.max_time = std::max(options_.max_time, least);
+  stop_.reset();
+}
+
 void Sampling::end(trial::StopReason why) {
   interval_ = throughput(seconds_, samples_);
   stop_ = why;
@@ -115,6 +119,7 @@ bool Sampling::steady(double elapsed) const {
 
 bool Sampling::enough(double elapsed) const {
   if (options_.reads_energy && elapsed < energy_reading.count()) return false;
+  if (elapsed < least_.count()) return false;
   return steady(elapsed) ||
          (count() >= options_.min_steps &&
           elapsed >= std::min(options_.min_time, options_.max_time).count()) ||

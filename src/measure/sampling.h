@@ -12,6 +12,11 @@ namespace sweetspot::measure {
 // Whether the warm-up is over, from the times of its steps and the total time.
 bool warmed_up(const std::vector<double>& seconds, double elapsed);
 
+// Whether the last steps agree, over the time that caches and clocks need: what made the first
+// ones slower is over.
+inline constexpr std::size_t steady_warm_up_steps = 3;
+bool ends_steadily(const std::vector<double>& seconds);
+
 // Whether a trial of this many steps has used up its time.
 bool out_of_time(const MeasureOptions& options, std::int64_t steps, double elapsed);
 
@@ -28,6 +33,9 @@ class Sampling {
   // Limits the time, regardless of the options, unless a reading takes longer.
   void hurry(core::Seconds most);
 
+  // Goes on, also after a reason to stop: what was to be known takes at least this long.
+  void go_on(core::Seconds least);
+
   // No further step will come, for this reason.
   void end(trial::StopReason why);
 
@@ -42,6 +50,7 @@ class Sampling {
   bool steady(double elapsed) const;
 
   MeasureOptions options_;
+  core::Seconds least_{0};
   std::vector<double> seconds_;
   std::vector<std::int64_t> samples_;
   double fastest_ = 0, slowest_ = 0;  // seconds per sample

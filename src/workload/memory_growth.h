@@ -15,8 +15,11 @@ class MemoryGrowth {
   // length, rises by as much from a third of the time to all of it as over every following
   // tripling. nullopt before there is enough data.
   std::optional<core::Bytes> margin() const;
+  // Whether it has risen noticeably after the first third of the time, however short.
+  bool rises() const;
   // Whether it rose repeatedly, long after the first steps.
   bool rises_in_jumps() const;
+  static constexpr double telling_seconds = 2;  // less says nothing about an hour
 
  private:
   struct Point {
@@ -26,6 +29,7 @@ class MemoryGrowth {
   core::Bytes peak_at(double at_seconds) const;
   bool is_short() const;
   double begin() const;
+  double risen() const;  // since then, in bytes
 
   std::vector<Point> rises_;  // when there was a new one
   std::int64_t count_ = 0;

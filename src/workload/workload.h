@@ -81,6 +81,9 @@ class Session {
   virtual std::size_t loaded_ahead() const { return 0; }
   // How long reaching the steps of this setting again would take, if known.
   virtual std::optional<double> restart_seconds() const { return std::nullopt; }
+  // Whether its memory still rises, long after its first steps: then this many seconds of steps
+  // show whether its inputs vary. 0 if it does not.
+  virtual double telling_seconds() const { return 0; }
   // False for steps in virtual time: other load on this machine does not affect them.
   virtual bool takes_real_time() const { return true; }
   // The GPUs of a program with its own processes, so far. Their callbacks are valid only until

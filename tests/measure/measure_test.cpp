@@ -178,17 +178,20 @@ TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
       using ScriptedSession::ScriptedSession;
       std::optional<double> restart_seconds() const override { return restart; }
       std::vector<workload::SeenGpu> gpus() const override { return seen; }
+      double telling_seconds() const override { return telling; }
       std::optional<double> restart;
       std::vector<workload::SeenGpu> seen;
+      double telling = 0;
     };
     using ScriptedWorkload::ScriptedWorkload;
     std::unique_ptr<workload::Session> open(const Setting& setting) override {
       auto running = std::make_unique<Running>(*this, setting);
-      running->restart = restart, running->seen = seen;
+      running->restart = restart, running->seen = seen, running->telling = telling;
       return running;
     }
     std::optional<double> restart;
     std::vector<workload::SeenGpu> seen;
+    double telling = 0;
   } varying(machine, [](std::int64_t n, const Setting& s) {
     return step_of(0.01 * (1 + 0.4 * wobble(n)), s.batch);
   });
@@ -207,6 +210,9 @@ TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
   EXPECT_NEAR(seconds(false, 0), 10, 0.1);
   varying.seen = {{"cuda:0", nullptr, {}}};
   EXPECT_NEAR(seconds(true, 4), options.least_look.count() / 2, 0.1) << "small batches on a GPU";
+  varying.telling = 2;
+  EXPECT_NEAR(seconds(true, 4), 2, 0.1) << "its memory rises: are its inputs of varying length?";
+  varying.telling = 0;
   options.least_look = core::Seconds(0.1), options.reads_energy = true;
   EXPECT_NEAR(seconds(true, 0), 1, 0.1) << "an energy cannot be read faster";
 }

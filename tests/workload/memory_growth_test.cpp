@@ -41,9 +41,23 @@ TEST(MemoryGrowth, InputsOfVaryingLengthRaiseItAgainAndAgain) {
   EXPECT_GT(*growth.margin(), 0u);
 }
 
+// A short trial is continued where it rises, and ends where it does not.
+TEST(MemoryGrowth, RisingIsSeenWithinAFewSteps) {
+  MemoryGrowth rising, filled;
+  EXPECT_FALSE(rising.rises());
+  for (int step = 0; step < 9; ++step) {
+    rising.add(0.05 * step, (step < 2 ? 1 : step < 7 ? 4 : 5) * GiB);
+    filled.add(0.05 * step, (step < 2 ? 1 : 4) * GiB);
+  }
+  EXPECT_TRUE(rising.rises());
+  EXPECT_FALSE(rising.margin()) << "not for an hour";
+  EXPECT_FALSE(filled.rises());
+}
+
 TEST(MemoryGrowth, TracesThatALanguageLeavesAreNoInputs) {
   MemoryGrowth growth;
   for (int step = 0; step < 100; ++step) growth.add(0.1 * step, GiB + 40'000u * step);
+  EXPECT_FALSE(growth.rises());
   EXPECT_FALSE(growth.rises_in_jumps());
   EXPECT_LT(*growth.margin(), GiB / 50);
 }

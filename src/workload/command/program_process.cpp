@@ -170,10 +170,12 @@ void Program::take(const client::Message& message, double now) {
     last_sign_at_ = now;
   }
   if (const auto* memory = std::get_if<client::DeviceMemory>(&message)) {
-    // The largest peak, and the smallest capacity.
+    // The largest peaks, and the smallest capacity.
     client::DeviceMemory most = *memory;
     if (device_memory_) {
       if (device_memory_->peak >= most.peak) std::swap(most, *device_memory_);
+      if (const auto& other = device_memory_->allocated)
+        most.allocated = std::max(*other, most.allocated.value_or(0));
       if (const auto& other = device_memory_->capacity)
         most.capacity = std::min(*other, most.capacity.value_or(*other));
     }

@@ -218,6 +218,24 @@ std::optional<double> CommandSession::restart_seconds() const {
   return program_->is_session() ? 0 : program_->start_up_seconds();
 }
 
+double CommandSession::telling_seconds() const {
+  return is_on_device() && course_.rises() ? MemoryGrowth::telling_seconds : 0;
+}
+
+// A language's own memory on the host rises for many reasons.
+bool CommandSession::is_on_device() const {
+  return program_ && (program_->device_memory() || !program_->gpu_watch()->uses().empty());
+}
+
+// An allocator's cache may grow with every new size and is given back before memory runs out: it
+// needs no more than its tensors grow by, and as much again as it wastes now.
+std::optional<core::Bytes> CommandSession::memory_margin() const {
+  const auto grown = course_.margin(), of_tensors = tensors_.margin();
+  const auto& client = program_->device_memory();
+  if (!grown || !of_tensors || !client || !client->allocated) return grown;
+  return std::min(*grown, *of_tensors + client->peak - std::min(client->peak, *client->allocated));
+}
+
 Account CommandSession::close() {
   if (std::exchange(closed_, true) || !program_) return account_;
   const bool may_go_on = !failed_ || trials_.options().caller;  // which is not ours to end
@@ -251,10 +269,8 @@ Account CommandSession::close() {
         account_.last_output += (account_.last_output.empty() ? "" : "\n") + reason;
     }
     tell_lack();
-    account_.memory_margin = course_.margin();
-    // A language's own memory on the host rises for many reasons.
-    const bool on_device = program_->device_memory() || !account_.gpus.empty();
-    account_.inputs_vary = on_device && course_.rises_in_jumps();
+    account_.memory_margin = memory_margin();
+    account_.inputs_vary = is_on_device() && course_.rises_in_jumps();
   }
   if (keep)
     trials_.keep(std::move(program_));
@@ -346,7 +362,10 @@ void CommandSession::look_at_memory() {
   if (!program_ || now < next_look_at_) return;
   next_look_at_ = now + interval_seconds;
   const auto& client = program_->device_memory();
-  if (client && client->peak > 0) return course_.add(now, client->peak);
+  if (client && client->peak > 0) {
+    if (client->allocated) tensors_.add(now, *client->allocated);
+    return course_.add(now, client->peak);
+  }
   core::Bytes most = 0;
   for (const gpu::Use& use : program_->gpu_watch()->uses())
     most = std::max(most, use.peak.value_or(0));

@@ -27,6 +27,7 @@ class CommandSession final : public Session {
   std::vector<SeenGpu> gpus() const override;
   std::size_t loaded_ahead() const override;
   std::optional<double> restart_seconds() const override;
+  double telling_seconds() const override;
 
  private:
   void start();
@@ -45,6 +46,8 @@ class CommandSession final : public Session {
   void tell_host_memory(const process::Memory& host);
   gpu::GpuAccount tell_gpus();
   void look_at_memory();
+  bool is_on_device() const;
+  std::optional<core::Bytes> memory_margin() const;
   void note_lack();
   void tell_lack();
   Evidence evidence() const;
@@ -63,6 +66,7 @@ class CommandSession final : public Session {
   bool failed_ = false, whole_runs_ = false, closed_ = false;
   MemoryMessage lack_;   // of a trial that ran out of memory
   MemoryGrowth course_;  // of its peak, while it stepped
+  MemoryGrowth tensors_;  // the same without the allocator's cache, if its client reports it
   double next_look_at_ = 0;
   Account account_;
 };

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 
@@ -265,6 +266,34 @@ TEST_F(CommandOnGpu, TheClientKnowsMoreThanTheDriver) {
   EXPECT_EQ(trial.memory_source, "its own word");
   EXPECT_EQ(trial.device, "cuda:0");
   EXPECT_EQ(trial.gpus.at(0).memory_peak, 9'000'000'000u);
+}
+
+// A cache that grows by 2 MB a step around tensors that do not: an hour of it would be several GB.
+TEST_F(CommandOnGpu, ACacheIsNotAssumedToGrowMoreThanItsTensorsAndItsWaste) {
+  put("train.py",
+      "import json, os, socket, time\n"
+      "folder = os.environ['FAKE_NVML_FOLDER']\n"
+      "with open('%s/gpu0/%d' % (folder, os.getpid()), 'w') as held: held.write('9000000000')\n"
+      "link = socket.socket(socket.AF_UNIX)\n"
+      "link.connect(os.environ['SWEETSPOT_SOCKET'])\n"
+      "def tell(**what): link.sendall((json.dumps(what) + '\\n').encode())\n"
+      "tell(type='hello', protocol=1, client='made up')\n"
+      "tell(type='begin', at_seconds=time.monotonic())\n"
+      "for step in range(10000):\n"
+      "  time.sleep(0.01)\n"
+      "  tell(type='memory', device='cuda:0', peak_bytes=7000000000 + 2000000 * step,"
+      " allocated_bytes=6900000000, how='its own word')\n"
+      "  tell(type='step', at_seconds=time.monotonic())\n");
+  Options options;
+  options.argv = {"python3", "-B", folder / "train.py", "{batch}"};
+  CommandWorkload workload(options);
+  measure::MeasureOptions how;
+  how.updates = 240;
+  const std::atomic<int> go_on{0};
+  const trial::Trial trial = measure::measure(workload, at(32), how, {}, go_on);
+  ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
+  EXPECT_GE(*trial.memory_measured, 7'400'000'000u);
+  EXPECT_EQ(trial.memory_margin, *trial.memory_measured - 6'900'000'000u);
 }
 
 }  // namespace
