@@ -164,6 +164,34 @@ TEST(Passes, OnAGpuABatchIsRunAgainAfterTheLookUpwardsOnly) {
     }
 }
 
+// Within 5% of the batches that were run, 64 of 128 or 128 of 256 were the answer at 91% of the best.
+TEST(Passes, TheToleranceIsKeptAgainstLargerBatchesThatWereNotRun) {
+  constexpr core::Bytes bytes_of_a_sample = 20 << 20;
+  constexpr double largest = 738;  // in 15 GiB
+  for (const double fixed : {3, 7, 12, 20, 45, 80}) {
+    std::map<double, double> shares;
+    for (double batch = 1; batch < 1e5; batch *= 2) shares[batch] = batch / (batch + fixed);
+    for (const double batch : {96.0, 160.0, 192.0, 384.0, largest})
+      shares[batch] = batch / (batch + fixed);
+    for (const bool in_one_process : {true, false})
+      for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        const Study found = session(shares, bytes_of_a_sample, seed, in_one_process);
+        const double share = through(shares)(found.decision->batch) / shares.at(largest);
+        EXPECT_GE(share, 0.95) << fixed << ": " << testing::PrintToString(found.asked);
+        EXPECT_LE(found.asked.size(), in_one_process ? 6u : 9u)
+            << fixed << ": " << testing::PrintToString(found.asked);
+      }
+  }
+}
+
+// 115 is the largest that fits with certainty after two runs, and slower than its neighbours.
+TEST(Passes, AnOddSizeAtTheEdgeOfMemoryIsNotTheOnlyComparison) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Study found = session(bert, core::Bytes{107} << 20, seed);
+    EXPECT_EQ(found.decision->batch, 128) << testing::PrintToString(found.asked);
+  }
+}
+
 TEST(Passes, WhatFailedIsNotRunAgain) {
   const auto found = study({.max = 4096, .passes = 3}, [](auto b) {
     return b == 128 ? failed(b, trial::Outcome::crashed) : ok(b, line_speed(b, 10));
