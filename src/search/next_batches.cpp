@@ -313,7 +313,8 @@ NextBatches next_batches(const Evidence& evidence, const Range& range, const Lim
   // clear.
   std::vector<std::size_t> open = open_questions(known, answer, evidence);
   const auto is_out = [&](std::size_t i) {  // no further run would make it the answer
-    return i != answer && known.speed(i).samples_per_second.mean < (1 - limits.tolerance) * promised;
+    return i != answer &&
+           known.speed(i).samples_per_second.mean < (1 - limits.tolerance) * promised;
   };
   std::erase_if(open, is_out);
   for (const std::size_t i : open) add(i), found.unclear.push_back(sizes[i]);

@@ -43,8 +43,7 @@ std::optional<core::Bytes> MemoryGrowth::margin() const {
 }
 
 bool MemoryGrowth::rises() const {
-  return !rises_.empty() &&
-         risen() >= noticeable_share * static_cast<double>(rises_.back().peak);
+  return !rises_.empty() && risen() >= noticeable_share * static_cast<double>(rises_.back().peak);
 }
 
 bool MemoryGrowth::rises_in_jumps() const {

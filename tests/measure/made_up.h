@@ -102,4 +102,25 @@ inline double wobble(std::int64_t n) {
   return 2 * (golden - std::floor(golden)) - 1;
 }
 
+// A program with processes of its own, perhaps on GPUs, in virtual time.
+struct ScriptedProgram final : ScriptedWorkload {
+  struct Running final : ScriptedSession {
+    Running(ScriptedProgram& its_program, const trial::Setting& its_setting)
+        : ScriptedSession(its_program, its_setting), program(its_program) {}
+    bool rests_between_steps() const override { return false; }
+    bool takes_real_time() const override { return false; }
+    std::optional<double> restart_seconds() const override { return program.restart; }
+    std::vector<workload::SeenGpu> gpus() const override { return program.seen; }
+    double telling_seconds() const override { return program.telling; }
+    ScriptedProgram& program;
+  };
+  using ScriptedWorkload::ScriptedWorkload;
+  std::unique_ptr<workload::Session> open(const trial::Setting& setting) override {
+    return std::make_unique<Running>(*this, setting);
+  }
+  std::optional<double> restart;
+  std::vector<workload::SeenGpu> seen;
+  double telling = 0;
+};
+
 }  // namespace sweetspot::measure

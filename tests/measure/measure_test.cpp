@@ -171,28 +171,24 @@ TEST_F(Measure, StepsThatVaryAreLookedAtForLonger) {
       << trial.steps;
 }
 
+// Three that agree end the warm-up; on a GPU the last two of them are samples.
+TEST_F(Measure, StepsThatShowTheEndOfAGpusWarmUpCount) {
+  ScriptedProgram program(
+      machine, [](std::int64_t n, const Setting& s) { return step_of(n == 0 ? 1 : 0.1, s.batch); });
+  const auto counted = [&] {
+    const Trial trial = measure(program, {.batch = 32}, options, watch, stop, machine);
+    EXPECT_EQ(trial.stop_reason, StopReason::precise);
+    EXPECT_NEAR(trial.samples_per_second->mean, 320, 1e-6);
+    return std::pair(trial.warm_up_steps, trial.steps);
+  };
+  EXPECT_EQ(counted(), std::pair(std::int64_t{4}, std::int64_t{4}));
+  program.seen = {{"cuda:0", nullptr, {}}};
+  EXPECT_EQ(counted(), std::pair(std::int64_t{2}, std::int64_t{4}));
+}
+
 // If restarting costs nothing, the first measurement of varying steps is short.
 TEST_F(Measure, AFirstLookTakesNoLongerThanToBeginAgain) {
-  struct Varying final : ScriptedWorkload {
-    struct Running final : ScriptedSession {
-      using ScriptedSession::ScriptedSession;
-      std::optional<double> restart_seconds() const override { return restart; }
-      std::vector<workload::SeenGpu> gpus() const override { return seen; }
-      double telling_seconds() const override { return telling; }
-      std::optional<double> restart;
-      std::vector<workload::SeenGpu> seen;
-      double telling = 0;
-    };
-    using ScriptedWorkload::ScriptedWorkload;
-    std::unique_ptr<workload::Session> open(const Setting& setting) override {
-      auto running = std::make_unique<Running>(*this, setting);
-      running->restart = restart, running->seen = seen, running->telling = telling;
-      return running;
-    }
-    std::optional<double> restart;
-    std::vector<workload::SeenGpu> seen;
-    double telling = 0;
-  } varying(machine, [](std::int64_t n, const Setting& s) {
+  ScriptedProgram varying(machine, [](std::int64_t n, const Setting& s) {
     return step_of(0.01 * (1 + 0.4 * wobble(n)), s.batch);
   });
   options.precision = 1e-9;

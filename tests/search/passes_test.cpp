@@ -164,7 +164,8 @@ TEST(Passes, OnAGpuABatchIsRunAgainAfterTheLookUpwardsOnly) {
     }
 }
 
-// Within 5% of the batches that were run, 64 of 128 or 128 of 256 were the answer at 91% of the best.
+// Within 5% of the batches that were run, 64 of 128 or 128 of 256 were the answer at 91% of the
+// best.
 TEST(Passes, TheToleranceIsKeptAgainstLargerBatchesThatWereNotRun) {
   constexpr core::Bytes bytes_of_a_sample = 20 << 20;
   constexpr double largest = 738;  // in 15 GiB

@@ -61,7 +61,8 @@ class Trials {
   std::string device_;
   Secrets secrets_;
   std::unique_ptr<Workspace> workspace_;  // of the running trial, or of the kept process
-  bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false, released_ = false;
+  bool terminal_, tried_terminal_ = false, finished_ = false, caller_met_ = false,
+                  released_ = false;
   std::optional<double> deadline_;  // once the first trial has begun
   std::unique_ptr<Program> kept_;
   std::optional<std::string> failed_conclude_;

@@ -64,8 +64,8 @@ class CommandSession final : public Session {
   double next_told_at_ = 0, next_judged_at_ = 0;
   double longest_step_seconds_ = 0;
   bool failed_ = false, whole_runs_ = false, closed_ = false;
-  MemoryMessage lack_;   // of a trial that ran out of memory
-  MemoryGrowth course_;  // of its peak, while it stepped
+  MemoryMessage lack_;    // of a trial that ran out of memory
+  MemoryGrowth course_;   // of its peak, while it stepped
   MemoryGrowth tensors_;  // the same without the allocator's cache, if its client reports it
   double next_look_at_ = 0;
   Account account_;
