@@ -960,13 +960,13 @@ class Devices(TestCase):
             client.step()
             self.assertEqual(jax.mock_calls, [])
 
-    def test_peak_memory_after_the_first_steps_then_once_a_second(self):
+    def test_peak_memory_after_the_first_steps_then_ten_times_a_second(self):
         self.fake_torch()
         server, client = self.serve()
         now = [0.0]
         with mock.patch("time.monotonic", lambda: now[0]):
             client.begin()
-            for now[0] in (4.8, 4.9, 5.0, 5.5, 5.9, 6.0, 6.5, 7.5):
+            for now[0] in (4.98, 4.99, 5.0, 5.05, 5.09, 5.11, 5.16, 5.26):
                 client.step()
         server.accept()
         lines = server.read_all()

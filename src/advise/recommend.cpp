@@ -226,6 +226,13 @@ std::vector<Reason> reasons_of(const Recommendation& made) {
   return list;
 }
 
+// Why its memory is unknown, as of an allocator that takes everything.
+void add_note(Recommendation& made, const std::vector<const trial::Trial*>& of_chosen) {
+  const auto noted = std::ranges::find_if(
+      of_chosen, [](const trial::Trial* trial) { return !trial->note.empty(); });
+  if (noted != of_chosen.end()) made.notes.push_back((*noted)->note);
+}
+
 void add_learning_rate(Recommendation& made, const std::vector<const trial::Trial*>& of_chosen,
                        const Facts& facts) {
   made.noise = facts.noise;
@@ -303,11 +310,11 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
   made.throughput_share = made.chosen_row()->share->mean;
   made.memory_bytes = made.chosen_row()->memory;
   made.confirmation = facts.confirmation;
-  for (const trial::Trial* trial : of_chosen->second) {
+  for (const trial::Trial* trial : of_chosen->second)
     if (trial->memory_margin)
       made.memory_margin = std::max(made.memory_margin.value_or(0), *trial->memory_margin);
-    made.inputs_vary = made.inputs_vary || trial->inputs_vary;
-  }
+  // Inputs vary at every batch; few steps of one may not show it.
+  made.inputs_vary = std::ranges::any_of(trials, &trial::Trial::inputs_vary);
   made.limited_by = made.chosen_row()->limited_by;
   add_energy(made);
   made.slow_kernel = facts.slow_kernel;
@@ -323,6 +330,7 @@ std::optional<Recommendation> recommend(std::span<const trial::Trial> trials,
     made.previous_batch = facts.limits.previous;
   made.cut_short = facts.cut_short, made.budget_seconds = facts.budget_seconds;
   made.notes = facts.notes;
+  if (!made.memory_bytes) add_note(made, of_chosen->second);
   made.reasons = reasons_of(made);
   return made;
 }

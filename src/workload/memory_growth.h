@@ -15,9 +15,9 @@ class MemoryGrowth {
   // length, rises by as much from a third of the time to all of it as over every following
   // tripling. nullopt before there is enough data.
   std::optional<core::Bytes> margin() const;
-  // Whether it has risen noticeably after the first third of the time, however short.
-  bool rises() const;
-  // Whether it rose repeatedly, long after the first steps.
+  // Whether it has risen noticeably once allocators had filled their caches.
+  bool rises() const { return jumps() > 0; }
+  // Whether it did repeatedly.
   bool rises_in_jumps() const;
   static constexpr double telling_seconds = 2;  // less says nothing about an hour
 
@@ -25,11 +25,12 @@ class MemoryGrowth {
   struct Point {
     double at_seconds = 0;
     core::Bytes peak = 0;
+    std::int64_t number = 0;  // among all
   };
   core::Bytes peak_at(double at_seconds) const;
   bool is_short() const;
   double begin() const;
-  double risen() const;  // since then, in bytes
+  int jumps() const;  // noticeable ones, after the first points
 
   std::vector<Point> rises_;  // when there was a new one
   std::int64_t count_ = 0;

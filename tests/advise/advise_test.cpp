@@ -460,6 +460,23 @@ TEST(Recommend, RanksHaveTheirPartAndTheirEfficiency) {
   EXPECT_FALSE(made_of(curve(0.002, 1e-4), decision(), known).scaling);
 }
 
+TEST(Recommend, ATrialSaysWhyItsMemoryIsUnknown) {
+  std::vector<Trial> trials = curve(0.002, 1e-4);
+  for (Trial& trial : trials) trial.note = "its allocator takes everything";
+  EXPECT_TRUE(made_of(trials, decision(), facts()).notes.empty());
+  for (Trial& trial : trials) trial.memory_measured.reset(), trial.memory_predicted.reset();
+  const Recommendation made = made_of(trials, decision(), facts());
+  EXPECT_EQ(made.notes, std::vector<std::string>{"its allocator takes everything"});
+  EXPECT_THAT(made.reasons, Contains(Reason::note));
+}
+
+TEST(Recommend, ThatInputsVaryIsKnownFromAnyBatch) {
+  std::vector<Trial> trials = curve(0.002, 1e-4);
+  EXPECT_THAT(made_of(trials, decision(), facts()).reasons, Not(Contains(Reason::inputs_vary)));
+  trials.front().inputs_vary = true;
+  EXPECT_THAT(made_of(trials, decision(), facts()).reasons, Contains(Reason::inputs_vary));
+}
+
 TEST(Recommend, NothingWithoutAMeasuredBatch) {
   EXPECT_FALSE(recommend({}, decision(), facts()));
   EXPECT_FALSE(recommend(curve(0.002, 1e-4), search::Decision{}, facts()));
