@@ -56,6 +56,23 @@ struct CommandOnGpu : testing::Test {
     return "exec 9>$G/nvidiactl; echo $((500000000 + {batch} * 10000000)) > $G/" + gpu + "/$$";
   }
 
+  // In Python, holding 9 GB; `tell` sends what a client says after its hello.
+  Options with_client(const std::string& training) const {
+    put("train.py",
+        std::string("import json, os, socket, time\n"
+                    "folder = os.environ['FAKE_NVML_FOLDER']\n"
+                    "with open('%s/gpu0/%d' % (folder, os.getpid()), 'w') as held: "
+                    "held.write('9000000000')\n"
+                    "link = socket.socket(socket.AF_UNIX)\n"
+                    "link.connect(os.environ['SWEETSPOT_SOCKET'])\n"
+                    "def tell(**what): link.sendall((json.dumps(what) + '\\n').encode())\n"
+                    "tell(type='hello', protocol=1, client='made up')\n") +
+            training);
+    Options options;
+    options.argv = {"python3", "-B", folder / "train.py", "{batch}"};
+    return options;
+  }
+
   static trial::Trial trial_of(const Options& options, std::int64_t batch = 32) {
     CommandWorkload workload(options);
     return measured(workload, at(batch));
@@ -243,22 +260,13 @@ TEST_F(CommandOnGpu, AnAllocatorIsKnownByItsLibrary) {
 
 // The client reports its own peak, as PyTorch's allocator does.
 TEST_F(CommandOnGpu, TheClientKnowsMoreThanTheDriver) {
-  put("train.py",
-      "import json, os, socket, time\n"
-      "folder = os.environ['FAKE_NVML_FOLDER']\n"
-      "with open('%s/gpu0/%d' % (folder, os.getpid()), 'w') as held: held.write('9000000000')\n"
-      "link = socket.socket(socket.AF_UNIX)\n"
-      "link.connect(os.environ['SWEETSPOT_SOCKET'])\n"
-      "def tell(**what): link.sendall((json.dumps(what) + '\\n').encode())\n"
-      "tell(type='hello', protocol=1, client='made up')\n"
+  const Options options = with_client(
       "tell(type='memory', device='cuda:0', peak_bytes=7000000000, capacity_bytes=8000000000,"
       " how='its own word')\n"
       "tell(type='begin', at_seconds=time.monotonic())\n"
       "while True:\n"
       "  time.sleep(0.01)\n"
       "  tell(type='step', at_seconds=time.monotonic())\n");
-  Options options;
-  options.argv = {"python3", "-B", folder / "train.py", "{batch}"};
   const trial::Trial trial = trial_of(options);
   ASSERT_EQ(trial.outcome, Outcome::ok) << trial.note;
   EXPECT_EQ(trial.memory_measured, 7'000'000'000u);
@@ -270,22 +278,13 @@ TEST_F(CommandOnGpu, TheClientKnowsMoreThanTheDriver) {
 
 // A cache that grows by 2 MB a step around tensors that do not: an hour of it would be several GB.
 TEST_F(CommandOnGpu, ACacheIsNotAssumedToGrowMoreThanItsTensorsAndItsWaste) {
-  put("train.py",
-      "import json, os, socket, time\n"
-      "folder = os.environ['FAKE_NVML_FOLDER']\n"
-      "with open('%s/gpu0/%d' % (folder, os.getpid()), 'w') as held: held.write('9000000000')\n"
-      "link = socket.socket(socket.AF_UNIX)\n"
-      "link.connect(os.environ['SWEETSPOT_SOCKET'])\n"
-      "def tell(**what): link.sendall((json.dumps(what) + '\\n').encode())\n"
-      "tell(type='hello', protocol=1, client='made up')\n"
+  const Options options = with_client(
       "tell(type='begin', at_seconds=time.monotonic())\n"
       "for step in range(10000):\n"
       "  time.sleep(0.01)\n"
       "  tell(type='memory', device='cuda:0', peak_bytes=7000000000 + 2000000 * step,"
       " allocated_bytes=6900000000, how='its own word')\n"
       "  tell(type='step', at_seconds=time.monotonic())\n");
-  Options options;
-  options.argv = {"python3", "-B", folder / "train.py", "{batch}"};
   CommandWorkload workload(options);
   measure::MeasureOptions how;
   how.updates = 240;
