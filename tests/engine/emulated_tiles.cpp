@@ -10,30 +10,36 @@ namespace {
 #include "engine/cpu/kernels/vectors.inl"
 // Over its registers:
 #include "engine/cpu/kernels/tiles.inl"
+//
+#include "engine/cpu/kernels/sample_tiles.inl"
 
 // As in Intel's manual, but without flushing subnormal numbers to zero.
 struct Emulated {
   static inline thread_local std::uint8_t tiles[8][16][64];
+  static inline thread_local int rows_of[8];
 
   // Poisons the tiles, so that code that skips this call fails.
-  static void configure() { __builtin_memset(tiles, 0xff, sizeof(tiles)); }
+  static void configure(int rows = 16) {
+    __builtin_memset(tiles, 0xff, sizeof(tiles));
+    for (int t = 0; t < 8; ++t) rows_of[t] = t < 6 ? rows : 16;
+  }
   template <int t>
   static void zero() {
     __builtin_memset(tiles[t], 0, sizeof(tiles[t]));
   }
   template <int t>
   static void load(const void* from, std::int64_t stride) {
-    for (int r = 0; r < 16; ++r)
+    for (int r = 0; r < rows_of[t]; ++r)
       __builtin_memcpy(tiles[t][r], static_cast<const std::uint8_t*>(from) + r * stride, 64);
   }
   template <int t>
   static void store(void* to, std::int64_t stride) {
-    for (int r = 0; r < 16; ++r)
+    for (int r = 0; r < rows_of[t]; ++r)
       __builtin_memcpy(static_cast<std::uint8_t*>(to) + r * stride, tiles[t][r], 64);
   }
   template <int sums, int left, int right>
   static void multiply() {
-    for (int r = 0; r < 16; ++r) {
+    for (int r = 0; r < rows_of[sums]; ++r) {
       __m512 sum = _mm512_loadu_ps(tiles[sums][r]);
       for (int pair = 0; pair < 16; ++pair) {
         std::int32_t spread;
@@ -56,8 +62,10 @@ struct Emulated {
 }  // namespace sweetspot::engine::cpu
 
 namespace sweetspot::engine::testing {
-const cpu::TileProducts emulated_tiles = {cpu::multiply_on_tiles<cpu::Emulated>,
-                                          cpu::outer_on_tiles<cpu::Emulated>};
+const cpu::TileProducts emulated_tiles = {
+    cpu::multiply_on_tiles<cpu::Emulated>,
+    cpu::outer_on_tiles<cpu::Emulated>,
+    {cpu::taps_on_tiles<cpu::Emulated>, cpu::pairs_on_tiles<cpu::Emulated>}};
 }  // namespace sweetspot::engine::testing
 
 #else

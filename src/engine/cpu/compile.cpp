@@ -9,6 +9,7 @@
 #include "engine/cpu/memory_planner.h"
 #include "engine/cpu/ops/batch_norm.h"
 #include "engine/cpu/ops/conv.h"
+#include "engine/cpu/ops/conv_on_tiles.h"
 #include "engine/cpu/ops/conv_product.h"
 #include "engine/cpu/ops/dense.h"
 #include "engine/cpu/ops/depthwise.h"
@@ -146,13 +147,19 @@ class Compiler {
     if (pool) {
       g.pool = pool->size;
       ++layer_;
-      push(make_conv_pool(name, g, program_.micro_batch, current_, tensor(extents_[layer_ + 1])),
+      Tensor* out = tensor(extents_[layer_ + 1]);
+      push(runs_on_sample_tiles(g, program_.micro_batch)
+               ? make_conv_on_tiles(name, g, current_, out)
+               : make_conv_pool(name, g, program_.micro_batch, current_, out),
            true);
     } else if (runs_as_product(g, program_.micro_batch)) {
       add_product(name, g);
       add_activation(conv.activation);
     } else {
-      push(make_conv(name, g, program_.micro_batch, current_, tensor(g.out)), true);
+      push(runs_on_sample_tiles(g, program_.micro_batch)
+               ? make_conv_on_tiles(name, g, current_, tensor(g.out))
+               : make_conv(name, g, program_.micro_batch, current_, tensor(g.out)),
+           true);
       add_activation(conv.activation);
     }
   }
@@ -289,12 +296,12 @@ class Compiler {
   }
 
   // The samples that go through a stage together must stay in cache with all intermediate values.
-  void bound_samples(Stage& stage) const {
+  std::int64_t samples_in_cache(std::size_t begin, std::size_t end) const {
     constexpr std::int64_t cached_floats = 1024 * 1024;
     std::int64_t floats = 1;
-    for (std::size_t i = stage.begin; i < stage.end; ++i)
+    for (std::size_t i = begin; i < end; ++i)
       if (program_.ops[i]->out()) floats += program_.ops[i]->out()->extent.floats();
-    stage.samples = std::clamp<std::int64_t>(cached_floats / floats, 1, stage.samples);
+    return std::max<std::int64_t>(cached_floats / floats, 1);
   }
 
   // Weights are stored in layer order, and backward visits them from last to first. A layer's
@@ -307,6 +314,14 @@ class Compiler {
     return from;
   }
 
+  // Whether operation i may not join a stage because one of both needs whole blocks: they would not
+  // stay in cache, or (`both_convolutions`) only one of two convolutions needs them.
+  bool breaks_block(const Stage& stage, std::size_t i, bool both_convolutions) const {
+    const std::int64_t own = program_.ops[i]->block(), block = std::max(stage.block, own);
+    if (both_convolutions && own != stage.block) return true;
+    return block > 1 && samples_in_cache(stage.begin, i + 1) < block;
+  }
+
   void make_stages() {
     // The convolutions of a stage need the same number of samples at once; a change starts a new
     // stage. Their inputs are kept in the arena anyway.
@@ -316,18 +331,22 @@ class Compiler {
       const std::int64_t samples = op.slot_floats > 0 ? op.samples_at_once() : 0;
       const bool changes =
           samples > 0 && convolution_samples > 0 && (samples > 1) != (convolution_samples > 1);
-      if (op.whole() || program_.stages.empty() || program_.stages.back().whole || changes) {
+      if (op.whole() || program_.stages.empty() || program_.stages.back().whole || changes ||
+          breaks_block(program_.stages.back(), i, samples > 0 && convolution_samples > 0)) {
         program_.stages.push_back({i, i + 1, op.whole()});
         convolution_samples = 0;
       }
       Stage& stage = program_.stages.back();
       stage.end = i + 1;
       stage.samples = std::max({stage.samples, samples, op.samples_welcome()});
+      stage.block = std::max(stage.block, op.block());
       if (samples > 0) convolution_samples = std::max(convolution_samples, samples);
     }
     for (Stage& stage : program_.stages) {
-      bound_samples(stage);
+      stage.samples = stage.block > 1 ? stage.block
+                                      : std::min(stage.samples, samples_in_cache(stage.begin, stage.end));
       stage.made_from = made_from(stage);
+      program_.block = std::max(program_.block, stage.block);
     }
     std::int64_t at = 0;
     for (const auto& op : program_.ops) {

@@ -15,6 +15,7 @@ struct Stage {
   std::size_t begin, end;
   bool whole;
   std::int64_t samples = 1;  // that go through each operation together
+  std::int64_t block = 1;    // they begin at a multiple of this, and are as many, but for the last
   // After this stage, backward has computed the gradients of all weights from here on.
   std::int64_t made_from = 0;
 };
@@ -35,6 +36,7 @@ struct Program {
   core::Bytes arena_bytes = 0;
   core::Bytes scratch_bytes = 0;  // of one thread
   std::int64_t shared_floats = 0, slot_floats = 0;
+  std::int64_t block = 1;  // the largest of a stage: slots begin at a multiple of it
 
   const Op& loss() const { return *ops.back(); }
   std::size_t operation_count() const { return operation_of.back() + 1; }

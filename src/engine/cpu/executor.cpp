@@ -40,12 +40,25 @@ class OperationTimer {
   Clock::time_point last_ = Clock::now();
 };
 
-// Calls visit(samples) for groups of nearly equal size, at most `most` each.
+// Calls visit(samples) for the blocks of a stage, or for groups of nearly equal size.
 template <class Visit>
-void each_group(const Range& samples, std::int64_t most, Visit visit) {
-  const std::int64_t count = samples.end - samples.begin, groups = (count + most - 1) / most;
+void each_group(const Range& samples, const Stage& stage, Visit visit) {
+  const std::int64_t count = samples.end - samples.begin,
+                     groups = (count + stage.samples - 1) / stage.samples;
   for (std::int64_t i = 0; i < groups; ++i)
-    visit(Range{samples.begin + count * i / groups, samples.begin + count * (i + 1) / groups});
+    if (stage.block > 1)
+      visit(Range{samples.begin + i * stage.block,
+                  std::min(samples.begin + (i + 1) * stage.block, samples.end)});
+    else
+      visit(Range{samples.begin + count * i / groups, samples.begin + count * (i + 1) / groups});
+}
+
+// Samples [first, last) of blocks, of `count` samples.
+Range samples_of(const Range& blocks, std::int64_t block, std::int64_t count) {
+  return {std::min(blocks.begin * block, count), std::min(blocks.end * block, count)};
+}
+std::int64_t blocks_of(std::int64_t count, std::int64_t block) {
+  return (count + block - 1) / block;
 }
 
 }  // namespace
@@ -68,7 +81,7 @@ Pass Executor::pass() const {
   pass.scratch = scratch_.data(), pass.scratch_stride = program_.scratch_bytes;
   pass.shared = shared_.as<float>();
   pass.slots = slots_.as<float>(), pass.slot_floats = program_.slot_floats;
-  pass.used_slots = gradient_slots(program_.micro_batch, program_.slot_floats, team_.size());
+  pass.used_slots = gradient_slots(program_, team_.size());
   pass.training = program_.training;
   return pass;
 }
@@ -187,14 +200,17 @@ void Executor::forward(const Pass& pass, int member, OperationTimer& told) {
       }
       continue;
     }
-    each_of(pass.count, std::max(grab, stage.samples), 2 * s, member, [&](const Range& grabbed) {
-      each_group(grabbed, stage.samples, [&](const Range& samples) {
-        for (std::size_t i = stage.begin; i < stage.end; ++i) {
-          program_.ops[i]->forward_some(pass, samples, member);
-          told.did(program_.operation_of[i]);
-        }
-      });
-    });
+    const std::int64_t blocks_at_once = std::max(grab, stage.samples) / stage.block;
+    each_of(blocks_of(pass.count, stage.block), blocks_at_once, 2 * s, member,
+            [&](const Range& grabbed) {
+              each_group(samples_of(grabbed, stage.block, pass.count), stage,
+                         [&](const Range& samples) {
+                           for (std::size_t i = stage.begin; i < stage.end; ++i) {
+                             program_.ops[i]->forward_some(pass, samples, member);
+                             told.did(program_.operation_of[i]);
+                           }
+                         });
+            });
     team_.barrier();
     told.waited();
   }
@@ -203,7 +219,8 @@ void Executor::forward(const Pass& pass, int member, OperationTimer& told) {
 template <class OperationTimer>
 void Executor::backward(const Pass& pass, int member, GradientSums* sums, const StepResult& before,
                         OperationTimer& told) {
-  const std::int64_t slots = std::min(pass.used_slots, pass.count);
+  const std::int64_t blocks = blocks_of(pass.count, program_.block),
+                     slots = std::min(pass.used_slots, blocks);
   // The results of a stage are gathered immediately if other ranks wait for them.
   const auto hand_over = [&](const Stage& stage) {
     if (!sums) return;
@@ -235,8 +252,9 @@ void Executor::backward(const Pass& pass, int member, GradientSums* sums, const 
     const std::size_t begin = std::max(stage.begin, program_.first_trainable);
     each_of(slots, 1, 2 * s + 1, member, [&](const Range& mine) {
       const std::int64_t slot = mine.begin;
-      const Range all{pass.count * slot / slots, pass.count * (slot + 1) / slots};
-      each_group(all, stage.samples, [&](const Range& samples) {
+      const Range all = samples_of({blocks * slot / slots, blocks * (slot + 1) / slots},
+                                   program_.block, pass.count);
+      each_group(all, stage, [&](const Range& samples) {
         for (std::size_t i = begin; i < stage.end; ++i)
           if (program_.ops[i]->repeated) {
             program_.ops[i]->forward_some(pass, samples, member);

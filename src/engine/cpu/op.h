@@ -99,6 +99,8 @@ class Op {
                         std::int64_t /*slot*/) {}
   // Operations that read large weights for small images need several samples at once.
   virtual std::int64_t samples_at_once() const { return 1; }
+  // Operations that need the same samples in every call: from a multiple of this number on.
+  virtual std::int64_t block() const { return 1; }
   // Operations that are faster on several samples at once, without imposing that on their stage.
   virtual std::int64_t samples_welcome() const { return 1; }
   virtual void forward_some(const Pass& pass, const Range& samples, int thread) {

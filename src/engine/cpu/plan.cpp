@@ -42,14 +42,16 @@ std::vector<Operation> operations_of(const Program& program) {
   return operations;
 }
 
-std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int threads) {
+std::int64_t gradient_slots(const Program& program, int threads) {
   // Enough slots for every thread of a typical machine, unless the convolutions are so large that
   // sixteen copies of their gradients would not fit the last-level cache.
   constexpr std::int64_t many = 16, few = 4, cached_floats = 1 << 20;
   const std::int64_t most =
-      std::max<std::int64_t>(slot_floats * many <= 4 * cached_floats ? many : few, threads);
-  // A slot is zeroed and summed in each step: four samples amortise that.
-  return std::min(most, std::max(std::min<std::int64_t>(count, few), (count + 3) / 4));
+      std::max<std::int64_t>(program.slot_floats * many <= 4 * cached_floats ? many : few, threads);
+  // A slot is zeroed and summed in each step: four samples amortise that. A block has one slot.
+  const std::int64_t count = program.micro_batch;
+  return std::min({most, std::max(std::min<std::int64_t>(count, few), (count + 3) / 4),
+                   (count + program.block - 1) / program.block});
 }
 
 core::MemoryByUse trainer_memory(const WeightLayout& weights, const Optimizer& optimizer) {
@@ -67,8 +69,8 @@ core::MemoryByUse program_memory(const Program& program, int threads) {
   memory[core::Use::workspace] = program.scratch_bytes * static_cast<core::Bytes>(threads) +
                                  float_bytes(program.shared_floats);
   if (program.training)
-    memory[core::Use::gradients] = float_bytes(
-        gradient_slots(program.micro_batch, program.slot_floats, threads) * program.slot_floats);
+    memory[core::Use::gradients] =
+        float_bytes(gradient_slots(program, threads) * program.slot_floats);
   return memory;
 }
 

@@ -4,10 +4,10 @@
 
 namespace sweetspot::engine::cpu {
 
-// The number of partial gradients of convolutions for a micro-batch of `count` samples. It depends
-// only on the count and the model as long as there are at most as many threads, so that the sums,
-// and with them the whole training, are bitwise the same for any thread count.
-std::int64_t gradient_slots(std::int64_t count, std::int64_t slot_floats, int threads);
+// The number of partial gradients of convolutions. It depends only on the micro-batch and the model
+// as long as there are at most as many threads, so that the sums, and with them the whole training,
+// are bitwise the same for any thread count.
+std::int64_t gradient_slots(const Program& program, int threads);
 
 // The name and algorithm of each operation of a program.
 std::vector<Operation> operations_of(const Program& program);

@@ -12,6 +12,8 @@ namespace {
 #include "engine/cpu/kernels/vectors.inl"
 // Over its registers:
 #include "engine/cpu/kernels/tiles.inl"
+//
+#include "engine/cpu/kernels/sample_tiles.inl"
 
 struct alignas(64) Configuration {
   std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
@@ -20,11 +22,21 @@ struct alignas(64) Configuration {
 };
 static_assert(sizeof(Configuration) == 64);
 constexpr Configuration whole_tiles;
+// The sums and the left side have fewer rows.
+struct FewerRows {
+  Configuration of[17];
+  constexpr FewerRows() {
+    for (int rows = 1; rows <= 16; ++rows)
+      for (int t = 0; t < 6; ++t) of[rows].rows[t] = static_cast<std::uint8_t>(rows);
+  }
+};
+constexpr FewerRows fewer_rows;
 
 // GCC's intrinsics take tile numbers as tokens, not as constants.
 struct Amx {
   // In each call: another library may have configured this thread's tiles since.
   static void configure() { asm volatile("ldtilecfg %0" : : "m"(whole_tiles)); }
+  static void configure(int rows) { asm volatile("ldtilecfg %0" : : "m"(fewer_rows.of[rows])); }
   template <int t>
   static void zero() {
     asm volatile("tilezero %%tmm%c0" : : "i"(t));
@@ -45,7 +57,9 @@ struct Amx {
 
 }  // namespace
 
-const TileProducts products_amx = {multiply_on_tiles<Amx>, outer_on_tiles<Amx>};
+const TileProducts products_amx = {multiply_on_tiles<Amx>,
+                                   outer_on_tiles<Amx>,
+                                   {taps_on_tiles<Amx>, pairs_on_tiles<Amx>}};
 
 }  // namespace sweetspot::engine::cpu
 

@@ -306,6 +306,8 @@ void winners_in_pairs(const WindowGradients& w, std::int64_t slots, Bf16* to) {
   }
 }
 
+#include "engine/cpu/kernels/side_by_side.inl"
+
 }  // namespace
 
 const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
@@ -323,7 +325,10 @@ const Bf16Kernels kernels_avx512bf16 = {"avx512bf16",
                                         winners_of_positions,
                                         winners_in_pairs,
                                         sparse_weights,
-                                        sparse_data};
+                                        sparse_data,
+                                        {side_by_side, winners_side_by_side, patches, pair_places,
+                                         turn_places, pool},
+                                        {}};
 
 }  // namespace sweetspot::engine::cpu
 

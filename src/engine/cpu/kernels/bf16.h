@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "engine/cpu/kernels/kernels.h"
+#include "engine/cpu/kernels/sample_tiles.h"
 
 namespace sweetspot::engine::cpu {
 
@@ -91,14 +92,18 @@ struct Bf16Kernels {
   // For kernels up to 5 wide.
   void (*sparse_weights)(const SparseWeights&);
   void (*sparse_data)(const SparseData&);
+
+  SampleTileKernels side_by_side;
+  SampleTileProducts sample_tiles;  // null without tiles
 };
 
 extern const Bf16Kernels kernels_avx512bf16;
 
-// Both products on tiles; null if this program was compiled without.
+// The products on tiles; null if this program was compiled without.
 struct TileProducts {
   void (*multiply)(const Product<Bf16>&);
   void (*outer)(const OuterProduct<Bf16>&);
+  SampleTileProducts sample_tiles;
 };
 extern const TileProducts products_amx;
 // Everything else is as with AVX512-BF16, which every CPU with AMX has.

@@ -84,6 +84,7 @@ Bf16Kernels kernels_on_tiles(const char* name, const TileProducts& products) {
   Bf16Kernels made = kernels_avx512bf16;
   made.name = name, made.tiles = true;
   made.multiply = products.multiply, made.outer = products.outer;
+  made.sample_tiles = products.sample_tiles;
   return made;
 }
 

@@ -28,6 +28,16 @@ std::vector<std::int32_t> row_major(const Extent& out) {
   return positions;
 }
 
+std::vector<std::int32_t> window_major(const ConvGeometry& g) {
+  std::vector<std::int32_t> positions;
+  for (std::int64_t y = 0; y < g.out.height; y += g.pool.height)
+    for (std::int64_t x = 0; x < g.out.width; x += g.pool.width)
+      for (std::int64_t dy = 0; dy < g.pool.height; ++dy)
+        for (std::int64_t dx = 0; dx < g.pool.width; ++dx)
+          positions.push_back(static_cast<std::int32_t>((y + dy) * g.out.width + x + dx));
+  return positions;
+}
+
 std::int64_t rows_at_once(const ConvGeometry& g) {
   return g.compact ? std::clamp<std::int64_t>(24 * 1024 / 4 / g.depth(), 12,
                                               std::max<std::int64_t>(g.out.positions(), 12))

@@ -7,6 +7,8 @@ namespace sweetspot::engine::cpu {
 
 // Every output position, row by row.
 std::vector<std::int32_t> row_major(const Extent& out);
+// The same window by window, so that pooling reads consecutive rows.
+std::vector<std::int32_t> window_major(const ConvGeometry& geometry);
 // Rows whose patches fit half an L1 cache; all rows for a convolution that gathers none.
 std::int64_t rows_at_once(const ConvGeometry& geometry);
 

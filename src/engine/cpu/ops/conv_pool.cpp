@@ -13,17 +13,6 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-// Output positions window by window, so that pooling reads consecutive rows.
-std::vector<std::int32_t> window_major(const ConvGeometry& g) {
-  std::vector<std::int32_t> positions;
-  for (std::int64_t y = 0; y < g.out.height; y += g.pool.height)
-    for (std::int64_t x = 0; x < g.out.width; x += g.pool.width)
-      for (std::int64_t dy = 0; dy < g.pool.height; ++dy)
-        for (std::int64_t dx = 0; dx < g.pool.width; ++dx)
-          positions.push_back(static_cast<std::int32_t>((y + dy) * g.out.width + x + dx));
-  return positions;
-}
-
 // As many windows at once as keep the convolution's output in half of a 48 KiB L1 cache.
 std::int64_t windows_at_once(const ConvGeometry& g) {
   const std::int64_t window_bytes =

@@ -1,0 +1,120 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/cpu/kernels/kernels.h"
+
+namespace sweetspot::engine::cpu {
+
+// Convolutions whose tiles have one row per sample: 32 channels of one position, of up to 16 samples
+// side by side. A kernel's tap is then a tile as it is, and no patch is packed.
+
+constexpr std::int64_t tile_samples = 16, tile_channels = 32;
+constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
+constexpr std::int64_t tile_floats = tile_samples * unit;         // of its sums
+
+// Samples side by side: (channel groups, places, samples, 32), or, for patches of a first layer,
+// (places, samples, channel groups, 32). In numbers.
+struct SampleLayout {
+  std::int64_t row, place, group;  // from one sample, place, or channel group to the next
+};
+
+// Products at up to four positions: Σ over steps and channel groups of A[step.a[i]] · B[step.b].
+struct TapStep {
+  std::int32_t a[4], b;
+};
+struct TapGroup {
+  std::int32_t first, steps;  // of its steps
+  std::int32_t c[4];          // where its sums go, in floats; negative: nowhere
+};
+struct TapProduct {
+  const Bf16 *a, *b;
+  std::int64_t a_row, a_group, b_group, channel_groups;
+  const TapStep* steps;
+  const TapGroup* groups;
+  std::int64_t group_count, samples;
+  float* c;
+  std::int64_t c_row;  // floats from one sample to the next
+};
+
+// D (+)= Σ over steps of A · B, for one or two tiles of rows (16 channels of the input) and one or
+// two of columns.
+struct PairStep {
+  std::int32_t a, b;
+};
+struct PairProduct {
+  const Bf16 *a, *b;
+  std::int64_t a_next, b_next;  // to the second tile, in numbers
+  const PairStep* steps;
+  std::int64_t count;
+  int down, across;
+  float* d;
+  std::int64_t d_row, d_next;  // floats from one row, from one tile of rows to the next
+};
+
+// Two places whose numbers form pairs; negative: zeros.
+struct PlacePair {
+  std::int32_t first, second;
+};
+struct PairPlaces {
+  const Bf16* from;
+  SampleLayout layout;
+  const PlacePair* pairs;
+  std::int64_t count, channel_groups, units, samples;
+  Bf16* to;  // (units, count, 16, 32)
+};
+
+// Some positions of one image per sample, (units, positions, 16).
+struct UnitImages {
+  const float* images;
+  std::int64_t stride, plane;  // floats from one sample, unit to the next
+  std::int64_t positions, units, samples;
+};
+// The winners at these positions, with the same plane.
+struct WinnerImages {
+  const std::uint8_t* winner;
+  std::int64_t stride, slots;
+};
+
+struct PatchPlaces {
+  const Bf16* frames;
+  std::int64_t frame_stride, line_stride;
+  const std::int32_t* offsets;  // of each place
+  std::int64_t places, lines, run, samples;
+  Bf16* to;  // (places, samples, row)
+  std::int64_t row;
+};
+
+struct PoolTiles {
+  const float* sums;  // tiles of 16 × 16, one per slot of each window
+  std::int64_t windows, slots, samples;
+  const float* bias;  // null: none
+  bool relu;
+  float* out;  // (windows, 16)
+  std::int64_t out_stride;
+  std::uint8_t* winner;  // null if there is one slot
+  std::int64_t winner_stride;
+};
+
+// The products run on tiles.
+struct SampleTileProducts {
+  void (*taps)(const TapProduct&);
+  void (*pairs)(const PairProduct&);
+};
+
+// Everything around them, on registers.
+struct SampleTileKernels {
+  // to (channel groups, positions, 16, 32).
+  void (*side_by_side)(const UnitImages&, Bf16* to, std::int64_t group_stride);
+  // The same for the gradients of pooled outputs: (channel groups, windows · slots, 16, 32), zero
+  // except for the winners.
+  void (*winners_side_by_side)(const UnitImages&, const WinnerImages&, Bf16* to,
+                               std::int64_t group_stride);
+  void (*patches)(const PatchPlaces&);
+  // Rows are samples: (16 channels, 2) of both places.
+  void (*pair_places)(const PairPlaces&);
+  // Rows are channels: (16 samples, 2) of both places.
+  void (*turn_places)(const PairPlaces&);
+  void (*pool)(const PoolTiles&);
+};
+
+}  // namespace sweetspot::engine::cpu

@@ -1,0 +1,211 @@
+// What surrounds the products of sample_tiles.inl, on registers of AVX512-BF16. Included by
+// avx512bf16.cpp.
+
+// 32 channels of one position: of two units, or of one and zeros.
+inline __m512i two_units_of(const float* unit, std::int64_t plane, bool both) {
+  return rounded(load(unit), both ? load(unit + plane) : vec{});
+}
+
+void side_by_side(const UnitImages& given, Bf16* to, std::int64_t group_stride) {
+  const UnitImages from = given;
+  const std::int64_t plane = from.plane;
+  for (std::int64_t u = 0; u < from.units; u += 2, to += group_stride) {
+    const bool both = u + 1 < from.units;
+    Bf16* tile = to;
+    for (std::int64_t p = 0; p < from.positions; ++p, tile += tile_size) {
+      const float* at = from.images + u * plane + p * 16;
+      for (std::int64_t s = 0; s < from.samples; ++s, at += from.stride)
+        store_numbers(tile + s * tile_channels, two_units_of(at, plane, both));
+    }
+  }
+}
+
+void winners_side_by_side(const UnitImages& given, const WinnerImages& winners, Bf16* to,
+                          std::int64_t group_stride) {
+  const UnitImages from = given;
+  const WinnerImages w = winners;
+  const std::int64_t plane = from.plane;
+  for (std::int64_t u = 0; u < from.units; u += 2, to += group_stride) {
+    const bool both = u + 1 < from.units;
+    Bf16* tile = to;
+    for (std::int64_t p = 0; p < from.positions; ++p, tile += w.slots * tile_size) {
+      const float* at = from.images + u * plane + p * 16;
+      const std::uint8_t* index = w.winner + u * plane + p * 16;
+      Bf16* row = tile;
+      for (std::int64_t s = 0; s < from.samples;
+           ++s, at += from.stride, index += w.stride, row += tile_channels) {
+        const __m512i g = two_units_of(at, plane, both);
+        const __m128i lower = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
+        const __m128i upper = both
+                                  ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(index + plane))
+                                  : _mm_set1_epi8(-1);
+        const __m256i winner = _mm256_set_m128i(upper, lower);
+        __m256i slot = _mm256_setzero_si256();
+        for (std::int64_t i = 0; i < w.slots; ++i) {
+          store_numbers(row + i * tile_size,
+                        _mm512_maskz_mov_epi16(_mm256_cmpeq_epi8_mask(winner, slot), g));
+          slot = _mm256_add_epi8(slot, _mm256_set1_epi8(1));
+        }
+      }
+    }
+  }
+}
+
+// Copies short lines with registers of their size; each overwrites what the one before it wrote
+// beyond its line, and zeros follow the last.
+template <int bytes>
+inline void pack_patch(const Bf16* from, std::int64_t line_stride, std::int64_t lines,
+                       std::int64_t run, __mmask32 last, __mmask32 rest, Bf16* to) {
+  for (std::int64_t y = 0; y + 1 < lines; ++y, from += line_stride, to += run) {
+    if constexpr (bytes == 16)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    else if constexpr (bytes == 32)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    else
+      store_numbers(to, load_numbers(from));
+  }
+  _mm512_mask_storeu_epi16(to, rest, _mm512_maskz_loadu_epi16(last, from));
+}
+
+inline __mmask32 first_numbers(std::int64_t count) {
+  return count >= 32 ? ~0u : (1u << count) - 1;
+}
+
+// Lines longer than a register.
+inline void pack_long_patch(const Bf16* from, std::int64_t line_stride, std::int64_t lines,
+                            std::int64_t run, std::int64_t row, Bf16* to) {
+  const Bf16* end = to + row;
+  for (std::int64_t y = 0; y < lines; ++y, from += line_stride, to += run)
+    for (std::int64_t i = 0; i < run; i += 32) {
+      const __mmask32 mask = first_numbers(run - i);
+      _mm512_mask_storeu_epi16(to + i, mask, _mm512_maskz_loadu_epi16(mask, from + i));
+    }
+  for (; to < end; to += 32)
+    _mm512_mask_storeu_epi16(to, first_numbers(end - to), _mm512_setzero_si512());
+}
+
+void patches(const PatchPlaces& given) {
+  const PatchPlaces p = given;
+  const __mmask32 last = first_numbers(p.run);
+  const std::int64_t left = p.row - (p.lines - 1) * p.run;
+  const __mmask32 rest = first_numbers(left);
+  Bf16* to = p.to;
+  for (std::int64_t i = 0; i < p.places; ++i, to += (tile_samples - p.samples) * p.row) {
+    const Bf16* from = p.frames + p.offsets[i];
+    for (std::int64_t s = 0; s < p.samples; ++s, from += p.frame_stride, to += p.row) {
+      if (left > 32 || p.run > 32)
+        pack_long_patch(from, p.line_stride, p.lines, p.run, p.row, to);
+      else if (p.run <= 8)
+        pack_patch<16>(from, p.line_stride, p.lines, p.run, last, rest, to);
+      else if (p.run <= 16)
+        pack_patch<32>(from, p.line_stride, p.lines, p.run, last, rest, to);
+      else
+        pack_patch<64>(from, p.line_stride, p.lines, p.run, last, rest, to);
+    }
+  }
+}
+
+// 16, 48, 17, 49, …: the upper halves of two registers, interleaved.
+inline __m512i upper_turns() {
+  return _mm512_set_epi16(63, 31, 62, 30, 61, 29, 60, 28, 59, 27, 58, 26, 57, 25, 56, 24, 55, 23,
+                          54, 22, 53, 21, 52, 20, 51, 19, 50, 18, 49, 17, 48, 16);
+}
+inline __m512i lower_turns() {
+  return _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38,
+                          6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+}
+
+// Calls visit(order, number of the tile in `to`, first place's rows, second place's rows) for each
+// unit of each pair of places; null: zeros.
+template <class Visit>
+inline void each_unit_of_pairs(const PairPlaces& p, Visit visit) {
+  for (std::int64_t u = 0; u < p.units; ++u) {
+    const __m512i order = u % 2 == 0 ? lower_turns() : upper_turns();
+    const Bf16* from = p.from + u / 2 * p.layout.group;
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      const PlacePair pair = p.pairs[i];
+      visit(order, u * p.count + i, pair.first < 0 ? nullptr : from + pair.first * p.layout.place,
+            pair.second < 0 ? nullptr : from + pair.second * p.layout.place);
+    }
+  }
+}
+
+inline __m512i interleaved(__m512i order, const Bf16* first, const Bf16* second) {
+  return _mm512_permutex2var_epi16(first ? load_numbers(first) : _mm512_setzero_si512(), order,
+                                   second ? load_numbers(second) : _mm512_setzero_si512());
+}
+
+void pair_places(const PairPlaces& given) {
+  const PairPlaces p = given;
+  each_unit_of_pairs(
+      p, [&](__m512i order, std::int64_t tile, const Bf16* first, const Bf16* second) {
+        Bf16* to = p.to + tile * tile_size;
+        std::int64_t s = 0;
+        for (; s < p.samples; ++s, to += tile_channels)
+          store_numbers(to, interleaved(order, first ? first + s * p.layout.row : nullptr,
+                                        second ? second + s * p.layout.row : nullptr));
+        for (; s < tile_samples; ++s, to += tile_channels) store_numbers(to, _mm512_setzero_si512());
+      });
+}
+
+void turn_places(const PairPlaces& given) {
+  const PairPlaces p = given;
+  each_unit_of_pairs(
+      p, [&](__m512i order, std::int64_t tile, const Bf16* first, const Bf16* second) {
+        __m512 rows[16];
+#pragma GCC unroll 16
+        for (int s = 0; s < 16; ++s)
+          rows[s] = s < p.samples ? _mm512_castsi512_ps(interleaved(
+                                        order, first ? first + s * p.layout.row : nullptr,
+                                        second ? second + s * p.layout.row : nullptr))
+                                  : _mm512_setzero_ps();
+        transpose_registers(rows);
+        Bf16* to = p.to + tile * tile_size;
+#pragma GCC unroll 16
+        for (int c = 0; c < 16; ++c)
+          store_numbers(to + c * tile_channels, _mm512_castps_si512(rows[c]));
+      });
+}
+
+// `fixed_slots`: how many a window has; 0: any.
+template <int fixed_slots>
+inline void pool_tiles(const PoolTiles& given) {
+  const PoolTiles p = given;
+  const std::int64_t slots = fixed_slots > 0 ? fixed_slots : p.slots;
+  const vec bias = p.bias ? load(p.bias) : vec{};
+  for (std::int64_t w = 0; w < p.windows; ++w) {
+    const float* sums = p.sums + w * slots * 256;
+    float* out = p.out + w * 16;
+    std::uint8_t* winners = p.winner + w * 16;
+    for (std::int64_t s = 0; s < p.samples;
+         ++s, sums += 16, out += p.out_stride, winners += p.winner_stride) {
+      __m512 best = load(sums);
+      __m512i winner = _mm512_setzero_si512();
+#pragma GCC unroll 4
+      for (std::int64_t i = 1; i < slots; ++i) {
+        const __m512 x = load(sums + i * 256);
+        const __mmask16 wins = _mm512_cmp_ps_mask(x, best, _CMP_GT_OQ);
+        best = _mm512_mask_mov_ps(best, wins, x);
+        winner =
+            _mm512_mask_mov_epi32(winner, wins, _mm512_set1_epi32(static_cast<std::int32_t>(i)));
+      }
+      best = _mm512_add_ps(best, bias);
+      if (p.relu) {
+        // A NaN passes.
+        const __mmask16 stops = _mm512_cmp_ps_mask(best, _mm512_setzero_ps(), _CMP_LE_OQ);
+        best = _mm512_mask_mov_ps(best, stops, _mm512_setzero_ps());
+        winner = _mm512_mask_mov_epi32(winner, stops, _mm512_set1_epi32(no_gradient));
+      }
+      store(out, best);
+      if (fixed_slots != 1)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(winners), _mm512_cvtepi32_epi8(winner));
+    }
+  }
+}
+
+void pool(const PoolTiles& p) {
+  if (!p.winner) return pool_tiles<1>(p);
+  p.slots == 4 ? pool_tiles<4>(p) : pool_tiles<0>(p);
+}

@@ -1,0 +1,31 @@
+#pragma once
+#include <vector>
+
+#include "engine/cpu/kernels/sample_tiles.h"
+#include "engine/extents.h"
+
+namespace sweetspot::engine::cpu {
+
+// Which tiles a convolution multiplies when its rows are samples (kernels/sample_tiles.h). Places are
+// input positions, row by row, and one of zeros after them; outputs, as y · out.width + x,
+// are in the order of `outputs`, with one of zeros after them.
+struct TapTables {
+  struct Products {
+    std::vector<TapStep> steps;
+    std::vector<TapGroup> groups;
+  };
+  Products forward;         // groups of four outputs, in their order
+  Products input_gradient;  // groups of four places; sums at (places, 16)
+  // For the weight gradient: pairs of neighbouring outputs, of places that such a pair reads, and
+  // what is multiplied for each tap.
+  std::vector<PlacePair> output_pairs, place_pairs;
+  std::vector<std::vector<PairStep>> pair_steps;
+};
+
+// `sums_of`: forward sums go to as many tiles in turn.
+TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_t>& outputs,
+                     std::int64_t sums_of);
+// For patches, one place per output: a kernel of one tap.
+TapTables patch_tables(std::int64_t outputs, std::int64_t place_stride, std::int64_t sums_of);
+
+}  // namespace sweetspot::engine::cpu
