@@ -1,19 +1,31 @@
 """The contestants: persistent child processes that answer "run BATCH STEPS" with seconds."""
 import dataclasses
+import functools
 import json
 import os
 import pathlib
 import select
+import shutil
 import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TORCH_PYTHON = os.environ.get("TORCH_PYTHON", "/usr/bin/python3")  # the one that has PyTorch
 OPENMP_OPENBLAS = pathlib.Path("/usr/lib/x86_64-linux-gnu/openblas-openmp")
 
 
 def cores():
     return len(os.sched_getaffinity(0))
+
+
+@functools.cache
+def torch_python():
+    """The Python that has PyTorch: $TORCH_PYTHON, Debian's, or the one of the PATH."""
+    if "TORCH_PYTHON" in os.environ:
+        return os.environ["TORCH_PYTHON"]
+    asks = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    candidates = [python for python in ("/usr/bin/python3", shutil.which("python3")) if python]
+    return next((python for python in candidates
+                 if pathlib.Path(python).exists() and subprocess.run([python, "-c", asks]).returncode == 0), candidates[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +139,7 @@ def torch_contestants(layouts=LAYOUTS, adams=ADAMS, model="paper-cnn"):
                 for blas, extra in blas_choices(threads).items():
                     found.append(Contestant(
                         "torch", f"{threads} thr, {layout}, Adam {adam}{blas}", threads,
-                        (TORCH_PYTHON, str(HERE / "torch_peer.py"), str(threads), layout, adam, str(model)),
+                        (torch_python(), str(HERE / "torch_peer.py"), str(threads), layout, adam, str(model)),
                         tuple({**tuned_environment(), **extra}.items())))
     return found
 

@@ -1,0 +1,143 @@
+// Convolutions on tiles whose rows are samples, of shapes at every edge: padding, strides, windows
+// that do not fill groups of four, units and samples that do not fill tiles.
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "bf16_sets.h"
+#include "engine/cpu/cpu.h"
+#include "golden.h"
+#include "near.h"
+
+namespace sweetspot::engine {
+namespace {
+
+using namespace testing;
+using nlohmann::json;
+using Size = std::array<int, 2>;
+
+struct Shape {
+  const char* name;
+  int height, width, channels;  // of the images
+  int between;                  // channels of the convolution before the one under test; 0: none
+  Size kernel;
+  int filters;
+  Size strides = {1, 1};
+  const char* padding = "valid";
+  Size pool = {1, 1};
+  const char* activation = "relu";
+};
+void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+
+json layer(const char* kind, json config) {
+  return {{"class_name", kind}, {"config", std::move(config)}};
+}
+
+model::Network network_of(const Shape& s) {
+  json layers{layer("InputLayer", {{"name", "in"},
+                                   {"batch_input_shape", {nullptr, s.height, s.width, s.channels}}})};
+  if (s.between > 0)
+    layers.push_back(layer("Conv2D", {{"name", "before"}, {"filters", s.between}, {"kernel_size", {1, 1}}}));
+  layers.push_back(layer("Conv2D", {{"name", "tested"},
+                                    {"filters", s.filters},
+                                    {"kernel_size", s.kernel},
+                                    {"strides", s.strides},
+                                    {"padding", s.padding},
+                                    {"activation", s.activation}}));
+  if (s.pool != Size{1, 1})
+    layers.push_back(layer("MaxPooling2D",
+                           {{"name", "pool"}, {"pool_size", s.pool}, {"strides", s.pool}}));
+  layers.push_back(layer("Flatten", {{"name", "flat"}}));
+  layers.push_back(layer("Dense", {{"name", "out"}, {"units", 5}, {"activation", "softmax"}}));
+  const json keras{{"class_name", "Sequential"},
+                   {"config", {{"name", s.name}, {"layers", layers}}},
+                   {"keras_version", "2.11.0"}};
+  return model::read_keras(keras.dump(), s.name);
+}
+
+// Multiples of 1/64 that bf16 has: rounding changes no operand of the forward pass, and so no
+// winner.
+float exact(std::uint32_t tensor, std::size_t i) {
+  return std::round(static_cast<float>(golden_uniform(tensor, static_cast<std::uint32_t>(i)) - 0.5) * 64) / 64;
+}
+
+// One input channel for each output, so that its sums are exact too.
+void select_channels(Variable& kernel, int channels, int filters) {
+  for (int c = 0; c < channels; ++c)
+    for (int f = 0; f < filters; ++f)
+      kernel.values[static_cast<std::size_t>(c * filters + f)] = f % channels == c ? 1.f : 0.f;
+}
+
+struct Result {
+  double loss;
+  std::vector<Variable> gradients;
+};
+
+Result train(const Shape& shape, const model::Network& network, Precision precision, int threads,
+             std::int64_t samples, std::int64_t micro_batch) {
+  TrainerOptions options;
+  options.precision = precision, options.threads = threads;
+  const auto trainer = cpu::make_trainer(network, options);
+  std::vector<Variable> variables = trainer->variables();
+  for (std::uint32_t v = 0; v < variables.size(); ++v)
+    for (std::size_t i = 0; i < variables[v].values.size(); ++i)
+      variables[v].values[i] = exact(v + 1, i);
+  if (shape.between > 0) select_channels(variables[0], shape.channels, shape.between);
+  trainer->assign(variables);
+  GoldenBatch batch(network, true, samples, 7);
+  for (std::size_t i = 0; i < batch.inputs.size(); ++i) batch.inputs[i] = exact(77, i);
+  const double loss = trainer->accumulate(batch.view(), micro_batch).loss;
+  return {loss, trainer->gradients()};
+}
+
+class Bf16SampleTiles
+    : public WithSet<::testing::TestWithParam<std::tuple<const char*, Shape>>> {
+  std::string set() const override { return std::get<0>(GetParam()); }
+};
+
+TEST_P(Bf16SampleTiles, HaveTheGradientsOfFp32) {
+  const Shape& shape = std::get<1>(GetParam());
+  const model::Network network = network_of(shape);
+  TrainerOptions options;
+  options.precision = Precision::bf16;
+  const int wanted = operations_with("side by side", *cpu::plan(network, options, 8, false));
+  EXPECT_EQ(wanted, 1 + (shape.between > 0 && shape.channels > 4));
+  // A block, less than one, and several whose last one is short.
+  for (const std::int64_t samples : {16, 9, 53}) {
+    SCOPED_TRACE(samples);
+    const Result expected = train(shape, network, Precision::fp32, 1, samples, samples);
+    const Result found = train(shape, network, Precision::bf16, 2, samples, samples);
+    EXPECT_NEAR(found.loss, expected.loss, 2e-3 * expected.loss);
+    // What rounding the gradients leaves; a missing tap or position would be several times that.
+    expect_near(found.gradients, expected.gradients, 2e-2);
+    const Result in_parts = train(shape, network, Precision::bf16, 1, samples, 8);
+    expect_near(in_parts.gradients, expected.gradients, 2e-2);
+  }
+}
+
+constexpr Shape shapes[] = {
+    {"first", 12, 14, 1, 0, {4, 4}, 32, {1, 1}, "valid", {2, 2}},
+    {"first_rgb", 9, 11, 3, 0, {3, 3}, 20, {1, 1}, "same", {3, 3}},
+    {"first_wide", 8, 40, 5, 0, {2, 7}, 16, {2, 1}, "same", {1, 2}},
+    {"first_unpooled", 7, 7, 6, 0, {3, 3}, 48},
+    {"first_odd_window", 10, 9, 2, 0, {2, 2}, 17, {1, 1}, "valid", {3, 1}},
+    {"first_many_outputs", 26, 26, 5, 0, {3, 3}, 16, {1, 1}, "same", {1, 1}, "linear"},
+    {"pooled", 11, 11, 3, 32, {4, 4}, 64, {1, 1}, "valid", {2, 2}},
+    {"padded", 7, 6, 3, 48, {3, 3}, 33, {1, 1}, "same"},
+    {"strided", 9, 10, 2, 16, {3, 3}, 40, {2, 2}, "same"},
+    {"stride_above_kernel", 10, 11, 2, 16, {1, 2}, 24, {3, 3}, "valid"},
+    {"uneven", 5, 12, 4, 96, {1, 5}, 80, {1, 2}, "same", {1, 3}},
+    {"point", 4, 5, 3, 40, {1, 1}, 130, {1, 1}, "valid", {2, 2}, "linear"},
+    {"larger_than_the_image", 3, 3, 2, 24, {5, 5}, 18, {1, 1}, "same"},
+};
+INSTANTIATE_TEST_SUITE_P(Shapes, Bf16SampleTiles,
+                         ::testing::Combine(::testing::Values("amx", "emulated"),
+                                            ::testing::ValuesIn(shapes)),
+                         [](const auto& both) {
+                           return std::string(std::get<0>(both.param)) + "_" +
+                                  std::get<1>(both.param).name;
+                         });
+
+}  // namespace
+}  // namespace sweetspot::engine
