@@ -114,6 +114,30 @@ TEST(MeasuredEpochs, TellNormsAndLeaveTheTrainingAsItIs) {
   EXPECT_GE(observations, 2);
 }
 
+// One pass over many samples reveals more than many over few, so it has a plan of its own.
+TEST(MeasuredEpochs, PassOverAsMuchAsAQuarterOfTheData) {
+  Options options;
+  options.model = "mlp", options.data = "synthetic:8192";
+  options.pipeline.batch = 64;
+  options.evaluate = false;
+  const auto run = open(options, [](std::string_view) {});
+  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 64), 2048);
+  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 512), 2048);
+  EXPECT_EQ(pass_plan(run.network, options, run.dataset, 1024), std::nullopt);
+  const auto epochs = with_gradient_norms(
+      std::make_unique<ToldNorms>(make_cpu_epochs(run, run.options, go_on)), run, run.options);
+  std::optional<convergence::GradientNorms> norms;
+  for (std::uint32_t epoch = 0; !norms && epoch < 300; ++epoch) {
+    epochs->start(epoch);
+    for (auto updates = epochs->next(1000); !norms && !updates.empty();
+         updates = epochs->next(1000))
+      norms = updates.back().result.gradient_norms;
+  }
+  ASSERT_TRUE(norms);
+  EXPECT_EQ(norms->small_batch, 64);
+  EXPECT_EQ(norms->big_batch, 2048);
+}
+
 // A small batch is compared with several times as many samples, a large one with a part of itself.
 TEST(MeasuredEpochs, FollowTheBatch) {
   Options options;

@@ -19,6 +19,10 @@ std::unique_ptr<Plan> plan(const model::Network&, const Options&, std::int64_t, 
   throw core::InputError(reason);
 }
 
+core::MemoryByUse added_memory(const model::Network&, const Options&, std::int64_t) {
+  throw core::InputError(reason);
+}
+
 std::unique_ptr<ResidentTrainer> make_trainer(const model::Network&, const Options&) {
   throw core::InputError(reason);
 }

@@ -51,6 +51,9 @@ constexpr std::int64_t evaluation_batch = 1000;
 // What a trainer with this micro-batch will hold on the device, without touching any device.
 std::unique_ptr<Plan> plan(const model::Network& network, const Options& options,
                            std::int64_t micro_batch, bool with_evaluation);
+// What another plan adds to a trainer that has one.
+core::MemoryByUse added_memory(const model::Network& network, const Options& options,
+                               std::int64_t micro_batch);
 
 // A data set's split for upload: bytes (used as [0, 1]) or floats, channels last; labels or
 // targets. The caller may free its memory when upload() returns.

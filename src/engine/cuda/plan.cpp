@@ -95,4 +95,10 @@ std::unique_ptr<Plan> plan(const model::Network& given, const Options& options,
   return std::make_unique<CudaPlan>(program, options.precision, memory);
 }
 
+core::MemoryByUse added_memory(const model::Network& network, const Options& options,
+                               std::int64_t micro_batch) {
+  return program_memory(compile(flattened_first(network), options.trainer.loss, micro_batch, true,
+                                math_of(options.precision), chip_of(options.device)));
+}
+
 }  // namespace sweetspot::engine::cuda

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/buffer.h"
@@ -82,6 +83,11 @@ std::unique_ptr<Epochs> make_resident_epochs(const Run& run, const Options& opti
 // an update has both. `run` must outlive it.
 std::unique_ptr<Epochs> with_gradient_norms(std::unique_ptr<Epochs> epochs, const Run& run,
                                             const Options& options);
+
+// The micro-batch of its passes for this batch: one of their own, as large as a pass, if that is
+// worth its memory. nullopt: the batch's.
+std::optional<std::int64_t> pass_plan(const model::Network& network, const Options& options,
+                                      const data::Dataset& dataset, std::int64_t batch);
 
 // Between two returns to the host; StepsPerCall aims at half as much again, a twentieth of a
 // second.

@@ -7,6 +7,7 @@
 #include "engine/gradient_norms.h"
 #include "workload/native/epochs.h"
 #include "workload/native/feed.h"
+#include "workload/native/memory.h"
 #include "workload/native/resident.h"
 
 namespace sweetspot::workload::native {
@@ -22,34 +23,43 @@ constexpr std::int64_t first_steps = 20;  // before their speed is known
 // four more passes in total.
 constexpr double first_share = 1. / 16;
 
-// Samples of the pass between two launches. A gradient over few samples is mostly noise, tr(Σ)/B
-// against |G|²: for a batch that is small relative to the noise scale, no number of steps reveals
-// |G|². So such a batch is the small one of the two, known well from its many steps, and the pass
-// is over several times as many samples, in micro-batches that have a plan. A large batch is the
+constexpr std::int64_t most_host_bytes = 64 << 20;
+
+std::int64_t host_bytes(const model::Network& network, std::int64_t samples) {
+  return samples * network.input.size() * static_cast<std::int64_t>(sizeof(float));
+}
+
+// Samples of the pass between two launches, and of its micro-batches. A gradient over few samples is
+// mostly noise, tr(Σ)/B against |G|²: for a batch that is small relative to the noise scale, no
+// number of steps reveals |G|². So such a batch is the small one of the two, known well from its
+// many steps, and the pass is over several times as many samples: the error of |G|² falls with the
+// samples of one pass, but only with the square root of the number of passes. A large batch is the
 // big one, and a pass over a small part of it is cheap.
-std::int64_t samples_of_pass(const Run& run, std::int64_t batch, std::int64_t micro_batch) {
+struct Pass {
+  std::int64_t samples, micro_batch;
+};
+Pass pass_of(const Run& run, const Options& options, std::int64_t batch) {
   constexpr std::int64_t small_batch = 512, least_batches = 4, enough_samples = 256;
-  constexpr std::int64_t most_bytes = 64 << 20;  // of host memory
+  if (const auto own = pass_plan(run.network, options, run.dataset, batch)) return {*own, *own};
+  const std::int64_t micro_batch = options.micro_batch(batch);
   const std::int64_t wanted = std::max(least_batches, (enough_samples + batch - 1) / batch) * batch;
-  const std::int64_t bytes =
-      wanted * run.network.input.size() * static_cast<std::int64_t>(sizeof(float));
-  if (batch >= small_batch || bytes > most_bytes ||
+  if (batch >= small_batch || host_bytes(run.network, wanted) > most_host_bytes ||
       wanted > static_cast<std::int64_t>(run.dataset.train.count))
-    return engine::small_part(batch, micro_batch);
-  return wanted;
+    return {engine::small_part(batch, micro_batch), micro_batch};
+  return {wanted, micro_batch};
 }
 
 std::int64_t largest_pass(const Run& run, const Options& options) {
   std::int64_t largest = 1;
   for (const std::int64_t batch : options.batches())
-    largest = std::max(largest, samples_of_pass(run, batch, batch / options.accumulation));
+    largest = std::max(largest, pass_of(run, options, batch).samples);
   return largest;
 }
 
 data::PipelineOptions pass_pipeline(const Run& run, const Options& options) {
   data::PipelineOptions pipeline = options.pipeline;
   pipeline.batch = largest_pass(run, options);
-  pipeline.workers = 0, pipeline.prefetch = 1, pipeline.cache = false;
+  pipeline.workers = 1, pipeline.prefetch = 1, pipeline.cache = false;  // while steps run
   pipeline.drop_last = true;
   pipeline.delay = {};  // irrelevant here
   pipeline.seed += 1;   // not the samples just trained on
@@ -64,8 +74,10 @@ class MeasuredEpochs final : public Epochs {
   MeasuredEpochs(std::unique_ptr<Epochs> epochs, const Run& run, const Options& options)
       : epochs_(std::move(epochs)),
         run_(run),
-        accumulation_(options.accumulation),
+        options_(options),
         feed_(run.dataset.train, pass_pipeline(run, options)) {
+    for (const std::int64_t batch : options.batches())
+      trainer().prepare(pass_of(run, options, batch).micro_batch);
     set_window(options.batch());
     norm_of_pass();  // the first one loads kernels, and is not representative
     pass_seconds_ = norm_of_pass().seconds;
@@ -110,7 +122,7 @@ class MeasuredEpochs final : public Epochs {
   };
 
   convergence::GradientNorms norms() const {
-    const auto pass = static_cast<double>(pass_samples_), batch = static_cast<double>(batch_);
+    const auto pass = static_cast<double>(pass_.samples), batch = static_cast<double>(batch_);
     const double of_steps = step_sum_ / step_count_;
     if (pass > batch) return {batch, of_steps, pass, *pass_squared_};
     return {pass, *pass_squared_, batch, of_steps};
@@ -120,8 +132,7 @@ class MeasuredEpochs final : public Epochs {
   // A new window, for this batch.
   void set_window(std::int64_t batch) {
     if (batch == batch_) return;
-    batch_ = batch, micro_batch_ = batch / accumulation_;
-    pass_samples_ = samples_of_pass(run_, batch_, micro_batch_);
+    batch_ = batch, pass_ = pass_of(run_, options_, batch);
     trained_ = {}, steps_ = 0;
     half_left_ = first_steps, share_of_window_ = first_share;
     clear_window();
@@ -146,16 +157,17 @@ class MeasuredEpochs final : public Epochs {
   PassNorm norm_of_pass() {
     const Clock::time_point begin = Clock::now();
     engine::BatchView part = view(feed_.next());
-    part.count = std::min(part.count, pass_samples_);
+    part.count = std::min(part.count, pass_.samples);
     const double squared =
-        engine::squared_gradient_norm(trainer(), run_.network, part, micro_batch_);
+        engine::squared_gradient_norm(trainer(), run_.network, part, pass_.micro_batch);
     return {squared, core::Seconds(Clock::now() - begin).count()};
   }
 
   std::unique_ptr<Epochs> epochs_;
   const Run& run_;
-  std::int64_t accumulation_;
-  std::int64_t batch_ = 0, micro_batch_ = 0, pass_samples_ = 0;
+  const Options options_;
+  std::int64_t batch_ = 0;
+  Pass pass_{};
   Feed feed_;
   core::Seconds trained_{0};
   std::int64_t steps_ = 0;
@@ -167,6 +179,23 @@ class MeasuredEpochs final : public Epochs {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> pass_plan(const model::Network& network, const Options& options,
+                                      const data::Dataset& dataset, std::int64_t batch) {
+  constexpr std::int64_t most_samples = 4096, least_samples = 256, least_batches = 4;
+  constexpr core::Bytes most_memory = 1024 * core::MiB;
+  Options one = options;
+  one.noise_scale = false, one.accumulation = 1, one.schedule.clear(), one.dynamic.reset();
+  for (std::int64_t samples = most_samples; samples >= std::max(least_samples, least_batches * batch);
+       samples /= 2) {
+    one.pipeline.batch = samples;
+    if (samples <= static_cast<std::int64_t>(dataset.train.count) / least_batches &&
+        host_bytes(network, samples) <= most_host_bytes &&
+        predict(network, one, dataset).total() <= most_memory)
+      return samples;
+  }
+  return std::nullopt;
+}
 
 std::unique_ptr<Epochs> with_gradient_norms(std::unique_ptr<Epochs> epochs, const Run& run,
                                             const Options& options) {

@@ -6,6 +6,7 @@
 #include "engine/cpu/cpu.h"
 #include "workload/native/asynchronous.h"
 #include "workload/native/end_point.h"
+#include "workload/native/epochs.h"
 #include "workload/native/resident.h"
 
 namespace sweetspot::workload::native {
@@ -21,6 +22,9 @@ core::MemoryByUse predict_on_gpu(const model::Network& network, const Options& o
                                                 options.micro_batch(), options.evaluate)
                                  ->memory();
   if (is_resident(options, dataset)) memory[core::Use::input] += resident_bytes(options, dataset);
+  if (!options.noise_scale) return memory;
+  if (const auto pass = pass_plan(network, options, dataset, options.batch()))
+    memory += engine::cuda::added_memory(network, gpu_options(options, network), *pass);
   return memory;
 }
 

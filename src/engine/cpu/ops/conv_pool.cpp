@@ -40,7 +40,7 @@ class ConvPool final : public Op {
         windows_(g_.out.positions() / g_.slots()),
         chunk_(windows_at_once(g_)),
         input_(g_, window_major(g_), chunk_ * g_.slots()),
-        in_pairs_(g_.tiles && g_.raw_input && g_.slots() % 2 == 0) {
+        in_pairs_(g_.bf16 && g_.raw_input && g_.slots() % 2 == 0) {
     kept.bytes = aligned(static_cast<core::Bytes>(out->extent.floats()));
     // CPUs with tiles multiply small products no faster in bf16 than in fp32: what is not a product
     // on tiles stays in fp32 there.
