@@ -12,12 +12,6 @@ constexpr std::int64_t tile_samples = 16, tile_channels = 32;
 constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
 constexpr std::int64_t tile_floats = tile_samples * unit;         // of its sums
 
-// Samples side by side: (channel groups, places, samples, 32), or, for patches of a first layer,
-// (places, samples, channel groups, 32). In numbers.
-struct SampleLayout {
-  std::int64_t row, place, group;  // from one sample, place, or channel group to the next
-};
-
 // Products at up to four positions: Σ over steps and channel groups of A[step.a[i]] · B[step.b].
 struct TapStep {
   std::int32_t a[4], b;
@@ -43,7 +37,8 @@ struct PairStep {
 };
 struct PairProduct {
   const Bf16 *a, *b;
-  std::int64_t a_next, b_next;  // to the second tile, in numbers
+  std::int64_t a_row;           // from one row of a left tile to the next, in numbers
+  std::int64_t a_next, b_next;  // to the second tile
   const PairStep* steps;
   std::int64_t count;
   int down, across;
@@ -56,10 +51,10 @@ struct PlacePair {
   std::int32_t first, second;
 };
 struct PairPlaces {
-  const Bf16* from;
-  SampleLayout layout;
+  const Bf16* from;          // (channel groups, places, 16, 32)
+  std::int64_t from_groups;  // numbers from one channel group to the next
   const PlacePair* pairs;
-  std::int64_t count, channel_groups, units, samples;
+  std::int64_t count, units, samples;
   Bf16* to;  // (units, count, 16, 32)
 };
 
@@ -75,13 +70,31 @@ struct WinnerImages {
   std::int64_t stride, slots;
 };
 
+// Patches of a first layer: `lines` runs of numbers of each sample's frame.
 struct PatchPlaces {
   const Bf16* frames;
   std::int64_t frame_stride, line_stride;
   const std::int32_t* offsets;  // of each place
   std::int64_t places, lines, run, samples;
-  Bf16* to;  // (places, samples, row)
+  Bf16* to;  // (places, 16, row)
   std::int64_t row;
+};
+
+// What each tap of a first layer reads of one sample, for all outputs of some rows.
+struct TapRows {
+  const Bf16* from;
+  const std::int32_t* offsets;  // of each tap
+  std::int64_t taps, rows, row_stride, width;
+  Bf16* to;                    // (taps, length), a row of outputs every `pitch`, then zeros
+  std::int64_t pitch, length;  // multiples of 2 and 32
+};
+// The gradients of these outputs, one unit of channels, in pairs.
+struct GradientRows {
+  const float* gradients;  // (windows, 16)
+  const std::uint8_t* winner;  // null: not pooled
+  std::int64_t rows, width, pool_height, pool_width;
+  Bf16* to;            // (pairs, 16, 2), zeros after the last row
+  std::int64_t pairs;  // of 16 × 2
 };
 
 struct PoolTiles {
@@ -110,6 +123,8 @@ struct SampleTileKernels {
   void (*winners_side_by_side)(const UnitImages&, const WinnerImages&, Bf16* to,
                                std::int64_t group_stride);
   void (*patches)(const PatchPlaces&);
+  void (*tap_rows)(const TapRows&);
+  void (*gradient_rows)(const GradientRows&);
   // Rows are samples: (16 channels, 2) of both places.
   void (*pair_places)(const PairPlaces&);
   // Rows are channels: (16 samples, 2) of both places.

@@ -48,7 +48,7 @@ void taps_on_tiles(const TapProduct& given) {
 template <class Tiles, int down, int across>
 inline void add_pair_product(const PairProduct& p) {
   constexpr std::int64_t bytes = 2 * tile_channels;
-  const std::int64_t stride = 4 * p.d_row;
+  const std::int64_t a_bytes = 2 * p.a_row, stride = 4 * p.d_row;
   Tiles::template load<0>(p.d, stride);
   if constexpr (across == 2) Tiles::template load<1>(p.d + 16, stride);
   if constexpr (down == 2) Tiles::template load<2>(p.d + p.d_next, stride);
@@ -56,7 +56,7 @@ inline void add_pair_product(const PairProduct& p) {
   for (std::int64_t s = 0; s < p.count; ++s) {
     const Bf16* a = p.a + p.steps[s].a;
     const Bf16* b = p.b + p.steps[s].b;
-    Tiles::template load<4>(a, bytes);
+    Tiles::template load<4>(a, a_bytes);
     Tiles::template load<6>(b, bytes);
     Tiles::template multiply<0, 4, 6>();
     if constexpr (across == 2) {
@@ -64,7 +64,7 @@ inline void add_pair_product(const PairProduct& p) {
       Tiles::template multiply<1, 4, 7>();
     }
     if constexpr (down == 2) {
-      Tiles::template load<5>(a + p.a_next, bytes);
+      Tiles::template load<5>(a + p.a_next, a_bytes);
       Tiles::template multiply<2, 5, 6>();
       if constexpr (across == 2) Tiles::template multiply<3, 5, 7>();
     }

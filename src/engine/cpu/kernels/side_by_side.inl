@@ -107,6 +107,68 @@ void patches(const PatchPlaces& given) {
   }
 }
 
+// Each copy may write a register's numbers beyond its row: the next one, or the zeros, follow.
+void tap_rows(const TapRows& given) {
+  const TapRows r = given;
+  Bf16* to = r.to;
+  for (std::int64_t t = 0; t < r.taps; ++t, to += r.length) {
+    const Bf16* from = r.from + r.offsets[t];
+    for (std::int64_t y = 0; y < r.rows; ++y, from += r.row_stride)
+      for (std::int64_t x = 0; x < r.width; x += 32)
+        store_numbers(to + y * r.pitch + x, load_numbers(from + x));
+    for (std::int64_t i = r.rows * r.pitch; i < r.length; i += 32)
+      _mm512_mask_storeu_epi16(to + i, first_numbers(r.length - i), _mm512_setzero_si512());
+  }
+}
+
+// Shifts by 0 and 16 put a winner in the first and second half of its pair; any other shift, of
+// another winner or of none, leaves nothing.
+inline __m512i winner_pair(__m512i gradient, __m512i winner, std::int64_t first_slot) {
+  return _mm512_sllv_epi32(
+      gradient, _mm512_slli_epi32(
+                    _mm512_sub_epi32(winner, _mm512_set1_epi32(static_cast<std::int32_t>(first_slot))),
+                    4));
+}
+inline __m512i wide_gradient(const float* gradients) {
+  return _mm512_cvtepu16_epi32(rounded(load(gradients)));
+}
+
+// The gradient at row y and column x as a number per lane.
+inline __m512i gradient_at(const GradientRows& r, std::int64_t across, std::int64_t y,
+                           std::int64_t x) {
+  if (x >= r.width) return _mm512_setzero_si512();
+  const std::int64_t window = (y / r.pool_height * across + x / r.pool_width) * 16;
+  const __m512i g = wide_gradient(r.gradients + window);
+  if (!r.winner) return g;
+  const std::int64_t slot = y % r.pool_height * r.pool_width + x % r.pool_width;
+  return _mm512_maskz_mov_epi32(
+      _mm512_cmpeq_epi32_mask(winner_indices(r.winner + window),
+                              _mm512_set1_epi32(static_cast<std::int32_t>(slot))),
+      g);
+}
+
+void gradient_rows(const GradientRows& given) {
+  const GradientRows r = given;
+  const std::int64_t across = r.width / r.pool_width;
+  Bf16* to = r.to;
+  for (std::int64_t y = 0; y < r.rows; ++y) {
+    if (r.winner && r.pool_width % 2 == 0) {
+      const std::int64_t line = y % r.pool_height * r.pool_width, row = y / r.pool_height * across;
+      for (std::int64_t w = row; w < row + across; ++w) {
+        const __m512i g = wide_gradient(r.gradients + w * 16);
+        const __m512i winner = winner_indices(r.winner + w * 16);
+        for (std::int64_t slot = line; slot < line + r.pool_width; slot += 2, to += 32)
+          store_numbers(to, winner_pair(g, winner, slot));
+      }
+      continue;
+    }
+    for (std::int64_t x = 0; x < r.width; x += 2, to += 32)
+      store_numbers(to, _mm512_or_si512(gradient_at(r, across, y, x),
+                                        _mm512_slli_epi32(gradient_at(r, across, y, x + 1), 16)));
+  }
+  for (; to < r.to + r.pairs * 32; to += 32) store_numbers(to, _mm512_setzero_si512());
+}
+
 // 16, 48, 17, 49, …: the upper halves of two registers, interleaved.
 inline __m512i upper_turns() {
   return _mm512_set_epi16(63, 31, 62, 30, 61, 29, 60, 28, 59, 27, 58, 26, 57, 25, 56, 24, 55, 23,
@@ -123,11 +185,11 @@ template <class Visit>
 inline void each_unit_of_pairs(const PairPlaces& p, Visit visit) {
   for (std::int64_t u = 0; u < p.units; ++u) {
     const __m512i order = u % 2 == 0 ? lower_turns() : upper_turns();
-    const Bf16* from = p.from + u / 2 * p.layout.group;
+    const Bf16* from = p.from + u / 2 * p.from_groups;
     for (std::int64_t i = 0; i < p.count; ++i) {
       const PlacePair pair = p.pairs[i];
-      visit(order, u * p.count + i, pair.first < 0 ? nullptr : from + pair.first * p.layout.place,
-            pair.second < 0 ? nullptr : from + pair.second * p.layout.place);
+      visit(order, u * p.count + i, pair.first < 0 ? nullptr : from + pair.first * tile_size,
+            pair.second < 0 ? nullptr : from + pair.second * tile_size);
     }
   }
 }
@@ -144,8 +206,8 @@ void pair_places(const PairPlaces& given) {
         Bf16* to = p.to + tile * tile_size;
         std::int64_t s = 0;
         for (; s < p.samples; ++s, to += tile_channels)
-          store_numbers(to, interleaved(order, first ? first + s * p.layout.row : nullptr,
-                                        second ? second + s * p.layout.row : nullptr));
+          store_numbers(to, interleaved(order, first ? first + s * tile_channels : nullptr,
+                                        second ? second + s * tile_channels : nullptr));
         for (; s < tile_samples; ++s, to += tile_channels) store_numbers(to, _mm512_setzero_si512());
       });
 }
@@ -158,8 +220,8 @@ void turn_places(const PairPlaces& given) {
 #pragma GCC unroll 16
         for (int s = 0; s < 16; ++s)
           rows[s] = s < p.samples ? _mm512_castsi512_ps(interleaved(
-                                        order, first ? first + s * p.layout.row : nullptr,
-                                        second ? second + s * p.layout.row : nullptr))
+                                        order, first ? first + s * tile_channels : nullptr,
+                                        second ? second + s * tile_channels : nullptr))
                                   : _mm512_setzero_ps();
         transpose_registers(rows);
         Bf16* to = p.to + tile * tile_size;

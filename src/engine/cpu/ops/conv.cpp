@@ -19,6 +19,15 @@ void add_bias_gradient(const Pass& pass, const Extent& out, const float* value, 
                                 gradient + u * out.plane(), bias + u * unit);
 }
 
+void add_masked_bias(const Pass& pass, const ConvGeometry& g, const std::uint8_t* winner,
+                     const float* value, float* gradient, float* bias) {
+  if (!winner) return add_bias_gradient(pass, g.out, g.relu ? value : nullptr, gradient, bias);
+  const std::int64_t windows = g.out.positions() / g.slots(), plane = windows * unit;
+  for (std::int64_t u = 0; u < g.out.units(); ++u)
+    pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows,
+                                 bias + u * unit);
+}
+
 namespace {
 
 // Winograd with tiles of 4×4 outputs amplifies the rounding error of bf16 operands tenfold (2.5% of

@@ -17,8 +17,6 @@ namespace {
 constexpr std::int64_t least_samples = 8;
 // Floats of a sample's image: 16 of them, in bf16 and in each layout, are 2 MiB.
 constexpr std::int64_t most_floats = 64 * 1024;
-// Outputs of a first layer whose patches are packed at once, so that they stay in the L2 cache.
-constexpr std::int64_t patch_outputs = 128;
 // Sums that stay in the L1 cache until they are pooled, and pairs of outputs whose gradients stay
 // there from tap to tap.
 constexpr std::int64_t sum_tiles = 16, cached_pairs = 16;
@@ -29,12 +27,10 @@ std::int64_t windows_of_sums(std::int64_t slots) {
   return least * std::max<std::int64_t>(1, sum_tiles / (slots * least));
 }
 
-// Channels as the tiles see them: those of the input at each tap, or of a first layer's patches,
-// where all taps are channels of one.
 struct TileShape {
   explicit TileShape(const ConvGeometry& g)
-      : taps(g.raw_input ? 1 : g.taps()),
-        in_units(g.raw_input ? g.depth() / unit : g.in.units()),
+      : taps(g.taps()),
+        in_units(g.in.units()),
         in_groups(pieces(in_units, 2)),
         out_units(g.out.units()),
         out_groups(pieces(out_units, 2)) {}
@@ -52,38 +48,23 @@ class ConvOnTiles final : public Op {
         shape_(g_),
         pooled_(g_.slots() > 1),
         windows_(g_.out.positions() / g_.slots()),
-        chunk_(g_.raw_input
-                   ? std::clamp<std::int64_t>(patch_outputs / g_.slots(), 1, windows_)
-                   : windows_),
         sum_windows_(windows_of_sums(g_.slots())),
-        input_(g_, window_major(g_), 0) {
-    const std::int64_t sums_of = sum_windows_ * g_.slots();
-    if (g_.raw_input) {
-      layout_ = {shape_.in_groups * tile_channels, tile_samples * shape_.in_groups * tile_channels,
-                 tile_channels};
-      tables_ = patch_tables(chunk_ * g_.slots(), layout_.place, sums_of);
-      last_tables_ =
-          patch_tables((windows_ - 1) % chunk_ * g_.slots() + g_.slots(), layout_.place, sums_of);
-    } else {
-      layout_ = {tile_channels, tile_size, (g_.in.positions() + 1) * tile_size};
-      tables_ = tap_tables(g_, window_major(g_), sums_of);
-    }
-    const std::int64_t outputs = chunk_ * g_.slots();
-    out_layout_ = {tile_channels, tile_size, (outputs + 1) * tile_size};
+        tables_(tap_tables(g_, window_major(g_), sum_windows_ * g_.slots())),
+        in_group_((g_.in.positions() + 1) * tile_size),
+        out_group_((g_.out.positions() + 1) * tile_size) {
     kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
     ScratchLayout scratch;
-    input_at_ = add_numbers(scratch, g_.raw_input ? outputs * layout_.place + tile_channels
-                                                  : shape_.in_groups * layout_.group);
-    frames_at_ = add_numbers(scratch, g_.raw_input ? tile_samples * frame_stride() : 0);
-    sums_at_ = scratch.add_floats(sums_of * tile_floats);
-    outputs_at_ = add_numbers(scratch, shape_.out_groups * out_layout_.group);
-    turned_at_ = add_tiles(scratch, shape_.in_units * std::ssize(tables_.place_pairs));
-    pairs_at_ = add_tiles(scratch, shape_.out_units * std::ssize(tables_.output_pairs));
+    const auto add_tiles = [&](std::int64_t count) {
+      return scratch.add(static_cast<core::Bytes>(count * tile_size) * sizeof(Bf16));
+    };
+    input_at_ = add_tiles(shape_.in_groups * (g_.in.positions() + 1));
+    sums_at_ = scratch.add_floats(sum_windows_ * g_.slots() * tile_floats);
+    outputs_at_ = add_tiles(shape_.out_groups * (g_.out.positions() + 1));
+    turned_at_ = add_tiles(shape_.in_units * std::ssize(tables_.place_pairs));
+    pairs_at_ = add_tiles(shape_.out_units * std::ssize(tables_.output_pairs));
     working.bytes = scratch.size();
-    temporary.bytes = input_.scratch_bytes();
     slot_floats = g_.columns() * (g_.depth() + 1);
-    shared_floats = (shape_.forward_tiles() + (g_.raw_input ? 0 : shape_.turned_tiles())) *
-                    tile_size / 2;
+    shared_floats = (shape_.forward_tiles() + shape_.turned_tiles()) * tile_size / 2;
   }
 
   std::string method() const override {
@@ -98,10 +79,7 @@ class ConvOnTiles final : public Op {
   void forward_some(const Pass& pass, const Range& samples, int thread) override {
     const Block block(*this, pass, samples, thread);
     take_input(block);
-    for (std::int64_t w = 0; w < windows_; w += chunk_) {
-      if (g_.raw_input) take_patches(block, w);
-      multiply(block, w);
-    }
+    multiply(block);
   }
 
   void backward_some(const Pass& pass, const SlotPart& part, int thread) override {
@@ -110,18 +88,15 @@ class ConvOnTiles final : public Op {
     for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s)
       add_bias(pass, s, thread, weights + g_.columns() * g_.depth());
     take_input(block);
-    for (std::int64_t w = 0; w < windows_; w += chunk_) {
-      if (g_.raw_input) take_patches(block, w);
-      take_gradients(block, w);
-      add_weights(block, w, weights);
-    }
+    take_gradients(block);
+    add_weights(block, weights);
     if (wants_input_gradient) make_input_gradient(block);
   }
 
   void prepare_part(const Pass& pass, int part, int parts) override {
     const Range forward = share(shape_.forward_tiles(), part, parts);
     for (std::int64_t i = forward.begin; i < forward.end; ++i) round_tile(pass, i);
-    if (!wants_input_gradient || g_.raw_input || !pass.training) return;
+    if (!wants_input_gradient || !pass.training) return;
     const Range turned = share(shape_.turned_tiles(), part, parts);
     for (std::int64_t i = turned.begin; i < turned.end; ++i) turn_tile(pass, i);
   }
@@ -155,21 +130,6 @@ class ConvOnTiles final : public Op {
     return static_cast<std::int64_t>(allocation.bytes / sizeof(float));
   }
 
-  static core::Bytes add_numbers(ScratchLayout& scratch, std::int64_t count) {
-    return scratch.add(static_cast<core::Bytes>(count) * sizeof(Bf16));
-  }
-  static core::Bytes add_tiles(ScratchLayout& scratch, std::int64_t count) {
-    return add_numbers(scratch, count * tile_size);
-  }
-  // A copy of a line may read a register's numbers beyond its end.
-  std::int64_t frame_stride() const {
-    return round_up(input_.frame_numbers() + tile_channels, tile_channels);
-  }
-
-  std::int64_t windows_from(std::int64_t w) const { return std::min(chunk_, windows_ - w); }
-  const TapTables& tables(std::int64_t w) const {
-    return g_.raw_input && w + chunk_ >= windows_ ? last_tables_ : tables_;
-  }
   Bf16* forward_weights(const Pass& pass) const {
     return reinterpret_cast<Bf16*>(pass.shared + shared_offset);
   }
@@ -177,47 +137,27 @@ class ConvOnTiles final : public Op {
     return forward_weights(pass) + shape_.forward_tiles() * tile_size;
   }
 
-  static void clear_place(Bf16* numbers, const SampleLayout& layout, std::int64_t place,
-                          std::int64_t groups) {
-    for (std::int64_t i = 0; i < groups; ++i)
-      std::fill_n(numbers + i * layout.group + place * layout.place, tile_size, Bf16{});
+  // The place of zeros after the last one.
+  static void clear_last(Bf16* numbers, std::int64_t group, std::int64_t groups) {
+    for (std::int64_t i = 1; i <= groups; ++i)
+      std::fill_n(numbers + i * group - tile_size, tile_size, Bf16{});
   }
 
   void take_input(const Block& block) const {
-    if (!g_.raw_input) {
-      Bf16* to = block.numbers(input_at_);
-      block.pass.bf16->side_by_side.side_by_side(
-          {block.of(in_->value), floats_between(in_->value), g_.in.plane(), g_.in.positions(),
-           g_.in.units(), block.samples},
-          to, layout_.group);
-      clear_place(to, layout_, g_.in.positions(), shape_.in_groups);
-      return;
-    }
-    std::byte* scratch = block.pass.at<std::byte>(temporary, 0, block.thread);
-    for (std::int64_t s = 0; s < block.samples; ++s) {
-      const float* image = block.pass.inputs + (block.first + s) * g_.input.size();
-      block.pass.bf16->round(input_.frame(image, scratch), input_.frame_numbers(),
-                             block.numbers(frames_at_) + s * frame_stride());
-    }
+    Bf16* to = block.numbers(input_at_);
+    block.pass.bf16->side_by_side.side_by_side(
+        {block.of(in_->value), floats_between(in_->value), g_.in.plane(), g_.in.positions(),
+         g_.in.units(), block.samples},
+        to, in_group_);
+    clear_last(to, in_group_, shape_.in_groups);
   }
 
-  void take_patches(const Block& block, std::int64_t w) const {
-    PatchPlaces p{};
-    p.frames = block.numbers(frames_at_), p.frame_stride = frame_stride();
-    p.line_stride = input_.frame_width() * g_.in.channels;
-    p.offsets = input_.row_offsets() + w * g_.slots(), p.places = windows_from(w) * g_.slots();
-    p.lines = g_.kernel.height, p.run = g_.kernel.width * g_.in.channels;
-    p.samples = block.samples, p.to = block.numbers(input_at_), p.row = layout_.row;
-    block.pass.bf16->side_by_side.patches(p);
-  }
-
-  // The outputs of windows from w on.
-  void multiply(const Block& block, std::int64_t w) const {
-    const TapTables::Products& products = tables(w).forward;
+  void multiply(const Block& block) const {
+    const TapTables::Products& products = tables_.forward;
     auto* sums = reinterpret_cast<float*>(block.memory + sums_at_);
-    const std::int64_t windows = windows_from(w), groups = sum_windows_ * g_.slots() / 4;
+    const std::int64_t groups = sum_windows_ * g_.slots() / 4;
     TapProduct p{};
-    p.a = block.numbers(input_at_), p.a_row = layout_.row, p.a_group = layout_.group;
+    p.a = block.numbers(input_at_), p.a_row = tile_channels, p.a_group = in_group_;
     p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.in_groups;
     p.steps = products.steps.data(), p.samples = block.samples;
     p.c = sums, p.c_row = unit;
@@ -228,13 +168,13 @@ class ConvOnTiles final : public Op {
     for (std::int64_t u = 0; u < shape_.out_units; ++u) {
       p.b = forward_weights(block.pass) + u * shape_.in_groups * p.b_group;
       pool.bias = g_.bias ? block.pass.weights + *g_.bias + u * unit : nullptr;
-      for (std::int64_t done = 0; done < windows; done += sum_windows_) {
+      for (std::int64_t done = 0; done < windows_; done += sum_windows_) {
         const std::int64_t first = done / sum_windows_ * groups;
         p.groups = products.groups.data() + first;
         p.group_count = std::min(groups, std::ssize(products.groups) - first);
         block.pass.bf16->sample_tiles.taps(p);
-        const std::int64_t at = (u * windows_ + w + done) * unit;
-        pool.windows = std::min(sum_windows_, windows - done);
+        const std::int64_t at = (u * windows_ + done) * unit;
+        pool.windows = std::min(sum_windows_, windows_ - done);
         pool.out = block.of(out_->value) + at;
         pool.winner = pooled_
                           ? block.pass.at<std::uint8_t>(kept, block.first, block.thread) + at
@@ -244,56 +184,48 @@ class ConvOnTiles final : public Op {
     }
   }
 
-  // Applies the masks of pooling and ReLU to the gradient of one sample.
   void add_bias(const Pass& pass, std::int64_t sample, int thread, float* bias) const {
-    float* gradient = pass.at(out_->gradient, sample, thread);
-    if (!pooled_)
-      return add_bias_gradient(pass, g_.out, g_.relu ? pass.at(out_->value, sample, thread) : nullptr,
-                               gradient, bias);
-    const auto* winner = pass.at<std::uint8_t>(kept, sample, thread);
-    for (std::int64_t u = 0; u < shape_.out_units; ++u)
-      pass.kernels->mask_gradients(gradient + u * windows_ * unit, winner + u * windows_ * unit,
-                                   windows_, bias + u * unit);
+    add_masked_bias(pass, g_, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
+                    pass.at(out_->value, sample, thread),
+                    pass.at(out_->gradient, sample, thread), bias);
   }
 
-  void take_gradients(const Block& block, std::int64_t w) const {
+  void take_gradients(const Block& block) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
     Bf16* to = block.numbers(outputs_at_);
-    const std::int64_t windows = windows_from(w);
-    const UnitImages images{block.of(out_->gradient) + w * unit, floats_between(out_->gradient),
-                            windows_ * unit, windows, shape_.out_units, block.samples};
+    const UnitImages images{block.of(out_->gradient), floats_between(out_->gradient),
+                            windows_ * unit, windows_, shape_.out_units, block.samples};
     if (pooled_)
       kernels.winners_side_by_side(
           images,
-          {block.pass.at<std::uint8_t>(kept, block.first, block.thread) + w * unit,
+          {block.pass.at<std::uint8_t>(kept, block.first, block.thread),
            static_cast<std::int64_t>(kept.bytes), g_.slots()},
-          to, out_layout_.group);
+          to, out_group_);
     else
-      kernels.side_by_side(images, to, out_layout_.group);
-    clear_place(to, out_layout_, windows * g_.slots(), shape_.out_groups);
+      kernels.side_by_side(images, to, out_group_);
+    clear_last(to, out_group_, shape_.out_groups);
   }
 
-  void add_weights(const Block& block, std::int64_t w, float* weights) const {
+  void add_weights(const Block& block, float* weights) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
-    const TapTables& t = tables(w);
-    PairPlaces turned{block.numbers(input_at_), layout_,          t.place_pairs.data(),
-                      std::ssize(t.place_pairs), shape_.in_groups, shape_.in_units,
-                      block.samples,             block.numbers(turned_at_)};
+    const TapTables& t = tables_;
+    const PairPlaces turned{block.numbers(input_at_),  in_group_,       t.place_pairs.data(),
+                            std::ssize(t.place_pairs), shape_.in_units, block.samples,
+                            block.numbers(turned_at_)};
     kernels.turn_places(turned);
-    PairPlaces pairs{block.numbers(outputs_at_), out_layout_,       t.output_pairs.data(),
-                     std::ssize(t.output_pairs), shape_.out_groups, shape_.out_units,
-                     block.samples,              block.numbers(pairs_at_)};
+    const PairPlaces pairs{block.numbers(outputs_at_), out_group_,       t.output_pairs.data(),
+                           std::ssize(t.output_pairs), shape_.out_units, block.samples,
+                           block.numbers(pairs_at_)};
     kernels.pair_places(pairs);
     PairProduct p{};
-    p.a_next = turned.count * tile_size, p.b_next = pairs.count * tile_size;
-    const std::int64_t at_once = shape_.taps > 1 ? cached_pairs : pairs.count;
-    for (std::int64_t first = 0; first < pairs.count; first += at_once)
+    p.a_row = tile_channels, p.a_next = turned.count * tile_size, p.b_next = pairs.count * tile_size;
+    for (std::int64_t first = 0; first < pairs.count; first += cached_pairs)
       for (std::int64_t n = 0; n < shape_.out_units; n += 2) {
         p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
         for (std::int64_t tap = 0; tap < shape_.taps; ++tap) {
           const std::vector<PairStep>& steps = t.pair_steps[static_cast<std::size_t>(tap)];
           p.steps = steps.data() + first;
-          p.count = std::min(at_once, std::ssize(steps) - first);
+          p.count = std::min(cached_pairs, std::ssize(steps) - first);
           if (p.count <= 0) continue;
           for (std::int64_t u = 0; u < shape_.in_units; u += 2) {
             p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
@@ -308,7 +240,7 @@ class ConvOnTiles final : public Op {
 
   void make_input_gradient(const Block& block) const {
     TapProduct p{};
-    p.a = block.numbers(outputs_at_), p.a_row = out_layout_.row, p.a_group = out_layout_.group;
+    p.a = block.numbers(outputs_at_), p.a_row = tile_channels, p.a_group = out_group_;
     p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.out_groups;
     p.steps = tables_.input_gradient.steps.data();
     p.groups = tables_.input_gradient.groups.data();
@@ -362,24 +294,23 @@ class ConvOnTiles final : public Op {
   ConvGeometry g_;
   TileShape shape_;
   bool pooled_;
-  std::int64_t windows_, chunk_, sum_windows_;
-  ConvInput input_;
-  SampleLayout layout_, out_layout_;
-  TapTables tables_, last_tables_;
-  core::Bytes input_at_, frames_at_, sums_at_, outputs_at_, turned_at_, pairs_at_;
+  std::int64_t windows_, sum_windows_;
+  TapTables tables_;
+  std::int64_t in_group_, out_group_;  // numbers from one channel group to the next
+  core::Bytes input_at_, sums_at_, outputs_at_, turned_at_, pairs_at_;
 };
 
 }  // namespace
 
 bool runs_on_sample_tiles(const ConvGeometry& g, std::int64_t micro_batch) {
-  if (!g.tiles || micro_batch < least_samples || (g.compact && !g.raw_input)) return false;
-  const std::int64_t windows = g.out.positions() / g.slots();
-  const std::int64_t out = g.raw_input ? windows * g.columns() : g.out.floats();
-  return out <= most_floats && (g.raw_input || g.in.floats() <= most_floats);
+  if (!g.tiles || micro_batch < least_samples) return false;
+  if (g.raw_input) return g.out.positions() / g.slots() * g.columns() <= most_floats;
+  return !g.compact && g.out.floats() <= most_floats && g.in.floats() <= most_floats;
 }
 
 std::unique_ptr<Op> make_conv_on_tiles(std::string name, const ConvGeometry& geometry, Tensor* in,
                                        Tensor* out) {
+  if (geometry.raw_input) return make_first_conv_on_tiles(std::move(name), geometry, out);
   return std::make_unique<ConvOnTiles>(std::move(name), geometry, in, out);
 }
 

@@ -12,5 +12,8 @@ bool runs_on_sample_tiles(const ConvGeometry& geometry, std::int64_t micro_batch
 // Convolution, optional ReLU and optional max pooling of 16 samples at a time.
 std::unique_ptr<Op> make_conv_on_tiles(std::string name, const ConvGeometry& geometry, Tensor* in,
                                        Tensor* out);
+// The same over the batch itself.
+std::unique_ptr<Op> make_first_conv_on_tiles(std::string name, const ConvGeometry& geometry,
+                                             Tensor* out);
 
 }  // namespace sweetspot::engine::cpu

@@ -224,11 +224,7 @@ class ConvPool final : public Op {
 
   void mask_gradients(const Pass& pass, float* gradient, const std::uint8_t* winner,
                       float* weights) const {
-    float* bias = weights + g_.columns() * g_.depth();
-    const std::int64_t plane = windows_ * unit;
-    for (std::int64_t u = 0; u < g_.out.units(); ++u)
-      pass.kernels->mask_gradients(gradient + u * plane, winner + u * plane, windows_,
-                                   bias + u * unit);
+    add_masked_bias(pass, g_, winner, nullptr, gradient, weights + g_.columns() * g_.depth());
   }
 
   void forward_direct(const Pass& pass, const float* frame, std::byte* scratch, float* out,

@@ -155,25 +155,4 @@ TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_
   return tables;
 }
 
-TapTables patch_tables(std::int64_t outputs, std::int64_t place_stride, std::int64_t sums_of) {
-  TapTables tables;
-  for (std::int64_t first = 0; first < outputs; first += 4) {
-    begin_group(tables.forward, sums_of_outputs(first, outputs, sums_of));
-    TapStep step{};
-    for (std::int64_t i = 0; i < 4; ++i)
-      step.a[i] = narrow(std::min(first + i, outputs - 1) * place_stride);
-    tables.forward.steps.push_back(step);
-    tables.forward.groups.back().steps = 1;
-  }
-  std::vector<PairStep>& steps = tables.pair_steps.emplace_back();
-  for (std::int64_t first = 0; first < outputs; first += 2) {
-    tables.output_pairs.push_back(
-        {narrow(first), first + 1 < outputs ? narrow(first + 1) : -1});
-    const std::int32_t tile = narrow(first / 2 * tile_size);
-    steps.push_back({tile, tile});
-  }
-  tables.place_pairs = tables.output_pairs;
-  return tables;
-}
-
 }  // namespace sweetspot::engine::cpu

@@ -25,7 +25,5 @@ struct TapTables {
 // `sums_of`: forward sums go to as many tiles in turn.
 TapTables tap_tables(const ConvGeometry& geometry, const std::vector<std::int32_t>& outputs,
                      std::int64_t sums_of);
-// For patches, one place per output: a kernel of one tap.
-TapTables patch_tables(std::int64_t outputs, std::int64_t place_stride, std::int64_t sums_of);
 
 }  // namespace sweetspot::engine::cpu
