@@ -26,6 +26,7 @@ struct TapProduct {
   const TapStep* steps;
   const TapGroup* groups;
   std::int64_t group_count, samples;
+  bool adds;  // to what is there
   float* c;
   std::int64_t c_row;  // floats from one sample to the next
 };

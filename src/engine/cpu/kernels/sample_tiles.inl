@@ -15,19 +15,31 @@ inline void add_taps(const Bf16* a, std::int64_t a_bytes, const TapStep& step, c
   Tiles::template multiply<3, 5, right>();
 }
 
+template <class Tiles, int i>
+inline void begin_sum(const TapProduct& p, const TapGroup& group) {
+  if (p.adds && group.c[i] >= 0)
+    Tiles::template load<i>(p.c + group.c[i], 4 * p.c_row);
+  else
+    Tiles::template zero<i>();
+}
+template <class Tiles, int i>
+inline void end_sum(const TapProduct& p, const TapGroup& group) {
+  if (group.c[i] >= 0) Tiles::template store<i>(p.c + group.c[i], 4 * p.c_row);
+}
+
 template <class Tiles>
 void taps_on_tiles(const TapProduct& given) {
   const TapProduct p = given;
-  const std::int64_t a_bytes = 2 * p.a_row, c_bytes = 4 * p.c_row;
+  const std::int64_t a_bytes = 2 * p.a_row;
   Tiles::configure(static_cast<int>(p.samples));
   for (std::int64_t i = 0; i < p.group_count; ++i) {
     const TapGroup& group = p.groups[i];
     const TapStep* steps = p.steps + group.first;
     const std::int32_t count = group.steps;
-    Tiles::template zero<0>();
-    Tiles::template zero<1>();
-    Tiles::template zero<2>();
-    Tiles::template zero<3>();
+    begin_sum<Tiles, 0>(p, group);
+    begin_sum<Tiles, 1>(p, group);
+    begin_sum<Tiles, 2>(p, group);
+    begin_sum<Tiles, 3>(p, group);
     for (std::int64_t g = 0; g < p.channel_groups; ++g) {
       const Bf16* a = p.a + g * p.a_group;
       const Bf16* b = p.b + g * p.b_group;
@@ -38,10 +50,10 @@ void taps_on_tiles(const TapProduct& given) {
       }
       if (s < count) add_taps<Tiles, 6>(a, a_bytes, steps[s], b);
     }
-    if (group.c[0] >= 0) Tiles::template store<0>(p.c + group.c[0], c_bytes);
-    if (group.c[1] >= 0) Tiles::template store<1>(p.c + group.c[1], c_bytes);
-    if (group.c[2] >= 0) Tiles::template store<2>(p.c + group.c[2], c_bytes);
-    if (group.c[3] >= 0) Tiles::template store<3>(p.c + group.c[3], c_bytes);
+    end_sum<Tiles, 0>(p, group);
+    end_sum<Tiles, 1>(p, group);
+    end_sum<Tiles, 2>(p, group);
+    end_sum<Tiles, 3>(p, group);
   }
 }
 

@@ -161,8 +161,13 @@ void multiply_on_tiles(const Product<Bf16>& m) {
     for (std::int64_t from = 0; from < depth; from += most_packed) {
       const std::int64_t count = depth - from < most_packed ? depth - from : most_packed;
       const std::int64_t whole = count / tile_numbers * tile_numbers,
-                         stride = round_up(count, tile_numbers);
-      pack_rows(m, first, rows, from, count, stride, a);
+                         packed = round_up(count, tile_numbers);
+      // Whole tiles of rows that follow one another are read where they are.
+      const bool in_place = !m.row_offsets && m.segments == 1 && !m.segment_offsets &&
+                            whole == count && rows % tile_height == 0;
+      const std::int64_t stride = in_place ? m.row_stride : packed;
+      const Bf16* left = in_place ? m.a + first * m.row_stride + from : a;
+      if (!in_place) pack_rows(m, first, rows, from, count, stride, a);
       const Bf16* b = m.b + from * m.width;
       if (whole < count)
         pad_pairs(b + whole * m.width, b_stride, tile_numbers, (count - whole) / 2, m.width,
@@ -171,9 +176,9 @@ void multiply_on_tiles(const Product<Bf16>& m) {
         using Block = TileBlock<Tiles, down, across>;
         Block::begin(sums + n, panel, from > 0);
         Block::add(
-            stride / tile_numbers,
+            packed / tile_numbers,
             [&]<int t>(std::int64_t s, int i) {
-              Tiles::template load<t>(a + s * tile_numbers + i * 16 * stride, 2 * stride);
+              Tiles::template load<t>(left + s * tile_numbers + i * 16 * stride, 2 * stride);
             },
             [&]<int t>(std::int64_t s, int j) {
               const Bf16* step = s < whole / tile_numbers ? b + s * tile_numbers * m.width : b_rest;

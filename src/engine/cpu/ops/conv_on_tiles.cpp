@@ -238,18 +238,29 @@ class ConvOnTiles final : public Op {
       }
   }
 
+  // Channel groups whose sums are begun anew. If a kernel is large, a group's weights and the tiles
+  // that four positions read fill the L1 cache, and its sums are worth being loaded again.
+  std::int64_t groups_at_once() const {
+    constexpr std::int64_t many_taps = 16;
+    return shape_.taps >= many_taps ? 1 : shape_.out_groups;
+  }
+
   void make_input_gradient(const Block& block) const {
     TapProduct p{};
-    p.a = block.numbers(outputs_at_), p.a_row = tile_channels, p.a_group = out_group_;
-    p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.out_groups;
+    p.a_row = tile_channels, p.a_group = out_group_;
+    p.b_group = shape_.taps * tile_size, p.channel_groups = groups_at_once();
     p.steps = tables_.input_gradient.steps.data();
     p.groups = tables_.input_gradient.groups.data();
     p.group_count = std::ssize(tables_.input_gradient.groups), p.samples = block.samples;
     p.c_row = floats_between(in_->gradient);
     for (std::int64_t u = 0; u < shape_.in_units; ++u) {
-      p.b = turned_weights(block.pass) + u * shape_.out_groups * p.b_group;
       p.c = block.of(in_->gradient) + u * g_.in.plane();
-      block.pass.bf16->sample_tiles.taps(p);
+      for (std::int64_t g = 0; g < shape_.out_groups; g += p.channel_groups) {
+        p.a = block.numbers(outputs_at_) + g * out_group_;
+        p.b = turned_weights(block.pass) + (u * shape_.out_groups + g) * p.b_group;
+        p.adds = g > 0;
+        block.pass.bf16->sample_tiles.taps(p);
+      }
     }
   }
 
