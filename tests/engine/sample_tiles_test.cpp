@@ -35,10 +35,12 @@ json layer(const char* kind, json config) {
 }
 
 model::Network network_of(const Shape& s) {
-  json layers{layer("InputLayer", {{"name", "in"},
-                                   {"batch_input_shape", {nullptr, s.height, s.width, s.channels}}})};
+  json layers{
+      layer("InputLayer",
+            {{"name", "in"}, {"batch_input_shape", {nullptr, s.height, s.width, s.channels}}})};
   if (s.between > 0)
-    layers.push_back(layer("Conv2D", {{"name", "before"}, {"filters", s.between}, {"kernel_size", {1, 1}}}));
+    layers.push_back(
+        layer("Conv2D", {{"name", "before"}, {"filters", s.between}, {"kernel_size", {1, 1}}}));
   layers.push_back(layer("Conv2D", {{"name", "tested"},
                                     {"filters", s.filters},
                                     {"kernel_size", s.kernel},
@@ -46,8 +48,8 @@ model::Network network_of(const Shape& s) {
                                     {"padding", s.padding},
                                     {"activation", s.activation}}));
   if (s.pool != Size{1, 1})
-    layers.push_back(layer("MaxPooling2D",
-                           {{"name", "pool"}, {"pool_size", s.pool}, {"strides", s.pool}}));
+    layers.push_back(
+        layer("MaxPooling2D", {{"name", "pool"}, {"pool_size", s.pool}, {"strides", s.pool}}));
   layers.push_back(layer("Flatten", {{"name", "flat"}}));
   layers.push_back(layer("Dense", {{"name", "out"}, {"units", 5}, {"activation", "softmax"}}));
   const json keras{{"class_name", "Sequential"},
@@ -59,7 +61,9 @@ model::Network network_of(const Shape& s) {
 // Multiples of 1/64 that bf16 has: rounding changes no operand of the forward pass, and so no
 // winner.
 float exact(std::uint32_t tensor, std::size_t i) {
-  return std::round(static_cast<float>(golden_uniform(tensor, static_cast<std::uint32_t>(i)) - 0.5) * 64) / 64;
+  return std::round(
+             static_cast<float>(golden_uniform(tensor, static_cast<std::uint32_t>(i)) - 0.5) * 64) /
+         64;
 }
 
 // One input channel for each output, so that its sums are exact too.
@@ -91,8 +95,7 @@ Result train(const Shape& shape, const model::Network& network, Precision precis
   return {loss, trainer->gradients()};
 }
 
-class Bf16SampleTiles
-    : public WithSet<::testing::TestWithParam<std::tuple<const char*, Shape>>> {
+class Bf16SampleTiles : public WithSet<::testing::TestWithParam<std::tuple<const char*, Shape>>> {
   std::string set() const override { return std::get<0>(GetParam()); }
 };
 

@@ -88,8 +88,8 @@ core::MemoryByUse planned_memory(const model::Network& network, const TrainerOpt
                                  const Plans& plans) {
   core::MemoryByUse total = trainer_memory(weight_layout(network), options.optimizer);
   const auto add = [&](const model::Network& compiled, std::int64_t samples, bool training) {
-    total += program_memory(
-        compile(compiled, options.loss, samples, training, options.precision), options.threads);
+    total += program_memory(compile(compiled, options.loss, samples, training, options.precision),
+                            options.threads);
   };
   for (const std::int64_t micro_batch : plans.micro_batches) add(network, micro_batch, true);
   if (plans.evaluation) add(network, evaluation_batch, false);

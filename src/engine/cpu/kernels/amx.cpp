@@ -57,9 +57,8 @@ struct Amx {
 
 }  // namespace
 
-const TileProducts products_amx = {multiply_on_tiles<Amx>,
-                                   outer_on_tiles<Amx>,
-                                   {taps_on_tiles<Amx>, pairs_on_tiles<Amx>}};
+const TileProducts products_amx = {
+    multiply_on_tiles<Amx>, outer_on_tiles<Amx>, {taps_on_tiles<Amx>, pairs_on_tiles<Amx>}};
 
 }  // namespace sweetspot::engine::cpu
 

@@ -5,8 +5,8 @@
 
 namespace sweetspot::engine::cpu {
 
-// Convolutions whose tiles have one row per sample: 32 channels of one position, of up to 16 samples
-// side by side. A kernel's tap is then a tile as it is, and no patch is packed.
+// Convolutions whose tiles have one row per sample: 32 channels of one position, of up to 16
+// samples side by side. A kernel's tap is then a tile as it is, and no patch is packed.
 
 constexpr std::int64_t tile_samples = 16, tile_channels = 32;
 constexpr std::int64_t tile_size = tile_samples * tile_channels;  // numbers
@@ -91,7 +91,7 @@ struct TapRows {
 };
 // The gradients of these outputs, one unit of channels, in pairs.
 struct GradientRows {
-  const float* gradients;  // (windows, 16)
+  const float* gradients;      // (windows, 16)
   const std::uint8_t* winner;  // null: not pooled
   std::int64_t rows, width, pool_height, pool_width;
   Bf16* to;            // (pairs, 16, 2), zeros after the last row

@@ -133,10 +133,7 @@ class Conv final : public Op {
   }
 
   void gather_part(const Pass& pass, int part, int parts) override {
-    const std::int64_t bias = g_.columns() * g_.depth();
-    gather_slots(pass, slot(pass, 0), 0, bias, pass.gradients + g_.weights, part, parts);
-    if (g_.bias)
-      gather_slots(pass, slot(pass, 0), bias, g_.columns(), pass.gradients + *g_.bias, part, parts);
+    gather_conv(pass, g_, slot(pass, 0), part, parts);
   }
 
  private:

@@ -67,10 +67,7 @@ class ConvOnTiles final : public Op {
     shared_floats = (shape_.forward_tiles() + shape_.turned_tiles()) * tile_size / 2;
   }
 
-  std::string method() const override {
-    return std::string(g_.relu ? "convolution and ReLU" : "convolution") +
-           (pooled_ ? " with max pooling" : "") + " of samples side by side in bf16";
-  }
+  std::string method() const override { return side_by_side_method(g_); }
   bool keeps_input() const override { return true; }
   bool keeps_output() const override { return g_.relu && !pooled_; }
   std::int64_t samples_at_once() const override { return tile_samples; }
@@ -102,10 +99,7 @@ class ConvOnTiles final : public Op {
   }
 
   void gather_part(const Pass& pass, int part, int parts) override {
-    const std::int64_t bias = g_.columns() * g_.depth();
-    gather_slots(pass, slot(pass, 0), 0, bias, pass.gradients + g_.weights, part, parts);
-    if (g_.bias)
-      gather_slots(pass, slot(pass, 0), bias, g_.columns(), pass.gradients + *g_.bias, part, parts);
+    gather_conv(pass, g_, slot(pass, 0), part, parts);
   }
 
  private:
@@ -176,9 +170,8 @@ class ConvOnTiles final : public Op {
         const std::int64_t at = (u * windows_ + done) * unit;
         pool.windows = std::min(sum_windows_, windows_ - done);
         pool.out = block.of(out_->value) + at;
-        pool.winner = pooled_
-                          ? block.pass.at<std::uint8_t>(kept, block.first, block.thread) + at
-                          : nullptr;
+        pool.winner =
+            pooled_ ? block.pass.at<std::uint8_t>(kept, block.first, block.thread) + at : nullptr;
         block.pass.bf16->side_by_side.pool(pool);
       }
     }
@@ -186,21 +179,21 @@ class ConvOnTiles final : public Op {
 
   void add_bias(const Pass& pass, std::int64_t sample, int thread, float* bias) const {
     add_masked_bias(pass, g_, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
-                    pass.at(out_->value, sample, thread),
-                    pass.at(out_->gradient, sample, thread), bias);
+                    pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
+                    bias);
   }
 
   void take_gradients(const Block& block) const {
     const SampleTileKernels& kernels = block.pass.bf16->side_by_side;
     Bf16* to = block.numbers(outputs_at_);
     const UnitImages images{block.of(out_->gradient), floats_between(out_->gradient),
-                            windows_ * unit, windows_, shape_.out_units, block.samples};
+                            windows_ * unit,          windows_,
+                            shape_.out_units,         block.samples};
     if (pooled_)
-      kernels.winners_side_by_side(
-          images,
-          {block.pass.at<std::uint8_t>(kept, block.first, block.thread),
-           static_cast<std::int64_t>(kept.bytes), g_.slots()},
-          to, out_group_);
+      kernels.winners_side_by_side(images,
+                                   {block.pass.at<std::uint8_t>(kept, block.first, block.thread),
+                                    static_cast<std::int64_t>(kept.bytes), g_.slots()},
+                                   to, out_group_);
     else
       kernels.side_by_side(images, to, out_group_);
     clear_last(to, out_group_, shape_.out_groups);
@@ -218,7 +211,8 @@ class ConvOnTiles final : public Op {
                            block.numbers(pairs_at_)};
     kernels.pair_places(pairs);
     PairProduct p{};
-    p.a_row = tile_channels, p.a_next = turned.count * tile_size, p.b_next = pairs.count * tile_size;
+    p.a_row = tile_channels, p.a_next = turned.count * tile_size,
+    p.b_next = pairs.count * tile_size;
     for (std::int64_t first = 0; first < pairs.count; first += cached_pairs)
       for (std::int64_t n = 0; n < shape_.out_units; n += 2) {
         p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
@@ -286,8 +280,8 @@ class ConvOnTiles final : public Op {
         std::copy_n(pass.weights + g_.weights + tile.at + r * tile.width, unit,
                     rows + ((u - 2 * group) * unit + r) * unit);
     }
-    pass.bf16->pair_rows(rows, unit, tile_channels, unit,
-                         forward_weights(pass) + index * tile_size, 2 * unit);
+    pass.bf16->pair_rows(rows, unit, tile_channels, unit, forward_weights(pass) + index * tile_size,
+                         2 * unit);
   }
 
   // Turned tiles are (input units, groups of output channels, taps).
@@ -317,6 +311,11 @@ bool runs_on_sample_tiles(const ConvGeometry& g, std::int64_t micro_batch) {
   if (!g.tiles || micro_batch < least_samples) return false;
   if (g.raw_input) return g.out.positions() / g.slots() * g.columns() <= most_floats;
   return !g.compact && g.out.floats() <= most_floats && g.in.floats() <= most_floats;
+}
+
+std::string side_by_side_method(const ConvGeometry& g) {
+  return std::string(g.relu ? "convolution and ReLU" : "convolution") +
+         (g.slots() > 1 ? " with max pooling" : "") + " of samples side by side in bf16";
 }
 
 std::unique_ptr<Op> make_conv_on_tiles(std::string name, const ConvGeometry& geometry, Tensor* in,

@@ -143,12 +143,7 @@ class ConvPool final : public Op {
     const Range units = share(g_.out.units(), part, parts);
     float* sum = slot(pass, 0);
     const std::int64_t bias = g_.columns() * g_.depth();
-    if (in_pairs_) {
-      gather_slots(pass, sum, 0, bias, pass.gradients + g_.weights, part, parts);
-      if (g_.bias)
-        gather_slots(pass, sum, bias, g_.columns(), pass.gradients + *g_.bias, part, parts);
-      return;
-    }
+    if (in_pairs_) return gather_conv(pass, g_, sum, part, parts);
     for (std::int64_t n = units.begin * unit; n < units.end * unit; n += unit) {
       for (std::int64_t s = 1; s < pass.used_slots; ++s) {
         pass.kernels->add(slot(pass, s) + n * g_.depth(), unit * g_.depth(), sum + n * g_.depth());
@@ -283,7 +278,7 @@ class ConvPool final : public Op {
            sizeof(Bf16);
   }
 
-  // On tiles: for all positions, in panels of columns like the weights.
+  // For all positions, in panels of columns like the weights.
   void backward_pairs(const Pass& pass, const float* in, const float* gradient,
                       const std::uint8_t* winner, std::byte* scratch, float* weights) const {
     const float* frame = input_.frame(in, scratch + input_at_);

@@ -10,12 +10,12 @@
 namespace sweetspot::engine::cpu {
 namespace {
 
-constexpr std::int64_t sums_in_cache = 16;             // tiles
+constexpr std::int64_t sums_in_cache = 16;                // tiles
 constexpr std::int64_t tap_numbers_in_cache = 12 * 1024;  // 24 KiB
 
-// A first layer has few channels, so the patch of one output fills little of a tile's row. Rows have
-// the patch of several neighbouring outputs instead, and each of these its own weights, with zeros
-// where it does not read the patch.
+// A first layer has few channels, so the patch of one output fills little of a tile's row. Rows
+// have the patch of several neighbouring outputs instead, and each of these its own weights, with
+// zeros where it does not read the patch.
 struct WidePatch {
   explicit WidePatch(const ConvGeometry& g) : outputs(g.pool.width) {
     row = row_of(g, outputs);
@@ -57,8 +57,8 @@ class FirstConvOnTiles final : public Op {
     kept.bytes = pooled_ ? aligned(static_cast<core::Bytes>(out->extent.floats())) : 0;
     ScratchLayout scratch;
     frames_at_ = add_numbers(scratch, tile_samples * frame_stride());
-    patches_at_ = add_numbers(scratch, std::ssize(place_offsets_) * tile_samples * patch_.row +
-                                           tile_channels);
+    patches_at_ = add_numbers(
+        scratch, std::ssize(place_offsets_) * tile_samples * patch_.row + tile_channels);
     sums_at_ = scratch.add_floats(most_sums_ * tile_floats);
     planes_at_ = add_numbers(scratch, has_planes() ? planes() * plane() + tile_channels : 0);
     taps_at_ = add_numbers(scratch, g_.depth() * tap_length_ + tile_channels);
@@ -69,10 +69,7 @@ class FirstConvOnTiles final : public Op {
     shared_floats = weight_tiles() * tile_size / 2;
   }
 
-  std::string method() const override {
-    return std::string(g_.relu ? "convolution and ReLU" : "convolution") +
-           (pooled_ ? " with max pooling" : "") + " of samples side by side in bf16";
-  }
+  std::string method() const override { return side_by_side_method(g_); }
   bool keeps_output() const override { return g_.relu && !pooled_; }
   std::int64_t samples_at_once() const override { return tile_samples; }
   std::int64_t block() const override { return tile_samples; }
@@ -80,8 +77,8 @@ class FirstConvOnTiles final : public Op {
   void forward_some(const Pass& pass, const Range& samples, int thread) override {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     for (std::int64_t s = samples.begin; s < samples.end; ++s)
-      take_frame(pass, s, thread, numbers(memory, frames_at_) +
-                                      (s - samples.begin) * frame_stride());
+      take_frame(pass, s, thread,
+                 numbers(memory, frames_at_) + (s - samples.begin) * frame_stride());
     PatchPlaces p{};
     p.frame_stride = frame_stride(), p.line_stride = line_stride();
     p.offsets = place_offsets_.data(), p.places = std::ssize(place_offsets_);
@@ -115,10 +112,7 @@ class FirstConvOnTiles final : public Op {
   }
 
   void gather_part(const Pass& pass, int part, int parts) override {
-    const std::int64_t bias = g_.columns() * g_.depth();
-    gather_slots(pass, slot(pass, 0), 0, bias, pass.gradients + g_.weights, part, parts);
-    if (g_.bias)
-      gather_slots(pass, slot(pass, 0), bias, g_.columns(), pass.gradients + *g_.bias, part, parts);
+    gather_conv(pass, g_, slot(pass, 0), part, parts);
   }
 
  private:
@@ -146,9 +140,9 @@ class FirstConvOnTiles final : public Op {
     const std::int64_t lines = g_.pool.height, stride = tile_samples * patch_.row;
     for (std::int64_t i = 0; i < lines; ++i)
       for (std::int64_t x = 0; x < patch_.places; ++x)
-        place_offsets_.push_back(static_cast<std::int32_t>(
-            i * g_.strides.height * line_stride() +
-            x * patch_.outputs * g_.strides.width * g_.in.channels));
+        place_offsets_.push_back(
+            static_cast<std::int32_t>(i * g_.strides.height * line_stride() +
+                                      x * patch_.outputs * g_.strides.width * g_.in.channels));
     const std::int64_t at_once =
         std::max<std::int64_t>(1, sums_in_cache / (lines * patch_.outputs));
     for (std::int64_t x = 0; x < patch_.places; x += at_once) {
@@ -191,23 +185,21 @@ class FirstConvOnTiles final : public Op {
     tap_lines_ = std::min(round_up(tap_lines_, g_.pool.height), g_.out.height);
     tap_length_ = round_up(tap_lines_ * tap_pitch_, tile_channels);
     for (std::int64_t i = 0; i < tap_length_ / tile_channels; ++i)
-      tap_steps_.push_back({static_cast<std::int32_t>(i * tile_channels),
-                            static_cast<std::int32_t>(i * tile_size)});
+      tap_steps_.push_back(
+          {static_cast<std::int32_t>(i * tile_channels), static_cast<std::int32_t>(i * tile_size)});
     for (std::int64_t y = 0; y < g_.kernel.height; ++y)
       for (std::int64_t x = 0; x < g_.kernel.width; ++x)
         for (std::int64_t c = 0; c < g_.in.channels; ++c)
-          tap_offsets_.push_back(static_cast<std::int32_t>(
-              (x % g_.strides.width * g_.in.channels + c) * plane() + y * plane_width() +
-              x / g_.strides.width));
+          tap_offsets_.push_back(
+              static_cast<std::int32_t>((x % g_.strides.width * g_.in.channels + c) * plane() +
+                                        y * plane_width() + x / g_.strides.width));
   }
   // One for each channel and phase of the stride, so that neighbouring outputs read neighbours; a
   // frame of one channel without stride is its own.
   bool has_planes() const { return planes() > 1; }
   std::int64_t planes() const { return g_.strides.width * g_.in.channels; }
   std::int64_t plane_width() const { return pieces(input_.frame_width(), g_.strides.width); }
-  std::int64_t plane() const {
-    return input_.frame_numbers() / line_stride() * plane_width();
-  }
+  std::int64_t plane() const { return input_.frame_numbers() / line_stride() * plane_width(); }
   void take_planes(const Bf16* frame, Bf16* to) const {
     const std::int64_t channels = g_.in.channels, stride = g_.strides.width, width = plane_width(),
                        columns = input_.frame_width(), lines = plane() / width, size = plane();
@@ -247,8 +239,7 @@ class FirstConvOnTiles final : public Op {
         const std::int64_t at = (u * windows_ + w + chunk.first) * unit;
         pool.windows = chunk.windows;
         pool.out = pass.at(out_->value, samples.begin, thread) + at;
-        pool.winner =
-            pooled_ ? pass.at<std::uint8_t>(kept, samples.begin, thread) + at : nullptr;
+        pool.winner = pooled_ ? pass.at<std::uint8_t>(kept, samples.begin, thread) + at : nullptr;
         pass.bf16->side_by_side.pool(pool);
       }
     }
@@ -256,8 +247,8 @@ class FirstConvOnTiles final : public Op {
 
   void add_bias(const Pass& pass, std::int64_t sample, int thread, float* bias) const {
     add_masked_bias(pass, g_, pooled_ ? pass.at<std::uint8_t>(kept, sample, thread) : nullptr,
-                    pass.at(out_->value, sample, thread),
-                    pass.at(out_->gradient, sample, thread), bias);
+                    pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
+                    bias);
   }
 
   // Of some rows of outputs.
@@ -281,10 +272,9 @@ class FirstConvOnTiles final : public Op {
     Bf16* gradients = numbers(memory, gradients_at_);
     const std::int64_t of_unit = tap_length_ / tile_channels * tile_size;
     for (std::int64_t u = 0; u < g_.out.units(); ++u)
-      pass.bf16->side_by_side.gradient_rows({gradient + u * plane,
-                                             winner ? winner + u * plane : nullptr, rows,
-                                             g_.out.width, g_.pool.height, g_.pool.width,
-                                             gradients + u * of_unit, tap_length_ / 2});
+      pass.bf16->side_by_side.gradient_rows(
+          {gradient + u * plane, winner ? winner + u * plane : nullptr, rows, g_.out.width,
+           g_.pool.height, g_.pool.width, gradients + u * of_unit, tap_length_ / 2});
     PairProduct p{};
     p.a_row = tap_length_, p.a_next = unit * tap_length_, p.b_next = of_unit;
     p.steps = tap_steps_.data(), p.count = std::ssize(tap_steps_);
@@ -312,8 +302,7 @@ class FirstConvOnTiles final : public Op {
     alignas(64) float rows[tile_channels * unit] = {};
     for (std::int64_t i = 0; i < tile_channels; ++i) {
       const std::int64_t number = tile * tile_channels + i, line = number / patch_.line;
-      const std::int64_t at =
-          number % patch_.line - output * g_.strides.width * g_.in.channels;
+      const std::int64_t at = number % patch_.line - output * g_.strides.width * g_.in.channels;
       if (line < g_.kernel.height && at >= 0 && at < run)
         std::copy_n(weights + (line * run + at) * width, unit, rows + i * unit);
     }

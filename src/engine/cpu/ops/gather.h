@@ -16,4 +16,12 @@ inline void gather_slots(const Pass& pass, float* first, std::int64_t begin, std
   std::copy_n(first + at, floats, gradients + mine.begin * unit);
 }
 
+// The same for a convolution's weights, stored in its slots as they are, and its bias after them.
+inline void gather_conv(const Pass& pass, const ConvGeometry& g, float* first, int part,
+                        int parts) {
+  const std::int64_t bias = g.columns() * g.depth();
+  gather_slots(pass, first, 0, bias, pass.gradients + g.weights, part, parts);
+  if (g.bias) gather_slots(pass, first, bias, g.columns(), pass.gradients + *g.bias, part, parts);
+}
+
 }  // namespace sweetspot::engine::cpu

@@ -98,13 +98,12 @@ class Taps {
         const PlacePair& pair = to.output_pairs[i];
         const std::int64_t first = place(outputs_[static_cast<std::size_t>(pair.first)], ky, kx);
         const std::int64_t second =
-            pair.second < 0 ? -1
-                            : place(outputs_[static_cast<std::size_t>(pair.second)], ky, kx);
+            pair.second < 0 ? -1 : place(outputs_[static_cast<std::size_t>(pair.second)], ky, kx);
         if (first < 0 && second < 0) continue;
         const auto [known, is_new] = found.try_emplace({first, second}, std::ssize(to.place_pairs));
         if (is_new) to.place_pairs.push_back({narrow(first), narrow(second)});
-        steps.push_back({narrow(known->second * tile_size),
-                         narrow(static_cast<std::int64_t>(i) * tile_size)});
+        steps.push_back(
+            {narrow(known->second * tile_size), narrow(static_cast<std::int64_t>(i) * tile_size)});
       }
     });
   }

@@ -6,9 +6,9 @@
 
 namespace sweetspot::engine::cpu {
 
-// Which tiles a convolution multiplies when its rows are samples (kernels/sample_tiles.h). Places are
-// input positions, row by row, and one of zeros after them; outputs, as y · out.width + x,
-// are in the order of `outputs`, with one of zeros after them.
+// Which tiles a convolution multiplies when its rows are samples (kernels/sample_tiles.h). Places
+// are input positions, row by row, and one of zeros after them; outputs, as y · out.width + x, are
+// in the order of `outputs`, with one of zeros after them.
 struct TapTables {
   struct Products {
     std::vector<TapStep> steps;
