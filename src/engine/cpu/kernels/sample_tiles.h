@@ -26,24 +26,29 @@ struct TapProduct {
   const TapStep* steps;
   const TapGroup* groups;
   std::int64_t group_count, samples;
-  bool adds;  // to what is there
+  bool configures;  // the first of several products without anything else that uses tiles between
   float* c;
   std::int64_t c_row;  // floats from one sample to the next
 };
 
-// D (+)= Σ over steps of A · B, for one or two tiles of rows (16 channels of the input) and one or
-// two of columns.
+// D += Σ over steps of A · B, for one or two tiles of rows (16 channels of the input, or 16 taps)
+// and one or two of columns, and for several kinds of steps, one after the other.
 struct PairStep {
   std::int32_t a, b;
+};
+struct PairGroup {
+  const PairStep* steps;
+  std::int64_t count;
+  float* d;
 };
 struct PairProduct {
   const Bf16 *a, *b;
   std::int64_t a_row;           // from one row of a left tile to the next, in numbers
   std::int64_t a_next, b_next;  // to the second tile
-  const PairStep* steps;
-  std::int64_t count;
+  const PairGroup* groups;
+  std::int64_t group_count;
   int down, across;
-  float* d;
+  bool configures;
   std::int64_t d_row, d_next;  // floats from one row, from one tile of rows to the next
 };
 
@@ -96,6 +101,7 @@ struct GradientRows {
   std::int64_t rows, width, pool_height, pool_width;
   Bf16* to;            // (pairs, 16, 2), zeros after the last row
   std::int64_t pairs;  // of 16 × 2
+  float* bias;         // null, or where the gradients of winners are added
 };
 
 struct PoolTiles {
@@ -125,6 +131,7 @@ struct SampleTileKernels {
                                std::int64_t group_stride);
   void (*patches)(const PatchPlaces&);
   void (*tap_rows)(const TapRows&);
+  // With a bias if outputs are pooled by an even width.
   void (*gradient_rows)(const GradientRows&);
   // Rows are samples: (16 channels, 2) of both places.
   void (*pair_places)(const PairPlaces&);

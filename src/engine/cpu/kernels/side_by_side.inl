@@ -147,24 +147,40 @@ inline __m512i gradient_at(const GradientRows& r, std::int64_t across, std::int6
       g);
 }
 
+// Windows of an even width: all lines of a row of them at once, and the bias.
+inline void gradient_windows(const GradientRows& r) {
+  const std::int64_t across = r.width / r.pool_width, line = r.width * 16;
+  vec bias = r.bias ? load(r.bias) : vec{};
+  const float* gradients = r.gradients;
+  const std::uint8_t* winners = r.winner;
+  Bf16* to = r.to;
+  for (std::int64_t y = 0; y < r.rows; y += r.pool_height, to += (r.pool_height - 1) * line)
+    for (std::int64_t w = 0; w < across;
+         ++w, gradients += 16, winners += 16, to += r.pool_width * 16) {
+      const vec gradient = load(gradients);
+      const __m512i g = _mm512_cvtepu16_epi32(rounded(gradient)), winner = winner_indices(winners);
+      const __mmask16 passes = _mm512_cmpneq_epi32_mask(winner, _mm512_set1_epi32(no_gradient));
+      bias = _mm512_mask_add_ps(bias, passes, bias, gradient);
+      std::int64_t slot = 0;
+      for (std::int64_t i = 0; i < r.pool_height; ++i)
+        for (std::int64_t x = 0; x < r.pool_width; x += 2, slot += 2)
+          store_numbers(to + i * line + x * 16, winner_pair(g, winner, slot));
+    }
+  if (r.bias) store(r.bias, bias);
+}
+
 void gradient_rows(const GradientRows& given) {
   const GradientRows r = given;
   const std::int64_t across = r.width / r.pool_width;
   Bf16* to = r.to;
-  for (std::int64_t y = 0; y < r.rows; ++y) {
-    if (r.winner && r.pool_width % 2 == 0) {
-      const std::int64_t line = y % r.pool_height * r.pool_width, row = y / r.pool_height * across;
-      for (std::int64_t w = row; w < row + across; ++w) {
-        const __m512i g = wide_gradient(r.gradients + w * 16);
-        const __m512i winner = winner_indices(r.winner + w * 16);
-        for (std::int64_t slot = line; slot < line + r.pool_width; slot += 2, to += 32)
-          store_numbers(to, winner_pair(g, winner, slot));
-      }
-      continue;
-    }
-    for (std::int64_t x = 0; x < r.width; x += 2, to += 32)
-      store_numbers(to, _mm512_or_si512(gradient_at(r, across, y, x),
-                                        _mm512_slli_epi32(gradient_at(r, across, y, x + 1), 16)));
+  if (r.winner && r.pool_width % 2 == 0) {
+    gradient_windows(r);
+    to += r.rows * r.width * 16;
+  } else {
+    for (std::int64_t y = 0; y < r.rows; ++y)
+      for (std::int64_t x = 0; x < r.width; x += 2, to += 32)
+        store_numbers(to, _mm512_or_si512(gradient_at(r, across, y, x),
+                                          _mm512_slli_epi32(gradient_at(r, across, y, x + 1), 16)));
   }
   for (; to < r.to + r.pairs * 32; to += 32) store_numbers(to, _mm512_setzero_si512());
 }

@@ -1,6 +1,7 @@
 #include "engine/cpu/ops/conv_on_tiles.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "engine/cpu/ops/conv.h"
@@ -17,9 +18,9 @@ namespace {
 constexpr std::int64_t least_samples = 8;
 // Floats of a sample's image: 16 of them, in bf16 and in each layout, are 2 MiB.
 constexpr std::int64_t most_floats = 64 * 1024;
-// Sums that stay in the L1 cache until they are pooled, and pairs of outputs whose gradients stay
-// there from tap to tap.
-constexpr std::int64_t sum_tiles = 16, cached_pairs = 16;
+// Sums that stay in the L1 cache until they are pooled.
+constexpr std::int64_t sum_tiles = 16;
+constexpr std::int64_t most_taps = 32;  // in one call
 
 // Windows whose outputs fill whole groups of four.
 std::int64_t windows_of_sums(std::int64_t slots) {
@@ -165,6 +166,7 @@ class ConvOnTiles final : public Op {
       for (std::int64_t done = 0; done < windows_; done += sum_windows_) {
         const std::int64_t first = done / sum_windows_ * groups;
         p.groups = products.groups.data() + first;
+        p.configures = u == 0 && done == 0;
         p.group_count = std::min(groups, std::ssize(products.groups) - first);
         block.pass.bf16->sample_tiles.taps(p);
         const std::int64_t at = (u * windows_ + done) * unit;
@@ -213,48 +215,41 @@ class ConvOnTiles final : public Op {
     PairProduct p{};
     p.a_row = tile_channels, p.a_next = turned.count * tile_size,
     p.b_next = pairs.count * tile_size;
-    for (std::int64_t first = 0; first < pairs.count; first += cached_pairs)
-      for (std::int64_t n = 0; n < shape_.out_units; n += 2) {
-        p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
-        for (std::int64_t tap = 0; tap < shape_.taps; ++tap) {
-          const std::vector<PairStep>& steps = t.pair_steps[static_cast<std::size_t>(tap)];
-          p.steps = steps.data() + first;
-          p.count = std::min(cached_pairs, std::ssize(steps) - first);
-          if (p.count <= 0) continue;
-          for (std::int64_t u = 0; u < shape_.in_units; u += 2) {
-            p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
-            const WeightTile tile = weight_tile(u, tap, n);
-            p.d = weights + tile.at, p.d_row = tile.width;
-            p.d_next = shape_.taps * unit * tile.width;
-            block.pass.bf16->sample_tiles.pairs(p);
+    std::array<PairGroup, most_taps> groups;
+    p.groups = groups.data(), p.configures = true;
+    for (std::int64_t n = 0; n < shape_.out_units; n += 2) {
+      p.b = pairs.to + n * p.b_next, p.across = n + 1 < shape_.out_units ? 2 : 1;
+      for (std::int64_t u = 0; u < shape_.in_units; u += 2) {
+        p.a = turned.to + u * p.a_next, p.down = u + 1 < shape_.in_units ? 2 : 1;
+        for (std::int64_t first = 0; first < shape_.taps; first += most_taps) {
+          p.group_count = std::min(most_taps, shape_.taps - first);
+          for (std::int64_t i = 0; i < p.group_count; ++i) {
+            const WeightTile tile = weight_tile(u, first + i, n);
+            const std::vector<PairStep>& steps = t.pair_steps[static_cast<std::size_t>(first + i)];
+            groups[static_cast<std::size_t>(i)] = {steps.data(), std::ssize(steps),
+                                                   weights + tile.at};
+            p.d_row = tile.width, p.d_next = shape_.taps * unit * tile.width;
           }
+          block.pass.bf16->sample_tiles.pairs(p);
+          p.configures = false;
         }
       }
-  }
-
-  // Channel groups whose sums are begun anew. If a kernel is large, a group's weights and the tiles
-  // that four positions read fill the L1 cache, and its sums are worth being loaded again.
-  std::int64_t groups_at_once() const {
-    constexpr std::int64_t many_taps = 16;
-    return shape_.taps >= many_taps ? 1 : shape_.out_groups;
+    }
   }
 
   void make_input_gradient(const Block& block) const {
     TapProduct p{};
-    p.a_row = tile_channels, p.a_group = out_group_;
-    p.b_group = shape_.taps * tile_size, p.channel_groups = groups_at_once();
+    p.a = block.numbers(outputs_at_), p.a_row = tile_channels, p.a_group = out_group_;
+    p.b_group = shape_.taps * tile_size, p.channel_groups = shape_.out_groups;
     p.steps = tables_.input_gradient.steps.data();
     p.groups = tables_.input_gradient.groups.data();
     p.group_count = std::ssize(tables_.input_gradient.groups), p.samples = block.samples;
     p.c_row = floats_between(in_->gradient);
     for (std::int64_t u = 0; u < shape_.in_units; ++u) {
+      p.b = turned_weights(block.pass) + u * shape_.out_groups * p.b_group;
       p.c = block.of(in_->gradient) + u * g_.in.plane();
-      for (std::int64_t g = 0; g < shape_.out_groups; g += p.channel_groups) {
-        p.a = block.numbers(outputs_at_) + g * out_group_;
-        p.b = turned_weights(block.pass) + (u * shape_.out_groups + g) * p.b_group;
-        p.adds = g > 0;
-        block.pass.bf16->sample_tiles.taps(p);
-      }
+      p.configures = u == 0;
+      block.pass.bf16->sample_tiles.taps(p);
     }
   }
 

@@ -97,7 +97,7 @@ class FirstConvOnTiles final : public Op {
     std::byte* memory = pass.at<std::byte>(working, 0, thread);
     float* weights = slot(pass, part.slot);
     for (std::int64_t s = part.samples.begin; s < part.samples.end; ++s) {
-      add_bias(pass, s, thread, weights + g_.columns() * g_.depth());
+      if (!adds_bias_by_windows()) add_bias(pass, s, thread, weights + g_.columns() * g_.depth());
       Bf16* frame = numbers(memory, frames_at_);
       take_frame(pass, s, thread, frame);
       if (has_planes()) take_planes(frame, numbers(memory, planes_at_));
@@ -235,6 +235,7 @@ class FirstConvOnTiles final : public Op {
       pool.bias = g_.bias ? pass.weights + *g_.bias + u * unit : nullptr;
       for (const Chunk& chunk : chunks_) {
         p.groups = groups_.data() + chunk.first_group, p.group_count = chunk.groups;
+        p.configures = w == 0 && u == 0 && &chunk == &chunks_.front();
         pass.bf16->sample_tiles.taps(p);
         const std::int64_t at = (u * windows_ + w + chunk.first) * unit;
         pool.windows = chunk.windows;
@@ -250,6 +251,9 @@ class FirstConvOnTiles final : public Op {
                     pass.at(out_->value, sample, thread), pass.at(out_->gradient, sample, thread),
                     bias);
   }
+
+  // Together with the pairs of gradients.
+  bool adds_bias_by_windows() const { return pooled_ && g_.pool.width % 2 == 0; }
 
   // Of some rows of outputs.
   void add_weights(const Pass& pass, std::int64_t sample, int thread, std::int64_t y,
@@ -274,10 +278,12 @@ class FirstConvOnTiles final : public Op {
     for (std::int64_t u = 0; u < g_.out.units(); ++u)
       pass.bf16->side_by_side.gradient_rows(
           {gradient + u * plane, winner ? winner + u * plane : nullptr, rows, g_.out.width,
-           g_.pool.height, g_.pool.width, gradients + u * of_unit, tap_length_ / 2});
+           g_.pool.height, g_.pool.width, gradients + u * of_unit, tap_length_ / 2,
+           adds_bias_by_windows() ? weights + g_.columns() * g_.depth() + u * unit : nullptr});
     PairProduct p{};
     p.a_row = tap_length_, p.a_next = unit * tap_length_, p.b_next = of_unit;
-    p.steps = tap_steps_.data(), p.count = std::ssize(tap_steps_);
+    PairGroup group{tap_steps_.data(), std::ssize(tap_steps_), nullptr};
+    p.groups = &group, p.group_count = 1, p.configures = true;
     for (std::int64_t n = 0; n < g_.columns(); n += 2 * unit) {
       const std::int64_t panel_first = n / panel * panel,
                          width = std::min(panel, g_.columns() - panel_first);
@@ -285,8 +291,9 @@ class FirstConvOnTiles final : public Op {
       p.d_row = width, p.d_next = unit * width;
       for (std::int64_t k = 0; k < g_.depth(); k += 2 * unit) {
         p.a = taps.to + k * tap_length_, p.down = k + unit < g_.depth() ? 2 : 1;
-        p.d = weights + panel_first * g_.depth() + k * width + n - panel_first;
+        group.d = weights + panel_first * g_.depth() + k * width + n - panel_first;
         pass.bf16->sample_tiles.pairs(p);
+        p.configures = false;
       }
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "engine/cpu/kernels/sample_tiles.h"
+#include "engine/cpu/op.h"
 #include "engine/extents.h"
 
 namespace sweetspot::engine::cpu {
