@@ -116,8 +116,9 @@ TEST_F(Tune, ATerminalSeesOneLineThatIsRewritten) {
       const std::string drawing = seen.substr(at + 4, next - at - 4);
       EXPECT_LT(columns(drawing), width);
       // With the usual 80 columns nothing is cut in the middle.
-      if (width >= 80 && drawing.find(" round ") == drawing.npos && !drawing.empty())
+      if (width >= 80 && drawing.find(" round ") == drawing.npos && !drawing.empty()) {
         EXPECT_TRUE(drawing.ends_with(" s")) << drawing;
+      }
       at = std::min(next, seen.size());
     }
     EXPECT_GT(drawings, 10u);

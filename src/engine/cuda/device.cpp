@@ -14,6 +14,8 @@ namespace {
 // The kernels need Ampere's instructions, and are compiled for this and later (80 for compute
 // capability 8.0).
 constexpr int oldest = SWEETSPOT_OLDEST_GPU < 80 ? 80 : SWEETSPOT_OLDEST_GPU;
+// Built where there was no GPU: they would run, but far too slowly to measure anything.
+constexpr bool unoptimised = SWEETSPOT_UNOPTIMISED_KERNELS;
 
 std::string version(int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); }
 
@@ -100,6 +102,12 @@ Availability available() {
   if (error != cudaSuccess || count == 0) {
     cudaGetLastError();
     found.reason = why_none(error == cudaSuccess ? cudaErrorNoDevice : error, driver, runtime);
+    return found;
+  }
+  if (unoptimised) {
+    found.reason =
+        "this program was built on a machine without a GPU, and its kernels were not optimised; "
+        "build it with -DSWEETSPOT_CUDA_PTX=OFF, or with make install, or use --device cpu";
     return found;
   }
   for (int i = 0; i < count; ++i) {
