@@ -379,7 +379,8 @@ class Compiler {
   }
 
   // In training every value stays for the backward pass, and two buffers are enough for the
-  // gradients; in evaluation two are enough for the values.
+  // gradients; if all together are small, each has its own, so that none is overwritten before a
+  // branch has read it. In evaluation two are enough for the values.
   void lay_out() {
     const auto bytes = [](const Tensor& t) {
       return static_cast<core::Bytes>(t.floats()) * sizeof(float);
@@ -392,15 +393,22 @@ class Compiler {
     core::Bytes largest[2] = {0, 0}, buffers[2];
     for (std::size_t i = 0; i < program_.tensors.size(); ++i)
       largest[i % 2] = std::max(largest[i % 2], bytes(*program_.tensors[i]));
-    for (int i : {0, 1}) buffers[i] = planner_.claim_samples(largest[i]);
+    core::Bytes all = 0;
+    for (const auto& t : program_.tensors) all += bytes(*t);
+    constexpr core::Bytes little = core::Bytes{256} << 20;
+    planner_.branches = program_.branches =
+        training() && static_cast<core::Bytes>(program_.micro_batch) * all <= little;
+    for (int i : {0, 1})
+      buffers[i] = program_.branches ? 0 : planner_.claim_samples(largest[i]);
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
       Tensor& t = *program_.tensors[i];
-      t.gradient = buffers[i % 2];
+      t.gradient = program_.branches ? planner_.claim_samples(bytes(t)) : buffers[i % 2];
       t.value = training() ? planner_.claim_samples(value_bytes(t)) : buffers[i % 2];
     }
     for (const auto& op : program_.ops) op->claim(planner_);
     add_penalties();
     program_.scratch = planner_.claim(planner_.scratch_bytes());
+    program_.branch_scratch = planner_.claim(planner_.branch_scratch_bytes());
     program_.tickets = planner_.claim(planner_.ticket_bytes());
     program_.packed_input = planner_.claim(planner_.packed_input_bytes());
     program_.packed_gradient = planner_.claim(planner_.packed_gradient_bytes());
@@ -461,10 +469,11 @@ BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t fi
 
 std::vector<PartialGradients> Program::partials() const {
   std::vector<PartialGradients> all;
-  for (const auto& op : ops)
-    for (PartialGradients p : op->partials()) {
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    for (PartialGradients p : ops[i]->partials()) {
       // Penalties are added after the whole backward pass.
-      p.early = !op->in_last_launch && penalties.empty();
+      p.early = !ops[i]->in_last_launch && penalties.empty();
+      p.op = i;
       all.push_back(p);
     }
   return all;

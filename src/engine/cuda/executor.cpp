@@ -1,6 +1,7 @@
 #include "engine/cuda/executor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sweetspot::engine::cuda {
 
@@ -21,10 +22,32 @@ Executor::Executor(Program program, cudaStream_t stream)
                           0,
                           p.operands,
                           static_cast<int>(p.operand_count)};
-    all_.segments.push_back(segment);
-    if (!p.in_place) rest_.segments.push_back(segment);
+    updates_[0].segments.push_back(segment);
+    if (!p.in_place) updates_[1].segments.push_back(segment);
   }
-  all_.lay_out(), rest_.lay_out();
+  lay_out_chunks();
+  for (Updates& u : updates_) u.lay_out();
+}
+
+// Many weights are updated while the rest of the backward pass runs; few are not worth a launch.
+void Executor::lay_out_chunks() {
+  constexpr std::int64_t many = 1 << 19;
+  updates_[2] = updates_[1];
+  if (!program_.branches) return;
+  Chunk next;
+  std::int64_t floats = 0;
+  std::vector<PartialGradients> partials = program_.partials();
+  std::erase_if(partials, [](const PartialGradients& p) { return p.in_place; });
+  for (std::size_t i = partials.size(); i-- > 0 && partials[i].op > program_.first_trainable;) {
+    next.updates.segments.push_back(updates_[1].segments[i]);
+    floats += partials[i].floats;
+    const bool last_of_op = i == 0 || partials[i - 1].op != partials[i].op;
+    if (!last_of_op || floats < many) continue;
+    next.op = partials[i].op, next.updates.lay_out();
+    updates_[2].segments.resize(i);
+    chunks_.push_back(std::exchange(next, {}));
+    floats = 0;
+  }
 }
 
 void Executor::Updates::lay_out() {
@@ -55,6 +78,7 @@ Pass Executor::pass() const {
   Pass pass;
   pass.arena = arena_.data(), pass.partials = partials_.as<float>();
   pass.scratch = arena_.as<float>(program_.scratch);
+  pass.branch_scratch = arena_.as<float>(program_.branch_scratch);
   pass.tickets = arena_.as<std::uint32_t>(program_.tickets);
   pass.packed_input = arena_.as<std::uint16_t>(program_.packed_input);
   pass.packed_gradient = arena_.as<std::uint16_t>(program_.packed_gradient);
@@ -63,13 +87,16 @@ Pass Executor::pass() const {
   return pass;
 }
 
-Update Executor::update(int i, bool rest) const {
+Update Executor::update(int i, UpdatedBefore before) const {
+  return update(of(before), i, i + 1 == updates(before));
+}
+
+Update Executor::update(const Updates& from, int i, bool ends_step) const {
   Update u{};
   if (program_.training) {
-    const Updates& from = of(rest);
     u.segment_count = from.segments_of(i), u.blocks = from.blocks[static_cast<std::size_t>(i)];
     std::copy_n(from.segments.begin() + i * most_segments, u.segment_count, u.segments);
-    u.ends_step = i + 1 == updates(rest);
+    u.ends_step = ends_step;
   }
   u.losses = arena_.as<float>(program_.loss->places.losses);
   u.correct = arena_.as<std::uint8_t>(program_.loss->places.correct);
@@ -114,10 +141,33 @@ void Executor::forward(Pass& pass) const {
 }
 
 void Executor::backward(Pass& pass) const {
-  for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;)
+  Branches* branches = pass.branches;
+  auto chunk = chunks_.begin();
+  for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;) {
+    // Nothing runs beside the last one.
+    if (i == program_.first_trainable) pass.branches = nullptr;
     program_.ops[i]->backward(pass);
+    if (branches && pass.fill_update && chunk != chunks_.end() && chunk->op == i) {
+      pass.flush();
+      update_on_branch(pass, *branches, *chunk++);
+    }
+  }
   pass.flush();
+  if (branches) branches->join(pass.stream);
   add_penalty_gradients(pass);
+}
+
+// The operation reads its weights no more, and its gradients are on the stream or on the other
+// branch.
+void Executor::update_on_branch(const Pass& pass, Branches& branches, const Chunk& chunk) const {
+  branches.updates.fork(pass.stream);
+  if (branches.gradients.open()) branches.updates.fork(branches.gradients);
+  const WholePredecessors late;
+  for (int i = 0; i < static_cast<int>(chunk.updates.blocks.size()); ++i) {
+    Update u = update(chunk.updates, i, false);
+    pass.fill_update(u);
+    check(launch_update(u, branches.updates), "the update");
+  }
 }
 
 template <class Run>
@@ -141,6 +191,7 @@ void Executor::add_penalty_loss(const Pass& pass) const {
 
 void Executor::add_penalty_gradients(const Pass& pass) const {
   if (pass.first > 0) return;  // once for the whole batch
+  const WholePredecessors late;
   each_penalty_pass(pass, [&](const PenaltyPass& p) {
     check(launch_penalty_gradients(p, pass.stream), "a penalty's gradients");
   });

@@ -22,6 +22,10 @@ struct GraphKey {
   static constexpr int resident = -1;
 };
 
+// Which weights a backward pass has updated: none, those whose operations do that themselves, or
+// also those of finished operations, on a branch.
+enum class UpdatedBefore { none, in_place, on_branch };
+
 // A program with its memory on the device.
 class Executor {
  public:
@@ -32,10 +36,12 @@ class Executor {
   // A pass with this program's memory filled in.
   Pass pass() const;
   // The update over this program's partial gradients, with losses and everything except the
-  // trainer's part. There are several if one launch cannot take all of them. `rest`: without what
-  // operations update in place.
-  Update update(int i = 0, bool rest = false) const;
-  int updates(bool rest = false) const { return static_cast<int>(of(rest).blocks.size()); }
+  // trainer's part, without what was updated before. There are several if one launch cannot take
+  // all of them.
+  Update update(int i = 0, UpdatedBefore before = UpdatedBefore::none) const;
+  int updates(UpdatedBefore before = UpdatedBefore::none) const {
+    return static_cast<int>(of(before).blocks.size());
+  }
 
   // A buffer for a host micro-batch, and what the kernels read there.
   std::byte* host_buffer(int i) const;
@@ -65,8 +71,20 @@ class Executor {
     void lay_out();
     int segments_of(int i) const;
   };
-  const Updates& of(bool rest) const { return rest ? rest_ : all_; }
-  Updates all_, rest_;
+  const Updates& of(UpdatedBefore before) const {
+    return updates_[static_cast<std::size_t>(before)];
+  }
+  // The next segments that the backward pass may update, once operation `op` has run backward.
+  struct Chunk {
+    std::size_t op = 0;
+    Updates updates;
+  };
+  void lay_out_chunks();
+  Update update(const Updates& from, int i, bool ends_step) const;
+  void update_on_branch(const Pass& pass, Branches& branches, const Chunk& chunk) const;
+
+  Updates updates_[3];  // by UpdatedBefore
+  std::vector<Chunk> chunks_;
 };
 
 }  // namespace sweetspot::engine::cuda

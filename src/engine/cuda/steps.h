@@ -21,6 +21,7 @@ struct Micro {
   // For a batch shared by ranks: the start of this rank's part, and the samples of all parts; 0: it
   // is not shared.
   std::int64_t place = 0, whole = 0;
+  bool one_by_one = false;  // no operation runs beside another
 };
 
 // The launches of a step, one by one or captured as graphs.
@@ -47,17 +48,18 @@ class Steps {
                 const Micro& batch) const;
 
  private:
-  // Whether operations may update their weights in the backward pass: it covers the whole batch,
-  // and nothing else adds to or reads its gradient.
-  bool in_place(const Executor& executor, const Micro& micro) const;
-  // Calls launch(update) for each of the launches that cover all weights, or those not updated in
-  // place.
+  // Whether weights may be updated in the backward pass: it covers the whole batch, and nothing
+  // else adds to or reads its gradient.
+  UpdatedBefore updated_before(const Executor& executor, const Micro& micro) const;
+  // Calls launch(update) for each of the launches that cover the other weights.
   template <class Launch>
-  void each_update(const Executor& executor, const Micro& micro, bool rest, Launch launch) const;
+  void each_update(const Executor& executor, const Micro& micro, UpdatedBefore before,
+                   Launch launch) const;
 
   const Options& options_;
   const Parameters& parameters_;
   cudaStream_t stream_;
+  std::unique_ptr<Branches> branches_ = std::make_unique<Branches>();
 };
 
 }  // namespace sweetspot::engine::cuda

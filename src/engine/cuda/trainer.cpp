@@ -150,8 +150,8 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
   device.operations.resize(profile.operations.size());
   reset_slot();
   for_passes(batch.count, micro_batch, [&](std::int64_t first, std::int64_t count) {
-    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count),
-                            {first, count, batch.count, 0});
+    const Micro micro{.first = first, .count = count, .batch = batch.count, .one_by_one = true};
+    Pass pass = steps_.pass(executor, executor.copy_in(batch, first, count), micro);
     clock_.start();
     std::size_t at = clock_.mark();
     const std::size_t begin = at;
@@ -163,7 +163,7 @@ StepProfile CudaTrainer::profile(const BatchView& batch, std::int64_t micro_batc
     pass.flush();
     executor.add_penalty_gradients(pass);
     const std::size_t returned = clock_.mark();
-    steps_.settle(executor, {first, count, batch.count, 0}, true);
+    steps_.settle(executor, micro, true);
     const std::size_t end = clock_.mark();
     wait("a step");
     for (auto& op : device.operations)

@@ -413,13 +413,11 @@ int layer_norm_splits(std::int64_t groups, int floats, int multiprocessors) {
 cudaError_t launch_layer_norm(const LayerNormPass& n, cudaStream_t stream) {
   return launch(layer_norm_kernel, warp_blocks(n.groups), threads, 0, stream, n);
 }
-cudaError_t launch_layer_norm_backward(const LayerNormPass& n, cudaStream_t stream) {
-  if (n.gamma_partials || n.beta_partials) {
-    const int blocks = (n.floats + columns - 1) / columns * n.splits;
-    if (const cudaError_t error = launch(layer_norm_weights_kernel, blocks, threads, 0, stream, n))
-      return error;
-  }
-  if (!n.input_gradient) return cudaSuccess;
+cudaError_t launch_layer_norm_weights(const LayerNormPass& n, cudaStream_t stream) {
+  const int blocks = (n.floats + columns - 1) / columns * n.splits;
+  return launch(layer_norm_weights_kernel, blocks, threads, 0, stream, n);
+}
+cudaError_t launch_layer_norm_data(const LayerNormPass& n, cudaStream_t stream) {
   return launch(layer_norm_data_kernel, warp_blocks(n.groups), threads, 0, stream, n);
 }
 

@@ -48,6 +48,7 @@ class MatmulProduct final : public ProductOp {
 
   void claim(Planner& planner) override {
     planner.claim_scratch(matmul_workspace_bytes, 0);
+    planner.claim_branch_scratch(matmul_workspace_bytes);
     if (packed_) {
       const core::Bytes input =
           static_cast<core::Bytes>(shape_.in_floats()) * sizeof(std::uint16_t);
@@ -64,8 +65,8 @@ class MatmulProduct final : public ProductOp {
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     const bool handed = out_->gradient_terms.terms > 0;
     if ((packed_ || coded_) && !handed)
-      planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.out_floats()) *
-                                    (packed_ ? sizeof(std::uint16_t) : sizeof(float)));
+      gradient_ = planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.out_floats()) *
+                                                (packed_ ? sizeof(std::uint16_t) : sizeof(float)));
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
     kernel_partials_.splits = splits(planner.chip());
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
@@ -101,7 +102,7 @@ class MatmulProduct final : public ProductOp {
     const void* gradient = pass.at(out_->gradient);
     if (out_->gradient_terms.terms == 0 && (packed_ || coded_ || weights_.bias)) {
       route(pass);
-      if (packed_ || coded_) gradient = pass.packed_gradient;
+      if (packed_ || coded_) gradient = packed_gradient(pass);
     }
     Matmul m = common(pass);
     if (wants_input_gradient) {
@@ -110,6 +111,7 @@ class MatmulProduct final : public ProductOp {
       m.factor = in_->gradient_scale, m.to = pass.at(in_->gradient);
       run(m);
     }
+    const Aside aside(pass);
     m = common(pass);
     m.rows = shape_.channels, m.columns = shape_.filters;
     m.splits = kernel_partials_.splits, m.depth = rows_of(shape_, pass.count) / m.splits;
@@ -133,6 +135,9 @@ class MatmulProduct final : public ProductOp {
   std::int64_t kernel_floats() const { return std::int64_t{shape_.channels} * shape_.filters; }
   std::uint16_t* packed_input(const Pass& pass) const {
     return input_ ? pass.at<std::uint16_t>(*input_) : pass.packed_input;
+  }
+  std::uint16_t* packed_gradient(const Pass& pass) const {
+    return gradient_ ? pass.at<std::uint16_t>(*gradient_) : pass.packed_gradient;
   }
   const void* input(const Pass& pass) const {
     return packed_ ? static_cast<const void*>(packed_input(pass)) : pass.at(in_->value);
@@ -181,9 +186,9 @@ class MatmulProduct final : public ProductOp {
     p.gradient = pass.at(out_->gradient), p.terms = 1;
     p.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
     if (packed_)
-      p.to = pass.packed_gradient;
+      p.to = packed_gradient(pass);
     else if (coded_)
-      p.floats = reinterpret_cast<float*>(pass.packed_gradient);
+      p.floats = reinterpret_cast<float*>(packed_gradient(pass));
     p.rows = static_cast<int>(rows_of(shape_, pass.count)), p.filters = shape_.filters;
     p.pool = 1, p.slices = slices_;
     if (weights_.bias) p.sums = pass.partials + bias_partials_.offset;
@@ -196,6 +201,7 @@ class MatmulProduct final : public ProductOp {
   ProductWeights weights_;
   bool packed_, coded_ = false;
   std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> gradient_;  // after ReLU and dropout
   core::Bytes kernel_ = 0, code_ = 0;
   int slices_ = 1;
   PartialGradients kernel_partials_, bias_partials_;

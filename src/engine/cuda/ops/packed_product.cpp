@@ -56,8 +56,8 @@ class PackedProduct final : public ProductOp {
     if (wants_input_gradient) claim_scratch(data_, sizes.data);
     weight_gradient_ = choose(sizes.weights);
     if (out_->gradient_terms.terms == 0)
-      planner.claim_packed_gradient(static_cast<core::Bytes>(shape_.positions() * shape_.filters) *
-                                    terms_bytes);
+      gradient_ = planner.claim_packed_gradient(
+          static_cast<core::Bytes>(shape_.positions() * shape_.filters) * terms_bytes);
     coded_ = relu_ || shape_.pool == 2 || dropout_;
     if (coded_) code_ = planner.claim_samples(static_cast<core::Bytes>(shape_.out_floats()));
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
@@ -112,6 +112,7 @@ class PackedProduct final : public ProductOp {
       part.input_gradient = pass.at(in_->gradient);
       pass.run_packed(part, data_.columns);
     }
+    const Aside aside(pass);
     if (!input_) pack(pass, false);
     GemmPart part = common(pass, weight_gradient_, sizes.weights);
     part.kind = GemmKind::weights, part.phases = 1;
@@ -139,6 +140,9 @@ class PackedProduct final : public ProductOp {
   std::uint16_t* packed_input(const Pass& pass) const {
     return input_ ? pass.at<std::uint16_t>(*input_) : pass.packed_input;
   }
+  std::uint16_t* packed_gradient(const Pass& pass) const {
+    return gradient_ ? pass.at<std::uint16_t>(*gradient_) : pass.packed_gradient;
+  }
   void pack(const Pass& pass, bool with_kernel) const {
     Packings p{};
     p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
@@ -160,7 +164,7 @@ class PackedProduct final : public ProductOp {
   void pack_gradient(const Pass& pass) const {
     const GemmPart part = product_part(shape_, pass.count);
     GradientPacking p{};
-    p.gradient = pass.at(out_->gradient), p.to = pass.packed_gradient, p.term = gradient_term();
+    p.gradient = pass.at(out_->gradient), p.to = packed_gradient(pass), p.term = gradient_term();
     p.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
     p.terms = packed_terms(pass.math), p.fp16 = pass.math == Math::fp16;
     p.rows = pass.count * shape_.windows(), p.filters = shape_.filters, p.pool = shape_.pool;
@@ -185,7 +189,7 @@ class PackedProduct final : public ProductOp {
     part.slices = pass.scratch, part.tickets = pass.tickets, part.state = pass.state;
     part.packed_input = packed_input(pass), part.input_term = input_term();
     part.packed_gradient = out_->gradient_terms.terms > 0 ? pass.at<std::uint16_t>(out_->gradient)
-                                                          : pass.packed_gradient;
+                                                          : packed_gradient(pass);
     part.gradient_term = gradient_term();
     part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_term();
     part.by_packed_channels = part.by_channels;
@@ -200,6 +204,7 @@ class PackedProduct final : public ProductOp {
   bool few_channels_;
   std::int64_t micro_batch_ = 1;
   std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> gradient_;  // packed
   core::Bytes kernel_ = 0, code_ = 0;
   bool coded_ = false;
   int slices_ = 1;
