@@ -32,7 +32,7 @@ class Compiler {
         extents_(live_extents(network)),
         planner_(micro_batch, training, math, chip) {
     program_.micro_batch = micro_batch, program_.training = training;
-    program_.weights = weight_layout(network, extents_);
+    program_.weights = weight_layout(network, extents_, math);
   }
 
   Program compile() {
@@ -374,7 +374,8 @@ class Compiler {
                           program_.micro_batch * op.in()->floats()};
       if (before.writes_terms() && op.reads_terms()) op.in()->value_terms = as;
       if (training() && before.reads_gradient_terms() && op.writes_gradient_terms(planner_))
-        op.in()->gradient_terms = as;
+        op.in()->gradient_terms = as,
+        op.in()->gradient_sum_slices = op.gradient_sum_slices(planner_);
     }
   }
 

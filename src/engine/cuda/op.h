@@ -24,7 +24,8 @@ struct Tensor {
   // Byte offsets in the arena; the gradient is that of the value after dropout.
   core::Bytes value = 0, gradient = 0;
   ValueTerms value_terms, gradient_terms;  // their representation there
-  // The number of slices in which the producer of the gradient writes its column sums; 0: none.
+  // The number of slices in which the producer of the gradient writes its column sums; 0: none, or
+  // not decided yet.
   std::int64_t gradient_sums = 0;
   int gradient_sum_slices = 0;
   // The gradient as this many slices of its sum, each of a whole micro-batch, in a separate buffer.
@@ -185,6 +186,8 @@ class Op {
   // The same for the gradients of its input and of its output.
   virtual bool writes_gradient_terms(const Planner&) const { return false; }
   virtual bool reads_gradient_terms() const { return false; }
+  // The number of slices of that gradient's column sums, if it writes them in only so many; 0: any.
+  virtual int gradient_sum_slices(const Planner&) const { return 0; }
   // Whether it undoes the function that made its input when it writes the input's gradient.
   virtual bool passes_through_function() const { return false; }
 

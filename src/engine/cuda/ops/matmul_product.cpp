@@ -58,7 +58,8 @@ class MatmulProduct final : public ProductOp {
         input_ = planner.claim_samples(input);
       else
         planner.claim_packed_input(input);
-      kernel_ = planner.claim(static_cast<core::Bytes>(kernel_floats()) * sizeof(std::uint16_t));
+      if (!weights_.operands)
+        kernel_ = planner.claim(static_cast<core::Bytes>(kernel_floats()) * sizeof(std::uint16_t));
     }
     if (!planner.training()) return;
     coded_ = relu_ || dropout_;
@@ -70,10 +71,17 @@ class MatmulProduct final : public ProductOp {
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
     kernel_partials_.splits = splits(planner.chip());
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
+    if (weights_.operands)
+      kernel_partials_.operands = *weights_.operands,
+      kernel_partials_.operand_count = kernel_floats();
     constexpr std::int64_t rows_each = 32;
     slices_ = static_cast<int>(std::clamp<std::int64_t>(
         rows_of(shape_, planner.micro_batch()) / rows_each, 1, 4 * planner.chip().multiprocessors));
-    if (!weights_.bias) return;
+    if (out_->gradient_sum_slices > 0) slices_ = out_->gradient_sum_slices;
+    if (!weights_.bias) {
+      out_->gradient_sum_slices = 0;
+      return;
+    }
     bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
     bias_partials_.splits = slices_;
     bias_partials_.offset = planner.claim_partials(bias_partials_.floats * slices_);
@@ -143,8 +151,9 @@ class MatmulProduct final : public ProductOp {
     return packed_ ? static_cast<const void*>(packed_input(pass)) : pass.at(in_->value);
   }
   const void* kernel(const Pass& pass) const {
-    return packed_ ? static_cast<const void*>(pass.at<std::uint16_t>(kernel_))
-                   : pass.weights + weights_.kernel;
+    if (!packed_) return pass.weights + weights_.kernel;
+    return weights_.operands ? pass.operands + operand_bytes(pass.math) * *weights_.operands
+                             : pass.at<std::byte>(kernel_);
   }
   Matmul common(const Pass& pass) const {
     Matmul m;
@@ -162,9 +171,11 @@ class MatmulProduct final : public ProductOp {
     if (in_->value_terms.terms == 0)
       p.each[0] = flat(pass.at(in_->value), packed_input(pass), rows_of(shape_, pass.count),
                        shape_.channels);
-    p.each[1] = flat(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_),
-                     shape_.channels, shape_.filters);
-    check(launch_packing(p, pass.stream), "packing operands");
+    if (!weights_.operands)
+      p.each[1] = flat(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_),
+                       shape_.channels, shape_.filters);
+    if (p.each[0].rows + p.each[1].rows > 0)
+      check(launch_packing(p, pass.stream), "packing operands");
   }
 
   void finish(const Pass& pass) const {

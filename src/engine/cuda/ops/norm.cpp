@@ -1,5 +1,6 @@
 #include "engine/cuda/ops/norm.h"
 
+#include "engine/cuda/kernels/norm_cluster.h"
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/ops/scale_shift.h"
 
@@ -18,12 +19,12 @@ class Norm final : public Op {
     return text;
   }
   void claim(Planner& planner) override {
-    shares_ = shares_of(planner);
+    shares_ = shares_of(planner), clusters_ = clusters(planner);
     if (!planner.training()) return;
     const core::Bytes bytes = static_cast<core::Bytes>(weights_.floats) * sizeof(float);
     mean_ = planner.claim(bytes), scale_ = planner.claim(bytes);
     if (fusion_.pooled) code_ = planner.claim_samples(static_cast<core::Bytes>(out_->floats()));
-    if (shares_.slices > 1) {
+    if (shares_.slices > 1 && !clusters_) {
       planner.claim_scratch(2 * static_cast<core::Bytes>(shares_.slices) * bytes, padded());
       means_ = planner.claim(2 * bytes);
     }
@@ -32,12 +33,19 @@ class Norm final : public Op {
   std::vector<PartialGradients> partials() const override { return partials_.list(); }
   bool writes_terms() const override { return true; }
   bool writes_gradient_terms(const Planner& planner) const override {
-    return wants_input_gradient && shares_of(planner).slices > 1;
+    // The sums of a flattened image's elements are not those of its channels.
+    const bool per_channel = !fusion_.per_position || in_->positions() == 1;
+    return wants_input_gradient && planner.training() && per_channel;
+  }
+  int gradient_sum_slices(const Planner& planner) const override {
+    const int slices = shares_of(planner).slices;
+    return slices == 1 || clusters(planner) ? slices : 0;
   }
   void forward(Pass& pass) const override {
     NormPass n = common(pass);
     n.output = pass.at(out_->value), n.output_terms = out_->value_terms;
-    check(launch_norm(n, pass.stream), "batch normalisation");
+    check((clusters_ ? launch_norm_in_clusters : launch_norm)(n, pass.stream),
+          "batch normalisation");
   }
   void backward(Pass& pass) const override {
     NormPass n = common(pass);
@@ -46,13 +54,26 @@ class Norm final : public Op {
     n.input_gradient_terms = in_->gradient_terms, n.sum_slices = in_->gradient_sum_slices;
     if (n.sum_slices > 0) n.sums = pass.partials + in_->gradient_sums;
     n.gamma_gradient = partials_.gamma(pass), n.beta_gradient = partials_.beta(pass);
-    check(launch_norm_backward(n, pass.stream), "batch normalisation's gradients");
+    check((clusters_ ? launch_norm_backward_in_clusters : launch_norm_backward)(n, pass.stream),
+          "batch normalisation's gradients");
   }
 
  private:
   NormShares shares_of(const Planner& planner) const {
+    return clusters(planner) ? in_clusters(planner) : in_blocks(planner);
+  }
+  NormShares in_blocks(const Planner& planner) const {
     return share_norm(rows(static_cast<int>(planner.micro_batch())), padded(),
                       planner.chip().multiprocessors);
+  }
+  NormShares in_clusters(const Planner& planner) const {
+    return share_norm_in_clusters(rows(static_cast<int>(planner.micro_batch())), padded(),
+                                  planner.chip().multiprocessors);
+  }
+  // Instead of two kernels.
+  bool clusters(const Planner& planner) const {
+    return planner.training() && planner.chip().warpgroups && in_blocks(planner).slices > 1 &&
+           in_clusters(planner).slices > 1;
   }
   int rows(int count) const { return fusion_.per_position ? count : count * in_->positions(); }
   int padded() const { return static_cast<int>(weights_.floats); }
@@ -80,6 +101,7 @@ class Norm final : public Op {
   NormFusion fusion_;
   NormWeights weights_;
   NormShares shares_;
+  bool clusters_ = false;
   core::Bytes mean_ = 0, scale_ = 0, means_ = 0, code_ = 0;
   ScaleShiftPartials partials_;
 };

@@ -41,7 +41,8 @@ class PackedProduct final : public ProductOp {
       input_ = planner.claim_samples(input_bytes);
     else
       planner.claim_packed_input(input_bytes);
-    kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
+    cached_ = weights_.operands && packed_terms(planner.math()) == 1 && channels_ == shape_.channels;
+    if (!cached_) kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
     const auto choose = [&](const ProductSize& size) {
       return choose_packed_tiles(planner.chip(), size, planner.math());
     };
@@ -63,11 +64,18 @@ class PackedProduct final : public ProductOp {
     kernel_partials_.weights = weights_.kernel, kernel_partials_.floats = kernel_floats();
     kernel_partials_.splits = weight_gradient_.splits;
     kernel_partials_.offset = planner.claim_partials(kernel_floats() * kernel_partials_.splits);
+    if (weights_.operands)
+      kernel_partials_.operands = *weights_.operands,
+      kernel_partials_.operand_count = kernel_floats();
     // Rows of the gradient per slice, whose sums are the bias gradients.
     constexpr std::int64_t rows_each = 32;
     slices_ = static_cast<int>(std::clamp<std::int64_t>(micro_batch_ * shape_.windows() / rows_each,
                                                         1, 4 * planner.chip().multiprocessors));
-    if (!weights_.bias) return;
+    if (out_->gradient_sum_slices > 0) slices_ = out_->gradient_sum_slices;
+    if (!weights_.bias) {
+      out_->gradient_sum_slices = 0;
+      return;
+    }
     bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
     bias_partials_.splits = slices_;
     bias_partials_.offset = planner.claim_partials(bias_partials_.floats * slices_);
@@ -155,11 +163,12 @@ class PackedProduct final : public ProductOp {
       p.each[0] = pack(pass.at(in_->value), packed_input(pass),
                        std::int64_t{pass.count} * shape_.in_h * shape_.in_w, input_term(),
                        channels_, shape_.channels);
-    if (with_kernel)
+    if (with_kernel && !cached_)
       p.each[1] =
           pack(pass.weights + weights_.kernel, pass.at<std::uint16_t>(kernel_), shape_.taps(),
                kernel_term(), channels_ * shape_.filters, shape_.channels * shape_.filters);
-    check(launch_packing(p, pass.stream), "packing operands");
+    if (p.each[0].rows + p.each[1].rows > 0)
+      check(launch_packing(p, pass.stream), "packing operands");
   }
   void pack_gradient(const Pass& pass) const {
     const GemmPart part = product_part(shape_, pass.count);
@@ -191,7 +200,9 @@ class PackedProduct final : public ProductOp {
     part.packed_gradient = out_->gradient_terms.terms > 0 ? pass.at<std::uint16_t>(out_->gradient)
                                                           : packed_gradient(pass);
     part.gradient_term = gradient_term();
-    part.operands = pass.at<std::uint16_t>(kernel_), part.operand_term = kernel_term();
+    part.operands = cached_ ? pass.operands + operand_bytes(pass.math) * *weights_.operands
+                            : pass.at<std::byte>(kernel_);
+    part.operand_term = kernel_term();
     part.by_packed_channels = part.by_channels;
     part.by_channels = Divider(static_cast<std::uint32_t>(channels_));
     return part;
@@ -206,6 +217,7 @@ class PackedProduct final : public ProductOp {
   std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
   std::optional<core::Bytes> gradient_;  // packed
   core::Bytes kernel_ = 0, code_ = 0;
+  bool cached_ = false;  // its kernel, by the update
   bool coded_ = false;
   int slices_ = 1;
   PackedTiles forward_, data_, weight_gradient_;
