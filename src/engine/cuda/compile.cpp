@@ -15,6 +15,7 @@
 #include "engine/cuda/ops/plain.h"
 #include "engine/cuda/ops/prelu.h"
 #include "engine/cuda/ops/shaping.h"
+#include "engine/cuda/ops/small_dense.h"
 #include "engine/cuda/shapes.h"
 #include "engine/element_function.h"
 #include "engine/fusion.h"
@@ -161,6 +162,8 @@ class Compiler {
                                  program_.micro_batch, planner_.math());
     if (runs_thin(shape, program_.micro_batch))
       return make_thin_product(name, shape, relu, dropout, weights, current_, out);
+    if (training() && runs_small(shape, program_.micro_batch))
+      return make_small_dense(name, shape, relu, dropout, weights, {}, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
     if (!runs_on_chip(chip, shape) &&
         packing_pays(chip, {shape, program_.micro_batch, training(), seen_trainable_,
@@ -221,8 +224,12 @@ class Compiler {
       push_loss(std::move(head), true);
       return;
     }
-    const bool relu = takes_relu(network_, layer_, dense.activation);
     Tensor* out = tensor({1, 1, dense.units});
+    if (dense.activation == model::Activation::linear)
+      if (const auto norm = takes_norm(shape))
+        return push_product(make_small_dense(name, shape, false, {}, product_weights(at), norm,
+                                             current_, out));
+    const bool relu = takes_relu(network_, layer_, dense.activation);
     const auto dropout = takes_dropout(dense.activation, *out);
     auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
     const bool taken = takes_function(*product, dense.activation, *out);
@@ -243,12 +250,28 @@ class Compiler {
     return softmax_ = true;
   }
 
-  void add(const model::BatchNormalization& norm) {
+  // The normalisation directly behind a dense layer, if that runs with it.
+  std::optional<NormBehind> takes_norm(const ConvShape& shape) {
+    if (layer_ + 1 >= network_.layers.size() || !training() ||
+        runs_thin(shape, program_.micro_batch) || !runs_small(shape, program_.micro_batch))
+      return std::nullopt;
+    const auto* next = std::get_if<model::BatchNormalization>(&network_.layers[layer_ + 1].kind);
+    if (!next) return std::nullopt;
+    ++layer_;
+    const NormWeights weights = norm_weights();
+    return NormBehind{*next, weights, takes_activation()};
+  }
+  NormWeights norm_weights() const {
     NormWeights w;
     w.gamma = variable("gamma", layer_), w.beta = variable("beta", layer_);
     w.moving_mean = *variable("moving_mean", layer_);
     w.moving_variance = *variable("moving_variance", layer_);
     w.floats = program_.weights.find(layer_, "moving_mean")->floats;
+    return w;
+  }
+
+  void add(const model::BatchNormalization& norm) {
+    const NormWeights w = norm_weights();
     const std::string name = layer().name;
     NormFusion fusion{.per_position = layer().input.vector};
     fusion.activation = takes_activation();

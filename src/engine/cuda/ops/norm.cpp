@@ -16,6 +16,7 @@ class Norm final : public Op {
     std::string text = "batch normalisation";
     if (fusion_.activation != model::Activation::linear) text += ", activation";
     if (fusion_.pooled) text += ", max pooling";
+    if (clusters_) text += ", in clusters";
     return text;
   }
   void claim(Planner& planner) override {
