@@ -82,7 +82,8 @@ TEST_P(CudaBranches, AreTheSameInGraphs) {
 
 // The gradient's sum over parts, and its norm, need all partial gradients at the end.
 TEST_P(CudaBranches, SumGradientsOfParts) {
-  const auto one = cuda::make_trainer(network, options), other = cuda::make_trainer(network, options);
+  const auto one = cuda::make_trainer(network, options),
+             other = cuda::make_trainer(network, options);
   const GoldenBatch batch(network, true, 24, 0);
   for (int step = 0; step < 3; ++step) {
     const double expected = one->profile(batch.view(), 8).result.loss;

@@ -10,8 +10,8 @@ namespace {
 using namespace testing;
 
 // Without discontinuities, whose gradients jump with rounding, and without biases in front of
-// normalisations, which have no gradient; features that fill no vector, and more vectors than a warp
-// has lanes.
+// normalisations, which have no gradient; features that fill no vector, and more vectors than a
+// warp has lanes.
 constexpr const char* normalised =
     R"({"class_name": "Sequential", "config": {"name": "normalised", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 22, 26, 3]}},

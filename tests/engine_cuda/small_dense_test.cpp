@@ -12,7 +12,8 @@ using cuda::Precision;
 
 // Widths that fill no tile; with and without bias, ReLU, dropout, functions; normalisations with
 // every activation, with and without scale and shift.
-constexpr const char* narrow = R"({"class_name": "Sequential", "config": {"name": "narrow", "layers": [
+constexpr const char* narrow =
+    R"({"class_name": "Sequential", "config": {"name": "narrow", "layers": [
   {"class_name": "InputLayer", "config": {"name": "input", "batch_shape": [null, 45]}},
   {"class_name": "Dense", "config": {"name": "a", "units": 150, "activation": "linear", "use_bias": false}},
   {"class_name": "BatchNormalization", "config": {"name": "b"}},

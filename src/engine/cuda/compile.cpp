@@ -227,8 +227,8 @@ class Compiler {
     Tensor* out = tensor({1, 1, dense.units});
     if (dense.activation == model::Activation::linear)
       if (const auto norm = takes_norm(shape))
-        return push_product(make_small_dense(name, shape, false, {}, product_weights(at), norm,
-                                             current_, out));
+        return push_product(
+            make_small_dense(name, shape, false, {}, product_weights(at), norm, current_, out));
     const bool relu = takes_relu(network_, layer_, dense.activation);
     const auto dropout = takes_dropout(dense.activation, *out);
     auto product = product_of(name, shape, relu, dropout, product_weights(at), out);
@@ -422,8 +422,7 @@ class Compiler {
     constexpr core::Bytes little = core::Bytes{256} << 20;
     planner_.branches = program_.branches =
         training() && static_cast<core::Bytes>(program_.micro_batch) * all <= little;
-    for (int i : {0, 1})
-      buffers[i] = program_.branches ? 0 : planner_.claim_samples(largest[i]);
+    for (int i : {0, 1}) buffers[i] = program_.branches ? 0 : planner_.claim_samples(largest[i]);
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
       Tensor& t = *program_.tensors[i];
       t.gradient = program_.branches ? planner_.claim_samples(bytes(t)) : buffers[i % 2];
@@ -482,25 +481,6 @@ class Compiler {
 Program compile(const model::Network& network, model::Loss loss, std::int64_t micro_batch,
                 bool training, Math math, const Chip& chip) {
   return Compiler(network, loss, micro_batch, training, math, chip).compile();
-}
-
-BatchView part_of(const BatchView& batch, const HostBatch& host, std::int64_t first,
-                  std::int64_t count) {
-  return {count, batch.inputs + first * host.sample_floats,
-          batch.labels ? batch.labels + first : nullptr,
-          batch.targets ? batch.targets + first * host.outputs : nullptr};
-}
-
-std::vector<PartialGradients> Program::partials() const {
-  std::vector<PartialGradients> all;
-  for (std::size_t i = 0; i < ops.size(); ++i)
-    for (PartialGradients p : ops[i]->partials()) {
-      // Penalties are added after the whole backward pass.
-      p.early = !ops[i]->in_last_launch && penalties.empty();
-      p.op = i;
-      all.push_back(p);
-    }
-  return all;
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -60,10 +60,10 @@ struct Pass {
   double beta1 = 0, beta2 = 0;
   Math math = Math::fp32;
   cudaStream_t stream = nullptr;
-  InPlaceUpdate in_place;  // if this backward pass covers the whole batch
+  InPlaceUpdate in_place;                    // if this backward pass covers the whole batch
   std::function<void(Update&)> fill_update;  // the trainer's part of an update, if so
   Branches* branches = nullptr;              // null: everything runs on the stream
-  GemmParts pending{};     // gradients that may share the next launch
+  GemmParts pending{};                       // gradients that may share the next launch
   bool pending_on_chip = false;
 
   template <class T = float>

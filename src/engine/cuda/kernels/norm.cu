@@ -2,10 +2,10 @@
 
 #include "engine/cuda/kernels/norm.cuh"
 
-// Batch normalisation by independent blocks. If one block has all rows of its features, it does both
-// passes. Otherwise each block writes its sums, and the last one to finish, determined by an integer
-// counter, adds them in the order of the blocks; so the result depends only on the shape. The second
-// pass is another kernel.
+// Batch normalisation by independent blocks. If one block has all rows of its features, it does
+// both passes. Otherwise each block writes its sums, and the last one to finish, determined by an
+// integer counter, adds them in the order of the blocks; so the result depends only on the shape.
+// The second pass is another kernel.
 namespace sweetspot::engine::cuda {
 namespace {
 
@@ -116,16 +116,17 @@ __global__ void __launch_bounds__(threads)
   float4 scale{};
   if (p.real) {
     scale = load4(n.scale + p.feature);
-    t = totals_of<pooled>(n, p,
-                          {load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale),
-                           shift_of(n, p.feature)});
+    t = totals_of<pooled>(
+        n, p,
+        {load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)});
   }
   t = over_groups(t, p, min(p.groups, p.end - p.begin), n.columns, shared);
   float* mine = n.partials + std::int64_t{2} * blockIdx.y * n.padded + p.feature;
   if (p.real && p.group == 0) store4(mine, t.gradient), store4(mine + n.padded, t.product);
   if (!last_of_slices(n)) return;
-  t = over_slices<Totals>(
-      n, p, [](int, float4 gradient, float4 product) { return Totals{gradient, product}; });
+  t = over_slices<Totals>(n, p, [](int, float4 gradient, float4 product) {
+    return Totals{gradient, product};
+  });
   t = over_groups(t, p, min(p.groups, n.slices), n.columns, shared);
   if (!p.real || p.group != 0) return;
   const Means means = settle_totals(n, p.feature, t, scale, true);
@@ -194,8 +195,8 @@ cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
       return n.pooled ? norm_block_backward_kernel<true> : norm_block_backward_kernel<false>;
     return n.pooled ? norm_backward_kernel<true> : norm_backward_kernel<false>;
   };
-  const cudaError_t error = launch(first(), norm_blocks(n, n.slices), threads,
-                                   group_places * sizeof(Totals), stream, n);
+  const cudaError_t error =
+      launch(first(), norm_blocks(n, n.slices), threads, group_places * sizeof(Totals), stream, n);
   if (error != cudaSuccess || n.slices == 1 || !n.input_gradient) return error;
   return launch(n.pooled ? norm_apply_backward_kernel<true> : norm_apply_backward_kernel<false>,
                 n.sums ? norm_blocks(n, n.sum_slices) : second_blocks_of(n), threads,

@@ -1,8 +1,7 @@
-#include "engine/cuda/kernels/norm_cluster.h"
-
 #include <algorithm>
 
 #include "engine/cuda/kernels/norm.cuh"
+#include "engine/cuda/kernels/norm_cluster.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -23,8 +22,7 @@ struct Cluster {
     if (holds) {
       T values[cluster_blocks];
 #pragma unroll
-      for (int block = 0; block < cluster_blocks; ++block)
-        values[block] = read(all[column], block);
+      for (int block = 0; block < cluster_blocks; ++block) values[block] = read(all[column], block);
       mine = values[0];
 #pragma unroll
       for (int block = 1; block < cluster_blocks; ++block) mine = merged(mine, values[block]);
@@ -48,10 +46,7 @@ struct Cluster {
     auto* to = reinterpret_cast<float*>(&value);
 #pragma unroll
     for (int i = 0; i < static_cast<int>(sizeof(T) / sizeof(float)); ++i)
-      asm volatile("ld.shared::cluster.f32 %0, [%1];"
-                   : "=f"(to[i])
-                   : "r"(at + 4 * i)
-                   : "memory");
+      asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(to[i]) : "r"(at + 4 * i) : "memory");
     return value;
   }
 };

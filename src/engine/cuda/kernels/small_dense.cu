@@ -1,6 +1,5 @@
-#include "engine/cuda/kernels/small_dense.h"
-
 #include "engine/cuda/kernels/gemm.cuh"
+#include "engine/cuda/kernels/small_dense.h"
 
 namespace sweetspot::engine::cuda {
 namespace {
@@ -148,8 +147,8 @@ __global__ void __launch_bounds__(threads, 1)
   float v[2] = {};
 #pragma unroll
   for (int part = 0; part < warps; ++part) {
-    const float2 sum = *reinterpret_cast<const float2*>(
-        shared + (part * samples + sample) * small_filters + f);
+    const float2 sum =
+        *reinterpret_cast<const float2*>(shared + (part * samples + sample) * small_filters + f);
     v[0] += sum.x, v[1] += sum.y;
   }
   if (d.norm.exists) {
@@ -279,7 +278,8 @@ __device__ void small_data(const SmallDense& d, int block, float* shared) {
   if ((count < 32 && lane % 4 != 0) || sample >= p.count || k >= p.shape.channels) return;
   const std::int64_t at = std::int64_t{sample} * p.shape.channels + k;
   float g = sum * p.scale;
-  if (p.input_function != Function::linear) g = through_activation(p.input_function, p.input[at], g);
+  if (p.input_function != Function::linear)
+    g = through_activation(p.input_function, p.input[at], g);
   p.input_gradient[at] = g;
 }
 

@@ -211,7 +211,7 @@ class MatmulProduct final : public ProductOp {
   std::optional<FusedDropout> dropout_;
   ProductWeights weights_;
   bool packed_, coded_ = false;
-  std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> input_;     // kept for the backward pass, or written by the producer
   std::optional<core::Bytes> gradient_;  // after ReLU and dropout
   core::Bytes kernel_ = 0, code_ = 0;
   int slices_ = 1;

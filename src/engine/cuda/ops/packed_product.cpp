@@ -41,7 +41,8 @@ class PackedProduct final : public ProductOp {
       input_ = planner.claim_samples(input_bytes);
     else
       planner.claim_packed_input(input_bytes);
-    cached_ = weights_.operands && packed_terms(planner.math()) == 1 && channels_ == shape_.channels;
+    cached_ =
+        weights_.operands && packed_terms(planner.math()) == 1 && channels_ == shape_.channels;
     if (!cached_) kernel_ = planner.claim(static_cast<core::Bytes>(kernel_term()) * terms_bytes);
     const auto choose = [&](const ProductSize& size) {
       return choose_packed_tiles(planner.chip(), size, planner.math());
@@ -214,7 +215,7 @@ class PackedProduct final : public ProductOp {
   ProductWeights weights_;
   bool few_channels_;
   std::int64_t micro_batch_ = 1;
-  std::optional<core::Bytes> input_;  // kept for the backward pass, or written by the producer
+  std::optional<core::Bytes> input_;     // kept for the backward pass, or written by the producer
   std::optional<core::Bytes> gradient_;  // packed
   core::Bytes kernel_ = 0, code_ = 0;
   bool cached_ = false;  // its kernel, by the update
