@@ -19,4 +19,11 @@ bool stands_alone(Activation activation, bool& softmax) {
          activation != Activation::softmax;
 }
 
+std::optional<std::size_t> dropout_behind(const model::Network& network, std::size_t layer) {
+  ++layer;
+  const auto* dropout = past_flatten<model::Dropout>(network, layer);
+  if (!dropout || dropout->rate == 0 || dropout->whole_channels) return std::nullopt;
+  return layer;
+}
+
 }  // namespace sweetspot::engine

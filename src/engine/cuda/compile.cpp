@@ -107,12 +107,23 @@ class Compiler {
   void add_activation(const model::Activation& activation) {
     if (!stands_alone(activation, softmax_)) return;
     Tensor* out = tensor(extent_of(*current_));
+    const std::string name = layer().name;
     const auto function = element_function(activation);
-    push(function ? make_function(layer().name, *function, current_, out)
-                  : make_activation(layer().name, activation, current_, out),
+    push(function ? make_function(name, *function, takes_dropout_behind(*function), current_, out)
+                  : make_activation(name, activation, current_, out),
          false);
   }
-
+  // The dropout behind a function, with or without Flatten between them.
+  std::optional<FusedDropout> takes_dropout_behind(const ElementFunction& function) {
+    const auto next = dropout_behind(network_, layer_);
+    if (!next || !training() || !derives_from_input(function.kind)) return std::nullopt;
+    const FusedDropout fused =
+        dropout_of(std::get<model::Dropout>(network_.layers[*next].kind), *next, *current_);
+    if (current_->channels != current_->pitch || current_->width != fused.full_width)
+      return std::nullopt;
+    layer_ = *next;
+    return fused;
+  }
   // sigmoid(0) ≠ 0, but the channel padding must stay zero.
   bool takes_function(ProductOp& product, model::Activation activation, const Tensor& out) {
     const bool known = activation == model::Activation::tanh ||
@@ -135,21 +146,15 @@ class Compiler {
   std::optional<FusedDropout> takes_dropout(model::Activation activation, const Tensor& out) {
     if (activation != model::Activation::relu && activation != model::Activation::linear)
       return std::nullopt;
-    std::size_t next = layer_ + 1;
-    const auto is = [&](std::size_t i, auto kind) {
-      return i < network_.layers.size() &&
-             std::holds_alternative<decltype(kind)>(network_.layers[i].kind);
-    };
-    while (is(next, model::Flatten{})) ++next;
-    if (!is(next, model::Dropout{}) || !training()) return std::nullopt;
-    std::size_t after = next + 1;
-    while (is(after, model::Flatten{})) ++after;
-    const auto& dropout = std::get<model::Dropout>(network_.layers[next].kind);
-    if (dropout.rate == 0 || dropout.whole_channels ||
-        !(is(after, model::Dense{}) || is(after, model::Conv2D{})))
+    const auto next = dropout_behind(network_, layer_);
+    if (!next || !training()) return std::nullopt;
+    std::size_t after = *next + 1;
+    if (!past_flatten<model::Dense>(network_, after) &&
+        !past_flatten<model::Conv2D>(network_, after))
       return std::nullopt;
-    const FusedDropout fused = dropout_of(dropout, next, out);
-    layer_ = next;
+    const FusedDropout fused =
+        dropout_of(std::get<model::Dropout>(network_.layers[*next].kind), *next, out);
+    layer_ = *next;
     return fused;
   }
 

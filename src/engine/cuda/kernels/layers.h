@@ -17,6 +17,8 @@ struct FunctionPass {
   int channels, padded;
   const float *known, *gradient;  // the input; or input or output, see derives_from_input
   float* to;
+  DropoutMask dropout;  // after it, if its slope derives from the input; a sample has no padding
+  int samples, sample_floats;
 };
 cudaError_t launch_function(const FunctionPass& f, cudaStream_t stream);
 cudaError_t launch_function_backward(const FunctionPass& f, cudaStream_t stream);
