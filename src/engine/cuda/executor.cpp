@@ -31,7 +31,7 @@ Executor::Executor(Program program, cudaStream_t stream)
 
 // Many weights are updated while the rest of the backward pass runs; few are not worth a launch.
 void Executor::lay_out_chunks() {
-  constexpr std::int64_t many = 1 << 19;
+  constexpr std::int64_t many = 1 << 20;
   updates_[2] = updates_[1];
   if (!program_.branches) return;
   Chunk next;
@@ -141,19 +141,17 @@ void Executor::forward(Pass& pass) const {
 }
 
 void Executor::backward(Pass& pass) const {
-  Branches* branches = pass.branches;
   auto chunk = chunks_.begin();
   for (std::size_t i = program_.ops.size(); i-- > program_.first_trainable;) {
-    // Nothing runs beside the last one.
-    if (i == program_.first_trainable) pass.branches = nullptr;
+    pass.last = i == program_.first_trainable;
     program_.ops[i]->backward(pass);
-    if (branches && pass.fill_update && chunk != chunks_.end() && chunk->op == i) {
+    if (pass.branches && pass.fill_update && chunk != chunks_.end() && chunk->op == i) {
       pass.flush();
-      update_on_branch(pass, *branches, *chunk++);
+      update_on_branch(pass, *pass.branches, *chunk++);
     }
   }
   pass.flush();
-  if (branches) branches->join(pass.stream);
+  if (pass.branches) pass.branches->join(pass.stream);
   add_penalty_gradients(pass);
 }
 

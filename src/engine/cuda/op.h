@@ -63,6 +63,7 @@ struct Pass {
   InPlaceUpdate in_place;                    // if this backward pass covers the whole batch
   std::function<void(Update&)> fill_update;  // the trainer's part of an update, if so
   Branches* branches = nullptr;              // null: everything runs on the stream
+  bool last = false;                         // the backward pass's last operation
   GemmParts pending{};                       // gradients that may share the next launch
   bool pending_on_chip = false;
 
@@ -85,7 +86,9 @@ struct Pass {
 // for what nothing else in the backward pass waits for.
 class Aside {
  public:
-  explicit Aside(Pass& pass);
+  // `always`: even for the last operation, beside which nothing runs, since it shares memory with
+  // those on the branch.
+  explicit Aside(Pass& pass, bool always = false);
   ~Aside();
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;

@@ -12,8 +12,8 @@ bool on_chip(const GemmPart& p) { return p.tile == TileKind::on_chip; }
 
 }  // namespace
 
-Aside::Aside(Pass& pass) : pass_(pass), stream_(pass.stream), scratch_(pass.scratch) {
-  if (!pass.branches) return;
+Aside::Aside(Pass& pass, bool always) : pass_(pass), stream_(pass.stream), scratch_(pass.scratch) {
+  if (!pass.branches || (pass.last && !always)) return;
   Branch& branch = pass.branches->gradients;
   branch.fork(pass.stream);
   pass.stream = branch, pass.scratch = pass.branch_scratch;

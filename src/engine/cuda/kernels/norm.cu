@@ -2,29 +2,11 @@
 
 #include "engine/cuda/kernels/norm.cuh"
 
-// Batch normalisation by independent blocks. If one block has all rows of its features, it does
-// both passes. Otherwise each block writes its sums, and the last one to finish, determined by an
-// integer counter, adds them in the order of the blocks; so the result depends only on the shape.
-// The second pass is another kernel.
+// Batch normalisation of any number of rows, in two kernels. Each block of the first writes its
+// sums; the last one to finish, determined by an integer counter, adds them in the order of the
+// blocks, so the result depends only on the shape.
 namespace sweetspot::engine::cuda {
 namespace {
-
-struct OneBlock {
-  __device__ bool first() const { return true; }
-  template <class T>
-  __device__ T merge(T mine, int, bool) const {
-    return mine;
-  }
-  __device__ void leave() const {}
-};
-__global__ void __launch_bounds__(threads) norm_block_kernel(const __grid_constant__ NormPass n) {
-  norm_at_once(n, OneBlock{});
-}
-template <bool pooled>
-__global__ void __launch_bounds__(threads)
-    norm_block_backward_kernel(const __grid_constant__ NormPass n) {
-  norm_backward_at_once<pooled>(n, OneBlock{});
-}
 
 // Whether this is the last of the blocks that share these columns, so that all others' results are
 // visible.
@@ -81,7 +63,14 @@ __global__ void __launch_bounds__(threads) norm_kernel(const __grid_constant__ N
     return Moments{static_cast<float>(p.rows_of_slice(n, slice)), mean, square};
   });
   m = over_groups(m, p, min(p.groups, n.slices), n.columns, shared);
-  if (holds) settle_moments(n, p.feature, m, moving_mean, moving_variance, true);
+  if (!holds) return;
+  const float4 variance = m.square * (1 / static_cast<float>(n.rows));
+  store4(n.mean + p.feature, m.mean);
+  store4(n.scale + p.feature, each(variance, [&](float v) { return 1 / sqrtf(v + n.epsilon); }));
+  const auto move = [&](float* moving, float4 before, float4 now) {
+    store4(moving + p.feature, before * n.momentum + now * (1 - n.momentum));
+  };
+  move(n.moving_mean, moving_mean, m.mean), move(n.moving_variance, moving_variance, variance);
 }
 
 // The second pass, or the only one in evaluation.
@@ -167,10 +156,6 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
     return (vectors + tiles - 1) / tiles;
   };
   NormShares s;
-  // So few rows that a block reads its share the second time from its own cache.
-  constexpr int few_vectors = 2048, few_columns = 8;
-  s.columns = power_of_two(columns_of(std::clamp(few_vectors / rows, 1, few_columns)));
-  if (rows <= few_vectors) return s;
   s.columns = columns_of(most_norm_columns);
   const int groups = threads / s.columns, tiles = (vectors + s.columns - 1) / s.columns;
   // One block merges the slices: few large ones keep memory as busy as many small ones.
@@ -181,23 +166,18 @@ NormShares share_norm(int rows, int padded, int multiprocessors) {
 
 cudaError_t launch_norm(const NormPass& n, cudaStream_t stream) {
   if (n.training) {
-    const cudaError_t error =
-        launch(n.slices == 1 ? norm_block_kernel : norm_kernel, norm_blocks(n, n.slices), threads,
-               group_places * sizeof(Moments), stream, n);
-    if (error != cudaSuccess || n.slices == 1) return error;
+    const cudaError_t error = launch(norm_kernel, norm_blocks(n, n.slices), threads,
+                                     group_places * sizeof(Moments), stream, n);
+    if (error != cudaSuccess) return error;
   }
   return launch(n.pooled ? norm_apply_kernel<true> : norm_apply_kernel<false>, second_blocks_of(n),
                 threads, 0, stream, n);
 }
 cudaError_t launch_norm_backward(const NormPass& n, cudaStream_t stream) {
-  const auto first = [&] {
-    if (n.slices == 1)
-      return n.pooled ? norm_block_backward_kernel<true> : norm_block_backward_kernel<false>;
-    return n.pooled ? norm_backward_kernel<true> : norm_backward_kernel<false>;
-  };
   const cudaError_t error =
-      launch(first(), norm_blocks(n, n.slices), threads, group_places * sizeof(Totals), stream, n);
-  if (error != cudaSuccess || n.slices == 1 || !n.input_gradient) return error;
+      launch(n.pooled ? norm_backward_kernel<true> : norm_backward_kernel<false>,
+             norm_blocks(n, n.slices), threads, group_places * sizeof(Totals), stream, n);
+  if (error != cudaSuccess || !n.input_gradient) return error;
   return launch(n.pooled ? norm_apply_backward_kernel<true> : norm_apply_backward_kernel<false>,
                 n.sums ? norm_blocks(n, n.sum_slices) : second_blocks_of(n), threads,
                 n.sums ? group_places * sizeof(float4) : 0, stream, n);

@@ -14,12 +14,6 @@ inline dim3 norm_blocks(const NormPass& n, int slices) {
   const int wide = 4 * n.columns;
   return dim3(static_cast<unsigned>((n.padded + wide - 1) / wide), static_cast<unsigned>(slices));
 }
-// The next one: groups of threads merge fastest then.
-inline int power_of_two(int columns) {
-  int power = 1;
-  while (power < columns) power *= 2;
-  return power;
-}
 
 // Mean and sum of squared deviations of `n` values.
 struct Moments {
@@ -270,20 +264,6 @@ __device__ float4 apply_backward(const NormPass& n, const Place& p, const Featur
   return sum;
 }
 
-// Stores the statistics of the features; returns what normalises with them.
-__device__ Features settle_moments(const NormPass& n, int feature, const Moments& m,
-                                   float4 moving_mean, float4 moving_variance, bool stores) {
-  const float4 variance = m.square * (1 / static_cast<float>(n.rows));
-  const float4 scale = each(variance, [&](float v) { return 1 / sqrtf(v + n.epsilon); });
-  if (stores) {
-    store4(n.mean + feature, m.mean), store4(n.scale + feature, scale);
-    const auto move = [&](float* moving, float4 before, float4 now) {
-      store4(moving + feature, before * n.momentum + now * (1 - n.momentum));
-    };
-    move(n.moving_mean, moving_mean, m.mean), move(n.moving_variance, moving_variance, variance);
-  }
-  return {m.mean, scaled_by_gamma(n, feature, scale), shift_of(n, feature)};
-}
 // Stores the gradients of scale and shift; returns the means.
 __device__ Means settle_totals(const NormPass& n, int feature, const Totals& t, float4 scale,
                                bool stores) {
@@ -306,62 +286,6 @@ __device__ Totals totals_of(const NormPass& n, const Place& p, const Features& f
     t.gradient = t.gradient + g, t.product = t.product + g * (x - f.mean);
   });
   return t;
-}
-
-// Both passes in one kernel, by one block or by several, whose results `blocks` merges. The second
-// time a block reads its share from its own cache.
-template <class Blocks>
-__device__ void norm_at_once(const NormPass& n, Blocks blocks) {
-  extern __shared__ __align__(16) unsigned char raw[];
-  wait_for_predecessor();
-  const Place p(n, n.rows);
-  const bool holds = p.real && p.group == 0, stores = holds && blocks.first();
-  float4 moving_mean{}, moving_variance{};  // loaded before they are needed
-  if (stores)
-    moving_mean = load4(n.moving_mean + p.feature),
-    moving_variance = load4(n.moving_variance + p.feature);
-  Moments m = over_groups(moments_of(n, p), p, min(p.groups, p.end - p.begin), n.columns,
-                          reinterpret_cast<Moments*>(raw));
-  m = blocks.merge(m, p.column, holds);
-  __shared__ Features features[most_norm_columns];
-  if (holds)
-    features[p.column] =
-        settle_moments(n, p.feature, m, moving_mean, moving_variance, blocks.first());
-  __syncthreads();
-  if (p.real) {
-    if (n.pooled)
-      apply_pooled(n, Place(n, n.rows / 4), features[p.column]);
-    else
-      apply(n, p, features[p.column]);
-  }
-  blocks.leave();
-}
-
-template <bool pooled, class Blocks>
-__device__ void norm_backward_at_once(const NormPass& n, Blocks blocks) {
-  extern __shared__ __align__(16) unsigned char raw[];
-  wait_for_predecessor();
-  const Place p(n, pooled ? n.rows / 4 : n.rows);
-  const bool holds = p.real && p.group == 0;
-  Totals t{};
-  Features f{};
-  float4 scale{};
-  if (p.real) {
-    scale = load4(n.scale + p.feature);
-    f = {load4(n.mean + p.feature), scaled_by_gamma(n, p.feature, scale), shift_of(n, p.feature)};
-    t = totals_of<pooled>(n, p, f);
-  }
-  t = over_groups(t, p, min(p.groups, p.end - p.begin), n.columns, reinterpret_cast<Totals*>(raw));
-  t = blocks.merge(t, p.column, holds);
-  __shared__ Means means[most_norm_columns];
-  if (holds) means[p.column] = settle_totals(n, p.feature, t, scale, blocks.first());
-  __syncthreads();
-  if (n.input_gradient) {
-    float4 sum{};
-    if (p.real) sum = apply_backward<pooled>(n, p, f, scale, means[p.column]);
-    if (n.sums) store_sums(n, p, sum, reinterpret_cast<float4*>(raw));
-  }
-  blocks.leave();
 }
 
 }  // namespace

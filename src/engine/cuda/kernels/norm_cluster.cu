@@ -1,70 +1,65 @@
-#include <algorithm>
-
-#include "engine/cuda/kernels/norm.cuh"
-#include "engine/cuda/kernels/norm_cluster.h"
+#include "engine/cuda/kernels/norm_held.cuh"
 
 namespace sweetspot::engine::cuda {
 namespace {
 
 constexpr int cluster_blocks = 8;  // as many as every GPU with clusters has
+constexpr int most_cluster_columns = 8;
 
-// The blocks of a cluster: each has a slice of the rows, and reads what the others have merged from
-// their shared memory.
+// The blocks of a cluster: each has a slice of the rows, and reads the others' sums from their
+// shared memory. All add the same values in the same order.
 struct Cluster {
   __device__ bool first() const { return blockIdx.y == 0; }
 
-  // All blocks merge the same values in the same order.
-  template <class T>
-  __device__ T merge(T mine, int column, bool holds) const {
-    __shared__ T all[most_norm_columns];
-    if (holds) all[column] = mine;
+  // `which`: each call of a kernel has its own memory, which the others read at any time until the
+  // end.
+  template <int which, int count>
+  __device__ void add(float4 (&v)[count], const NormPass& n, int column) const {
+    __shared__ float4 mine[count][most_cluster_columns];
+    __shared__ float4 all[count][cluster_blocks][most_cluster_columns];
+    if (threadIdx.x < n.columns)
+#pragma unroll
+      for (int i = 0; i < count; ++i) mine[i][threadIdx.x] = v[i];
     arrive(), wait();
-    if (holds) {
-      T values[cluster_blocks];
+    const int block = threadIdx.x / most_cluster_columns;
+    const int of = threadIdx.x % most_cluster_columns;
+    if (block < cluster_blocks && of < n.columns)
 #pragma unroll
-      for (int block = 0; block < cluster_blocks; ++block) values[block] = read(all[column], block);
-      mine = values[0];
+      for (int i = 0; i < count; ++i) all[i][block][of] = read(mine[i][of], block);
+    __syncthreads();
 #pragma unroll
-      for (int block = 1; block < cluster_blocks; ++block) mine = merged(mine, values[block]);
+    for (int i = 0; i < count; ++i) {
+      v[i] = {};
+#pragma unroll
+      for (int b = 0; b < cluster_blocks; ++b) v[i] = v[i] + all[i][b][column];
     }
-    arrive();
-    return mine;
   }
   // The others may still read this block's shared memory.
-  __device__ void leave() const { wait(); }
+  __device__ void leave() const { arrive(), wait(); }
 
  private:
   __device__ static void arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
   __device__ static void wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
 
-  template <class T>
-  __device__ static T read(const T& mine, int block) {
+  __device__ static float4 read(const float4& mine, int block) {
     const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(&mine));
     std::uint32_t at = 0;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(own), "r"(block));
-    T value;
-    auto* to = reinterpret_cast<float*>(&value);
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(sizeof(T) / sizeof(float)); ++i)
-      asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(to[i]) : "r"(at + 4 * i) : "memory");
-    return value;
+    float4 v;
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "r"(at)
+                 : "memory");
+    return v;
   }
 };
 
-__global__ void __launch_bounds__(threads) norm_cluster_kernel(const __grid_constant__ NormPass n) {
-  norm_at_once(n, Cluster{});
-}
-template <bool pooled>
-__global__ void __launch_bounds__(threads)
-    norm_cluster_backward_kernel(const __grid_constant__ NormPass n) {
-  norm_backward_at_once<pooled>(n, Cluster{});
-}
+}  // namespace
 
-cudaError_t launch_clusters(void (*kernel)(NormPass), const NormPass& n, int bytes,
-                            cudaStream_t stream) {
+cudaError_t launch_norm_in_clusters(const NormPass& n, bool backward, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = norm_blocks(n, cluster_blocks), config.blockDim = threads;
-  config.dynamicSmemBytes = bytes, config.stream = stream;
+  config.stream = stream;
   cudaLaunchAttribute with[2];
   with[0].id = cudaLaunchAttributeClusterDimension;
   with[0].val.clusterDim.x = with[0].val.clusterDim.z = 1;
@@ -72,34 +67,7 @@ cudaError_t launch_clusters(void (*kernel)(NormPass), const NormPass& n, int byt
   with[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   with[1].val.programmaticStreamSerializationAllowed = 1;
   config.attrs = with, config.numAttrs = current_chip().programmatic ? 2 : 1;
-  return cudaLaunchKernelEx(&config, kernel, n);
-}
-
-}  // namespace
-
-NormShares share_norm_in_clusters(int rows, int padded, int multiprocessors) {
-  // Of a block: more would come from memory again, where a kernel of its own for the second pass
-  // uses the whole chip.
-  constexpr std::int64_t most_bytes = 192 * 1024;
-  // Memory is read in units of two vectors.
-  constexpr int least_columns = 2;
-  const int vectors = padded / 4, clusters = std::max(1, multiprocessors / cluster_blocks);
-  NormShares s;
-  s.columns =
-      power_of_two(std::max((vectors + clusters - 1) / clusters, std::min(least_columns, vectors)));
-  const std::int64_t share = (rows + cluster_blocks - 1) / cluster_blocks;
-  s.slices =
-      s.columns <= most_norm_columns && share * s.columns * 16 <= most_bytes ? cluster_blocks : 0;
-  return s;
-}
-
-cudaError_t launch_norm_in_clusters(const NormPass& n, cudaStream_t stream) {
-  return launch_clusters(norm_cluster_kernel, n, group_places * sizeof(Moments), stream);
-}
-cudaError_t launch_norm_backward_in_clusters(const NormPass& n, cudaStream_t stream) {
-  return launch_clusters(
-      n.pooled ? norm_cluster_backward_kernel<true> : norm_cluster_backward_kernel<false>, n,
-      group_places * sizeof(Totals), stream);
+  return cudaLaunchKernelEx(&config, held_kernel<Cluster>(n, cluster_blocks, backward), n);
 }
 
 }  // namespace sweetspot::engine::cuda

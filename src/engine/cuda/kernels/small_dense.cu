@@ -34,15 +34,16 @@ template <int samples>
 constexpr int x_pitch = samples + 4;
 template <int samples>
 __device__ void load_inputs(const GemmPart& p, int k0, int length, float* to) {
-  const int vectors = length / 4;
-#pragma unroll 4
-  for (int i = threadIdx.x; i < samples * vectors; i += threads) {
-    const int sample = i / vectors, k = (i - sample * vectors) * 4;
-    const float4 x = sample < p.count && k0 + k < p.shape.channels
-                         ? load4(p.input + std::int64_t{sample} * p.shape.channels + k0 + k)
-                         : float4{};
+  for (int k = threadIdx.x; k < length; k += threads) {
+    float x[samples];
 #pragma unroll
-    for (int e = 0; e < 4; ++e) to[(k + e) * x_pitch<samples> + sample] = of4(x, e);
+    for (int s = 0; s < samples; ++s)
+      x[s] = s < p.count && k0 + k < p.shape.channels
+                 ? p.input[std::int64_t{s} * p.shape.channels + k0 + k]
+                 : 0.f;
+#pragma unroll
+    for (int s = 0; s < samples; s += 4)
+      store4(to + k * x_pitch<samples> + s, {x[s], x[s + 1], x[s + 2], x[s + 3]});
   }
 }
 
@@ -160,14 +161,14 @@ __global__ void __launch_bounds__(threads, 1)
 }
 
 // The gradient of the layer's own output, before what follows it, of four features and all samples.
-template <int samples>
+template <int samples, bool smooth>
 __device__ void gradients_of(const SmallDense& d, int n, bool stores, float4 (&g)[samples]) {
   const GemmPart& p = d.part;
   const auto at = [&](int s) { return std::int64_t{s} * p.shape.filters + n; };
 #pragma unroll
   for (int s = 0; s < samples; ++s) g[s] = s < p.count ? load4(p.gradient + at(s)) : float4{};
   if (!d.norm.exists) {
-    if (p.function != Function::linear)
+    if (smooth && p.function != Function::linear)
 #pragma unroll
       for (int s = 0; s < samples; ++s)
         if (s < p.count) g[s] = through_activation(p.function, load4(p.value + at(s)), g[s]);
@@ -191,10 +192,12 @@ __device__ void gradients_of(const SmallDense& d, int n, bool stores, float4 (&g
   float4 gradient{}, product{};
 #pragma unroll
   for (int s = 0; s < samples; ++s) {
-    if (norm.function != Function::linear)
+    const float4 y = z[s] * factor + shift;
+    if constexpr (smooth)
       g[s] = through_activation(
-          norm.function,
-          each(z[s] * factor + shift, [&](float v) { return activated(norm.function, v); }), g[s]);
+          norm.function, each(y, [&](float v) { return activated(norm.function, v); }), g[s]);
+    else if (norm.function == Function::relu)
+      g[s] = through_activation(Function::relu, y, g[s]);
     gradient = gradient + g[s], product = product + g[s] * z[s];
   }
   product = product * scale;
@@ -208,7 +211,7 @@ __device__ void gradients_of(const SmallDense& d, int n, bool stores, float4 (&g
 }
 
 // The input gradient: a warp has two inputs, and its lanes divide the filters.
-template <int samples>
+template <int samples, bool smooth>
 __device__ void small_data(const SmallDense& d, int block, float* shared) {
   constexpr int rows = small_inputs / warps, ahead = 4;
   const GemmPart& p = d.part;
@@ -230,7 +233,7 @@ __device__ void small_data(const SmallDense& d, int block, float* shared) {
   wait_for_predecessor();
   for (int v = threadIdx.x; v < vectors; v += threads) {
     float4 g[samples];
-    gradients_of<samples>(d, 4 * v, false, g);
+    gradients_of<samples, smooth>(d, 4 * v, false, g);
 #pragma unroll
     for (int s = 0; s < samples; ++s) store4(shared + (s * vectors + v) * 4, g[s]);
   }
@@ -284,7 +287,7 @@ __device__ void small_data(const SmallDense& d, int block, float* shared) {
 }
 
 // The whole weight gradient: a lane has four filters' gradients of all samples.
-template <int samples>
+template <int samples, bool smooth>
 __device__ void small_weights(const SmallDense& d, int block, float* shared) {
   const GemmPart& p = d.part;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -294,7 +297,7 @@ __device__ void small_weights(const SmallDense& d, int block, float* shared) {
   wait_for_predecessor();
   load_inputs<samples>(p, k0, small_rows, shared);
   float4 g[samples];
-  if (n < p.shape.filters) gradients_of<samples>(d, n, tile_k == 0 && warp == 0, g);
+  if (n < p.shape.filters) gradients_of<samples, smooth>(d, n, tile_k == 0 && warp == 0, g);
   __syncthreads();
   if (n >= p.shape.filters) return;
   bool finite = true;
@@ -323,13 +326,14 @@ __device__ void small_weights(const SmallDense& d, int block, float* shared) {
   if (!finite) p.state->bad = 1;  // read only in fp16
 }
 
-template <int samples>
+// Sigmoid and tanh are compiled separately: their code would have to be loaded even if unused.
+template <int samples, bool smooth>
 __global__ void __launch_bounds__(threads, 1)
     small_backward_kernel(const __grid_constant__ SmallDense d) {
   extern __shared__ __align__(16) float shared[];
   const int block = blockIdx.x;
-  if (block < d.data_blocks) return small_data<samples>(d, block, shared);
-  small_weights<samples>(d, block - d.data_blocks, shared);
+  if (block < d.data_blocks) return small_data<samples, smooth>(d, block, shared);
+  small_weights<samples, smooth>(d, block - d.data_blocks, shared);
 }
 
 constexpr int most_bytes = 96 * 1024;  // of shared memory, which all GPUs have
@@ -351,12 +355,12 @@ cudaError_t launch_forward(const SmallDense& d, cudaStream_t stream) {
   return launch(small_forward_kernel<samples>, blocks, threads,
                 bytes_of(forward_floats(samples, d.part.shape.channels)), stream, d);
 }
-template <int samples>
+template <int samples, bool smooth>
 cudaError_t launch_backward(const SmallDense& d, cudaStream_t stream) {
   static const cudaError_t allowed =
-      allow_shared_memory(small_backward_kernel<samples>, most_bytes);
+      allow_shared_memory(small_backward_kernel<samples, smooth>, most_bytes);
   if (allowed != cudaSuccess) return allowed;
-  return launch(small_backward_kernel<samples>, d.data_blocks + d.weight_blocks, threads,
+  return launch(small_backward_kernel<samples, smooth>, d.data_blocks + d.weight_blocks, threads,
                 bytes_of(backward_floats(samples, d.part.shape.filters)), stream, d);
 }
 
@@ -371,8 +375,12 @@ cudaError_t launch_small_dense(const SmallDense& d, cudaStream_t stream) {
                            : launch_forward<small_most_samples>(d, stream);
 }
 cudaError_t launch_small_dense_backward(const SmallDense& d, cudaStream_t stream) {
-  return d.part.count <= 4 ? launch_backward<4>(d, stream)
-                           : launch_backward<small_most_samples>(d, stream);
+  const auto is_smooth = [](Function f) { return f == Function::sigmoid || f == Function::tanh; };
+  if (is_smooth(d.part.function) || is_smooth(d.norm.function))
+    return d.part.count <= 4 ? launch_backward<4, true>(d, stream)
+                             : launch_backward<small_most_samples, true>(d, stream);
+  return d.part.count <= 4 ? launch_backward<4, false>(d, stream)
+                           : launch_backward<small_most_samples, false>(d, stream);
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -74,7 +74,6 @@ class ThinProduct final : public ProductOp {
     if (partials_.in_place && pass.in_place.weights) {
       parts.weights[0].count = pass.count;  // selects the kernel
       if (parts.data_blocks) check(launch_thin_backward(parts, pass.stream), "a matrix product");
-      const Aside aside(pass);  // nothing reads the weights after the input's gradient
       check(launch_thin_update({weights, pass.in_place.from(weights_.kernel)}, pass.stream),
             "an update");
       return;

@@ -121,7 +121,7 @@ class PackedProduct final : public ProductOp {
       part.input_gradient = pass.at(in_->gradient);
       pass.run_packed(part, data_.columns);
     }
-    const Aside aside(pass);
+    const Aside aside(pass, !input_);
     if (!input_) pack(pass, false);
     GemmPart part = common(pass, weight_gradient_, sizes.weights);
     part.kind = GemmKind::weights, part.phases = 1;

@@ -44,6 +44,7 @@ double clocks(const Chip& chip, const ProductSize& size, Math math, const Shape&
 }
 
 double packing_clocks(double elements, Math math, double bytes_read) {
+  if (elements == 0) return 0;
   return elements * (bytes_read + 2 * packed_terms(math)) / bytes_a_clock + launch_clocks;
 }
 
@@ -122,7 +123,9 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
         size.weights ? choose_weight_tiles(chip, size) : choose_tiles(chip, size);
     return expected_clocks(chip, size, choice, c.math);
   };
-  double packed = packing_clocks(count * s.in_floats() + s.depth() * s.filters, c.math, 4);
+  double packed = packing_clocks(
+      (c.input_packed ? 0 : count * s.in_floats()) + (c.kernel_packed ? 0 : s.depth() * s.filters),
+      c.math, 4);
   double plain = 0;
   if (!c.few_channels) {
     packed += scattered * packed_clocks(sizes.forward);
@@ -130,8 +133,8 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
              stored_clocks(forward, choose_tiles(chip, forward)) / (s.pool * s.pool);
   }
   if (c.training) {
-    packed +=
-        packed_clocks(sizes.weights) + packing_clocks(count * s.positions() * s.filters, c.math, 5);
+    packed += packed_clocks(sizes.weights) +
+              packing_clocks(c.gradient_packed ? 0 : count * s.positions() * s.filters, c.math, 5);
     plain += plain_clocks(plain_sizes.weights);
     if (c.wants_input_gradient) {
       packed += share_of_taps(s) * packed_clocks(sizes.data) + launch_clocks;

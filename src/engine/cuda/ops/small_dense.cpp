@@ -115,7 +115,7 @@ class SmallDenseOp final : public ProductOp {
 }  // namespace
 
 bool runs_small(const ConvShape& shape, std::int64_t micro_batch) {
-  return dense(shape) && micro_batch <= small_most_samples && small_dense_supports(shape);
+  return dense(shape) && micro_batch <= 4 && small_dense_supports(shape);
 }
 
 std::unique_ptr<ProductOp> make_small_dense(std::string name, const ConvShape& shape, bool relu,
