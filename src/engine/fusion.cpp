@@ -26,4 +26,16 @@ std::optional<std::size_t> dropout_behind(const model::Network& network, std::si
   return layer;
 }
 
+bool norm_behind(const model::Network& network, std::size_t layer) {
+  return layer + 1 < network.layers.size() &&
+         std::holds_alternative<model::BatchNormalization>(network.layers[layer + 1].kind);
+}
+
+bool last_dense_behind(const model::Network& network, std::size_t layer) {
+  if (!past_flatten<model::Dense>(network, ++layer)) return false;
+  const std::size_t left = network.layers.size() - layer - 1;
+  return left == 0 ||
+         (left == 1 && std::holds_alternative<model::Activate>(network.layers.back().kind));
+}
+
 }  // namespace sweetspot::engine

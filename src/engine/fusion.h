@@ -25,5 +25,8 @@ const K* past_flatten(const model::Network& network, std::size_t& layer) {
 }
 // The dropout of single values that follows `layer`, with or without Flatten between them.
 std::optional<std::size_t> dropout_behind(const model::Network& network, std::size_t layer);
+bool norm_behind(const model::Network& network, std::size_t layer);
+// Whether the dense layer that follows is the last one, with or without a softmax layer behind it.
+bool last_dense_behind(const model::Network& network, std::size_t layer);
 
 }  // namespace sweetspot::engine

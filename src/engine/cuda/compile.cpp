@@ -167,7 +167,9 @@ class Compiler {
                                  program_.micro_batch, planner_.math());
     if (runs_thin(shape, program_.micro_batch))
       return make_thin_product(name, shape, relu, dropout, weights, current_, out);
-    if (training() && !head_follows() && runs_small(shape, program_.micro_batch))
+    // The head finishes the product of the layer before it.
+    if (training() && !last_dense_behind(network_, layer_) &&
+        runs_small(shape, program_.micro_batch))
       return make_small_dense(name, shape, relu, dropout, weights, {}, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
     PackingCase packing{shape,           program_.micro_batch, training(),
@@ -177,7 +179,7 @@ class Compiler {
       packing.kernel_packed = weights.operands && packed_terms(planner_.math()) == 1;
     }
     packing.gradient_packed = packed_terms(planner_.math()) <= 2 && !relu && !dropout &&
-                              shape.pool == 1 && norm_follows();
+                              shape.pool == 1 && norm_behind(network_, layer_);
     if (!runs_on_chip(chip, shape) && packing_pays(chip, packing))
       return make_packed_product(name, shape, relu, dropout, weights, current_, out);
     return make_product(name, shape, relu, dropout, weights, current_, out, chip);
@@ -248,14 +250,6 @@ class Compiler {
     if (!taken) add_activation(dense.activation);
   }
 
-  // Whether the head, which finishes a dense layer's product, is next.
-  bool head_follows() const {
-    std::size_t next = layer_ + 1;
-    if (!past_flatten<model::Dense>(network_, next)) return false;
-    const std::size_t left = network_.layers.size() - next - 1;
-    return left == 0 ||
-           (left == 1 && std::holds_alternative<model::Activate>(network_.layers.back().kind));
-  }
   // Whether the loss follows: nothing, or only a softmax layer, is left.
   bool ends_here(const model::Dense& dense) {
     const bool last = layer_ + 1 == network_.layers.size();
@@ -269,13 +263,9 @@ class Compiler {
     return softmax_ = true;
   }
 
-  bool norm_follows() const {
-    return layer_ + 1 < network_.layers.size() &&
-           std::holds_alternative<model::BatchNormalization>(network_.layers[layer_ + 1].kind);
-  }
   // The normalisation directly behind a dense layer, if that runs with it.
   std::optional<NormBehind> takes_norm(const ConvShape& shape) {
-    if (!norm_follows() || !training() || runs_thin(shape, program_.micro_batch) ||
+    if (!norm_behind(network_, layer_) || !training() || runs_thin(shape, program_.micro_batch) ||
         !runs_small(shape, program_.micro_batch))
       return std::nullopt;
     const auto& norm = std::get<model::BatchNormalization>(network_.layers[++layer_].kind);

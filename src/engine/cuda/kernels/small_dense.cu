@@ -1,4 +1,5 @@
 #include "engine/cuda/kernels/gemm.cuh"
+#include "engine/cuda/kernels/lanes.cuh"
 #include "engine/cuda/kernels/small_dense.h"
 
 namespace sweetspot::engine::cuda {
@@ -6,46 +7,9 @@ namespace {
 
 constexpr int threads = 256, warps = threads / 32;
 
-__device__ float of4(float4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
-__device__ void add_product(float4& sum, float4 w, float x) {
-  sum.x = fmaf(w.x, x, sum.x), sum.y = fmaf(w.y, x, sum.y);
-  sum.z = fmaf(w.z, x, sum.z), sum.w = fmaf(w.w, x, sum.w);
-}
-__device__ float added(float a, float b) { return a + b; }
-__device__ float4 added(float4 a, float4 b) { return a + b; }
-__device__ float shuffled(float v, int mask) { return __shfl_xor_sync(0xffffffffu, v, mask); }
-__device__ float4 shuffled(float4 v, int mask) {
-  return {shuffled(v.x, mask), shuffled(v.y, mask), shuffled(v.z, mask), shuffled(v.w, mask)};
-}
-
-// Adds the `n` values of lanes that differ in bit `mask`: those without it keep the first half, the
-// others the second one.
-template <int n, class T>
-__device__ void halve(T (&v)[n], bool upper, int mask, T (&to)[n / 2]) {
-#pragma unroll
-  for (int i = 0; i < n / 2; ++i) {
-    const T mine = upper ? v[n / 2 + i] : v[i], other = upper ? v[i] : v[n / 2 + i];
-    to[i] = added(mine, shuffled(other, mask));
-  }
-}
-
-// Inputs (sample, k) become (k, sample) in shared memory; those beyond the samples are zero.
+// Of an input's samples in shared memory.
 template <int samples>
-constexpr int x_pitch = samples + 4;
-template <int samples>
-__device__ void load_inputs(const GemmPart& p, int k0, int length, float* to) {
-  for (int k = threadIdx.x; k < length; k += threads) {
-    float x[samples];
-#pragma unroll
-    for (int s = 0; s < samples; ++s)
-      x[s] = s < p.count && k0 + k < p.shape.channels
-                 ? p.input[std::int64_t{s} * p.shape.channels + k0 + k]
-                 : 0.f;
-#pragma unroll
-    for (int s = 0; s < samples; s += 4)
-      store4(to + k * x_pitch<samples> + s, {x[s], x[s + 1], x[s + 2], x[s + 3]});
-  }
-}
+constexpr int pitch_of = samples + 4;
 
 // The sum over the lanes of `samples` neighbours.
 template <int samples>
@@ -104,7 +68,7 @@ __global__ void __launch_bounds__(threads, 1)
   };
   fetch(0);
   wait_for_predecessor();
-  load_inputs<samples>(p, 0, depth, shared);
+  load_inputs<samples, pitch_of<samples>, threads>(p, 0, depth, shared);
   __syncthreads();
   float4 sums[samples] = {};
   for (int k0 = 0; k0 < depth; k0 += ahead * groups) {
@@ -115,7 +79,7 @@ __global__ void __launch_bounds__(threads, 1)
 #pragma unroll
     for (int i = 0; i < ahead; ++i) {
       const int k = min(k0 + i * groups + group, depth - 1);  // beyond it the weights are zero
-      const float* x = shared + k * x_pitch<samples>;
+      const float* x = shared + k * pitch_of<samples>;
 #pragma unroll
       for (int s = 0; s < samples; s += 4) {
         const float4 four = load4(x + s);
@@ -295,7 +259,7 @@ __device__ void small_weights(const SmallDense& d, int block, float* shared) {
   const int tile_k = block / tiles_n, tile_n = block - tile_k * tiles_n;
   const int k0 = tile_k * small_rows, n = tile_n * small_columns + lane * 4;
   wait_for_predecessor();
-  load_inputs<samples>(p, k0, small_rows, shared);
+  load_inputs<samples, pitch_of<samples>, threads>(p, k0, small_rows, shared);
   float4 g[samples];
   if (n < p.shape.filters) gradients_of<samples, smooth>(d, n, tile_k == 0 && warp == 0, g);
   __syncthreads();
@@ -311,7 +275,7 @@ __device__ void small_weights(const SmallDense& d, int block, float* shared) {
     float4 sum{};
 #pragma unroll
     for (int s = 0; s < samples; s += 4) {
-      const float4 x = load4(shared + row * x_pitch<samples> + s);
+      const float4 x = load4(shared + row * pitch_of<samples> + s);
 #pragma unroll
       for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
     }
