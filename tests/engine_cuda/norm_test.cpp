@@ -23,9 +23,10 @@ constexpr const char* normalised =
   {"class_name": "BatchNormalization", "config": {"name": "f"}},
   {"class_name": "Activation", "config": {"name": "g", "activation": "sigmoid"}},
   {"class_name": "AveragePooling2D", "config": {"name": "h", "pool_size": 2}},
-  {"class_name": "Conv2D", "config": {"name": "i", "filters": 6, "kernel_size": 3, "use_bias": false}},
+  {"class_name": "Conv2D", "config": {"name": "i", "filters": 6, "kernel_size": 3, "padding": "same", "use_bias": false}},
   {"class_name": "BatchNormalization", "config": {"name": "j", "scale": false}},
-  {"class_name": "GlobalAveragePooling2D", "config": {"name": "k"}},
+  {"class_name": "Activation", "config": {"name": "k", "activation": "tanh"}},
+  {"class_name": "GlobalAveragePooling2D", "config": {"name": "m"}},
   {"class_name": "Dense", "config": {"name": "l", "units": 7, "activation": "softmax"}}]}})";
 
 int in_clusters(const model::Network& network, std::int64_t batch) {
@@ -43,7 +44,7 @@ TEST(CudaNorm, HasTheCpusGradientsAtAnySize) {
     const GoldenBatch batch(network, true, size, 0);
     const double expected = cpu->accumulate(batch.view(), size).loss;
     EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, 1e-4 * expected);
-    expect_near(gpu->gradients(), cpu->gradients(), 2e-3);
+    expect_near(gpu->gradients(), cpu->gradients(), 5e-3);
   }
 }
 
@@ -64,7 +65,7 @@ TEST(CudaNorm, TrainsOnFewerSamplesThanPlanned) {
   const GoldenBatch batch(network, true, 3, 0);
   const double expected = fitting->accumulate(batch.view(), 3).loss;
   EXPECT_NEAR(planned->accumulate(batch.view(), 40).loss, expected, 1e-5 * expected);
-  expect_near(planned->gradients(), fitting->gradients(), 1e-4);
+  expect_near(planned->gradients(), fitting->gradients(), 5e-3);
 }
 
 TEST(CudaNormPlan, UsesClustersBetweenOneBlockAndTwoKernels) {

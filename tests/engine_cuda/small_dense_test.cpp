@@ -48,7 +48,7 @@ TEST_P(CudaSmallDense, HasTheCpusGradients) {
   const auto cpu = cpu::make_trainer(network, options.trainer);
   for (const std::int64_t size : {2, 3, 4, 5, 11, 16}) {
     SCOPED_TRACE(size);
-    ASSERT_EQ(few_weights(*cuda::plan(network, options, size, false)), 6);
+    ASSERT_EQ(few_weights(*cuda::plan(network, options, size, false)), size <= 4 ? 6 : 3);
     const GoldenBatch batch(network, true, size, 0);
     const double expected = cpu->accumulate(batch.view(), size).loss;
     EXPECT_NEAR(gpu->accumulate(batch.view(), size).loss, expected, 1e-4 * expected);
@@ -65,17 +65,20 @@ TEST_P(CudaSmallDense, TrainsOnOneSample) {
     const double expected = cpu->step(batch.view(), 1).loss;
     EXPECT_NEAR(gpu->step(batch.view(), 1).loss, expected, 1e-3 * expected) << step;
   }
-  EXPECT_NEAR(gpu->evaluate(batch.view()).loss, cpu->evaluate(batch.view()).loss, 1e-3);
+  // Evaluation rounds its operands.
+  EXPECT_NEAR(gpu->evaluate(batch.view()).loss, cpu->evaluate(batch.view()).loss, 5e-3);
 }
 
 TEST_P(CudaSmallDense, TrainsTheSameBitForBitInThePlannedMemory) {
   for (const std::int64_t size : {1, 16}) expect_the_same_bit_for_bit(network, options, size, true);
 }
 
-TEST(CudaSmallDensePlan, EndsWhereSamplesOrWeightsAreMany) {
+TEST(CudaSmallDensePlan, TakesMoreSamplesWithANormalisation) {
   REQUIRE_GPU();
   const model::Network network = model::read_keras(narrow, "narrow");
-  EXPECT_EQ(few_weights(*cuda::plan(network, {}, 16, false)), 6);
+  EXPECT_EQ(few_weights(*cuda::plan(network, {}, 4, false)), 6);
+  EXPECT_EQ(few_weights(*cuda::plan(network, {}, 5, false)), 3);
+  EXPECT_EQ(few_weights(*cuda::plan(network, {}, 16, false)), 3);
   EXPECT_EQ(few_weights(*cuda::plan(network, {}, 17, false)), 0);
 }
 

@@ -169,7 +169,7 @@ class Compiler {
       return make_thin_product(name, shape, relu, dropout, weights, current_, out);
     // The head finishes the product of the layer before it.
     if (training() && !last_dense_behind(network_, layer_) &&
-        runs_small(shape, program_.micro_batch))
+        runs_small(shape, program_.micro_batch, false))
       return make_small_dense(name, shape, relu, dropout, weights, {}, current_, out);
     const bool few_channels = runs_few_channels(shape, *current_, dropout.has_value());
     PackingCase packing{shape,           program_.micro_batch, training(),
@@ -266,7 +266,7 @@ class Compiler {
   // The normalisation directly behind a dense layer, if that runs with it.
   std::optional<NormBehind> takes_norm(const ConvShape& shape) {
     if (!norm_behind(network_, layer_) || !training() || runs_thin(shape, program_.micro_batch) ||
-        !runs_small(shape, program_.micro_batch))
+        !runs_small(shape, program_.micro_batch, true))
       return std::nullopt;
     const auto& norm = std::get<model::BatchNormalization>(network_.layers[++layer_].kind);
     const NormWeights weights = norm_weights();

@@ -7,6 +7,7 @@
 namespace sweetspot::engine::cuda {
 
 constexpr int small_most_samples = 16;
+constexpr int few_samples_alone = 4;  // without a normalisation behind it more are not faster
 // A block's filters forward; backward its inputs, or its part of the weight gradient.
 constexpr int small_filters = 16, small_inputs = 16, small_rows = 64, small_columns = 128;
 

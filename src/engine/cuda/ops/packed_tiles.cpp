@@ -107,10 +107,14 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   const ConvShape s = packed_shape(c.shape);
   const PackedSizes sizes(s, c.count), plain_sizes(c.shape, c.count);
   // A product of a few microseconds is not worth two more launches, even less if splits of the
-  // depth must be added.
+  // depth must be added; but others may launch them anyway.
   const ProductSize& forward = plain_sizes.forward;
   constexpr std::int64_t few_rows = 8 * packed_rows;
-  const double little = forward.rows < few_rows ? 1e9 : 2.8e8;  // multiplications
+  const bool packed_anyway = c.input_packed && c.gradient_packed;
+  const double little =  // multiplications
+      packed_anyway             ? 5e7
+      : forward.rows < few_rows ? 1e9
+                                : 2.8e8;
   if (static_cast<double>(forward.rows * forward.columns * forward.depth) < little) return false;
   const auto count = static_cast<double>(c.count);
   // Groups of eight that each belong to a different tap are scattered in memory.
@@ -137,7 +141,8 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
               packing_clocks(c.gradient_packed ? 0 : count * s.positions() * s.filters, c.math, 5);
     plain += plain_clocks(plain_sizes.weights);
     if (c.wants_input_gradient) {
-      packed += share_of_taps(s) * packed_clocks(sizes.data) + launch_clocks;
+      packed +=
+          share_of_taps(s) * packed_clocks(sizes.data) + (c.gradient_packed ? 0 : launch_clocks);
       plain += share_of_taps(s) * plain_clocks(plain_sizes.data);
     }
   }

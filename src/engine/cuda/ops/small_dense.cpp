@@ -114,8 +114,9 @@ class SmallDenseOp final : public ProductOp {
 
 }  // namespace
 
-bool runs_small(const ConvShape& shape, std::int64_t micro_batch) {
-  return dense(shape) && micro_batch <= 4 && small_dense_supports(shape);
+bool runs_small(const ConvShape& shape, std::int64_t micro_batch, bool normalised) {
+  return dense(shape) && micro_batch <= (normalised ? small_most_samples : few_samples_alone) &&
+         small_dense_supports(shape);
 }
 
 std::unique_ptr<ProductOp> make_small_dense(std::string name, const ConvShape& shape, bool relu,

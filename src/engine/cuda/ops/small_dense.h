@@ -12,7 +12,7 @@ struct NormBehind {
 };
 
 // A dense layer of few weights with few samples, in training.
-bool runs_small(const ConvShape& shape, std::int64_t micro_batch);
+bool runs_small(const ConvShape& shape, std::int64_t micro_batch, bool normalised);
 std::unique_ptr<ProductOp> make_small_dense(std::string name, const ConvShape& shape, bool relu,
                                             const std::optional<FusedDropout>& dropout,
                                             const ProductWeights& weights,
