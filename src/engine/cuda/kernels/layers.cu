@@ -100,13 +100,15 @@ struct FunctionQuads {
   FunctionPass f;
   std::uint32_t quads;  // random numbers per sample
   std::int64_t all;
+  Divider by_quads;
 };
 template <bool backward>
 __global__ void function_dropout_kernel(const __grid_constant__ FunctionQuads q) {
   wait_for_predecessor();
   const FunctionPass& f = q.f;
   EACH(i, q.all) {
-    const auto sample = static_cast<std::uint32_t>(i / q.quads);
+    const auto sample = static_cast<std::uint32_t>(
+        q.all >> 31 ? i / q.quads : q.by_quads.quotient(static_cast<int>(i)));
     const auto quad = static_cast<std::uint32_t>(i - std::int64_t{sample} * q.quads);
     const std::uint32_t e = quad / 16 * 64 + quad % 16;
     const uint4 words = dropout_words(f.dropout, sample, e);
@@ -125,8 +127,8 @@ __global__ void function_dropout_kernel(const __grid_constant__ FunctionQuads q)
 }
 template <bool backward>
 cudaError_t launch_with_dropout(const FunctionPass& f, cudaStream_t stream) {
-  FunctionQuads q{f, static_cast<std::uint32_t>((f.sample_floats + 63) / 64 * 16), 0};
-  q.all = std::int64_t{f.samples} * q.quads;
+  FunctionQuads q{f, static_cast<std::uint32_t>((f.sample_floats + 63) / 64 * 16), 0, {}};
+  q.all = std::int64_t{f.samples} * q.quads, q.by_quads = Divider(q.quads);
   return launch(function_dropout_kernel<backward>, blocks_for(q.all), threads, 0, stream, q);
 }
 

@@ -9,6 +9,9 @@ constexpr int most_cluster_columns = 8;
 // The blocks of a cluster: each has a slice of the rows, and reads the others' sums from their
 // shared memory. All add the same values in the same order.
 struct Cluster {
+  // The successor starts when these blocks end: they fill their multiprocessors, and its blocks
+  // would crowd on the others.
+  __device__ void begin() const { asm volatile("griddepcontrol.wait;" ::: "memory"); }
   __device__ bool first() const { return blockIdx.y == 0; }
 
   // `which`: each call of a kernel has its own memory, which the others read at any time until the

@@ -6,6 +6,7 @@ namespace sweetspot::engine::cuda {
 namespace {
 
 struct OneBlock {
+  __device__ void begin() const { wait_for_predecessor(); }
   __device__ bool first() const { return true; }
   template <int, int count>
   __device__ void add(float4 (&)[count], const NormPass&, int) const {}

@@ -85,7 +85,7 @@ __device__ void norm_held(const NormPass& n, Blocks blocks) {
   if (stores)
     moving_mean = load4(n.moving_mean + held.feature),
     moving_variance = load4(n.moving_variance + held.feature);
-  wait_for_predecessor();
+  blocks.begin();
   float4 x[rows] = {};
   held.every([&](int i, int slot, int k) { x[k] = load4(n.input + held.at(n, i, slot)); });
   const float each_row = 1 / static_cast<float>(n.rows);
@@ -159,7 +159,7 @@ __device__ void norm_held_backward(const NormPass& n, Blocks blocks) {
       code[i] = *reinterpret_cast<const uchar4*>(n.code + std::int64_t{held.unit(i)} * n.padded +
                                                  held.feature);
   });
-  wait_for_predecessor();
+  blocks.begin();
   float4 g[rows] = {};
   held.every([&](int i, int slot, int k) {
     if (pooled && slot > 0) return;
