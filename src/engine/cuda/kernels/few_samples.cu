@@ -61,12 +61,7 @@ __global__ void __launch_bounds__(block_threads, 2)
 #pragma unroll
       for (int i = 0; i < ahead; ++i) {
         const float* x = shared + (row + (j + i) * rows) * x_pitch;
-#pragma unroll
-        for (int s = 0; s < samples; s += 4) {
-          const float4 four = load4(x + s);
-#pragma unroll
-          for (int e = 0; e < 4; ++e) add_product(sums[s + e], now[i], of4(four, e));
-        }
+        add_products(sums, now[i], x);
       }
     }
   }
@@ -161,7 +156,7 @@ __device__ void thin_data(const GemmPart& p, int block, float* shared) {
 // inputs.
 template <int samples>
 __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
   const int tile_k = block / p.tiles_n, tile_n = block - tile_k * p.tiles_n;
   const int k0 = tile_k * thin_rows, n = tile_n * thin_columns + lane * 4;
   wait_for_predecessor();
@@ -171,30 +166,7 @@ __device__ void thin_weights(const GemmPart& p, int block, float* shared) {
   for (int s = 0; s < samples; ++s) g[s] = gradient4(p, s, n);
   __syncthreads();
   if (n >= p.shape.filters) return;
-  bool finite = true;
-  const auto store = [&](int row, float4 v) {
-    finite = finite && isfinite(v.x + v.y + v.z + v.w);
-    store4(p.partials + static_cast<std::int64_t>(row) * p.shape.filters + n, v);
-  };
-#pragma unroll 4
-  for (int row = warp; row < thin_rows; row += warps) {
-    if (k0 + row >= p.shape.channels) break;
-    float4 sum{};
-#pragma unroll
-    for (int s = 0; s < samples; s += 4) {
-      const float4 x = load4(shared + row * x_pitch + s);
-#pragma unroll
-      for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
-    }
-    store(k0 + row, sum);
-  }
-  if (tile_k == 0 && warp == 0 && p.bias) {
-    float4 sum{};
-#pragma unroll
-    for (int s = 0; s < samples; ++s) sum = sum + g[s];
-    store(p.shape.channels, sum);
-  }
-  if (!finite) p.state->bad = 1;  // read only in fp16
+  store_weight_gradient<samples, x_pitch, thin_rows, warps>(p, k0, n, g, shared);
 }
 
 // Each weight, its moments and its gradient are in registers once. Nothing else writes what is
@@ -245,13 +217,7 @@ __global__ void __launch_bounds__(block_threads, samples > 4 ? 2 : 3)
     for (int i = 0; i < at_once; ++i) {
       const int row = first + i * warps;
       if (!inside(row)) break;
-      float4 sum{};
-#pragma unroll
-      for (int s = 0; s < samples; s += 4) {
-        const float4 x = load4(shared + row * x_pitch + s);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
-      }
+      const float4 sum = over_samples(g, shared + row * x_pitch);
       settle(place(k0 + row), sum, w[i], m[i], v[i]);
     }
   }

@@ -22,6 +22,29 @@ __device__ inline float4 shuffled(float4 v, int mask) {
   return {shuffled(v.x, mask), shuffled(v.y, mask), shuffled(v.z, mask), shuffled(v.w, mask)};
 }
 
+// The products of four filters' weights of an input with its samples.
+template <int samples>
+__device__ void add_products(float4 (&sums)[samples], float4 w, const float* x) {
+#pragma unroll
+  for (int s = 0; s < samples; s += 4) {
+    const float4 four = load4(x + s);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) add_product(sums[s + e], w, of4(four, e));
+  }
+}
+// The gradient of the weights of an input and four filters, from the filters' gradients.
+template <int samples>
+__device__ float4 over_samples(const float4 (&g)[samples], const float* x) {
+  float4 sum{};
+#pragma unroll
+  for (int s = 0; s < samples; s += 4) {
+    const float4 four = load4(x + s);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(four, e));
+  }
+  return sum;
+}
+
 // Adds the `n` values of lanes that differ in bit `mask`: those without it keep the first half, the
 // others the second one.
 template <int n, class T>
@@ -48,6 +71,31 @@ __device__ void load_inputs(const GemmPart& p, int k0, int length, float* to) {
     for (int s = 0; s < samples; s += 4)
       store4(to + k * pitch + s, {x[s], x[s + 1], x[s + 2], x[s + 3]});
   }
+}
+
+// The weight gradient of the inputs from k0 on, whose samples are in shared memory, and of the four
+// filters from n on; also that of the bias, in the first warp, if k0 is 0.
+template <int samples, int pitch, int rows, int warps>
+__device__ void store_weight_gradient(const GemmPart& p, int k0, int n, const float4 (&g)[samples],
+                                      const float* inputs) {
+  const int warp = threadIdx.x / 32;
+  bool finite = true;
+  const auto store = [&](int row, float4 v) {
+    finite = finite && isfinite(v.x + v.y + v.z + v.w);
+    store4(p.partials + static_cast<std::int64_t>(row) * p.shape.filters + n, v);
+  };
+#pragma unroll 4
+  for (int row = warp; row < rows; row += warps) {
+    if (k0 + row >= p.shape.channels) break;
+    store(k0 + row, over_samples(g, inputs + row * pitch));
+  }
+  if (k0 == 0 && warp == 0 && p.bias) {
+    float4 sum{};
+#pragma unroll
+    for (int s = 0; s < samples; ++s) sum = sum + g[s];
+    store(p.shape.channels, sum);
+  }
+  if (!finite) p.state->bad = 1;  // read only in fp16
 }
 
 }  // namespace sweetspot::engine::cuda

@@ -13,7 +13,7 @@ constexpr int pitch_of = samples + 4;
 
 // The sum over the lanes of `samples` neighbours.
 template <int samples>
-__device__ float over_samples(float v) {
+__device__ float over_lanes(float v) {
 #pragma unroll
   for (int mask = samples / 2; mask > 0; mask /= 2) v += __shfl_xor_sync(0xffffffffu, v, mask);
   return v;
@@ -26,9 +26,9 @@ __device__ void normalise(const GemmPart& p, const SmallNorm& n, int sample, int
   if (real && p.bias) v += p.bias[feature];
   const float rows = 1 / static_cast<float>(p.count);
   const bool present = sample < p.count;
-  const float mean = over_samples<samples>(present ? v : 0.f) * rows;
+  const float mean = over_lanes<samples>(present ? v : 0.f) * rows;
   const float distance = present ? v - mean : 0.f;
-  const float variance = over_samples<samples>(distance * distance) * rows;
+  const float variance = over_lanes<samples>(distance * distance) * rows;
   if (!real) return;
   const float scale = 1 / sqrtf(variance + n.epsilon);
   if (sample == 0) {
@@ -80,12 +80,7 @@ __global__ void __launch_bounds__(threads, 1)
     for (int i = 0; i < ahead; ++i) {
       const int k = min(k0 + i * groups + group, depth - 1);  // beyond it the weights are zero
       const float* x = shared + k * pitch_of<samples>;
-#pragma unroll
-      for (int s = 0; s < samples; s += 4) {
-        const float4 four = load4(x + s);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) add_product(sums[s + e], now[i], of4(four, e));
-      }
+      add_products(sums, now[i], x);
     }
   }
   // Over the eight groups of a warp; each lane ends with an eighth of the samples, or half of one.
@@ -264,30 +259,7 @@ __device__ void small_weights(const SmallDense& d, int block, float* shared) {
   if (n < p.shape.filters) gradients_of<samples, smooth>(d, n, tile_k == 0 && warp == 0, g);
   __syncthreads();
   if (n >= p.shape.filters) return;
-  bool finite = true;
-  const auto store = [&](int row, float4 v) {
-    finite = finite && isfinite(v.x + v.y + v.z + v.w);
-    store4(p.partials + std::int64_t{row} * p.shape.filters + n, v);
-  };
-#pragma unroll 4
-  for (int row = warp; row < small_rows; row += warps) {
-    if (k0 + row >= p.shape.channels) break;
-    float4 sum{};
-#pragma unroll
-    for (int s = 0; s < samples; s += 4) {
-      const float4 x = load4(shared + row * pitch_of<samples> + s);
-#pragma unroll
-      for (int e = 0; e < 4; ++e) add_product(sum, g[s + e], of4(x, e));
-    }
-    store(k0 + row, sum);
-  }
-  if (tile_k == 0 && warp == 0 && p.bias) {
-    float4 sum{};
-#pragma unroll
-    for (int s = 0; s < samples; ++s) sum = sum + g[s];
-    store(p.shape.channels, sum);
-  }
-  if (!finite) p.state->bad = 1;  // read only in fp16
+  store_weight_gradient<samples, pitch_of<samples>, small_rows, warps>(p, k0, n, g, shared);
 }
 
 // Sigmoid and tanh are compiled separately: their code would have to be loaded even if unused.

@@ -111,10 +111,8 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   const ProductSize& forward = plain_sizes.forward;
   constexpr std::int64_t few_rows = 8 * packed_rows;
   const bool packed_anyway = c.input_packed && c.gradient_packed;
-  const double little =  // multiplications
-      packed_anyway             ? 5e7
-      : forward.rows < few_rows ? 1e9
-                                : 2.8e8;
+  const bool few = forward.rows < few_rows;
+  const double little = packed_anyway ? (few ? 5e7 : 2e7) : few ? 1e9 : 2.8e8;  // multiplications
   if (static_cast<double>(forward.rows * forward.columns * forward.depth) < little) return false;
   const auto count = static_cast<double>(c.count);
   // Groups of eight that each belong to a different tap are scattered in memory.
@@ -125,7 +123,10 @@ bool packing_pays(const Chip& chip, const PackingCase& c) {
   const auto plain_clocks = [&](const ProductSize& size) {
     const TileChoice choice =
         size.weights ? choose_weight_tiles(chip, size) : choose_tiles(chip, size);
-    return expected_clocks(chip, size, choice, c.math);
+    // Of few rounds of large tiles: 9 to 18 µs were measured where one or two were expected.
+    constexpr double slow_start = 8000;
+    const bool slow = packed_anyway && !size.weights && choice.tile != TileKind::small;
+    return expected_clocks(chip, size, choice, c.math) + (slow ? slow_start : 0);
   };
   double packed = packing_clocks(
       (c.input_packed ? 0 : count * s.in_floats()) + (c.kernel_packed ? 0 : s.depth() * s.filters),
