@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/cuda/kernels/few_samples.h"
 #include "engine/cuda/matmul.h"
 #include "engine/cuda/ops/packed_tiles.h"
 #include "engine/cuda/ops/product.h"
@@ -74,6 +75,10 @@ class MatmulProduct final : public ProductOp {
     if (weights_.operands)
       kernel_partials_.operands = *weights_.operands,
       kernel_partials_.operand_count = kernel_floats();
+    // With few samples a product of its own for the weight gradient costs more than the update does
+    // with it.
+    kernel_partials_.in_place = dense(shape_) && planner.micro_batch() <= thin_most_samples &&
+                                !packed_ && !weights_.operands;
     constexpr std::int64_t rows_each = 32;
     slices_ = static_cast<int>(std::clamp<std::int64_t>(
         rows_of(shape_, planner.micro_batch()) / rows_each, 1, 4 * planner.chip().multiprocessors));
@@ -85,6 +90,7 @@ class MatmulProduct final : public ProductOp {
     bias_partials_.weights = *weights_.bias, bias_partials_.floats = shape_.filters;
     bias_partials_.splits = slices_;
     bias_partials_.offset = planner.claim_partials(bias_partials_.floats * slices_);
+    bias_partials_.in_place = kernel_partials_.in_place;
     if (handed) out_->gradient_sums = bias_partials_.offset, out_->gradient_sum_slices = slices_;
   }
   std::vector<PartialGradients> partials() const override {
@@ -119,6 +125,7 @@ class MatmulProduct final : public ProductOp {
       m.factor = in_->gradient_scale, m.to = pass.at(in_->gradient);
       run(m);
     }
+    if (kernel_partials_.in_place && pass.in_place.weights) return update_in_place(pass);
     const Aside aside(pass);
     m = common(pass);
     m.rows = shape_.channels, m.columns = shape_.filters;
@@ -189,6 +196,16 @@ class MatmulProduct final : public ProductOp {
     f.by_width = by(shape_.out_w);
     if (dropout_ && pass.training) f.dropout = dropout_mask(*dropout_, out_->channels, pass);
     check(launch_finishing(f, pass.stream), "a matrix product's activation");
+  }
+
+  void update_in_place(const Pass& pass) const {
+    GemmPart part = product_part(shape_, pass.count);
+    part.tiles_n = tiles(shape_.filters, thin_columns);
+    part.input = pass.at(in_->value), part.gradient = pass.at(out_->gradient);
+    part.code = coded_ ? pass.at<std::uint8_t>(code_) : nullptr;
+    part.bias = weights_.bias ? pass.weights + *weights_.bias : nullptr;
+    check(launch_thin_update({part, pass.in_place.from(weights_.kernel)}, pass.stream),
+          "an update");
   }
 
   // The gradient after ReLU and dropout, and the bias's.
